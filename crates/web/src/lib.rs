@@ -14,6 +14,7 @@ mod admission;
 mod api;
 mod assets;
 mod bodies;
+mod compression;
 mod connection;
 mod export;
 mod flush;

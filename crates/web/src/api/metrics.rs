@@ -11,9 +11,10 @@ use tachograph_counters::path::PathPattern;
 use tachograph_perflib::Registry;
 
 use super::Web;
+use crate::compression::{accepts_gzip, compressible};
 use crate::metrics::{Exporter, Exposition, MetricsOptions};
 use crate::parameters::Parameters;
-use crate::response::{ApiError, with_content_type};
+use crate::response::ApiError;
 
 /// Maximum number of selections whose exporters are kept.
 const MAX_EXPORTERS: usize = 8;
@@ -32,13 +33,15 @@ struct CachedExporter {
 }
 
 impl ExporterCache {
-    fn scrape(
+    /// Scrapes, and returns the result of `respond` for the text.
+    fn scrape<T>(
         &self,
         registry: &Arc<Registry>,
         options: &MetricsOptions,
         format: Exposition,
         paths: Vec<PathPattern>,
-    ) -> Result<String, ApiError> {
+        respond: impl FnOnce(&str) -> T,
+    ) -> Result<T, ApiError> {
         let mut all = self.0.lock().ignore_poison();
         let index = all.iter().position(|remembered| remembered.paths == paths);
         let mut exporter = match index {
@@ -46,12 +49,12 @@ impl ExporterCache {
             None => Exporter::new(registry, options.clone())
                 .map_err(|code| ApiError::conflict(code.to_string()))?,
         };
-        let text = exporter.scrape(registry, format, &paths).to_owned();
+        let response = respond(exporter.scrape(registry, format, &paths));
         all.push(CachedExporter { paths, exporter, scraped: Instant::now() });
         if all.len() > MAX_EXPORTERS {
             all.remove(0);
         }
-        Ok(text)
+        Ok(response)
     }
 
     /// Drops exporters that have been idle for [`MAX_IDLE`]. Does nothing during a scrape.
@@ -81,13 +84,15 @@ pub(super) async fn metrics(
     let paths = Parameters::parse(query.as_deref(), &["path"])?.paths()?;
     let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     let format = Exposition::from_accept(accepted);
+    let accepts_gzip = accepts_gzip(&headers);
     let shared = web.clone();
     web.scrape_worker
         .run(move |_| {
             let registry = shared.hub.registry();
             let paths = shared.hub.resolve_paths(&paths);
-            let text = shared.exporters.scrape(&registry, &shared.metrics, format, paths)?;
-            Ok(with_content_type(format.content_type(), text))
+            shared.exporters.scrape(&registry, &shared.metrics, format, paths, |text| {
+                compressible(format.content_type(), text.as_bytes(), accepts_gzip)
+            })
         })
         .await
 }
@@ -105,8 +110,10 @@ mod tests {
         let scrape = |id: usize| {
             let path = PathPattern::parse(&format!(r"\Set {id}\*")).expect("a path");
             let options = MetricsOptions::default();
-            let text = exporters.scrape(&registry, &options, Exposition::PrometheusText, vec![path]);
-            assert!(text.is_ok_and(|text| text.contains("tacho_build_info")));
+            let has_own = |text: &str| text.contains("tacho_build_info");
+            let scraped =
+                exporters.scrape(&registry, &options, Exposition::PrometheusText, vec![path], has_own);
+            assert!(scraped.is_ok_and(|has_own| has_own));
         };
         let count = || exporters.0.lock().expect("not poisoned").len();
         (0..20).for_each(scrape);
