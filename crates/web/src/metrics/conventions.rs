@@ -119,3 +119,62 @@ const SUMS: &[(&[&str], &str, Part)] = &[
 pub(super) fn is_sum(set: &str, counter: &str, part: Part) -> bool {
     SUMS.iter().any(|(sets, name, of)| *name == counter && *of == part && sets.contains(&set))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::metrics::MetricNames;
+    use crate::metrics::metric::{join_words, metrics_of};
+
+    /// The set, counter, part and name of each number of the machine's counters.
+    fn numbers(names: MetricNames) -> Vec<(String, String, Part, String)> {
+        let sets = tachograph_system::known_sets().chain(tachograph_cpi::counters::known_sets());
+        let mut numbers = Vec::new();
+        for set in sets {
+            for counter in set.counters.iter().filter(|counter| counter.is_displayable()) {
+                for metric in metrics_of(&set.name, counter, names) {
+                    let name = join_words(&metric.stem, &metric.unit);
+                    numbers.push((set.name.to_string(), counter.name.to_string(), metric.part, name));
+                }
+            }
+        }
+        numbers
+    }
+
+    #[test]
+    fn every_row_is_for_a_counter_of_the_machine() {
+        let numbers = numbers(MetricNames::Current);
+        let is_known = |sets: &[&str], counter: &str, part: Part| {
+            sets.iter().all(|set| {
+                numbers.iter().any(|number| (&*number.0, &*number.1, number.2) == (*set, counter, part))
+            })
+        };
+        for row in ROWS {
+            let is_used = numbers.iter().any(|(set, counter, part, _)| row.is_for(set, counter, *part));
+            assert!(is_used, "{row:?}");
+        }
+        for (sets, counter, part) in SUMS {
+            assert!(is_known(sets, counter, *part), "{sets:?} {counter} {part:?}");
+        }
+        for (set, counter) in CUMULATIVE {
+            assert!(is_known(&[*set], counter, Part::First), "{set} {counter}");
+        }
+    }
+
+    #[test]
+    fn every_renamed_number_exists() {
+        let old: BTreeSet<(String, String)> = numbers(MetricNames::Old)
+            .into_iter()
+            .chain(numbers(MetricNames::Current))
+            .map(|(set, _, _, name)| (set, name))
+            .collect();
+        for (sets, from, to) in RENAMED {
+            for set in *sets {
+                assert!(old.contains(&((*set).to_owned(), (*from).to_owned())), "{set}: {from}");
+                assert!(old.contains(&((*set).to_owned(), (*to).to_owned())), "{set}: {to}");
+            }
+        }
+    }
+}

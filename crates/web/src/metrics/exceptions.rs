@@ -22,6 +22,7 @@ pub(super) enum Rule {
     Omitted,
 }
 
+#[derive(Debug)]
 pub(super) struct Row {
     sets: &'static [&'static str],
     counter: &'static str,

@@ -102,3 +102,31 @@ const SENSOR: Labelling = Pair { first: "chip", second: "sensor", separator: ' '
 pub(super) fn of_set(set: &str) -> Option<&'static SetNames> {
     SETS.iter().find(|names| names.set == set)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_set_of_the_machine_has_one_row() {
+        let known: BTreeSet<String> = tachograph_system::known_sets()
+            .chain(tachograph_cpi::counters::known_sets())
+            .map(|set| set.name.to_string())
+            .collect();
+        let rows: BTreeSet<String> = SETS.iter().map(|row| row.set.to_owned()).collect();
+        assert_eq!(rows, known);
+        assert_eq!(rows.len(), SETS.len());
+        let prefixes: BTreeSet<&str> = SETS.iter().map(|row| row.prefix).collect();
+        assert_eq!(prefixes.len(), SETS.len());
+    }
+
+    #[test]
+    fn sets_with_instances_have_labels_of_their_own() {
+        for set in tachograph_system::known_sets().chain(tachograph_cpi::counters::known_sets()) {
+            let row = of_set(&set.name).expect("a row");
+            assert_eq!(row.labelling == NONE, !set.has_instances(), "{}", set.name);
+        }
+    }
+}

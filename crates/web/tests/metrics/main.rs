@@ -182,6 +182,80 @@ fn sums_are_exported_only_if_a_path_names_them() {
     );
 }
 
+/// What is omitted can be computed from what is exported.
+#[test]
+fn sums_equal_their_parts() {
+    const SUMS: [(&str, &str, [&str; 2]); 16] = [
+        (r"\PhysicalDisk(*)\Disk Transfers/sec", "disk_transfers", ["disk_reads", "disk_writes"]),
+        (r"\PhysicalDisk(*)\Disk Bytes/sec", "disk_bytes", ["disk_read_bytes", "disk_write_bytes"]),
+        (
+            r"\PhysicalDisk(*)\Avg. Disk sec/Transfer",
+            "disk_transfer_seconds",
+            ["disk_read_seconds", "disk_write_seconds"],
+        ),
+        (
+            r"\LogicalDisk(*)\Disk Bytes/sec",
+            "logical_disk_bytes",
+            ["logical_disk_read_bytes", "logical_disk_write_bytes"],
+        ),
+        (r"\Memory\Pages/sec", "memory_pages", ["memory_pages_input", "memory_pages_output"]),
+        (
+            r"\Network Interface(*)\Bytes Total/sec",
+            "network_bytes",
+            ["network_received_bytes", "network_sent_bytes"],
+        ),
+        (
+            r"\Network Interface(*)\Packets/sec",
+            "network_packets",
+            ["network_received_packets", "network_sent_packets"],
+        ),
+        (r"\TCPv4\Segments/sec", "tcpv4_segments", ["tcpv4_segments_received", "tcpv4_segments_sent"]),
+        (r"\UDPv4\Datagrams/sec", "udpv4_datagrams", ["udpv4_datagrams_received", "udpv4_datagrams_sent"]),
+        (r"\UDPv6\Datagrams/sec", "udpv6_datagrams", ["udpv6_datagrams_received", "udpv6_datagrams_sent"]),
+        (r"\IPv4\Datagrams/sec", "ipv4_datagrams", ["ipv4_datagrams_received", "ipv4_datagrams_sent"]),
+        (r"\IPv6\Datagrams/sec", "ipv6_datagrams", ["ipv6_datagrams_received", "ipv6_datagrams_sent"]),
+        (r"\ICMP\Messages/sec", "icmp_messages", ["icmp_messages_received", "icmp_messages_sent"]),
+        (r"\ICMPv6\Messages/sec", "icmpv6_messages", ["icmpv6_messages_received", "icmpv6_messages_sent"]),
+        (
+            r"\Process V2(*)\IO Data Bytes/sec",
+            "process_v2_io_data_bytes",
+            ["process_v2_io_read_bytes", "process_v2_io_write_bytes"],
+        ),
+        (
+            r"\Process V2(*)\IO Data Operations/sec",
+            "process_v2_io_data_operations",
+            ["process_v2_io_read_operations", "process_v2_io_write_operations"],
+        ),
+    ];
+    let registry = this_machine();
+    let path = |text: &str| PathPattern::parse(text).expect("a path");
+    let mut paths: Vec<_> = SUMS.iter().map(|(sum, ..)| path(sum)).collect();
+    for set in ["PhysicalDisk(*)", "LogicalDisk(*)", "Memory", "Network Interface(*)", "Process V2(*)"] {
+        paths.push(path(&format!(r"\{set}\*")));
+    }
+    paths.extend(
+        ["TCPv4", "UDPv4", "UDPv6", "IPv4", "IPv6", "ICMP", "ICMPv6"].map(|set| path(&format!(r"\{set}\*"))),
+    );
+    let found = samples(exporter(&registry).scrape(&registry, Exposition::PrometheusText, &paths));
+    let mut checked = BTreeSet::new();
+    for (_, sum, parts) in SUMS {
+        let sum = format!("tacho_{sum}_total");
+        for (key, value) in found.iter().filter(|(key, _)| key.split('{').next() == Some(sum.as_str())) {
+            let labels = &key[sum.len()..];
+            let of_part = |part: &str| found[&format!("tacho_{part}_total{labels}")];
+            let total: f64 = parts.map(of_part).iter().sum();
+            assert!((value - total).abs() <= value.abs() * 1e-12, "{key}: {value} is not {total}");
+            checked.insert(sum.clone());
+        }
+    }
+    // Every machine has these.
+    for sum in
+        ["memory_pages", "network_bytes", "network_packets", "tcpv4_segments", "process_v2_io_data_bytes"]
+    {
+        assert!(checked.contains(&format!("tacho_{sum}_total")), "{sum}: {checked:?}");
+    }
+}
+
 #[test]
 fn old_names_have_the_old_labels_and_sums() {
     let registry = this_machine();

@@ -56,6 +56,16 @@ fn the_dashboard_uses_exported_metrics_and_their_labels() {
     let panels = dashboard["panels"].as_array().expect("panels");
     let ids: BTreeSet<_> = panels.iter().map(|panel| panel["id"].as_u64().expect("an id")).collect();
     assert_eq!(ids.len(), panels.len());
+    let mut places = BTreeSet::new();
+    for panel in panels {
+        let at = |key: &str| panel["gridPos"][key].as_u64().expect("a place");
+        assert!(at("x") + at("w") <= 24, "{}", panel["title"]);
+        for x in at("x")..at("x") + at("w") {
+            for y in at("y")..at("y") + at("h") {
+                assert!(places.insert((x, y)), "{} overlaps another panel", panel["title"]);
+            }
+        }
+    }
     let rows: Vec<_> =
         panels.iter().filter(|panel| panel["type"] == "row").map(|row| row["title"].as_str()).collect();
     assert_eq!(rows.len(), 8, "{rows:?}");
