@@ -47,8 +47,8 @@ pub enum MetricNames {
     /// The names and labels that `docs/metrics.md` describes.
     #[default]
     Current,
-    /// Those before version 0.2, with which [`Current`](Self::Current) replaces them: names of sets and counters in full, only the
-    /// labels `name` and `parent`, and sums beside their parts.
+    /// Those before version 0.2: the names of sets and counters in full, only the labels `name` and `parent`, and sums beside
+    /// their parts.
     Old,
 }
 

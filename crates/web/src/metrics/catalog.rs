@@ -321,6 +321,50 @@ mod tests {
     }
 
     #[test]
+    fn other_sets_never_have_the_prefix_of_a_set_of_the_machine() {
+        let counters = [("Reads/sec", CounterType::BULK_COUNT)];
+        let published = set("Disk", 0xABCD_u128 << 112, &counters);
+        let machine = set("PhysicalDisk", 1, &counters);
+        // In any order, and also if the machine has no such set.
+        for sets in [vec![&machine, &published], vec![&published, &machine], vec![&published]] {
+            let sets: Vec<_> = sets.into_iter().cloned().collect();
+            let metrics = metrics(&sets);
+            assert!(metrics.contains(&"tacho_disk_abcd0000_reads_total".to_owned()), "{metrics:?}");
+            assert_eq!(
+                metrics.contains(&"tacho_disk_reads_total".to_owned()),
+                sets.len() == 2,
+                "{metrics:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_last_word_of_the_set_is_not_repeated() {
+        let (gauge, rate) = (CounterType::LARGE_RAWCOUNT, CounterType::BULK_COUNT);
+        let shop = set(
+            "Book Shop",
+            1,
+            &[
+                ("Shop Visits/sec", rate),
+                ("Shops", gauge),
+                ("Shopping", gauge),
+                ("Book", gauge),
+                ("Old Shops", gauge),
+            ],
+        );
+        assert_eq!(
+            metrics(&[shop]),
+            [
+                "tacho_book_shop_visits_total",
+                "tacho_book_shops",
+                "tacho_book_shop_shopping",
+                "tacho_book_shop_book",
+                "tacho_book_shop_old_shops"
+            ]
+        );
+    }
+
+    #[test]
     fn a_displayed_base_is_exported_once() {
         let average = CounterType::AVERAGE_BULK;
         let mut info =

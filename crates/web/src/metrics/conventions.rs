@@ -1,9 +1,10 @@
 //! The machine's own counters in [`MetricNames::Current`](super::MetricNames): names that differ from those that follow from the
 //! counters' names, base units, and numbers that are sums of others.
 
-use super::exceptions::{Row, Rule, named, row, same_as, scaled};
-use super::metric::Part;
+use super::exceptions::{Row, Rule, named, row, same_as, scaled, split_unit};
+use super::metric::{Metric, Part, join_words};
 use super::scale::Scale;
+use super::set_names;
 
 const DISKS: &[&str] = &["PhysicalDisk", "LogicalDisk", "Block Device", "Block Device Member"];
 const PROCESSORS: &[&str] = &["Processor Information", "Processor"];
@@ -63,7 +64,7 @@ const RENAMED: &[(&[&str], &str, &str)] = &[
 ];
 
 /// The name that replaces this one, if any; both without the set's prefix and with the unit.
-pub(super) fn renamed(set: &str, name: &str) -> Option<&'static str> {
+fn renamed(set: &str, name: &str) -> Option<&'static str> {
     RENAMED.iter().find(|(sets, from, _)| *from == name && sets.contains(&set)).map(|(.., to)| *to)
 }
 
@@ -116,8 +117,24 @@ const SUMS: &[(&[&str], &str, Part)] = &[
 ];
 
 /// Whether a raw number of a counter is the sum of others that are exported too.
-pub(super) fn is_sum(set: &str, counter: &str, part: Part) -> bool {
+fn is_sum(set: &str, counter: &str, part: Part) -> bool {
     SUMS.iter().any(|(sets, name, of)| *name == counter && *of == part && sets.contains(&set))
+}
+
+/// Renames a metric of the machine's own sets, and marks sums.
+pub(super) fn apply(set: &str, counter: &str, metric: &mut Metric) {
+    let Some(set_names) = set_names::of_set(set) else { return };
+    if let Some(name) = renamed(set, &join_words(&metric.stem, &metric.unit)) {
+        let (stem, unit) = split_unit(name);
+        (metric.stem, metric.unit) = (stem.into(), unit.into());
+    } else {
+        let is_kept = |word: &&str| !set_names.omitted.contains(word);
+        let kept: Vec<&str> = metric.stem.split('_').filter(is_kept).collect();
+        if !(kept.is_empty() && metric.unit.is_empty()) {
+            metric.stem = kept.join("_");
+        }
+    }
+    metric.is_sum = is_sum(set, counter, metric.part);
 }
 
 #[cfg(test)]
@@ -126,7 +143,7 @@ mod tests {
 
     use super::*;
     use crate::metrics::MetricNames;
-    use crate::metrics::metric::{join_words, metrics_of};
+    use crate::metrics::metric::metrics_of;
 
     /// The set, counter, part and name of each number of the machine's counters.
     fn numbers(names: MetricNames) -> Vec<(String, String, Part, String)> {

@@ -7,7 +7,6 @@ use super::MetricNames;
 use super::conventions;
 use super::exceptions::{self, Rule};
 use super::scale::Scale;
-use super::set_names;
 use super::words::{plural, valid_inner_words, valid_words, words_of};
 
 /// A raw number of a counter.
@@ -92,28 +91,12 @@ pub(super) fn metrics_of(set: &str, counter: &CounterInfo, names: MetricNames) -
             None => {}
         }
         if names == MetricNames::Current {
-            apply_conventions(set, counter, metric);
+            conventions::apply(set, &counter.name, metric);
         }
         metric.can_wrap = can_wrap && metric.kind == Kind::Counter;
         true
     });
     metrics
-}
-
-/// Renames a metric of the machine's own sets, and marks sums.
-fn apply_conventions(set: &str, counter: &CounterInfo, metric: &mut Metric) {
-    let Some(set_names) = set_names::of_set(set) else { return };
-    if let Some(name) = conventions::renamed(set, &join_words(&metric.stem, &metric.unit)) {
-        let (stem, unit) = exceptions::split_unit(name);
-        (metric.stem, metric.unit) = (stem.into(), unit.into());
-    } else {
-        let is_kept = |word: &&str| !set_names.omitted.contains(word);
-        let kept: Vec<&str> = metric.stem.split('_').filter(is_kept).collect();
-        if !(kept.is_empty() && metric.unit.is_empty()) {
-            metric.stem = kept.join("_");
-        }
-    }
-    metric.is_sum = conventions::is_sum(set, &counter.name, metric.part);
 }
 
 /// Joins two parts of a name, of which either can be empty.
