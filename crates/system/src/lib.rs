@@ -49,6 +49,7 @@ pub use process::properties::{MAX_COMMAND_LINE, ProcessProperties, ProcessReader
 pub use processor::{ProcessorInstance, ProcessorInstances};
 pub use roots::Roots;
 pub use stat::{ProcessorLine, ProcessorTicks, ProcessorTimes};
+pub use storage::mount_list::{MountList, MountedFileSystem};
 
 /// The providers of all sets that this machine has.
 pub fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {

@@ -7,6 +7,7 @@ mod diskstats;
 mod file_system;
 mod io;
 mod logical;
+pub(crate) mod mount_list;
 pub(crate) mod mount_table;
 mod mounts;
 mod nfs;

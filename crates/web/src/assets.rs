@@ -3,6 +3,7 @@
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
+use crate::compression::accepts_gzip;
 use crate::response::{ApiError, with_content_type};
 
 struct Asset {
@@ -43,18 +44,4 @@ pub(crate) fn asset(name: &str, headers: &HeaderMap) -> Response {
     // Revalidated each time: a newer server can serve a different version.
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     response
-}
-
-/// Whether `Accept-Encoding` contains `gzip` with a weight above 0.
-pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
-    let names = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
-    names.flat_map(|value| value.split(',')).any(|coding| {
-        let mut parts = coding.split(';').map(str::trim);
-        let is_gzip = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("gzip"));
-        let is_refused = parts.any(|part| {
-            part.strip_prefix("q=")
-                .is_some_and(|weight| weight.parse::<f32>().is_ok_and(|weight| weight <= 0.0))
-        });
-        is_gzip && !is_refused
-    })
 }

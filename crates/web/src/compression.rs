@@ -4,19 +4,32 @@ use std::io::Write as _;
 
 use axum::body::{Body, HttpBody as _, to_bytes};
 use axum::extract::Request;
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::assets::accepts_gzip;
 use crate::response::ApiError;
 
 /// Shorter bodies fit into one packet anyway.
 const MIN_BYTES: u64 = 1024;
 /// Longer bodies are compressed on a separate thread.
 const MAX_INLINE_BYTES: usize = 64 << 10;
+
+/// Whether `Accept-Encoding` contains `gzip` with a weight above 0.
+pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let names = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    names.flat_map(|value| value.split(',')).any(|coding| {
+        let mut parts = coding.split(';').map(str::trim);
+        let is_gzip = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("gzip"));
+        let is_refused = parts.any(|part| {
+            part.strip_prefix("q=")
+                .is_some_and(|weight| weight.parse::<f32>().is_ok_and(|weight| weight <= 0.0))
+        });
+        is_gzip && !is_refused
+    })
+}
 
 /// The middleware: compresses responses of a known length that are text, if the client accepts it. Streams and files are
 /// sent unchanged.
@@ -27,7 +40,8 @@ pub(crate) async fn compress(request: Request, next: Next) -> Response {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let is_text = kind.starts_with("application/json")
         || kind.starts_with("text/csv")
-        || kind.starts_with("text/plain");
+        || kind.starts_with("text/plain")
+        || kind.starts_with("application/openmetrics-text");
     let is_whole =
         !headers.contains_key(header::CONTENT_ENCODING) && !headers.contains_key(header::CONTENT_DISPOSITION);
     let Some(length) = response.body().size_hint().exact().filter(|_| is_text && is_whole) else {
@@ -60,4 +74,24 @@ fn gzip(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 4), Compression::fast());
     encoder.write_all(bytes).ok()?;
     encoder.finish().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_of_gzip_are_respected() {
+        let accepts = |values: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(header::ACCEPT_ENCODING, value.parse().expect("a header"));
+            }
+            accepts_gzip(&headers)
+        };
+        assert!(accepts(&["gzip"]) && accepts(&["br, GZIP;q=0.5"]) && accepts(&["br", "gzip"]));
+        assert!(
+            !accepts(&[]) && !accepts(&["br"]) && !accepts(&["gzip;q=0"]) && !accepts(&["xgzip, identity"])
+        );
+    }
 }

@@ -7,14 +7,18 @@
 //! Sources: "Exposition formats" (prometheus.io), the OpenMetrics specification 1.0.0, the rules of `promtool check metrics`.
 
 mod catalog;
+mod conventions;
 mod exceptions;
 mod exporter;
 mod exposition;
 mod extended_counter;
 mod labels;
 mod metric;
+mod mounts;
 mod plan;
+mod process;
 mod scale;
+mod set_names;
 mod words;
 
 use std::sync::Arc;
@@ -24,12 +28,28 @@ use tachograph_perflib::registration::CounterSetInfo;
 
 pub use exporter::Exporter;
 pub use exposition::Exposition;
+pub use mounts::{MountTable, MountedFileSystem, MountsNow};
 
 /// Options of an exporter.
 #[derive(Clone, Debug, Default)]
 pub struct MetricsOptions {
     /// The counters that are exported if a scrape selects none. If empty, all sets for which [`is_exported_by_default`] is true.
     pub selection: Vec<PathPattern>,
+    /// The names and labels.
+    pub names: MetricNames,
+    /// What is mounted, for the labels of file systems; `None` omits these labels.
+    pub mounts: Option<MountsNow>,
+}
+
+/// Which names and labels metrics have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MetricNames {
+    /// The names and labels that `docs/metrics.md` describes.
+    #[default]
+    Current,
+    /// Those before version 0.2: the names of sets and counters in full, only the labels `name` and `parent`, and sums beside
+    /// their parts.
+    Old,
 }
 
 /// Sets of this machine that are exported only if a path selects them; see [`is_exported_by_default`].
@@ -58,10 +78,17 @@ pub struct MetricMapping {
     pub kind: &'static str,
     /// The unit, a suffix of the name; empty if there is no unit.
     pub unit: String,
+    /// The names of the labels of the set's instances.
+    pub labels: Vec<&'static str>,
+    /// Whether the number is the sum of others of the set, so that it is exported only if a path names the counter.
+    pub is_sum: bool,
 }
 
 /// The metrics of all raw numbers of these sets. Counters with the same raw number, such as `Available KBytes` and `Available
 /// MBytes`, have the same metric.
-pub fn metric_mappings<'a>(sets: impl IntoIterator<Item = &'a Arc<CounterSetInfo>>) -> Vec<MetricMapping> {
-    catalog::Catalog::new(sets).mappings()
+pub fn metric_mappings<'a>(
+    sets: impl IntoIterator<Item = &'a Arc<CounterSetInfo>>,
+    names: MetricNames,
+) -> Vec<MetricMapping> {
+    catalog::Catalog::new(sets, names).mappings()
 }

@@ -8,6 +8,7 @@ use clap::Args;
 use tachograph_counters::path::PathPattern;
 use tachograph_logs::TextEncoding;
 use tachograph_perflib::Registry;
+use tachograph_web::metrics::MetricNames;
 
 use super::{parse_count, parse_encoding, parse_interval};
 use crate::failure::Failure;
@@ -40,6 +41,10 @@ pub(crate) struct ServeArguments {
     /// control group.
     #[arg(long, num_args = 1.., value_name = "PATH")]
     metrics: Vec<String>,
+    /// Names and labels of /metrics: `current`, or `old` for those before version 0.2, which version 0.3 no longer has
+    /// (docs/metrics.md).
+    #[arg(long, value_name = "NAMES", default_value = "current", value_parser = parse_names)]
+    pub(crate) metrics_names: MetricNames,
     /// Time between samples (-si): seconds (also 0.1), mm:ss or hh:mm:ss. Default: that of the view, or 1.
     #[arg(long, visible_alias = "si", value_name = "TIME", allow_negative_numbers = true, value_parser = parse_interval)]
     pub(crate) interval: Option<Duration>,
@@ -101,6 +106,14 @@ impl ServeArguments {
     /// The counters selected by -c and -cf.
     pub(crate) fn paths(&self, registry: &Registry) -> Result<Vec<PathPattern>, Failure> {
         this_machine::parse_paths(registry, &self.counters, &self.counter_files)
+    }
+}
+
+fn parse_names(text: &str) -> Result<MetricNames, String> {
+    match text {
+        "current" => Ok(MetricNames::Current),
+        "old" => Ok(MetricNames::Old),
+        _ => Err("must be current or old".to_owned()),
     }
 }
 

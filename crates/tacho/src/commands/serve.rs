@@ -2,15 +2,17 @@
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use tachograph_counters::IgnorePoison;
 use tachograph_logs::Budget;
 use tachograph_machine::Machine;
 use tachograph_monitor::{Axis, AxisScale, Chosen, Panel, View};
 use tachograph_perflib::Registry;
-use tachograph_web::metrics::MetricsOptions;
+use tachograph_system::{MountList, Roots};
+use tachograph_web::metrics::{MetricsOptions, MountTable, MountedFileSystem, MountsNow};
 use tachograph_web::{LineLog, LiveOptions, ServeError, ServeOptions, Server, Token, Uploads};
 
 use crate::arguments::ServeArguments;
@@ -62,7 +64,11 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         live,
         view,
         views: arguments.views.clone(),
-        metrics: MetricsOptions { selection: metrics },
+        metrics: MetricsOptions {
+            selection: metrics,
+            names: arguments.metrics_names,
+            mounts: Some(mounts_now()),
+        },
         logs: arguments.logs.clone(),
         uploads: Uploads { max_bytes: arguments.max_upload.saturating_mul(1 << 20), ..Uploads::default() },
         memory: Budget::new(arguments.max_memory.saturating_mul(1 << 20)),
@@ -78,6 +84,24 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     drop(out);
     server.run()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is mounted on this machine, for the labels of file systems.
+fn mounts_now() -> MountsNow {
+    let state = Mutex::new((MountList::new(&Roots::of_this_machine()), Arc::<MountTable>::default()));
+    MountsNow(Arc::new(move || {
+        let mut state = state.lock().ignore_poison();
+        let (list, table) = &mut *state;
+        if let Some(mounted) = list.changed() {
+            let mounted = mounted.into_iter().map(|one| MountedFileSystem {
+                mount_point: one.mount_point,
+                device: one.source,
+                fs_type: one.fs_type,
+            });
+            *table = Arc::new(mounted.collect());
+        }
+        Arc::clone(table)
+    }))
 }
 
 /// The view with the counters from the command line, as written and fitted to this machine. Logs are fitted when they are

@@ -214,3 +214,24 @@ fn a_low_limit_of_open_files_is_sufficient() {
     }
     assert!(server.child.try_wait().expect("a child").is_none());
 }
+
+#[test]
+fn metrics_have_the_chosen_names() {
+    let current = Server::start(&[]).get("/metrics");
+    assert!(current.contains("\ntacho_network_received_bytes_total{device=\"lo\"} "), "{current}");
+    assert!(current.contains("\nprocess_resident_memory_bytes "));
+    // The device and type of the root's file system are those of the kernel's list.
+    let mounts = std::fs::read_to_string("/proc/self/mounts").expect("the list of mounts");
+    let root = mounts.lines().rev().find_map(|line| {
+        let mut words = line.split(' ');
+        let (device, mount_point, fs_type) = (words.next()?, words.next()?, words.next()?);
+        (mount_point == "/").then(|| format!("mountpoint=\"/\",device=\"{device}\",fstype=\"{fs_type}\""))
+    });
+    let root = root.expect("a root");
+    assert!(current.contains(&format!("\ntacho_filesystem_size_bytes{{{root}}} ")), "{root}: {current}");
+    let old = Server::start(&["--metrics-names", "old"]).get("/metrics");
+    assert!(old.contains("\ntacho_network_interface_bytes_total{name=\"lo\"} "), "{old}");
+    let wrong = run(&["serve", "--metrics-names", "new"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("must be current or old"));
+}

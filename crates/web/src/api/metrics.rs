@@ -32,13 +32,15 @@ struct CachedExporter {
 }
 
 impl ExporterCache {
-    fn scrape(
+    /// Scrapes, and returns the result of `respond` for the text.
+    fn scrape<T>(
         &self,
         registry: &Arc<Registry>,
         options: &MetricsOptions,
         format: Exposition,
         paths: Vec<PathPattern>,
-    ) -> Result<String, ApiError> {
+        respond: impl FnOnce(&str) -> T,
+    ) -> Result<T, ApiError> {
         let mut all = self.0.lock().ignore_poison();
         let index = all.iter().position(|remembered| remembered.paths == paths);
         let mut exporter = match index {
@@ -46,12 +48,12 @@ impl ExporterCache {
             None => Exporter::new(registry, options.clone())
                 .map_err(|code| ApiError::conflict(code.to_string()))?,
         };
-        let text = exporter.scrape(registry, format, &paths).to_owned();
+        let response = respond(exporter.scrape(registry, format, &paths));
         all.push(CachedExporter { paths, exporter, scraped: Instant::now() });
         if all.len() > MAX_EXPORTERS {
             all.remove(0);
         }
-        Ok(text)
+        Ok(response)
     }
 
     /// Drops exporters that have been idle for [`MAX_IDLE`]. Does nothing during a scrape.
@@ -86,8 +88,9 @@ pub(super) async fn metrics(
         .run(move |_| {
             let registry = shared.hub.registry();
             let paths = shared.hub.resolve_paths(&paths);
-            let text = shared.exporters.scrape(&registry, &shared.metrics, format, paths)?;
-            Ok(with_content_type(format.content_type(), text))
+            shared.exporters.scrape(&registry, &shared.metrics, format, paths, |text| {
+                with_content_type(format.content_type(), text.to_owned())
+            })
         })
         .await
 }
@@ -105,8 +108,10 @@ mod tests {
         let scrape = |id: usize| {
             let path = PathPattern::parse(&format!(r"\Set {id}\*")).expect("a path");
             let options = MetricsOptions::default();
-            let text = exporters.scrape(&registry, &options, Exposition::PrometheusText, vec![path]);
-            assert!(text.is_ok_and(|text| text.contains("tacho_build_info")));
+            let has_own = |text: &str| text.contains("tacho_build_info");
+            let scraped =
+                exporters.scrape(&registry, &options, Exposition::PrometheusText, vec![path], has_own);
+            assert!(scraped.is_ok_and(|has_own| has_own));
         };
         let count = || exporters.0.lock().expect("not poisoned").len();
         (0..20).for_each(scrape);

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use tachograph_perflib::Guid;
 use tachograph_perflib::registration::CounterSetInfo;
 
-use super::MetricMapping;
 use super::exposition::Exposition;
-use super::metric::{Kind, Metric, Part, metrics_of};
+use super::labels::Labelling;
+use super::metric::{Kind, Metric, Part, join_words, metrics_of};
 use super::scale::Scale;
-use super::words::{valid_words, words_of};
+use super::set_names::{self, SETS};
+use super::words::{plural, valid_words, words_of};
+use super::{MetricMapping, MetricNames};
 
 pub(super) const PREFIX: &str = "tacho";
 
@@ -41,6 +43,8 @@ pub(super) struct Source {
     pub(super) part: Part,
     pub(super) scale: Scale,
     pub(super) can_wrap: bool,
+    /// The number is the sum of others: it is exported only if a path names the counter.
+    pub(super) is_sum: bool,
 }
 
 impl Family {
@@ -54,6 +58,7 @@ impl Family {
 pub(super) struct SetFamilies {
     pub(super) info: Arc<CounterSetInfo>,
     pub(super) families: Vec<Family>,
+    pub(super) labelling: Labelling,
 }
 
 /// The families of all counter sets of a registry. Names depend on the registered sets, not on the selection: the registry
@@ -76,24 +81,27 @@ fn reserve(used: &mut HashSet<String>, name: &str, kind: Kind) -> bool {
 }
 
 impl Catalog {
-    pub(super) fn new<'a>(infos: impl IntoIterator<Item = &'a Arc<CounterSetInfo>>) -> Self {
+    pub(super) fn new<'a>(
+        infos: impl IntoIterator<Item = &'a Arc<CounterSetInfo>>,
+        names: MetricNames,
+    ) -> Self {
         let mut used = HashSet::from(OWN_NAMES.map(str::to_owned));
-        let mut prefixes = HashSet::new();
+        let is_current = names == MetricNames::Current;
+        // Other sets never have the prefix of one of the machine's own sets, even if this machine lacks that set.
+        let own = SETS.iter().filter(|_| is_current).map(|own| own.prefix.to_owned());
+        let mut prefixes: HashSet<String> = own.collect();
         let mut catalog = Self { sets: HashMap::new(), order: Vec::new() };
         for info in infos {
-            let mut words = valid_words(&words_of(&info.name)).join("_");
-            if words.is_empty() || !prefixes.insert(words.clone()) {
-                let guid = u128::from_le_bytes(info.guid.to_bytes());
-                words = format!(
-                    "{words}{}{:08x}",
-                    if words.is_empty() { "set" } else { "_" },
-                    (guid & u128::from(u32::MAX)) as u32
-                );
-                prefixes.insert(words.clone());
-            }
-            let families = families_of(info, &format!("{PREFIX}_{words}"), &mut used);
+            let own = set_names::of_set(&info.name).filter(|_| is_current);
+            let words = match own {
+                Some(own) => own.prefix.to_owned(),
+                None => unique_prefix(info, &mut prefixes),
+            };
+            let families = families_of(info, &format!("{PREFIX}_{words}"), names, &mut used);
+            let labelling = own.map_or(Labelling::NameAndParent, |own| own.labelling);
             catalog.order.push(info.guid);
-            catalog.sets.insert(info.guid, Arc::new(SetFamilies { info: Arc::clone(info), families }));
+            let set = SetFamilies { info: Arc::clone(info), families, labelling };
+            catalog.sets.insert(info.guid, Arc::new(set));
         }
         catalog
     }
@@ -115,6 +123,8 @@ impl Catalog {
                         metric: family.sample.to_string(),
                         kind: family.kind.name(),
                         unit: family.unit.clone(),
+                        labels: if set.info.has_instances() { set.labelling.names() } else { Vec::new() },
+                        is_sum: source.is_sum,
                     });
                 }
             }
@@ -123,11 +133,33 @@ impl Catalog {
     }
 }
 
-fn families_of(info: &CounterSetInfo, prefix: &str, used: &mut HashSet<String>) -> Vec<Family> {
+/// The words of a set's name, with a part of its GUID if they are in use.
+fn unique_prefix(info: &CounterSetInfo, prefixes: &mut HashSet<String>) -> String {
+    let mut words = valid_words(&words_of(&info.name)).join("_");
+    if words.is_empty() || !prefixes.insert(words.clone()) {
+        let guid = u128::from_le_bytes(info.guid.to_bytes());
+        words = format!(
+            "{words}{}{:08x}",
+            if words.is_empty() { "set" } else { "_" },
+            (guid & u128::from(u32::MAX)) as u32
+        );
+        prefixes.insert(words.clone());
+    }
+    words
+}
+
+fn families_of(
+    info: &CounterSetInfo,
+    prefix: &str,
+    names: MetricNames,
+    used: &mut HashSet<String>,
+) -> Vec<Family> {
     let shown = info.counters.iter().filter(|counter| counter.is_displayable());
     let all: Vec<_> = shown
         .clone()
-        .flat_map(|counter| metrics_of(&info.name, counter).into_iter().map(move |metric| (counter, metric)))
+        .flat_map(|counter| {
+            metrics_of(&info.name, counter, names).into_iter().map(move |metric| (counter, metric))
+        })
         .collect();
     let base_of = |base: Option<u32>, metric: &Metric| {
         // A base that is itself displayed is exported under its own name.
@@ -151,8 +183,9 @@ fn families_of(info: &CounterSetInfo, prefix: &str, used: &mut HashSet<String>) 
                 part: metric.part,
                 scale: metric.scale,
                 can_wrap: metric.can_wrap,
+                is_sum: metric.is_sum,
             };
-            let preferred = join(prefix, &metric.stem, &metric.unit);
+            let preferred = join(prefix, &metric.stem, &metric.unit, names);
             let known = match base {
                 Some(base) => indices.get(&(base, Part::First)),
                 None if is_duplicate => by_name.get(&preferred),
@@ -178,7 +211,7 @@ fn families_of(info: &CounterSetInfo, prefix: &str, used: &mut HashSet<String>) 
                     1 if !sum_stem.is_empty() => format!("{sum_stem}_{}", metric.stem),
                     _ => numbered(&metric.stem, attempt + 1),
                 };
-                name = join(prefix, &stem, &metric.unit);
+                name = join(prefix, &stem, &metric.unit, names);
             }
             let help = format!("{}{}: {}", metric.help_prefix, counter.name, counter.help);
             indices.insert((counter.id, metric.part), families.len());
@@ -193,15 +226,19 @@ fn numbered(stem: &str, number: u32) -> String {
     if stem.is_empty() { format!("number{number}") } else { format!("{stem}_{number}") }
 }
 
-fn join(prefix: &str, stem: &str, unit: &str) -> String {
-    let mut name = prefix.to_owned();
-    for part in [stem, unit] {
-        if !part.is_empty() {
-            name.push('_');
-            name.push_str(part);
+/// Joins the parts of a name. If the counter's name begins with the last word of the prefix, or its plural, this word occurs
+/// once: `interrupt` and `interrupts` are `interrupts`.
+fn join(prefix: &str, stem: &str, unit: &str, names: MetricNames) -> String {
+    let mut before = prefix;
+    if names == MetricNames::Current
+        && let Some((start, last)) = prefix.rsplit_once('_')
+    {
+        let first = stem.split('_').next().unwrap_or_default();
+        if first == last || first == plural(last) {
+            before = start;
         }
     }
-    name
+    join_words(&join_words(before, stem), unit)
 }
 
 fn family(name: &str, metric: &Metric, help: &str, source: Source) -> Family {
@@ -263,7 +300,7 @@ mod tests {
     }
 
     fn metrics(sets: &[Arc<CounterSetInfo>]) -> Vec<String> {
-        Catalog::new(sets).mappings().into_iter().map(|name| name.metric).collect()
+        Catalog::new(sets, MetricNames::Current).mappings().into_iter().map(|name| name.metric).collect()
     }
 
     #[test]
@@ -284,6 +321,50 @@ mod tests {
     }
 
     #[test]
+    fn other_sets_never_have_the_prefix_of_a_set_of_the_machine() {
+        let counters = [("Reads/sec", CounterType::BULK_COUNT)];
+        let published = set("Disk", 0xABCD_u128 << 112, &counters);
+        let machine = set("PhysicalDisk", 1, &counters);
+        // In any order, and also if the machine has no such set.
+        for sets in [vec![&machine, &published], vec![&published, &machine], vec![&published]] {
+            let sets: Vec<_> = sets.into_iter().cloned().collect();
+            let metrics = metrics(&sets);
+            assert!(metrics.contains(&"tacho_disk_abcd0000_reads_total".to_owned()), "{metrics:?}");
+            assert_eq!(
+                metrics.contains(&"tacho_disk_reads_total".to_owned()),
+                sets.len() == 2,
+                "{metrics:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_last_word_of_the_set_is_not_repeated() {
+        let (gauge, rate) = (CounterType::LARGE_RAWCOUNT, CounterType::BULK_COUNT);
+        let shop = set(
+            "Book Shop",
+            1,
+            &[
+                ("Shop Visits/sec", rate),
+                ("Shops", gauge),
+                ("Shopping", gauge),
+                ("Book", gauge),
+                ("Old Shops", gauge),
+            ],
+        );
+        assert_eq!(
+            metrics(&[shop]),
+            [
+                "tacho_book_shop_visits_total",
+                "tacho_book_shops",
+                "tacho_book_shop_shopping",
+                "tacho_book_shop_book",
+                "tacho_book_shop_old_shops"
+            ]
+        );
+    }
+
+    #[test]
     fn a_displayed_base_is_exported_once() {
         let average = CounterType::AVERAGE_BULK;
         let mut info =
@@ -297,14 +378,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn names_are_valid_and_unique(sets in prop::collection::vec((".{0,12}", prop::collection::vec((".{0,16}|[%#a-b /]{0,6}|count|total|s", 0_usize..99), 0..6)), 0..5)) {
+        fn names_are_valid_and_unique(sets in prop::collection::vec((".{0,12}", prop::collection::vec((".{0,16}|[%#a-b /]{0,6}|count|total|s", 0_usize..99), 0..6)), 0..5), is_current: bool) {
             let kinds: Vec<CounterType> = CounterType::all().filter(|kind| kind.formula().is_some()).collect();
             let sets: Vec<_> = sets.iter().enumerate().map(|(index, (name, counters))| {
                 let counters: Vec<_> =
                     counters.iter().map(|(name, kind)| (name.as_str(), kinds[kind % kinds.len()])).collect();
                 set(name, (index as u128) << 96, &counters)
             }).collect();
-            let catalog = Catalog::new(&sets);
+            let catalog = Catalog::new(&sets, if is_current { MetricNames::Current } else { MetricNames::Old });
             let mut samples = HashSet::new();
             let mut families = HashSet::new();
             for family in catalog.sets.values().flat_map(|set| &set.families) {

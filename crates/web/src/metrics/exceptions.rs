@@ -2,6 +2,8 @@
 //!
 //! Other providers cannot register sets with these names, so the rows apply only to the machine's own counters.
 
+use super::MetricNames;
+use super::conventions;
 use super::metric::Part;
 use super::scale::Scale;
 
@@ -20,28 +22,35 @@ pub(super) enum Rule {
     Omitted,
 }
 
-struct Row {
+#[derive(Debug)]
+pub(super) struct Row {
     sets: &'static [&'static str],
     counter: &'static str,
     part: Part,
-    rule: Rule,
+    pub(super) rule: Rule,
 }
 
-const fn row(sets: &'static [&'static str], counter: &'static str, part: Part, rule: Rule) -> Row {
+impl Row {
+    pub(super) fn is_for(&self, set: &str, counter: &str, part: Part) -> bool {
+        self.counter == counter && self.part == part && self.sets.contains(&set)
+    }
+}
+
+pub(super) const fn row(sets: &'static [&'static str], counter: &'static str, part: Part, rule: Rule) -> Row {
     Row { sets, counter, part, rule }
 }
 
-const fn named(name: &'static str) -> Rule {
+pub(super) const fn named(name: &'static str) -> Rule {
     Rule::Named { name, is_duplicate: false, scale: None }
 }
 
 /// The same raw number as another counter's, under that counter's name.
-const fn same_as(name: &'static str) -> Rule {
+pub(super) const fn same_as(name: &'static str) -> Rule {
     Rule::Named { name, is_duplicate: true, scale: None }
 }
 
 /// An explicit name, and a scale of 10 to the power of minus `decimals`.
-const fn scaled(name: &'static str, decimals: u32) -> Rule {
+pub(super) const fn scaled(name: &'static str, decimals: u32) -> Rule {
     Rule::Named { name, is_duplicate: false, scale: Some(Scale::new(1, decimals)) }
 }
 
@@ -153,9 +162,12 @@ static ROWS: &[Row] = &[
 ];
 
 /// The exception for a raw number of a counter, if any.
-pub(super) fn rule(set: &str, counter: &str, part: Part) -> Option<Rule> {
-    let matches = |row: &&Row| row.counter == counter && row.part == part && row.sets.contains(&set);
-    ROWS.iter().find(matches).map(|row| row.rule)
+pub(super) fn rule(set: &str, counter: &str, part: Part, names: MetricNames) -> Option<Rule> {
+    let of_all_versions = || ROWS.iter().find(|row| row.is_for(set, counter, part)).map(|row| row.rule);
+    match names {
+        MetricNames::Current => conventions::rule(set, counter, part).or_else(of_all_versions),
+        MetricNames::Old => of_all_versions(),
+    }
 }
 
 /// Sets whose plain counters count events since the machine was booted, although their type does not say so: the set,
@@ -173,13 +185,19 @@ const CUMULATIVE: [(&str, &str, &str); 9] = [
 ];
 
 /// Whether a plain counter counts events since the machine was booted.
-pub(super) fn is_cumulative(set: &str, counter: &str) -> bool {
+pub(super) fn is_cumulative(set: &str, counter: &str, names: MetricNames) -> bool {
+    if names == MetricNames::Current && conventions::is_cumulative(set, counter) {
+        return true;
+    }
     let row = CUMULATIVE.iter().find(|(name, ..)| *name == set);
     row.is_some_and(|(_, prefix, exception)| counter.starts_with(prefix) && counter != *exception)
 }
 
+/// Splits a name into the part before the unit, and the unit.
 pub(super) fn split_unit(name: &str) -> (&str, &str) {
-    for unit in ["bytes", "seconds", "ratio"] {
+    const UNITS: [&str; 9] =
+        ["bytes", "seconds", "ratio", "bytes_per_second", "celsius", "joules", "packets", "rpm", "watts"];
+    for unit in UNITS {
         match name.strip_suffix(unit) {
             Some("") => return ("", unit),
             Some(stem) => {

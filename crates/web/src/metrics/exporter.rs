@@ -11,9 +11,11 @@ use tachograph_perflib::registration::CounterSetInfo;
 use tachograph_perflib::{ErrorCode, QueriedSet, Registry};
 
 use super::catalog::{Catalog, header};
-use super::labels::escape_value;
+use super::labels::{Labelling, escape_value};
 use super::metric::{Kind, Part};
+use super::mounts::MountTable;
 use super::plan::{Plan, PlannedSet};
+use super::process::ProcessMetrics;
 use super::{Exposition, MetricsOptions, is_exported_by_default};
 
 /// Collects counters and writes them as metrics. Between scrapes it keeps the numbers of instances (`#n`) and the state
@@ -24,6 +26,7 @@ pub struct Exporter {
     registry: Arc<Registry>,
     paths: Vec<PathPattern>,
     plan: Plan,
+    process: ProcessMetrics,
     out: String,
 }
 
@@ -36,29 +39,39 @@ impl Exporter {
     pub fn new(registry: &Arc<Registry>, options: MetricsOptions) -> Result<Self, ErrorCode> {
         let plan = Plan::new(
             registry,
-            &Catalog::new(registry.counter_sets()),
+            &Catalog::new(registry.counter_sets(), options.names),
             &requested_paths(registry, &options, &[]),
             Vec::new(),
         )?;
         let registry = Arc::clone(registry);
-        Ok(Self { options, registry, paths: Vec::new(), plan, out: String::new() })
+        Ok(Self {
+            options,
+            registry,
+            paths: Vec::new(),
+            plan,
+            process: ProcessMetrics::new(),
+            out: String::new(),
+        })
     }
 
     /// Collects and writes the counters of `paths`, or those of the options if `paths` is empty. `registry` is the current one:
     /// sets can have appeared or disappeared since the last scrape.
     ///
     /// A value that cannot be read is absent and counted in `tacho_read_errors`; a path that selects nothing is counted in
-    /// `tacho_paths_without_match`. Totals (`_Total`) are omitted, so that PromQL's sums are right, unless a path names them.
+    /// `tacho_paths_without_match`. Totals (`_Total`) and counters that are sums of others are omitted, so that PromQL's sums are
+    /// right, unless a path names them.
     pub fn scrape(&mut self, registry: &Arc<Registry>, format: Exposition, paths: &[PathPattern]) -> &str {
         let start = Instant::now();
         self.update_plan(registry, paths);
         let Plan { query, sets, .. } = &mut self.plan;
         query.collect();
+        let has_mounts = sets.iter().any(|set| set.families.labelling == Labelling::Mount);
+        let mounts = self.options.mounts.as_ref().filter(|_| has_mounts).map(|now| (now.0)());
         self.out.clear();
         // The errors of all sets are one family, which is written last.
         let mut errors = String::new();
         for (set, queried) in sets.iter_mut().zip(query.sets()) {
-            let failed = write_set(&mut self.out, format, set, queried);
+            let failed = write_set(&mut self.out, format, set, queried, mounts.as_ref());
             errors.push_str("tacho_read_errors{set=\"");
             escape_value(&mut errors, &set.families.info.name);
             // Writing to a String cannot fail.
@@ -76,7 +89,7 @@ impl Exporter {
         if Arc::ptr_eq(registry, &self.registry) && self.paths == paths {
             return;
         }
-        let catalog = Catalog::new(registry.counter_sets());
+        let catalog = Catalog::new(registry.counter_sets(), self.options.names);
         let before = std::mem::take(&mut self.plan.sets);
         // Opening a query of this machine does not fail.
         if let Ok(plan) =
@@ -107,6 +120,7 @@ impl Exporter {
             out.push_str(&header(format, "tacho_read_errors", Kind::Gauge, "", help));
             out.push_str(errors);
         }
+        self.process.write(out, format);
         let help = "How long this scrape took to collect and write.";
         out.push_str(&header(format, "tacho_scrape_duration_seconds", Kind::Gauge, "seconds", help));
         let _ = writeln!(out, "tacho_scrape_duration_seconds {:.6}", start.elapsed().as_secs_f64());
@@ -140,11 +154,17 @@ fn all_counters_of(info: &CounterSetInfo) -> PathPattern {
 }
 
 /// Writes the families of one set; returns the number of values that could not be read.
-fn write_set(out: &mut String, format: Exposition, set: &mut PlannedSet, queried: &QueriedSet) -> u64 {
+fn write_set(
+    out: &mut String,
+    format: Exposition,
+    set: &mut PlannedSet,
+    queried: &QueriedSet,
+    mounts: Option<&Arc<MountTable>>,
+) -> u64 {
     if queried.outcome().is_err() {
         return 1;
     }
-    set.update_rows(queried);
+    set.update_rows(queried, mounts);
     let rows = queried.rows();
     let has_instances = set.families.info.has_instances();
     let families = Arc::clone(&set.families);

@@ -1,37 +1,86 @@
-//! The labels of instances: `{name="sda"}`, `{name="7",parent="explorer"}`.
+//! The labels of instances: `{device="sda"}`, `{cpu="3"}`, `{name="7",parent="explorer"}`.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use tachograph_counters::set::{Instance, Instances};
+use tachograph_perflib::InstanceKey;
 
-/// Unique labels for the rows of a collection. They are rebuilt when the instances change.
+use super::mounts::MountTable;
+
+/// Which labels an instance has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Labelling {
+    /// `name`, and `parent` if the instance has a parent.
+    NameAndParent,
+    /// One label: the whole name.
+    Whole(&'static str),
+    /// One label: the id, which is the kernel's number. Totals (`_Total`) have their name instead.
+    Id(&'static str),
+    /// The parent and the name. An instance without a parent has only the second label.
+    NamedPair(&'static str, &'static str),
+    /// The two parts of a name around its first separator (`is_last`: its last one). A name without a separator has only the
+    /// first label.
+    Pair { first: &'static str, second: &'static str, separator: char, is_last: bool },
+    /// `mountpoint`, the name; and the `device` and `fstype` of the file system that is mounted there, if known.
+    Mount,
+}
+
+impl Labelling {
+    /// The names of all labels.
+    pub(super) fn names(self) -> Vec<&'static str> {
+        match self {
+            Self::NameAndParent => vec!["name", "parent"],
+            Self::Whole(name) | Self::Id(name) => vec![name],
+            Self::NamedPair(first, second) | Self::Pair { first, second, .. } => vec![first, second],
+            Self::Mount => vec!["mountpoint", "device", "fstype"],
+        }
+    }
+}
+
+/// Unique labels for the rows of a collection. They are rebuilt when the instances change, or what is mounted.
 #[derive(Debug, Default)]
 pub(super) struct Labels {
     instances: Option<Instances>,
+    mounts: Option<Arc<MountTable>>,
     text: String,
     ends: Vec<usize>,
 }
 
 impl Labels {
-    /// Updates the labels; returns whether the instances have changed.
-    pub(super) fn update(&mut self, instances: &Instances) -> bool {
-        if self.instances.as_ref().is_some_and(|known| std::sync::Arc::ptr_eq(known, instances)) {
+    /// Updates the labels; returns whether something has changed. `keys` are those of the instances. `mounts` is only used for
+    /// [`Labelling::Mount`].
+    pub(super) fn update(
+        &mut self,
+        labelling: Labelling,
+        instances: &Instances,
+        keys: &[Arc<InstanceKey>],
+        mounts: Option<&Arc<MountTable>>,
+    ) -> bool {
+        let has_same_instances = self.instances.as_ref().is_some_and(|known| Arc::ptr_eq(known, instances));
+        let mounts = mounts.filter(|_| labelling == Labelling::Mount);
+        let has_same_mounts = match (&self.mounts, mounts) {
+            (None, None) => true,
+            (Some(known), Some(mounts)) => Arc::ptr_eq(known, mounts),
+            _ => false,
+        };
+        if has_same_instances && has_same_mounts {
             return false;
         }
         self.instances = Some(Instances::clone(instances));
+        self.mounts = mounts.cloned();
         self.text.clear();
         self.ends.clear();
         let mut seen: HashSet<Box<str>> = HashSet::with_capacity(instances.len());
-        for instance in instances.iter() {
+        for (instance, key) in instances.iter().zip(keys) {
             let start = self.text.len();
-            push_labels(&mut self.text, instance, None);
             // Names that differ only in control characters, or in how they are split, would have equal labels.
-            for suffix in 1_u32.. {
+            for suffix in 0_u32.. {
+                push_labels(&mut self.text, labelling, instance, key, mounts.map(Arc::as_ref), suffix);
                 if seen.insert(self.text[start..].into()) {
                     break;
                 }
                 self.text.truncate(start);
-                push_labels(&mut self.text, instance, Some(suffix));
             }
             self.ends.push(self.text.len());
         }
@@ -44,24 +93,80 @@ impl Labels {
     }
 }
 
-fn push_labels(out: &mut String, instance: &Instance, suffix: Option<u32>) {
+/// Writes the labels. A suffix other than 0 is appended to the first one.
+fn push_labels(
+    out: &mut String,
+    labelling: Labelling,
+    instance: &Instance,
+    key: &InstanceKey,
+    mounts: Option<&MountTable>,
+    suffix: u32,
+) {
+    let mut writer = Writer { out, suffix, has_labels: false };
+    let label = instance.label();
     let parent = instance.parent().filter(|parent| !parent.is_empty());
-    let name = match parent {
-        // The name, including `#n`.
-        Some(parent) => instance.label().get(parent.len() + 1..).unwrap_or(instance.name()),
-        None => instance.label(),
-    };
-    out.push_str("{name=\"");
-    escape_value(out, name);
-    if let Some(suffix) = suffix {
-        out.push('~');
-        out.push_str(&suffix.to_string());
+    // The name, including `#n`, without the parent.
+    let name = parent.map_or(label, |parent| label.get(parent.len() + 1..).unwrap_or(instance.name()));
+    match labelling {
+        // The parts of totals have no meaning.
+        Labelling::Whole(first)
+        | Labelling::Id(first)
+        | Labelling::NamedPair(_, first)
+        | Labelling::Pair { first, .. }
+            if key.is_reserved() =>
+        {
+            writer.push(first, name);
+        }
+        Labelling::NameAndParent => {
+            writer.push("name", name);
+            parent.into_iter().for_each(|parent| writer.push("parent", parent));
+        }
+        Labelling::Whole(only) => writer.push(only, label),
+        Labelling::Id(only) => writer.push(only, &key.id().to_string()),
+        Labelling::NamedPair(first, second) => {
+            parent.into_iter().for_each(|parent| writer.push(first, parent));
+            writer.push(second, name);
+        }
+        Labelling::Pair { first, second, separator, is_last } => {
+            let parts = if is_last { label.rsplit_once(separator) } else { label.split_once(separator) };
+            let (before, after) = parts.map_or((label, None), |(before, after)| (before, Some(after)));
+            writer.push(first, before);
+            after.into_iter().for_each(|after| writer.push(second, after));
+        }
+        Labelling::Mount => {
+            writer.push("mountpoint", label);
+            if let Some(mounted) = mounts.and_then(|mounts| mounts.find(instance.name())) {
+                writer.push("device", &mounted.device);
+                writer.push("fstype", &mounted.fs_type);
+            }
+        }
     }
-    if let Some(parent) = parent {
-        out.push_str("\",parent=\"");
-        escape_value(out, parent);
+    writer.end();
+}
+
+struct Writer<'a> {
+    out: &'a mut String,
+    suffix: u32,
+    has_labels: bool,
+}
+
+impl Writer<'_> {
+    fn push(&mut self, name: &str, value: &str) {
+        self.out.push(if self.has_labels { ',' } else { '{' });
+        self.out.push_str(name);
+        self.out.push_str("=\"");
+        escape_value(self.out, value);
+        if !self.has_labels && self.suffix > 0 {
+            self.out.push('~');
+            self.out.push_str(&self.suffix.to_string());
+        }
+        self.out.push('"');
+        self.has_labels = true;
     }
-    out.push_str("\"}");
+
+    fn end(self) {
+        self.out.push('}');
+    }
 }
 
 /// Writes the value of a label. Both formats escape backslashes, quotes and line feeds. Other control characters are replaced:
@@ -79,36 +184,4 @@ pub(super) fn escape_value(out: &mut String, text: &str) {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-
-    fn labels(instances: &[(Option<&str>, &str, u32)]) -> Vec<String> {
-        let instances: Instances = instances
-            .iter()
-            .map(|&(parent, name, index)| Arc::new(Instance::new(parent, name, index)))
-            .collect();
-        let mut labels = Labels::default();
-        assert!(labels.update(&instances) && !labels.update(&instances));
-        (0..instances.len()).map(|row| labels.for_row(row).to_owned()).collect()
-    }
-
-    #[test]
-    fn labels_have_name_number_and_parent() {
-        assert_eq!(
-            labels(&[(None, "sda", 0), (None, "bash", 2), (Some("explorer"), "7", 1)]),
-            ["{name=\"sda\"}", "{name=\"bash#2\"}", "{name=\"7#1\",parent=\"explorer\"}"]
-        );
-    }
-
-    #[test]
-    fn equal_labels_get_a_suffix() {
-        let unique = labels(&[(None, "a\u{1}", 0), (None, "a\u{2}", 0), (None, "a\u{fffd}~1", 0)]);
-        assert_eq!(unique[1], "{name=\"a\u{fffd}~1\"}");
-        assert_eq!(unique.iter().collect::<HashSet<_>>().len(), 3);
-        let unique = labels(&[(None, "/x", 0), (Some(""), "x", 0)]);
-        assert_ne!(unique[0], unique[1]);
-        assert_eq!(labels(&[(None, "C:\\\"\n", 0)]), ["{name=\"C:\\\\\\\"\\n\"}"]);
-    }
-}
+mod tests;

@@ -3,6 +3,8 @@
 use tachograph_counters::{CounterType, Formula, Size, Subtype};
 use tachograph_perflib::registration::CounterInfo;
 
+use super::MetricNames;
+use super::conventions;
 use super::exceptions::{self, Rule};
 use super::scale::Scale;
 use super::words::{plural, valid_inner_words, valid_words, words_of};
@@ -60,6 +62,8 @@ pub(super) struct Metric {
     pub(super) unit: String,
     /// Whether another counter of the set has the same number under the same name.
     pub(super) is_duplicate: bool,
+    /// Whether the number is the sum of others of the set.
+    pub(super) is_sum: bool,
     /// The beginning of the HELP text, before the counter's name: how this number relates to the displayed value.
     pub(super) help_prefix: String,
     /// Whether the number wraps at 2^32.
@@ -67,17 +71,17 @@ pub(super) struct Metric {
 }
 
 /// The metrics of a counter; none for a text counter.
-pub(super) fn metrics_of(set: &str, counter: &CounterInfo) -> Vec<Metric> {
+pub(super) fn metrics_of(set: &str, counter: &CounterInfo, names: MetricNames) -> Vec<Metric> {
     let Some(formula) = counter.counter_type.formula() else { return Vec::new() };
-    let mut metrics = derived(formula, counter);
+    let mut metrics = derived(formula, counter, names);
     let is_narrow = |kind: CounterType| kind.size() == Size::Dword;
     let can_wrap = is_narrow(counter.counter_type) || counter.counter_type.base().is_some_and(is_narrow);
-    let is_cumulative = exceptions::is_cumulative(set, &counter.name);
+    let is_cumulative = exceptions::is_cumulative(set, &counter.name, names);
     metrics.retain_mut(|metric| {
         if metric.part == Part::First && formula == Formula::Value && is_cumulative {
             metric.kind = Kind::Counter;
         }
-        match exceptions::rule(set, &counter.name, metric.part) {
+        match exceptions::rule(set, &counter.name, metric.part, names) {
             Some(Rule::Omitted) => return false,
             Some(Rule::Named { name, is_duplicate, scale }) => {
                 let (stem, unit) = exceptions::split_unit(name);
@@ -86,10 +90,19 @@ pub(super) fn metrics_of(set: &str, counter: &CounterInfo) -> Vec<Metric> {
             }
             None => {}
         }
+        if names == MetricNames::Current {
+            conventions::apply(set, &counter.name, metric);
+        }
         metric.can_wrap = can_wrap && metric.kind == Kind::Counter;
         true
     });
     metrics
+}
+
+/// Joins two parts of a name, of which either can be empty.
+pub(super) fn join_words(first: &str, second: &str) -> String {
+    let separator = if first.is_empty() || second.is_empty() { "" } else { "_" };
+    [first, separator, second].concat()
 }
 
 const SUM: &str = "Sum; divided by its count it is ";
@@ -111,7 +124,7 @@ fn without_rate_suffix(name: &str) -> &str {
 }
 
 /// The metrics that follow from a counter's formula.
-fn derived(formula: Formula, counter: &CounterInfo) -> Vec<Metric> {
+fn derived(formula: Formula, counter: &CounterInfo, names: MetricNames) -> Vec<Metric> {
     use Kind::{Counter, Gauge};
     use Part::{Double, First, Multiplier, Second, Start};
     const SECONDS: (&str, Scale) = ("seconds", Scale::HUNDRED_NS);
@@ -128,11 +141,12 @@ fn derived(formula: Formula, counter: &CounterInfo) -> Vec<Metric> {
             stem,
             unit: unit.into(),
             is_duplicate: false,
+            is_sum: false,
             help_prefix,
             can_wrap: false,
         }
     };
-    let (unit, scale) = base_unit(&counter.unit);
+    let (unit, scale) = base_unit(&counter.unit, names);
     let of_unit = (unit.as_str(), scale);
     let plain = || name.words.clone();
     let base = || name.with("base");
@@ -190,7 +204,12 @@ fn derived(formula: Formula, counter: &CounterInfo) -> Vec<Metric> {
 }
 
 /// The base unit for a unit, and the scale that converts to it.
-fn base_unit(unit: &str) -> (String, Scale) {
+fn base_unit(unit: &str, names: MetricNames) -> (String, Scale) {
+    if names == MetricNames::Current
+        && let Some((unit, scale)) = conventions::base_unit(unit)
+    {
+        return (unit.into(), scale);
+    }
     let (name, scale) = match unit {
         "" | "1/s" | "count" | "items" | "#" => ("", Scale::ONE),
         "bytes" | "byte" | "B" | "bytes/s" | "B/s" => ("bytes", Scale::ONE),

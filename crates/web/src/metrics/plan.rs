@@ -10,7 +10,8 @@ use tachograph_perflib::{ErrorCode, InstanceKey, Numbering, PathMatch, QueriedSe
 
 use super::catalog::{Catalog, SetFamilies, Source};
 use super::extended_counter::ExtendedCounter;
-use super::labels::Labels;
+use super::labels::{Labelling, Labels};
+use super::mounts::MountTable;
 
 /// A query, and the families of each set that are exported.
 #[derive(Debug)]
@@ -63,7 +64,10 @@ impl Plan {
         for (index, queried) in query.sets().iter().enumerate() {
             let info = queried.rows().info();
             // An unknown set has no families.
-            let unknown = || Arc::new(SetFamilies { info: Arc::clone(info), families: Vec::new() });
+            let unknown = || {
+                let labelling = Labelling::NameAndParent;
+                Arc::new(SetFamilies { info: Arc::clone(info), families: Vec::new(), labelling })
+            };
             let families = catalog.set(info.guid).cloned().unwrap_or_else(unknown);
             let is_same_set =
                 |set: &PlannedSet| set.families.info.guid == info.guid && set.families.info == *info;
@@ -109,6 +113,8 @@ impl PlannedSet {
         self.labels = Labels::default();
         // The filters of the paths that select a counter, by counter id.
         let mut selected: HashMap<u32, Vec<usize>> = HashMap::new();
+        // Those of the paths that name the counter without wildcards.
+        let mut named: HashMap<u32, Vec<usize>> = HashMap::new();
         for (path_index, (path, found)) in paths.iter().zip(matches).enumerate() {
             for found in found.iter().filter(|found| found.set == set_index) {
                 let instance = |path: &PathPattern| path.path().instance.clone();
@@ -120,22 +126,25 @@ impl PlannedSet {
                 if self.by_path.last() != Some(&(path_index, filter)) {
                     self.by_path.push((path_index, filter));
                 }
-                let filters = selected.entry(found.counter_id).or_default();
-                if !filters.contains(&filter) {
-                    filters.push(filter);
+                let is_named = path.counter().is_literal();
+                for filters in std::iter::once(&mut selected).chain(is_named.then_some(&mut named)) {
+                    let filters = filters.entry(found.counter_id).or_default();
+                    if !filters.contains(&filter) {
+                        filters.push(filter);
+                    }
                 }
             }
         }
         for (family, described) in self.families.families.iter().enumerate() {
-            let mut sources =
-                described.sources.iter().filter(|source| selected.contains_key(&source.counter_id));
-            let Some(source) = sources.clone().next() else { continue };
-            let mut filters: Vec<usize> = sources
-                .by_ref()
-                .filter_map(|source| selected.get(&source.counter_id))
-                .flatten()
-                .copied()
-                .collect();
+            let filters_of = |source: &Source| {
+                let by_counter = if source.is_sum { &named } else { &selected };
+                by_counter.get(&source.counter_id)
+            };
+            let Some(source) = described.sources.iter().find(|source| filters_of(source).is_some()) else {
+                continue;
+            };
+            let mut filters: Vec<usize> =
+                described.sources.iter().filter_map(filters_of).flatten().copied().collect();
             filters.sort_unstable();
             filters.dedup();
             self.planned.push(PlannedFamily { family, source: *source, filters });
@@ -143,10 +152,10 @@ impl PlannedSet {
     }
 
     /// Updates labels and filters for the instances of a collection.
-    pub(super) fn update_rows(&mut self, queried: &QueriedSet) {
+    pub(super) fn update_rows(&mut self, queried: &QueriedSet, mounts: Option<&Arc<MountTable>>) {
         let keys = queried.rows().instances();
         let instances = Arc::clone(self.numbering.assign(keys));
-        if !self.labels.update(&instances) {
+        if !self.labels.update(self.families.labelling, &instances, keys, mounts) {
             return;
         }
         let has_instances = self.families.info.has_instances();

@@ -1,7 +1,10 @@
 //! This machine: current values, the ring, raw data blocks, metrics.
 
+use std::io::Read as _;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+
+use flate2::read::GzDecoder;
 
 use crate::client::{get, request, target};
 use crate::stream::Events;
@@ -117,6 +120,25 @@ fn metrics_follow_path_and_accept_header() {
     let open = request(server.address, "GET", "/metrics", &accept, b"");
     assert!(open.header("content-type").is_some_and(|kind| kind.starts_with("application/openmetrics-text")));
     assert!(open.text().ends_with("# EOF\n"));
+}
+
+#[test]
+fn metrics_are_compressed_on_request() {
+    let machine = Machine::new(50);
+    let server = TestServer::start(&machine, TestOptions::default());
+    let plain = get(server.address, "/metrics");
+    assert_eq!((plain.header("content-encoding"), plain.header("vary")), (None, Some("accept-encoding")));
+    let zipped = request(server.address, "GET", "/metrics", &[("Accept-Encoding", "gzip")], b"");
+    assert_eq!((zipped.status, zipped.header("content-encoding")), (200, Some("gzip")));
+    assert_eq!(zipped.header("content-type"), plain.header("content-type"));
+    assert!(zipped.body.len() * 4 < plain.body.len(), "{} of {}", zipped.body.len(), plain.body.len());
+    let mut text = String::new();
+    GzDecoder::new(&zipped.body[..]).read_to_string(&mut text).expect("gzip");
+    // The values of another scrape, with the same lines.
+    let names = |text: &str| -> Vec<String> {
+        text.lines().filter_map(|line| line.rsplit_once(' ')).map(|(name, _)| name.to_owned()).collect()
+    };
+    assert_eq!(names(&text), names(&plain.text()));
 }
 
 #[test]

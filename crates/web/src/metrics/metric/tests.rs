@@ -7,7 +7,10 @@ use super::*;
 fn metrics(name: &str, unit: &str, counter_type: CounterType) -> Vec<(String, String, Kind)> {
     let mut counter = CounterInfo::new(1, name, counter_type);
     counter.unit = unit.to_owned().into();
-    metrics_of("Shop", &counter).into_iter().map(|metric| (metric.stem, metric.unit, metric.kind)).collect()
+    metrics_of("Shop", &counter, MetricNames::Current)
+        .into_iter()
+        .map(|metric| (metric.stem, metric.unit, metric.kind))
+        .collect()
 }
 
 fn expected(metrics: &[(&str, &str, Kind)]) -> Vec<(String, String, Kind)> {
@@ -53,7 +56,10 @@ fn metrics_depend_on_the_formula() {
 fn help_begins_with_the_relation_to_the_displayed_value() {
     let prefixes = |name: &str, kind: CounterType| -> Vec<String> {
         let counter = CounterInfo::new(1, name, kind);
-        metrics_of("Shop", &counter).into_iter().map(|metric| metric.help_prefix).collect()
+        metrics_of("Shop", &counter, MetricNames::Current)
+            .into_iter()
+            .map(|metric| metric.help_prefix)
+            .collect()
     };
     assert_eq!(prefixes("Baskets", CounterType::LARGE_RAWCOUNT), [""]);
     assert_eq!(prefixes("Bytes Sent/sec", CounterType::BULK_COUNT), ["Bytes Sent, cumulative; the rate is "]);
@@ -64,7 +70,7 @@ fn help_begins_with_the_relation_to_the_displayed_value() {
     // HELP of a counter never begins with the displayed name: the metric has another meaning.
     for kind in CounterType::all() {
         let counter = CounterInfo::new(1, "Name/sec", kind);
-        let metrics = metrics_of("Shop", &counter);
+        let metrics = metrics_of("Shop", &counter, MetricNames::Current);
         assert!(
             metrics.iter().all(|metric| metric.kind == Kind::Gauge || !metric.help_prefix.is_empty()),
             "{kind}"
