@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
-use tachograph_logs::ReadOptions;
+use tachograph_logs::{ReadOptions, expand_archives};
 
 use crate::logs::{LogReport, LogSource};
 use crate::merge::machines_of;
@@ -63,10 +63,10 @@ impl Pipeline {
 }
 
 impl LogQuery {
-    /// A query for all samples and counters of these logs.
+    /// A query for all samples and counters of these logs. The folder of an archive stands for the folders of its machines.
     pub fn new(paths: Vec<PathBuf>) -> Self {
         Self {
-            paths,
+            paths: expand_archives(paths),
             bounds: WindowBounds::default(),
             every: 0,
             selection: Selection::new(Vec::new()),
