@@ -263,7 +263,10 @@ impl LogQuery {
 
     /// The samples of one machine, with the stages that all commands have in common.
     fn machine(&self, indexes: &[usize]) -> Result<Pipeline, FlowError> {
-        let logs = self.open(indexes)?;
+        let mut logs = self.open(indexes)?;
+        if let Some(begin) = self.bounds.begin {
+            logs.iter_mut().try_for_each(|log| log.skip_before(begin))?;
+        }
         let reports: Vec<_> = logs.iter().map(|log| log.report().clone()).collect();
         let bytes: u64 = reports.iter().map(|report| report.facts().file_bytes).sum();
         let window = Window::new(Merge::new(logs), self.bounds);

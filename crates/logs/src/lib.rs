@@ -18,7 +18,7 @@ pub mod text;
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 
-use tachograph_counters::civil::FileTime;
+use tachograph_counters::civil::{FileTime, TimeArgument};
 use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
 
@@ -164,6 +164,17 @@ pub trait LogReader: Send {
     /// meantime. False for circular logs, which overwrite old samples instead.
     fn follows_growth(&self) -> bool {
         false
+    }
+
+    /// Skips samples before `begin`, as far as the format allows without reading them. Called before the first sample is read.
+    /// The last sample before `begin` is not skipped, so that it can open the first interval.
+    ///
+    /// # Errors
+    ///
+    /// When reading the file fails.
+    fn skip_before(&mut self, begin: TimeArgument) -> Result<(), LogError> {
+        let _ = begin;
+        Ok(())
     }
 
     /// Skips forward until about `bytes` of the file are left, to read the end of a log without the rest. Later

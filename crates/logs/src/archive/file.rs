@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tachograph_counters::Problem;
-use tachograph_counters::civil::FileTime;
+use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::set::CounterSet;
-use tachograph_counters::time_zone::TimeZone;
+use tachograph_counters::time_zone::{TimeZone, is_possible_bias};
 
 use super::block::Rows;
 use super::columns::COLUMNS;
@@ -86,8 +86,8 @@ pub struct RowGroupFacts {
     pub rows: usize,
     /// The number of samples.
     pub samples: usize,
-    /// The time of the first sample, UTC.
-    pub first: FileTime,
+    /// The time of the first sample.
+    pub first: Moment,
     /// The time of the last sample, UTC.
     pub last: FileTime,
     table: Part,
@@ -141,8 +141,8 @@ impl<W: Write> FileWriter<W> {
         self.offset += self.buffer.len() as u64;
         let (first, last) = (table.samples.first(), table.samples.last());
         let time =
-            |sample: Option<&super::table::SampleHead>| sample.map_or(FileTime(0), |sample| sample.at.utc);
-        let (first, last, samples) = (time(first), time(last), table.samples.len());
+            |sample: Option<&super::table::SampleHead>| sample.map_or(Moment::default(), |sample| sample.at);
+        let (first, last, samples) = (time(first), time(last).utc, table.samples.len());
         let part = self.part(&table.encode())?;
         self.facts.push(RowGroupFacts { rows: rows.len(), samples, first, last, table: part });
         self.groups.push(RowGroup { rows: rows.len(), chunks });
@@ -168,7 +168,8 @@ impl<W: Write> FileWriter<W> {
         let descriptions = self.part(descriptions.encode().as_bytes())?;
         let row_group = |group: &RowGroupFacts| {
             json!({
-                "rows": group.rows, "samples": group.samples, "first": group.first.0, "last": group.last.0,
+                "rows": group.rows, "samples": group.samples, "first": group.first.utc.0,
+                "first_bias": group.first.bias_minutes, "last": group.last.0,
                 "table": group.table.to_json(),
             })
         };
@@ -322,7 +323,7 @@ impl<R: Read + Seek> ArchiveFile<R> {
             end = end.saturating_add(chunk.bytes as u64);
         }
         let (first, last) = (table.samples.first(), table.samples.last());
-        let are_times_equal = first.is_some_and(|first| first.at.utc == group.first)
+        let are_times_equal = first.is_some_and(|first| first.at == group.first)
             && last.is_some_and(|last| last.at.utc == group.last);
         if end != group.table.offset || !are_times_equal || table.samples.len() != group.samples {
             return Err(Damage("the sample table is that of another row group"));
@@ -450,7 +451,12 @@ fn read_metadata(metadata: &Value) -> Result<(ArchiveFacts, Vec<RowGroupFacts>, 
                 .and_then(|rows| usize::try_from(rows).ok())
                 .filter(|&rows| rows <= MAX_ROWS)?,
             samples: number("samples").and_then(|samples| usize::try_from(samples).ok())?,
-            first: FileTime(number("first")?),
+            first: Moment {
+                utc: FileTime(number("first")?),
+                bias_minutes: i32::try_from(number("first_bias")?)
+                    .ok()
+                    .filter(|&bias| is_possible_bias(bias))?,
+            },
             last: FileTime(number("last")?),
             table: Part::of_json(group.get("table"))?,
         })

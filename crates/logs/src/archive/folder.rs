@@ -185,7 +185,7 @@ fn span_of_name(path: &Path) -> Option<Span> {
 fn span_of_footer(path: &Path) -> Result<Span, LogError> {
     let file = fs::File::open(path).map_err(LogError::io);
     let file = file.and_then(ArchiveFile::open).map_err(|error| error.at_path(path))?;
-    let first = file.row_groups.iter().map(|group| group.first).min();
+    let first = file.row_groups.iter().map(|group| group.first.utc).min();
     let last = file.row_groups.iter().map(|group| group.last).max();
     Ok(Span { first: first.unwrap_or(FileTime(0)), last: last.unwrap_or(FileTime(0)) })
 }

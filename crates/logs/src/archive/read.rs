@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 
+use tachograph_counters::civil::{Moment, TimeArgument};
 use tachograph_counters::sample::Sample;
 
 use super::file::{ArchiveFacts, ArchiveFile};
@@ -131,6 +132,11 @@ impl ArchiveReader {
         Ok(())
     }
 
+    /// Whether the first sample of the file is before a time.
+    fn begins_before(&self, begin: TimeArgument) -> bool {
+        self.file.row_groups.first().is_some_and(|group| is_before(group.first, begin))
+    }
+
     /// Reads and decodes the next row group. Returns false at the end.
     fn next_block(&mut self) -> Result<bool, LogError> {
         while self.row_group >= self.file.row_groups.len() {
@@ -145,6 +151,14 @@ impl ArchiveReader {
         let block = DecodedBlock::read(&mut self.file, index, &mut self.interner, self.block.take());
         self.block = Some(block.map_err(|error| self.at_file(error))?);
         Ok(true)
+    }
+}
+
+/// Whether a moment is before a time; a local one in the zone of the moment.
+fn is_before(moment: Moment, time: TimeArgument) -> bool {
+    match time {
+        TimeArgument::Local(local) => moment.local() < local,
+        TimeArgument::Utc(utc) => moment.utc < utc,
     }
 }
 
@@ -172,6 +186,26 @@ impl LogReader for ArchiveReader {
                 return Ok(false);
             }
         }
+    }
+
+    fn skip_before(&mut self, begin: TimeArgument) -> Result<(), LogError> {
+        // The last file that begins before the time, by its footers.
+        let (mut low, mut high) = (0, self.paths.len().max(1));
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            self.change_file(middle)?;
+            if self.begins_before(begin) {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        if self.file_index != low {
+            self.change_file(low)?;
+        }
+        let earlier = self.file.row_groups.iter().rposition(|group| is_before(group.first, begin));
+        self.row_group = earlier.unwrap_or(0);
+        Ok(())
     }
 
     fn problems(&self) -> &Problems {

@@ -226,7 +226,7 @@ impl ArchiveWriter {
             recording: self.recording.clone(),
         };
         let groups = writer.row_groups();
-        let first = groups.iter().map(|group| group.first).min().unwrap_or(FileTime(0));
+        let first = groups.iter().map(|group| group.first.utc).min().unwrap_or(FileTime(0));
         let last = groups.iter().map(|group| group.last).max().unwrap_or(FileTime(0));
         // Listed first, so that the file is removed if this fails.
         self.complete.push(CompleteFile { path: path.clone(), first, last });

@@ -1,5 +1,6 @@
 //! Samples that are read from an archive are those that were written.
 
+use tachograph_counters::civil::TimeArgument;
 use tachograph_counters::sample::Sample;
 use tachograph_logs::{Format, open};
 
@@ -140,4 +141,35 @@ fn a_writer_that_is_dropped_leaves_nothing() {
     assert!(target.exists());
     drop(writer);
     assert!(!target.exists());
+}
+
+#[test]
+fn samples_before_a_window_are_skipped_without_reading_them() {
+    let folder = TempFolder::new();
+    let samples = recording(6, 120);
+    write(&folder.0, &samples, 15_000);
+    let machine = &tachograph_logs::archive::archive_inputs(&folder.0).expect("an archive")[0].folder;
+    let all: u64 = files(&folder.0).iter().map(|file| super::generated::bytes(file).len() as u64).sum();
+    for index in [0, 1, 29, 30, 31, 77, 119] {
+        let at = samples[index].at;
+        for begin in [TimeArgument::Utc(at.utc), TimeArgument::Local(at.local())] {
+            let mut reader = open(machine).expect("the archive can be opened");
+            reader.skip_before(begin).expect("the footers can be read");
+            let mut sample = Sample::default();
+            let mut before = Vec::new();
+            while reader.next(&mut sample).expect("the samples can be read") && sample.at < at {
+                before.push(shown(&sample));
+            }
+            assert_eq!(shown(&sample), shown(&samples[index]), "{index}");
+            let expected = &samples[index - before.len()..];
+            assert!(before.iter().zip(expected).all(|(found, expected)| *found == shown(expected)));
+            assert!(index == 0 || !before.is_empty(), "{index}: {}", before.len());
+            let bytes = reader.bytes_read();
+            assert!(
+                before.len() <= 12 && (index < 60 || bytes < all / 3),
+                "{index}: {}, {bytes}",
+                before.len()
+            );
+        }
+    }
 }
