@@ -42,6 +42,25 @@ pub fn blg(data: &[u8]) {
     }
 }
 
+/// Input: a file that may be one of an archive. Samples are complete up to the first damage, which ends reading.
+pub fn archive(data: &[u8]) {
+    let mut reader = match tachograph_logs::archive::ArchiveReader::new(Cursor::new(data.to_vec())) {
+        Ok(reader) => reader,
+        Err(error) => return assert!(error.is_corrupt(), "{error}"),
+    };
+    let mut sample = Sample::default();
+    loop {
+        match reader.next(&mut sample) {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(error) => return assert!(error.is_corrupt(), "{error}"),
+        }
+        for group in &sample.groups {
+            assert_eq!(group.values.len(), group.instances.len() * group.set.counters.len());
+        }
+    }
+}
+
 /// Asserts that a log decoded by the raw layer survives encoding and decoding.
 pub fn blg_raw(data: &[u8]) {
     let Ok(log) = Log::decode(data) else { return };

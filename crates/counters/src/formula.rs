@@ -44,13 +44,13 @@ pub struct Calculator {
 /// What a sample, or the interval between two samples, adds to the sums of statistics. The numerator and the
 /// denominator are exact.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Terms {
+pub struct Terms {
     /// `n`, or `N` for one-sample formulas; see [`Formula`].
-    pub(crate) numerator: u64,
+    pub numerator: u64,
     /// `d`, or `D`.
-    pub(crate) denominator: u64,
+    pub denominator: u64,
     /// The displayed value.
-    pub(crate) formatted: f64,
+    pub formatted: f64,
 }
 
 impl Calculator {
@@ -111,9 +111,13 @@ impl Calculator {
         if *options == FormatOptions::default() { Ok(plain) } else { self.apply(options, plain) }
     }
 
-    /// The terms of `newer`, or for two-sample types, of the interval from `older` to `newer`.
+    /// The contribution of `newer` to sums.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`format`](Self::format).
     #[inline]
-    pub(crate) fn terms(&self, older: Option<&RawValue>, newer: &RawValue) -> Result<Terms, Status> {
+    pub fn terms(&self, older: Option<&RawValue>, newer: &RawValue) -> Result<Terms, Status> {
         if newer.status.is_error() {
             return Err(Status::INVALID_DATA);
         }

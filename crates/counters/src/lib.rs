@@ -30,7 +30,7 @@ mod status;
 pub mod time_zone;
 pub mod wildcard;
 
-pub use formula::{Calculator, FormatOptions};
+pub use formula::{Calculator, FormatOptions, Terms};
 pub use pairing::{Origin, Pairer};
 pub use problem::Problem;
 pub use quantiles::Quantiles;

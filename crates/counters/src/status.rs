@@ -35,6 +35,14 @@ macro_rules! named_codes {
                 }
             }
 
+            /// The code with this Windows name.
+            pub fn from_name(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self($code)),)*
+                    _ => None,
+                }
+            }
+
             /// A short description; `None` for an unknown code.
             pub const fn meaning(self) -> Option<&'static str> {
                 match self.0 {

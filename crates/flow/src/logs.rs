@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tachograph_counters::IgnorePoison;
+use tachograph_counters::civil::TimeArgument;
 use tachograph_counters::sample::Sample;
 use tachograph_logs::{Digits, LogFacts, LogReader, Mark, Problems, ReadOptions, TextEncoding};
 
@@ -129,6 +130,15 @@ impl LogSource {
     pub fn seek_to(&mut self, mark: &Mark) -> Result<bool, FlowError> {
         self.is_quiet = true;
         Ok(self.reader.seek(mark).map_err(|error| error.at_path(&self.report.path))?)
+    }
+
+    /// Skips samples before a window; see [`LogReader::skip_before`].
+    ///
+    /// # Errors
+    ///
+    /// When the log cannot be read.
+    pub fn skip_before(&mut self, begin: TimeArgument) -> Result<(), FlowError> {
+        Ok(self.reader.skip_before(begin).map_err(|error| error.at_path(&self.report.path))?)
     }
 
     /// Whether samples can be read that are appended to the file later; see [`LogReader::follows_growth`].

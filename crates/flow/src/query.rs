@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
-use tachograph_logs::ReadOptions;
+use tachograph_logs::{ReadOptions, expand_archives};
 
 use crate::logs::{LogReport, LogSource};
 use crate::merge::machines_of;
@@ -64,10 +64,10 @@ impl Pipeline {
 }
 
 impl LogQuery {
-    /// A query for all samples and counters of these logs.
+    /// A query for all samples and counters of these logs. The folder of an archive stands for the folders of its machines.
     pub fn new(paths: Vec<PathBuf>) -> Self {
         Self {
-            paths,
+            paths: expand_archives(paths),
             bounds: WindowBounds::default(),
             every: 0,
             selection: Selection::new(Vec::new()),
@@ -265,7 +265,10 @@ impl LogQuery {
 
     /// The samples of one machine, with the stages that all commands have in common.
     fn machine(&self, indexes: &[usize]) -> Result<Pipeline, FlowError> {
-        let logs = self.open(indexes)?;
+        let mut logs = self.open(indexes)?;
+        if let Some(begin) = self.bounds.begin {
+            logs.iter_mut().try_for_each(|log| log.skip_before(begin))?;
+        }
         let reports: Vec<_> = logs.iter().map(|log| log.report().clone()).collect();
         let bytes: u64 = reports.iter().map(|report| report.facts().file_bytes).sum();
         let window = Window::new(Merge::new(logs), self.bounds);

@@ -14,7 +14,7 @@ pub use json::JsonSink;
 pub use late::LateInstances;
 pub use live_json::LiveJsonSink;
 pub use live_values::{LiveGroupValues, LiveValues};
-pub use log::LogSink;
+pub use log::{ArchiveSink, LogSink};
 pub use periodic::PeriodicStatistics;
 pub use report::{
     ReportForm, StatisticsRecord, StatisticsReport, write_statistics_csv, write_statistics_json,

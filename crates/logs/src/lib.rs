@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod archive;
 pub mod blg;
 mod budget;
 mod error;
@@ -15,9 +16,9 @@ mod problem;
 pub mod text;
 
 use std::io::{Read, Seek};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use tachograph_counters::civil::FileTime;
+use tachograph_counters::civil::{FileTime, TimeArgument};
 use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
 
@@ -42,17 +43,20 @@ pub enum Format {
     Tsv,
     /// JSON lines, one object per sample, as written by `tacho relog -f json`.
     Json,
+    /// A folder of Parquet files, or one of them.
+    Archive,
 }
 
 impl Format {
     /// The format that the extension of a file name stands for, in any case: `blg`, `csv`, `tsv`; `json`, `jsonl` and
-    /// `ndjson` for JSON lines. `None` for others, and without an extension.
+    /// `ndjson` for JSON lines; `parquet` for a file of an archive. `None` for others, and without an extension.
     pub fn of_extension(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "blg" => Some(Self::Blg),
             "csv" => Some(Self::Csv),
             "tsv" => Some(Self::Tsv),
             "json" | "jsonl" | "ndjson" => Some(Self::Json),
+            "parquet" => Some(Self::Archive),
             _ => None,
         }
     }
@@ -64,13 +68,14 @@ impl Format {
             Self::Csv => "CSV",
             Self::Tsv => "TSV",
             Self::Json => "JSON",
+            Self::Archive => "archive",
         }
     }
 
     /// Whether the log stores formatted values instead of raw values, so that only arithmetic averages can be computed.
     pub fn is_formatted(self) -> bool {
         match self {
-            Self::Blg => false,
+            Self::Blg | Self::Archive => false,
             Self::Csv | Self::Tsv | Self::Json => true,
         }
     }
@@ -161,6 +166,17 @@ pub trait LogReader: Send {
         false
     }
 
+    /// Skips samples before `begin`, as far as the format allows without reading them. Called before the first sample is read.
+    /// The last sample before `begin` is not skipped, so that it can open the first interval.
+    ///
+    /// # Errors
+    ///
+    /// When reading the file fails.
+    fn skip_before(&mut self, begin: TimeArgument) -> Result<(), LogError> {
+        let _ = begin;
+        Ok(())
+    }
+
     /// Skips forward until about `bytes` of the file are left, to read the end of a log without the rest. Later
     /// samples can be numbered and paired differently than in a complete read and reported as damaged, so use such
     /// a reader for nothing else. Returns false, without moving, if skipping is not possible.
@@ -217,13 +233,36 @@ pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader
     // Check the type first, because opening a pipe waits for a writer.
     let metadata = std::fs::metadata(path).map_err(|error| LogError::io(error).at_path(path))?;
     if metadata.is_dir() {
-        return Err(LogError::not_a_log("this is a folder, not a log").at_path(path));
+        return open_folder(path);
     }
     if !metadata.is_file() {
         return Err(LogError::not_a_log(NOT_A_FILE).at_path(path));
     }
     let file = std::fs::File::open(path).map_err(|error| LogError::io(error).at_path(path))?;
     open_stream_with(file, options).map_err(|error| error.at_path(path))
+}
+
+/// Opens the folder of a machine in an archive, or an archive of a single machine.
+fn open_folder(path: &Path) -> Result<Box<dyn LogReader>, LogError> {
+    let mut machines = archive::archive_inputs(path)?;
+    if machines.len() > 1 {
+        let why = format!("the archive has {} machines: open the folder of one of them", machines.len());
+        return Err(LogError::unsupported(why).at_path(path));
+    }
+    let files = machines.pop().map(|machine| machine.files).unwrap_or_default();
+    Ok(Box::new(archive::ArchiveReader::open(files)?))
+}
+
+/// Replaces the folder of each archive by the folders of its machines, each of which can be opened. Other paths, and folders that
+/// cannot be read, are unchanged.
+pub fn expand_archives(paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    let expand = |path: PathBuf| match path.is_dir().then(|| archive::archive_inputs(&path)) {
+        Some(Ok(machines)) if machines.len() > 1 => {
+            machines.into_iter().map(|machine| machine.folder).collect()
+        }
+        _ => vec![path],
+    };
+    paths.into_iter().flat_map(expand).collect()
 }
 
 /// Message for pipes and devices.
@@ -262,6 +301,9 @@ where
     }
     if blg::looks_like_blg(&start) {
         return Ok(Box::new(blg::BlgReader::new(stream)?));
+    }
+    if start.starts_with(b"PAR1") {
+        return Ok(Box::new(archive::ArchiveReader::new(stream)?));
     }
     text::open(stream, options)
 }

@@ -1,5 +1,6 @@
 //! Positions in a log to which a reader can seek.
 
+use crate::archive::ArchivePosition;
 use crate::blg::BlgPosition;
 
 /// A position between two samples of a log, returned by [`LogReader::mark`](crate::LogReader::mark) and used with
@@ -14,4 +15,5 @@ pub(crate) enum Position {
     Blg(BlgPosition),
     /// The start of a row of a CSV or TSV log, or of a line of a JSON log.
     Text(csv::Position),
+    Archive(ArchivePosition),
 }

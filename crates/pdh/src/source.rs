@@ -95,8 +95,8 @@ impl DataSource {
             let facts = log.report().facts().clone();
             match facts.format {
                 LogFormat::Blg | LogFormat::Csv | LogFormat::Tsv => {}
-                // PDH has no log type for it.
-                LogFormat::Json => return Err(PdhStatus::UNKNOWN_LOG_FORMAT),
+                // PDH has no log type for them.
+                LogFormat::Json | LogFormat::Archive => return Err(PdhStatus::UNKNOWN_LOG_FORMAT),
             }
             file_bytes = file_bytes.saturating_add(facts.file_bytes);
             first.get_or_insert(facts);

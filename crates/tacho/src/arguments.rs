@@ -27,7 +27,7 @@ use tachograph_counters::sample::Sample;
 use tachograph_flow::logs::LogSource;
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::{Selection, Source as _, WindowBounds};
-use tachograph_logs::{Format, ReadOptions, TextEncoding};
+use tachograph_logs::{Format, ReadOptions, TextEncoding, expand_archives};
 
 pub(crate) use cpi::CpiArguments;
 pub(crate) use interval::{parse_count, parse_interval};
@@ -136,6 +136,11 @@ const RELOG_FORMATS: &[Word<Format>] = &[
     ("csv", Format::Csv, "PDH comma-separated text"),
     ("tsv", Format::Tsv, "PDH tab-separated text"),
     ("json", Format::Json, "JSON lines: an object per sample"),
+    (
+        "archive",
+        Format::Archive,
+        "Parquet files with raw values in a folder, for SQL and for years of samples",
+    ),
 ];
 
 /// A word that an option accepts, its value, and its help. A word with empty help is hidden.
@@ -257,6 +262,7 @@ pub(crate) fn push_log_or_path(
     let as_file = Path::new(text);
     match PathPattern::parse(text) {
         _ if as_file.is_file() => logs.push(as_file.to_path_buf()),
+        Err(_) if as_file.is_dir() => logs.extend(expand_archives(vec![as_file.to_path_buf()])),
         Ok(path) => paths.push(path),
         Err(_) if has_log_extension(as_file) => logs.push(as_file.to_path_buf()),
         Err(error) => return Err(Failure::usage(format!("{option}'{text}': {error}"))),
@@ -275,7 +281,7 @@ pub(crate) fn check_append(append: bool, yes: bool) -> Result<(), Failure> {
 /// Whether a name has the extension of a log.
 pub(crate) fn has_log_extension(file: &Path) -> bool {
     file.extension().and_then(|extension| extension.to_str()).is_some_and(|extension| {
-        ["blg", "csv", "tsv", "json", "jsonl", "ndjson"]
+        ["blg", "csv", "tsv", "json", "jsonl", "ndjson", "parquet"]
             .iter()
             .any(|known| extension.eq_ignore_ascii_case(known))
     })

@@ -1,6 +1,7 @@
 //! The commands. Most run a `flow` pipeline with a sink of their own.
 
 mod append;
+mod archive;
 pub(crate) mod check;
 pub(crate) mod cpi;
 pub(crate) mod list;

@@ -97,7 +97,10 @@ const THIRD_PARTY: [(&str, &[&str]); 17] = [
     ("tachograph-mmv", &["rustix", "uuid"]),
     ("tachograph-cpi", &["libc", "perf-event-open-sys", "rustix", "zerocopy"]),
     ("tachograph-capi", &["libc"]),
-    ("tachograph-logs", &["chardetng", "csv", "encoding_rs", "serde", "serde_json", "uuid", "zerocopy"]),
+    (
+        "tachograph-logs",
+        &["chardetng", "crc32fast", "csv", "encoding_rs", "serde", "serde_json", "uuid", "zerocopy", "zstd"],
+    ),
     ("tachograph-flow", &["csv", "serde", "serde_json"]),
     ("tachograph-monitor", &["serde", "toml"]),
     ("tachograph-screen", &["ratatui", "rustix", "signal-hook", "unicode-width"]),

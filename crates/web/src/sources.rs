@@ -6,11 +6,12 @@ mod upload;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use tachograph_counters::IgnorePoison;
 use tachograph_logs::ReadOptions;
+use tachograph_logs::archive::archive_inputs;
 
 use crate::folders::Folders;
 use crate::options::{LineLog, ServeError, Uploads};
@@ -72,19 +73,20 @@ impl Sources {
             let failed = |error| ServeError::io(path.display(), &error);
             let metadata = fs::metadata(path).map_err(failed)?;
             let path = fs::canonicalize(path).map_err(failed)?;
-            if metadata.is_dir() {
+            let name_of = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            // The machines of an archive are one source.
+            let archive = metadata.is_dir().then(|| archive_inputs(&path).ok()).flatten();
+            if metadata.is_dir() && archive.is_none() {
                 folders.push(path);
             } else {
-                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let files = match archive {
+                    Some(machines) => {
+                        machines.into_iter().map(|it| (name_of(&it.folder), it.folder)).collect()
+                    }
+                    None => vec![(name_of(&path), path)],
+                };
                 state.last_id += 1;
-                let log = Log::new(
-                    state.last_id,
-                    Origin::Named,
-                    vec![(name, path)],
-                    None,
-                    reading.clone(),
-                    &workers,
-                );
+                let log = Log::new(state.last_id, Origin::Named, files, None, reading.clone(), &workers);
                 state.logs.insert(state.last_id, Arc::new(log));
             }
         }

@@ -67,6 +67,10 @@ impl SegmentStart<'_> {
         match self.options.format {
             Format::Blg => self.blg(file, first),
             Format::Csv | Format::Tsv => self.text(file, first, is_appended),
+            Format::Archive => Err(LogError::unsupported(
+                "an archive is not recorded directly: record a BLG and convert it with 'relog'",
+            )
+            .into()),
             Format::Json => {
                 Err(LogError::unsupported("recordings are BLG, CSV or TSV; 'query -f json' writes JSON")
                     .into())

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tachograph_counters::sample::Sample;
 use tachograph_counters::set::{CounterSet, Extent};
+use tachograph_logs::archive::ArchiveWriter;
 use tachograph_logs::{LogError, LogWriter};
 
 use crate::{FlowError, Sink};
@@ -52,5 +53,18 @@ impl<W: LogWriter> Sink for LogSink<W> {
 
     fn finish(&mut self) -> Result<(), FlowError> {
         Ok(self.writer.finish()?)
+    }
+}
+
+/// Writes raw samples into an archive, whose writer is finished by its owner: several machines are written one after another.
+pub struct ArchiveSink<'a>(pub &'a mut ArchiveWriter);
+
+impl Sink for ArchiveSink<'_> {
+    fn push(&mut self, sample: &Sample) -> Result<(), FlowError> {
+        Ok(self.0.write(sample)?)
+    }
+
+    fn finish(&mut self) -> Result<(), FlowError> {
+        Ok(())
     }
 }

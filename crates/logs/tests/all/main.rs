@@ -1,6 +1,7 @@
 //! Reading and writing logs: fixtures, real logs, damaged logs.
 
 mod abort;
+mod archive;
 mod blg_append;
 mod blg_append_crash;
 mod blg_block_fixtures;

@@ -74,7 +74,8 @@ pub(crate) fn append(
             };
             write()
         }
-        Format::Blg => {
+        // An archive is written by a writer of its own.
+        Format::Blg | Format::Archive => {
             let write = || {
                 let mut sink = LogSink::new(BlgWriter::new(&mut file, blg_options(&old.reports, output))?);
                 feed(&mut *old.source, &mut sink, || {})?;

@@ -10,6 +10,10 @@ use crate::failure::Failure;
 /// extension. An unknown extension is an error.
 pub(crate) fn format_of_output(output: &Path, default: Format) -> Result<Format, Failure> {
     match Format::of_extension(output) {
+        Some(Format::Archive) => Err(Failure::usage(format!(
+            "{}: an archive is a folder with files that get their names from their times: use 'tacho relog -f archive -o FOLDER'",
+            output.display()
+        ))),
         Some(format) => Ok(format),
         None if is_standard_output(output) => Ok(Format::Csv),
         None if output.extension().is_none() => Ok(default),

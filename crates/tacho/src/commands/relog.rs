@@ -11,6 +11,7 @@ use tachograph_flow::{FlowError, Sink, UnionScan};
 use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
 use tachograph_logs::{Format, Grouping};
 
+use super::archive;
 use super::output_format::{
     blg_on_standard_output, format_of_output, is_standard_output, is_text, output_file,
 };
@@ -52,6 +53,9 @@ pub(crate) fn run(arguments: &RelogArguments) -> Result<ExitCode, Failure> {
         query.reading.grouping = Grouping::Neighbours;
     }
     let form = |reports: &[LogReport]| arguments.digits.form(arguments.output_encoding, reports[0].digits());
+    if format == Format::Archive {
+        return archive::write(&mut query, output, arguments.append);
+    }
     if is_standard_output(output) {
         if format == Format::Blg {
             return Err(blg_on_standard_output());
@@ -75,6 +79,12 @@ pub(crate) fn run(arguments: &RelogArguments) -> Result<ExitCode, Failure> {
         file.finish()?;
         count
     };
+    notify_written(&query, output, count);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reports the number of samples, and the counters that were added to the selected ones.
+pub(crate) fn notify_written(query: &LogQuery, output: &Path, samples: u64) {
     let added = query.selection.added_identities();
     if !added.is_empty() {
         notify(format_args!(
@@ -83,8 +93,7 @@ pub(crate) fn run(arguments: &RelogArguments) -> Result<ExitCode, Failure> {
             added.join(", ")
         ));
     }
-    notify(format_args!("{}: {} written", output.display(), counted(count, "sample", "samples")));
-    Ok(ExitCode::SUCCESS)
+    notify(format_args!("{}: {} written", output.display(), counted(samples, "sample", "samples")));
 }
 
 /// Reads the logs once for their columns; fails if they have no samples.
@@ -174,7 +183,8 @@ pub(crate) fn write_table<W: Write + Seek>(
     output: &Path,
 ) -> Result<u64, Failure> {
     let written = match format {
-        Format::Blg => {
+        // An archive is written by a writer of its own.
+        Format::Blg | Format::Archive => {
             let options = blg_options(&pipeline.reports, output);
             let writer = BlgWriter::new(file, options).map_err(FlowError::from);
             writer.and_then(|writer| run_pipeline(pipeline, &mut LogSink::new(writer)))

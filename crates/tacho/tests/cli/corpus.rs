@@ -3,7 +3,7 @@
 use crate::run::{Folder, row};
 
 /// The path of a log of the corpus; `None`, with a notice, without a corpus.
-fn corpus(name: &str) -> Option<String> {
+pub(crate) fn corpus(name: &str) -> Option<String> {
     let Some(folder) = std::env::var_os("TACHO_CORPUS") else {
         eprintln!("skipped: no corpus (set TACHO_CORPUS to its folder)");
         return None;

@@ -4,6 +4,7 @@
 //! Tests with real logs run if the environment variable TACHO_CORPUS names their folder.
 
 mod append;
+mod archive;
 mod article;
 mod check;
 mod corpus;

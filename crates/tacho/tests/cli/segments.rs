@@ -88,7 +88,7 @@ struct Total {
 }
 
 /// A simulated machine with all its samples, of which any range can be written as a log.
-struct Simulation {
+pub(crate) struct Simulation {
     language: [&'static str; 6],
     kinds: Vec<Kind>,
     boot_time: Option<FileTime>,
@@ -97,7 +97,7 @@ struct Simulation {
 }
 
 impl Simulation {
-    fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5DEE_CE66);
         for _ in 0..4 {
             random.below(2);
@@ -187,7 +187,12 @@ impl Simulation {
 
     /// Writes the samples of a range as a separate log.
     #[track_caller]
-    fn write(&self, path: &Path, range: std::ops::Range<usize>) {
+    /// The number of samples.
+    pub(crate) fn len(&self) -> usize {
+        self.samples.len()
+    }
+
+    pub(crate) fn write(&self, path: &Path, range: std::ops::Range<usize>) {
         let [set, name, instance, ..] = self.language;
         let mut log = LogFixture::new("WEB1");
         for (index, kind) in self.kinds.iter().enumerate() {

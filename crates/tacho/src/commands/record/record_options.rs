@@ -141,6 +141,10 @@ fn format_of(arguments: &RecordArguments, existing: Existing) -> Result<Format, 
             "{}: cannot record JSON: use -f bin, csv or tsv ('tacho query -f json' prints JSON)",
             output.display()
         ))),
+        (None, Some(Format::Archive)) => Err(Failure::usage(format!(
+            "{}: cannot record an archive: record a BLG, and convert it with 'tacho relog -f archive'",
+            output.display()
+        ))),
         (None, None) if output.extension().is_some() => Err(Failure::usage(format!(
             "{}: unknown format: use -f bin, csv or tsv, or a name that ends in .blg, .csv or .tsv",
             output.display()

@@ -1,0 +1,38 @@
+//! The archive: a folder of Parquet files with one row per value, which any SQL engine can read.
+//!
+//! docs/archive.md describes the layout. Rows are differences by the rules of [pairing](tachograph_counters::pairing), so that
+//! `factor * sum(num) / sum(den)` is an average, and raw values can be restored exactly.
+
+mod block;
+mod columns;
+mod description;
+mod file;
+mod folder;
+mod interval;
+mod parquet;
+mod read;
+mod table;
+mod varint;
+mod write;
+
+pub use file::{ArchiveFacts, RowGroupFacts};
+pub use folder::{ArchiveInput, archive_inputs, is_archive_file};
+pub(crate) use read::ArchivePosition;
+pub use read::ArchiveReader;
+pub use write::{ArchiveOptions, ArchiveWriter};
+
+/// The version of the layout.
+pub const ARCHIVE_VERSION: u64 = 1;
+
+/// Maximum number of rows of a row group that is read.
+const MAX_ROWS: usize = 4 << 20;
+
+/// Maximum number of bytes of a column in a row group.
+const MAX_CHUNK_BYTES: usize = 64 << 20;
+
+/// Number of rows of a page: a part of a column that readers can skip.
+const PAGE_ROWS: usize = 1 << 16;
+
+/// What is wrong with a part of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Damage(&'static str);

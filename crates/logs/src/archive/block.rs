@@ -1,0 +1,208 @@
+//! A block: the samples of one row group, collected until it is written.
+
+mod rows;
+mod slot;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tachograph_counters::sample::Sample;
+use tachograph_counters::set::CounterSet;
+
+use super::description::Descriptions;
+use super::table::{InstanceRuns, SampleHead, SampleTable, Section, Slot};
+pub(super) use rows::Rows;
+use slot::SlotBuilder;
+
+/// From this number of instances on, all counters of an instance follow one another: most instances, such as processes, do little,
+/// so their rows are alike.
+const MANY_INSTANCES: usize = 32;
+
+/// Collects samples.
+#[derive(Default)]
+pub(super) struct BlockBuilder {
+    samples: Vec<SampleHead>,
+    lists: Vec<Vec<u32>>,
+    slots: Vec<SlotBuilder>,
+    /// The descriptions of the last sample's groups, and their slots.
+    last_sets: Vec<Arc<CounterSet>>,
+    last_list: Vec<u32>,
+    values: usize,
+}
+
+impl BlockBuilder {
+    /// The number of values.
+    pub(super) fn len(&self) -> usize {
+        self.values
+    }
+
+    /// The number of samples.
+    pub(super) fn samples(&self) -> &[SampleHead] {
+        &self.samples
+    }
+
+    /// Whether the time of a sample can follow those of the block: each sample of a block has a time of its own in the column
+    /// `time`, and they ascend.
+    pub(super) fn accepts(&self, sample: &Sample) -> bool {
+        self.samples.last().is_none_or(|last| microseconds(last.at.utc.0) < microseconds(sample.at.utc.0))
+    }
+
+    /// Adds a sample, with the groups of these indexes.
+    pub(super) fn push(&mut self, sample: &Sample, groups: &[usize], descriptions: &mut Descriptions) {
+        let sets = || groups.iter().map(|&group| &sample.groups[group].set);
+        let is_same = self.last_sets.len() == groups.len()
+            && self.last_sets.iter().zip(sets()).all(|(one, other)| Arc::ptr_eq(one, other));
+        if !is_same {
+            self.last_sets = sets().cloned().collect();
+            self.last_list = self.slots_of(descriptions);
+        }
+        let list = self.lists.iter().position(|list| *list == self.last_list).unwrap_or_else(|| {
+            self.lists.push(self.last_list.clone());
+            self.lists.len() - 1
+        });
+        let index = self.samples.len() as u32;
+        self.samples.push(SampleHead {
+            at: sample.at,
+            is_baseline: sample.is_baseline,
+            log: sample.log,
+            boot_time: sample.boot_time,
+            list: list as u32,
+        });
+        for (slot, &group) in self.last_list.iter().zip(groups) {
+            let group = &sample.groups[group];
+            self.slots[*slot as usize].push(group, sample, index);
+            self.values += if group.is_present() { group.values.len() } else { 0 };
+        }
+        if self.last_list.len() < self.slots.len() {
+            for (index, slot) in self.slots.iter_mut().enumerate() {
+                if !self.last_list.contains(&(index as u32)) {
+                    slot.miss(sample.log);
+                }
+            }
+        }
+    }
+
+    /// The slot of each of `last_sets`.
+    fn slots_of(&mut self, descriptions: &mut Descriptions) -> Vec<u32> {
+        let mut list: Vec<u32> = Vec::new();
+        let mut by_set: HashMap<u32, Vec<u32>> = HashMap::new();
+        for (slot, known) in self.slots.iter().enumerate() {
+            by_set.entry(known.set_index).or_default().push(slot as u32);
+        }
+        let mut used: HashMap<u32, usize> = HashMap::new();
+        for set in &self.last_sets {
+            let set_index = descriptions.index_of(set);
+            // The n-th group with a description has its n-th slot.
+            let occurrence = used.entry(set_index).or_default();
+            let slots = by_set.entry(set_index).or_default();
+            if *occurrence == slots.len() {
+                slots.push(self.slots.len() as u32);
+                self.slots.push(SlotBuilder::new(set, set_index));
+            }
+            list.push(slots[*occurrence]);
+            *occurrence += 1;
+        }
+        list
+    }
+
+    /// Removes the samples, as rows and their table. The next block continues their series.
+    pub(super) fn take(&mut self) -> (Rows, SampleTable) {
+        self.slots.iter_mut().for_each(SlotBuilder::collect_instances);
+        let (instances, sections) = self.sections();
+        let mut rows = Rows::new(self.values);
+        for section in &sections {
+            for_each_series(
+                section,
+                instances[section.instances as usize].len(),
+                |slot, column, instance| {
+                    self.slots[slot].push_rows(instance, column, &self.samples, &mut rows);
+                },
+            );
+        }
+        let slots: Vec<Slot> = self.slots.iter_mut().map(SlotBuilder::take).collect();
+        self.forget_unused(&slots);
+        let table = SampleTable {
+            chunks: Vec::new(),
+            samples: std::mem::take(&mut self.samples),
+            lists: std::mem::take(&mut self.lists),
+            slots,
+            instances,
+            sections,
+        };
+        self.values = 0;
+        (rows, table)
+    }
+
+    /// Prepares for a new file, whose list of descriptions is empty.
+    pub(super) fn begin_file(&mut self, descriptions: &mut Descriptions) {
+        self.slots.iter_mut().for_each(|slot| slot.set_index = descriptions.index_of(&slot.set));
+    }
+
+    /// Forgets the slots without a group in the block that was just taken.
+    fn forget_unused(&mut self, taken: &[Slot]) {
+        let is_used: Vec<bool> = taken.iter().map(|slot| slot.heads.len() > 0).collect();
+        let mut kept = 0;
+        let moved: Vec<u32> = is_used.iter().map(|&is_used| (kept, kept += u32::from(is_used)).0).collect();
+        let mut used = is_used.iter();
+        self.slots.retain(|_| used.next().copied().unwrap_or_default());
+        self.last_list.iter_mut().for_each(|slot| *slot = moved[*slot as usize]);
+    }
+
+    fn sections(&self) -> (Vec<Vec<InstanceRuns>>, Vec<Section>) {
+        let mut instances: Vec<Vec<InstanceRuns>> = Vec::new();
+        let mut known: HashMap<Vec<InstanceRuns>, u32> = HashMap::new();
+        // By set and instances, in the order of the groups.
+        let mut sections: Vec<(&str, Section)> = Vec::new();
+        let mut by_key: HashMap<(&str, u32), usize> = HashMap::new();
+        for (index, slot) in self.slots.iter().enumerate() {
+            let runs = slot.instance_runs();
+            let next = instances.len() as u32;
+            let table = *known.entry(runs).or_insert_with_key(|runs| {
+                instances.push(runs.clone());
+                next
+            });
+            let set: &str = &slot.set.name;
+            let section = *by_key.entry((set, table)).or_insert_with(|| {
+                let is_by_instance = instances[table as usize].len() >= MANY_INSTANCES;
+                sections.push((set, Section { columns: Vec::new(), instances: table, is_by_instance }));
+                sections.len() - 1
+            });
+            let columns = 0..slot.set.counters.len() as u32;
+            sections[section].1.columns.extend(columns.map(|column| (index as u32, column)));
+        }
+        sections.sort_by_key(|(set, _)| *set);
+        let name =
+            |&(slot, column): &(u32, u32)| &*self.slots[slot as usize].set.counters[column as usize].name;
+        for (_, section) in &mut sections {
+            section.columns.sort_by(|one, other| name(one).cmp(name(other)));
+        }
+        (instances, sections.into_iter().map(|(_, section)| section).collect())
+    }
+}
+
+/// Calls `each` with slot, column and instance of each series of a section, in the order of rows.
+pub(super) fn for_each_series(
+    section: &Section,
+    instances: usize,
+    mut each: impl FnMut(usize, usize, usize),
+) {
+    if section.is_by_instance {
+        for instance in 0..instances {
+            for &(slot, column) in &section.columns {
+                each(slot as usize, column as usize, instance);
+            }
+        }
+    } else {
+        for &(slot, column) in &section.columns {
+            for instance in 0..instances {
+                each(slot as usize, column as usize, instance);
+            }
+        }
+    }
+}
+
+/// A time in the unit of the column `time`: microseconds since 1970.
+pub(super) fn microseconds(utc: i64) -> i64 {
+    const UNIX_EPOCH: i64 = 116_444_736_000_000_000;
+    utc.saturating_sub(UNIX_EPOCH).div_euclid(10)
+}

@@ -1,0 +1,196 @@
+//! The rows of a block, column by column.
+
+use std::collections::HashMap;
+use std::io;
+
+use tachograph_counters::set::{Counter, CounterSet, Instance};
+use tachograph_counters::{CounterType, Status};
+
+use super::super::columns::{COLUMNS, at};
+use super::super::interval::{Interval, Kind, factor, type_name};
+use super::super::parquet::{ChunkWriter, WrittenChunk};
+use super::microseconds;
+
+/// The names of a series.
+pub(super) struct SeriesFacts<'a> {
+    pub(super) set: &'a CounterSet,
+    pub(super) counter: &'a Counter,
+    pub(super) instance: &'a Instance,
+}
+
+/// One row of a series.
+pub(super) struct Row {
+    pub(super) utc: i64,
+    pub(super) interval: Interval,
+    /// The raw numbers, if they do not follow from the interval.
+    pub(super) raws: Option<(i64, i64)>,
+    /// The multiplier, if it differs from that of the previous row.
+    pub(super) multi_count: Option<u32>,
+    pub(super) status: Status,
+}
+
+/// A column in which few different values occur.
+#[derive(Default)]
+struct Words {
+    dictionary: Vec<Vec<u8>>,
+    by_value: HashMap<Vec<u8>, u32>,
+    runs: Vec<(Option<u32>, usize)>,
+    /// The value of the current series.
+    current: Option<u32>,
+}
+
+impl Words {
+    fn index(&mut self, value: &[u8]) -> u32 {
+        if let Some(&known) = self.by_value.get(value) {
+            return known;
+        }
+        let index = self.dictionary.len() as u32;
+        self.dictionary.push(value.to_vec());
+        self.by_value.insert(value.to_vec(), index);
+        index
+    }
+
+    fn begin(&mut self, value: Option<&[u8]>) {
+        self.current = value.map(|value| self.index(value));
+    }
+
+    fn push(&mut self) {
+        self.push_index(self.current);
+    }
+
+    fn push_index(&mut self, index: Option<u32>) {
+        match self.runs.last_mut() {
+            Some((last, len)) if *last == index => *len += 1,
+            _ => self.runs.push((index, 1)),
+        }
+    }
+}
+
+/// A column of numbers, some of which are missing.
+#[derive(Default)]
+struct OptionalNumbers {
+    numbers: Vec<i64>,
+    present: Vec<(bool, usize)>,
+}
+
+impl OptionalNumbers {
+    fn push(&mut self, number: Option<i64>) {
+        match self.present.last_mut() {
+            Some((is_present, len)) if *is_present == number.is_some() => *len += 1,
+            _ => self.present.push((number.is_some(), 1)),
+        }
+        self.numbers.extend(number);
+    }
+}
+
+/// The columns that have one value per series.
+const OF_SERIES: [usize; 8] =
+    [at::SET, at::COUNTER, at::PARENT, at::INSTANCE, at::KIND, at::FACTOR, at::UNIT, at::TYPE];
+
+/// The rows of a block.
+pub(in super::super) struct Rows {
+    of_series: [Words; OF_SERIES.len()],
+    times: Vec<i64>,
+    num: OptionalNumbers,
+    den: OptionalNumbers,
+    value: OptionalNumbers,
+    raw_first: OptionalNumbers,
+    raw_second: OptionalNumbers,
+    multi_count: OptionalNumbers,
+    status: Words,
+    statuses: HashMap<Status, u32>,
+}
+
+impl Rows {
+    pub(super) fn new(rows: usize) -> Self {
+        let numbers = || OptionalNumbers { numbers: Vec::with_capacity(rows), present: Vec::new() };
+        Self {
+            of_series: Default::default(),
+            times: Vec::with_capacity(rows),
+            num: numbers(),
+            den: numbers(),
+            value: OptionalNumbers::default(),
+            raw_first: OptionalNumbers::default(),
+            raw_second: OptionalNumbers::default(),
+            multi_count: OptionalNumbers::default(),
+            status: Words::default(),
+            statuses: HashMap::new(),
+        }
+    }
+
+    /// The number of rows.
+    pub(in super::super) fn len(&self) -> usize {
+        self.times.len()
+    }
+
+    pub(super) fn begin_series(&mut self, facts: &SeriesFacts<'_>) {
+        let SeriesFacts { set, counter, instance } = facts;
+        let counter_type: CounterType = counter.counter_type;
+        let label = instance.label();
+        // The parent is a column of its own.
+        let name = instance.parent().map_or(label, |parent| &label[parent.len() + 1..]);
+        let (factor, unit) = (factor(counter_type, counter.time_base).to_le_bytes(), counter.unit());
+        let type_name = type_name(counter_type);
+        let values: [Option<&[u8]>; OF_SERIES.len()] = [
+            Some(set.name.as_bytes()),
+            Some(counter.name.as_bytes()),
+            instance.parent().map(str::as_bytes),
+            set.has_instances.then_some(name.as_bytes()),
+            Some(Kind::of(counter_type.formula()).name().as_bytes()),
+            Some(&factor),
+            Some(unit.as_bytes()),
+            Some(type_name.as_bytes()),
+        ];
+        self.of_series.iter_mut().zip(values).for_each(|(column, value)| column.begin(value));
+    }
+
+    pub(super) fn push(&mut self, row: &Row) {
+        self.of_series.iter_mut().for_each(Words::push);
+        self.times.push(microseconds(row.utc));
+        self.num.push(row.interval.num);
+        self.den.push(row.interval.den);
+        self.value.push(row.interval.value.map(|value| value.to_bits() as i64));
+        self.raw_first.push(row.raws.map(|(first, _)| first));
+        self.raw_second.push(row.raws.map(|(_, second)| second));
+        self.multi_count.push(row.multi_count.map(i64::from));
+        let status = (row.status != Status::VALID_DATA).then(|| {
+            *self
+                .statuses
+                .entry(row.status)
+                .or_insert_with(|| self.status.index(row.status.to_string().as_bytes()))
+        });
+        self.status.push_index(status);
+    }
+
+    /// Encodes the columns one after another. Offsets are those in `out`.
+    pub(in super::super) fn write(
+        &self,
+        writer: &mut ChunkWriter,
+        out: &mut Vec<u8>,
+    ) -> io::Result<Vec<WrittenChunk>> {
+        let all = [(true, self.len())];
+        let mut chunks = Vec::with_capacity(COLUMNS.len());
+        for (index, column) in COLUMNS.into_iter().enumerate() {
+            let numbers = match index {
+                at::TIME => {
+                    chunks.push(writer.numbers(column, &self.times, &all, out)?);
+                    continue;
+                }
+                at::NUM => &self.num,
+                at::DEN => &self.den,
+                at::VALUE => &self.value,
+                at::RAW_FIRST => &self.raw_first,
+                at::RAW_SECOND => &self.raw_second,
+                at::MULTI_COUNT => &self.multi_count,
+                _ => {
+                    let words = OF_SERIES.iter().position(|&of_series| of_series == index);
+                    let words = words.map_or(&self.status, |words| &self.of_series[words]);
+                    chunks.push(writer.runs(column, &words.dictionary, &words.runs, out)?);
+                    continue;
+                }
+            };
+            chunks.push(writer.numbers(column, &numbers.numbers, &numbers.present, out)?);
+        }
+        Ok(chunks)
+    }
+}

@@ -1,0 +1,55 @@
+//! The columns of the table.
+
+use super::parquet::{Column, PhysicalType};
+
+/// The columns, in the order of the file.
+pub(super) const COLUMNS: [Column; 16] = {
+    const fn column(name: &'static str, physical_type: PhysicalType) -> Column {
+        Column { name, physical_type, is_optional: false, has_statistics: false, is_split: false }
+    }
+    const fn optional(column: Column) -> Column {
+        Column { is_optional: true, ..column }
+    }
+    const fn pruned(column: Column) -> Column {
+        Column { has_statistics: true, ..column }
+    }
+    use PhysicalType::{Double, Int32, Int64, Text, Timestamp};
+    [
+        pruned(column("set", Text)),
+        pruned(column("counter", Text)),
+        optional(column("parent", Text)),
+        pruned(optional(column("instance", Text))),
+        pruned(column("time", Timestamp)),
+        optional(column("num", Int64)),
+        optional(column("den", Int64)),
+        optional(column("value", Double)),
+        column("kind", Text),
+        column("factor", Double),
+        column("unit", Text),
+        column("type", Text),
+        optional(column("raw_first", Int64)),
+        optional(column("raw_second", Int64)),
+        optional(column("multi_count", Int32)),
+        optional(column("status", Text)),
+    ]
+};
+
+/// The positions of columns in [`COLUMNS`].
+pub(super) mod at {
+    pub(in super::super) const SET: usize = 0;
+    pub(in super::super) const COUNTER: usize = 1;
+    pub(in super::super) const PARENT: usize = 2;
+    pub(in super::super) const INSTANCE: usize = 3;
+    pub(in super::super) const TIME: usize = 4;
+    pub(in super::super) const NUM: usize = 5;
+    pub(in super::super) const DEN: usize = 6;
+    pub(in super::super) const VALUE: usize = 7;
+    pub(in super::super) const KIND: usize = 8;
+    pub(in super::super) const FACTOR: usize = 9;
+    pub(in super::super) const UNIT: usize = 10;
+    pub(in super::super) const TYPE: usize = 11;
+    pub(in super::super) const RAW_FIRST: usize = 12;
+    pub(in super::super) const RAW_SECOND: usize = 13;
+    pub(in super::super) const MULTI_COUNT: usize = 14;
+    pub(in super::super) const STATUS: usize = 15;
+}

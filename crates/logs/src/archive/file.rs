@@ -1,0 +1,472 @@
+//! One file: its parts, their checksums, and the metadata that other programs can read too.
+//!
+//! ```text
+//! PAR1 | (16 column chunks, sample table) for each row group | descriptions | page indexes, footer, length, PAR1
+//! ```
+//!
+//! Everything between is contiguous, and every byte is covered by a checksum: that of a chunk is in the sample table, those of the
+//! tables and of the descriptions are in the metadata, and the last one covers everything from the page indexes on.
+
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tachograph_counters::Problem;
+use tachograph_counters::civil::{FileTime, Moment};
+use tachograph_counters::set::CounterSet;
+use tachograph_counters::time_zone::{TimeZone, is_possible_bias};
+
+use super::block::Rows;
+use super::columns::COLUMNS;
+use super::description::{self, Descriptions};
+use super::parquet::{ChunkReader, ChunkWriter, FileFooter, MAGIC, Numbers, RowGroup, Texts, find_text};
+use super::table::{Chunk, SampleTable};
+use super::{ARCHIVE_VERSION, Damage, MAX_ROWS};
+use crate::LogError;
+
+/// The keys of the metadata in the footer.
+const METADATA_KEY: &str = "tachograph.archive";
+const CHECKSUM_KEY: &str = "tachograph.checksum";
+
+/// Maximum number of bytes of the indexes and the footer.
+const MAX_TAIL_BYTES: u64 = 32 << 20;
+/// Maximum number of bytes of a sample table or of the descriptions, decompressed.
+const MAX_TABLE_BYTES: usize = 16 << 20;
+/// Level of compression of sample tables and descriptions, which are small.
+const TABLE_LEVEL: i32 = 19;
+const CREATED_BY: &str = concat!("tachograph ", env!("CARGO_PKG_VERSION"));
+
+/// A compressed part of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Part {
+    offset: u64,
+    bytes: usize,
+    /// Number of bytes before compression.
+    size: usize,
+    crc: u32,
+}
+
+impl Part {
+    fn to_json(self) -> Value {
+        json!([self.offset, self.bytes, self.size, self.crc])
+    }
+
+    fn of_json(value: Option<&Value>) -> Option<Self> {
+        let number = |at: usize| value?.get(at)?.as_u64();
+        Some(Self {
+            offset: number(0)?,
+            bytes: usize::try_from(number(1)?).ok().filter(|&bytes| bytes <= MAX_TABLE_BYTES)?,
+            size: usize::try_from(number(2)?).ok().filter(|&size| size <= MAX_TABLE_BYTES)?,
+            crc: u32::try_from(number(3)?).ok()?,
+        })
+    }
+}
+
+/// The properties of the recording of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArchiveFacts {
+    /// The machine's name.
+    pub machine: String,
+    /// The machine's time zone.
+    pub zone: TimeZone,
+    /// When the machine was started, in UTC, if known.
+    pub boot_time: Option<FileTime>,
+    /// Ticks per second of the machine's performance counter, if known.
+    pub performance_frequency: Option<i64>,
+    /// Build number of the Windows that wrote the original log.
+    pub windows_build: Option<u32>,
+    /// Identifies the recording or conversion. Its files continue one another.
+    pub recording: String,
+}
+
+/// The properties of a row group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowGroupFacts {
+    /// The number of rows.
+    pub rows: usize,
+    /// The number of samples.
+    pub samples: usize,
+    /// The time of the first sample.
+    pub first: Moment,
+    /// The time of the last sample, UTC.
+    pub last: FileTime,
+    table: Part,
+}
+
+/// Writes one file.
+pub(super) struct FileWriter<W> {
+    out: W,
+    offset: u64,
+    chunks: ChunkWriter,
+    tables: zstd::bulk::Compressor<'static>,
+    groups: Vec<RowGroup>,
+    facts: Vec<RowGroupFacts>,
+    buffer: Vec<u8>,
+}
+
+impl<W: Write> FileWriter<W> {
+    pub(super) fn new(mut out: W, level: i32) -> std::io::Result<Self> {
+        out.write_all(&MAGIC)?;
+        Ok(Self {
+            out,
+            offset: MAGIC.len() as u64,
+            chunks: ChunkWriter::new(level)?,
+            tables: zstd::bulk::Compressor::new(TABLE_LEVEL)?,
+            groups: Vec::new(),
+            facts: Vec::new(),
+            buffer: Vec::new(),
+        })
+    }
+
+    /// The number of bytes written.
+    pub(super) fn bytes(&self) -> u64 {
+        self.offset
+    }
+
+    pub(super) fn row_groups(&self) -> &[RowGroupFacts] {
+        &self.facts
+    }
+
+    /// Writes a block as a row group.
+    pub(super) fn push(&mut self, rows: &Rows, mut table: SampleTable) -> std::io::Result<()> {
+        self.buffer.clear();
+        let mut chunks = rows.write(&mut self.chunks, &mut self.buffer)?;
+        for chunk in &mut chunks {
+            let start = chunk.offset as usize;
+            let crc = crc32fast::hash(&self.buffer[start..start + chunk.bytes]);
+            chunk.offset += self.offset;
+            table.chunks.push(Chunk { offset: chunk.offset, bytes: chunk.bytes, crc });
+        }
+        self.out.write_all(&self.buffer)?;
+        self.offset += self.buffer.len() as u64;
+        let (first, last) = (table.samples.first(), table.samples.last());
+        let time =
+            |sample: Option<&super::table::SampleHead>| sample.map_or(Moment::default(), |sample| sample.at);
+        let (first, last, samples) = (time(first), time(last).utc, table.samples.len());
+        let part = self.part(&table.encode())?;
+        self.facts.push(RowGroupFacts { rows: rows.len(), samples, first, last, table: part });
+        self.groups.push(RowGroup { rows: rows.len(), chunks });
+        Ok(())
+    }
+
+    /// Writes a part, compressed.
+    fn part(&mut self, bytes: &[u8]) -> std::io::Result<Part> {
+        let compressed = self.tables.compress(bytes)?;
+        self.out.write_all(&compressed)?;
+        let part = Part {
+            offset: self.offset,
+            bytes: compressed.len(),
+            size: bytes.len(),
+            crc: crc32fast::hash(&compressed),
+        };
+        self.offset += compressed.len() as u64;
+        Ok(part)
+    }
+
+    /// Writes the end of the file, and returns what it was written to.
+    pub(super) fn finish(mut self, facts: &ArchiveFacts, descriptions: &Descriptions) -> std::io::Result<W> {
+        let descriptions = self.part(descriptions.encode().as_bytes())?;
+        let row_group = |group: &RowGroupFacts| {
+            json!({
+                "rows": group.rows, "samples": group.samples, "first": group.first.utc.0,
+                "first_bias": group.first.bias_minutes, "last": group.last.0,
+                "table": group.table.to_json(),
+            })
+        };
+        let metadata = json!({
+            "version": ARCHIVE_VERSION,
+            "machine": facts.machine,
+            "time_zone": description::encode_zone(&facts.zone),
+            "boot_time": facts.boot_time.map(|time| time.0),
+            "performance_frequency": facts.performance_frequency,
+            "windows_build": facts.windows_build,
+            "recording": facts.recording,
+            "descriptions": descriptions.to_json(),
+            "row_groups": self.facts.iter().map(row_group).collect::<Vec<_>>(),
+        });
+        let footer = FileFooter {
+            columns: &COLUMNS,
+            row_groups: &self.groups,
+            metadata: &[(METADATA_KEY, metadata.to_string()), (CHECKSUM_KEY, checksum_text(self.offset, 0))],
+            created_by: CREATED_BY,
+        };
+        let mut tail = footer.encode(self.offset);
+        // The checksum is computed with 0 in its place.
+        let checksum = checksum_text(self.offset, crc32fast::hash(&tail));
+        let place = checksum_text(self.offset, 0);
+        if let Some(at) = tail.windows(place.len()).rposition(|window| window == place.as_bytes()) {
+            tail[at..at + place.len()].copy_from_slice(checksum.as_bytes());
+        }
+        self.out.write_all(&tail)?;
+        self.out.flush()?;
+        Ok(self.out)
+    }
+}
+
+/// The offset at which the last checksum begins to apply, and the checksum, in hexadecimal.
+fn checksum_text(offset: u64, crc: u32) -> String {
+    format!("{offset:016x} {crc:08x}")
+}
+
+/// An error that names the part of the file.
+fn corrupt(offset: u64, part: &str, damage: Damage) -> LogError {
+    LogError::corrupt(Problem::new(offset, format!("{part}: {}", damage.0)))
+}
+
+/// An open file, whose footer is verified.
+pub(super) struct ArchiveFile<R> {
+    stream: R,
+    pub(super) facts: ArchiveFacts,
+    pub(super) sets: Vec<Arc<CounterSet>>,
+    pub(super) row_groups: Vec<RowGroupFacts>,
+    /// The number of bytes that were read.
+    pub(super) bytes_read: u64,
+    chunks: ChunkReader,
+    decompressor: zstd::bulk::Decompressor<'static>,
+    buffer: Vec<u8>,
+}
+
+impl<R: Read + Seek> ArchiveFile<R> {
+    pub(super) fn open(mut stream: R) -> Result<Self, LogError> {
+        let len = stream.seek(SeekFrom::End(0)).map_err(LogError::io)?;
+        let tail = read_tail(&mut stream, len)?;
+        let tail_at = len - tail.len() as u64;
+        let broken = |damage: Damage| corrupt(tail_at, "footer", damage);
+        let text = find_text(&tail, METADATA_KEY).map_err(broken)?;
+        let metadata: Value =
+            serde_json::from_str(text).map_err(|_| broken(Damage("the metadata is not JSON")))?;
+        let (facts, row_groups, descriptions) = read_metadata(&metadata).map_err(broken)?;
+        let mut file = Self {
+            stream,
+            facts,
+            sets: Vec::new(),
+            row_groups,
+            bytes_read: tail.len() as u64,
+            chunks: ChunkReader::new().map_err(LogError::io)?,
+            decompressor: zstd::bulk::Decompressor::new().map_err(LogError::io)?,
+            buffer: Vec::new(),
+        };
+        let text = file.part(descriptions, "descriptions")?;
+        let text = std::str::from_utf8(&text).map_err(|_| Damage("the descriptions are not UTF-8"));
+        let sets = text.and_then(description::decode);
+        let sets = sets.map_err(|damage| corrupt(descriptions.offset, "descriptions", damage))?;
+        file.sets = sets.into_iter().map(Arc::new).collect();
+        file.check_layout(descriptions, tail_at)?;
+        Ok(file)
+    }
+
+    /// Checks that the parts follow one another, so that checksums cover every byte.
+    fn check_layout(&mut self, descriptions: Part, tail_at: u64) -> Result<(), LogError> {
+        let mut magic = [0; 4];
+        self.stream.rewind().and_then(|()| self.stream.read_exact(&mut magic)).map_err(LogError::io)?;
+        if magic != MAGIC {
+            return Err(corrupt(0, "header", Damage("the first bytes are not PAR1")));
+        }
+        let mut end = MAGIC.len() as u64;
+        for group in &self.row_groups {
+            if group.table.offset < end {
+                return Err(corrupt(end, "footer", Damage("row groups overlap")));
+            }
+            end = group.table.offset.saturating_add(group.table.bytes as u64);
+        }
+        let descriptions_end = descriptions.offset.saturating_add(descriptions.bytes as u64);
+        if descriptions.offset != end || descriptions_end != tail_at {
+            return Err(corrupt(end, "footer", Damage("the parts of the file do not follow one another")));
+        }
+        Ok(())
+    }
+
+    /// Reads a range of the file into the buffer, and compares its checksum.
+    fn read(&mut self, offset: u64, bytes: usize, crc: u32) -> Result<(), LogError> {
+        self.buffer.clear();
+        self.stream.seek(SeekFrom::Start(offset)).map_err(LogError::io)?;
+        (&mut self.stream).take(bytes as u64).read_to_end(&mut self.buffer).map_err(LogError::io)?;
+        self.bytes_read += self.buffer.len() as u64;
+        if self.buffer.len() != bytes {
+            return Err(corrupt(offset, "file", Damage("the file ends too early")));
+        }
+        if crc32fast::hash(&self.buffer) != crc {
+            return Err(corrupt(offset, "file", Damage("the checksum is wrong")));
+        }
+        Ok(())
+    }
+
+    /// Reads and decompresses a part.
+    fn part(&mut self, part: Part, name: &str) -> Result<Vec<u8>, LogError> {
+        self.read(part.offset, part.bytes, part.crc).map_err(|error| in_part(error, part.offset, name))?;
+        let bytes = self.decompressor.decompress(&self.buffer, part.size);
+        let bytes = bytes.ok().filter(|bytes| bytes.len() == part.size);
+        bytes.ok_or_else(|| corrupt(part.offset, name, Damage("the part cannot be decompressed")))
+    }
+
+    /// Reads the sample table of a row group.
+    pub(super) fn table(&mut self, index: usize) -> Result<SampleTable, LogError> {
+        let group = self.row_groups[index];
+        let name = format!("row group {index}, sample table");
+        let bytes = self.part(group.table, &name)?;
+        let columns: Vec<usize> = self.sets.iter().map(|set| set.counters.len()).collect();
+        let table = SampleTable::decode(&bytes, &columns, COLUMNS.len(), group.rows);
+        let table = table.and_then(|table| self.check_table(index, table));
+        table.map_err(|damage| corrupt(group.table.offset, &name, damage))
+    }
+
+    fn check_table(&self, index: usize, table: SampleTable) -> Result<SampleTable, Damage> {
+        let group = self.row_groups[index];
+        let mut end = match index {
+            0 => MAGIC.len() as u64,
+            _ => self.row_groups[index - 1].table.offset + self.row_groups[index - 1].table.bytes as u64,
+        };
+        for chunk in &table.chunks {
+            if chunk.offset != end {
+                return Err(Damage("column chunks do not follow one another"));
+            }
+            end = end.saturating_add(chunk.bytes as u64);
+        }
+        let (first, last) = (table.samples.first(), table.samples.last());
+        let are_times_equal = first.is_some_and(|first| first.at == group.first)
+            && last.is_some_and(|last| last.at.utc == group.last);
+        if end != group.table.offset || !are_times_equal || table.samples.len() != group.samples {
+            return Err(Damage("the sample table is that of another row group"));
+        }
+        Ok(table)
+    }
+
+    /// Reads and decodes a column of numbers of a row group.
+    pub(super) fn numbers(
+        &mut self,
+        index: usize,
+        table: &SampleTable,
+        column: usize,
+    ) -> Result<Numbers, LogError> {
+        let rows = self.row_groups[index].rows;
+        self.chunk(index, table, column)?;
+        let numbers = self.chunks.numbers(COLUMNS[column], &self.buffer, rows);
+        numbers.map_err(|damage| corrupt(table.chunks[column].offset, &name_of(index, column), damage))
+    }
+
+    /// Reads and decodes a column of texts of a row group.
+    pub(super) fn texts(
+        &mut self,
+        index: usize,
+        table: &SampleTable,
+        column: usize,
+    ) -> Result<Texts, LogError> {
+        let rows = self.row_groups[index].rows;
+        self.chunk(index, table, column)?;
+        let texts = self.chunks.texts(COLUMNS[column], &self.buffer, rows);
+        texts.map_err(|damage| corrupt(table.chunks[column].offset, &name_of(index, column), damage))
+    }
+
+    /// Reads the bytes of a column of a row group, and verifies them.
+    pub(super) fn chunk(&mut self, index: usize, table: &SampleTable, column: usize) -> Result<(), LogError> {
+        let Chunk { offset, bytes, crc } = table.chunks[column];
+        self.read(offset, bytes, crc).map_err(|error| in_part(error, offset, &name_of(index, column)))
+    }
+}
+
+fn name_of(row_group: usize, column: usize) -> String {
+    format!("row group {row_group}, column '{}'", COLUMNS[column].name)
+}
+
+/// Names the part in an error of a checksum.
+fn in_part(error: LogError, offset: u64, part: &str) -> LogError {
+    if error.is_corrupt() { corrupt(offset, part, Damage("the checksum is wrong")) } else { error }
+}
+
+/// Reads everything that the last checksum covers, and verifies it.
+fn read_tail<R: Read + Seek>(stream: &mut R, len: u64) -> Result<Vec<u8>, LogError> {
+    let broken = |damage: Damage| corrupt(len.saturating_sub(8), "footer", damage);
+    if len < 12 {
+        return Err(broken(Damage("the file is too short")));
+    }
+    let mut end = [0; 8];
+    stream.seek(SeekFrom::Start(len - 8)).and_then(|_| stream.read_exact(&mut end)).map_err(LogError::io)?;
+    let [a, b, c, d, magic @ ..] = end;
+    if magic != MAGIC {
+        return Err(broken(Damage(
+            "the last bytes are not PAR1: the file was cut short, or is still being written",
+        )));
+    }
+    let footer_bytes = u64::from(u32::from_le_bytes([a, b, c, d]));
+    if footer_bytes > MAX_TAIL_BYTES || footer_bytes > len - 12 {
+        return Err(broken(Damage("the length of the footer is wrong")));
+    }
+    let footer = read_range(stream, len - 8 - footer_bytes, footer_bytes)?;
+    let text = find_text(&footer, CHECKSUM_KEY).map_err(broken)?;
+    let (offset, _) = parse_checksum(text).ok_or(broken(Damage("the footer has no checksum")))?;
+    if offset < MAGIC.len() as u64 || offset > len - 8 - footer_bytes || len - offset > MAX_TAIL_BYTES {
+        return Err(broken(Damage("the checksum of the footer is wrong")));
+    }
+    let mut tail = read_range(stream, offset, len - offset)?;
+    // The text is searched in the whole tail, which ends with the footer.
+    let text = text.to_owned();
+    let at = tail.windows(text.len()).rposition(|window| window == text.as_bytes());
+    let found = parse_checksum(&text).map(|(_, crc)| crc);
+    if let Some(at) = at {
+        tail[at..at + text.len()].copy_from_slice(checksum_text(offset, 0).as_bytes());
+    }
+    if found != Some(crc32fast::hash(&tail)) {
+        return Err(broken(Damage("the checksum of the footer is wrong")));
+    }
+    Ok(tail)
+}
+
+fn read_range<R: Read + Seek>(stream: &mut R, offset: u64, bytes: u64) -> Result<Vec<u8>, LogError> {
+    let mut range = Vec::new();
+    stream.seek(SeekFrom::Start(offset)).map_err(LogError::io)?;
+    stream.take(bytes).read_to_end(&mut range).map_err(LogError::io)?;
+    if range.len() as u64 != bytes {
+        return Err(corrupt(offset, "file", Damage("the file ends too early")));
+    }
+    Ok(range)
+}
+
+/// Reads the text of [`checksum_text`], in exactly its form.
+fn parse_checksum(text: &str) -> Option<(u64, u32)> {
+    let (offset, crc) = text.split_once(' ')?;
+    let parsed = (u64::from_str_radix(offset, 16).ok()?, u32::from_str_radix(crc, 16).ok()?);
+    (checksum_text(parsed.0, parsed.1) == text).then_some(parsed)
+}
+
+fn read_metadata(metadata: &Value) -> Result<(ArchiveFacts, Vec<RowGroupFacts>, Part), Damage> {
+    let version = metadata.get("version").and_then(Value::as_u64);
+    if version != Some(ARCHIVE_VERSION) {
+        return Err(Damage("the version of the layout is unknown: a newer Tachograph wrote the file"));
+    }
+    let text = |name: &str| metadata.get(name).and_then(Value::as_str).map(str::to_owned);
+    let number = |name: &str| metadata.get(name).and_then(Value::as_i64);
+    let facts = ArchiveFacts {
+        machine: text("machine").ok_or(Damage("the metadata has no machine"))?,
+        zone: description::decode_zone(metadata.get("time_zone").unwrap_or(&Value::Null))?,
+        boot_time: number("boot_time").map(FileTime),
+        performance_frequency: number("performance_frequency"),
+        windows_build: number("windows_build").and_then(|build| u32::try_from(build).ok()),
+        recording: text("recording").unwrap_or_default(),
+    };
+    let groups = metadata.get("row_groups").and_then(Value::as_array);
+    let group = |group: &Value| {
+        let number = |name: &str| group.get(name).and_then(Value::as_i64);
+        Some(RowGroupFacts {
+            rows: number("rows")
+                .and_then(|rows| usize::try_from(rows).ok())
+                .filter(|&rows| rows <= MAX_ROWS)?,
+            samples: number("samples").and_then(|samples| usize::try_from(samples).ok())?,
+            first: Moment {
+                utc: FileTime(number("first")?),
+                bias_minutes: i32::try_from(number("first_bias")?)
+                    .ok()
+                    .filter(|&bias| is_possible_bias(bias))?,
+            },
+            last: FileTime(number("last")?),
+            table: Part::of_json(group.get("table"))?,
+        })
+    };
+    let groups = groups.ok_or(Damage("the metadata has no row groups"))?;
+    let groups = groups
+        .iter()
+        .map(group)
+        .collect::<Option<_>>()
+        .ok_or(Damage("the facts of a row group are wrong"))?;
+    let descriptions = Part::of_json(metadata.get("descriptions"));
+    Ok((facts, groups, descriptions.ok_or(Damage("the metadata has no descriptions"))?))
+}

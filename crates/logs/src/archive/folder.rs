@@ -1,0 +1,219 @@
+//! The folders and names of an archive: `machine=NAME/date=YYYY-MM-DD/HHMMSS-HHMMSS.parquet`.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tachograph_counters::civil::FileTime;
+
+use super::file::ArchiveFile;
+use crate::LogError;
+
+/// The prefixes of the folders, by which SQL engines know the columns `machine` and `date`.
+const MACHINE_PREFIX: &str = "machine=";
+const DATE_PREFIX: &str = "date=";
+/// The extension of files.
+const EXTENSION: &str = "parquet";
+/// Hive's name of an empty value.
+const EMPTY_VALUE: &str = "__HIVE_DEFAULT_PARTITION__";
+/// Maximum number of bytes of a file name.
+const MAX_NAME_BYTES: usize = 255;
+
+/// The files of one machine of an archive, in the order of their times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArchiveInput {
+    /// The folder of the machine.
+    pub folder: PathBuf,
+    /// The files.
+    pub files: Vec<PathBuf>,
+}
+
+/// The name of a machine's folder. Bytes of the name other than ASCII letters, digits, `-`, `_` and `.` are written as `%XX`, which
+/// is Hive's escape.
+///
+/// # Errors
+///
+/// When the name is too long for a file name.
+pub(super) fn machine_folder(machine: &str) -> Result<String, LogError> {
+    let mut folder = MACHINE_PREFIX.to_owned();
+    if machine.is_empty() {
+        folder.push_str(EMPTY_VALUE);
+    }
+    for byte in machine.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.".contains(&byte) {
+            folder.push(char::from(byte));
+        } else {
+            // Writing into a String cannot fail.
+            let _ = write!(folder, "%{byte:02X}");
+        }
+    }
+    if folder.len() > MAX_NAME_BYTES {
+        return Err(LogError::unsupported(format!(
+            "the machine name '{machine}' is too long for the name of a folder"
+        )));
+    }
+    Ok(folder)
+}
+
+/// The name of the folder of a UTC date.
+pub(super) fn date_folder(utc: FileTime) -> String {
+    let civil = utc.to_civil().unwrap_or_default();
+    format!("{DATE_PREFIX}{:04}-{:02}-{:02}", civil.year(), civil.month(), civil.day())
+}
+
+/// The name of a file with samples of these UTC times. `copy` distinguishes files of the same seconds.
+pub(super) fn file_name(first: FileTime, last: FileTime, copy: u32) -> String {
+    let time = |utc: FileTime| {
+        let civil = utc.to_civil().unwrap_or_default();
+        format!("{:02}{:02}{:02}", civil.hour(), civil.minute(), civil.second())
+    };
+    match copy {
+        0 => format!("{}-{}.{EXTENSION}", time(first), time(last)),
+        _ => format!("{}-{}-{}.{EXTENSION}", time(first), time(last), copy + 1),
+    }
+}
+
+/// Whether the path has the name of a complete file of an archive.
+pub fn is_archive_file(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    !name.starts_with('.') && path.extension().is_some_and(|extension| extension == EXTENSION)
+}
+
+/// The machines of an archive with their files. `folder` is that of the archive, of a machine or of a date.
+///
+/// # Errors
+///
+/// When a folder cannot be read, or is not an archive; when a file is damaged.
+pub fn archive_inputs(folder: &Path) -> Result<Vec<ArchiveInput>, LogError> {
+    let mut machines = subfolders(folder, MACHINE_PREFIX)?;
+    if machines.is_empty() {
+        machines.push(folder.to_path_buf());
+    }
+    let mut inputs = Vec::new();
+    for machine in machines {
+        let mut dates = subfolders(&machine, DATE_PREFIX)?;
+        if dates.is_empty() {
+            dates.push(machine.clone());
+        }
+        let mut files = Vec::new();
+        for date in &dates {
+            files.extend(entries(date)?.into_iter().filter(|path| is_archive_file(path)));
+        }
+        if !files.is_empty() {
+            inputs.push(ArchiveInput { folder: machine, files: in_order(files)? });
+        }
+    }
+    if inputs.is_empty() {
+        return Err(LogError::not_a_log(
+            "this folder is not an archive: it has no 'machine=NAME/date=YYYY-MM-DD/*.parquet'",
+        )
+        .at_path(folder));
+    }
+    Ok(inputs)
+}
+
+/// The entries of a folder, sorted by name.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, LogError> {
+    let failed = |error| LogError::io(error).at_path(folder);
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        entries.push(entry.map_err(failed)?.path());
+    }
+    entries.sort();
+    Ok(entries)
+}
+
+fn subfolders(folder: &Path, prefix: &str) -> Result<Vec<PathBuf>, LogError> {
+    let has_prefix = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.starts_with(prefix) && path.is_dir()
+    };
+    Ok(entries(folder)?.into_iter().filter(has_prefix).collect())
+}
+
+/// The files in the order of their times.
+///
+/// Names are sorted by the first second. If two files have it in common, or the first one ends in it, their footers decide.
+fn in_order(files: Vec<PathBuf>) -> Result<Vec<PathBuf>, LogError> {
+    let mut timed: Vec<(Span, PathBuf)> = Vec::with_capacity(files.len());
+    for path in files {
+        let span = span_of_name(&path).map_or_else(|| span_of_footer(&path), Ok)?;
+        timed.push((span, path));
+    }
+    timed.sort();
+    let is_clear = |pair: &[(Span, PathBuf)]| pair[0].0.last < pair[1].0.first;
+    let unclear: Vec<usize> =
+        (0..timed.len().saturating_sub(1)).filter(|&at| !is_clear(&timed[at..at + 2])).collect();
+    for at in unclear {
+        for (span, path) in &mut timed[at..at + 2] {
+            *span = span_of_footer(path)?;
+        }
+    }
+    timed.sort();
+    if let Some(pair) = timed.windows(2).find(|pair| !is_clear(pair)) {
+        return Err(LogError::unsupported(format!(
+            "its samples overlap in time with those of {}: move one of the two recordings to another folder",
+            pair[1].1.display()
+        ))
+        .at_path(&pair[0].1));
+    }
+    Ok(timed.into_iter().map(|(_, path)| path).collect())
+}
+
+/// The times of the first and the last sample. Times from a name are seconds; they are only compared where that suffices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Span {
+    first: FileTime,
+    last: FileTime,
+}
+
+/// The span in the names of a file and its folder: from the begin of the first second to the end of the last one.
+fn span_of_name(path: &Path) -> Option<Span> {
+    let folder = path.parent()?.file_name()?.to_str()?;
+    let date = folder.strip_prefix(DATE_PREFIX)?;
+    let mut parts = path.file_stem()?.to_str()?.split('-');
+    let time = |text: &str| {
+        let (hour, minute, second) = (text.get(..2)?, text.get(2..4)?, text.get(4..6)?);
+        let (year, month, day) = (date.get(..4)?, date.get(5..7)?, date.get(8..10)?);
+        let text = format!("{month}/{day}/{year} {hour}:{minute}:{second}.000");
+        FileTime::parse_log_time(text.as_bytes())
+    };
+    let (first, last) = (time(parts.next()?)?, time(parts.next()?)?);
+    Some(Span { first, last: last.saturating_add(9_999_999) })
+}
+
+fn span_of_footer(path: &Path) -> Result<Span, LogError> {
+    let file = fs::File::open(path).map_err(LogError::io);
+    let file = file.and_then(ArchiveFile::open).map_err(|error| error.at_path(path))?;
+    let first = file.row_groups.iter().map(|group| group.first.utc).min();
+    let last = file.row_groups.iter().map(|group| group.last).max();
+    Ok(Span { first: first.unwrap_or(FileTime(0)), last: last.unwrap_or(FileTime(0)) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machine_names_are_escaped() {
+        let folder = |machine| machine_folder(machine).ok();
+        assert_eq!(folder("web-1.example_x").as_deref(), Some("machine=web-1.example_x"));
+        assert_eq!(folder("a b/c=ü%").as_deref(), Some("machine=a%20b%2Fc%3D%C3%BC%25"));
+        assert_eq!(folder("").as_deref(), Some("machine=__HIVE_DEFAULT_PARTITION__"));
+        assert_eq!(folder(&"x".repeat(300)), None);
+    }
+
+    #[test]
+    fn names_have_the_utc_times_of_their_samples() {
+        let first = FileTime::parse_log_time(b"11/25/2026 00:05:07.250").unwrap_or(FileTime(0));
+        let last = first.saturating_add(600 * 10_000_000);
+        assert_eq!(date_folder(first), "date=2026-11-25");
+        assert_eq!(file_name(first, last, 0), "000507-001507.parquet");
+        assert_eq!(file_name(first, last, 1), "000507-001507-2.parquet");
+        let path = Path::new("x").join(date_folder(first)).join(file_name(first, last, 1));
+        let span = span_of_name(&path).expect("a name of this form");
+        assert!(span.first <= first && first < span.first.saturating_add(10_000_000));
+        assert!(span.last >= last && last > span.last.saturating_sub(10_000_000));
+        assert_eq!(span_of_name(Path::new("x/other.parquet")), None);
+    }
+}

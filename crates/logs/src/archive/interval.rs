@@ -1,0 +1,201 @@
+//! The numbers of a row: the contribution of an interval to sums, from which raw values can be restored.
+
+use tachograph_counters::{Calculator, CounterType, Formula, RawValue, Status};
+
+/// The contribution of one raw value, or of the interval that it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub(super) struct Interval {
+    /// The numerator.
+    pub(super) num: Option<i64>,
+    /// The denominator.
+    pub(super) den: Option<i64>,
+    /// The displayed value, where the average is that of displayed values, or the numbers do not fit into 64 bits.
+    pub(super) value: Option<f64>,
+}
+
+/// How the rows of a counter are combined into an average.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// `factor * sum(num) / sum(den)`.
+    Ratio,
+    /// `avg(value)`.
+    Mean,
+    /// `factor * num` of the last row.
+    Last,
+    /// The counter has no displayed value.
+    None,
+}
+
+impl Kind {
+    pub(super) fn of(formula: Option<Formula>) -> Self {
+        match formula {
+            None => Self::None,
+            Some(Formula::Double | Formula::Fraction) => Self::Mean,
+            Some(Formula::Elapsed) => Self::Last,
+            Some(_) => Self::Ratio,
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Ratio => "ratio",
+            Self::Mean => "mean",
+            Self::Last => "last",
+            Self::None => "none",
+        }
+    }
+}
+
+/// The factor from `num / den` to the displayed unit.
+pub(super) fn factor(counter_type: CounterType, time_base: i64) -> f64 {
+    match counter_type.formula() {
+        Some(Formula::Rate) => time_base as f64,
+        Some(Formula::AverageTime | Formula::Elapsed) if time_base > 0 => 1.0 / time_base as f64,
+        Some(Formula::AverageTime | Formula::Elapsed) => 0.0,
+        Some(
+            Formula::Percent | Formula::InversePercent | Formula::MultiPercent | Formula::MultiInversePercent,
+        ) => 100.0,
+        _ => 1.0,
+    }
+}
+
+/// The name of a counter type in the column `type`: Windows' name, or the number of an unknown type.
+pub(super) fn type_name(counter_type: CounterType) -> String {
+    counter_type.name().map_or_else(|| format!("{:#010x}", counter_type.0), str::to_owned)
+}
+
+/// The contribution of `newer`, or of the interval that began with `older`. Empty for errors.
+pub(super) fn interval(calculator: &Calculator, older: Option<&RawValue>, newer: &RawValue) -> Interval {
+    let (Some(formula), Ok(terms)) = (calculator.formula(), calculator.terms(older, newer)) else {
+        return Interval::default();
+    };
+    let (n, d) = (i128::from(terms.numerator), i128::from(terms.denominator));
+    let multiplier = i128::from(newer.multi_count);
+    let (num, den) = match formula {
+        Formula::Double | Formula::Fraction => {
+            return Interval { num: None, den: Some(1), value: Some(terms.formatted) };
+        }
+        // Signed, as in the formula.
+        Formula::Value => (i128::from(newer.first), 1),
+        Formula::Delta => (n, 1),
+        // A start of 0 means "not started".
+        Formula::Elapsed if newer.first == 0 => (0, 1),
+        Formula::Elapsed => (i128::from(newer.second) - i128::from(newer.first), 1),
+        Formula::InversePercent => (d - n, d),
+        Formula::MultiPercent => (n, d * multiplier),
+        Formula::MultiInversePercent => (d * multiplier - n, d),
+        Formula::Rate | Formula::Percent | Formula::AverageTime | Formula::Ratio => (n, d),
+    };
+    match (i64::try_from(num), i64::try_from(den)) {
+        (Ok(num), Ok(den)) => Interval { num: Some(num), den: Some(den), value: None },
+        _ => Interval { num: None, den: None, value: Some(terms.formatted) },
+    }
+}
+
+/// The raw value that follows from a row and the previous raw value of its series. A row whose raw value is another one stores
+/// that one too.
+#[inline]
+pub(super) fn restore(
+    formula: Option<Formula>,
+    previous: &RawValue,
+    interval: &Interval,
+    multi_count: u32,
+    status: Status,
+) -> RawValue {
+    let (first, second) = restore_numbers(formula, previous, interval, multi_count, status);
+    RawValue { first, second, multi_count, status }
+}
+
+#[inline]
+fn restore_numbers(
+    formula: Option<Formula>,
+    previous: &RawValue,
+    interval: &Interval,
+    multi_count: u32,
+    status: Status,
+) -> (i64, i64) {
+    if status.is_error() {
+        return (0, 0);
+    }
+    let unchanged = (previous.first, previous.second);
+    let Some(formula) = formula else { return unchanged };
+    if let (Formula::Double, Some(value)) = (formula, interval.value) {
+        return (value.to_bits() as i64, 0);
+    }
+    let (Some(num), Some(den)) = (interval.num, interval.den) else { return unchanged };
+    let multiplier = i64::from(multi_count);
+    let after = |n: i64, d: i64| (previous.first.wrapping_add(n), previous.second.wrapping_add(d));
+    match formula {
+        Formula::Rate | Formula::Percent | Formula::AverageTime | Formula::Ratio => after(num, den),
+        Formula::Value => (num, 0),
+        // The second number of these types does not affect the value; it is a clock, or 0.
+        Formula::Delta => (previous.first.wrapping_add(num), previous.second),
+        Formula::Elapsed => (previous.first, previous.first.wrapping_add(num)),
+        Formula::InversePercent => after(den.wrapping_sub(num), den),
+        Formula::MultiPercent => after(num, den.checked_div(multiplier).unwrap_or_default()),
+        Formula::MultiInversePercent => after(den.wrapping_mul(multiplier).wrapping_sub(num), den),
+        Formula::Double | Formula::Fraction => unchanged,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn raw() -> impl Strategy<Value = RawValue> {
+        let number = || prop_oneof![0..1000i64, any::<i64>()];
+        (number(), number(), 0..4u32)
+            .prop_map(|(first, second, multi_count)| RawValue { multi_count, ..RawValue::new(first, second) })
+    }
+
+    proptest! {
+        /// The sums give the displayed value of each interval, for all types.
+        #[test]
+        fn num_and_den_give_the_displayed_value(older in raw(), newer in raw()) {
+            for counter_type in CounterType::all() {
+                let calculator = Calculator::new(counter_type, 1000);
+                let found = interval(&calculator, Some(&older), &newer);
+                let expected = calculator.terms(Some(&older), &newer).ok().map(|terms| terms.formatted);
+                let factor = factor(counter_type, 1000);
+                let value = match (found.value, found.num, found.den) {
+                    (Some(value), _, _) => Some(value),
+                    (None, Some(_), Some(0)) => Some(0.0),
+                    (None, Some(num), Some(den)) => Some(factor * num as f64 / den as f64),
+                    _ => None,
+                };
+                let inverse = counter_type.is_inverse();
+                let value = value.map(|value| if inverse { value.max(0.0) } else { value });
+                match (value, expected) {
+                    (Some(value), Some(expected)) => {
+                        let scale = expected.abs().max(factor.abs()).max(1.0);
+                        prop_assert!((value - expected).abs() <= 1e-9 * scale, "{counter_type:?} {found:?} {expected}");
+                    }
+                    (value, expected) => prop_assert_eq!(value, expected, "{:?}", counter_type),
+                }
+            }
+        }
+
+        /// Most raw values follow from their row, so that they need not be stored.
+        #[test]
+        fn steady_values_are_restored(older in raw(), n in 0..1000i64, d in 1..1000i64) {
+            for counter_type in CounterType::all() {
+                let calculator = Calculator::new(counter_type, 1000);
+                let formula = calculator.formula();
+                let needs_two = formula.is_some_and(Formula::needs_two_samples);
+                prop_assume!(older.first < i64::MAX - 1000 && older.second < i64::MAX - 1000);
+                if !needs_two || formula == Some(Formula::Delta) || older.multi_count == 0 {
+                    continue;
+                }
+                let newer = RawValue {
+                    first: older.first + n,
+                    second: older.second + d,
+                    ..older
+                };
+                let row = interval(&calculator, Some(&older), &newer);
+                let restored = restore(formula, &older, &row, newer.multi_count, newer.status);
+                prop_assert_eq!(restored, newer, "{:?}", counter_type);
+            }
+        }
+    }
+}

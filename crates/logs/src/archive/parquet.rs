@@ -1,0 +1,16 @@
+//! The part of the Parquet format that archives use: pages and their checksums, column chunks, indexes and the footer.
+//!
+//! Source: "Apache Parquet File Format", parquet.thrift 2.11.
+
+mod chunk;
+mod footer;
+mod page;
+mod runs;
+mod thrift;
+
+pub(super) use chunk::{ChunkReader, ChunkWriter, Column, Numbers, PhysicalType, Texts, WrittenChunk};
+pub(super) use footer::{FileFooter, RowGroup};
+pub(super) use thrift::find_text;
+
+/// The first and the last bytes of a file.
+pub(super) const MAGIC: [u8; 4] = *b"PAR1";

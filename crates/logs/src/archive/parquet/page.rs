@@ -1,0 +1,104 @@
+//! Pages: the header with its checksum, and compression.
+
+use super::super::Damage;
+use super::super::varint::Cursor;
+use super::thrift::{Fields, push_struct};
+
+/// Maximum number of bytes of an uncompressed page.
+pub(super) const MAX_PAGE_BYTES: usize = 16 << 20;
+
+/// Parquet's numbers of encodings.
+pub(super) const PLAIN: i32 = 0;
+pub(super) const RLE: i32 = 3;
+pub(super) const RLE_DICTIONARY: i32 = 8;
+pub(super) const BYTE_STREAM_SPLIT: i32 = 9;
+
+/// What a page contains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    /// Values of rows, preceded by definition levels if the column is optional.
+    Data,
+    /// The values of the dictionary.
+    Dictionary,
+}
+
+/// The description of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PageFacts {
+    pub(super) content: Content,
+    /// The number of rows, or of values of a dictionary.
+    pub(super) values: usize,
+    pub(super) encoding: i32,
+}
+
+/// Compresses a page and appends it with its header. Returns the size before compression, with the header.
+pub(super) fn write(
+    out: &mut Vec<u8>,
+    compressor: &mut zstd::bulk::Compressor<'_>,
+    facts: PageFacts,
+    body: &[u8],
+) -> std::io::Result<usize> {
+    let compressed = compressor.compress(body)?;
+    let start = out.len();
+    push_struct(out, |header| {
+        header
+            .i32(1, if facts.content == Content::Data { 0 } else { 2 })
+            .i32(2, body.len() as i32)
+            .i32(3, compressed.len() as i32)
+            .i32(4, crc32fast::hash(&compressed).cast_signed());
+        match facts.content {
+            Content::Data => header.structure(5, |data| {
+                data.i32(1, facts.values as i32).i32(2, facts.encoding).i32(3, RLE).i32(4, RLE);
+            }),
+            Content::Dictionary => header.structure(7, |dictionary| {
+                dictionary.i32(1, facts.values as i32).i32(2, facts.encoding);
+            }),
+        };
+    });
+    let header = out.len() - start;
+    out.extend_from_slice(&compressed);
+    Ok(header + body.len())
+}
+
+/// Reads the next page of a column chunk, checks its checksum, and decompresses it.
+pub(super) fn read(
+    cursor: &mut Cursor<'_>,
+    decompressor: &mut zstd::bulk::Decompressor<'_>,
+) -> Result<(PageFacts, Vec<u8>), Damage> {
+    let fields = Fields::read(cursor)?;
+    let size = |id: i16| {
+        let size = fields.get(id).and_then(|size| usize::try_from(size).ok());
+        size.ok_or(Damage("a page header lacks a size"))
+    };
+    let (content, outer) = match fields.get(1) {
+        Some(0) => (Content::Data, 500),
+        Some(2) => (Content::Dictionary, 700),
+        _ => return Err(Damage("a page has an unknown type")),
+    };
+    let (bytes, compressed_bytes) = (size(2)?, size(3)?);
+    if bytes > MAX_PAGE_BYTES {
+        return Err(Damage("a page is larger than 16 MiB"));
+    }
+    let compressed = cursor.take(compressed_bytes)?;
+    let crc = fields.get(4).ok_or(Damage("a page has no checksum"))?;
+    if crc != i64::from(crc32fast::hash(compressed).cast_signed()) {
+        return Err(Damage("the checksum of a page is wrong"));
+    }
+    let encoding = fields.get(outer + 2).and_then(|encoding| i32::try_from(encoding).ok());
+    let facts = PageFacts {
+        content,
+        values: size(outer + 1)?,
+        encoding: encoding.ok_or(Damage("a page has no encoding"))?,
+    };
+    if content == Content::Data
+        && [3, 4].iter().any(|level| fields.get(outer + level) != Some(i64::from(RLE)))
+    {
+        return Err(Damage("definition levels have an unknown encoding"));
+    }
+    let body =
+        decompressor.decompress(compressed, bytes).map_err(|_| Damage("a page cannot be decompressed"))?;
+    if body.len() != bytes {
+        return Err(Damage("a page has the wrong size"));
+    }
+    Ok((facts, body))
+}

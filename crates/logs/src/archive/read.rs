@@ -1,0 +1,250 @@
+//! Reads archives, one sample at a time.
+
+mod decoded;
+
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::path::{Path, PathBuf};
+
+use tachograph_counters::civil::{Moment, TimeArgument};
+use tachograph_counters::sample::Sample;
+
+use super::file::{ArchiveFacts, ArchiveFile};
+use crate::mark::Position;
+use crate::{Format, LogError, LogFacts, LogReader, Mark, Problems};
+use decoded::{DecodedBlock, Interner};
+
+/// A file or any other stream.
+trait Stream: Read + Seek + Send {}
+
+impl<T: Read + Seek + Send> Stream for T {}
+
+/// Reads the files of one machine that follow one another in time.
+///
+/// Every byte that is read is compared with its checksum, and a damaged part is an error. The reader holds one row group: usually
+/// at most a million values, and never more than four million.
+pub struct ArchiveReader {
+    facts: LogFacts,
+    paths: Vec<PathBuf>,
+    /// The file that is open, and its index in `paths`.
+    file: ArchiveFile<Box<dyn Stream>>,
+    file_index: usize,
+    /// The row group that is read next.
+    row_group: usize,
+    block: Option<DecodedBlock>,
+    interner: Interner,
+    /// Added to the log ids of the current recording.
+    log_base: u32,
+    /// The first log id that is free.
+    next_log: u32,
+    /// Bytes read of earlier files.
+    bytes_before: u64,
+    problems: Problems,
+}
+
+/// A position between two samples.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ArchivePosition {
+    file: usize,
+    row_group: usize,
+    sample: usize,
+    log_base: u32,
+    next_log: u32,
+}
+
+impl ArchiveReader {
+    /// Opens a single file.
+    ///
+    /// # Errors
+    ///
+    /// When reading fails, or the stream is not a file of an archive, or is damaged.
+    pub fn new<R: Read + Seek + Send + 'static>(mut stream: R) -> Result<Self, LogError> {
+        let bytes = stream.seek(std::io::SeekFrom::End(0)).map_err(LogError::io)?;
+        Self::from_first(ArchiveFile::open(Box::new(stream) as Box<dyn Stream>)?, Vec::new(), bytes)
+    }
+
+    /// Opens files of one machine, in the order of their times.
+    ///
+    /// # Errors
+    ///
+    /// When the first file cannot be opened; see [`new`](Self::new).
+    pub fn open(paths: Vec<PathBuf>) -> Result<Self, LogError> {
+        let first = paths.first().ok_or_else(|| LogError::not_a_log("the archive has no files"))?;
+        let file = open_file(first)?;
+        let length = |path: &PathBuf| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+        let bytes = paths.iter().map(length).sum();
+        Self::from_first(file, paths, bytes)
+    }
+
+    fn from_first(
+        file: ArchiveFile<Box<dyn Stream>>,
+        paths: Vec<PathBuf>,
+        file_bytes: u64,
+    ) -> Result<Self, LogError> {
+        let ArchiveFacts { zone, boot_time, performance_frequency, windows_build, .. } = file.facts.clone();
+        let facts = LogFacts {
+            format: Format::Archive,
+            zone,
+            boot_time,
+            performance_frequency,
+            windows_build,
+            file_bytes,
+        };
+        Ok(Self {
+            facts,
+            paths,
+            file,
+            file_index: 0,
+            row_group: 0,
+            block: None,
+            interner: Interner::default(),
+            log_base: 0,
+            next_log: 0,
+            bytes_before: 0,
+            problems: Problems::default(),
+        })
+    }
+
+    /// The facts of the file that is being read.
+    pub fn archive_facts(&self) -> &ArchiveFacts {
+        &self.file.facts
+    }
+
+    /// The path of the file that is being read.
+    fn at_file(&self, error: LogError) -> LogError {
+        match self.paths.get(self.file_index) {
+            Some(path) => error.at_path(path),
+            None => error,
+        }
+    }
+
+    /// Opens a file of the list. Log ids continue if it belongs to the same recording.
+    fn change_file(&mut self, index: usize) -> Result<(), LogError> {
+        let file = open_file(&self.paths[index])?;
+        self.bytes_before += self.file.bytes_read;
+        if file.facts.recording != self.file.facts.recording {
+            self.log_base = self.next_log;
+        }
+        self.file = file;
+        self.file_index = index;
+        self.row_group = 0;
+        self.block = None;
+        Ok(())
+    }
+
+    /// Whether the first sample of the file is before a time.
+    fn begins_before(&self, begin: TimeArgument) -> bool {
+        self.file.row_groups.first().is_some_and(|group| is_before(group.first, begin))
+    }
+
+    /// Reads and decodes the next row group. Returns false at the end.
+    fn next_block(&mut self) -> Result<bool, LogError> {
+        while self.row_group >= self.file.row_groups.len() {
+            if self.file_index + 1 >= self.paths.len() {
+                return Ok(false);
+            }
+            self.change_file(self.file_index + 1)?;
+        }
+        let index = self.row_group;
+        // A damaged row group is skipped by the next call.
+        self.row_group += 1;
+        let block = DecodedBlock::read(&mut self.file, index, &mut self.interner, self.block.take());
+        self.block = Some(block.map_err(|error| self.at_file(error))?);
+        Ok(true)
+    }
+}
+
+/// Whether a moment is before a time; a local one in the zone of the moment.
+fn is_before(moment: Moment, time: TimeArgument) -> bool {
+    match time {
+        TimeArgument::Local(local) => moment.local() < local,
+        TimeArgument::Utc(utc) => moment.utc < utc,
+    }
+}
+
+fn open_file(path: &Path) -> Result<ArchiveFile<Box<dyn Stream>>, LogError> {
+    let file = File::open(path).map_err(LogError::io);
+    let file = file.and_then(|file| ArchiveFile::open(Box::new(file) as Box<dyn Stream>));
+    file.map_err(|error| error.at_path(path))
+}
+
+impl LogReader for ArchiveReader {
+    fn facts(&self) -> &LogFacts {
+        &self.facts
+    }
+
+    fn next(&mut self, sample: &mut Sample) -> Result<bool, LogError> {
+        loop {
+            if let Some(block) = &mut self.block
+                && block.next(sample)
+            {
+                sample.log = self.log_base.saturating_add(sample.log);
+                self.next_log = self.next_log.max(sample.log.saturating_add(1));
+                return Ok(true);
+            }
+            if !self.next_block()? {
+                return Ok(false);
+            }
+        }
+    }
+
+    fn skip_before(&mut self, begin: TimeArgument) -> Result<(), LogError> {
+        // The last file that begins before the time, by its footers.
+        let (mut low, mut high) = (0, self.paths.len().max(1));
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            self.change_file(middle)?;
+            if self.begins_before(begin) {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        if self.file_index != low {
+            self.change_file(low)?;
+        }
+        let earlier = self.file.row_groups.iter().rposition(|group| is_before(group.first, begin));
+        self.row_group = earlier.unwrap_or(0);
+        Ok(())
+    }
+
+    fn problems(&self) -> &Problems {
+        &self.problems
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.bytes_before + self.file.bytes_read
+    }
+
+    fn mark(&mut self) -> Option<Mark> {
+        let (row_group, sample) = match &self.block {
+            Some(block) => (self.row_group - 1, block.position()),
+            None => (self.row_group, 0),
+        };
+        Some(Mark(Position::Archive(ArchivePosition {
+            file: self.file_index,
+            row_group,
+            sample,
+            log_base: self.log_base,
+            next_log: self.next_log,
+        })))
+    }
+
+    fn seek(&mut self, mark: &Mark) -> Result<bool, LogError> {
+        let Position::Archive(position) = &mark.0 else { return Ok(false) };
+        if position.file != self.file_index {
+            self.change_file(position.file)?;
+        }
+        let is_loaded = self.block.is_some() && self.row_group == position.row_group + 1;
+        if !is_loaded {
+            self.row_group = position.row_group;
+            self.block = None;
+            if position.row_group < self.file.row_groups.len() {
+                self.next_block()?;
+            }
+        }
+        self.block.iter_mut().for_each(|block| block.seek(position.sample));
+        (self.log_base, self.next_log) = (position.log_base, position.next_log);
+        Ok(true)
+    }
+}

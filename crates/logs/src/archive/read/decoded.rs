@@ -1,0 +1,396 @@
+//! A decoded row group.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{Read, Seek};
+use std::ops::Range;
+use std::sync::Arc;
+
+use tachograph_counters::sample::{Group, Sample};
+use tachograph_counters::set::{CounterSet, Instance, InstanceTable, Instances};
+use tachograph_counters::{CounterType, RawValue, Status};
+
+use super::super::block::for_each_series;
+use super::super::columns::{COLUMNS, at};
+use super::super::file::ArchiveFile;
+use super::super::interval::{Interval, restore};
+use super::super::parquet::{Numbers, Texts};
+use super::super::table::{GroupHeads, InstanceRuns, SampleTable};
+use crate::LogError;
+
+/// The columns from which raw values are restored.
+const DECODED: [usize; 7] =
+    [at::NUM, at::DEN, at::VALUE, at::RAW_FIRST, at::RAW_SECOND, at::MULTI_COUNT, at::STATUS];
+
+/// Descriptions and instances that row groups share, so that consumers can compare them by pointer.
+#[derive(Default)]
+pub(super) struct Interner {
+    sets: Vec<Arc<CounterSet>>,
+    /// By machine and set: the instances of the last row group.
+    instances: HashMap<(Arc<str>, Arc<str>), SetInstances>,
+}
+
+#[derive(Default)]
+struct SetInstances {
+    table: InstanceTable,
+    last: Vec<Arc<Instance>>,
+    current: Vec<Arc<Instance>>,
+}
+
+impl Interner {
+    fn set(&mut self, set: &Arc<CounterSet>) -> Arc<CounterSet> {
+        if let Some(known) = self.sets.iter().find(|known| Arc::ptr_eq(known, set) || ***known == **set) {
+            return Arc::clone(known);
+        }
+        self.sets.push(Arc::clone(set));
+        Arc::clone(set)
+    }
+
+    fn instance(&mut self, set: &CounterSet, instance: &InstanceRuns) -> Arc<Instance> {
+        // A fixed instance is the object of the description.
+        if let Some(fixed) = set.instance.as_ref().filter(|fixed| {
+            fixed.parent() == instance.parent.as_deref()
+                && fixed.name() == instance.name
+                && fixed.index() == instance.index
+        }) {
+            return Arc::clone(fixed);
+        }
+        let known = self.instances.entry((Arc::clone(&set.machine), Arc::clone(&set.name))).or_default();
+        let instance = known.table.intern(instance.parent.as_deref(), &instance.name, instance.index);
+        known.current.push(Arc::clone(&instance));
+        instance
+    }
+
+    /// Forgets the instances that are not in the row group.
+    fn end_block(&mut self) {
+        for known in self.instances.values_mut() {
+            let current: HashSet<_> = known.current.iter().map(Arc::as_ptr).collect();
+            let gone = known.last.iter().filter(|instance| !current.contains(&Arc::as_ptr(instance)));
+            gone.for_each(|instance| known.table.forget(instance));
+            known.last = std::mem::take(&mut known.current);
+        }
+    }
+}
+
+/// The groups of one description.
+struct DecodedSlot {
+    set: Arc<CounterSet>,
+    heads: GroupHeads,
+    /// The values of all groups, one group after another.
+    values: Vec<RawValue>,
+    /// The lists of instances, each with the first group that has it.
+    instances: Arc<[(u32, Instances)]>,
+    /// The position of the next sample: its head, its group, its first value and its instances.
+    next: SlotPosition,
+}
+
+#[derive(Clone, Copy, Default)]
+struct SlotPosition {
+    head: usize,
+    group: u32,
+    value: usize,
+    instances: usize,
+}
+
+/// The samples of a row group.
+pub(super) struct DecodedBlock {
+    table: SampleTable,
+    slots: Vec<DecodedSlot>,
+    next: usize,
+}
+
+/// The decoded columns.
+struct Columns {
+    num: Numbers,
+    den: Numbers,
+    value: Numbers,
+    raw_first: Numbers,
+    raw_second: Numbers,
+    multi_count: Numbers,
+    /// The rows with a status, as ranges.
+    statuses: Vec<(Range<usize>, Status)>,
+}
+
+impl DecodedBlock {
+    /// Reads and decodes a row group. The memory of an earlier one is freed first.
+    pub(super) fn read<R: Read + Seek>(
+        file: &mut ArchiveFile<R>,
+        index: usize,
+        interner: &mut Interner,
+        earlier: Option<Self>,
+    ) -> Result<Self, LogError> {
+        drop(earlier);
+        let table = file.table(index)?;
+        // The other columns repeat what the sample table says. They are verified, so that damage never stays unnoticed.
+        for column in (0..COLUMNS.len()).filter(|column| !DECODED.contains(column)) {
+            file.chunk(index, &table, column)?;
+        }
+        let columns = Columns {
+            num: file.numbers(index, &table, at::NUM)?,
+            den: file.numbers(index, &table, at::DEN)?,
+            value: file.numbers(index, &table, at::VALUE)?,
+            raw_first: file.numbers(index, &table, at::RAW_FIRST)?,
+            raw_second: file.numbers(index, &table, at::RAW_SECOND)?,
+            multi_count: file.numbers(index, &table, at::MULTI_COUNT)?,
+            statuses: read_statuses(file, index, &table)?,
+        };
+        let sets = &file.sets;
+        let mut slots: Vec<DecodedSlot> = Vec::with_capacity(table.slots.len());
+        for slot in &table.slots {
+            slots.push(DecodedSlot {
+                set: interner.set(&sets[slot.set as usize]),
+                heads: slot.heads.clone(),
+                values: Vec::new(),
+                instances: Arc::default(),
+                next: SlotPosition::default(),
+            });
+        }
+        let mut row = 0;
+        for section in &table.sections {
+            let runs = &table.instances[section.instances as usize];
+            let groups =
+                runs.iter().filter_map(|instance| instance.runs.last()).map(|run| run.end).max().unwrap_or(0);
+            let starts = row_starts(runs, groups as usize);
+            let rows = starts.last().copied().unwrap_or_default();
+            let mut lists: HashMap<*const str, Arc<[(u32, Instances)]>> = HashMap::new();
+            for &(slot, _) in &section.columns {
+                let slot = &mut slots[slot as usize];
+                if slot.values.is_empty() {
+                    slot.values = vec![RawValue::default(); rows * slot.set.counters.len()];
+                    let set = Arc::clone(&slot.set);
+                    let lists = lists
+                        .entry(Arc::as_ptr(&set.name))
+                        .or_insert_with(|| instance_lists(runs, &set, interner));
+                    slot.instances = Arc::clone(lists);
+                }
+            }
+            // The number of rows of each group that are restored already; for each column of the section the same.
+            let mut done = vec![0u32; groups as usize];
+            let mut last_instance = None;
+            for_each_series(section, runs.len(), |slot, column, instance| {
+                if last_instance != Some(instance) {
+                    match last_instance {
+                        Some(last) if last < instance => count_rows(&runs[last], &mut done),
+                        _ => done.fill(0),
+                    }
+                    last_instance = Some(instance);
+                } else if !section.is_by_instance {
+                    // The next column of a single instance.
+                    done.fill(0);
+                }
+                let slot = &mut slots[slot];
+                let width = slot.set.counters.len();
+                let counter_type = slot.set.counters[column].counter_type;
+                let mut target = |group: u32, raw: RawValue| {
+                    let group = group as usize;
+                    let at = (starts[group] + done[group] as usize) * width + column;
+                    slot.values[at] = raw;
+                };
+                restore_series(&columns, row, counter_type, &runs[instance].runs, &mut target);
+                row += runs[instance].rows();
+            });
+        }
+        interner.end_block();
+        Ok(Self { table, slots, next: 0 })
+    }
+
+    /// The index of the next sample.
+    pub(super) fn position(&self) -> usize {
+        self.next
+    }
+
+    /// Moves to a sample.
+    pub(super) fn seek(&mut self, sample: usize) {
+        if sample < self.next {
+            self.slots.iter_mut().for_each(|slot| slot.next = SlotPosition::default());
+            self.next = 0;
+        }
+        while self.next < sample.min(self.table.samples.len()) {
+            let list = &self.table.lists[self.table.samples[self.next].list as usize];
+            list.iter().for_each(|&slot| self.slots[slot as usize].skip());
+            self.next += 1;
+        }
+    }
+
+    /// Fills in the next sample; false at the end.
+    pub(super) fn next(&mut self, sample: &mut Sample) -> bool {
+        let Some(head) = self.table.samples.get(self.next) else { return false };
+        self.next += 1;
+        sample.at = head.at;
+        sample.is_baseline = head.is_baseline;
+        sample.log = head.log;
+        sample.boot_time = head.boot_time;
+        let list = &self.table.lists[head.list as usize];
+        sample.groups.truncate(list.len());
+        for (index, &slot) in list.iter().enumerate() {
+            let slot = &mut self.slots[slot as usize];
+            if index == sample.groups.len() {
+                sample.groups.push(Group::new(Arc::clone(&slot.set)));
+            }
+            slot.fill(&mut sample.groups[index]);
+        }
+        true
+    }
+}
+
+impl DecodedSlot {
+    /// Fills in the next group.
+    fn fill(&mut self, group: &mut Group) {
+        group.describe(&self.set);
+        group.clear_values();
+        if let Some(head) = self.heads.get(self.next.head) {
+            group.status = head.status;
+            group.read_at = head.read_at;
+            group.clocks = head.clocks;
+            group.boot_time = head.boot_time;
+        }
+        if !group.is_present() {
+            group.clear_rows();
+            self.skip();
+            return;
+        }
+        let start = self.next.value;
+        self.skip();
+        group.values.extend_from_slice(self.values.get(start..self.next.value).unwrap_or_default());
+        match self.current_instances() {
+            Some(instances) => group.set_rows(instances),
+            None => group.clear_rows(),
+        }
+    }
+
+    /// The instances of the group before the position.
+    fn current_instances(&self) -> Option<&Instances> {
+        self.instances.get(self.next.instances.checked_sub(1)?).map(|(_, instances)| instances)
+    }
+
+    /// Moves past the next group.
+    fn skip(&mut self) {
+        let is_present = self.heads.get(self.next.head).is_some_and(|head| head.is_present());
+        self.next.head += 1;
+        if !is_present {
+            return;
+        }
+        if self.instances.get(self.next.instances).is_some_and(|(from, _)| *from == self.next.group) {
+            self.next.instances += 1;
+        }
+        let rows = self.current_instances().map_or(0, |instances| instances.len());
+        self.next.value += rows * self.set.counters.len();
+        self.next.group += 1;
+    }
+}
+
+/// The first row of each group, and the number of rows of all groups, for each column.
+fn row_starts(runs: &[InstanceRuns], groups: usize) -> Vec<usize> {
+    let mut changes = vec![0isize; groups + 1];
+    for run in runs.iter().flat_map(|instance| &instance.runs) {
+        changes[run.start as usize] += 1;
+        changes[run.end as usize] -= 1;
+    }
+    let (mut rows, mut start) = (0isize, 0usize);
+    let mut starts = vec![0];
+    for change in &changes[..groups] {
+        rows += change;
+        start += rows.unsigned_abs();
+        starts.push(start);
+    }
+    starts
+}
+
+fn count_rows(instance: &InstanceRuns, done: &mut [u32]) {
+    for run in &instance.runs {
+        done[run.start as usize..run.end as usize].iter_mut().for_each(|rows| *rows += 1);
+    }
+}
+
+/// The lists of instances, each with the first group that has it.
+fn instance_lists(
+    runs: &[InstanceRuns],
+    set: &CounterSet,
+    interner: &mut Interner,
+) -> Arc<[(u32, Instances)]> {
+    let instances: Vec<_> = runs.iter().map(|instance| interner.instance(set, instance)).collect();
+    // The group, the instance, and whether it begins.
+    let mut changes: Vec<(u32, u32, bool)> = Vec::new();
+    for (index, instance) in runs.iter().enumerate() {
+        for run in &instance.runs {
+            changes.extend([(run.start, index as u32, true), (run.end, index as u32, false)]);
+        }
+    }
+    changes.sort_unstable();
+    let mut lists = Vec::new();
+    let mut active: Vec<u32> = Vec::new();
+    for changes in changes.chunk_by(|one, other| one.0 == other.0) {
+        let is_listed =
+            |index: u32, begins: bool| changes.binary_search(&(changes[0].0, index, begins)).is_ok();
+        // An instance with two adjacent ranges stays.
+        active.retain(|&index| !is_listed(index, false) || is_listed(index, true));
+        let begun = changes.iter().filter(|&&(_, index, begins)| begins && !is_listed(index, false));
+        active.extend(begun.map(|&(_, index, _)| index));
+        active.sort_unstable();
+        lists.push((
+            changes[0].0,
+            active.iter().map(|&index| Arc::clone(&instances[index as usize])).collect(),
+        ));
+    }
+    lists.into()
+}
+
+/// Restores the raw values of a series, whose first row is `row`. Calls `target` with the group of each value.
+fn restore_series(
+    columns: &Columns,
+    mut row: usize,
+    counter_type: CounterType,
+    runs: &[Range<u32>],
+    target: &mut impl FnMut(u32, RawValue),
+) {
+    let formula = counter_type.formula();
+    let mut previous = RawValue::new(0, 0);
+    let mut status_at = columns.statuses.partition_point(|(rows, _)| rows.end <= row);
+    for group in runs.iter().flat_map(Clone::clone) {
+        let interval = Interval {
+            num: columns.num.get(row),
+            den: columns.den.get(row),
+            value: columns.value.get(row).map(|bits| f64::from_bits(bits as u64)),
+        };
+        let multi_count = columns.multi_count.get(row).map_or(previous.multi_count, |count| count as u32);
+        while columns.statuses.get(status_at).is_some_and(|(rows, _)| rows.end <= row) {
+            status_at += 1;
+        }
+        let status = columns.statuses.get(status_at).filter(|(rows, _)| rows.contains(&row));
+        let status = status.map_or(Status::VALID_DATA, |(_, status)| *status);
+        let mut raw = restore(formula, &previous, &interval, multi_count, status);
+        if let Some(first) = columns.raw_first.get(row) {
+            raw.first = first;
+        }
+        if let Some(second) = columns.raw_second.get(row) {
+            raw.second = second;
+        }
+        target(group, raw);
+        previous = raw;
+        row += 1;
+    }
+}
+
+/// Reads the rows that have a status.
+fn read_statuses<R: Read + Seek>(
+    file: &mut ArchiveFile<R>,
+    index: usize,
+    table: &SampleTable,
+) -> Result<Vec<(Range<usize>, Status)>, LogError> {
+    let Texts { dictionary, runs } = file.texts(index, table, at::STATUS)?;
+    let statuses: Vec<Status> = dictionary.iter().map(|text| status_of(text)).collect();
+    let mut ranges = Vec::new();
+    let mut row = 0;
+    for (status, len) in runs {
+        if let Some(status) = status {
+            ranges.push((row..row + len, statuses[status as usize]));
+        }
+        row += len;
+    }
+    Ok(ranges)
+}
+
+/// A status from its name, or from its number.
+fn status_of(text: &str) -> Status {
+    let number = || u32::from_str_radix(text.strip_prefix("0x")?, 16).ok().map(Status);
+    Status::from_name(text).or_else(number).unwrap_or(Status::CSTATUS_INVALID_DATA)
+}

@@ -1,0 +1,322 @@
+//! Writes an archive.
+
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::sample::Sample;
+use tachograph_counters::time_zone::TimeZone;
+
+use super::block::BlockBuilder;
+use super::description::Descriptions;
+use super::file::{ArchiveFacts, FileWriter};
+use super::folder::{date_folder, file_name, machine_folder};
+use crate::{LogError, LogFacts, LogWriter};
+
+/// Number of values of a row group, for all machines together. The writer holds them in memory, 24 bytes each.
+const BLOCK_VALUES: usize = 1 << 20;
+/// Maximum number of row groups of a file.
+const MAX_ROW_GROUPS: usize = 512;
+/// Number of bytes after which a file is complete.
+const MAX_FILE_BYTES: u64 = 1 << 30;
+
+/// Options of [`ArchiveWriter`].
+#[derive(Clone, Debug)]
+pub struct ArchiveOptions {
+    /// The time zone of the samples.
+    pub zone: TimeZone,
+    /// When the machine was started, in UTC, if known.
+    pub boot_time: Option<FileTime>,
+    /// Ticks per second of the performance counter, if known.
+    pub performance_frequency: Option<i64>,
+    /// Build number of the Windows that wrote the original log.
+    pub windows_build: Option<u32>,
+    /// The level of zstd, from 1 to 22.
+    pub level: i32,
+    /// The number of values of a row group, at least 1.
+    pub block_values: usize,
+}
+
+impl ArchiveOptions {
+    /// Options for samples of this time zone.
+    pub fn new(zone: TimeZone) -> Self {
+        Self {
+            zone,
+            boot_time: None,
+            performance_frequency: None,
+            windows_build: None,
+            level: 9,
+            block_values: BLOCK_VALUES,
+        }
+    }
+
+    /// Options for samples of a log.
+    pub fn of_log(facts: &LogFacts) -> Self {
+        Self {
+            boot_time: facts.boot_time,
+            performance_frequency: facts.performance_frequency,
+            windows_build: facts.windows_build,
+            ..Self::new(facts.zone.clone())
+        }
+    }
+}
+
+/// Writes samples into an archive, each machine into files of its own.
+///
+/// Files get their names when all of them are complete and on the disk ([`finish`](LogWriter::finish)); a writer that is dropped
+/// before removes what it has written. Samples of a machine must be in the order of time, or nearly so: each sample that is not later
+/// than the one before begins a row group.
+pub struct ArchiveWriter {
+    folder: PathBuf,
+    options: ArchiveOptions,
+    recording: String,
+    machines: Vec<MachineWriter>,
+    /// Complete files, with the times of their samples.
+    complete: Vec<CompleteFile>,
+    /// Folders that were created.
+    created: Vec<PathBuf>,
+}
+
+struct MachineWriter {
+    machine: String,
+    /// In lower case.
+    key: String,
+    builder: BlockBuilder,
+    descriptions: Descriptions,
+    file: Option<OpenFile>,
+    /// The indexes of its groups in the sample.
+    groups: Vec<usize>,
+}
+
+struct OpenFile {
+    writer: FileWriter<BufWriter<File>>,
+    path: PathBuf,
+    date: String,
+}
+
+struct CompleteFile {
+    path: PathBuf,
+    first: FileTime,
+    last: FileTime,
+}
+
+impl ArchiveWriter {
+    /// A writer into a folder, which is created if necessary. Existing files are not changed.
+    pub fn new(folder: &Path, options: ArchiveOptions) -> Self {
+        Self {
+            folder: folder.to_path_buf(),
+            options,
+            recording: uuid::Uuid::new_v4().to_string(),
+            machines: Vec::new(),
+            complete: Vec::new(),
+            created: Vec::new(),
+        }
+    }
+
+    /// Completes the files so far, and sets the time zone and the clocks of the next ones. The next samples are those of other
+    /// machines.
+    ///
+    /// # Errors
+    ///
+    /// When writing fails.
+    pub fn begin_log(&mut self, options: ArchiveOptions) -> Result<(), LogError> {
+        for machine in 0..self.machines.len() {
+            self.close_file(machine)?;
+        }
+        self.options = options;
+        Ok(())
+    }
+
+    /// The index of each group's machine.
+    fn assign_groups(&mut self, sample: &Sample) {
+        self.machines.iter_mut().for_each(|machine| machine.groups.clear());
+        for (index, group) in sample.groups.iter().enumerate() {
+            let name = &*group.set.machine;
+            let known = self.machines.iter().position(|machine| machine.machine == name);
+            let known = known.or_else(|| {
+                let key = name.to_lowercase();
+                self.machines.iter().position(|machine| machine.key == key)
+            });
+            let machine = known.unwrap_or_else(|| {
+                self.machines.push(MachineWriter {
+                    machine: name.to_owned(),
+                    key: name.to_lowercase(),
+                    builder: BlockBuilder::default(),
+                    descriptions: Descriptions::default(),
+                    file: None,
+                    groups: Vec::new(),
+                });
+                self.machines.len() - 1
+            });
+            self.machines[machine].groups.push(index);
+        }
+    }
+
+    fn push(&mut self, machine: usize, sample: &Sample) -> Result<(), LogError> {
+        let date = date_folder(sample.at.utc);
+        let known = &self.machines[machine];
+        if known.file.as_ref().is_some_and(|file| file.date != date) {
+            self.close_file(machine)?;
+        } else if !known.builder.accepts(sample) {
+            self.flush_block(machine)?;
+        }
+        if self.machines[machine].file.is_none() {
+            self.open_file(machine, date)?;
+        }
+        let known = &mut self.machines[machine];
+        known.builder.push(sample, &known.groups, &mut known.descriptions);
+        let machines = self.machines.len();
+        let known = &self.machines[machine];
+        let is_full = known.builder.len() >= (self.options.block_values / machines).max(1);
+        if is_full || known.builder.samples().len() >= super::table::MAX_SAMPLES {
+            self.flush_block(machine)?;
+        }
+        Ok(())
+    }
+
+    fn open_file(&mut self, machine: usize, date: String) -> Result<(), LogError> {
+        let known = &mut self.machines[machine];
+        let folder = self.folder.join(machine_folder(&known.machine)?).join(&date);
+        create_folders(&folder, &mut self.created)?;
+        let path = folder.join(format!(".{}-{}.tmp", self.recording, self.complete.len() + machine));
+        let failed = |error| LogError::io(error).at_path(&path);
+        let file = File::create_new(&path).map_err(failed)?;
+        let writer = FileWriter::new(BufWriter::with_capacity(1 << 16, file), self.options.level);
+        known.file = Some(OpenFile { writer: writer.map_err(failed)?, path, date });
+        known.descriptions = Descriptions::default();
+        known.builder.begin_file(&mut known.descriptions);
+        Ok(())
+    }
+
+    /// Writes the samples of a machine as a row group.
+    fn flush_block(&mut self, machine: usize) -> Result<(), LogError> {
+        let MachineWriter { builder, file, .. } = &mut self.machines[machine];
+        let Some(OpenFile { writer, path, .. }) = file else { return Ok(()) };
+        if builder.samples().is_empty() {
+            return Ok(());
+        }
+        let (rows, table) = builder.take();
+        writer.push(&rows, table).map_err(|error| LogError::io(error).at_path(path))?;
+        if writer.row_groups().len() >= MAX_ROW_GROUPS || writer.bytes() >= MAX_FILE_BYTES {
+            self.close_file(machine)?;
+        }
+        Ok(())
+    }
+
+    /// Completes the file of a machine, under its temporary name.
+    fn close_file(&mut self, machine: usize) -> Result<(), LogError> {
+        if self.machines[machine]
+            .file
+            .as_ref()
+            .is_some_and(|file| file.writer.row_groups().len() < MAX_ROW_GROUPS)
+        {
+            self.flush_block(machine)?;
+        }
+        let MachineWriter { machine: name, file, descriptions, .. } = &mut self.machines[machine];
+        let Some(OpenFile { writer, path, .. }) = file.take() else { return Ok(()) };
+        let ArchiveOptions { zone, boot_time, performance_frequency, windows_build, .. } =
+            self.options.clone();
+        let facts = ArchiveFacts {
+            machine: name.clone(),
+            zone,
+            boot_time,
+            performance_frequency,
+            windows_build,
+            recording: self.recording.clone(),
+        };
+        let groups = writer.row_groups();
+        let first = groups.iter().map(|group| group.first.utc).min().unwrap_or(FileTime(0));
+        let last = groups.iter().map(|group| group.last).max().unwrap_or(FileTime(0));
+        // Listed first, so that the file is removed if this fails.
+        self.complete.push(CompleteFile { path: path.clone(), first, last });
+        let written = writer.finish(&facts, descriptions).and_then(|out| Ok(out.into_inner()?));
+        let written = written.and_then(|file| file.sync_all());
+        written.map_err(|error| LogError::io(error).at_path(&path))
+    }
+
+    /// The complete files that have no name yet are removed, and the folders that were created for them.
+    fn remove_unfinished(&mut self) {
+        let open = self.machines.iter_mut().filter_map(|machine| machine.file.take()).map(|file| file.path);
+        let unnamed: Vec<_> = self.complete.drain(..).map(|file| file.path).chain(open).collect();
+        for path in unnamed {
+            let _ = fs::remove_file(path);
+        }
+        // Fails for folders that are not empty.
+        self.created.drain(..).rev().for_each(|folder| drop(fs::remove_dir(folder)));
+    }
+}
+
+/// Creates a folder and those above it, and records which ones are new.
+fn create_folders(folder: &Path, created: &mut Vec<PathBuf>) -> Result<(), LogError> {
+    if folder.as_os_str().is_empty() || folder.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = folder.parent() {
+        create_folders(parent, created)?;
+    }
+    fs::create_dir(folder).map_err(|error| LogError::io(error).at_path(folder))?;
+    created.push(folder.to_path_buf());
+    Ok(())
+}
+
+/// Makes the names in a folder survive a power failure.
+fn sync_folder(folder: &Path) -> std::io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Gives a complete file its name, which no other file has.
+fn rename(file: &CompleteFile) -> std::io::Result<()> {
+    let folder = file.path.parent().unwrap_or(Path::new("."));
+    for copy in 0.. {
+        let name = folder.join(file_name(file.first, file.last, copy));
+        // Unlike a rename, a link never replaces a file.
+        match fs::hard_link(&file.path, &name) {
+            Ok(()) => break,
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    fs::remove_file(&file.path)?;
+    sync_folder(folder)
+}
+
+impl LogWriter for ArchiveWriter {
+    fn write(&mut self, sample: &Sample) -> Result<(), LogError> {
+        self.assign_groups(sample);
+        for machine in 0..self.machines.len() {
+            // A sample without groups belongs to all machines.
+            if !self.machines[machine].groups.is_empty() || sample.groups.is_empty() {
+                self.push(machine, sample)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), LogError> {
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), LogError> {
+        for machine in 0..self.machines.len() {
+            self.close_file(machine)?;
+        }
+        while let Some(file) = self.complete.first() {
+            rename(file).map_err(|error| LogError::io(error).at_path(&file.path))?;
+            self.complete.remove(0);
+        }
+        let parents = self.created.iter().filter_map(|folder| folder.parent());
+        for folder in parents {
+            let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+            sync_folder(folder).map_err(|error| LogError::io(error).at_path(folder))?;
+        }
+        self.created.clear();
+        Ok(())
+    }
+}
+
+impl Drop for ArchiveWriter {
+    fn drop(&mut self) {
+        self.remove_unfinished();
+    }
+}

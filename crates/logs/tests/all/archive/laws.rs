@@ -1,0 +1,175 @@
+//! Samples that are read from an archive are those that were written.
+
+use tachograph_counters::civil::TimeArgument;
+use tachograph_counters::sample::Sample;
+use tachograph_logs::{Format, open};
+
+use super::generated::{TempFolder, files, read, recording, shown, write};
+
+#[track_caller]
+fn assert_equal(found: &[Sample], expected: &[Sample]) {
+    assert_eq!(found.len(), expected.len());
+    for (index, (found, expected)) in found.iter().zip(expected).enumerate() {
+        let (found, expected) = (shown(found), shown(expected));
+        let difference = found.lines().zip(expected.lines()).find(|(found, expected)| found != expected);
+        assert!(found == expected, "sample {index}: {difference:#?}");
+    }
+}
+
+#[test]
+fn samples_are_read_back() {
+    for seed in 0..6 {
+        let folder = TempFolder::new();
+        let samples = recording(seed, 120);
+        write(&folder.0, &samples, 1 << 20);
+        assert_eq!(files(&folder.0).len(), 2, "one file per UTC date");
+        assert_equal(&read(&folder.0), &samples);
+    }
+}
+
+#[test]
+fn samples_are_read_back_from_small_row_groups() {
+    for block_values in [1, 3000, 20_000] {
+        let folder = TempFolder::new();
+        let samples = recording(7, 60);
+        write(&folder.0, &samples, block_values);
+        assert_equal(&read(&folder.0), &samples);
+    }
+}
+
+#[test]
+fn a_copy_of_a_copy_is_equal() {
+    let (one, other) = (TempFolder::new(), TempFolder::new());
+    let samples = recording(3, 90);
+    write(&one.0, &samples, 30_000);
+    write(&other.0, &read(&one.0), 1 << 20);
+    assert_equal(&read(&other.0), &samples);
+}
+
+#[test]
+fn descriptions_and_instances_are_shared_by_samples() {
+    let folder = TempFolder::new();
+    // No instance comes or goes in ten samples of the first set.
+    let samples = recording(4, 30);
+    write(&folder.0, &samples, 5_000);
+    let found = read(&folder.0);
+    for pair in found.windows(2) {
+        let (before, now) = (&pair[0].groups[0], &pair[1].groups[0]);
+        assert!(std::sync::Arc::ptr_eq(&before.set, &now.set));
+        assert!(std::sync::Arc::ptr_eq(&before.instances[0], &now.instances[0]));
+    }
+}
+
+#[test]
+fn samples_of_equal_times_are_kept_apart() {
+    let folder = TempFolder::new();
+    let mut samples = recording(5, 20);
+    samples[6].at = samples[5].at;
+    // Within the same microsecond, and a clock that is set back.
+    samples[7].at.utc.0 = samples[6].at.utc.0 + 1;
+    samples[10].at.utc.0 = samples[9].at.utc.0 - 20_000_000;
+    write(&folder.0, &samples, 1 << 20);
+    assert_equal(&read(&folder.0), &samples);
+}
+
+#[test]
+fn samples_without_groups_are_kept() {
+    let folder = TempFolder::new();
+    let mut samples = recording(5, 20);
+    samples[4].groups.clear();
+    samples[12].groups.clear();
+    write(&folder.0, &samples, 1 << 20);
+    assert_equal(&read(&folder.0), &samples);
+}
+
+#[test]
+fn every_position_can_be_returned_to() {
+    let folder = TempFolder::new();
+    let samples = recording(8, 60);
+    write(&folder.0, &samples, 20_000);
+    let machine = &tachograph_logs::archive::archive_inputs(&folder.0).expect("an archive")[0].folder;
+    let mut reader = open(machine).expect("the archive can be opened");
+    assert_eq!(reader.facts().format, Format::Archive);
+    let mut sample = Sample::default();
+    let mut marks = Vec::new();
+    for _ in 0..samples.len() {
+        marks.push(reader.mark().expect("archives have positions"));
+        assert!(reader.next(&mut sample).expect("a sample"));
+    }
+    assert!(!reader.next(&mut sample).expect("the end"));
+    for index in [59, 0, 31, 30, 1, 58, 12, 12] {
+        assert!(reader.seek(&marks[index]).expect("the archive can be read"));
+        for expected in samples[index..].iter().take(3) {
+            assert!(reader.next(&mut sample).expect("a sample"));
+            assert_eq!(shown(&sample), shown(expected));
+        }
+    }
+}
+
+#[test]
+fn machines_have_folders_of_their_own() {
+    let folder = TempFolder::new();
+    let mut samples = recording(9, 40);
+    for sample in &mut samples {
+        let mut set = (*sample.groups[1].set).clone();
+        set.machine = "DB 2/ü".into();
+        sample.groups[1].set = set.into();
+    }
+    write(&folder.0, &samples, 1 << 20);
+    let inputs = tachograph_logs::archive::archive_inputs(&folder.0).expect("an archive");
+    let names: Vec<_> = inputs.iter().filter_map(|input| input.folder.file_name()?.to_str()).collect();
+    assert_eq!(names, ["machine=DB%202%2F%C3%BC", "machine=web-1"]);
+    let found = read(&folder.0);
+    assert_eq!(found.len(), 2 * samples.len());
+    for (found, expected) in found.iter().zip(&samples) {
+        let expected = Sample { groups: vec![expected.groups[1].clone()], ..expected.clone() };
+        assert_eq!(shown(found), shown(&expected));
+    }
+    assert!(open(&folder.0).is_err_and(|error| error.to_string().contains("2 machines")));
+}
+
+#[test]
+fn a_writer_that_is_dropped_leaves_nothing() {
+    let folder = TempFolder::new();
+    let target = folder.0.join("new");
+    let samples = recording(2, 80);
+    let options = tachograph_logs::archive::ArchiveOptions::new(Default::default());
+    let mut writer = tachograph_logs::archive::ArchiveWriter::new(&target, options);
+    for sample in &samples {
+        tachograph_logs::LogWriter::write(&mut writer, sample).expect("the sample is written");
+    }
+    assert!(target.exists());
+    drop(writer);
+    assert!(!target.exists());
+}
+
+#[test]
+fn samples_before_a_window_are_skipped_without_reading_them() {
+    let folder = TempFolder::new();
+    let samples = recording(6, 120);
+    write(&folder.0, &samples, 15_000);
+    let machine = &tachograph_logs::archive::archive_inputs(&folder.0).expect("an archive")[0].folder;
+    let all: u64 = files(&folder.0).iter().map(|file| super::generated::bytes(file).len() as u64).sum();
+    for index in [0, 1, 29, 30, 31, 77, 119] {
+        let at = samples[index].at;
+        for begin in [TimeArgument::Utc(at.utc), TimeArgument::Local(at.local())] {
+            let mut reader = open(machine).expect("the archive can be opened");
+            reader.skip_before(begin).expect("the footers can be read");
+            let mut sample = Sample::default();
+            let mut before = Vec::new();
+            while reader.next(&mut sample).expect("the samples can be read") && sample.at < at {
+                before.push(shown(&sample));
+            }
+            assert_eq!(shown(&sample), shown(&samples[index]), "{index}");
+            let expected = &samples[index - before.len()..];
+            assert!(before.iter().zip(expected).all(|(found, expected)| *found == shown(expected)));
+            assert!(index == 0 || !before.is_empty(), "{index}: {}", before.len());
+            let bytes = reader.bytes_read();
+            assert!(
+                before.len() <= 12 && (index < 60 || bytes < all / 3),
+                "{index}: {}, {bytes}",
+                before.len()
+            );
+        }
+    }
+}

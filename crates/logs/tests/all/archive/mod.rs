@@ -1,0 +1,5 @@
+//! Archives: write-then-read equality, damage.
+
+mod damage;
+mod generated;
+mod laws;

@@ -1,0 +1,68 @@
+//! Writing archives: `tacho relog -f archive`.
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use tachograph_flow::query::LogQuery;
+use tachograph_flow::sinks::ArchiveSink;
+use tachograph_logs::LogWriter as _;
+use tachograph_logs::archive::{ArchiveOptions, ArchiveWriter};
+
+use super::output_format::is_standard_output;
+use super::relog::{notify_written, run_pipeline};
+use super::{no_sample, notify_problems, notify_unmatched};
+use crate::failure::Failure;
+
+/// Writes the result of a query into the folder of an archive.
+pub(crate) fn write(query: &mut LogQuery, folder: &Path, is_appended: bool) -> Result<ExitCode, Failure> {
+    check_folder(folder, is_appended)?;
+    query.selection = query.selection.clone().with_identities();
+    let mut writer: Option<ArchiveWriter> = None;
+    let (mut samples, mut reports) = (0, Vec::new());
+    // Each machine has a time zone and clocks of its own.
+    for indexes in query.logs_by_machine()? {
+        let paths = indexes.iter().map(|&index| query.paths[index].clone()).collect();
+        let machine = LogQuery { paths, ..query.clone() };
+        let pipeline = machine.samples()?;
+        let of_machine = pipeline.reports.clone();
+        let options = ArchiveOptions::of_log(of_machine[0].facts());
+        let writer = match &mut writer {
+            Some(writer) => {
+                writer.begin_log(options).map_err(|error| Failure::of_output(error.into(), folder))?;
+                writer
+            }
+            None => writer.insert(ArchiveWriter::new(folder, options)),
+        };
+        let written = run_pipeline(pipeline, &mut ArchiveSink(writer));
+        samples += written.map_err(|error| Failure::of_output(error, folder))?;
+        reports.extend(of_machine);
+    }
+    notify_problems(&reports);
+    notify_unmatched(query)?;
+    let Some(mut writer) = writer.filter(|_| samples > 0) else { return Err(no_sample(query)) };
+    writer.finish().map_err(|error| Failure::of_output(error.into(), folder))?;
+    notify_written(query, folder, samples);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Fails if the folder exists and has entries, unless files are to be added to it.
+fn check_folder(folder: &Path, is_appended: bool) -> Result<(), Failure> {
+    if is_standard_output(folder) {
+        return Err(Failure::usage(
+            "cannot write an archive to standard output, since it is a folder: use -o FOLDER",
+        ));
+    }
+    let mut entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Failure::of_output(tachograph_flow::FlowError::Output(error), folder)),
+    };
+    if !is_appended && entries.next().is_some() {
+        return Err(Failure::usage(format!(
+            "{}: the folder is not empty: use -a to add files to an archive, or name another folder",
+            folder.display()
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,197 @@
+//! Archives: converted logs have the same statistics and the same samples, and SQL computes the same averages.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::corpus::corpus;
+use crate::log_fixture::mixed;
+use crate::run::{Folder, row};
+use crate::segments::Simulation;
+
+/// Converts logs to an archive, and asserts that it has the same statistics and samples.
+#[track_caller]
+fn assert_equal_in_archive(folder: &Folder, logs: &[&str], archive: &str) {
+    folder.relog(logs.iter().copied().chain(["-f", "archive", "-o", archive]));
+    let output = |command: &[&str], inputs: &[&str]| {
+        let ran = folder.run([command, inputs].concat());
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        ran.stdout
+    };
+    for command in [["stats", "-f", "json"], ["relog", "-f", "json"]] {
+        let (of_logs, of_archive) = (output(&command, logs), output(&command, &[archive]));
+        let difference = of_logs.lines().zip(of_archive.lines()).find(|(log, archive)| log != archive);
+        assert!(of_logs == of_archive, "{command:?}: {difference:#?}");
+    }
+    let again = format!("{archive}-again.blg");
+    folder.relog([archive, "-o", &again]);
+    assert_eq!(output(&["stats", "-f", "json"], &[&again]), output(&["stats", "-f", "json"], logs));
+}
+
+#[test]
+fn an_archive_has_the_samples_and_statistics_of_its_log() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 20).write(&folder.path("all.blg"));
+    assert_equal_in_archive(&folder, &["all.blg"], "A");
+    let window = ["-b", "3/5/2024 10:00:05", "-e", "3/5/2024 10:00:15"];
+    assert_eq!(
+        folder.stats(&[&["A"], &window[..]].concat()),
+        folder.stats(&[&["all.blg"], &window[..]].concat())
+    );
+    let machine = "A/machine=WEB1";
+    assert_eq!(folder.stats(&[machine]), folder.stats(&["all.blg"]));
+    assert_eq!(folder.stats(&[&format!("{machine}/date=2024-03-05")]), folder.stats(&["all.blg"]));
+    let files: Vec<_> = files(&folder.path("A"));
+    assert_eq!(files.len(), 1);
+    assert!(files[0].ends_with("machine=WEB1/date=2024-03-05/090000-090019.parquet"), "{files:?}");
+    let file = files[0].to_string_lossy().into_owned();
+    assert_eq!(folder.stats(&[&file]), folder.stats(&["all.blg"]));
+    let checked = folder.prints(["check", "A"]);
+    assert!(checked.starts_with("A: intact: archive, 20 samples"), "{checked}");
+}
+
+/// The files of an archive.
+fn files(archive: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(archive).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            files.extend(self::files(&path));
+        } else {
+            files.push(path);
+        }
+    }
+    files
+}
+
+#[test]
+fn random_segments_in_an_archive_have_the_statistics_of_the_whole_log() {
+    let folder = Folder::new();
+    for seed in 0..12 {
+        let simulation = Simulation::new(seed);
+        let count = simulation.len();
+        let middle = count / 2 + seed as usize % 3;
+        simulation.write(&folder.path("whole.blg"), 0..count);
+        simulation.write(&folder.path("first.blg"), 0..middle);
+        simulation.write(&folder.path("second.blg"), middle..count);
+        assert_equal_in_archive(&folder, &["whole.blg"], &format!("W{seed}"));
+        // Two conversions into one folder.
+        let archive = format!("S{seed}");
+        folder.relog(["first.blg", "-f", "archive", "-o", &archive]);
+        folder.relog(["second.blg", "-f", "archive", "-a", "-o", &archive]);
+        assert_eq!(folder.stats(&[&archive]), folder.stats(&["whole.blg"]), "seed {seed}");
+    }
+}
+
+#[test]
+fn several_machines_share_a_folder() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 20).write(&folder.path("one.blg"));
+    mixed("WEB2", 0, 20).write(&folder.path("two.blg"));
+    assert_equal_in_archive(&folder, &["one.blg", "two.blg"], "A");
+    assert_eq!(folder.stats(&["A/machine=WEB2"]), folder.stats(&["two.blg"]));
+    let listed = folder.prints(["relog", "A"]);
+    assert!(listed.contains("WEB1") && listed.contains("WEB2"), "{listed}");
+}
+
+#[test]
+fn archives_are_not_overwritten() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 20).write(&folder.path("all.blg"));
+    folder.relog(["all.blg", "-f", "archive", "-o", "A"]);
+    let refused = folder.run(["relog", "all.blg", "-f", "archive", "-o", "A"]);
+    assert_eq!(refused.status, 2);
+    assert!(refused.stderr.contains("A: the folder is not empty: use -a"), "{}", refused.stderr);
+    // The same samples twice.
+    folder.relog(["all.blg", "-f", "archive", "-a", "-o", "A"]);
+    let refused = folder.run(["stats", "A"]);
+    assert_eq!(refused.status, 1);
+    assert!(refused.stderr.contains("overlap in time"), "{}", refused.stderr);
+    let refused = folder.run(["relog", "all.blg", "-o", "x.parquet"]);
+    assert_eq!(refused.status, 2);
+    assert!(refused.stderr.contains("-f archive -o FOLDER"), "{}", refused.stderr);
+    // Nothing is left of a conversion that fails.
+    folder.write("broken.blg", "no log");
+    assert_ne!(folder.run(["relog", "broken.blg", "-f", "archive", "-o", "B"]).status, 0);
+    assert!(!folder.path("B").exists());
+}
+
+#[test]
+fn damage_is_reported_with_its_place() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 20).write(&folder.path("all.blg"));
+    folder.relog(["all.blg", "-f", "archive", "-o", "A"]);
+    let file = files(&folder.path("A")).remove(0);
+    let mut bytes = std::fs::read(&file).expect("a file");
+    bytes[20] ^= 4;
+    std::fs::write(&file, bytes).expect("a writable file");
+    for command in ["check", "stats"] {
+        let ran = folder.run([command, "A"]);
+        assert_eq!(ran.status, 1, "{}", ran.stdout);
+        assert!(ran.stderr.contains("090000-090019.parquet: damaged at offset"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("row group 0, column 'set': the checksum is wrong"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn real_logs_are_equal_in_an_archive() {
+    for name in ["BasicPerfCounters.blg", "SampleLog.blg"] {
+        let Some(log) = corpus(name) else { return };
+        let folder = Folder::new();
+        assert_equal_in_archive(&folder, &[&log], "A");
+    }
+}
+
+/// Compares with DuckDB and pyarrow; `None` without them.
+#[track_caller]
+fn compare_with_engines(folder: &Folder, log: &str, archive: &str) -> Option<u64> {
+    let Some(python) = std::env::var_os("TACHO_ARCHIVE_PYTHON") else {
+        eprintln!("skipped: TACHO_ARCHIVE_PYTHON does not name a Python with duckdb and pyarrow");
+        return None;
+    };
+    let stats = folder.run(["stats", "-f", "json", log]);
+    assert_eq!(stats.status, 0, "{}", stats.stderr);
+    folder.write("stats.json", stats.stdout);
+    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let output = Command::new(python)
+        .arg(crate_folder.join("tests/archive_oracle.py"))
+        .args([archive, "stats.json"])
+        .arg(crate_folder.join("../../docs/archive.md"))
+        .current_dir(folder.path(""))
+        .output()
+        .expect("the Python of TACHO_ARCHIVE_PYTHON starts");
+    assert!(output.status.success(), "{log}: {}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    Some(text.trim().parse().expect("a number"))
+}
+
+#[test]
+fn sql_gives_the_averages_of_stats() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 20).write(&folder.path("all.blg"));
+    folder.relog(["all.blg", "-f", "archive", "-o", "A"]);
+    let Some(compared) = compare_with_engines(&folder, "all.blg", "A") else { return };
+    assert_eq!(compared, 7);
+    for seed in 0..6 {
+        let simulation = Simulation::new(seed);
+        simulation.write(&folder.path("random.blg"), 0..simulation.len());
+        let archive = format!("R{seed}");
+        folder.relog(["random.blg", "-f", "archive", "-o", &archive]);
+        assert!(compare_with_engines(&folder, "random.blg", &archive).is_some_and(|compared| compared > 0));
+    }
+    for name in ["BasicPerfCounters.blg", "SampleLog.blg"] {
+        let Some(log) = corpus(name) else { return };
+        folder.relog([&log, "-f", "archive", "-o", name]);
+        assert!(compare_with_engines(&folder, &log, name).is_some_and(|compared| compared > 5));
+    }
+}
+
+#[test]
+fn one_counter_is_selected_from_an_archive() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 20).write(&folder.path("all.blg"));
+    folder.relog(["all.blg", "-f", "archive", "-o", "A"]);
+    let path = r"\PhysicalDisk(0 C:)\Avg. Disk sec/Read";
+    let rows = folder.stats(&["A", "-c", path]);
+    assert_eq!(rows.len(), 1);
+    assert_eq!(row(&rows, &format!(r"\\WEB1{path}"))["values"], 19);
+}
