@@ -6,10 +6,14 @@ packaging/grafana/tachograph.json, each variable of the dashboard, and each Prom
 `promtool check metrics` must be silent for current and old names. An expression without data is an error unless this machine
 lacks one of its metrics; that all names exist is tested in crates/web/tests/metrics.
 
+If prometheus-node-exporter is installed (or NODE_EXPORTER is its path), the table of its names in docs/metrics.md is checked too: both
+sides of each row must have the same values.
+
 usage: check.py [TACHO]   (default: tacho of the debug build, in $CARGO_TARGET_DIR or target/)
 Exit status: 0 all return data, 1 some do not, 2 usage error, 125 prometheus or promtool is missing.
 """
 
+import contextlib
 import gzip
 import json
 import mmap
@@ -35,6 +39,10 @@ DOCS = ROOT / "docs/metrics.md"
 RANGE = "10s"
 SCRAPES = 5
 DEADLINE = 120
+# By which the ranges of values of two exporters in the same seconds can miss each other, as a share of the value.
+TOLERANCE = 0.02
+# These change from one moment to the next: only their existence is checked.
+VOLATILE = {"node_procs_running", "node_procs_blocked", "node_disk_io_now", "node_cpu_scaling_frequency_hertz"}
 # The selections of the two jobs: what is exported by default, and control groups, as in docs/metrics.md.
 JOBS = {"tacho": [], "tacho-services": [r"\Cgroup(*)\*"]}
 # The servers are local: proxy settings are ignored.
@@ -63,12 +71,23 @@ class Prometheus:
         return self.ask("query", query=expression)
 
 
-def start_tacho(tacho, *arguments):
+def start(children, *command, **options):
+    """Starts a process that ends with this one."""
+    process = subprocess.Popen(command, **options)
+
+    def stop():
+        process.terminate()
+        process.wait()
+
+    children.callback(stop)
+    return process
+
+
+def start_tacho(children, tacho, *arguments):
     """Starts the server; returns the process and its URL."""
-    server = subprocess.Popen([tacho, "serve", "--port", "0", *arguments], stdout=subprocess.PIPE, text=True)
+    server = start(children, tacho, "serve", "--port", "0", *arguments, stdout=subprocess.PIPE, text=True)
     url = server.stdout.readline().strip().rstrip("/")
     if not url.startswith("http://"):
-        server.terminate()
         sys.exit(f"check.py: tacho serve has not started: {url!r}")
     return server, url
 
@@ -79,7 +98,17 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def start_prometheus(folder, target):
+def start_node_exporter(children):
+    """Starts node_exporter; returns its address, or nothing if it is not installed."""
+    program = os.environ.get("NODE_EXPORTER") or shutil.which("prometheus-node-exporter")
+    if not program:
+        return None
+    address = f"127.0.0.1:{free_port()}"
+    start(children, program, f"--web.listen-address={address}", stderr=subprocess.DEVNULL)
+    return address
+
+
+def start_prometheus(children, folder, target, node):
     jobs = [
         {
             "job_name": name,
@@ -88,13 +117,14 @@ def start_prometheus(folder, target):
         }
         for name, paths in JOBS.items()
     ]
+    if node:
+        jobs.append({"job_name": "node", "static_configs": [{"targets": [node]}]})
     # JSON is YAML.
     (folder / "prometheus.yml").write_text(json.dumps({"global": {"scrape_interval": "1s"}, "scrape_configs": jobs}))
     port = free_port()
-    log = open(folder / "prometheus.log", "w", encoding="utf-8")
-    process = subprocess.Popen(
-        ["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/tsdb",
-         f"--web.listen-address=127.0.0.1:{port}"], stdout=log, stderr=log)
+    log = children.enter_context(open(folder / "prometheus.log", "w", encoding="utf-8"))
+    command = ["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/tsdb"]
+    process = start(children, *command, f"--web.listen-address=127.0.0.1:{port}", stdout=log, stderr=log)
     return process, Prometheus(f"http://127.0.0.1:{port}")
 
 
@@ -163,7 +193,7 @@ def promtool_findings(url):
     return found
 
 
-def wait_for_scrapes(prometheus, children):
+def wait_for_scrapes(prometheus, children, jobs):
     """Waits until each job was scraped several times within the range."""
     end = time.monotonic() + DEADLINE
     while time.monotonic() < end:
@@ -172,7 +202,7 @@ def wait_for_scrapes(prometheus, children):
                 sys.exit(f"check.py: {child.args[0]} has ended")
         try:
             found = prometheus.query(f"sum_over_time(up[{RANGE}])")
-            if len(numbers_of(found)) == len(JOBS) and min(numbers_of(found)) >= SCRAPES:
+            if len(numbers_of(found)) == jobs and min(numbers_of(found)) >= SCRAPES:
                 return
         except OSError:
             pass
@@ -205,25 +235,59 @@ def check_expressions(prometheus, instance, exported):
     return failed
 
 
-def check(tacho, folder):
-    server, url = start_tacho(tacho)
-    target = url.removeprefix("http://")
-    process, prometheus = start_prometheus(folder, target)
-    old, old_url = start_tacho(tacho, "--metrics-names", "old")
-    work = Work(folder)
-    try:
-        wait_for_scrapes(prometheus, [server, process])
-        failed = check_expressions(prometheus, target, exported_names(url))
-        for name, address in [("current", url), ("old", old_url)]:
-            findings = promtool_findings(address)
-            print(f"promtool check metrics, {name} names: {findings or 'silent'}")
-            failed += bool(findings)
-        return failed
-    finally:
-        work.stop()
-        for child in [process, server, old]:
-            child.terminate()
-            child.wait()
+def documented_pairs():
+    """The rows of the table of node_exporter's names, as pairs of expressions."""
+    for line in DOCS.read_text(encoding="utf-8").splitlines():
+        cells = [re.findall(r"`([^`]+)`", cell) for cell in line.strip("|").split(" | ")]
+        if len(cells) == 2 and cells[0] and cells[0][0].startswith("node_"):
+            if len(cells[0]) != len(cells[1]):
+                sys.exit(f"check.py: docs/metrics.md: not as many names on both sides: {line}")
+            yield from zip(*cells)
+
+
+def ranges_of(prometheus, expression, moment):
+    """The lowest and highest value of each series in the last seconds, with its labels."""
+    found = {}
+    for function in ["min_over_time", "max_over_time"]:
+        result = prometheus.ask("query", query=f"{function}(({expression})[{RANGE}:1s])", time=moment)
+        for one in result.get("result", []):
+            labels = {name: value for name, value in one["metric"].items() if name not in ("__name__", "job", "instance")}
+            found.setdefault(tuple(sorted(labels.items())), []).append(float(one["value"][1]))
+    return found
+
+
+def by_labels(ranges, names):
+    return {tuple(value for name, value in labels if name in names): pair for labels, pair in ranges.items()}
+
+
+def check_node_exporter(prometheus):
+    failed = 0
+    compared = 0
+    only_one = []
+    pairs = list(documented_pairs())
+    moment = time.time()
+    for node, ours in pairs:
+        both = [ranges_of(prometheus, expression, moment) for expression in (node, ours)]
+        if not all(both):
+            only_one += [f"{node} | {ours}"] if any(both) else []
+            continue
+        # The labels that all series of both exporters have.
+        names = set.intersection(*({name for name, _ in labels} for ranges in both for labels in ranges))
+        theirs, mine = (by_labels(ranges, names) for ranges in both)
+        common = theirs.keys() & mine.keys()
+        if not common:
+            print(f"no common series: {node} | {ours}: {sorted(theirs)} {sorted(mine)}")
+            failed += 1
+        for key in common:
+            compared += 1
+            distance = max(theirs[key][0] - mine[key][1], mine[key][0] - theirs[key][1])
+            if node not in VOLATILE and distance > TOLERANCE * max(abs(theirs[key][0]), 1):
+                print(f"{node} {key}: {theirs[key]}; {ours}: {mine[key]}")
+                failed += 1
+    print(f"names of node_exporter: {len(pairs)} pairs, {compared} series compared, {failed} differ")
+    if only_one:
+        print("only one of both has data:", *only_one, sep="\n  ")
+    return failed
 
 
 def exported_names(url):
@@ -234,11 +298,36 @@ def exported_names(url):
     return names
 
 
+def check(tacho, folder):
+    with contextlib.ExitStack() as children:
+        server, url = start_tacho(children, tacho)
+        target = url.removeprefix("http://")
+        node_address = start_node_exporter(children)
+        process, prometheus = start_prometheus(children, folder, target, node_address)
+        _, old_url = start_tacho(children, tacho, "--metrics-names", "old")
+        work = Work(folder)
+        children.callback(work.stop)
+        wait_for_scrapes(prometheus, [server, process], len(JOBS) + bool(node_address))
+        failed = check_expressions(prometheus, target, exported_names(url))
+        if node_address:
+            failed += check_node_exporter(prometheus)
+        else:
+            print("names of node_exporter: not compared, prometheus-node-exporter is not installed")
+        for name, address in [("current", url), ("old", old_url)]:
+            findings = promtool_findings(address)
+            print(f"promtool check metrics, {name} names: {findings or 'silent'}")
+            failed += bool(findings)
+        return failed
+
+
 def main():
     if len(sys.argv) > 2 or sys.argv[1:2] in (["-h"], ["--help"]):
         print(__doc__)
         return 0 if len(sys.argv) == 2 else 2
     tacho = sys.argv[1] if len(sys.argv) == 2 else str(TARGET / "debug/tacho")
+    if not os.access(tacho, os.X_OK):
+        print(f"check.py: no {tacho}; build it with: cargo build -p tachograph")
+        return 2
     for need in ["prometheus", "promtool"]:
         if shutil.which(need) is None:
             print(f"check.py: {need} is missing")
