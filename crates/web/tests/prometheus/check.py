@@ -235,6 +235,61 @@ def check_expressions(prometheus, instance, exported):
     return failed
 
 
+def documented_pairs():
+    """The rows of the table of node_exporter's names, as pairs of expressions."""
+    for line in DOCS.read_text(encoding="utf-8").splitlines():
+        cells = [re.findall(r"`([^`]+)`", cell) for cell in line.strip("|").split(" | ")]
+        if len(cells) == 2 and cells[0] and cells[0][0].startswith("node_"):
+            if len(cells[0]) != len(cells[1]):
+                sys.exit(f"check.py: docs/metrics.md: not as many names on both sides: {line}")
+            yield from zip(*cells)
+
+
+def ranges_of(prometheus, expression, moment):
+    """The lowest and highest value of each series in the last seconds, with its labels."""
+    found = {}
+    for function in ["min_over_time", "max_over_time"]:
+        result = prometheus.ask("query", query=f"{function}(({expression})[{RANGE}:1s])", time=moment)
+        for one in result.get("result", []):
+            labels = {name: value for name, value in one["metric"].items() if name not in ("__name__", "job", "instance")}
+            found.setdefault(tuple(sorted(labels.items())), []).append(float(one["value"][1]))
+    return found
+
+
+def by_labels(ranges, names):
+    return {tuple(value for name, value in labels if name in names): pair for labels, pair in ranges.items()}
+
+
+def check_node_exporter(prometheus):
+    failed = 0
+    compared = 0
+    only_one = []
+    pairs = list(documented_pairs())
+    moment = time.time()
+    for node, ours in pairs:
+        both = [ranges_of(prometheus, expression, moment) for expression in (node, ours)]
+        if not all(both):
+            only_one += [f"{node} | {ours}"] if any(both) else []
+            continue
+        # The labels that all series of both exporters have.
+        names = set.intersection(*({name for name, _ in labels} for ranges in both for labels in ranges))
+        theirs, mine = (by_labels(ranges, names) for ranges in both)
+        common = theirs.keys() & mine.keys()
+        if not common:
+            print(f"no common series: {node} | {ours}: {sorted(theirs)} {sorted(mine)}")
+            failed += 1
+        for key in common:
+            compared += 1
+            distance = max(theirs[key][0] - mine[key][1], mine[key][0] - theirs[key][1])
+            if node not in VOLATILE and distance > TOLERANCE * max(abs(theirs[key][0]), 1):
+                print(f"{node} {key}: {theirs[key]}; {ours}: {mine[key]}")
+                failed += 1
+    print(f"names of node_exporter: {len(pairs)} pairs, {compared} series compared, {failed} differ")
+    if only_one:
+        print("only one of both has data:", *only_one, sep="\n  ")
+    return failed
+
+
 def exported_names(url):
     names = set()
     for paths in JOBS.values():
