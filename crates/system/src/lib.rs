@@ -8,6 +8,7 @@
 mod absence;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
+mod counter_folder;
 mod descriptors;
 mod error_texts;
 mod folder;

@@ -8,7 +8,7 @@ use tachograph_perflib::{Failure, InstanceKey, Provider, Rows, SharedReading, Ti
 
 use super::kernel_objects::KernelObjects;
 use super::processes::ProcessCount;
-use crate::error_texts::error_text;
+use crate::error_texts::{LastReason, error_text};
 use crate::open_file::OpenFile;
 use crate::roots::Roots;
 use crate::scan::{hundredths, number, words};
@@ -108,7 +108,7 @@ struct System {
     processes: ProcessCount,
     objects: KernelObjects,
     /// The last errors of `/proc/stat`, `/proc/loadavg`, and `/proc`.
-    reasons: [Option<Arc<str>>; 3],
+    reasons: [LastReason; 3],
     stat_malformed: Arc<str>,
     loadavg_malformed: Arc<str>,
 }
@@ -155,7 +155,7 @@ pub(super) fn provider(
         loadavg,
         processes,
         objects,
-        reasons: [const { None }; 3],
+        reasons: Default::default(),
         stat_malformed: format!("{}: a field is missing", roots.proc.join("stat").display()).into(),
         loadavg_malformed: format!("{}: a field is missing", roots.proc.join("loadavg").display()).into(),
     }))
@@ -182,7 +182,7 @@ impl Provider for System {
                         }
                     }
                 }
-                Err(failure) => row.fail_all(FROM_STAT, reuse(stat_reason, &failure.reason)),
+                Err(failure) => row.fail_all(FROM_STAT, stat_reason.of(&failure.reason)),
             }
         }
         if FROM_LOADAVG.into_iter().any(|id| row.wants(id)) {
@@ -198,7 +198,7 @@ impl Provider for System {
                 }
                 Err(error) => {
                     let reason = error_text(self.loadavg.path().display(), &error);
-                    row.fail_all(FROM_LOADAVG, reuse(loadavg_reason, &reason));
+                    row.fail_all(FROM_LOADAVG, loadavg_reason.of(&reason));
                 }
             }
         }
@@ -206,19 +206,11 @@ impl Provider for System {
         if row.wants(PROCESSES) {
             match self.processes.count() {
                 Ok(processes) => row.set(PROCESSES, processes),
-                Err(error) => row.fail(PROCESSES, reuse(processes_reason, &error_text("/proc", &error))),
+                Err(error) => row.fail(PROCESSES, processes_reason.of(&error_text("/proc", &error))),
             }
         }
         Ok(())
     }
-}
-
-/// Replaces the last reason if the text differs, so that a repeated reason is not allocated again.
-pub(super) fn reuse<'a>(reason: &'a mut Option<Arc<str>>, text: &str) -> &'a Arc<str> {
-    if reason.as_deref() != Some(text) {
-        *reason = None;
-    }
-    reason.get_or_insert_with(|| text.into())
 }
 
 /// The averages in hundredths and the number of threads in "0.62 0.44 0.40 4/93 14119", as in [`FROM_LOADAVG`].
