@@ -957,6 +957,11 @@ static const GUID SystemGuid = { 0x389eb515, 0xbc27, 0x581e, { 0x96, 0x88, 0x99,
 #define System_UnusedDirectoryEntries 18 /* Unused Directory Entries (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define System_PseudoTerminals 19 /* Pseudo Terminals (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define System_PseudoTerminalLimit 20 /* Pseudo Terminal Limit (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define System_ClockOffset 21 /* Clock Offset (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define System_ClockMaximumError 22 /* Clock Maximum Error (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define System_ClockEstimatedError 23 /* Clock Estimated Error (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define System_ClockFrequencyAdjustment 24 /* Clock Frequency Adjustment (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define System_ClockSynchronized 25 /* Clock Synchronized (PERF_COUNTER_RAWCOUNT) */
 
 /* TCPv4: TCP segments and connections in this network namespace. The kernel counts those over IPv4 and over IPv6 together, so this set contains both. */
 #define TcPv4_NAME TACHO_W("TCPv4")
