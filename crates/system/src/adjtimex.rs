@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 /// The state of the clock's discipline (`man 2 adjtimex`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClockState {
-    /// The remaining correction of the clock, in nanoseconds; positive if the clock is behind.
+    /// The remaining correction of the clock, in nanoseconds; positive if the clock is slow.
     pub(crate) offset_ns: i64,
     /// By how much the clock's frequency is corrected, in parts per billion.
     pub(crate) frequency_ppb: i64,

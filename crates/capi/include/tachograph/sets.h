@@ -743,6 +743,10 @@ static const GUID ProcessGuid = { 0x70d0d093, 0x9ffb, 0x520a, { 0xa3, 0x45, 0xf2
 #define Process_StorageWriteBytesPerSec 25 /* Storage Write Bytes/sec (PERF_COUNTER_BULK_COUNT) */
 #define Process_PercentRunQueueWaitTime 28 /* % Run Queue Wait Time (PERF_100NSEC_TIMER) */
 #define Process_PercentBlockIoWaitTime 29 /* % Block IO Wait Time (PERF_100NSEC_TIMER) */
+#define Process_PercentSwapWaitTime 30 /* % Swap Wait Time (PERF_100NSEC_TIMER) */
+#define Process_PercentMemoryReclaimWaitTime 31 /* % Memory Reclaim Wait Time (PERF_100NSEC_TIMER) */
+#define Process_PercentThrashingWaitTime 32 /* % Thrashing Wait Time (PERF_100NSEC_TIMER) */
+#define Process_PercentMemoryCompactionWaitTime 33 /* % Memory Compaction Wait Time (PERF_100NSEC_TIMER) */
 #define Process_ElapsedTimeClock 26 /* Elapsed Time Clock (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define Process_ElapsedTimeFrequency 27 /* Elapsed Time Frequency (PERF_COUNTER_LARGE_RAWCOUNT) */
 
@@ -776,6 +780,10 @@ static const GUID ProcessV2Guid = { 0xc4ad15a8, 0x1a8a, 0x5788, { 0x89, 0x4d, 0x
 #define ProcessV2_StorageWriteBytesPerSec 25 /* Storage Write Bytes/sec (PERF_COUNTER_BULK_COUNT) */
 #define ProcessV2_PercentRunQueueWaitTime 28 /* % Run Queue Wait Time (PERF_100NSEC_TIMER) */
 #define ProcessV2_PercentBlockIoWaitTime 29 /* % Block IO Wait Time (PERF_100NSEC_TIMER) */
+#define ProcessV2_PercentSwapWaitTime 30 /* % Swap Wait Time (PERF_100NSEC_TIMER) */
+#define ProcessV2_PercentMemoryReclaimWaitTime 31 /* % Memory Reclaim Wait Time (PERF_100NSEC_TIMER) */
+#define ProcessV2_PercentThrashingWaitTime 32 /* % Thrashing Wait Time (PERF_100NSEC_TIMER) */
+#define ProcessV2_PercentMemoryCompactionWaitTime 33 /* % Memory Compaction Wait Time (PERF_100NSEC_TIMER) */
 #define ProcessV2_ElapsedTimeClock 26 /* Elapsed Time Clock (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define ProcessV2_ElapsedTimeFrequency 27 /* Elapsed Time Frequency (PERF_COUNTER_LARGE_RAWCOUNT) */
 

@@ -97,7 +97,7 @@ pub(super) const TABLE: SetTable = SetTable {
         objects(TERMINAL_LIMIT, "Pseudo Terminal Limit", "/proc/sys/kernel/pty/max",
             "The maximum number of pseudo terminals (kernel.pty.max)."),
         clock(CLOCK_OFFSET, "Clock Offset", "ns", "adjtimex: offset",
-            "The remaining correction that the kernel applies to the clock, in nanoseconds: positive if the clock is behind, \
+            "The remaining correction that the kernel applies to the clock, in nanoseconds: positive if the clock is slow, \
              0 if nothing synchronizes it. chrony corrects the clock by its frequency, and leaves little here."),
         clock(CLOCK_MAX_ERROR, "Clock Maximum Error", "ns", "adjtimex: maxerror",
             "The maximum error of the clock in nanoseconds. It grows until the clock is compared with a server again; 16 \

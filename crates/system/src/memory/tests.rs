@@ -353,7 +353,7 @@ fn values_of_this_machine_are_plausible() {
         }
         if set.info().name.as_ref() == "System" {
             if let Ok(clock) = ClockState::read() {
-                assert_eq!(of(&after, "Clock Synchronized"), clock.is_synchronized.into());
+                assert_eq!(of(&after, "Clock Synchronized"), i64::from(clock.is_synchronized));
                 assert!(of(&after, "Clock Maximum Error") <= clock.max_error_ns, "it grows by the second");
             }
             assert!(of(&after, "Context Switches/sec") <= naive("/proc/stat", "ctxt"));

@@ -84,7 +84,11 @@ fn without_delay_accounting_there_is_no_counter() {
     let machine = machine();
     let has = |set: &str, id| provider(&machine.roots, set).info().position(id).is_some();
     assert!(has("Process", BLOCK_IO_WAIT_TIME) && has("Thread", id::BLOCK_IO_WAIT_TIME));
+    let reason = |machine: &Machine| crate::process::delays::check(&machine.roots).expect_err("a reason");
+    assert_eq!(reason(&machine), "taskstats: not the processes of this machine");
+    assert!(!OF_DELAYS.into_iter().any(|id| has("Process", id)));
     machine.write("proc/sys/kernel/task_delayacct", "0\n");
+    assert!(reason(&machine).ends_with("'sysctl kernel.task_delayacct=1' turns this on"));
     assert!(!has("Process", BLOCK_IO_WAIT_TIME) && !has("Process V2", BLOCK_IO_WAIT_TIME));
     assert!(!has("Thread", id::BLOCK_IO_WAIT_TIME));
     assert!(has("Process", RUN_QUEUE_WAIT_TIME) && has("Thread", id::RUN_QUEUE_WAIT_TIME));
