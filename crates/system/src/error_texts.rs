@@ -23,6 +23,25 @@ impl ErrorTexts {
     }
 }
 
+/// The last reason for a missing value, kept so that a repeated reason is not allocated again.
+#[derive(Debug, Default)]
+pub(crate) struct LastReason(Option<Arc<str>>);
+
+impl LastReason {
+    /// The reason with this text.
+    pub(crate) fn of(&mut self, text: &str) -> &Arc<str> {
+        if self.0.as_deref() != Some(text) {
+            self.0 = None;
+        }
+        self.0.get_or_insert_with(|| text.into())
+    }
+
+    /// The last reason, if there was one.
+    pub(crate) fn last(&self) -> Option<&Arc<str>> {
+        self.0.as_ref()
+    }
+}
+
 /// `what` and the text of an error, without the error number.
 pub(crate) fn error_text(what: impl Display, error: &io::Error) -> String {
     let text = error.to_string();

@@ -2,10 +2,12 @@
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
+use tachograph_perflib::Failure;
 
+use crate::error_texts::unreadable;
 use crate::open_file::OpenFile;
 use crate::scan::number;
 
@@ -19,6 +21,49 @@ pub(crate) fn entries(folder: &Path) -> io::Result<Vec<String>> {
     };
     names.sort_by(|a, b| (last_number(a), a).cmp(&(last_number(b), b)));
     Ok(names)
+}
+
+/// A folder and the names of its entries, which are updated at each sample.
+#[derive(Debug)]
+pub(crate) struct FolderEntries {
+    folder: PathBuf,
+    /// `None` if the folder must be listed again.
+    names: Option<Vec<String>>,
+}
+
+impl FolderEntries {
+    /// The folder with its current entries.
+    pub(crate) fn new(folder: PathBuf) -> io::Result<Self> {
+        let names = Some(entries(&folder)?);
+        Ok(Self { folder, names })
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The names when the folder was listed, in the order of [`entries`].
+    pub(crate) fn names(&self) -> &[String] {
+        self.names.as_deref().unwrap_or_default()
+    }
+
+    /// Lists the folder again if its entries have changed; returns whether it did. Otherwise allocates nothing.
+    pub(crate) fn update(&mut self) -> Result<bool, Failure> {
+        let Self { folder, names } = self;
+        let mut update = || match names {
+            Some(known) if has_entries(folder, known)? => Ok(false),
+            _ => {
+                *names = Some(entries(folder)?);
+                Ok(true)
+            }
+        };
+        update().map_err(|error| unreadable(self.folder.display(), &error))
+    }
+
+    /// Makes the next update list the folder again.
+    pub(crate) fn forget(&mut self) {
+        self.names = None;
+    }
 }
 
 /// Whether a folder has exactly these entries. Allocates nothing.

@@ -2,12 +2,14 @@
 //!
 //! Every counter is a row of a table: id, name, type, unit, default scale, source and help. Values are raw, 64 bits
 //! wide, and in the unit of their type. Files stay open and are re-read with `pread`; only requested files are read.
-
-#![forbid(unsafe_code)]
+//!
+//! Only `adjtimex.rs` contains `unsafe`: a system call.
 
 mod absence;
+mod adjtimex;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
+mod counter_folder;
 mod descriptors;
 mod error_texts;
 mod folder;

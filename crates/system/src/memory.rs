@@ -31,7 +31,6 @@ mod keyed;
 mod memory_set;
 mod merged_pages;
 mod numa;
-mod number_folder;
 mod processes;
 mod swap;
 mod system;

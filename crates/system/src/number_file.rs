@@ -23,6 +23,24 @@ impl SmallFile {
         Self { path, file: None }
     }
 
+    /// Whether the file can be read now and its content is accepted. The file does not stay open, since its counters may
+    /// never be queried.
+    pub(crate) fn is_readable(&self, accepts: impl FnOnce(&[u8]) -> bool) -> bool {
+        let mut buffer = [0; 512];
+        let read = File::open(&self.path).and_then(|file| fill(file.as_fd(), &mut buffer));
+        read.is_ok_and(|length| accepts(&buffer[..length]))
+    }
+
+    /// Whether the file can be read now and has a number.
+    pub(crate) fn has_number(&self) -> bool {
+        self.is_readable(|text| scan::only_number(text).is_some())
+    }
+
+    /// Closes the file until the next read.
+    pub(crate) fn close(&mut self) {
+        self.file = None;
+    }
+
     /// The content, up to the size of the buffer.
     pub(crate) fn read<'a>(&mut self, buffer: &'a mut [u8]) -> io::Result<&'a [u8]> {
         let length = match &self.file {

@@ -36,8 +36,13 @@ impl OpenFile {
     /// Whether the file can be read now. It does not stay open, since its counters may never be queried.
     pub(crate) fn is_readable(&mut self) -> bool {
         let is_readable = self.read().is_ok();
-        self.file = None;
+        self.close();
         is_readable
+    }
+
+    /// Closes the file until the next read.
+    pub(crate) fn close(&mut self) {
+        self.file = None;
     }
 
     /// The current content.

@@ -22,6 +22,7 @@ use crate::table::SetTable;
 
 mod amounts;
 mod cursor;
+mod delays;
 mod ended;
 mod exit_listener;
 mod exit_record;
@@ -40,6 +41,7 @@ mod stat;
 mod sums;
 mod table;
 mod task_identity;
+mod taskstats;
 mod thread_set;
 mod ticks;
 mod unattributed;
@@ -55,6 +57,8 @@ pub(crate) const TABLES: &[&SetTable] = &[&table::PROCESS, &table::PROCESS_V2, &
 pub(crate) const REQUIREMENTS: &[Requirement] = &[
     Requirement { table: &table::PROCESS, ids: &[table::BLOCK_IO_WAIT_TIME], check: delay_accounting },
     Requirement { table: &table::PROCESS_V2, ids: &[table::BLOCK_IO_WAIT_TIME], check: delay_accounting },
+    Requirement { table: &table::PROCESS, ids: &table::OF_DELAYS, check: delays::check },
+    Requirement { table: &table::PROCESS_V2, ids: &table::OF_DELAYS, check: delays::check },
     Requirement { table: &table::THREAD, ids: &[table::thread::BLOCK_IO_WAIT_TIME], check: delay_accounting },
 ];
 
@@ -118,6 +122,7 @@ fn has_of(roots: &Roots) -> impl Fn(u32) -> bool + use<> {
     let handles = roots.proc.join("self/fd").is_dir();
     let run_queue = counts_switches(roots, SwitchSource::Schedstat);
     let block_io = delay_accounting(roots).is_ok();
+    let delays = delays::check(roots).is_ok();
     move |id| match id {
         table::VIRTUAL_BYTES_PEAK => status.virtual_peak.is_some(),
         table::WORKING_SET_PEAK => status.resident_peak.is_some(),
@@ -127,6 +132,7 @@ fn has_of(roots: &Roots) -> impl Fn(u32) -> bool + use<> {
         table::HANDLE_COUNT => handles,
         table::RUN_QUEUE_WAIT_TIME => run_queue,
         table::BLOCK_IO_WAIT_TIME => block_io,
+        id if table::OF_DELAYS.contains(&id) => delays,
         _ => io || !table::OF_IO.contains(&id),
     }
 }

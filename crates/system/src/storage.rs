@@ -2,6 +2,7 @@
 
 mod block_device;
 mod btrfs;
+mod device_list;
 mod devices;
 mod diskstats;
 mod file_system;

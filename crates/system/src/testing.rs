@@ -46,6 +46,14 @@ impl Machine {
         if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }.expect("removed");
     }
 
+    /// The number of open files in a folder of this machine.
+    fn open_files(&self, folder: &str) -> usize {
+        let folder = self.path(folder);
+        let descriptors = fs::read_dir("/proc/self/fd").expect("descriptors").flatten();
+        let targets = descriptors.filter_map(|descriptor| fs::read_link(descriptor.path()).ok());
+        targets.filter(|target| target.starts_with(&folder)).count()
+    }
+
     pub(crate) fn path(&self, path: &str) -> std::path::PathBuf {
         self.folder.path().join(Path::new(path))
     }
@@ -64,6 +72,19 @@ pub(crate) fn collect(provider: &mut dyn Provider, moment: Timestamps) -> Rows {
     rows.clear(moment);
     provider.collect(&mut rows).expect("collected");
     rows
+}
+
+/// Checks that a set has no open files in a folder before its first collection and when it is idle, and then continues.
+pub(crate) fn check_idle(machine: &Machine, folder: &str, provider: &mut dyn Provider) {
+    let name = provider.info().name.clone();
+    assert_eq!(machine.open_files(folder), 0, "{name}: files are open before they are needed");
+    let before = collect(provider, at(1));
+    assert!(machine.open_files(folder) > 0 && !before.instances().is_empty(), "{name}: no file stays open");
+    provider.idle();
+    assert_eq!(machine.open_files(folder), 0, "{name}: files are open while the set is idle");
+    let after = collect(provider, at(1));
+    assert_eq!(after.instances(), before.instances());
+    assert_eq!(after.all_values(), before.all_values());
 }
 
 /// The names of all rows (`parent/name`), in order.

@@ -93,7 +93,7 @@ const THIRD_PARTY: [(&str, &[&str]); 17] = [
     ("tachograph-perflib", &["roxmltree", "rustix", "uuid", "zerocopy"]),
     ("tachograph-machine", &["rustix"]),
     ("tachograph-pdh", &["jiff"]),
-    ("tachograph-system", &["rustix"]),
+    ("tachograph-system", &["libc", "rustix"]),
     ("tachograph-mmv", &["rustix", "uuid"]),
     ("tachograph-cpi", &["libc", "perf-event-open-sys", "rustix", "zerocopy"]),
     ("tachograph-capi", &["libc"]),
@@ -143,10 +143,11 @@ const THIRD_PARTY: [(&str, &[&str]); 17] = [
 ];
 
 /// The files with `unsafe`. All other crates forbid it.
-const UNSAFE_FILES: [(&str, &[&str]); 5] = [
+const UNSAFE_FILES: [(&str, &[&str]); 6] = [
     ("tachograph", &["src/allocator.rs"]),
     ("tachograph-shm", &["src/bus_error.rs", "src/map.rs"]),
     ("tachograph-publish", &["src/signals.rs", "src/tsc/counter.rs"]),
+    ("tachograph-system", &["src/adjtimex.rs"]),
     ("tachograph-cpi", &["src/perf_event.rs", "src/user_read.rs"]),
     (
         "tachograph-capi",

@@ -743,6 +743,10 @@ static const GUID ProcessGuid = { 0x70d0d093, 0x9ffb, 0x520a, { 0xa3, 0x45, 0xf2
 #define Process_StorageWriteBytesPerSec 25 /* Storage Write Bytes/sec (PERF_COUNTER_BULK_COUNT) */
 #define Process_PercentRunQueueWaitTime 28 /* % Run Queue Wait Time (PERF_100NSEC_TIMER) */
 #define Process_PercentBlockIoWaitTime 29 /* % Block IO Wait Time (PERF_100NSEC_TIMER) */
+#define Process_PercentSwapWaitTime 30 /* % Swap Wait Time (PERF_100NSEC_TIMER) */
+#define Process_PercentMemoryReclaimWaitTime 31 /* % Memory Reclaim Wait Time (PERF_100NSEC_TIMER) */
+#define Process_PercentThrashingWaitTime 32 /* % Thrashing Wait Time (PERF_100NSEC_TIMER) */
+#define Process_PercentMemoryCompactionWaitTime 33 /* % Memory Compaction Wait Time (PERF_100NSEC_TIMER) */
 #define Process_ElapsedTimeClock 26 /* Elapsed Time Clock (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define Process_ElapsedTimeFrequency 27 /* Elapsed Time Frequency (PERF_COUNTER_LARGE_RAWCOUNT) */
 
@@ -776,6 +780,10 @@ static const GUID ProcessV2Guid = { 0xc4ad15a8, 0x1a8a, 0x5788, { 0x89, 0x4d, 0x
 #define ProcessV2_StorageWriteBytesPerSec 25 /* Storage Write Bytes/sec (PERF_COUNTER_BULK_COUNT) */
 #define ProcessV2_PercentRunQueueWaitTime 28 /* % Run Queue Wait Time (PERF_100NSEC_TIMER) */
 #define ProcessV2_PercentBlockIoWaitTime 29 /* % Block IO Wait Time (PERF_100NSEC_TIMER) */
+#define ProcessV2_PercentSwapWaitTime 30 /* % Swap Wait Time (PERF_100NSEC_TIMER) */
+#define ProcessV2_PercentMemoryReclaimWaitTime 31 /* % Memory Reclaim Wait Time (PERF_100NSEC_TIMER) */
+#define ProcessV2_PercentThrashingWaitTime 32 /* % Thrashing Wait Time (PERF_100NSEC_TIMER) */
+#define ProcessV2_PercentMemoryCompactionWaitTime 33 /* % Memory Compaction Wait Time (PERF_100NSEC_TIMER) */
 #define ProcessV2_ElapsedTimeClock 26 /* Elapsed Time Clock (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define ProcessV2_ElapsedTimeFrequency 27 /* Elapsed Time Frequency (PERF_COUNTER_LARGE_RAWCOUNT) */
 
@@ -957,6 +965,11 @@ static const GUID SystemGuid = { 0x389eb515, 0xbc27, 0x581e, { 0x96, 0x88, 0x99,
 #define System_UnusedDirectoryEntries 18 /* Unused Directory Entries (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define System_PseudoTerminals 19 /* Pseudo Terminals (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define System_PseudoTerminalLimit 20 /* Pseudo Terminal Limit (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define System_ClockOffset 21 /* Clock Offset (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define System_ClockMaximumError 22 /* Clock Maximum Error (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define System_ClockEstimatedError 23 /* Clock Estimated Error (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define System_ClockFrequencyAdjustment 24 /* Clock Frequency Adjustment (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define System_ClockSynchronized 25 /* Clock Synchronized (PERF_COUNTER_RAWCOUNT) */
 
 /* TCPv4: TCP segments and connections in this network namespace. The kernel counts those over IPv4 and over IPv6 together, so this set contains both. */
 #define TcPv4_NAME TACHO_W("TCPv4")

@@ -27,7 +27,7 @@ pub enum NumberForm {
 /// | seconds | SI below a second; minutes from 1000 s, hours from 2 h, days from 2 d | `1.53 ms`, `34.3 h` |
 /// | operations per second | SI | `12.3 k/s` |
 /// | counts | none below 100,000 (grouped), then SI | `14,642`, `1.23 M` |
-/// | percent, degrees and cycles | none | `12.3 %` |
+/// | percent, degrees, millionths (ppm) and cycles | none | `12.3 %` |
 /// | load averages | none, always two decimals | `0.05` |
 /// | identifiers | none, and no separators | `14642` |
 /// | hexadecimal types | none | `0xff` |
@@ -141,6 +141,8 @@ impl Unit {
             "1/s" | "packets/s" => (Kind::Si("/s"), 1.0),
             "°C" => (Kind::Plain("°C"), 1.0),
             "m°C" => (Kind::Plain("°C"), 1e-3),
+            "ns" => (Kind::Seconds, 1e-9),
+            "ppb" => (Kind::Plain("ppm"), 1e-3),
             "cycles" => (Kind::Plain("cycles"), 1.0),
             other => (Kind::Other(other.into()), 1.0),
         };
@@ -404,6 +406,8 @@ mod tests {
             ("%", 100.0, "100 %"),
             ("%", 50.0, "50 %"),
             ("seconds", 0.02, "20 ms"),
+            ("ns", -153_000.0, "-153 µs"),
+            ("ppb", 12_340.0, "12.3 ppm"),
             ("", 0.05, "0.05"),
             ("", 10_000.0, "10,000"),
             ("%", 0.0, "0 %"),

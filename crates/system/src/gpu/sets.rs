@@ -8,6 +8,7 @@ use tachograph_perflib::{Failure, InstanceKey, Provider, Row, Rows, SharedReadin
 use super::adapters::Adapter;
 use super::clients::Clients;
 use super::tables::*;
+use crate::error_texts::LastReason;
 use crate::number_file::SmallFile;
 
 /// `GPU Engine`
@@ -52,23 +53,22 @@ struct MemoryFiles {
 /// A file of a device with one number.
 struct DeviceFile {
     file: SmallFile,
-    reason: Option<Arc<str>>,
+    reason: LastReason,
 }
 
 impl DeviceFile {
     /// The file of an adapter, if it can be read now.
     fn of(adapter: &Adapter, name: &str) -> Option<Self> {
-        let mut file = SmallFile::new(adapter.device.join(name));
-        file.number().ok().map(|_| Self { file, reason: None })
+        let file = SmallFile::new(adapter.device.join(name));
+        file.has_number().then(|| Self { file, reason: LastReason::default() })
     }
 
     fn read(&mut self) -> Result<u64, Arc<str>> {
-        self.file.number().map_err(|text| {
-            if self.reason.as_deref() != Some(text.as_str()) {
-                self.reason = Some(text.into());
-            }
-            self.reason.clone().unwrap_or_default()
-        })
+        self.file.number().map_err(|text| Arc::clone(self.reason.of(&text)))
+    }
+
+    fn close(&mut self) {
+        self.file.close();
     }
 }
 
@@ -188,6 +188,13 @@ impl Provider for AdapterMemory {
         }
         Ok(())
     }
+
+    fn idle(&mut self) {
+        for files in &mut self.adapters {
+            let used = files.used.iter_mut().flatten();
+            used.chain(files.limits.iter_mut().map(|(_, file)| file)).for_each(DeviceFile::close);
+        }
+    }
 }
 
 impl Adapters {
@@ -226,5 +233,10 @@ impl Provider for Adapters {
             }
         }
         Ok(())
+    }
+
+    fn idle(&mut self) {
+        let files = self.adapters.iter_mut().flat_map(|adapter| &mut adapter.files);
+        files.for_each(|(_, file)| file.close());
     }
 }

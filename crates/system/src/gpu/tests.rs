@@ -6,7 +6,7 @@ use tachograph_perflib::Rows;
 
 use super::tables::*;
 use super::*;
-use crate::testing::{Machine, at, collect, first_value, names, value};
+use crate::testing::{Machine, at, check_idle, collect, first_value, names, value};
 
 /// Adds a card with these files of its device.
 fn add_card(machine: &Machine, card: u32, driver: &str, pci: &str, files: &[(&str, &str)]) {
@@ -232,4 +232,13 @@ fn a_machine_without_a_suitable_card_has_no_sets_and_says_why() {
     assert!(check_adapter(&machine.roots).is_err());
     assert_eq!(check_clients(&self::machine().roots), Ok(()));
     assert_eq!(check_adapter(&self::machine().roots), Ok(()));
+}
+
+#[test]
+fn an_idle_set_closes_its_files() {
+    let machine = machine();
+    for set in ["GPU Adapter", "GPU Adapter Memory"] {
+        // Other sets share the clients in /proc.
+        check_idle(&machine, "sys", &mut *provider(&machine, set));
+    }
 }

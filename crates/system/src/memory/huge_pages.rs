@@ -1,10 +1,14 @@
 //! `Huge Page`, from `/sys/kernel/mm/hugepages`.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use tachograph_counters::CounterType;
 use tachograph_perflib::registration::InstanceType;
 use tachograph_perflib::{InstanceKey, Provider};
 
-use super::number_folder::{self, FileCounter, NumberFolder, bytes, counter};
+use crate::counter_folder::{self, CounterFolder, FileCounter, bytes, counter};
+use crate::folder::entries;
 use crate::roots::Roots;
 use crate::scan::number;
 use crate::table::{CounterInfo, SetTable};
@@ -50,27 +54,24 @@ const COUNTERS: &[FileCounter] = &[
 
 /// The provider, if the kernel has huge pages. Their sizes do not change while it runs.
 pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
-    let entries = std::fs::read_dir(roots.sys.join("kernel/mm/hugepages")).ok()?;
-    let mut sizes: Vec<(u64, std::path::PathBuf)> = entries
-        .flatten()
-        .filter_map(|entry| {
-            let name = entry.file_name();
-            let size = name.to_str()?.strip_prefix("hugepages-")?.strip_suffix("kB")?;
-            Some((number(size.as_bytes())?, entry.path()))
-        })
-        .collect();
-    sizes.sort();
-    let folder = |(index, (kilobytes, folder)): (usize, &(u64, std::path::PathBuf))| {
-        let key = InstanceKey::new(format!("{kilobytes}kB"), index as u32, 0);
-        NumberFolder::new(key, folder, kilobytes.saturating_mul(1024), COUNTERS)
+    let parent = roots.sys.join("kernel/mm/hugepages");
+    let size = |name: &String| {
+        let size = name.strip_prefix("hugepages-")?.strip_suffix("kB")?;
+        Some((number(size.as_bytes())?, parent.join(name)))
     };
-    number_folder::provider(&TABLE, COUNTERS, sizes.iter().enumerate().map(folder).collect())
+    let mut sizes: Vec<(u64, PathBuf)> = entries(&parent).ok()?.iter().filter_map(size).collect();
+    sizes.sort();
+    let folder = |(index, (kilobytes, folder)): (usize, &(u64, PathBuf))| {
+        let key = InstanceKey::new(format!("{kilobytes}kB"), index as u32, 0);
+        CounterFolder::new(Arc::new(key), folder, kilobytes.saturating_mul(1024), COUNTERS)
+    };
+    counter_folder::provider(&TABLE, COUNTERS, sizes.iter().enumerate().map(folder).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Machine, at, collect, first_value, names, value};
+    use crate::testing::{Machine, at, check_idle, collect, first_value, names, value};
 
     #[test]
     fn huge_pages_are_listed_by_size() {
@@ -84,6 +85,7 @@ mod tests {
         let files: Vec<(&str, &str)> =
             files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
         let machine = Machine::new(&files);
+        check_idle(&machine, "", &mut *provider(&machine.roots).expect("huge pages"));
         let mut set = provider(&machine.roots).expect("huge pages");
         let rows = collect(&mut *set, at(1));
         assert_eq!(names(&rows), ["2048kB", "1048576kB"]);
@@ -94,6 +96,10 @@ mod tests {
         let rows = collect(&mut *set, at(2));
         assert!(!value(&rows, "2048kB", 4).status.is_good());
         assert_eq!(first_value(&rows, "2048kB", 2), 64 << 21);
-        assert!(rows.errors()[0].reason.contains("free_hugepages: no number"), "{:?}", rows.errors());
+        assert!(
+            rows.errors()[0].reason.contains("free_hugepages: unexpected content: \"x\\n\""),
+            "{:?}",
+            rows.errors()
+        );
     }
 }

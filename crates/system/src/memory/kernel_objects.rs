@@ -1,10 +1,8 @@
 //! Objects of the kernel that `/proc/sys` counts: open files, inodes, directory entries, pseudo terminals.
 
-use std::sync::Arc;
-
 use tachograph_perflib::Row;
 
-use crate::error_texts::error_text;
+use crate::error_texts::{LastReason, error_text};
 use crate::open_file::OpenFile;
 use crate::roots::Roots;
 use crate::scan::{number, words};
@@ -39,7 +37,7 @@ pub(super) struct KernelObjects(Vec<ObjectFile>);
 struct ObjectFile {
     file: OpenFile,
     sources: &'static [Source],
-    reason: Option<Arc<str>>,
+    reason: LastReason,
 }
 
 impl KernelObjects {
@@ -48,7 +46,7 @@ impl KernelObjects {
         let files = SOURCES.chunk_by(|one, other| one.path == other.path).map(|sources| ObjectFile {
             file: OpenFile::new(roots.proc.join(sources[0].path)),
             sources,
-            reason: None,
+            reason: LastReason::default(),
         });
         Self(files.filter_map(|mut file| file.file.is_readable().then_some(file)).collect())
     }
@@ -68,7 +66,7 @@ impl KernelObjects {
                 Ok(text) => numbers(text),
                 Err(error) => {
                     let text = error_text(file.path().display(), &error);
-                    row.fail_all(sources.iter().map(|source| source.id), super::system::reuse(reason, &text));
+                    row.fail_all(sources.iter().map(|source| source.id), reason.of(&text));
                     continue;
                 }
             };
@@ -81,7 +79,7 @@ impl KernelObjects {
                     Some(value) => row.set(source.id, value),
                     None => {
                         let text = format!("{}: a number is missing", file.path().display());
-                        row.fail(source.id, super::system::reuse(reason, &text));
+                        row.fail(source.id, reason.of(&text));
                     }
                 }
             }

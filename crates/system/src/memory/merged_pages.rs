@@ -1,10 +1,12 @@
 //! `Kernel Samepage Merging`, from `/sys/kernel/mm/ksm`.
 
-use tachograph_counters::CounterType;
-use tachograph_perflib::registration::InstanceType;
-use tachograph_perflib::{InstanceKey, Provider};
+use std::sync::Arc;
 
-use super::number_folder::{self, FileCounter, NumberFolder, bytes, counter};
+use tachograph_counters::CounterType;
+use tachograph_perflib::Provider;
+use tachograph_perflib::registration::InstanceType;
+
+use crate::counter_folder::{self, CounterFolder, FileCounter, bytes, counter};
 use crate::roots::Roots;
 use crate::table::{CounterInfo, SetTable};
 
@@ -61,8 +63,8 @@ const COUNTERS: &[FileCounter] = &[
 /// The provider, if the kernel can merge pages.
 pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
     let folder = roots.sys.join("kernel/mm/ksm");
-    let folder = NumberFolder::new(InstanceKey::default(), &folder, roots.page_bytes, COUNTERS);
-    number_folder::provider(&TABLE, COUNTERS, vec![folder])
+    let folder = CounterFolder::new(Arc::default(), &folder, roots.page_bytes, COUNTERS);
+    counter_folder::provider(&TABLE, COUNTERS, vec![folder])
 }
 
 #[cfg(test)]

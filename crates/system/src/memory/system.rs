@@ -1,14 +1,15 @@
-//! `System`, from `/proc/stat`, `/proc/loadavg`, `/proc/sys` and the clock.
+//! `System`, from `/proc/stat`, `/proc/loadavg`, `/proc/sys` and the clocks.
 
 use std::sync::Arc;
 
 use tachograph_counters::CounterType;
 use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
-use tachograph_perflib::{Failure, InstanceKey, Provider, Rows, SharedReading, Timestamps};
+use tachograph_perflib::{Failure, InstanceKey, Provider, Row, Rows, SharedReading, Timestamps};
 
 use super::kernel_objects::KernelObjects;
 use super::processes::ProcessCount;
-use crate::error_texts::error_text;
+use crate::adjtimex::ClockState;
+use crate::error_texts::{LastReason, error_text};
 use crate::open_file::OpenFile;
 use crate::roots::Roots;
 use crate::scan::{hundredths, number, words};
@@ -31,6 +32,11 @@ pub(super) const INODES: u32 = 17;
 pub(super) const UNUSED_DENTRIES: u32 = 18;
 pub(super) const TERMINALS: u32 = 19;
 pub(super) const TERMINAL_LIMIT: u32 = 20;
+const CLOCK_OFFSET: u32 = 21;
+const CLOCK_MAX_ERROR: u32 = 22;
+const CLOCK_ESTIMATED_ERROR: u32 = 23;
+const CLOCK_FREQUENCY: u32 = 24;
+const CLOCK_SYNCHRONIZED: u32 = 25;
 
 /// A fraction is displayed as a percentage: 1.23, which is 123 hundredths, is 100 * 123 / 10,000.
 const LOAD_AVERAGE_WHOLE: u64 = 10_000;
@@ -90,14 +96,37 @@ pub(super) const TABLE: SetTable = SetTable {
             "Open pseudo terminals, such as those of terminal windows and ssh."),
         objects(TERMINAL_LIMIT, "Pseudo Terminal Limit", "/proc/sys/kernel/pty/max",
             "The maximum number of pseudo terminals (kernel.pty.max)."),
+        clock(CLOCK_OFFSET, "Clock Offset", "ns", "adjtimex: offset",
+            "The remaining correction that the kernel applies to the clock, in nanoseconds: positive if the clock is slow, \
+             0 if nothing synchronizes it. chrony corrects the clock by its frequency, and leaves little here."),
+        clock(CLOCK_MAX_ERROR, "Clock Maximum Error", "ns", "adjtimex: maxerror",
+            "The maximum error of the clock in nanoseconds. It grows until the clock is compared with a server again; 16 \
+             seconds if nothing synchronizes it."),
+        clock(CLOCK_ESTIMATED_ERROR, "Clock Estimated Error", "ns", "adjtimex: esterror",
+            "The error of the clock in nanoseconds that the program estimates which synchronizes it."),
+        clock(CLOCK_FREQUENCY, "Clock Frequency Adjustment", "ppb", "adjtimex: freq",
+            "By how many billionths the clock is made faster, or slower if negative, to correct its oscillator."),
+        CounterInfo::row(CLOCK_SYNCHRONIZED, "Clock Synchronized", CounterType::RAWCOUNT, "", 2, "adjtimex: state",
+            "1 if a program such as chrony, ntpd or systemd-timesyncd keeps the clock synchronized, otherwise 0."),
     ],
 };
+
+const fn clock(
+    id: u32,
+    name: &'static str,
+    unit: &'static str,
+    source: &'static str,
+    help: &'static str,
+) -> CounterInfo {
+    CounterInfo::row(id, name, CounterType::LARGE_RAWCOUNT, unit, -3, source, help)
+}
 
 const fn objects(id: u32, name: &'static str, source: &'static str, help: &'static str) -> CounterInfo {
     CounterInfo::row(id, name, CounterType::LARGE_RAWCOUNT, "", 0, source, help)
 }
 
 const FROM_STAT: [u32; 5] = [CONTEXT_SWITCHES, QUEUE_LENGTH, FORKS, BLOCKED, RUNNABLE];
+const FROM_CLOCK: std::ops::RangeInclusive<u32> = CLOCK_OFFSET..=CLOCK_SYNCHRONIZED;
 const FROM_LOADAVG: [u32; 4] = [LOAD_AVERAGES[0], LOAD_AVERAGES[1], LOAD_AVERAGES[2], THREADS];
 
 struct System {
@@ -107,8 +136,8 @@ struct System {
     loadavg: OpenFile,
     processes: ProcessCount,
     objects: KernelObjects,
-    /// The last errors of `/proc/stat`, `/proc/loadavg`, and `/proc`.
-    reasons: [Option<Arc<str>>; 3],
+    /// The last errors of `/proc/stat`, `/proc/loadavg`, `/proc`, and the clock.
+    reasons: [LastReason; 4],
     stat_malformed: Arc<str>,
     loadavg_malformed: Arc<str>,
 }
@@ -139,8 +168,10 @@ pub(super) fn provider(
     let averages = loadavg.read().map(from_loadavg).unwrap_or_default();
     let objects = KernelObjects::new(roots);
     let has_processes = processes.count().is_ok();
+    let has_clock = ClockState::read().is_ok();
     let info = TABLE.info_of(|id| match id {
         PROCESSES => has_processes,
+        id if FROM_CLOCK.contains(&id) => has_clock,
         UP_TIME => true,
         _ => {
             let from_stat = FROM_STAT.iter().zip(values);
@@ -155,7 +186,7 @@ pub(super) fn provider(
         loadavg,
         processes,
         objects,
-        reasons: [const { None }; 3],
+        reasons: Default::default(),
         stat_malformed: format!("{}: a field is missing", roots.proc.join("stat").display()).into(),
         loadavg_malformed: format!("{}: a field is missing", roots.proc.join("loadavg").display()).into(),
     }))
@@ -168,7 +199,7 @@ impl Provider for System {
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         let at = rows.timestamps();
-        let [stat_reason, loadavg_reason, processes_reason] = &mut self.reasons;
+        let [stat_reason, loadavg_reason, processes_reason, clock_reason] = &mut self.reasons;
         let mut row = rows.push(&self.instance);
         // Independent of the wall clock.
         row.set(UP_TIME, at.system_time.0.saturating_sub(at.ticks).max(0) as u64);
@@ -182,7 +213,7 @@ impl Provider for System {
                         }
                     }
                 }
-                Err(failure) => row.fail_all(FROM_STAT, reuse(stat_reason, &failure.reason)),
+                Err(failure) => row.fail_all(FROM_STAT, stat_reason.of(&failure.reason)),
             }
         }
         if FROM_LOADAVG.into_iter().any(|id| row.wants(id)) {
@@ -198,27 +229,33 @@ impl Provider for System {
                 }
                 Err(error) => {
                     let reason = error_text(self.loadavg.path().display(), &error);
-                    row.fail_all(FROM_LOADAVG, reuse(loadavg_reason, &reason));
+                    row.fail_all(FROM_LOADAVG, loadavg_reason.of(&reason));
                 }
             }
         }
         self.objects.set(&mut row);
+        if FROM_CLOCK.into_iter().any(|id| row.wants(id)) {
+            match ClockState::read() {
+                Ok(clock) => set_clock(&mut row, &clock),
+                Err(error) => row.fail_all(FROM_CLOCK, clock_reason.of(&error_text("adjtimex", &error))),
+            }
+        }
         if row.wants(PROCESSES) {
             match self.processes.count() {
                 Ok(processes) => row.set(PROCESSES, processes),
-                Err(error) => row.fail(PROCESSES, reuse(processes_reason, &error_text("/proc", &error))),
+                Err(error) => row.fail(PROCESSES, processes_reason.of(&error_text("/proc", &error))),
             }
         }
         Ok(())
     }
 }
 
-/// Replaces the last reason if the text differs, so that a repeated reason is not allocated again.
-pub(super) fn reuse<'a>(reason: &'a mut Option<Arc<str>>, text: &str) -> &'a Arc<str> {
-    if reason.as_deref() != Some(text) {
-        *reason = None;
-    }
-    reason.get_or_insert_with(|| text.into())
+fn set_clock(row: &mut Row<'_>, clock: &ClockState) {
+    row.set(CLOCK_OFFSET, clock.offset_ns as u64);
+    row.set(CLOCK_MAX_ERROR, clock.max_error_ns as u64);
+    row.set(CLOCK_ESTIMATED_ERROR, clock.estimated_error_ns as u64);
+    row.set(CLOCK_FREQUENCY, clock.frequency_ppb as u64);
+    row.set(CLOCK_SYNCHRONIZED, clock.is_synchronized.into());
 }
 
 /// The averages in hundredths and the number of threads in "0.62 0.44 0.40 4/93 14119", as in [`FROM_LOADAVG`].

@@ -4,6 +4,7 @@ use tachograph_counters::Status;
 use tachograph_perflib::{Clock, FREQUENCY, InstanceFilter, Rows};
 
 use super::*;
+use crate::adjtimex::ClockState;
 use crate::testing::{Machine, at, collect, first_value, names, value};
 
 const MEMINFO: &str = "MemTotal:       24684092 kB\nMemFree:        2000 kB\nMemAvailable:   24324324 kB\n\
@@ -351,6 +352,10 @@ fn values_of_this_machine_are_plausible() {
             assert!(of(&after, "Page Faults/sec") <= naive("/proc/vmstat", "pgfault"));
         }
         if set.info().name.as_ref() == "System" {
+            if let Ok(clock) = ClockState::read() {
+                assert_eq!(of(&after, "Clock Synchronized"), i64::from(clock.is_synchronized));
+                assert!(of(&after, "Clock Maximum Error") <= clock.max_error_ns, "it grows by the second");
+            }
             assert!(of(&after, "Context Switches/sec") <= naive("/proc/stat", "ctxt"));
             let up = value(&after, "", 5).second - value(&after, "", 5).first;
             let seconds = fs::read_to_string("/proc/uptime").expect("read");

@@ -7,7 +7,7 @@ use tachograph_counters::CounterType;
 use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
 use tachograph_perflib::{Failure, InstanceKey, Provider, Row, Rows};
 
-use crate::error_texts::error_text;
+use crate::error_texts::{LastReason, error_text};
 use crate::open_file::OpenFile;
 use crate::ordered::move_to;
 use crate::roots::Roots;
@@ -58,8 +58,7 @@ struct Bond {
     slaves: OpenFile,
     mii_status: OpenFile,
     members: Vec<Member>,
-    /// The last error, reused so that a repeated one allocates nothing.
-    reason: Option<Arc<str>>,
+    reason: LastReason,
 }
 
 struct Member {
@@ -68,8 +67,7 @@ struct Member {
     mii_status: OpenFile,
     state: OpenFile,
     link_failures: OpenFile,
-    /// The last error, reused so that a repeated one allocates nothing.
-    reason: Option<Arc<str>>,
+    reason: LastReason,
 }
 
 /// The provider, if the kernel has bonding.
@@ -101,6 +99,11 @@ impl Provider for Bonding {
         bonds.truncate(next);
         Ok(())
     }
+
+    fn idle(&mut self) {
+        self.masters.close();
+        self.bonds = Vec::new();
+    }
 }
 
 impl Bond {
@@ -113,7 +116,7 @@ impl Bond {
             slaves: OpenFile::new(folder.join("slaves")),
             mii_status: OpenFile::new(folder.join("mii_status")),
             members: Vec::new(),
-            reason: None,
+            reason: LastReason::default(),
         }
     }
 
@@ -167,7 +170,7 @@ impl Member {
             mii_status: file("mii_status"),
             state: file("state"),
             link_failures: file("link_failure_count"),
-            reason: None,
+            reason: LastReason::default(),
         }
     }
 
@@ -195,22 +198,17 @@ fn value(file: &mut OpenFile, parse: impl Fn(&[u8]) -> Option<u64>) -> Result<u6
     parsed.ok_or_else(|| format!("{}: malformed", file.path().display()))
 }
 
-fn set(row: &mut Row<'_>, id: u32, value: Result<u64, String>, reason: &mut Option<Arc<str>>) {
+fn set(row: &mut Row<'_>, id: u32, value: Result<u64, String>, reason: &mut LastReason) {
     match value {
         Ok(value) => row.set(id, value),
-        Err(text) => {
-            if reason.as_deref() != Some(text.as_str()) {
-                *reason = None;
-            }
-            row.fail(id, reason.get_or_insert_with(|| text.into()));
-        }
+        Err(text) => row.fail(id, reason.of(&text)),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Machine, at, collect, first_value, names, value};
+    use crate::testing::{Machine, at, check_idle, collect, first_value, names, value};
 
     #[test]
     fn bonds_and_their_members() {
@@ -227,6 +225,7 @@ mod tests {
         ] {
             machine.write(&format!("sys/class/net/{file}"), text);
         }
+        check_idle(&machine, "", &mut *provider(&machine.roots).expect("bonding"));
         let mut set = provider(&machine.roots).expect("bonding");
         let rows = collect(&mut *set, at(1));
         assert_eq!(names(&rows), ["bond0", "bond0/eth0", "bond0/eth1"]);

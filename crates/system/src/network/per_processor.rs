@@ -8,7 +8,7 @@ use tachograph_counters::CounterType;
 use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
 use tachograph_perflib::{Failure, InstanceKey, Provider, Row, Rows};
 
-use crate::error_texts::error_text;
+use crate::error_texts::{LastReason, error_text};
 use crate::number_file::SmallFile;
 use crate::open_file::OpenFile;
 use crate::ordered::finished;
@@ -106,7 +106,7 @@ struct StatFile {
     entries: u64,
     /// The number of lines that were read last.
     processors: usize,
-    reason: Option<Arc<str>>,
+    reason: LastReason,
 }
 
 impl StatFile {
@@ -114,7 +114,8 @@ impl StatFile {
     fn new(path: PathBuf, columns: Columns) -> Option<Self> {
         let file = OpenFile::new(&path);
         let sums = [WrappingSum::default(); MAX_SUMS];
-        let mut file = Self { path, file, columns, sums, entries: 0, processors: 0, reason: None };
+        let mut file =
+            Self { path, file, columns, sums, entries: 0, processors: 0, reason: LastReason::default() };
         file.read().is_ok().then_some(file)
     }
 
@@ -162,11 +163,7 @@ impl StatFile {
     /// Reads the file and sets the counters of its columns; returns the number of entries.
     fn set(&mut self, row: &mut Row<'_>) -> Option<u64> {
         if let Err(text) = self.read() {
-            if self.reason.as_deref() != Some(text.as_str()) {
-                self.reason = None;
-            }
-            let reason = self.reason.get_or_insert_with(|| text.into());
-            row.fail_all(self.columns.iter().map(|(id, _)| *id).chain([ENTRIES]), reason);
+            row.fail_all(self.columns.iter().map(|(id, _)| *id).chain([ENTRIES]), self.reason.of(&text));
             return None;
         }
         for ((id, _), sum) in self.columns.iter().zip(&self.sums) {
@@ -204,15 +201,17 @@ struct ConnectionTracking {
     count: SmallFile,
     limit: SmallFile,
     stat: Option<StatFile>,
-    reason: Option<Arc<str>>,
+    reason: LastReason,
 }
 
 impl ConnectionTracking {
     /// `None` without the module nf_conntrack.
     fn new(roots: &Roots) -> Option<Self> {
         let folder = roots.proc.join("sys/net/netfilter");
-        let mut count = SmallFile::new(folder.join("nf_conntrack_count"));
-        count.number().ok()?;
+        let count = SmallFile::new(folder.join("nf_conntrack_count"));
+        if !count.has_number() {
+            return None;
+        }
         let mut stat = StatFile::new(roots.proc.join("net/stat/nf_conntrack"), CONNECTION_COLUMNS);
         let has: Vec<u32> = CONNECTION_COLUMNS
             .iter()
@@ -225,7 +224,7 @@ impl ConnectionTracking {
             count,
             limit: SmallFile::new(folder.join("nf_conntrack_max")),
             stat,
-            reason: None,
+            reason: LastReason::default(),
         })
     }
 }
@@ -251,14 +250,17 @@ impl Provider for ConnectionTracking {
                 row.set(LIMIT, limit);
                 row.set_with_base(IN_USE, count, limit);
             }
-            Err(text) => {
-                if self.reason.as_deref() != Some(text.as_str()) {
-                    self.reason = None;
-                }
-                row.fail_all([ENTRIES, LIMIT, IN_USE], self.reason.get_or_insert_with(|| text.into()));
-            }
+            Err(text) => row.fail_all([ENTRIES, LIMIT, IN_USE], self.reason.of(&text)),
         }
         Ok(())
+    }
+
+    fn idle(&mut self) {
+        self.count.close();
+        self.limit.close();
+        if let Some(stat) = &mut self.stat {
+            stat.file.close();
+        }
     }
 }
 
@@ -282,6 +284,10 @@ impl Provider for NeighborCache {
             }
         }
         Ok(())
+    }
+
+    fn idle(&mut self) {
+        self.caches.iter_mut().for_each(|(_, file)| file.file.close());
     }
 }
 

@@ -19,6 +19,7 @@ pub(super) struct Amounts {
     pub(super) io: Outcome,
     pub(super) handles_read: Outcome,
     pub(super) waits: Outcome,
+    pub(super) delays: Outcome,
 }
 
 /// Whether a kind of file was read for any process, and otherwise why not.
@@ -45,6 +46,7 @@ impl Amounts {
         self.virtual_bytes += virtual_bytes;
         self.io.of(details.io);
         self.waits.of(details.waits);
+        self.delays.of(details.delays);
         self.handles += self.handles_read.of(details.handles).unwrap_or_default();
     }
 }

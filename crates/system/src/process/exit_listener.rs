@@ -7,11 +7,10 @@ use std::fs;
 use std::io;
 
 use rustix::io::Errno;
-use rustix::net::netlink;
 use rustix::net::sockopt::set_socket_recv_buffer_size_force;
 
-use super::exit_record::{self, ExitRecord, GENL_BYTES, MIN_VERSION};
-use crate::netlink::{NetlinkSocket, each_attribute};
+use super::exit_record::{self, ExitRecord, MIN_VERSION};
+use super::taskstats::Taskstats;
 use crate::roots::Roots;
 
 /// The size of the receive buffer, which the kernel doubles. It needs 1.4 KB for a process with one thread and 7 KB for
@@ -22,16 +21,6 @@ const RECEIVE_BYTES: usize = 64 << 20;
 /// The maximum number of records in one call of [`ExitListener::receive`]. More cannot wait in the kernel.
 pub(super) const MAX_RECORDS: usize = 1 << 17;
 
-/// A message has at most two `struct taskstats`, of 416 bytes in Linux 5.19.
-const BUFFER_BYTES: usize = 16 << 10;
-
-const GENL_ID_CTRL: u16 = 16;
-const CTRL_CMD_GETFAMILY: u8 = 3;
-const CTRL_ATTR_FAMILY_ID: u16 = 1;
-const CTRL_ATTR_FAMILY_NAME: u16 = 2;
-const FAMILY_NAME: &[u8] = b"TASKSTATS\0";
-
-const TASKSTATS_CMD_GET: u8 = 1;
 const TASKSTATS_CMD_ATTR_PID: u16 = 1;
 const TASKSTATS_CMD_ATTR_REGISTER_CPUMASK: u16 = 3;
 const TASKSTATS_CMD_ATTR_DEREGISTER_CPUMASK: u16 = 4;
@@ -39,11 +28,9 @@ const TASKSTATS_CMD_ATTR_DEREGISTER_CPUMASK: u16 = 4;
 /// A socket that receives a record of each process that ends.
 #[derive(Debug)]
 pub(super) struct ExitListener {
-    socket: NetlinkSocket,
-    family: u16,
+    taskstats: Taskstats,
     /// The possible processors, such as `0-3`, with a zero at the end.
     processors: Vec<u8>,
-    buffer: Vec<u8>,
 }
 
 /// Records that could not be received.
@@ -68,24 +55,21 @@ impl ExitListener {
     fn with_receive_bytes(roots: &Roots, receive_bytes: usize) -> io::Result<Self> {
         let mut processors = fs::read(roots.sys.join("devices/system/cpu/possible"))?.trim_ascii().to_vec();
         processors.push(0);
-        let mut socket = NetlinkSocket::open(Some(netlink::GENERIC))?;
-        let mut buffer = vec![0; BUFFER_BYTES];
-        let family = find_family(&mut socket, &mut buffer)?;
-        check_version(&mut socket, family, &mut buffer)?;
-        set_socket_recv_buffer_size_force(socket.as_fd(), receive_bytes)?;
-        let mut listener = Self { socket, family, processors, buffer };
-        let register = listener.registration(TASKSTATS_CMD_ATTR_REGISTER_CPUMASK);
-        listener.socket.request(family, &register, &mut listener.buffer, &mut |_| {})?;
-        Ok(listener)
+        let mut taskstats = Taskstats::open()?;
+        check_version(&mut taskstats)?;
+        set_socket_recv_buffer_size_force(taskstats.socket.as_fd(), receive_bytes)?;
+        taskstats.request((TASKSTATS_CMD_ATTR_REGISTER_CPUMASK, &processors), &mut |_| {})?;
+        Ok(Self { taskstats, processors })
     }
 
     /// Receives the records that have arrived, without blocking. Threads of living processes have none.
     pub(super) fn receive(&mut self, mut each: impl FnMut(ExitRecord)) -> Result<(), Loss> {
+        let Taskstats { socket, family, buffer } = &mut self.taskstats;
         let mut loss = Ok(());
         for _ in 0..MAX_RECORDS {
-            match self.socket.try_receive(&mut self.buffer) {
+            match socket.try_receive(buffer) {
                 Ok(None) => return loss,
-                Ok(Some(message)) => match exit_record::parse(message, self.family) {
+                Ok(Some(message)) => match exit_record::parse(message, *family) {
                     Ok(Some(record)) => each(record),
                     Ok(None) => {}
                     Err(_) => loss = Err(Loss::Some),
@@ -97,53 +81,22 @@ impl ExitListener {
         // Records that are received later than others of their time would be attributed to the wrong interval.
         Err(Loss::All)
     }
-
-    fn registration(&self, kind: u16) -> Vec<u8> {
-        request(TASKSTATS_CMD_GET, Some((kind, &self.processors)))
-    }
 }
 
 impl Drop for ExitListener {
     /// Otherwise the kernel keeps the registration for the next socket with the same port, which gets the records.
     fn drop(&mut self) {
-        let deregister = self.registration(TASKSTATS_CMD_ATTR_DEREGISTER_CPUMASK);
-        let _ = self.socket.send(self.family, 0, &deregister);
+        let _ = self.taskstats.send((TASKSTATS_CMD_ATTR_DEREGISTER_CPUMASK, &self.processors));
     }
-}
-
-/// Why records are unavailable, as a text for people.
-pub(super) fn unavailable(error: &io::Error) -> String {
-    match error.raw_os_error().map(Errno::from_raw_os_error) {
-        Some(Errno::PERM | Errno::ACCESS) => "permission denied: requires CAP_NET_ADMIN".into(),
-        Some(Errno::INVAL) => "not available in a PID namespace or a user namespace".into(),
-        _ => error.to_string(),
-    }
-}
-
-/// The id of the family, from the kernel's list of families.
-fn find_family(socket: &mut NetlinkSocket, buffer: &mut [u8]) -> io::Result<u16> {
-    let mut found = None;
-    let list = request(CTRL_CMD_GETFAMILY, None);
-    socket.dump(GENL_ID_CTRL, &list, buffer, GENL_ID_CTRL, &mut |message| {
-        let (mut id, mut is_taskstats) = (None, false);
-        each_attribute(message.get(GENL_BYTES..).unwrap_or_default(), |kind, value| match kind {
-            CTRL_ATTR_FAMILY_ID => id = value.first_chunk().map(|bytes| u16::from_ne_bytes(*bytes)),
-            CTRL_ATTR_FAMILY_NAME => is_taskstats = value == FAMILY_NAME,
-            _ => {}
-        });
-        found = found.or(id.filter(|_| is_taskstats));
-        Ok(())
-    })?;
-    found.ok_or_else(|| {
-        io::Error::other("the kernel has none (CONFIG_TASKSTATS), or not in this network namespace")
-    })
 }
 
 /// Checks the version of the statistics in those of this process.
-fn check_version(socket: &mut NetlinkSocket, family: u16, buffer: &mut [u8]) -> io::Result<()> {
-    let own = request(TASKSTATS_CMD_GET, Some((TASKSTATS_CMD_ATTR_PID, &std::process::id().to_ne_bytes())));
+fn check_version(taskstats: &mut Taskstats) -> io::Result<()> {
     let mut version = None;
-    socket.request(family, &own, buffer, &mut |body| version = exit_record::version(body).or(version))?;
+    let own = std::process::id().to_ne_bytes();
+    taskstats.request((TASKSTATS_CMD_ATTR_PID, &own), &mut |body| {
+        version = exit_record::version(body).or(version);
+    })?;
     match version {
         Some(MIN_VERSION..) => Ok(()),
         version => {
@@ -153,18 +106,6 @@ fn check_version(socket: &mut NetlinkSocket, family: u16, buffer: &mut [u8]) -> 
             )))
         }
     }
-}
-
-/// The body of a generic netlink request, with one attribute.
-fn request(command: u8, attribute: Option<(u16, &[u8])>) -> Vec<u8> {
-    let mut body = vec![command, 1, 0, 0];
-    if let Some((kind, value)) = attribute {
-        body.extend(((4 + value.len()) as u16).to_ne_bytes());
-        body.extend(kind.to_ne_bytes());
-        body.extend(value);
-        body.resize(body.len().next_multiple_of(4), 0);
-    }
-    body
 }
 
 #[cfg(test)]

@@ -6,16 +6,10 @@
 
 use std::io;
 
-use crate::netlink::{HEAD_BYTES, each_attribute, read_u32, read_u64, wrong};
+use super::taskstats::{GENL_BYTES, Statistics, TASKSTATS_TYPE_AGGR_PID, TASKSTATS_TYPE_AGGR_TGID};
+use crate::netlink::{HEAD_BYTES, read_u32, wrong};
 
-/// `struct genlmsghdr`: command, version, two reserved bytes.
-pub(super) const GENL_BYTES: usize = 4;
 const TASKSTATS_CMD_NEW: u8 = 2;
-const TASKSTATS_TYPE_STATS: u16 = 3;
-/// A thread.
-const TASKSTATS_TYPE_AGGR_PID: u16 = 4;
-/// All threads of a process, if it had several.
-const TASKSTATS_TYPE_AGGR_TGID: u16 = 5;
 
 /// The first version of `struct taskstats` that has the process of a thread (Linux 5.19).
 pub(super) const MIN_VERSION: u16 = 12;
@@ -74,15 +68,15 @@ pub(super) fn parse(message: &[u8], family: u16) -> io::Result<Option<ExitRecord
 
 fn parse_attributes(attributes: &[u8]) -> io::Result<Option<ExitRecord>> {
     let missing = || wrong(format_args!("about a process without its statistics"));
-    let thread = statistics(attributes, TASKSTATS_TYPE_AGGR_PID).ok_or_else(missing)?;
-    let group = statistics(attributes, TASKSTATS_TYPE_AGGR_TGID);
+    let thread = Statistics::of(attributes, TASKSTATS_TYPE_AGGR_PID).ok_or_else(missing)?;
+    let group = Statistics::of(attributes, TASKSTATS_TYPE_AGGR_TGID);
     let version = version_of(thread).ok_or_else(missing)?;
     if version < MIN_VERSION {
         return Err(wrong(format_args!("with statistics of version {version}, below {MIN_VERSION}")));
     }
-    let number = |at: usize| thread.get(at..).and_then(read_u32).ok_or_else(missing);
-    let long = |statistics: &[u8], at: usize| statistics.get(at..).and_then(read_u64).ok_or_else(missing);
-    if thread.get(offset::FLAGS).ok_or_else(missing)? & AGROUP == 0 {
+    let number = |at: usize| thread.0.get(at..).and_then(read_u32).ok_or_else(missing);
+    let long = |statistics: Statistics<'_>, at: usize| statistics.number(at).ok_or_else(missing);
+    if thread.0.get(offset::FLAGS).ok_or_else(missing)? & AGROUP == 0 {
         return Ok(None);
     }
     let run_time = long(group.unwrap_or(thread), offset::RUN_TIME_NS)? / 100;
@@ -101,27 +95,11 @@ fn parse_attributes(attributes: &[u8]) -> io::Result<Option<ExitRecord>> {
 
 /// The version of the statistics in the body of a message about a thread.
 pub(super) fn version(body: &[u8]) -> Option<u16> {
-    version_of(statistics(body.get(GENL_BYTES..)?, TASKSTATS_TYPE_AGGR_PID)?)
+    version_of(Statistics::of(body.get(GENL_BYTES..)?, TASKSTATS_TYPE_AGGR_PID)?)
 }
 
-fn version_of(statistics: &[u8]) -> Option<u16> {
-    statistics.get(offset::VERSION..)?.first_chunk().map(|bytes| u16::from_ne_bytes(*bytes))
-}
-
-/// The `struct taskstats` in the aggregate of this type.
-fn statistics(attributes: &[u8], aggregate: u16) -> Option<&[u8]> {
-    attribute(attribute(attributes, aggregate)?, TASKSTATS_TYPE_STATS)
-}
-
-/// The value of the last attribute of this type.
-fn attribute(attributes: &[u8], kind: u16) -> Option<&[u8]> {
-    let mut found = None;
-    each_attribute(attributes, |other, value| {
-        if other == kind {
-            found = Some(value);
-        }
-    });
-    found
+fn version_of(statistics: Statistics<'_>) -> Option<u16> {
+    statistics.0.get(offset::VERSION..)?.first_chunk().map(|bytes| u16::from_ne_bytes(*bytes))
 }
 
 /// The part of a run time that is system time. The run time is exact; how it splits is known from the samples that

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::ended::EndedProcesses;
-use super::exit_listener::{ExitListener, Loss, unavailable};
+use super::exit_listener::{ExitListener, Loss};
 use super::reader::Reader;
+use super::taskstats::unavailable;
 use crate::roots::Roots;
 
 /// Opens a listener when records are needed, if the kernel permits it.

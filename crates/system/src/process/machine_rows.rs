@@ -8,7 +8,8 @@ use super::amounts::Amounts;
 use super::machine_times::MachineTimes;
 use super::process::RequestedFiles;
 use super::process_set::{
-    BLOCK_IO_WAIT, FAULTS, ProcessSet, RUN_QUEUE_WAIT, SYSTEM, USER, boot_time, set_io, set_waits,
+    BLOCK_IO_WAIT, DELAYS, FAULTS, ProcessSet, RUN_QUEUE_WAIT, SYSTEM, USER, boot_time, set_delays, set_io,
+    set_waits,
 };
 use super::table::*;
 
@@ -154,6 +155,12 @@ impl ProcessSet {
                 Some(reason) => row.fail_all(OF_WAITS, self.of_waits.of(reason)),
             }
         }
+        if requested.delays {
+            match amounts.delays.reason() {
+                None => set_delays(&mut row, |index| self.sums.get(DELAYS + index)),
+                Some(reason) => row.fail_all(OF_DELAYS, self.of_delays.of(reason)),
+            }
+        }
     }
 
     /// Sets times and page faults.
@@ -173,8 +180,8 @@ fn push<'a>(rows: &'a mut Rows, key: &Arc<InstanceKey>) -> Row<'a> {
     let boot = boot_time(rows.timestamps());
     let mut row = rows.push(key);
     let others = [HANDLE_COUNT, ID_PROCESS];
-    for id in OF_STAT.into_iter().chain(OF_STATM).chain(OF_STATUS).chain(OF_IO).chain(OF_WAITS).chain(others)
-    {
+    let of_files = OF_STAT.into_iter().chain(OF_STATM).chain(OF_STATUS).chain(OF_IO);
+    for id in of_files.chain(OF_WAITS).chain(OF_DELAYS).chain(others) {
         row.set(id, 0);
     }
     row.set(ELAPSED_TIME, boot);

@@ -3,13 +3,17 @@
 use rustix::io::Errno;
 use tachograph_perflib::{ErrorCode, Failure, InstanceKey, Rows};
 
+use super::delays::{DelayReader, Delays};
 use super::io::{self, Io};
 use super::memory::{self, Memory};
 use super::missing_reason::MissingReason;
+use super::process_set::COUNTS;
 use super::reader::{FileSlot, Reader, Task, is_gone, is_too_many_files};
 use super::stat::{self, Stat};
 use super::sums::Last;
-use super::table::{BLOCK_IO_WAIT_TIME, HANDLE_COUNT, OF_IO, OF_STATM, OF_STATUS, RUN_QUEUE_WAIT_TIME};
+use super::table::{
+    BLOCK_IO_WAIT_TIME, HANDLE_COUNT, OF_DELAYS, OF_IO, OF_STATM, OF_STATUS, RUN_QUEUE_WAIT_TIME,
+};
 use super::task_identity::{TaskIdentity, readable};
 use super::waits::{ThreadWaits, WaitFiles, Waits};
 
@@ -18,7 +22,7 @@ use super::waits::{ThreadWaits, WaitFiles, Waits};
 pub(super) struct Process {
     pub(super) pid: u32,
     pub(super) task: TaskIdentity,
-    pub(super) last: Last<11>,
+    pub(super) last: Last<COUNTS>,
     stat: FileSlot,
     memory: FileSlot,
     io: FileSlot,
@@ -46,6 +50,8 @@ pub(super) struct RequestedFiles {
     pub(super) io: bool,
     pub(super) handles: bool,
     pub(super) waits: WaitFiles,
+    /// Ask the kernel for delays.
+    pub(super) delays: bool,
 }
 
 /// The result of reading a stat file.
@@ -65,6 +71,7 @@ pub(super) struct Details {
     pub(super) io: Result<Io, MissingReason>,
     pub(super) handles: Result<u64, MissingReason>,
     pub(super) waits: Result<Waits, MissingReason>,
+    pub(super) delays: Result<Delays, MissingReason>,
 }
 
 /// Too many files are open.
@@ -83,6 +90,7 @@ impl RequestedFiles {
                 run_queue: rows.wants(RUN_QUEUE_WAIT_TIME),
                 block_io: rows.wants(BLOCK_IO_WAIT_TIME),
             },
+            delays: rows.wants_any(OF_DELAYS),
         }
     }
 }
@@ -174,6 +182,7 @@ impl Process {
     pub(super) fn details(
         &mut self,
         reader: &mut Reader,
+        delays: &mut DelayReader,
         requested: RequestedFiles,
         threads: u64,
         page_bytes: u64,
@@ -182,13 +191,19 @@ impl Process {
             && (self.io.is_open() || !requested.io)
             && (self.handles.is_open() || !requested.handles)
             && (self.waits.is_open() || !requested.waits.any())
+            && !requested.delays
             && self.is_status == requested.status;
-        let details = match self.read_details(reader, requested, threads, page_bytes) {
+        let read = self.read_details(reader, requested, threads, page_bytes);
+        let read = read.and_then(|details| match requested.delays {
+            true => Ok(Details { delays: delays.read(self.pid)?, ..details }),
+            false => Ok(details),
+        });
+        let details = match read {
             Ok(details) => details,
             Err(error) if is_too_many_files(error) => return Err(TooManyOpenFiles),
             Err(_) => return Ok(None),
         };
-        // If the process still exists, newly opened files belong to it rather than to a later process with the same id.
+        // If the process still exists, newly opened files and delays belong to it rather than to a later process with the same id.
         // This is not checked if its stat file cannot stay open.
         if !all_open
             && self.stat.is_open()
@@ -216,6 +231,7 @@ impl Process {
             io: Ok(Io::default()),
             handles: Ok(0),
             waits: Ok(Waits::default()),
+            delays: Ok(Delays::default()),
         };
         if requested.memory {
             if self.is_status != requested.status {

@@ -6,6 +6,7 @@ use tachograph_perflib::registration::CounterSetInfo;
 use tachograph_perflib::{Failure, InstanceKey, Provider, Row, Rows, Timestamps};
 
 use super::amounts::Amounts;
+use super::delays::{self, DelayReader, Delays};
 use super::ended::{self, EndedProcesses, Entry};
 use super::exit_records::ExitRecords;
 use super::io::Io;
@@ -35,6 +36,10 @@ const STORAGE_READ: usize = 7;
 const STORAGE_WRITTEN: usize = 8;
 pub(super) const RUN_QUEUE_WAIT: usize = 9;
 pub(super) const BLOCK_IO_WAIT: usize = 10;
+/// The first of the delays.
+pub(super) const DELAYS: usize = 11;
+/// The number of sums.
+pub(super) const COUNTS: usize = DELAYS + delays::KINDS;
 
 /// The provider of `Process` or `Process V2`.
 #[derive(Debug)]
@@ -42,13 +47,14 @@ pub(super) struct ProcessSet {
     info: Arc<CounterSetInfo>,
     naming: Naming,
     reader: Reader,
+    pub(super) delays: DelayReader,
     listed: Vec<u32>,
     known: Vec<Process>,
     spare: Vec<Process>,
     pub(super) ticks: Ticks,
     page_bytes: u64,
     pub(super) machine: MachineReader,
-    pub(super) sums: Sums<11>,
+    pub(super) sums: Sums<COUNTS>,
     pub(super) ended: EndedProcesses,
     pub(super) exit_records: ExitRecords,
     pub(super) unattributed: Unattributed,
@@ -58,6 +64,7 @@ pub(super) struct ProcessSet {
     pub(super) of_io: Reasons,
     pub(super) of_handles: Reasons,
     pub(super) of_waits: Reasons,
+    pub(super) of_delays: Reasons,
 }
 
 /// The instances that are no processes.
@@ -88,6 +95,7 @@ impl ProcessSet {
             info,
             naming,
             reader,
+            delays: DelayReader::new(),
             listed: Vec::new(),
             known: Vec::new(),
             spare: Vec::new(),
@@ -109,6 +117,7 @@ impl ProcessSet {
             of_io: Reasons::new("/proc/PID/io"),
             of_handles: Reasons::new("/proc/PID/fd"),
             of_waits: Reasons::new("/proc/PID/task"),
+            of_delays: Reasons::new("taskstats"),
         }
     }
 
@@ -134,7 +143,8 @@ impl ProcessSet {
                 TaskStat::Read(stat) => stat.threads,
                 _ => 0,
             };
-            details = process.details(&mut self.reader, requested, threads, self.page_bytes)?;
+            details =
+                process.details(&mut self.reader, &mut self.delays, requested, threads, self.page_bytes)?;
             if details.is_none() {
                 return Ok(());
             }
@@ -157,6 +167,9 @@ impl ProcessSet {
         }
         if let (true, Ok(waits)) = (requested.waits.any(), &details.waits) {
             counts.waits(waits, self.ticks);
+        }
+        if let (true, Ok(delays)) = (requested.delays, &details.delays) {
+            counts.delays(delays);
         }
         if let (Some(amounts), TaskStat::Read(stat)) = (amounts, &stat_read) {
             amounts.add(stat, &details, requested);
@@ -191,6 +204,9 @@ impl ProcessSet {
         }
         if let Err(reason) = &details.waits {
             row.fail_all(OF_WAITS, self.of_waits.of(*reason));
+        }
+        if let Err(reason) = &details.delays {
+            row.fail_all(OF_DELAYS, self.of_delays.of(*reason));
         }
     }
 
@@ -255,6 +271,7 @@ impl Provider for ProcessSet {
 
     fn idle(&mut self) {
         self.exit_records.close(&mut self.ended);
+        self.delays.close();
         self.spare = Vec::new();
         for process in &mut self.known {
             process.close_all();
@@ -264,8 +281,8 @@ impl Provider for ProcessSet {
 
 /// Adds running totals to the sums and to a row.
 struct Counts<'a, 'b> {
-    sums: &'a mut Sums<11>,
-    last: &'a mut Last<11>,
+    sums: &'a mut Sums<COUNTS>,
+    last: &'a mut Last<COUNTS>,
     row: Option<&'a mut Row<'b>>,
     /// The boot time, as a FILETIME.
     boot: u64,
@@ -319,6 +336,16 @@ impl Counts<'_, '_> {
             set_waits(row, run_queue, block_io, ticks);
         }
     }
+
+    fn delays(&mut self, delays: &Delays) {
+        let mut totals = delays.0;
+        for (index, total) in totals.iter_mut().enumerate() {
+            *total = self.add(DELAYS + index, *total);
+        }
+        if let Some(row) = &mut self.row {
+            set_delays(row, |index| totals[index]);
+        }
+    }
 }
 
 #[inline]
@@ -345,6 +372,13 @@ pub(super) fn set_io(row: &mut Row<'_>, value: impl Fn(usize) -> u64) {
 pub(super) fn set_waits(row: &mut Row<'_>, run_queue_ns: u64, block_io_ticks: u64, ticks: Ticks) {
     row.set(RUN_QUEUE_WAIT_TIME, run_queue_ns / 100);
     row.set(BLOCK_IO_WAIT_TIME, ticks.hundred_ns(block_io_ticks));
+}
+
+/// Sets delays that are in nanoseconds.
+pub(super) fn set_delays(row: &mut Row<'_>, delay_ns: impl Fn(usize) -> u64) {
+    for (index, id) in OF_DELAYS.into_iter().enumerate() {
+        row.set(id, delay_ns(index) / 100);
+    }
 }
 
 /// The boot time, as a FILETIME.

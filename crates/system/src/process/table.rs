@@ -34,9 +34,17 @@ const ELAPSED_TIME_CLOCK: u32 = 26;
 const ELAPSED_TIME_FREQUENCY: u32 = 27;
 pub(super) const RUN_QUEUE_WAIT_TIME: u32 = 28;
 pub(super) const BLOCK_IO_WAIT_TIME: u32 = 29;
+const SWAP_WAIT_TIME: u32 = 30;
+const RECLAIM_WAIT_TIME: u32 = 31;
+const THRASHING_WAIT_TIME: u32 = 32;
+const COMPACTION_WAIT_TIME: u32 = 33;
 
 /// Counters from the files of the threads.
 pub(super) const OF_WAITS: [u32; 2] = [RUN_QUEUE_WAIT_TIME, BLOCK_IO_WAIT_TIME];
+
+/// Counters from taskstats.
+pub(super) const OF_DELAYS: [u32; 4] =
+    [SWAP_WAIT_TIME, RECLAIM_WAIT_TIME, THRASHING_WAIT_TIME, COMPACTION_WAIT_TIME];
 
 /// Counters from `/proc/PID/io`.
 pub(super) const OF_IO: [u32; 8] = [
@@ -105,8 +113,12 @@ const BULK: Type = Type::BULK_COUNT;
 const SIZE: Type = Type::LARGE_RAWCOUNT;
 const COUNT: Type = Type::RAWCOUNT;
 
+const fn delay(id: u32, name: &'static str, source: &'static str, help: &'static str) -> CounterInfo {
+    CounterInfo::row(id, name, TIMER, "%", 0, source, help)
+}
+
 #[rustfmt::skip]
-const fn process_counters(id_name: &'static str) -> [CounterInfo; 29] {
+const fn process_counters(id_name: &'static str) -> [CounterInfo; 33] {
     [
         CounterInfo::row(PROCESSOR_TIME, "% Processor Time", TIMER, "%", 0, "/proc/PID/stat: utime, stime",
             "Processor time of all threads of the process, those that ended included, of one processor; a process on \
@@ -181,13 +193,25 @@ const fn process_counters(id_name: &'static str) -> [CounterInfo; 29] {
             "/proc/PID/task/*/stat: delayacct_blkio_ticks (kernel.task_delayacct=1)",
             "Time that threads of the process waited for block devices, added up over the threads, so that more than \
              100 is possible. Only where the kernel accounts for delays (sysctl kernel.task_delayacct). Linux only."),
+        delay(SWAP_WAIT_TIME, "% Swap Wait Time", "taskstats: swapin_delay_total (kernel.task_delayacct=1)",
+            "Time that threads of the process waited for pages from swap, added up over the threads, those that ended \
+             included. Needs CAP_NET_ADMIN, and a kernel that accounts for delays (sysctl kernel.task_delayacct). Linux only."),
+        delay(RECLAIM_WAIT_TIME, "% Memory Reclaim Wait Time", "taskstats: freepages_delay_total (kernel.task_delayacct=1)",
+            "Time in which threads of the process had to free memory before they got any (direct reclaim). Like % Swap \
+             Wait Time otherwise."),
+        delay(THRASHING_WAIT_TIME, "% Thrashing Wait Time", "taskstats: thrashing_delay_total (kernel.task_delayacct=1)",
+            "Time that threads of the process waited for pages that had been evicted shortly before. A part of it is also \
+             % Swap Wait Time. Like % Swap Wait Time otherwise."),
+        delay(COMPACTION_WAIT_TIME, "% Memory Compaction Wait Time", "taskstats: compact_delay_total (kernel.task_delayacct=1)",
+            "Time that threads of the process waited until the kernel had moved pages to get contiguous memory. Like % \
+             Swap Wait Time otherwise."),
         CounterInfo::companion(ELAPSED_TIME_CLOCK, "Elapsed Time Clock", SIZE),
         CounterInfo::companion(ELAPSED_TIME_FREQUENCY, "Elapsed Time Frequency", SIZE),
     ]
 }
 
-const PROCESS_COUNTERS: [CounterInfo; 29] = process_counters("ID Process");
-const PROCESS_V2_COUNTERS: [CounterInfo; 29] = process_counters("Process ID");
+const PROCESS_COUNTERS: [CounterInfo; 33] = process_counters("ID Process");
+const PROCESS_V2_COUNTERS: [CounterInfo; 33] = process_counters("Process ID");
 
 const PROCESS_TOTAL: &str = "Sums of all other instances; so the processor time is that of all processors, idle \
                              time included, as on Windows, without interrupts. Running totals keep the values of \

@@ -27,6 +27,17 @@ pub(super) fn follow<T>(
     std::mem::swap(known, spare);
 }
 
+/// Adds the ids of known threads to a list of the kernel, and sorts it. The kernel can omit a living thread when another one
+/// ends in the meantime; if the thread were dropped, its earlier values would count again. For the same reason, the kernel
+/// can list a thread twice.
+pub(super) fn add_known(listed: &mut Vec<u32>, known: impl Iterator<Item = u32>) {
+    listed.extend(known);
+    if !listed.is_sorted() {
+        listed.sort_unstable();
+    }
+    listed.dedup();
+}
+
 /// The name and instance of a task. Ids are reused, and a task can change its name.
 #[derive(Debug, Default)]
 pub(super) struct TaskIdentity {

@@ -14,7 +14,7 @@ use super::reader::{FileSlot, Reader, Task, is_gone, is_too_many_files};
 use super::stat;
 use super::sums::{Last, Sums};
 use super::table::thread as id;
-use super::task_identity::{TaskIdentity, follow, readable};
+use super::task_identity::{TaskIdentity, add_known, follow, readable};
 use super::ticks::Ticks;
 use super::waits::run_queue_wait;
 use crate::error_texts::unreadable;
@@ -68,6 +68,8 @@ struct ThreadGroup {
     /// The kernel's name for the process.
     name: Vec<u8>,
     threads: Vec<Thread>,
+    /// Whether `threads` has threads that the kernel did not list this time: they have ended, or the kernel omitted them.
+    has_unlisted: bool,
 }
 
 #[derive(Debug)]
@@ -133,25 +135,25 @@ impl ThreadSet {
         }
         let pid = group.pid;
         self.ids.iter_mut().for_each(|id| *id = id.wrapping_sub(pid));
-        if !self.ids.is_sorted() {
-            self.ids.sort_unstable();
-        }
-        // The kernel can list a thread twice when another one ends in the meantime.
-        self.ids.dedup();
+        add_known(&mut self.ids, std::iter::empty());
         let order = |thread: &Thread| thread.order;
+        let listed = self.ids.len();
+        add_known(&mut self.ids, group.threads.iter().map(order));
+        group.has_unlisted = self.ids.len() > listed;
         follow(&mut group.threads, &mut self.spare_threads, &self.ids, order, |order| {
             Thread::new(pid, order)
         });
         Ok(true)
     }
 
+    /// Reads a thread and adds its row if it is requested; `false` if the thread has ended.
     fn thread(
         &mut self,
         group: usize,
         index: usize,
         rows: &mut Rows,
         in_total: bool,
-    ) -> Result<(), TooManyOpenFiles> {
+    ) -> Result<bool, TooManyOpenFiles> {
         let group = &mut self.known[group];
         let thread = &mut group.threads[index];
         let takes =
@@ -159,20 +161,22 @@ impl ThreadSet {
         // The main thread is always read, because it provides the name of the process.
         if index > 0
             && !in_total
+            && !group.has_unlisted
             && thread.is_named(&group.name, index)
             && let Some(key) = thread.task.key()
             && !takes(key)
         {
-            return Ok(());
+            return Ok(true);
         }
         let stat_read = thread.read_stat(&mut self.reader, &mut group.name, index)?;
         let (TaskStat::Read(_) | TaskStat::Malformed, Some(key)) = (stat_read, thread.task.key()) else {
-            return Ok(());
+            // The main thread keeps its index, so that the others keep theirs.
+            return Ok(index == 0 || thread.task.key().is_some());
         };
         let key = Arc::clone(key);
         let is_wanted = takes(&key);
         if !is_wanted && !in_total {
-            return Ok(());
+            return Ok(true);
         }
         let wants_switches = rows.wants_any([id::CONTEXT_SWITCHES, id::RUN_QUEUE_WAIT_TIME]);
         let switches = match self.switches.filter(|_| wants_switches) {
@@ -184,7 +188,7 @@ impl ThreadSet {
                 }),
                 Ok(Err(reason)) => Err(reason),
                 Err(error) if is_too_many_files(error) => return Err(TooManyOpenFiles),
-                Err(_) => return Ok(()),
+                Err(_) => return Ok(true),
             },
         };
         let times = match stat_read {
@@ -198,7 +202,7 @@ impl ThreadSet {
             _ => None,
         };
         if !is_wanted {
-            return Ok(());
+            return Ok(true);
         }
         let at = rows.timestamps();
         let mut row = rows.push(&key);
@@ -235,7 +239,7 @@ impl ThreadSet {
                 row.fail_all(ids, self.of_switches.of(reason));
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     fn process(
@@ -249,8 +253,11 @@ impl ThreadSet {
             self.known[group].threads.clear();
         }
         while *done < self.known[group].threads.len() {
-            self.thread(group, *done, rows, in_total)?;
-            *done += 1;
+            if self.thread(group, *done, rows, in_total)? {
+                *done += 1;
+            } else {
+                self.known[group].threads.remove(*done);
+            }
         }
         Ok(())
     }
@@ -309,7 +316,7 @@ impl Provider for ThreadSet {
 
 impl ThreadGroup {
     fn new(pid: u32) -> Self {
-        Self { pid, folder: FileSlot::default(), name: Vec::new(), threads: Vec::new() }
+        Self { pid, folder: FileSlot::default(), name: Vec::new(), threads: Vec::new(), has_unlisted: false }
     }
 }
 

@@ -8,7 +8,7 @@ use super::process::parsed;
 use super::reader::{FileSlot, Reader, Task, is_gone};
 use super::stat;
 use super::sums::{Last, Sums};
-use super::task_identity::follow;
+use super::task_identity::{add_known, follow};
 use crate::open_file::OpenFile;
 use crate::roots::Roots;
 use crate::scan::only_number;
@@ -59,8 +59,8 @@ impl WaitFiles {
 }
 
 impl ThreadWaits {
-    /// Reads the waits of all threads, of which the stat file shows `threads`. The outer error means that the process has ended or that too many files are
-    /// open.
+    /// Reads the waits of all threads, of which the stat file shows `threads`. The outer error means that the process has
+    /// ended or that too many files are open.
     pub(super) fn read(
         &mut self,
         reader: &mut Reader,
@@ -75,15 +75,7 @@ impl ThreadWaits {
         } else if let Err(reason) = parsed(reader.threads(&mut self.folder, pid, &mut self.ids), Some)? {
             return Ok(Err(reason));
         }
-        // The kernel can omit a living thread when another one ends in the meantime. Its earlier waits would count again.
-        if (self.ids.len() as u64) < threads {
-            self.ids.extend(self.threads.iter().map(|thread| thread.id));
-        }
-        if !self.ids.is_sorted() {
-            self.ids.sort_unstable();
-        }
-        // For the same reason, it can list a thread twice.
-        self.ids.dedup();
+        add_known(&mut self.ids, self.threads.iter().map(|thread| thread.id));
         follow(&mut self.threads, &mut self.spare, &self.ids, |thread| thread.id, ThreadWait::new);
         let Self { threads, sums, .. } = self;
         let mut failure = None;

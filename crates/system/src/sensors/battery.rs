@@ -1,14 +1,13 @@
 //! `Battery Status`: the batteries of `/sys/class/power_supply`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use tachograph_counters::CounterType;
 use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
 use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 
-use crate::error_texts::unreadable;
-use crate::folder::{entries, has_entries, text};
+use crate::folder::{FolderEntries, text};
 use crate::number_file::SmallFile;
 use crate::ordered::finished;
 use crate::roots::Roots;
@@ -65,15 +64,14 @@ const fn row(
 
 /// The provider, if this machine has a battery.
 pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
-    let folder = roots.sys.join("class/power_supply");
-    let supplies = entries(&folder).ok()?;
-    let batteries = list(&folder, &supplies);
+    let supplies = FolderEntries::new(roots.sys.join("class/power_supply")).ok()?;
+    let batteries = list(&supplies);
     if batteries.is_empty() {
         return None;
     }
     let info = TABLE.info_of(|id| batteries.iter().any(|battery| battery.has(id)));
     let missing = "/sys/class/power_supply: a file of the battery cannot be read".into();
-    Some(Box::new(Batteries { info, folder, supplies, batteries, missing }))
+    Some(Box::new(Batteries { info, supplies, batteries, missing }))
 }
 
 /// Checks that this machine has a battery.
@@ -86,9 +84,7 @@ pub(super) fn check(roots: &Roots) -> Result<(), String> {
 
 struct Batteries {
     info: Arc<CounterSetInfo>,
-    folder: PathBuf,
-    /// The entries of the folder when the batteries were listed.
-    supplies: Vec<String>,
+    supplies: FolderEntries,
     batteries: Vec<Battery>,
     missing: Arc<str>,
 }
@@ -114,16 +110,17 @@ enum Amount {
     Absent,
 }
 
-fn list(folder: &Path, supplies: &[String]) -> Vec<Battery> {
+fn list(supplies: &FolderEntries) -> Vec<Battery> {
+    let folder = supplies.folder();
     let is_battery = |name: &&String| text(&folder.join(name).join("type")).as_deref() == Some("Battery");
-    supplies.iter().filter(is_battery).map(|name| Battery::new(&folder.join(name), name)).collect()
+    supplies.names().iter().filter(is_battery).map(|name| Battery::new(&folder.join(name), name)).collect()
 }
 
 impl Battery {
     fn new(folder: &Path, name: &str) -> Self {
         let file = |name: &str| {
-            let mut file = SmallFile::new(folder.join(name));
-            number(&mut file).map(|_| file)
+            let file = SmallFile::new(folder.join(name));
+            file.is_readable(|text| parse(text).is_some()).then_some(file)
         };
         let amount = |direct: &str, by_voltage: &str| match (file(direct), file(by_voltage)) {
             (Some(file), _) => Amount::Direct(file),
@@ -153,6 +150,14 @@ impl Battery {
             VOLTAGE => self.voltage.is_some(),
             _ => self.cycles.is_some(),
         }
+    }
+
+    /// Closes the files until the next read.
+    fn close(&mut self) {
+        let Self { key: _, status, percent, voltage, cycles, power, remaining, full, design } = self;
+        let optional = [percent, voltage, cycles].into_iter().flatten();
+        let amounts = [power, remaining, full, design].into_iter().filter_map(Amount::file);
+        optional.chain(amounts).chain([status]).for_each(SmallFile::close);
     }
 
     /// The value of a counter; `None` if it cannot be read.
@@ -185,6 +190,13 @@ impl Amount {
         !matches!(self, Self::Absent)
     }
 
+    fn file(&mut self) -> Option<&mut SmallFile> {
+        match self {
+            Self::Direct(file) | Self::TimesVoltage(file) => Some(file),
+            Self::Absent => None,
+        }
+    }
+
     /// In thousandths of a watt or watt-hour.
     fn read(&mut self, voltage_uv: Option<i64>) -> Option<i64> {
         match self {
@@ -200,7 +212,11 @@ impl Amount {
 
 fn number(file: &mut SmallFile) -> Option<i64> {
     let mut buffer = [0; 64];
-    signed(finished(file.read(&mut buffer).ok()?).0.trim_ascii())
+    parse(file.read(&mut buffer).ok()?)
+}
+
+fn parse(text: &[u8]) -> Option<i64> {
+    signed(finished(text).0.trim_ascii())
 }
 
 impl Provider for Batteries {
@@ -209,10 +225,9 @@ impl Provider for Batteries {
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
-        let Self { folder, supplies, batteries, missing, .. } = self;
-        if !has_entries(folder, supplies).map_err(|error| unreadable(folder.display(), &error))? {
-            *supplies = entries(folder).map_err(|error| unreadable(folder.display(), &error))?;
-            *batteries = list(folder, supplies);
+        let Self { supplies, batteries, missing, .. } = self;
+        if supplies.update()? {
+            *batteries = list(supplies);
         }
         for battery in batteries {
             if !rows.wants_instance(battery.key.name(), 0) {
@@ -233,6 +248,10 @@ impl Provider for Batteries {
         }
         Ok(())
     }
+
+    fn idle(&mut self) {
+        self.batteries.iter_mut().for_each(Battery::close);
+    }
 }
 
 #[cfg(test)]
@@ -240,7 +259,7 @@ mod tests {
     use tachograph_counters::Status;
 
     use super::*;
-    use crate::testing::{Machine, at, collect, first_value, names, value};
+    use crate::testing::{Machine, at, check_idle, collect, first_value, names, value};
 
     const FOLDER: &str = "sys/class/power_supply";
 
@@ -318,5 +337,11 @@ mod tests {
         machine.remove(&format!("{FOLDER}/BAT1"));
         assert!(provider(&machine.roots).is_none());
         assert!(check(&machine.roots).is_err());
+    }
+
+    #[test]
+    fn an_idle_set_closes_its_files() {
+        let machine = machine();
+        check_idle(&machine, "", &mut *provider(&machine.roots).expect("a provider"));
     }
 }

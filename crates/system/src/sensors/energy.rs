@@ -1,14 +1,13 @@
 //! `Energy Meter`: the power of processors and memory, from the energy counters of `/sys/class/powercap` (RAPL).
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use tachograph_counters::CounterType;
 use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
 use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 
-use crate::error_texts::unreadable;
-use crate::folder::{entries, has_entries, text};
+use crate::error_texts::{LastReason, error_text};
+use crate::folder::{FolderEntries, text};
 use crate::number_file::SmallFile;
 use crate::roots::Roots;
 use crate::scan::only_number;
@@ -35,21 +34,19 @@ pub(super) static TABLE: SetTable = SetTable {
 
 /// The provider, if the energy of a domain can be read.
 pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
-    let folder = roots.sys.join("class/powercap");
-    let zones = entries(&folder).ok()?;
-    let mut meters = EnergyMeters { info: TABLE.info(), domains: list(&folder, &zones), folder, zones };
-    let is_readable = meters.domains.iter_mut().any(|domain| domain.energy.number().is_ok());
-    is_readable.then(|| Box::new(meters) as Box<dyn Provider>)
+    let zones = FolderEntries::new(roots.sys.join("class/powercap")).ok()?;
+    let domains = list(&zones);
+    let is_readable = domains.iter().any(|domain| domain.energy.has_number());
+    is_readable.then(|| Box::new(EnergyMeters { info: TABLE.info(), zones, domains }) as Box<dyn Provider>)
 }
 
 /// Checks that the energy of a domain can be read; otherwise returns the reason.
 pub(super) fn check(roots: &Roots) -> Result<(), String> {
-    let folder = roots.sys.join("class/powercap");
-    let zones = entries(&folder).unwrap_or_default();
     let mut reason = "the kernel shows no energy counters in /sys/class/powercap \
                       (hardware with RAPL and the driver intel_rapl_msr; virtual machines have none)"
         .to_owned();
-    for mut domain in list(&folder, &zones) {
+    let zones = FolderEntries::new(roots.sys.join("class/powercap"));
+    for mut domain in zones.iter().flat_map(list) {
         match domain.energy.number() {
             Ok(_) => return Ok(()),
             // Since 2020, only root can read the counters, because they reveal what programs compute.
@@ -61,9 +58,7 @@ pub(super) fn check(roots: &Roots) -> Result<(), String> {
 
 struct EnergyMeters {
     info: Arc<CounterSetInfo>,
-    folder: PathBuf,
-    /// The entries of the folder when the domains were listed.
-    zones: Vec<String>,
+    zones: FolderEntries,
     domains: Vec<Domain>,
 }
 
@@ -76,12 +71,14 @@ struct Domain {
     last: Option<u64>,
     /// The energy since the first sample, in microjoules.
     total: u64,
-    reason: Option<Arc<str>>,
+    reason: LastReason,
 }
 
 /// The domains, parts after their whole.
-fn list(folder: &std::path::Path, zones: &[String]) -> Vec<Domain> {
+fn list(zones: &FolderEntries) -> Vec<Domain> {
+    let folder = zones.folder();
     let mut found: Vec<(String, String)> = zones
+        .names()
         .iter()
         // `intel-rapl:0` is a package and `intel-rapl:0:1` a part of it; `intel-rapl` is the driver.
         .filter(|zone| zone.contains(':'))
@@ -90,15 +87,14 @@ fn list(folder: &std::path::Path, zones: &[String]) -> Vec<Domain> {
     found.sort();
     let domain = |(zone, name): (String, String)| {
         let path = folder.join(&zone);
-        let mut range = SmallFile::new(path.join("max_energy_range_uj"));
         Domain {
             key: Arc::new(InstanceKey::new(name, 0, 0)),
             energy: SmallFile::new(path.join("energy_uj")),
-            range: range.number().unwrap_or_default(),
+            range: SmallFile::new(path.join("max_energy_range_uj")).number().unwrap_or_default(),
             zone,
             last: None,
             total: 0,
-            reason: None,
+            reason: LastReason::default(),
         }
     };
     found.into_iter().map(domain).collect()
@@ -125,10 +121,9 @@ impl Provider for EnergyMeters {
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
-        let Self { folder, zones, domains, .. } = self;
-        if !has_entries(folder, zones).map_err(|error| unreadable(folder.display(), &error))? {
-            *zones = entries(folder).map_err(|error| unreadable(folder.display(), &error))?;
-            let mut known = std::mem::replace(domains, list(folder, zones));
+        let Self { zones, domains, .. } = self;
+        if zones.update()? {
+            let mut known = std::mem::replace(domains, list(zones));
             for domain in domains {
                 // Known domains continue.
                 if let Some(known) = known
@@ -152,6 +147,10 @@ impl Provider for EnergyMeters {
         }
         Ok(())
     }
+
+    fn idle(&mut self) {
+        self.domains.iter_mut().for_each(|domain| domain.energy.close());
+    }
 }
 
 impl Domain {
@@ -163,13 +162,10 @@ impl Domain {
             Ok(Some(now)) => now,
             other => {
                 let text = match other {
-                    Err(error) => crate::error_texts::error_text(self.energy.path().display(), &error),
+                    Err(error) => error_text(self.energy.path().display(), &error),
                     Ok(_) => format!("{}: no number", self.energy.path().display()),
                 };
-                if self.reason.as_deref() != Some(text.as_str()) {
-                    self.reason = Some(text.into());
-                }
-                return Err(self.reason.clone().unwrap_or_default());
+                return Err(Arc::clone(self.reason.of(&text)));
             }
         };
         let last = self.last.replace(now).unwrap_or(now);
@@ -189,7 +185,7 @@ impl Domain {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Machine, at, collect, first_value, names, value};
+    use crate::testing::{Machine, at, check_idle, collect, first_value, names, value};
 
     const FOLDER: &str = "sys/class/powercap";
 
@@ -276,5 +272,11 @@ mod tests {
         assert!(provider(&machine.roots).is_none());
         assert!(check(&machine.roots).expect_err("a reason").contains("energy_uj: No such file"));
         assert_eq!(check(&self::machine().roots), Ok(()));
+    }
+
+    #[test]
+    fn an_idle_set_closes_its_files() {
+        let machine = machine();
+        check_idle(&machine, "", &mut *provider(&machine.roots).expect("a provider"));
     }
 }

@@ -9,8 +9,8 @@ use tachograph_perflib::registration::CounterSetInfo;
 use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 
 use super::hwmon_tables::*;
-use crate::error_texts::{ErrorTexts, unreadable};
-use crate::folder::{entries, has_entries, text};
+use crate::error_texts::ErrorTexts;
+use crate::folder::{FolderEntries, entries, text};
 use crate::number_file::SmallFile;
 use crate::ordered::finished;
 use crate::roots::Roots;
@@ -106,9 +106,7 @@ pub(super) fn check<const KIND: usize>(roots: &Roots) -> Result<(), String> {
 struct Sensors {
     info: Arc<CounterSetInfo>,
     kind: &'static Kind,
-    folder: PathBuf,
-    /// The names of the chips' folders when the sensors were listed.
-    chips: Vec<String>,
+    chips: FolderEntries,
     sensors: Vec<Sensor>,
 }
 
@@ -127,9 +125,8 @@ struct Input {
 
 impl Sensors {
     fn new(roots: &Roots, kind: &'static Kind) -> Option<Self> {
-        let folder = roots.sys.join("class/hwmon");
-        let chips = entries(&folder).ok()?;
-        let sensors = list(&folder, &chips, kind);
+        let chips = FolderEntries::new(roots.sys.join("class/hwmon")).ok()?;
+        let sensors = list(&chips, kind);
         if sensors.is_empty() {
             return None;
         }
@@ -138,15 +135,15 @@ impl Sensors {
             VALUE | PRECISE => true,
             limit => has_limit(limit),
         });
-        Some(Self { info, kind, folder, chips, sensors })
+        Some(Self { info, kind, chips, sensors })
     }
 }
 
 /// The sensors of a kind of all chips.
-fn list(folder: &Path, chips: &[String], kind: &Kind) -> Vec<Sensor> {
+fn list(chips: &FolderEntries, kind: &Kind) -> Vec<Sensor> {
     let mut sensors = Vec::new();
-    for chip in chips {
-        let path = folder.join(chip);
+    for chip in chips.names() {
+        let path = chips.folder().join(chip);
         let Some(chip_name) = chip_name(&path) else { continue };
         let Ok(files) = entries(&path) else { continue };
         let mut numbers: Vec<u64> = files
@@ -202,10 +199,9 @@ impl Provider for Sensors {
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
-        let Self { kind, folder, chips, sensors, .. } = self;
-        if !has_entries(folder, chips).map_err(|error| unreadable(folder.display(), &error))? {
-            *chips = entries(folder).map_err(|error| unreadable(folder.display(), &error))?;
-            *sensors = list(folder, chips, kind);
+        let Self { kind, chips, sensors, .. } = self;
+        if chips.update()? {
+            *sensors = list(chips, kind);
         }
         let mut is_gone = false;
         for sensor in sensors {
@@ -241,9 +237,16 @@ impl Provider for Sensors {
         }
         if is_gone {
             // The chip may have been replaced by another one with the same number.
-            chips.clear();
+            chips.forget();
         }
         Ok(())
+    }
+
+    fn idle(&mut self) {
+        for sensor in &mut self.sensors {
+            sensor.input.file.close();
+            sensor.limits.iter_mut().for_each(|(_, limit)| limit.file.close());
+        }
     }
 }
 
@@ -282,7 +285,7 @@ struct InputError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Machine, at, collect, first_value, names, value};
+    use crate::testing::{Machine, at, check_idle, collect, first_value, names, value};
 
     const FOLDER: &str = "sys/class/hwmon";
 
@@ -398,5 +401,13 @@ mod tests {
         assert!(check::<1>(&machine.roots).expect_err("a reason").starts_with("no driver reports fans"));
         assert!(providers(&Machine::new(&[]).roots).is_empty());
         assert_eq!(check::<0>(&self::machine().roots), Ok(()));
+    }
+
+    #[test]
+    fn an_idle_set_closes_its_files() {
+        let machine = machine();
+        for set in ["Temperature Sensor", "Voltage Sensor"] {
+            check_idle(&machine, "", &mut *provider(&machine, set));
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! `Block Device` and `Block Device Member`: dm, md, loop, zram, drbd and bcache devices, and their underlying devices.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
@@ -9,6 +9,7 @@ use tachograph_perflib::{Failure, InstanceKey, Provider, Rows, SharedReading};
 use super::devices;
 use super::diskstats::{Diskstats, field};
 use super::io::{self, Activity};
+use crate::folder::FolderEntries;
 use crate::roots::Roots;
 use crate::table::SetTable;
 
@@ -74,8 +75,9 @@ impl Provider for BlockDevices {
     }
 }
 
-/// The number of samples after which members are listed again, to find disks that were added to an array or removed.
-const LISTED_EVERY: u32 = 10;
+/// The number of samples after which the folders of members are compared, to find disks that were added to an array or
+/// removed.
+const COMPARE_SAMPLES: u64 = 10;
 
 /// The provider of `Block Device Member`.
 pub(super) struct Members {
@@ -83,9 +85,11 @@ pub(super) struct Members {
     stats: SharedReading<Diskstats>,
     sys: PathBuf,
     members: Vec<Member>,
+    /// The folders with the members of each device.
+    folders: Vec<FolderEntries>,
     /// [`Diskstats::changes`] when the members were listed.
     listed_at: Option<u64>,
-    until_listed: u32,
+    sample: u64,
     malformed: Arc<str>,
 }
 
@@ -107,17 +111,21 @@ impl Members {
             stats,
             sys: roots.sys.clone(),
             members: Vec::new(),
+            folders: Vec::new(),
             listed_at: None,
-            until_listed: 0,
+            sample: 0,
             malformed: MALFORMED.into(),
         }
     }
 }
 
-fn list(sys: &std::path::Path, stats: &Diskstats, members: &mut Vec<Member>) {
-    members.clear();
+fn list(sys: &Path, stats: &Diskstats) -> (Vec<FolderEntries>, Vec<Member>) {
+    let (mut folders, mut members) = (Vec::new(), Vec::new());
     for device in stats.devices.iter().filter(|device| device.is_stacked && device.is_used()) {
-        for name in devices::underlying(sys, device.kernel_name()) {
+        let Ok(folder) = FolderEntries::new(devices::underlying_folder(sys, device.kernel_name())) else {
+            continue;
+        };
+        for name in devices::underlying(&folder) {
             let found = stats.devices.iter().position(|device| device.kernel_name() == name);
             let Some((hint, found)) = found.map(|index| (index, &stats.devices[index])) else { continue };
             let identity = found.identity();
@@ -125,7 +133,9 @@ fn list(sys: &std::path::Path, stats: &Diskstats, members: &mut Vec<Member>) {
             let underlying = found.major_minor;
             members.push(Member { key: Arc::new(key), underlying, identity, hint });
         }
+        folders.push(folder);
     }
+    (folders, members)
 }
 
 impl Provider for Members {
@@ -135,13 +145,16 @@ impl Provider for Members {
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         let at = rows.timestamps();
-        let Self { stats, sys, members, listed_at, until_listed, malformed, .. } = self;
+        let Self { stats, sys, members, folders, listed_at, sample, malformed, .. } = self;
+        *sample += 1;
         stats.at(at, |stats| {
-            if *listed_at != Some(stats.changes) || *until_listed == 0 {
-                list(sys, stats, members);
-                (*listed_at, *until_listed) = (Some(stats.changes), LISTED_EVERY);
+            let mut has_changed = |folder: &mut FolderEntries| folder.update().unwrap_or(true);
+            if *listed_at != Some(stats.changes)
+                || sample.is_multiple_of(COMPARE_SAMPLES) && folders.iter_mut().any(&mut has_changed)
+            {
+                (*folders, *members) = list(sys, stats);
+                *listed_at = Some(stats.changes);
             }
-            *until_listed -= 1;
             for Member { key, underlying, identity, hint } in members {
                 let Some(device) = stats.find(*underlying, hint) else { continue };
                 if device.identity() == *identity && rows.wants_instance(key.full_name(), key.id()) {

@@ -7,7 +7,7 @@ use tachograph_counters::CounterType;
 use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
 use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 
-use crate::error_texts::error_text;
+use crate::error_texts::{LastReason, error_text};
 use crate::folder::{entries, has_entries, text};
 use crate::number_file::SmallFile;
 use crate::ordered::finished;
@@ -58,7 +58,7 @@ struct BtrfsDevices {
 struct Device {
     key: Arc<InstanceKey>,
     file: SmallFile,
-    reason: Option<Arc<str>>,
+    reason: LastReason,
 }
 
 /// The provider, if a btrfs file system is mounted.
@@ -90,10 +90,10 @@ fn list(folder: &Path) -> (Listed, Vec<Device>) {
         // Other folders than those of file systems have no devices.
         let Ok(names) = entries(&path.join("devinfo")) else { continue };
         for device in &names {
-            let mut file = SmallFile::new(path.join("devinfo").join(device).join("error_stats"));
-            if file.read(&mut [0; 512]).is_ok() && devices.len() < MAX_DEVICES {
+            let file = SmallFile::new(path.join("devinfo").join(device).join("error_stats"));
+            if file.is_readable(|_| true) && devices.len() < MAX_DEVICES {
                 let key = Arc::new(InstanceKey::with_parent(&label, device, 0, 0));
-                devices.push(Device { key, file, reason: None });
+                devices.push(Device { key, file, reason: LastReason::default() });
             }
         }
         listed.push((path.join("devinfo"), names));
@@ -131,11 +131,7 @@ impl Provider for BtrfsDevices {
                 Err(error) if matches!(error.raw_os_error(), Some(2 | 19)) => is_changed = true,
                 Err(error) => {
                     let text = error_text(device.file.path().display(), &error);
-                    if device.reason.as_deref() != Some(text.as_str()) {
-                        device.reason = Some(text.into());
-                    }
-                    let reason = device.reason.clone().unwrap_or_default();
-                    rows.push(&device.key).fail_all(1..=KEYS.len() as u32, &reason);
+                    rows.push(&device.key).fail_all(1..=KEYS.len() as u32, device.reason.of(&text));
                 }
             }
         }
@@ -143,6 +139,10 @@ impl Provider for BtrfsDevices {
             (self.listed, self.devices) = list(&self.folder);
         }
         Ok(())
+    }
+
+    fn idle(&mut self) {
+        self.devices.iter_mut().for_each(|device| device.file.close());
     }
 }
 
@@ -161,7 +161,7 @@ fn parse(text: &[u8]) -> [Option<u64>; KEYS.len()] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Machine, at, collect, first_value, names, value};
+    use crate::testing::{Machine, at, check_idle, collect, first_value, names, value};
 
     const STATS: &str = "write_errs 1\nread_errs 2\nflush_errs 3\ncorruption_errs 4\ngeneration_errs 5\n";
     const FOLDER: &str = "sys/fs/btrfs";
@@ -206,5 +206,11 @@ mod tests {
         assert!(provider(&machine.roots).is_none());
         assert!(check(&machine.roots).is_err());
         assert_eq!(check(&self::machine().roots), Ok(()));
+    }
+
+    #[test]
+    fn an_idle_set_closes_its_files() {
+        let machine = machine();
+        check_idle(&machine, "", &mut *provider(&machine.roots).expect("a provider"));
     }
 }

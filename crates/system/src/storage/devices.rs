@@ -1,7 +1,9 @@
 //! Distinguishes disks from other block devices.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use crate::folder::FolderEntries;
 
 /// Devices that are not treated as disks: stacked devices, which a total would count twice, and devices in memory or
 /// with usually absent media, which would distort the total's percentages.
@@ -52,12 +54,15 @@ pub(super) fn array_folder(sys: &Path, name: &[u8]) -> Option<std::path::PathBuf
     folder.is_dir().then_some(folder)
 }
 
-/// The kernel's names of the underlying devices of a device, sorted.
-pub(super) fn underlying(sys: &Path, name: &[u8]) -> Vec<Vec<u8>> {
-    let folder = sys.join("block").join(file_name(&String::from_utf8_lossy(name))).join("slaves");
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().replace('!', "/").into_bytes();
-    let mut names: Vec<Vec<u8>> = entries.map(name).collect();
+/// The folder with the underlying devices of a device.
+pub(super) fn underlying_folder(sys: &Path, name: &[u8]) -> PathBuf {
+    sys.join("block").join(file_name(&String::from_utf8_lossy(name))).join("slaves")
+}
+
+/// The kernel's names of the underlying devices in such a folder, sorted.
+pub(super) fn underlying(folder: &FolderEntries) -> Vec<Vec<u8>> {
+    let mut names: Vec<Vec<u8>> =
+        folder.names().iter().map(|name| name.replace('!', "/").into_bytes()).collect();
     names.sort();
     names
 }

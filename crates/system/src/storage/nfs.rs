@@ -166,6 +166,10 @@ impl Provider for NfsMounts {
         mounts.truncate(next);
         Ok(())
     }
+
+    fn idle(&mut self) {
+        self.file.close();
+    }
 }
 
 impl Mount {

@@ -1,16 +1,16 @@
 //! `RAID Array`: the state of md devices, from `/sys/block/md*/md`.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tachograph_counters::CounterType;
 use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
-use tachograph_perflib::{Failure, InstanceKey, Provider, Row, Rows, SharedReading};
+use tachograph_perflib::{Failure, Provider, Rows, SharedReading};
 
+use super::device_list::DeviceList;
 use super::devices;
-use super::diskstats::{Device, Diskstats};
-use crate::error_texts::error_text;
-use crate::open_file::OpenFile;
+use super::diskstats::Diskstats;
+use crate::counter_folder::{CounterFolder, FileCounter, FileValue};
 use crate::roots::Roots;
 use crate::scan::{number, only_number, words};
 use crate::table::{CounterInfo, SetTable};
@@ -76,48 +76,31 @@ const fn row(
     CounterInfo::row(id, name, CounterType::LARGE_RAWCOUNT, unit, 0, source, help)
 }
 
-/// The counters and their files.
-const FILES: [(u32, &str); 7] = [
-    (DISKS, "raid_disks"),
-    (DEGRADED, "degraded"),
-    (STATE, "array_state"),
-    (ACTION, "sync_action"),
-    (COMPLETED, "sync_completed"),
-    (SPEED, "sync_speed"),
-    (MISMATCHES, "mismatch_cnt"),
+/// The counters and their files. An array without redundancy lacks some: it cannot be synced.
+const FILES: &[FileCounter] = &[
+    file(DISKS, "raid_disks", first_number),
+    file(DEGRADED, "degraded", first_number),
+    file(STATE, "array_state", |text, _| index(text, STATES)),
+    file(ACTION, "sync_action", |text, _| index(text, ACTIONS)),
+    file(COMPLETED, "sync_completed", completed),
+    file(SPEED, "sync_speed", speed),
+    file(MISMATCHES, "mismatch_cnt", first_number),
 ];
+
+const fn file(id: u32, file: &'static str, parse: fn(&[u8], u64) -> Option<FileValue>) -> FileCounter {
+    FileCounter { id, file, parse }
+}
 
 /// The provider. It updates its list when arrays are added or removed.
 pub(super) struct RaidArrays {
     info: Arc<CounterSetInfo>,
-    stats: SharedReading<Diskstats>,
-    roots: Roots,
-    arrays: Vec<Array>,
-    /// [`Diskstats::changes`] when the arrays were listed.
-    listed_at: Option<u64>,
-}
-
-struct Array {
-    key: Arc<InstanceKey>,
-    files: [ArrayFile; FILES.len()],
-}
-
-struct ArrayFile {
-    file: OpenFile,
-    reason: Option<Arc<str>>,
+    sys: PathBuf,
+    arrays: DeviceList<CounterFolder>,
 }
 
 impl RaidArrays {
     pub(super) fn new(roots: &Roots, stats: SharedReading<Diskstats>) -> Self {
-        Self { info: TABLE.info(), stats, roots: roots.clone(), arrays: Vec::new(), listed_at: None }
-    }
-}
-
-impl Array {
-    fn new(device: &Device, folder: &Path) -> Self {
-        let file =
-            |(_, name): (u32, &str)| ArrayFile { file: OpenFile::new(folder.join(name)), reason: None };
-        Self { key: Arc::clone(&device.key), files: FILES.map(file) }
+        Self { info: TABLE.info(), sys: roots.sys.clone(), arrays: DeviceList::new(stats) }
     }
 }
 
@@ -127,72 +110,50 @@ impl Provider for RaidArrays {
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
-        let Self { stats, roots, arrays, listed_at, .. } = self;
-        stats.at(rows.timestamps(), |stats| {
-            if *listed_at != Some(stats.changes) {
-                *listed_at = Some(stats.changes);
-                let array = |device: &Device| {
-                    let folder = devices::array_folder(&roots.sys, device.kernel_name())?;
-                    Some(Array::new(device, &folder))
-                };
-                *arrays = stats.devices.iter().filter_map(array).collect();
-            }
+        let Self { sys, arrays, .. } = self;
+        arrays.update(rows.timestamps(), |device| {
+            let folder = devices::array_folder(sys, device.kernel_name())?;
+            Some(CounterFolder::new(Arc::clone(&device.key), &folder, 1, FILES))
         })?;
-        for Array { key, files } in arrays {
-            if !rows.wants_instance(key.full_name(), key.id()) {
-                continue;
-            }
-            let mut row = rows.push(key);
-            for ((id, _), ArrayFile { file, reason }) in FILES.into_iter().zip(files) {
-                if row.wants(id) {
-                    set(&mut row, id, file, reason);
-                }
-            }
-        }
+        arrays.items.iter_mut().for_each(|array| array.push_row(FILES, rows));
         Ok(())
     }
-}
 
-fn set(row: &mut Row<'_>, id: u32, file: &mut OpenFile, reason: &mut Option<Arc<str>>) {
-    let text = match file.read() {
-        Ok(b"none\n") if id == COMPLETED => return row.omit(id),
-        // An array without redundancy cannot be synced.
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return row.omit(id),
-        Ok(text) => match value(id, text) {
-            Some((value, Some(base))) => return row.set_with_base(id, value, base),
-            Some((value, None)) => return row.set(id, value),
-            None => format!("{}: unknown value", file.path().display()),
-        },
-        Err(error) => error_text(file.path().display(), &error),
-    };
-    if reason.as_deref() != Some(text.as_str()) {
-        *reason = None;
+    fn idle(&mut self) {
+        self.arrays.clear();
     }
-    row.fail(id, reason.get_or_insert_with(|| text.into()));
 }
 
-/// The value of a counter in the text of its file, and its base.
-fn value(id: u32, text: &[u8]) -> Option<(u64, Option<u64>)> {
+/// The index of the only word of a file.
+fn index(text: &[u8], names: &[&str]) -> Option<FileValue> {
     let text = text.strip_suffix(b"\n")?;
-    let index =
-        |names: &[&str]| names.iter().position(|name| name.as_bytes() == text).map(|index| index as u64);
-    match id {
-        STATE => Some((index(STATES)?, None)),
-        ACTION => Some((index(ACTIONS)?, None)),
-        COMPLETED => {
-            // `delayed`: another array on the same disks is synced first.
-            if text == b"delayed" {
-                return Some((0, Some(1)));
-            }
+    let index = names.iter().position(|name| name.as_bytes() == text)?;
+    Some(FileValue::Number(index as u64))
+}
+
+/// `raid_disks` is "2 (1)" while the array is reshaped from 1 to 2 disks.
+fn first_number(text: &[u8], _: u64) -> Option<FileValue> {
+    Some(FileValue::Number(number(words(text.strip_suffix(b"\n")?).next()?)?))
+}
+
+fn completed(text: &[u8], _: u64) -> Option<FileValue> {
+    match text.strip_suffix(b"\n")? {
+        b"none" => Some(FileValue::Absent),
+        // Another array on the same disks is synced first.
+        b"delayed" => Some(FileValue::Ratio(0, 1)),
+        text => {
             let mut fields = words(text);
             let done = number(fields.next()?)?;
             let slash = fields.next()?;
             let whole = number(fields.next()?)?;
-            (slash == b"/").then_some((done, Some(whole)))
+            (slash == b"/").then_some(FileValue::Ratio(done, whole))
         }
-        SPEED if text == b"none" => Some((0, None)),
-        SPEED => Some((only_number(text)?.saturating_mul(1024), None)),
-        // `raid_disks` is "2 (1)" while the array is reshaped from 1 to 2 disks.
-        _ => Some((number(words(text).next()?)?, None)),
+    }
+}
+
+fn speed(text: &[u8], _: u64) -> Option<FileValue> {
+    match text.strip_suffix(b"\n")? {
+        b"none" => Some(FileValue::Number(0)),
+        text => Some(FileValue::Number(only_number(text)?.saturating_mul(1024))),
     }
 }

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use super::io as disk;
 use super::tests::{MOUNTS, calls, identity, pair, provider};
-use crate::testing::{Machine, at, collect, first_value, names, value};
+use crate::testing::{Machine, at, check_idle, collect, first_value, names, value};
 
 const STACK: &str = "   8       0 sda 100 10 2000 300 50 5 1000 400 2 500 700 7 1 80 9 3 4
    8       1 sda1 90 10 1800 250 50 5 1000 400 0 450 650 7 1 80 9 0 0
@@ -79,6 +79,8 @@ fn arrays_have_a_state_and_progress() {
     }
     machine.write("sys/block/md1/md/raid_disks", "2\n");
     machine.write("sys/block/md1/md/array_state", "clean\n");
+    // Other sets share /proc/diskstats.
+    check_idle(&machine, "sys", &mut *provider(&machine, "RAID Array", calls()));
     let mut set = provider(&machine, "RAID Array", calls());
     let rows = collect(&mut *set, at(1));
     assert_eq!(names(&rows), ["md0", "md1"]);
@@ -95,7 +97,7 @@ fn arrays_have_a_state_and_progress() {
     assert_eq!([4, 7].map(|id| first_value(&rows, "md0", id)), [0, 0]);
     assert!(!value(&rows, "md0", 5).status.is_good());
     assert_eq!(rows.errors().len(), 1, "the state alone: {:?}", rows.errors());
-    assert!(rows.errors()[0].reason.contains("array_state: unknown value"));
+    assert!(rows.errors()[0].reason.contains("array_state: unexpected content"));
 }
 
 #[test]
@@ -110,6 +112,7 @@ fn compressed_memory_has_sizes_and_a_ratio() {
     machine.write("sys/block/zram0/disksize", "1073741824\n");
     machine.write("sys/block/zram1/mm_stat", "0 0 0 0 0 0 0 0 0\n");
     machine.write("sys/block/zram1/disksize", "0\n");
+    check_idle(&machine, "sys", &mut *provider(&machine, "Zram", calls()));
     let mut set = provider(&machine, "Zram", calls());
     let rows = collect(&mut *set, at(1));
     assert_eq!(names(&rows), ["zram0", "zram1", "_Total"]);
@@ -149,6 +152,8 @@ device tmpfs mounted on /run with fstype tmpfs
 fn nfs_mounts_have_operations_and_their_times() {
     let machine = stacked();
     machine.write("proc/self/mountstats", MOUNTSTATS);
+    // Other sets share /proc/diskstats and /proc/self/mountinfo.
+    check_idle(&machine, "proc/self/mountstats", &mut *provider(&machine, "NFS Mount", calls()));
     let mut set = provider(&machine, "NFS Mount", calls());
     let rows = collect(&mut *set, at(1));
     assert_eq!(names(&rows), ["/mnt/my data"]);

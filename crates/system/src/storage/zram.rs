@@ -1,14 +1,15 @@
 //! `Zram`: compressed block devices in memory, from `/sys/block/zram*`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tachograph_counters::CounterType;
 use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
 use tachograph_perflib::{Failure, InstanceKey, Provider, Row, Rows, SharedReading};
 
+use super::device_list::DeviceList;
 use super::diskstats::{Device, Diskstats};
-use crate::error_texts::error_text;
+use crate::error_texts::{LastReason, error_text};
 use crate::open_file::OpenFile;
 use crate::roots::Roots;
 use crate::scan::{number, words};
@@ -69,12 +70,9 @@ type Values = [Option<u64>; FIELDS + 1];
 /// The provider. It updates its list when devices are added or removed.
 pub(super) struct Zram {
     info: Arc<CounterSetInfo>,
-    stats: SharedReading<Diskstats>,
-    roots: Roots,
-    devices: Vec<ZramDevice>,
+    sys: PathBuf,
+    devices: DeviceList<ZramDevice>,
     total: Arc<InstanceKey>,
-    /// [`Diskstats::changes`] when the devices were listed.
-    listed_at: Option<u64>,
     missing: Arc<str>,
 }
 
@@ -82,18 +80,16 @@ struct ZramDevice {
     key: Arc<InstanceKey>,
     mm_stat: OpenFile,
     disk_size: OpenFile,
-    reason: Option<Arc<str>>,
+    reason: LastReason,
 }
 
 impl Zram {
     pub(super) fn new(roots: &Roots, stats: SharedReading<Diskstats>) -> Self {
         Self {
             info: TABLE.info(),
-            stats,
-            roots: roots.clone(),
-            devices: Vec::new(),
+            sys: roots.sys.clone(),
+            devices: DeviceList::new(stats),
             total: Arc::new(InstanceKey::new("_Total", 0, 0).reserved()),
-            listed_at: None,
             missing: "mm_stat or disksize of a device: a number is missing".into(),
         }
     }
@@ -106,7 +102,12 @@ impl ZramDevice {
         let folder = sys.join("block").join(name);
         let mut mm_stat = OpenFile::new(folder.join("mm_stat"));
         let disk_size = OpenFile::new(folder.join("disksize"));
-        mm_stat.is_readable().then(|| Self { key: Arc::clone(&device.key), mm_stat, disk_size, reason: None })
+        mm_stat.is_readable().then(|| Self {
+            key: Arc::clone(&device.key),
+            mm_stat,
+            disk_size,
+            reason: LastReason::default(),
+        })
     }
 
     fn read(&mut self) -> Values {
@@ -118,12 +119,7 @@ impl ZramDevice {
                     *value = number(word);
                 }
             }
-            Err(error) => {
-                let text = error_text(file.path().display(), &error);
-                if self.reason.as_deref() != Some(text.as_str()) {
-                    self.reason = Some(text.into());
-                }
-            }
+            Err(error) => _ = self.reason.of(&error_text(file.path().display(), &error)),
         };
         let (fields, size) = values.split_at_mut(FIELDS);
         fill(&mut self.mm_stat, fields);
@@ -138,29 +134,27 @@ impl Provider for Zram {
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
-        let Self { stats, roots, devices, listed_at, total, missing, .. } = self;
-        stats.at(rows.timestamps(), |stats| {
-            if *listed_at != Some(stats.changes) {
-                *listed_at = Some(stats.changes);
-                let device = |device: &Device| ZramDevice::new(&roots.sys, device);
-                *devices = stats.devices.iter().filter_map(device).collect();
-            }
-        })?;
+        let Self { sys, devices, total, missing, .. } = self;
+        devices.update(rows.timestamps(), |device| ZramDevice::new(sys, device))?;
         let mut sums: Values = [Some(0); FIELDS + 1];
-        for device in &mut *devices {
+        for device in &mut devices.items {
             let values = device.read();
             for (sum, value) in sums.iter_mut().zip(values) {
                 *sum = sum.zip(value).map(|(sum, value)| sum.saturating_add(value));
             }
             if rows.wants_instance(device.key.name(), device.key.id()) {
-                let reason = device.reason.as_ref().unwrap_or(missing);
+                let reason = device.reason.last().unwrap_or(missing);
                 fill(&mut rows.push(&device.key), values, reason);
             }
         }
-        if !devices.is_empty() && rows.wants_instance("_Total", 0) {
+        if !devices.items.is_empty() && rows.wants_instance("_Total", 0) {
             fill(&mut rows.push(total), sums, missing);
         }
         Ok(())
+    }
+
+    fn idle(&mut self) {
+        self.devices.clear();
     }
 }
 

@@ -3,6 +3,7 @@
 use std::process::{Child, Command};
 
 use super::*;
+use crate::process::taskstats::unavailable;
 
 /// A listener, or `None` if the kernel does not permit it here.
 pub(in crate::process) fn listener(receive_bytes: usize) -> Option<ExitListener> {
@@ -78,11 +79,4 @@ fn errors_have_texts_for_people() {
     assert!(unavailable(&io::Error::other("the kernel has none")).contains("has none"));
     let roots = Roots { sys: "/nonexistent".into(), ..Roots::of_this_machine() };
     assert!(ExitListener::open(&roots).is_err());
-}
-
-#[test]
-fn requests_have_the_bytes_of_the_kernels_structures() {
-    assert_eq!(request(3, None), [3, 1, 0, 0]);
-    assert_eq!(request(1, Some((3, b"0-1\0"))), [1, 1, 0, 0, 8, 0, 3, 0, b'0', b'-', b'1', 0]);
-    assert_eq!(request(1, Some((4, b"0\0")))[4..], [6, 0, 4, 0, b'0', 0, 0, 0]);
 }

@@ -1,6 +1,7 @@
 //! Messages assembled from named fields, and one recorded from the kernel.
 
 use super::*;
+use crate::process::taskstats::TASKSTATS_TYPE_STATS;
 
 const FAMILY: u16 = 31;
 const STATISTICS_BYTES: usize = 416;

@@ -301,3 +301,20 @@ fn without_permission_there_are_no_records_and_a_reason() {
     assert!(!set.exit_records.is_open());
     assert!(value(&rows, "_Exited", PROCESSOR_TIME).status.is_good());
 }
+
+#[test]
+fn delays_are_read_only_if_they_are_requested() {
+    let (mut set, _) = process_set();
+    let ids: Vec<u32> = OF_DELAYS.into_iter().chain([PROCESSOR_TIME]).collect();
+    query(&mut set, 1, &[PROCESSOR_TIME], "*");
+    assert!(!set.delays.is_open());
+    let rows = query(&mut set, 2, &ids, "*");
+    let own = row_of(&rows, std::process::id()).expect("this process");
+    let column = |id| rows.column(id).expect("requested");
+    let is_permitted = rows.values(own)[column(OF_DELAYS[0])].status.is_good();
+    assert_eq!(is_permitted, set.delays.is_open());
+    assert_eq!(is_permitted, rows.errors().iter().all(|error| !error.reason.starts_with("taskstats: ")));
+    assert!(value(&rows, "_Total", OF_DELAYS[3]).status.is_good() == is_permitted);
+    set.idle();
+    assert!(!set.delays.is_open());
+}

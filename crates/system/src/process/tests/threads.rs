@@ -58,13 +58,47 @@ fn threads_of_a_process_named_like_the_total_do_not_replace_it() {
     assert_eq!(first_value(&rows, "_Total/_Total", id::USER_TIME), 214 * 100_000);
 }
 
+fn set_of_threads(machine: &Machine, max_open_files: u64) -> Box<dyn Provider> {
+    let sets = with_descriptors(&machine.roots, &Descriptors::only(max_open_files));
+    sets.into_iter().find(|set| &*set.info().name == "Thread").expect("the set exists")
+}
+
+#[test]
+fn a_living_thread_that_the_kernel_omits_counts_once() {
+    let machine = machine();
+    for tid in [12, 13, 14] {
+        add_thread(&machine, 12, tid, "java", 10);
+    }
+    let mut set = set_of_threads(&machine, 100);
+    collect(&mut *set, at(1));
+    // The folder is missing, but the thread's open files can be read.
+    let (folder, elsewhere) = (machine.path("proc/12/task/13"), machine.path("omitted"));
+    std::fs::rename(&folder, &elsewhere).expect("moved");
+    machine.write("omitted/stat", stat_line(13, "java", 11, 20, 513));
+    let rows = collect(&mut *set, at(2));
+    assert_eq!(names(&rows), ["java/0", "java/1", "java/2", "_Total/_Total"]);
+    assert_eq!(first_value(&rows, "java/1", id::USER_TIME), 11 * 100_000);
+    std::fs::rename(&elsewhere, &folder).expect("moved");
+    let rows = collect(&mut *set, at(3));
+    assert_eq!(first_value(&rows, "_Total/_Total", id::USER_TIME), 31 * 100_000);
+    assert_eq!(first_value(&rows, "_Total/_Total", id::CONTEXT_SWITCHES), 3 * 77);
+    // The thread ends while other threads are queried.
+    drop(set);
+    let mut set = set_of_threads(&machine, 0);
+    query(&mut *set, 4, &[id::USER_TIME], "java/*");
+    machine.remove("proc/12/task/13");
+    let rows = query(&mut *set, 5, &[id::ID_THREAD], "java/1");
+    assert_eq!(first_value(&rows, "java/1", id::ID_THREAD), 14);
+}
+
 #[test]
 fn a_thread_that_ends_renumbers_later_ones() {
     let machine = machine();
     for tid in [12, 13, 14] {
         add_thread(&machine, 12, tid, "java", 10);
     }
-    let mut set = provider(&machine.roots, "Thread");
+    // Files that do not stay open cannot be read after their removal.
+    let mut set = set_of_threads(&machine, 0);
     let before = collect(&mut *set, at(1));
     machine.remove("proc/12/task/13");
     let after = collect(&mut *set, at(2));

@@ -47,6 +47,25 @@ fn the_waits_of_ended_threads_and_processes_are_kept() {
 }
 
 #[test]
+fn a_living_thread_that_the_kernel_omits_counts_once() {
+    let machine = machine();
+    add(&machine, 12, "java", 100, 500);
+    add_waits(&machine, 12, 13, 200);
+    add_waits(&machine, 12, 14, 300);
+    let mut set = provider(&machine.roots, "Process");
+    let mut wait = |seconds| first_value(&query(&mut *set, seconds, &BOTH, "*"), "java", RUN_QUEUE_WAIT_TIME);
+    assert_eq!(wait(1), 15_005);
+    // The folder is missing, but the thread's open files can be read. As many threads are listed as the process has.
+    let (folder, elsewhere) = (machine.path("proc/12/task/14"), machine.path("omitted"));
+    std::fs::rename(&folder, &elsewhere).expect("moved");
+    add_waits(&machine, 12, 15, 700);
+    assert_eq!(wait(2), 15_012);
+    std::fs::rename(&elsewhere, &folder).expect("moved");
+    machine.remove("proc/12/task/15");
+    assert_eq!(wait(3), 15_012);
+}
+
+#[test]
 fn a_malformed_file_is_an_error_of_its_counters() {
     let machine = machine();
     add(&machine, 12, "java", 100, 500);
@@ -65,7 +84,11 @@ fn without_delay_accounting_there_is_no_counter() {
     let machine = machine();
     let has = |set: &str, id| provider(&machine.roots, set).info().position(id).is_some();
     assert!(has("Process", BLOCK_IO_WAIT_TIME) && has("Thread", id::BLOCK_IO_WAIT_TIME));
+    let reason = |machine: &Machine| crate::process::delays::check(&machine.roots).expect_err("a reason");
+    assert_eq!(reason(&machine), "taskstats: not the processes of this machine");
+    assert!(!OF_DELAYS.into_iter().any(|id| has("Process", id)));
     machine.write("proc/sys/kernel/task_delayacct", "0\n");
+    assert!(reason(&machine).ends_with("'sysctl kernel.task_delayacct=1' turns this on"));
     assert!(!has("Process", BLOCK_IO_WAIT_TIME) && !has("Process V2", BLOCK_IO_WAIT_TIME));
     assert!(!has("Thread", id::BLOCK_IO_WAIT_TIME));
     assert!(has("Process", RUN_QUEUE_WAIT_TIME) && has("Thread", id::RUN_QUEUE_WAIT_TIME));
