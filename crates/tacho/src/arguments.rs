@@ -94,12 +94,12 @@ pub(crate) enum ReportFormat {
 /// standard output in the format of -f; without -f, prints a summary of the inputs.
 #[derive(Debug, Args)]
 pub(crate) struct RelogArguments {
-    /// Logs: .blg, .csv, .tsv or .json (from relog and query), recognised by their content.
+    /// Logs: .blg, .csv, .tsv or .json (from relog and query), recognised by their content, and folders of archives.
     #[arg(required_unless_present = "counters", value_name = "FILE", value_parser = log_name())]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) selection: SelectionArguments,
-    /// Output file; `-` is standard output.
+    /// Output file, or folder of an archive; `-` is standard output.
     #[arg(short, long, value_name = "FILE", value_parser = log_name())]
     pub(crate) output: Option<PathBuf>,
     /// Output format. Default: by the extension of the output; bin without an extension, csv for `-o -`.
@@ -118,7 +118,7 @@ pub(crate) struct RelogArguments {
     /// machine of the first log, with the latest sample of the other machines that is at most half an interval older.
     #[arg(long)]
     pub(crate) all_times: bool,
-    /// Append to the output, which must have the same counters and end before the inputs start.
+    /// Append to the output, which must have the same counters and end before the inputs start. Adds files to an archive.
     #[arg(short, long)]
     pub(crate) append: bool,
     /// Overwrite the output if it exists.

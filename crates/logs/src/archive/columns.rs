@@ -10,6 +10,9 @@ pub(super) const COLUMNS: [Column; 16] = {
     const fn optional(column: Column) -> Column {
         Column { is_optional: true, ..column }
     }
+    const fn split(column: Column) -> Column {
+        Column { is_split: true, ..column }
+    }
     const fn pruned(column: Column) -> Column {
         Column { has_statistics: true, ..column }
     }
@@ -20,7 +23,8 @@ pub(super) const COLUMNS: [Column; 16] = {
         optional(column("parent", Text)),
         pruned(optional(column("instance", Text))),
         pruned(column("time", Timestamp)),
-        optional(column("num", Int64)),
+        // The bytes of equal weight are alike, so that it takes 8 % less space than without.
+        split(optional(column("num", Int64))),
         optional(column("den", Int64)),
         optional(column("value", Double)),
         column("kind", Text),

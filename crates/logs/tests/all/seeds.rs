@@ -88,6 +88,11 @@ fn blg() {
 }
 
 #[test]
+fn archive() {
+    run("archive", &[], checks::archive);
+}
+
+#[test]
 fn blg_raw() {
     run("blg_raw", &logs(), checks::blg_raw);
 }

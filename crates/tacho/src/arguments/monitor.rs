@@ -25,7 +25,8 @@ use crate::path_file;
   tacho monitor --view disks.toml
 Paths start with a backslash; quote them.")]
 pub(crate) struct MonitorArguments {
-    /// Logs: .blg, .csv, .tsv or .json, recognised by their content; several are read as one. Without a log: this machine.
+    /// Logs: .blg, .csv, .tsv or .json, recognised by their content, or the folder of an archive; several are read as one. Without
+    /// a log: this machine.
     /// Counter paths are also accepted.
     #[arg(value_name = "LOG|PATH", value_parser = super::log_name())]
     pub(crate) files: Vec<PathBuf>,

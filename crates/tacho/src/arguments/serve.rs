@@ -27,7 +27,7 @@ const DEFAULT_PORT: u16 = 7320;
 
 docs/http.md describes the HTTP interface; GET /api/openapi.json is its OpenAPI description.")]
 pub(crate) struct ServeArguments {
-    /// Logs to open at the start, and folders whose logs (.blg, .csv, .tsv) can be opened in the browser.
+    /// Logs and archives (folders) to open at the start, and folders whose logs (.blg, .csv, .tsv) can be opened in the browser.
     #[arg(value_name = "LOG|FOLDER", value_parser = super::log_name())]
     pub(crate) logs: Vec<PathBuf>,
     /// Counters of this machine to show first: quoted paths such as '\Processor(*)\% Processor Time'.

@@ -16,7 +16,7 @@ use super::{NumberArguments, ReportFormat, SelectionArguments, log_name};
 /// of one machine are read as one; each machine has its own rows.
 #[derive(Debug, Args)]
 pub(crate) struct StatsArguments {
-    /// Logs: .blg, .csv, .tsv or .json (from relog and query), recognised by their content.
+    /// Logs: .blg, .csv, .tsv or .json (from relog and query), recognised by their content, and folders of archives.
     #[arg(required_unless_present = "counters", value_name = "FILE", value_parser = log_name())]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
