@@ -58,3 +58,14 @@ pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
         is_gzip && !is_refused
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_is_small() {
+        let bytes: usize = ASSETS.iter().map(|asset| asset.gzip.len().min(asset.bytes.len())).sum();
+        assert!(bytes > 20_000 && bytes < 150_000, "{bytes} bytes, compressed");
+    }
+}
