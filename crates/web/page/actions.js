@@ -160,6 +160,15 @@ function rescale(page, by) {
   withSelected(page, (line) => changeEntries([line.key], { scale: String(Math.max(-9, Math.min(9, powerOf(entry(line.key).scale, line) + by))) }));
 }
 
+/** Shows only one counter of the panel, or all again. */
+function onlyThis(page, line) {
+  const keys = page.data.lines.map(({ key }) => key);
+  const isAlone = keys.length > 1 && keys.every((key) => entry(key).isHidden === (key !== line.key));
+  changeEntries(keys, { isHidden: !isAlone });
+  changeEntries([line.key], { isHidden: false });
+  announce(isAlone ? "All counters are shown." : `Only ${nameOf(line)} is shown.`);
+}
+
 /** Shows all panels. */
 export function showAll() {
   if (state.open !== null) change({ open: null });
@@ -196,6 +205,7 @@ export function keyTable(page) {
     { keys: ["c"], words: "Next colour of the selected counter", act: () => withSelected(page, (line) => changeEntries([line.key], { styleIndex: (entry(line.key).styleIndex + 1) % STYLES, isColoured: true })) },
     { keys: ["h"], words: "Highlight the selected counter", act: () => set("isHighlighted", ["highlighted", "not highlighted"]) },
     { keys: ["x", " "], shown: ["x", "Space"], words: "Show or hide the selected counter", act: () => set("isHidden", ["hidden", "shown"]) },
+    { keys: ["n"], words: "Show only the selected counter; all again", act: () => withSelected(page, (line) => onlyThis(page, line)) },
     { keys: ["s"], shown: ["s", "o"], words: "Sort the legend by the next column; reverse the order", act: () => page.legend.sortByNext() },
     { keys: ["o"], act: () => state.sort && change({ sort: { ...state.sort, isDescending: !state.sort.isDescending } }) },
     { keys: ["Delete", "Backspace", "d"], shown: ["Delete", "d"], words: "Remove the selected counter", act: () => withSelected(page, (line) => removeLines(page, [line.key])) },

@@ -95,7 +95,7 @@ async function request(url, options = {}) {
       stopWatching();
     }
     if (response.status === 401 && url !== "/api/login") {
-      await askToken(login, await sentenceOf(response));
+      await askToken(login);
       continue;
     }
     if (!response.ok) throw new ApiError(response.status, await sentenceOf(response));
@@ -126,6 +126,8 @@ export const sources = () => json(address("sources"));
 export const source = (id) => json(address(sourcePath(id)));
 export const sets = (id) => json(address(sourcePath(id, "/sets")));
 export const instances = (id, set) => json(address(sourcePath(id, "/instances"), { set }));
+/** The sets and counters that contain all words, the best match first. */
+export const search = (id, words) => json(address(sourcePath(id, "/search"), { words }));
 export const openLog = (log) =>
   json(address("sources"), { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ log }) });
 export const views = () => json(address("views"));

@@ -17,11 +17,13 @@ export function setUpControls(page) {
   byId("kind-list").addEventListener("change", (event) => changePanel(page, { kind: event.target.value }));
   setUpPanelMenu(page);
   click("panel-back", showAll);
+  byId("legend-filter").addEventListener("input", (event) => change({ filter: event.target.value }));
+  byId("legend-top").addEventListener("change", (event) => change({ top: Number(event.target.value) > 0 ? Math.round(Number(event.target.value)) : null }));
   click("log-out", async () => {
     await logout();
     location.reload();
   });
-  for (const radio of document.querySelectorAll('input[name="align"]')) radio.addEventListener("change", () => change({ align: radio.value, range: null }));
+  for (const radio of document.querySelectorAll('input[name="align"]')) radio.addEventListener("change", () => change({ align: radio.value, isAlignChosen: true, range: null }));
   click("freeze-button", () => freeze(page));
   click("step-button", () => step(page));
   click("zoom-in", () => zoomBy(page, 0.5));
@@ -111,6 +113,8 @@ export function showControls(page, liveState) {
     const field = byId(`${name}-field`);
     if (document.activeElement !== field) field.value = state[name];
   }
+  if (document.activeElement !== byId("legend-filter")) byId("legend-filter").value = state.filter;
+  if (document.activeElement !== byId("legend-top")) byId("legend-top").value = state.top ?? "";
   const hasLive = page.sources.shown().some((source) => source.kind === "live");
   const isRunning = page.loader.isRunning();
   byId("live-controls").hidden = !hasLive;

@@ -7,6 +7,8 @@ import { factorText, POWERS, powerOf } from "./scale.js";
 import { styleOf } from "./scene.js";
 import { change, changeEntries, entry, state } from "./state.js";
 
+/** Shorter legends need no filter. */
+const MIN_FILTERED = 8;
 const instanceOf = (line) => line.instance ?? null;
 const words = (text) => (text === null || text === undefined || text === "" ? NONE : text);
 const scaleOf = (line) => powerOf(entry(line.key).scale, line);
@@ -81,6 +83,13 @@ export function sorted(lines) {
   });
 }
 
+/** The lines that contain the words of the filter, at most `top` of them. */
+function filtered(lines) {
+  const words = state.filter.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = words.length ? lines.filter((line) => words.every((word) => line.path.toLowerCase().includes(word))) : lines;
+  return state.top ? found.slice(0, state.top) : found;
+}
+
 /** The legend's table. */
 export class Legend {
   /** `onRemove(keys)` removes counters. */
@@ -119,7 +128,7 @@ export class Legend {
   /** Shows these lines. */
   draw(lines, severalSources) {
     this.severalSources = severalSources;
-    const order = sorted(lines);
+    const order = filtered(sorted(lines));
     const keys = new Set(order.map((line) => line.key));
     for (const [key, row] of this.rows) {
       if (keys.has(key)) continue;
@@ -139,8 +148,10 @@ export class Legend {
       const isSorted = state.sort?.column === id;
       cell.setAttribute("aria-sort", isSorted ? (state.sort.isDescending ? "descending" : "ascending") : "none");
     }
-    byId("legend-empty").hidden = order.length > 0;
-    byId("legend-table").hidden = order.length === 0;
+    byId("legend-empty").hidden = lines.length > 0;
+    byId("legend-table").hidden = lines.length === 0;
+    byId("legend-controls").hidden = lines.length < MIN_FILTERED && !state.filter && !state.top;
+    setText(byId("legend-count"), order.length < lines.length ? `${order.length} of ${lines.length}` : "");
   }
 
   add(key) {

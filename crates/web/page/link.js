@@ -17,12 +17,14 @@ export function toFragment(nameOf) {
   if (!state.viewName) put("title", state.title, "");
   put("alone", state.open, null);
   if (state.range) text.set("range", `${state.range.begin.toFixed(3)}~${state.range.end.toFixed(3)}`);
-  put("align", state.align, "absolute");
+  put("align", state.align, state.isAlignChosen || state.sources.length > 1 ? null : "absolute");
   put("zone", state.zone, "log");
   put("numbers", state.numbers, "units");
   put("figure", state.figure, "default");
   put("every", state.every, 1);
   put("points", state.points, 100);
+  put("filter", state.filter, "");
+  put("top", state.top, null);
   if (state.sort) text.set("sort", `${state.sort.column}~${state.sort.isDescending ? "down" : "up"}`);
   put("selected", state.selected, null);
   for (const key of state.removed) text.append("without", key);
@@ -95,6 +97,9 @@ export function fromFragment(fragment, idOf) {
       removed: new Set(text.getAll("without").map(keyToday)),
       range: Number.isFinite(begin) && end > begin ? { begin, end } : null,
       align: one("align", ["absolute", "start"], "absolute"),
+      isAlignChosen: text.has("align"),
+      filter: (text.get("filter") ?? "").slice(0, 200),
+      top: number("top", 1, 100_000, null),
       zone: one("zone", ["log", "local", "utc"], "log"),
       numbers: one("numbers", ["units", "raw"], "units"),
       figure: one("figure", FIGURES, "default"),

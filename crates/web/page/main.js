@@ -25,6 +25,7 @@ import { change, entry, onChange, setPresent, state } from "./state.js";
 import { TableView } from "./table-view.js";
 import { TableLoader } from "./tables.js";
 import { setUpTheme } from "./theme.js";
+import { seconds } from "./time.js";
 import { setUpTimeMenu } from "./time-menu.js";
 import { Tree } from "./tree.js";
 import { drawValueBar } from "./valuebar.js";
@@ -39,8 +40,8 @@ const columns = () => (panelAlone() ? chart.columns() : grid.chartColumns());
 const feed = new LiveFeed({ onData: () => loader.isRunning() && !isDragging && showNewData(), onState: showLiveState, onProblem: problemOfData });
 const loader = new Loader({ sources, feed, columns, onData: showNewData, onBusy: (isBusy) => (byId("chart-busy").hidden = !isBusy), onProblem: problemOfData });
 const tables = new TableLoader({ sources, loader, onData: () => draw(), onProblem: problemOfData });
-const tree = new Tree({ sources: () => sources.ready(), add: (paths) => addPaths(page, paths) });
 const views = new Views({ sources });
+const tree = new Tree({ sources: () => sources.ready(), add: (paths) => addPaths(page, paths), views: () => views.all, addView: (name, source) => views.add(name, source) });
 sources.onChange = () => tree.sourcesChanged();
 sources.onView = (text, name) => views.openText(text, name);
 /** Shared by the components. */
@@ -156,7 +157,8 @@ function drawNow() {
   byId("content").classList.toggle("has-grid", isGrid);
   if (isGrid) grid.draw((panel) => page.panelData.get(panel.id) ?? data, (panel) => tables.rows.get(panel.id), (panel) => whyEmpty(page.panelData.get(panel.id) ?? data, panel));
   else drawAlone(alone, data);
-  setText(byId("range-text"), data.blocks.length ? titleOf(data) : "");
+  // Before the first sample there is no time range.
+  setText(byId("range-text"), data.blocks.some(({ begin, end }) => end > begin) ? titleOf(data) : "");
   const missing = isGrid && state.viewName ? [] : data.missing.map(({ path, reason }) => `${path}: ${reason}`);
   setText(byId("missing-text"), [...(data.isGone && data.lines.length ? [`${SAMPLES_GONE}: showing loaded values without statistics`] : []), ...missing].join("; "));
   setText(byId("chart-summary"), summaryOf(data));
@@ -296,6 +298,7 @@ onChange((names) => {
   if (names.has("sources")) {
     sources.draw();
     triedFor = "";
+    if (alignApart()) return;
     views.refit();
   }
   if (OF_DATA.some((name) => names.has(name))) load();
@@ -334,6 +337,23 @@ function watchChart(watched) {
 /** Whether a crosshair follows that of another chart. */
 let isFollowing = false;
 watchChart(chart);
+
+/** Whether users have chosen how sources are aligned; then the page does not choose. */
+let aligned = "";
+
+/** Aligns logs that do not overlap in time at their starts, once for these sources. Returns whether it does. */
+function alignApart() {
+  const shown = sources.shown();
+  const names = shown.map(({ id }) => id).join(" ");
+  if (shown.length < 2 || shown.length < state.sources.length || aligned === names) return false;
+  aligned = names;
+  const spans = shown.filter(({ kind, begin }) => kind === "log" && begin).map(({ begin, end }) => [seconds(begin), seconds(end)]);
+  const overlap = spans.some(([begin, end], index) => spans.some(([from, to], other) => other !== index && from < end && begin < to));
+  if (state.align !== "absolute" || state.isAlignChosen || spans.length < shown.length || overlap || state.range) return false;
+  announce("The logs do not overlap in time: they are aligned at their starts.");
+  change({ align: "start", sources: state.sources });
+  return true;
+}
 
 let width = 0;
 new ResizeObserver(() => {

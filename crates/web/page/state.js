@@ -25,6 +25,8 @@ export const state = {
   frozen: null,
   /** "absolute", or "start": all sources begin at 0. */
   align: "absolute",
+  /** Whether the alignment was chosen by users or a link. */
+  isAlignChosen: false,
   /** "log", "local" or "utc". */
   zone: "log",
   /** "units" or "raw": whether figures have units and three digits, or all digits. */
@@ -38,6 +40,9 @@ export const state = {
   legend: new Map(),
   /** The key of the selected counter. */
   selected: null,
+  /** The legend shows only rows that contain these words, and at most `top` of them; null for all. */
+  filter: "",
+  top: null,
   /** The sort order of the legend: column and direction; null for the order of adding. */
   sort: null,
 };

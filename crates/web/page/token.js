@@ -5,13 +5,14 @@ import { byId, setText } from "./element.js";
 let asking = null;
 
 /** Shows the form until `login` accepts the token. All rejected requests wait for it. */
-export function askToken(login, reason) {
+export function askToken(login) {
   asking ??= new Promise((resolve) => {
     const dialog = byId("token-dialog");
     const form = byId("token-form");
     const field = byId("token-field");
     const error = byId("token-error");
-    setText(byId("token-reason"), reason);
+    // The first request has no token: its rejection is no mistake of the user.
+    setText(byId("token-reason"), "This server shows its data only with a token.");
     setText(error, "");
     const submit = async (event) => {
       event.preventDefault();

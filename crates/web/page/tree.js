@@ -1,21 +1,23 @@
 // The tree of sets, counters and instances, with the keys of an ARIA tree.
 
 import { change, onChange, state } from "./state.js";
-import { series } from "./api.js";
+import * as api from "./api.js";
 import { instancesOf, pathOf, setsOf, widestPath } from "./catalogue.js";
 import { byId, element, setText } from "./element.js";
 import { count } from "./figures.js";
 import { announce, showError, showNotice } from "./messages.js";
-import { search } from "./search.js";
 
 const MAX_FOUND = 150;
 
 /** The panel with the tree. `sources()` returns the ready sources. */
 export class Tree {
   /** `add(paths)` adds paths and returns whether anything was added. */
-  constructor({ sources, add }) {
+  constructor({ sources, add, views, addView }) {
     this.sources = sources;
+    /** The views of the server, which can be added as panels. */
+    this.views = views;
     this.addPaths = add;
+    this.addView = addView;
     this.panel = byId("tree-panel");
     this.tree = byId("tree");
     this.search = byId("tree-search");
@@ -28,13 +30,18 @@ export class Tree {
       this.chosen = this.list.value;
       this.load();
     });
+    this.drawn = Promise.resolve();
     this.search.addEventListener("input", () => this.draw());
     this.search.addEventListener("keydown", (event) => {
       if (event.key !== "ArrowDown" && event.key !== "Enter") return;
       event.preventDefault();
-      const first = this.visible().find((item) => this.nodes.get(item).path) ?? this.visible()[0];
-      if (event.key === "Enter" && first && this.search.value.trim()) this.add(this.nodes.get(first));
-      else if (first) this.focus(this.visible()[0]);
+      // Enter adds the first result of what was typed, even if it has not arrived yet.
+      const isEnter = event.key === "Enter" && Boolean(this.search.value.trim());
+      this.drawn.then(() => {
+        const first = this.visible().find((item) => this.nodes.get(item).path);
+        if (isEnter && first) this.add(this.nodes.get(first));
+        else this.focus(this.visible()[0]);
+      });
     });
     this.tree.addEventListener("keydown", (event) => this.key(event));
     this.tree.addEventListener("click", (event) => this.click(event));
@@ -108,28 +115,60 @@ export class Tree {
   /** Draws all sets, or the results of the search. */
   draw() {
     const text = this.search.value.trim();
-    if (!text) {
-      this.tree.replaceChildren(...(this.sets ?? []).map((set) => this.setItem(set)));
-      setText(byId("tree-state"), count(this.sets?.length ?? 0, "counter set"));
-    } else {
-      const { found, total } = search(this.sets ?? [], text, MAX_FOUND);
-      // Grouped by set, in the order of the best result of each.
-      const groups = new Map();
-      for (const { set, counter } of found) groups.set(set, [...(groups.get(set) ?? []), counter]);
-      this.tree.replaceChildren(...[...groups].map(([set, counters]) => this.setItem(set, counters)));
-      const rest = total > found.length ? `, showing the best ${found.length}` : "";
-      setText(byId("tree-state"), total ? `${count(total, "counter")} found${rest}. Enter adds the first.` : "No counter contains all of these words.");
+    this.drawn = text && this.source ? this.drawFound(this.source, text) : Promise.resolve(this.drawAll());
+  }
+
+  drawAll() {
+    this.tree.replaceChildren(...(this.sets ?? []).map((set) => this.setItem(set)));
+    setText(byId("tree-state"), count(this.sets?.length ?? 0, "counter set"));
+    this.finish();
+  }
+
+  /** Draws what the server finds: by names, synonyms, names of other tools, and help. */
+  async drawFound(source, text) {
+    let answer;
+    try {
+      answer = await api.search(source.id, text);
+    } catch (problem) {
+      if (this.search.value.trim() === text) setText(byId("tree-state"), problem.message);
+      return undefined;
     }
+    // Later input has another result.
+    if (this.source !== source || this.search.value.trim() !== text) return this.drawn;
+    const named = new Map((this.sets ?? []).map((set) => [set.name, set]));
+    const found = answer.found.slice(0, MAX_FOUND).filter(({ set }) => named.has(set));
+    // Grouped by set, in the order of the best result of each.
+    const groups = new Map();
+    for (const { set, counter } of found) {
+      const { counters } = named.get(set);
+      const own = counter === null ? counters : counters.filter(({ name }) => name === counter);
+      groups.set(set, [...new Set([...(groups.get(set) ?? []), ...own])]);
+    }
+    const words = text.toLowerCase().split(/\s+/);
+    const views = this.views().filter(({ name, title }) => words.every((word) => `${name} ${title}`.toLowerCase().includes(word)));
+    this.tree.replaceChildren(...[...groups].map(([set, counters]) => this.setItem(named.get(set), counters)), ...views.map((view) => this.viewItem(view)));
+    const rest = answer.total > found.length ? `, showing the best ${found.length}` : "";
+    setText(byId("tree-state"), answer.total ? `${count(answer.total, "result")}${rest}. Enter adds the first.` : "Nothing contains all of these words.");
+    this.finish();
+    return undefined;
+  }
+
+  finish() {
     const first = this.tree.querySelector("[role=treeitem]");
     if (first) first.tabIndex = 0;
     this.mark();
+  }
+
+  /** A view whose panels can be added. */
+  viewItem({ name, title }) {
+    return this.item({ title, help: "The panels of this view.", view: name }, `View: ${title}`, 1);
   }
 
   /** A row of the tree, with a group for its children. */
   item(node, name, level) {
     const id = `tree-group-${(this.made = (this.made ?? 0) + 1)}`;
     const group = node.children ? element("ul", { role: "group", id, hidden: true }) : null;
-    const add = node.path ? element("span", { class: "add", "aria-hidden": "true" }, node.isAll ? "Add all" : "Add") : null;
+    const add = node.path || node.view ? element("span", { class: "add", "aria-hidden": "true" }, node.isAll ? "Add all" : "Add") : null;
     const row = element(
       "div",
       { role: "treeitem", class: "tree-row", tabindex: -1, "aria-level": level, "aria-expanded": group ? "false" : null, "aria-owns": group ? id : null },
@@ -237,7 +276,7 @@ export class Tree {
 
   choose(item) {
     const node = this.nodes.get(item);
-    if (node.path) this.add(node);
+    if (node.path || node.view) this.add(node);
     else if (item.getAttribute("aria-expanded") === "true") this.collapse(item);
     else this.expand(item);
   }
@@ -254,7 +293,8 @@ export class Tree {
   }
 
   add(node) {
-    this.show([node.path]);
+    if (node.view) this.addView(node.view, this.source);
+    else this.show([node.path]);
   }
 
   /** Adds paths, and their source if it is not on the chart. */
@@ -271,7 +311,7 @@ export class Tree {
     const path = field.value.trim();
     let problem = path.startsWith("\\") ? null : "A counter path begins with \\, for example \\Memory\\Available Bytes.";
     try {
-      if (!problem && this.source) await series(this.source.id, { paths: [path], begin: null, end: null, columns: 1 });
+      if (!problem && this.source) await api.series(this.source.id, { paths: [path], begin: null, end: null, columns: 1 });
     } catch (error) {
       problem = error.message;
     }

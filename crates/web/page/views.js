@@ -3,9 +3,8 @@
 import * as api from "./api.js";
 import { save } from "./export.js";
 import { showError, showNotice } from "./messages.js";
-import { panelOf } from "./panels.js";
-import { change, entry, state } from "./state.js";
-import { panelKey } from "./state.js";
+import { MAX_PANELS, panelOf } from "./panels.js";
+import { change, entry, panelKey, state } from "./state.js";
 import { seconds, textOf, ticksOfSeconds } from "./time.js";
 
 /** The parts of the state for a view of the server. */
@@ -54,6 +53,18 @@ export class Views {
       if (name !== "start") return this.open("start");
     }
     return undefined;
+  }
+
+  /** Adds the panels of a view to the present ones. */
+  async add(name, source) {
+    try {
+      const view = await api.view(name, source.id);
+      const sources = state.sources.includes(source.id) ? {} : { sources: [...state.sources, source.id] };
+      change({ ...sources, panels: [...state.panels, ...view.panels.map((panel) => panelOf(panel))].slice(0, MAX_PANELS), viewName: null, open: null });
+      showNotice(`Added the panels of “${view.title}”.`);
+    } catch (problem) {
+      showError(problem);
+    }
   }
 
   report({ missing, name }) {

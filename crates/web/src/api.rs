@@ -112,6 +112,7 @@ pub(crate) fn routes() -> Vec<(&'static str, MethodRouter<Web>)> {
         ("/api/sources/{id}", get(sources::show).delete(sources::close)),
         ("/api/sources/{id}/sets", get(sources::sets)),
         ("/api/sources/{id}/instances", get(sources::instances)),
+        ("/api/sources/{id}/search", get(sources::search)),
         ("/api/sources/{id}/series", get(charts::series)),
         ("/api/sources/{id}/statistics", get(charts::statistics)),
         ("/api/sources/{id}/export", get(charts::export)),

@@ -45,3 +45,14 @@ pub(crate) fn asset(name: &str, headers: &HeaderMap) -> Response {
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     response
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_is_small() {
+        let bytes: usize = ASSETS.iter().map(|asset| asset.gzip.len().min(asset.bytes.len())).sum();
+        assert!(bytes > 20_000 && bytes < 150_000, "{bytes} bytes, compressed");
+    }
+}

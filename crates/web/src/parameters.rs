@@ -3,15 +3,15 @@
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use tachograph_counters::civil::{FileTime, TimeArgument};
-use tachograph_counters::path::{CounterPath, PathPattern};
+use tachograph_counters::path::{CounterPath, MAX_PATH_LENGTH, PathPattern};
 
 use crate::response::ApiError;
 
 pub(crate) const MAX_PATHS: usize = 256;
 /// Maximum number of excluded counters in a request.
 const MAX_EXCEPTIONS: usize = 1024;
-/// Names in logs can be longer than the 2048 characters that Windows allows.
-const MAX_PATH_BYTES: usize = 16 << 10;
+/// A path has a maximum number of UTF-16 units, each of up to three bytes.
+const MAX_PATH_BYTES: usize = 3 * MAX_PATH_LENGTH;
 
 /// The texts that are no counter paths, each with the reason.
 pub(crate) type InvalidPaths = Vec<(String, String)>;

@@ -105,18 +105,18 @@ pub(super) async fn read_json<T: Fields>(headers: &HeaderMap, body: Body) -> Res
     check_type(headers, "application/json")?;
     let text = read_body(body).await?;
     // Messages contain no values: the text can contain a token.
-    serde_json::from_slice(&text).map_err(|error| {
-        ApiError::bad_request(match error.classify() {
-            serde_json::error::Category::Data => wrong_fields(&text, T::FIELDS),
-            _ => format!("the body is not JSON: line {}, column {}", error.line(), error.column()),
+    serde_json::from_slice(&text).map_err(|_| {
+        ApiError::bad_request(match serde_json::from_slice(&text) {
+            Ok(value) => wrong_fields(&value, T::FIELDS),
+            Err(error) => format!("the body is not JSON: line {}, column {}", error.line(), error.column()),
         })
     })
 }
 
 /// Says which fields of a body are unknown, missing or wrong.
-fn wrong_fields(text: &[u8], known: &[&str]) -> String {
+fn wrong_fields(body: &serde_json::Value, known: &[&str]) -> String {
     let names = known.join(", ");
-    let Ok(serde_json::Value::Object(fields)) = serde_json::from_slice(text) else {
+    let serde_json::Value::Object(fields) = body else {
         return format!("the body must be a JSON object with the field {names}");
     };
     match fields.keys().find(|name| !known.contains(&name.as_str())) {

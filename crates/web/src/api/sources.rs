@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::time_zone::TimeZone;
-use tachograph_monitor::{Catalogue, MachineCatalogue, SetEntry, Span};
+use tachograph_monitor::{Catalogue, MachineCatalogue, SearchIndex, SetEntry, Span};
 
 use super::page::{Fields, check_type, read_json};
 use super::{Shared, Web};
@@ -27,6 +27,8 @@ const MAX_CHANGES: usize = 100;
 /// Clock changes of this machine are reported up to this time after its last sample.
 const LOOK_AHEAD: i64 = 366 * FileTime::PER_DAY;
 const MAX_PROBLEMS: usize = 10;
+/// Longer searches are cut, in characters.
+const MAX_WORDS: usize = 200;
 
 #[derive(Default, Serialize)]
 struct Source {
@@ -305,6 +307,39 @@ pub(super) async fn sets(
         let sets = catalogue.sets();
         let sets: Vec<_> = sets.iter().map(Set::from_entry).collect();
         Ok(json(&HashMap::from([("sets", sets)])))
+    })
+    .await
+}
+
+/// Maximum number of results of a search.
+const MAX_HITS: usize = 500;
+
+/// A set or a counter that a search found.
+#[derive(Serialize)]
+struct Found {
+    set: String,
+    /// `null` for the set as a whole.
+    counter: Option<String>,
+}
+
+pub(super) async fn search(
+    State(web): State<Web>,
+    PathPart(id): PathPart,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let parameters = Parameters::parse(query.as_deref(), &["words"])?;
+    let words =
+        parameters.one("words")?.ok_or_else(|| ApiError::bad_request("the parameter words is required"))?;
+    let words: String = words.chars().take(MAX_WORDS).collect();
+    query_catalogue(web, id, move |catalogue| {
+        let sets = catalogue.sets();
+        let hits = SearchIndex::new(&sets).search(&words);
+        let found = hits.iter().take(MAX_HITS).map(|hit| Found {
+            set: sets[hit.set].name.to_string(),
+            counter: hit.counter.map(|counter| sets[hit.set].counters[counter].counter.name.to_string()),
+        });
+        let found: Vec<_> = found.collect();
+        Ok(json(&serde_json::json!({ "total": hits.len(), "found": found })))
     })
     .await
 }

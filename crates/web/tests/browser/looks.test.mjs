@@ -63,6 +63,37 @@ for (const [name, options] of Object.entries({
   });
 }
 
+for (const [name, options] of Object.entries({ light: { theme: "light" }, dark: { theme: "dark" }, phone: { theme: "light", width: 360, height: 740, hasTouch: true } })) {
+  test(`looks: panels, ${name}, without a violation of accessibility rules`, async () => {
+    const server = await serve("--interval", "0.5");
+    await withPage(`looks-panels-${name}`, server.url, async (page) => {
+      await page.waitForFunction(() => [...document.querySelectorAll(".legend-value")].filter((value) => value.dataset.value !== "").length > 6);
+      const clean = async (where) => {
+        await shot(page, `looks-panels-${name}-${where}`);
+        assert.deepEqual(await violations(page), [], `${name}: ${where}`);
+      };
+      await clean("overview");
+      for (const menu of ["view-menu", "time-menu"]) {
+        await page.click(`#${menu} > summary`);
+        await clean(menu);
+        await page.keyboard.press("Escape");
+      }
+      await page.click(".panel .panel-menu > summary");
+      await clean("panel-menu");
+      await page.keyboard.press("Escape");
+      await page.click(".panel .panel-title");
+      await page.click("#panel-menu > summary");
+      await clean("alone");
+      await page.keyboard.press("Escape");
+      await page.click("#view-menu > summary");
+      await page.click("#server-views [data-view=processes]");
+      await page.waitForSelector(".instances tbody tr");
+      await clean("table");
+    }, options);
+    await server.stop();
+  });
+}
+
 test("looks: the theme is toggled and stored", async () => {
   const server = await serve(textLog("theme.csv", 100));
   await withPage("theme", classic(server), async (page) => {

@@ -223,19 +223,6 @@ test("units: values without neighbours are points, and areas are stacked on valu
   assert.deepEqual(valueRuns([1, undefined, 2, null, null, 3]), [[0, 2], [5]]);
 });
 
-test("units: the search ranks the best match first", async () => {
-  // catalogue.js needs the page; the search is a separate module.
-  const { search } = await part("search.js");
-  const set = (name, ...counters) => ({ name, has_instances: true, counters: counters.map((counter) => ({ name: counter, help: "time of the processor" })) });
-  const all = [set("Memory", "Page Faults/sec"), set("Process", "% Processor Time", "% User Time"), set("Processor Information", "% Processor Time", "% Idle Time")];
-  const names = (text) => search(all, text, 10).found.map(({ set: { name }, counter }) => `${name} ${counter.name}`);
-  assert.equal(names("processor information % processor time")[0], "Processor Information % Processor Time");
-  assert.deepEqual(names("% processor time").slice(0, 2), ["Process % Processor Time", "Processor Information % Processor Time"]);
-  assert.equal(names("\\Processor Information(*)\\% Idle Time")[0], "Processor Information % Idle Time");
-  assert.deepEqual(names("nothing like it"), []);
-  assert.deepEqual(search(all, "time", 2).total, 5);
-});
-
 test("units: colours have contrast to the background and to each other, also for colour-blind readers", async () => {
   const { lineStyle, STYLES } = await part("palette.js");
   const linear = (colour) => [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16) / 255).map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));

@@ -1,5 +1,6 @@
 //! The HTTP interface, with a fake machine and generated logs.
 
+mod answers;
 mod changing;
 mod client;
 mod hostile;
