@@ -115,6 +115,11 @@ pub struct TableModel {
     reserved: Vec<usize>,
     matching: usize,
     has_machines: bool,
+    /// The largest number of intervals of a row.
+    intervals: u64,
+    shows_kernel_threads: bool,
+    /// The number of kernel threads that are not shown.
+    hidden: usize,
     /// Whether the user has changed the columns.
     has_own_columns: bool,
 }
@@ -139,6 +144,9 @@ impl TableModel {
             reserved: Vec::new(),
             matching: 0,
             has_machines: false,
+            intervals: 0,
+            shows_kernel_threads: false,
+            hidden: 0,
             has_own_columns: false,
         }
     }
@@ -164,6 +172,7 @@ impl TableModel {
         self.figures = figures;
         let rows = &self.rows.rows;
         self.has_machines = rows.iter().any(|row| row.machine() != rows[0].machine());
+        self.intervals = rows.iter().map(|row| row.intervals).max().unwrap_or_default();
         let mut before = std::mem::take(&mut self.properties);
         let kept = rows.iter().filter_map(|row| before.remove_entry(&row.id));
         self.properties = kept.collect();
@@ -213,9 +222,30 @@ impl TableModel {
         }
     }
 
-    /// The number of rows that are not reserved, and how many of them match the filter.
+    /// The number of rows that are neither reserved nor [hidden](Self::hidden), and how many of them match the filter.
     pub fn counts(&self) -> (usize, usize) {
-        (self.rows.rows.len() - self.reserved.len(), self.matching)
+        (self.rows.rows.len() - self.reserved.len() - self.hidden, self.matching)
+    }
+
+    /// The number of kernel threads that are not shown, because they used less than 1 % of a processor.
+    pub fn hidden(&self) -> usize {
+        self.hidden
+    }
+
+    /// Shows kernel threads without processor time, or hides them.
+    pub fn set_kernel_threads(&mut self, are_shown: bool) {
+        self.shows_kernel_threads = are_shown;
+        self.arrange();
+    }
+
+    /// Whether kernel threads without processor time are shown.
+    pub fn shows_kernel_threads(&self) -> bool {
+        self.shows_kernel_threads
+    }
+
+    /// Whether a row had no values in a part of the range: its process started or ended in the range.
+    pub fn has_partly_present(&self) -> bool {
+        self.rows.rows.iter().any(|row| !row.is_reserved && row.intervals < self.intervals)
     }
 
     /// Whether the rows are of several machines.
@@ -226,9 +256,27 @@ impl TableModel {
     /// A value; `None` for text, and if the row has no value of the column.
     pub fn value(&self, row: usize, column: usize) -> Option<f64> {
         let found = self.layout.columns.get(column)?;
+        if found.content == ColumnContent::Presence {
+            return self.presence(row);
+        }
         // The id of a total is that of no process.
         let is_id_of_total = found.is_id() && self.row(row)?.is_reserved;
         self.rows.value(&self.figures.reduced, row, column, found.figure()).filter(|_| !is_id_of_total)
+    }
+
+    /// The value by which rows are sorted: the average weighted with the time in which the instance was present
+    /// ([`Summary::rank`](tachograph_counters::Summary::rank)), or the value itself if it is no average.
+    fn rank(&self, row: usize, column: usize) -> Option<f64> {
+        let found = self.layout.columns.get(column)?;
+        match found.content {
+            ColumnContent::Presence => self.presence(row),
+            _ => self.rows.rank(&self.figures.reduced, row, column, found.figure()),
+        }
+    }
+
+    /// The share of the range in which a row had values, in percent.
+    fn presence(&self, row: usize) -> Option<f64> {
+        Some(self.row(row)?.intervals as f64 / self.intervals.max(1) as f64 * 100.0)
     }
 
     /// The series of a cell.
@@ -243,7 +291,7 @@ impl TableModel {
         match &self.layout.columns.get(column)?.content {
             ColumnContent::Name => Some(found.name().into()),
             ColumnContent::Machine => Some(found.machine().into()),
-            ColumnContent::Counter(_) => None,
+            ColumnContent::Counter(_) | ColumnContent::Presence => None,
             ColumnContent::Property(Property::User) => properties()?.user.as_deref().map(Cow::from),
             ColumnContent::Property(Property::Command) => properties()?.command.as_deref().map(Cow::from),
             ColumnContent::Property(Property::State) => Some(properties()?.state?.to_string().into()),

@@ -2,6 +2,7 @@
 
 mod append;
 pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod cpi;
 pub(crate) mod list;
 pub(crate) mod manifest;

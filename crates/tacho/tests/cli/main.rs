@@ -6,6 +6,7 @@
 mod append;
 mod article;
 mod check;
+mod compare;
 mod corpus;
 mod cpi;
 mod cpi_documents;
