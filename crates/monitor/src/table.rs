@@ -122,7 +122,16 @@ pub struct TableModel {
     hidden: usize,
     /// Whether the user has changed the columns.
     has_own_columns: bool,
+    /// Whether the user has chosen the order.
+    has_own_order: bool,
+    /// For each column, whether a row that is not reserved has had a value.
+    has_had_value: Vec<bool>,
+    /// The number of updates with these columns, up to [`SETTLED`].
+    updates: u8,
 }
+
+/// Rates have no values in the first samples, so a column counts as empty after this number of updates only.
+const SETTLED: u8 = 3;
 
 impl TableModel {
     /// An empty table.
@@ -148,6 +157,9 @@ impl TableModel {
             shows_kernel_threads: false,
             hidden: 0,
             has_own_columns: false,
+            has_own_order: false,
+            has_had_value: Vec::new(),
+            updates: 0,
         }
     }
 
@@ -176,7 +188,48 @@ impl TableModel {
         let mut before = std::mem::take(&mut self.properties);
         let kept = rows.iter().filter_map(|row| before.remove_entry(&row.id));
         self.properties = kept.collect();
+        self.note_values();
         self.arrange();
+    }
+
+    /// Notes which columns have values. While the user has chosen no order, rows are not sorted by an empty column.
+    fn note_values(&mut self) {
+        self.updates = self.updates.saturating_add(1).min(SETTLED);
+        self.has_had_value.resize(self.layout.columns.len(), false);
+        let rows = self.rows.rows.iter().enumerate().filter(|(_, row)| !row.is_reserved);
+        let rows: Vec<_> = rows.map(|(index, _)| index).collect();
+        for column in 0..self.layout.columns.len() {
+            let has_value =
+                self.has_had_value[column] || rows.iter().any(|&row| self.value(row, column).is_some());
+            self.has_had_value[column] = has_value;
+        }
+        if !self.has_own_order && self.is_empty_column(self.order.column) {
+            let columns = self.layout.columns.iter().enumerate();
+            let mut quantities = columns.filter(|(_, column)| column.counter().is_some() && !column.is_id());
+            let with_values = quantities.find(|(index, _)| self.has_had_value[*index]);
+            if let Some((column, _)) = with_values {
+                self.order = TableOrder { column, is_descending: true };
+            }
+        }
+    }
+
+    /// Whether a column is left out because no row has a value of its counter: the kernel does not count it for these
+    /// instances. Columns that the user has chosen are never left out.
+    pub fn is_empty_column(&self, column: usize) -> bool {
+        let is_settled = self.updates >= SETTLED || self.intervals > 1;
+        let is_counter = self.layout.columns.get(column).is_some_and(|column| column.counter().is_some());
+        let has_rows = self.rows.rows.len() > self.reserved.len();
+        is_settled
+            && is_counter
+            && has_rows
+            && !self.has_own_columns
+            && self.has_had_value.get(column) == Some(&false)
+    }
+
+    /// The headings of the [empty columns](Self::is_empty_column).
+    pub fn empty_columns(&self) -> Vec<&str> {
+        let columns = self.layout.columns.iter().enumerate();
+        columns.filter(|(index, _)| self.is_empty_column(*index)).map(|(_, column)| &*column.title).collect()
     }
 
     /// The figures.
@@ -387,6 +440,7 @@ impl TableModel {
         let is_descending =
             if column == self.order.column { !self.order.is_descending } else { !found.is_text() };
         self.order = TableOrder { column, is_descending };
+        self.has_own_order = true;
         self.arrange();
     }
 

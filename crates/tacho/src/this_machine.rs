@@ -48,7 +48,10 @@ pub(crate) fn resolve_view(registry: &Registry, view: &mut View) -> Result<Vec<S
     if view.panels.is_empty() && !was_empty {
         let title = view.title.as_deref().unwrap_or_default();
         let reasons: Vec<_> = reasons.into_keys().collect();
-        return Err(Failure::runtime(format!("nothing to show in the view '{title}': {}", reasons.join("; "))));
+        return Err(Failure::runtime(format!(
+            "nothing to show in the view '{title}': {}",
+            reasons.join("; ")
+        )));
     }
     let message = |(why, paths): (String, Vec<String>)| match &paths[..] {
         [path] => format!("the view leaves out '{path}': {why}"),

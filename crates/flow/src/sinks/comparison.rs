@@ -105,7 +105,13 @@ pub fn compare(before: Vec<StatisticsRow>, after: Vec<StatisticsRow>) -> Vec<Com
     rows.sort_by(|one, other| match (one.change(), other.change()) {
         (Some(one), Some(other)) => other.total_cmp(&one),
         (None, None) => Ordering::Equal,
-        (one, _) => if one.is_some() { Ordering::Less } else { Ordering::Greater },
+        (one, _) => {
+            if one.is_some() {
+                Ordering::Less
+            } else {
+                Ordering::Greater
+            }
+        }
     });
     rows
 }
@@ -186,7 +192,11 @@ impl<'a> From<&'a ComparisonRow> for ComparisonRecord<'a> {
 /// # Errors
 ///
 /// When writing fails.
-pub fn write_comparison(rows: &[ComparisonRow], form: ReportForm, out: &mut impl io::Write) -> io::Result<()> {
+pub fn write_comparison(
+    rows: &[ComparisonRow],
+    form: ReportForm,
+    out: &mut impl io::Write,
+) -> io::Result<()> {
     match form {
         ReportForm::Json => {
             out.write_all(b"[")?;

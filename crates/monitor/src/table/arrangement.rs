@@ -28,14 +28,13 @@ impl TableModel {
         let words: Vec<String> = self.filter.split_whitespace().map(fold_case).collect();
         let hidden = self.hidden_rows();
         self.hidden = hidden.iter().filter(|is_hidden| **is_hidden).count();
-        let all: Vec<usize> =
-            (0..rows.len()).filter(|&row| !rows[row].is_reserved && !hidden[row]).collect();
+        let all: Vec<usize> = (0..rows.len()).filter(|&row| !rows[row].is_reserved && !hidden[row]).collect();
         let is_matching = |row: usize| words.is_empty() || self.matches(row, &words);
         let mut matching = vec![false; rows.len()];
         all.iter().for_each(|&row| matching[row] = is_matching(row));
         self.matching = matching.iter().filter(|is_matching| **is_matching).count();
         let lines = match self.tree {
-            TreeKind::Parent => self.tree_lines(all, &matching),
+            TreeKind::Parent => self.tree_lines(all, &matching, &hidden),
             TreeKind::None | TreeKind::Cgroup => {
                 let matching: Vec<_> = all.into_iter().filter(|&row| matching[row]).collect();
                 let sorted = self.sorted(matching);
@@ -62,7 +61,8 @@ impl TableModel {
         };
         let time = self.layout.columns.iter().position(is_processor_time);
         for (index, row) in rows.iter().enumerate().filter(|(_, row)| machines.contains(&row.machine())) {
-            let is_busy = time.and_then(|time| self.value(index, time)).is_some_and(|it| it >= MIN_KERNEL_SHARE);
+            let is_busy =
+                time.and_then(|time| self.value(index, time)).is_some_and(|it| it >= MIN_KERNEL_SHARE);
             hidden[index] = !is_busy && (is_daemon(row) || row.parent == Some(KTHREADD.0));
         }
         hidden
@@ -123,8 +123,9 @@ impl TableModel {
     }
 
     /// Rows below their parents. Rows that do not match are shown above those that do.
-    fn tree_lines(&self, all: Vec<usize>, matching: &[bool]) -> Vec<TableLine> {
-        let parents = self.parents();
+    fn tree_lines(&self, all: Vec<usize>, matching: &[bool], hidden: &[bool]) -> Vec<TableLine> {
+        let mut parents = self.parents();
+        parents.iter_mut().for_each(|parent| *parent = parent.filter(|&above| !hidden[above]));
         let mut is_shown = matching.to_vec();
         for &row in all.iter().filter(|&&row| matching[row]) {
             let mut next = parents[row];

@@ -118,7 +118,9 @@ impl TableColumn {
             ColumnContent::Property(Property::State) => 2,
             ColumnContent::Property(Property::Command) => 20,
             ColumnContent::Counter(_) if self.is_id() => ID_WIDTH.max(title + 1),
-            ColumnContent::Counter(_) | ColumnContent::Presence => self.text(USUAL_VALUE, form).chars().count().max(title + 1),
+            ColumnContent::Counter(_) | ColumnContent::Presence => {
+                self.text(USUAL_VALUE, form).chars().count().max(title + 1)
+            }
         }
     }
 

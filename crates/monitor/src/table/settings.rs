@@ -95,6 +95,7 @@ impl TableModel {
         let is_descending = columns.get(column).is_some_and(|column| !column.is_text());
         model.order = TableOrder { column, is_descending: is_descending != settings.reversed };
         model.has_own_columns = !settings.columns.is_empty();
+        model.has_own_order = sort.is_some();
         model.tree = settings.tree;
         model.max_rows = settings.top;
         model.filter.clone_from(&settings.filter);
@@ -146,7 +147,8 @@ impl TableModel {
     }
 
     fn change_columns(&mut self, sorted: usize) {
-        self.has_own_columns = true;
+        (self.has_own_columns, self.has_own_order) = (true, true);
+        (self.has_had_value, self.updates) = (Vec::new(), 0);
         let is_descending = self.layout.columns.get(sorted).is_some_and(|column| !column.is_text());
         self.order = TableOrder { column: sorted, is_descending };
         self.rows.update(&self.layout.set, &self.layout.columns, &self.figures);

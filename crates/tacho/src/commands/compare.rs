@@ -30,8 +30,12 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<ExitCode, Failure> {
     rows.truncate(arguments.top.unwrap_or(usize::MAX));
     match arguments.format {
         ReportFormat::Table => write_table(arguments, &rows, all)?,
-        ReportFormat::Csv => write_comparison(&rows, ReportForm::Csv, &mut BufWriter::new(io::stdout().lock()))?,
-        ReportFormat::Json => write_comparison(&rows, ReportForm::Json, &mut BufWriter::new(io::stdout().lock()))?,
+        ReportFormat::Csv => {
+            write_comparison(&rows, ReportForm::Csv, &mut BufWriter::new(io::stdout().lock()))?
+        }
+        ReportFormat::Json => {
+            write_comparison(&rows, ReportForm::Json, &mut BufWriter::new(io::stdout().lock()))?
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -103,7 +107,8 @@ fn write_table(arguments: &CompareArguments, rows: &[ComparisonRow], all: usize)
 /// The machine with its backslashes, if all paths begin with the same.
 fn shared_machine(rows: &[ComparisonRow]) -> Option<String> {
     let machine = format!(r"\\{}", rows.first()?.machine.as_ref()?);
-    let is_shared = |row: &ComparisonRow| row.path.strip_prefix(&machine).is_some_and(|rest| rest.starts_with('\\'));
+    let is_shared =
+        |row: &ComparisonRow| row.path.strip_prefix(&machine).is_some_and(|rest| rest.starts_with('\\'));
     rows.iter().all(is_shared).then_some(machine)
 }
 

@@ -12,7 +12,8 @@ fn log(folder: &Folder, name: &str, machine: &str, free: i64, disks: &[(&str, i6
         .column("Disk", counter("Transfers/sec", CounterType::BULK_COUNT))
         .column("Disk", counter("ID Process", CounterType::RAWCOUNT));
     for second in 0..4 {
-        let rates: Vec<_> = disks.iter().map(|(disk, rate)| (*disk, [raw(rate * second, second * TICKS)])).collect();
+        let rates: Vec<_> =
+            disks.iter().map(|(disk, rate)| (*disk, [raw(rate * second, second * TICKS)])).collect();
         let ids: Vec<_> = disks.iter().map(|(disk, rate)| (*disk, [raw(*rate, 0)])).collect();
         log.at(second, vec![one(raw(free, 0)), rows(&rates), rows(&ids)]);
     }
@@ -82,19 +83,25 @@ fn averages_are_those_of_stats() {
     }
     let changes: Vec<_> = rows
         .iter()
-        .map(|row| (row["after"].as_f64().expect("a number") / row["before"].as_f64().expect("a number")).ln().abs())
+        .map(|row| {
+            (row["after"].as_f64().expect("a number") / row["before"].as_f64().expect("a number")).ln().abs()
+        })
         .collect();
     assert!(changes.windows(2).all(|pair| pair[0] >= pair[1]), "{changes:?}");
     let csv = folder.prints(["compare", "a.blg", "b.blg", "-f", "csv"]);
     assert_eq!(csv.lines().count(), rows.len() + 1);
-    assert!(csv.starts_with("path,machine,set,parent,instance,index,counter,type,unit,before,after,"), "{csv}");
+    assert!(
+        csv.starts_with("path,machine,set,parent,instance,index,counter,type,unit,before,after,"),
+        "{csv}"
+    );
 }
 
 #[test]
 fn the_table_says_what_changed() {
     let folder = two_logs();
     let table = folder.prints(["compare", "a.blg", "b.blg", "--top", "5"]);
-    let lines: Vec<_> = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    let lines: Vec<_> =
+        table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     assert_eq!(lines[0], "counter before after difference ratio values before values after");
     assert_eq!(lines[1], r"\\web1\Disk(e:)\Transfers/sec 0 /s 1 /s +1 /s from 0 3 3");
     assert_eq!(lines[2], r"\\web1\Memory\Free 500 250 -250 / 2.00 4 4");
@@ -119,5 +126,8 @@ fn two_logs_are_needed() {
     folder.run(["compare", "a.blg"]).fails_with(2, message);
     folder.run(["compare", "a.blg", "b.blg", "-c", "a.blg"]).fails_with(2, message);
     let range = ["compare", "a.blg", "b.blg", "-b", "11:00"];
-    folder.run(range).fails_with(1, "a.blg: no samples in this time range; 'tacho list FILE' shows the time range of a log");
+    folder.run(range).fails_with(
+        1,
+        "a.blg: no samples in this time range; 'tacho list FILE' shows the time range of a log",
+    );
 }

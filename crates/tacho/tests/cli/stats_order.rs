@@ -139,8 +139,7 @@ fn short_lives() -> Folder {
 fn averages_are_ranked_by_the_time_in_which_an_instance_was_present() {
     let folder = short_lives();
     // 20 % of 100 s is more than 60 % of 30 s, and that is more than 100 % of 1 s. The averages themselves are exact.
-    let expected =
-        ["long % Processor Time 20", "part % Processor Time 60", "flash % Processor Time 100"];
+    let expected = ["long % Processor Time 20", "part % Processor Time 60", "flash % Processor Time 100"];
     for sort in [&["--sort", "average"][..], &[], &["--sort", "% Processor Time"]] {
         let arguments = [sort, &["--top", "3"]].concat();
         assert_eq!(order(&folder, &arguments), expected, "{sort:?}");

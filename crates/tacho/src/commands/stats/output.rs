@@ -160,7 +160,8 @@ impl<'a> Output<'a> {
     }
 }
 
-const WEIGHTED: &str = "\nSorted by average x values: an instance counts for the time in which it was present.\n";
+const WEIGHTED: &str =
+    "\nSorted by average x values: an instance counts for the time in which it was present.\n";
 
 const ARITHMETIC: &str = "\n* arithmetic mean: the log has only formatted values of this counter, so the average by the \
 counter's type cannot be computed.\n";

@@ -123,7 +123,7 @@ impl RowOrder {
         })
     }
 
-    /// Whether the counter of `--sort` has occurred, or there is none.
+    /// Whether the counter of `--sort` has occurred. True without such a counter.
     pub(super) fn is_known(&self) -> bool {
         self.is_counter_known || !matches!(self.key, Key::Counter(_))
     }
@@ -195,6 +195,7 @@ pub(super) fn figure_name(text: &str) -> String {
 
 /// The percentage that `p99.9` names. A counter can have a name that begins with p, so `pinf` is none.
 fn percentage_of(name: &str) -> Option<f64> {
-    let number = name.strip_prefix('p').filter(|number| number.starts_with(|first: char| first.is_ascii_digit()))?;
+    let number =
+        name.strip_prefix('p').filter(|number| number.starts_with(|first: char| first.is_ascii_digit()))?;
     number.parse().ok().filter(|percentage| (0.0..=100.0).contains(percentage))
 }

@@ -79,13 +79,8 @@ impl StatisticsTable {
             percentiles.push((percentage, Content::Extra(index)));
         }
         percentiles.sort_by(|(one, _), (other, _)| one.total_cmp(other));
-        let mut table = Self {
-            columns: Vec::new(),
-            contents: Vec::new(),
-            shared: SharedPath::None,
-            form,
-            sorted_by,
-        };
+        let mut table =
+            Self { columns: Vec::new(), contents: Vec::new(), shared: SharedPath::None, form, sorted_by };
         if has_spans {
             table.add("from", Content::From, 0);
         }
