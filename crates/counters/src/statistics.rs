@@ -82,6 +82,9 @@ pub enum AverageKind {
 pub struct Summary {
     /// The number of displayed values. For two-sample types, this is usually one less than the number of samples.
     pub values: u64,
+    /// The number of intervals (for one-sample types, samples) with a valid value, including those without activity that
+    /// [`Intervals::Active`] does not count in `values`. So it is a measure of the time in which the instance was present.
+    pub intervals: u64,
     /// The number of intervals (for one-sample types, samples) with an error status.
     pub errors: u64,
     /// The last value.
@@ -100,6 +103,15 @@ pub struct Summary {
     pub first_time: Option<Moment>,
     /// The time of the last valid raw value.
     pub last_time: Option<Moment>,
+}
+
+impl Summary {
+    /// The average, weighted with the time in which the instance was present: the average multiplied by the number of
+    /// intervals. Instances are ranked by it, so that one that was present for a second is not ranked above one that was
+    /// almost as busy for an hour.
+    pub fn rank(&self) -> Option<f64> {
+        Some(self.average? * self.intervals as f64)
+    }
 }
 
 /// The error of merging statistics with different formulas.
@@ -284,6 +296,7 @@ impl Statistics {
         let has_value = self.last_value_at != i64::MIN;
         Summary {
             values: self.values,
+            intervals: self.sums.count(),
             errors: self.errors,
             last: has_value.then_some(self.last),
             average: self.average(),

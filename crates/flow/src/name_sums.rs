@@ -6,11 +6,12 @@ use std::sync::Arc;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::{Counter, CounterSet, Extent, Instance, Instances};
+use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_counters::{Calculator, CounterType, Formula, Origin, Pairer, RawValue, Status};
 
 use crate::{FlowError, Sink};
 
-/// Replaces the instances of one name with a single instance, whose raw values are the sums of theirs.
+/// Replaces the instances of one name (`svchost`, `svchost#1`; in `Process V2` `svchost:1234`) with a single instance, whose raw values are the sums of theirs.
 ///
 /// For counter types that need two samples, a sum is a running total: in each sample, it grows by the increases of the
 /// instances since the previous sample. So an instance that appears or disappears does not change it. Sums of averages
@@ -56,6 +57,8 @@ struct SummedSet {
     output: usize,
     /// Whether the set is part of the sample.
     is_present: bool,
+    /// Whether the names of instances end in the id of a process: `svchost:1234`.
+    has_ids: bool,
 }
 
 /// How a counter is summed.
@@ -105,6 +108,18 @@ struct Sum {
     has_value: bool,
     /// The first status of an instance that could not be read in this sample.
     error: Option<Status>,
+}
+
+/// The set whose instances are named `NAME:PID`.
+const PROCESS_V2: &str = "Process V2";
+
+/// The name of an instance, without the id of its process if `has_id`.
+fn name_of(instance: &Instance, has_id: bool) -> &str {
+    let name = instance.name();
+    match name.rsplit_once(':').filter(|_| has_id) {
+        Some((plain, id)) if !id.is_empty() && id.bytes().all(|digit| digit.is_ascii_digit()) => plain,
+        _ => name,
+    }
 }
 
 impl NameSums {
@@ -220,6 +235,7 @@ impl SummedSet {
         };
         Self {
             columns: set.counters.iter().map(Column::new).collect(),
+            has_ids: eq_ignore_case(set.english_name.as_deref().unwrap_or(&set.name), PROCESS_V2),
             set: summed,
             members: Vec::new(),
             names: Vec::new(),
@@ -249,7 +265,7 @@ impl SummedSet {
             self.names.drain(..).map(|name| (name.label.label().into(), name)).collect();
         let mut by_label: HashMap<Box<str>, usize> = HashMap::new();
         for member in &mut self.members {
-            let plain = Instance::new(member.label.parent(), member.label.name(), 0);
+            let plain = Instance::new(member.label.parent(), name_of(&member.label, self.has_ids), 0);
             member.name = *by_label.entry(plain.label().into()).or_insert_with(|| {
                 let known = before.remove(plain.label());
                 self.names.push(known.unwrap_or_else(|| Name::new(plain, self.columns.len())));

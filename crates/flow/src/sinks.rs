@@ -1,5 +1,6 @@
 //! Sinks: statistics, logs, text and JSON.
 
+mod comparison;
 mod json;
 mod late;
 mod live_json;
@@ -10,6 +11,7 @@ mod report;
 mod statistics;
 mod text;
 
+pub use comparison::{ComparisonRow, compare, write_comparison};
 pub use json::JsonSink;
 pub use late::LateInstances;
 pub use live_json::LiveJsonSink;

@@ -60,8 +60,8 @@ impl AxisRange {
         share.clamp(0.0, 1.0)
     }
 
-    /// Values to label, with their heights, from the bottom: the ends, and up to `between` values between them.
-    pub fn ticks(&self, between: usize) -> Vec<(f64, f64)> {
+    /// Values to label, with their heights, from the bottom: the ends, and up to `between` round numbers between them.
+    pub fn ticks(&self, between: usize, unit: &Unit) -> Vec<(f64, f64)> {
         let value_at = |share: f64| {
             if self.is_logarithmic {
                 self.bottom * (self.top / self.bottom).powf(share)
@@ -81,10 +81,30 @@ impl AxisRange {
             ticks.reverse();
             return ticks;
         }
-        let parts = between + 1;
+        let parts = (1..=between + 1).rev().find(|&parts| self.has_round_steps(parts, unit)).unwrap_or(1);
         (0..=parts).map(|part| part as f64 / parts as f64).map(|share| (value_at(share), share)).collect()
     }
+
+    /// Whether this number of equal parts divides a linear axis at round numbers.
+    fn has_round_steps(&self, parts: usize, unit: &Unit) -> bool {
+        let step = (self.top - self.bottom) / parts as f64 * unit.factor();
+        let first = self.bottom * unit.factor() / step;
+        let is_near = |value: f64, expected: f64| (value - expected).abs() < 1e-6;
+        let is_round = if unit.is_binary() {
+            is_near(step.log2(), step.log2().round())
+        } else {
+            let leading = step / 10f64.powf(step.log10().floor());
+            STEPS.iter().any(|round| is_near(leading, *round))
+        };
+        is_round && is_near(first, first.round())
+    }
 }
+
+/// The leading digits of the steps between the labels of an axis.
+const STEPS: [f64; 8] = [1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 10.0];
+
+/// The leading digits of the ends of an axis. Each can be divided into two to five of [`STEPS`].
+const ENDS: [f64; 8] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
 
 /// The range of visible values.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -126,7 +146,7 @@ fn power_of_ten(value: f64) -> f64 {
     if power.is_finite() && power > 0.0 { power } else { 1.0 }
 }
 
-/// The smallest round number that is not below `value`: 1, 2, 4 or 8 of a unit of 1024, or 1, 2, 2.5 or 5 times a power of
+/// The smallest round number that is not below `value`: 1, 2, 4 or 8 of a unit of 1024, or one of [`ENDS`] times a power of
 /// ten; 0 for values up to 0.
 fn round_up(value: f64, unit: &Unit) -> f64 {
     let value = value * unit.factor();
@@ -137,9 +157,9 @@ fn round_up(value: f64, unit: &Unit) -> f64 {
         2f64.powf(value.log2().ceil())
     } else {
         let power = 10f64.powf(value.log10().floor());
-        let steps = [1.0, 2.0, 2.5, 5.0, 10.0].map(|step| step * power);
+        let ends = ENDS.map(|end| end * power);
         // Tolerates the inexactness of powers of ten.
-        steps.into_iter().find(|step| value <= step * (1.0 + 1e-9)).unwrap_or(10.0 * power)
+        ends.into_iter().find(|end| value <= end * (1.0 + 1e-9)).unwrap_or(10.0 * power)
     };
     rounded / unit.factor()
 }
@@ -179,9 +199,10 @@ mod tests {
             ("Things", 1.0, 1.0),
             ("Things", 0.0, 1.0),
             ("Things", 1.01, 2.0),
-            ("Things", 2.2, 2.5),
-            ("Things", 37.0, 50.0),
-            ("Things", 0.07, 0.1),
+            ("Things", 2.2, 3.0),
+            ("Things", 37.0, 40.0),
+            ("Things", 0.07, 0.08),
+            ("Things", 0.083, 0.1),
             ("Things", 1e-7, 1e-7),
             ("Available Bytes", 1025.0, 2048.0),
             ("Available Bytes", 24e9, 34_359_738_368.0),
@@ -193,7 +214,7 @@ mod tests {
             assert_eq!((axis.bottom(), axis.top()), (0.0, top), "{name} {largest}");
         }
         let axis = AxisRange::new(&LINEAR, range(&[-30.0, 10.0, f64::NAN]), &unit("Things"));
-        assert_eq!((axis.bottom(), axis.top()), (-50.0, 10.0));
+        assert_eq!((axis.bottom(), axis.top()), (-30.0, 10.0));
         let fixed = Axis { min: Some(0.0), max: Some(100.0), ..LINEAR };
         let axis = AxisRange::new(&fixed, range(&[250.0]), &unit("Things"));
         assert_eq!((axis.bottom(), axis.top(), axis.share_of(250.0)), (0.0, 100.0, 1.0));
@@ -207,7 +228,7 @@ mod tests {
         assert!(near(axis.bottom(), 0.001) && near(axis.top(), 100.0), "{axis:?}");
         assert_eq!(axis.share_of(0.0), 0.0);
         assert!(near(axis.share_of(0.1), 0.4));
-        let ticks = axis.ticks(4);
+        let ticks = axis.ticks(4, &unit("Things"));
         assert_eq!(ticks.len(), 6);
         assert!(
             ticks.iter().zip([0.001, 0.01, 0.1, 1.0, 10.0, 100.0]).all(|(tick, value)| near(tick.0, value))
@@ -220,7 +241,39 @@ mod tests {
     #[test]
     fn ticks_divide_the_axis() {
         let axis = AxisRange::new(&LINEAR, range(&[100.0]), &unit("Things"));
-        assert_eq!(axis.ticks(1), [(0.0, 0.0), (50.0, 0.5), (100.0, 1.0)]);
-        assert_eq!(axis.ticks(0), [(0.0, 0.0), (100.0, 1.0)]);
+        assert_eq!(axis.ticks(1, &unit("Things")), [(0.0, 0.0), (50.0, 0.5), (100.0, 1.0)]);
+        assert_eq!(axis.ticks(0, &unit("Things")), [(0.0, 0.0), (100.0, 1.0)]);
+    }
+
+    #[test]
+    fn labels_are_round_numbers() {
+        let labels = |name: &str, values: &[f64], between: usize| -> Vec<String> {
+            let unit = unit(name);
+            let axis = AxisRange::new(&LINEAR, range(values), &unit);
+            axis.ticks(between, &unit).into_iter().map(|(value, _)| unit.tick(value)).collect()
+        };
+        for (name, values, between, expected) in [
+            ("Bytes/sec", &[45e6][..], 3, "0 B/s|25 MB/s|50 MB/s"),
+            ("Bytes/sec", &[45e6], 1, "0 B/s|25 MB/s|50 MB/s"),
+            ("Bytes/sec", &[37e6], 3, "0 B/s|10 MB/s|20 MB/s|30 MB/s|40 MB/s"),
+            ("Bytes/sec", &[29e6], 3, "0 B/s|10 MB/s|20 MB/s|30 MB/s"),
+            ("Bytes/sec", &[29e6], 1, "0 B/s|15 MB/s|30 MB/s"),
+            ("Bytes/sec", &[29e6], 0, "0 B/s|30 MB/s"),
+            ("Available Bytes", &[24e9], 3, "0 B|8 GiB|16 GiB|24 GiB|32 GiB"),
+            ("Available KBytes", &[700.0], 1, "0 B|512 KiB|1 MiB"),
+            ("% Idle Time", &[1.9], 3, "0 %|0.5 %|1 %|1.5 %|2 %"),
+            ("Things", &[-30.0, 10.0], 3, "-30|-20|-10|0|10"),
+            ("Things", &[-30.0, 50.0], 3, "-30|50"),
+            ("Things", &[7.5], 3, "0|2|4|6|8"),
+        ] {
+            assert_eq!(labels(name, values, between).join("|"), expected, "{name} {values:?}");
+        }
+        // All ends that the axis chooses can be divided.
+        for end in ENDS {
+            assert!(
+                labels("Things", &[end], 1).len() == 3 && labels("Things", &[end], 3).len() >= 3,
+                "{end}"
+            );
+        }
     }
 }

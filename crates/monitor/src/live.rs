@@ -1,5 +1,7 @@
 //! The board of the local machine, with live samples.
 
+mod reducers;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -12,10 +14,10 @@ use tachograph_perflib::{ErrorCode, Registry};
 
 use crate::board::Board;
 use crate::reduced::{Reduced, Reduction};
-use crate::reducer::Reducer;
 use crate::ring::Ring;
 use crate::series::SeriesTable;
 use crate::span::Span;
+use reducers::{KeptReducer, Reducers};
 
 /// The smallest number of intervals in a live chart.
 pub const MIN_POINTS: usize = 2;
@@ -33,6 +35,7 @@ pub struct LiveBoard {
     spare: Option<Sample>,
     points: usize,
     table: SeriesTable,
+    reducers: Reducers,
 }
 
 impl LiveBoard {
@@ -52,7 +55,8 @@ impl LiveBoard {
         let table = SeriesTable::default();
         let points = points.clamp(MIN_POINTS, MAX_POINTS);
         let ring = Ring::new(points + 1);
-        Ok((Self { source, ring, held_until: None, spare: None, points, table }, selection))
+        let reducers = Reducers::default();
+        Ok((Self { source, ring, held_until: None, spare: None, points, table, reducers }, selection))
     }
 
     /// Takes a sample now. Drops the oldest one if the ring is full.
@@ -82,6 +86,7 @@ impl LiveBoard {
         if let Ok(reduced) = self.reduce_first(self.ring.iter().len(), span, 1, &[]) {
             let present: HashSet<_> = reduced.series.iter().map(|series| series.info.id).collect();
             self.table.retain(|id| present.contains(&id));
+            self.reducers.clear();
         }
     }
 
@@ -152,7 +157,11 @@ impl LiveBoard {
         paths: &[PathPattern],
     ) -> Result<Reduced, FlowError> {
         let mut reduction = Reduction::new(span, columns);
-        let mut reducer = Reducer::default();
+        // A single instance is read again and again only while its name passes from process to process.
+        let is_single = |path: &PathPattern| path.instance().is_some_and(|instance| instance.is_literal());
+        let is_kept = paths.is_empty() || !paths.iter().all(is_single);
+        let mut new = KeptReducer::new(paths);
+        let reducer = if is_kept { self.reducers.of(paths) } else { &mut new };
         let first = self.ring.partition_point(|sample| sample.at.utc < span.begin());
         for (index, sample) in self.ring.iter_mut().enumerate().take(count).skip(first.saturating_sub(1)) {
             if sample.at.utc >= span.end() {
@@ -163,8 +172,7 @@ impl LiveBoard {
             sample.is_baseline = false;
             pushed?;
         }
-        reducer.cut(&mut reduction, &mut self.table);
-        Ok(reduction.finish(&self.table, paths))
+        Ok(reducer.finish(reduction, &mut self.table))
     }
 }
 

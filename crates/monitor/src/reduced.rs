@@ -194,23 +194,38 @@ impl Reduction {
 
     /// Finishes the reduction, with the series that any of the paths selects, or with all series if `paths` is empty.
     pub fn finish(self, table: &SeriesTable, paths: &[PathPattern]) -> Reduced {
-        let mut series: Vec<(usize, ReducedSeries)> = Vec::new();
-        for mut builder in self.series {
+        self.finish_ranked(table, |info| rank_of(info, paths))
+    }
+
+    /// Finishes the reduction, with the series that have a rank, in the order of their ranks.
+    pub(crate) fn finish_ranked(
+        self,
+        table: &SeriesTable,
+        mut rank_of: impl FnMut(&SeriesInfo) -> Option<usize>,
+    ) -> Reduced {
+        // The series are large, so their keys are sorted.
+        let ranked = self.series.iter().enumerate();
+        let key = |(index, builder): (usize, &SeriesBuilder)| {
+            Some((rank_of(table.get(builder.id)?)?, builder.id, index))
+        };
+        let mut keys: Vec<_> = ranked.filter_map(key).collect();
+        keys.sort_unstable();
+        let mut builders: Vec<_> = self.series.into_iter().map(Some).collect();
+        let finished = keys.into_iter().filter_map(|(_, id, index)| {
+            let mut builder = builders[index].take()?;
             builder.end_column(self.columns);
-            let (Some(info), Some(completed)) = (table.get(builder.id), builder.completed) else { continue };
-            let rank = paths.iter().position(|path| info.is_selected_by(path));
-            if rank.is_none() && !paths.is_empty() {
-                continue;
-            }
-            let reduced = ReducedSeries {
-                info: Arc::clone(info),
-                summary: completed.summary(),
+            Some(ReducedSeries {
+                info: Arc::clone(table.get(id)?),
+                summary: builder.completed?.summary(),
                 columns: builder.columns,
-            };
-            series.push((rank.unwrap_or_default(), reduced));
-        }
-        series.sort_by_key(|(rank, series)| (*rank, series.info.id));
-        let series = series.into_iter().map(|(_, series)| series).collect();
+            })
+        });
+        let series = finished.collect();
         Reduced { span: self.span, columns: self.columns, series }
     }
+}
+
+/// The position of the first path that selects a series; 0 without paths.
+pub(crate) fn rank_of(info: &SeriesInfo, paths: &[PathPattern]) -> Option<usize> {
+    if paths.is_empty() { Some(0) } else { paths.iter().position(|path| info.is_selected_by(path)) }
 }

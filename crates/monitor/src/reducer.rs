@@ -27,6 +27,12 @@ impl Default for Reducer {
 }
 
 impl Reducer {
+    /// Prepares for another reduction of samples of the same board.
+    pub fn rewind(&mut self) {
+        self.sink.rewind();
+        self.current = None;
+    }
+
     /// Adds the next sample: a [baseline](Sample::is_baseline), or one in the reduction's span. Others are ignored.
     ///
     /// # Errors
@@ -56,14 +62,14 @@ impl Reducer {
             self.sink.cut(|_, _| {});
             return;
         };
-        let mut states = Vec::new();
-        self.sink.cut(|number, state| states.push((number, state)));
-        for (number, state) in states {
-            while self.ids.len() <= number {
-                let Some(row) = self.sink.row(self.ids.len()) else { return };
-                self.ids.push(table.id_of(&row));
-            }
-            reduction.add(self.ids[number], column, state);
+        while let Some(row) = self.sink.row(self.ids.len()) {
+            self.ids.push(table.id_of(&row));
         }
+        let ids = &self.ids;
+        self.sink.cut(|number, state| {
+            if let Some(id) = ids.get(number) {
+                reduction.add(*id, column, state);
+            }
+        });
     }
 }

@@ -115,9 +115,23 @@ pub struct TableModel {
     reserved: Vec<usize>,
     matching: usize,
     has_machines: bool,
+    /// The largest number of intervals of a row.
+    intervals: u64,
+    shows_kernel_threads: bool,
+    /// The number of kernel threads that are not shown.
+    hidden: usize,
     /// Whether the user has changed the columns.
     has_own_columns: bool,
+    /// Whether the user has chosen the order.
+    has_own_order: bool,
+    /// For each column, whether a row that is not reserved has had a value.
+    has_had_value: Vec<bool>,
+    /// The number of updates with these columns, up to [`SETTLED`].
+    updates: u8,
 }
+
+/// Rates have no values in the first samples, so a column counts as empty after this number of updates only.
+const SETTLED: u8 = 3;
 
 impl TableModel {
     /// An empty table.
@@ -139,7 +153,13 @@ impl TableModel {
             reserved: Vec::new(),
             matching: 0,
             has_machines: false,
+            intervals: 0,
+            shows_kernel_threads: false,
+            hidden: 0,
             has_own_columns: false,
+            has_own_order: false,
+            has_had_value: Vec::new(),
+            updates: 0,
         }
     }
 
@@ -164,10 +184,52 @@ impl TableModel {
         self.figures = figures;
         let rows = &self.rows.rows;
         self.has_machines = rows.iter().any(|row| row.machine() != rows[0].machine());
+        self.intervals = rows.iter().map(|row| row.intervals).max().unwrap_or_default();
         let mut before = std::mem::take(&mut self.properties);
         let kept = rows.iter().filter_map(|row| before.remove_entry(&row.id));
         self.properties = kept.collect();
+        self.note_values();
         self.arrange();
+    }
+
+    /// Notes which columns have values. While the user has chosen no order, rows are not sorted by an empty column.
+    fn note_values(&mut self) {
+        self.updates = self.updates.saturating_add(1).min(SETTLED);
+        self.has_had_value.resize(self.layout.columns.len(), false);
+        let rows = self.rows.rows.iter().enumerate().filter(|(_, row)| !row.is_reserved);
+        let rows: Vec<_> = rows.map(|(index, _)| index).collect();
+        for column in 0..self.layout.columns.len() {
+            let has_value =
+                self.has_had_value[column] || rows.iter().any(|&row| self.value(row, column).is_some());
+            self.has_had_value[column] = has_value;
+        }
+        if !self.has_own_order && self.is_empty_column(self.order.column) {
+            let columns = self.layout.columns.iter().enumerate();
+            let mut quantities = columns.filter(|(_, column)| column.counter().is_some() && !column.is_id());
+            let with_values = quantities.find(|(index, _)| self.has_had_value[*index]);
+            if let Some((column, _)) = with_values {
+                self.order = TableOrder { column, is_descending: true };
+            }
+        }
+    }
+
+    /// Whether a column is left out because no row has a value of its counter: the kernel does not count it for these
+    /// instances. Columns that the user has chosen are never left out.
+    pub fn is_empty_column(&self, column: usize) -> bool {
+        let is_settled = self.updates >= SETTLED || self.intervals > 1;
+        let is_counter = self.layout.columns.get(column).is_some_and(|column| column.counter().is_some());
+        let has_rows = self.rows.rows.len() > self.reserved.len();
+        is_settled
+            && is_counter
+            && has_rows
+            && !self.has_own_columns
+            && self.has_had_value.get(column) == Some(&false)
+    }
+
+    /// The headings of the [empty columns](Self::is_empty_column).
+    pub fn empty_columns(&self) -> Vec<&str> {
+        let columns = self.layout.columns.iter().enumerate();
+        columns.filter(|(index, _)| self.is_empty_column(*index)).map(|(_, column)| &*column.title).collect()
     }
 
     /// The figures.
@@ -213,9 +275,30 @@ impl TableModel {
         }
     }
 
-    /// The number of rows that are not reserved, and how many of them match the filter.
+    /// The number of rows that are neither reserved nor [hidden](Self::hidden), and how many of them match the filter.
     pub fn counts(&self) -> (usize, usize) {
-        (self.rows.rows.len() - self.reserved.len(), self.matching)
+        (self.rows.rows.len() - self.reserved.len() - self.hidden, self.matching)
+    }
+
+    /// The number of kernel threads that are not shown, because they used less than 1 % of a processor.
+    pub fn hidden(&self) -> usize {
+        self.hidden
+    }
+
+    /// Shows kernel threads without processor time, or hides them.
+    pub fn set_kernel_threads(&mut self, are_shown: bool) {
+        self.shows_kernel_threads = are_shown;
+        self.arrange();
+    }
+
+    /// Whether kernel threads without processor time are shown.
+    pub fn shows_kernel_threads(&self) -> bool {
+        self.shows_kernel_threads
+    }
+
+    /// Whether a row had no values in a part of the range: its process started or ended in the range.
+    pub fn has_partly_present(&self) -> bool {
+        self.rows.rows.iter().any(|row| !row.is_reserved && row.intervals < self.intervals)
     }
 
     /// Whether the rows are of several machines.
@@ -226,9 +309,27 @@ impl TableModel {
     /// A value; `None` for text, and if the row has no value of the column.
     pub fn value(&self, row: usize, column: usize) -> Option<f64> {
         let found = self.layout.columns.get(column)?;
+        if found.content == ColumnContent::Presence {
+            return self.presence(row);
+        }
         // The id of a total is that of no process.
         let is_id_of_total = found.is_id() && self.row(row)?.is_reserved;
         self.rows.value(&self.figures.reduced, row, column, found.figure()).filter(|_| !is_id_of_total)
+    }
+
+    /// The value by which rows are sorted: the average weighted with the time in which the instance was present
+    /// ([`Summary::rank`](tachograph_counters::Summary::rank)), or the value itself if it is no average.
+    fn rank(&self, row: usize, column: usize) -> Option<f64> {
+        let found = self.layout.columns.get(column)?;
+        match found.content {
+            ColumnContent::Presence => self.presence(row),
+            _ => self.rows.rank(&self.figures.reduced, row, column, found.figure()),
+        }
+    }
+
+    /// The share of the range in which a row had values, in percent.
+    fn presence(&self, row: usize) -> Option<f64> {
+        Some(self.row(row)?.intervals as f64 / self.intervals.max(1) as f64 * 100.0)
     }
 
     /// The series of a cell.
@@ -243,7 +344,7 @@ impl TableModel {
         match &self.layout.columns.get(column)?.content {
             ColumnContent::Name => Some(found.name().into()),
             ColumnContent::Machine => Some(found.machine().into()),
-            ColumnContent::Counter(_) => None,
+            ColumnContent::Counter(_) | ColumnContent::Presence => None,
             ColumnContent::Property(Property::User) => properties()?.user.as_deref().map(Cow::from),
             ColumnContent::Property(Property::Command) => properties()?.command.as_deref().map(Cow::from),
             ColumnContent::Property(Property::State) => Some(properties()?.state?.to_string().into()),
@@ -339,6 +440,7 @@ impl TableModel {
         let is_descending =
             if column == self.order.column { !self.order.is_descending } else { !found.is_text() };
         self.order = TableOrder { column, is_descending };
+        self.has_own_order = true;
         self.arrange();
     }
 

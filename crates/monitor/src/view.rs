@@ -11,10 +11,12 @@ use std::time::Duration;
 
 use tachograph_counters::civil::TimeArgument;
 use tachograph_counters::path::PathPattern;
+use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_flow::read_limited;
 
 use crate::catalogue::SetEntry;
 use crate::legend::Chosen;
+use crate::table::TableModel;
 
 pub use panel::{Axis, AxisScale, MAX_SHARE, Panel, ViewKind};
 
@@ -114,6 +116,19 @@ impl View {
             }
         }
         paths
+    }
+
+    /// The paths of the counters that the view's tables show, as far as `sets` has them.
+    pub fn table_paths(&self, sets: &[SetEntry]) -> Vec<PathPattern> {
+        let tables = self.panels.iter().filter(|panel| panel.kind == ViewKind::Table);
+        let entry = |panel: &Panel| {
+            let name = panel.table.set.as_deref()?;
+            Some(TableModel::with_settings(
+                sets.iter().find(|set| eq_ignore_case(&set.name, name))?,
+                &panel.table,
+            ))
+        };
+        tables.filter_map(entry).flat_map(|model| model.paths(true)).collect()
     }
 
     /// Adds counters: to the only panel, or as a panel of their own.

@@ -41,6 +41,9 @@ use time::Drag;
 /// The default number of intervals on a live chart.
 pub const DEFAULT_POINTS: usize = 100;
 
+/// The numbers of intervals on a chart until there are enough samples.
+const FIRST_POINTS: [usize; 2] = [20, 50];
+
 /// The maximum number of panels of the first screen of a log.
 const MAX_DEFAULT_PANELS: usize = 6;
 
@@ -226,10 +229,21 @@ impl App {
         let interval = self.interval_units();
         // Samples can be slightly early or late, so columns end halfway between two samples.
         let end = end.saturating_add((interval / 2).max(1));
-        let length = interval.saturating_mul(self.points as i64);
+        let points = self.shown_points();
+        let length = interval.saturating_mul(points as i64);
         // A column consists of whole intervals.
-        let columns = self.points.div_ceil(self.points.div_ceil(dots));
+        let columns = points.div_ceil(points.div_ceil(dots));
         Some((Span::new(end.saturating_sub(length), end), columns))
+    }
+
+    /// The number of intervals on a live chart: few at first, so that it is not nearly empty, and more as samples are taken.
+    pub(crate) fn shown_points(&self) -> usize {
+        let samples = match self.frozen {
+            Some(frozen) => self.times.iter().filter(|time| **time <= frozen).count(),
+            None => self.times.iter().len(),
+        };
+        let steps = FIRST_POINTS.into_iter().find(|points| samples <= points + 1);
+        steps.map_or(self.points, |points| points.min(self.points))
     }
 
     pub(crate) fn interval_units(&self) -> i64 {

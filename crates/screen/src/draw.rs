@@ -20,6 +20,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use tachograph_counters::civil::{FileTime, TimeArgument};
+use tachograph_counters::path::PathPattern;
 use tachograph_monitor::figures::grouped;
 use tachograph_monitor::{ItemId, LegendColumn, Span, ViewKind};
 
@@ -85,12 +86,23 @@ const LIVE_KEYS: &str =
     "?:keys|q:quit|4:table|a:add|d:remove|h:highlight|x:hide|=:fit|s:sort|g:view|f:freeze|r:record";
 
 /// The keys that the footer lists for several panels.
-const GRID_KEYS: &str =
-    "?:keys|q:quit|Tab:next panel|z:zoom|v:add panel|a:add counters|4:table|g:view|l:axis|e:only this";
+const GRID_KEYS: &str = "?:keys|q:quit|Tab:next panel|z:enlarge|v:add panel|a:add counters|4:table|g:view|l:axis|e:only this|f:freeze";
+
+/// The keys that the footer lists for several panels over logs.
+const LOG_GRID_KEYS: &str = "?:keys|q:quit|Tab:next panel|z:enlarge|t:jump|+-:zoom|0:whole|[ ]:select|a:add counters|4:table|g:view|v:add panel";
 
 /// The keys that the footer lists for logs.
 const LOG_KEYS: &str =
-    "?:keys|q:quit|4:table|a:add|d:remove|h:highlight|=:fit|g:view|+-:zoom|0:whole|[ ]:select|t:jump";
+    "?:keys|q:quit|4:table|t:jump|+-:zoom|0:whole|[ ]:select|a:add|d:remove|h:highlight|=:fit|g:view";
+
+/// The keys beside a message.
+const BASIC_KEYS: &str = "?:keys q:quit";
+
+/// On a narrower screen, messages have the whole line.
+const MIN_MESSAGE_AND_KEYS: u16 = 60;
+
+/// The number of keys of a table that are listed before `t`.
+const TABLE_KEYS_BEFORE_JUMP: usize = 5;
 
 /// The parts of the screen, from top to bottom.
 struct Layout {
@@ -224,8 +236,9 @@ impl App {
         if let Some(title) = &self.title {
             part(title, Style::new());
         }
-        if self.panes.is_zoomed() {
-            part(self.panes.focused().title(), Style::new());
+        let panel = self.panes.focused().title();
+        if self.panes.is_zoomed() && self.title.as_deref() != Some(&*panel) {
+            part(&panel, Style::new());
         }
         if let Some(recording) = &self.recording {
             let mark = self.theme.either("●", "*");
@@ -240,12 +253,17 @@ impl App {
             let percent = (read as f64 / all.max(1) as f64 * 100.0).min(100.0);
             part(&format!("reading {percent:.0} % (Esc cancels)"), bold);
         }
+        // With a legend, the time is beside the path of the selected counter.
+        let has_legend = !self.panes.is_grid() && !self.is_table();
+        if let Some(column) = self.column_under_cursor().filter(|_| !has_legend) {
+            part(&format!("cursor {}", self.time_of_day(self.reduced.time_of(column), false)), bold);
+        }
         if self.facts.is_live {
             if self.frozen.is_some() {
                 part("FROZEN", bold);
             }
             part(&format!("every {} s", self.interval.as_secs_f64()), Style::new());
-            part(&format!("{} points", self.points), Style::new());
+            part(&self.points_text(), Style::new());
             if let Some(last) = self.frozen.or(self.times.newest().copied()) {
                 let text = format!("{} ", self.time_of_day(last, false));
                 if usize::from(area.width) > column + width(&text) + 1 {
@@ -254,6 +272,14 @@ impl App {
             }
         } else if !range.is_empty() {
             part(&range, Style::new());
+        }
+    }
+
+    /// The number of intervals on the chart: `100 points`, or `20 of 100 points` while there are few samples.
+    fn points_text(&self) -> String {
+        match self.shown_points() {
+            shown if shown < self.points => format!("{shown} of {} points", self.points),
+            points => format!("{points} points"),
         }
     }
 
@@ -300,7 +326,10 @@ impl App {
         if let Some((message, count)) = self.messages.news() {
             let style = if message.is_problem { self.theme.problem() } else { Style::new() };
             let more = if count > 1 { format!(" (+{}, ! shows all)", count - 1) } else { String::new() };
-            let room = usize::from(area.width).saturating_sub(more.len());
+            // The most important keys stay if there is room.
+            let keys = if area.width >= MIN_MESSAGE_AND_KEYS { BASIC_KEYS } else { "" };
+            let room = usize::from(area.width).saturating_sub(more.len() + keys.len() + 2);
+            self.write_right_aligned(buffer, area, keys, self.theme.dim());
             let text = crate::text::cut(&message.text, room, self.theme.is_unicode).into_owned();
             let column = self.write_text(buffer, area, 0, &text, style);
             self.write_text(buffer, area, column, &more, self.theme.dim());
@@ -309,12 +338,17 @@ impl App {
         let keys = match self.facts.is_live {
             _ if self.is_table() && self.panes.is_grid() => table::GRID_KEYS,
             _ if self.is_table() => table::KEYS,
-            _ if self.panes.is_grid() => GRID_KEYS,
+            true if self.panes.is_grid() => GRID_KEYS,
+            false if self.panes.is_grid() => LOG_GRID_KEYS,
             true => LIVE_KEYS,
             false => LOG_KEYS,
         };
+        // Tables have the same keys over logs, and `t` in addition.
+        let jump = (self.is_table() && !self.facts.is_live).then_some("t:jump");
+        let mut keys: Vec<_> = keys.split('|').collect();
+        keys.splice(TABLE_KEYS_BEFORE_JUMP..TABLE_KEYS_BEFORE_JUMP, jump);
         let mut column = 0;
-        for key in keys.split('|') {
+        for key in keys {
             if column + key.len() > usize::from(area.width) {
                 break;
             }
@@ -346,14 +380,37 @@ impl App {
         } else if self.reading.is_some() && self.reduced.series.is_empty() {
             "reading ..."
         } else if pane.legend.items().is_empty() {
-            "no data for the selected counters yet"
+            return self.draw_waiting(buffer, area, pane);
         } else {
             return false;
         };
-        let line = row(area, usize::from(area.height) / 2);
-        let column = usize::from(area.width).saturating_sub(text.len()) / 2;
-        self.write_text(buffer, line, column, text, self.theme.dim());
+        self.write_centred(buffer, row(area, usize::from(area.height) / 2), text);
         true
+    }
+
+    /// Says for which counters a panel without data waits.
+    fn draw_waiting(&self, buffer: &mut Buffer, area: Rect, pane: &Pane) -> bool {
+        let middle = usize::from(area.height) / 2;
+        let paths = pane.legend.paths();
+        let is_of_instances =
+            |path: &PathPattern| path.instance().is_some_and(|instance| !instance.is_literal());
+        match paths.first().filter(|path| is_of_instances(path)) {
+            Some(path) => {
+                let set = format!("{} has no instances", path.path().set);
+                let set = crate::text::cut(&set, usize::from(area.width), self.theme.is_unicode);
+                self.write_centred(buffer, row(area, middle), &set);
+                if middle + 1 < usize::from(area.height) {
+                    self.write_centred(buffer, row(area, middle + 1), "they are shown when they appear");
+                }
+            }
+            None => self.write_centred(buffer, row(area, middle), "no data for the selected counters yet"),
+        }
+        true
+    }
+
+    fn write_centred(&self, buffer: &mut Buffer, line: Rect, text: &str) {
+        let column = usize::from(line.width).saturating_sub(width(text)) / 2;
+        self.write_text(buffer, line, column, text, self.theme.dim());
     }
 
     fn draw_overlay(&mut self, frame: &mut Frame<'_>) {

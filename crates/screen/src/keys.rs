@@ -81,6 +81,7 @@ pub(crate) enum Command {
     MaxRows,
     RemoveColumn,
     AddColumn,
+    KernelThreads,
 }
 
 /// The sources for which a key is available.
@@ -234,6 +235,12 @@ pub(crate) const TABLE_KEYS: &[Key] = &[
     key(Both, &[(Char('o'), C::ReverseRows)], "o", "reverse the order"),
     key(Both, &[(Char('/'), C::FilterRows)], "/", "filter the rows as you type (Esc: all rows)"),
     key(Both, &[(Char('T'), C::Tree)], "T", "tree by parent, by control group, no tree"),
+    key(
+        Both,
+        &[(Char('K'), C::KernelThreads)],
+        "K",
+        "show or hide kernel threads that use no processor time",
+    ),
     key(Both, &[(Char('N'), C::MaxRows)], "N", "show only the first rows"),
     key(
         Both,

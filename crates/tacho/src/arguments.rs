@@ -1,6 +1,7 @@
 //! The clap definition of the command line. [Options in Windows' form](mod@windows_form) are rewritten before clap parses
 //! them.
 
+mod compare;
 mod cpi;
 mod interval;
 mod list;
@@ -29,6 +30,7 @@ use tachograph_flow::query::LogQuery;
 use tachograph_flow::{Selection, Source as _, WindowBounds};
 use tachograph_logs::{Format, ReadOptions, TextEncoding, expand_archives};
 
+pub(crate) use compare::CompareArguments;
 pub(crate) use cpi::CpiArguments;
 pub(crate) use interval::{parse_count, parse_interval};
 pub(crate) use list::{ListArguments, ListFormat};
@@ -69,6 +71,7 @@ pub(crate) enum Command {
     #[cfg(feature = "screen")]
     Monitor(MonitorArguments),
     Stats(StatsArguments),
+    Compare(CompareArguments),
     Relog(RelogArguments),
     Check(CheckArguments),
     Cpi(CpiArguments),
@@ -203,24 +206,41 @@ pub(crate) struct SelectionArguments {
 impl SelectionArguments {
     /// The query that these arguments describe.
     pub(crate) fn query(&self, files: &[PathBuf], every: Option<u64>) -> Result<LogQuery, Failure> {
-        let mut query = LogQuery::new(files.to_vec());
-        let mut patterns = Vec::new();
-        for path in &self.counters {
-            push_log_or_path(path, "-c ", &mut query.paths, &mut patterns)?;
-        }
-        if query.paths.is_empty() {
+        let (logs, patterns) = self.logs_and_paths(files)?;
+        if logs.is_empty() {
             return Err(Failure::usage(
                 "no log is named: put it before -c, as in 'tacho stats FILE -c PATH'",
             ));
         }
-        for file in &self.counter_files {
-            patterns.extend(path_file::read(file)?);
-        }
-        query.selection = Selection::new(patterns);
+        let mut query = self.query_of(logs, patterns)?;
         query.every = every.unwrap_or_default();
+        Ok(query)
+    }
+
+    /// A query of each log on its own, with these arguments.
+    pub(crate) fn queries(&self, files: &[PathBuf]) -> Result<Vec<LogQuery>, Failure> {
+        let (logs, patterns) = self.logs_and_paths(files)?;
+        logs.into_iter().map(|log| self.query_of(vec![log], patterns.clone())).collect()
+    }
+
+    fn query_of(&self, logs: Vec<PathBuf>, patterns: Vec<PathPattern>) -> Result<LogQuery, Failure> {
+        let mut query = LogQuery::new(logs);
+        query.selection = Selection::new(patterns);
         query.reading = self.reading.options();
         query.bounds = self.bounds(&query.paths, &query.reading)?;
         Ok(query)
+    }
+
+    /// The logs, also those after `-c`, and the counter paths.
+    fn logs_and_paths(&self, files: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<PathPattern>), Failure> {
+        let (mut logs, mut patterns) = (files.to_vec(), Vec::new());
+        for path in &self.counters {
+            push_log_or_path(path, "-c ", &mut logs, &mut patterns)?;
+        }
+        for file in &self.counter_files {
+            patterns.extend(path_file::read(file)?);
+        }
+        Ok((logs, patterns))
     }
 
     /// The time range of -b and -e. If a time has no date, the logs are read to find their first day.

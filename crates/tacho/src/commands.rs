@@ -3,6 +3,7 @@
 mod append;
 mod archive;
 pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod cpi;
 pub(crate) mod list;
 pub(crate) mod manifest;

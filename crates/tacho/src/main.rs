@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "screen")]
         Some(Command::Monitor(monitor)) => commands::monitor::run(&monitor),
         Some(Command::Stats(stats)) => commands::stats::run(&stats),
+        Some(Command::Compare(compare)) => commands::compare::run(&compare),
         Some(Command::Relog(relog)) => commands::relog::run(&relog),
         Some(Command::Check(check)) => commands::check::run(&check),
         Some(Command::Cpi(cpi)) => commands::cpi::run(&cpi),

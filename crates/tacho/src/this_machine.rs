@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use indexmap::IndexMap;
 use jiff::Zoned;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::path::{CounterPath, PathPattern};
@@ -35,21 +36,28 @@ pub(crate) fn default_counters(registry: &Registry) -> Result<Vec<PathPattern>, 
 }
 
 /// Fits a view to this machine: chooses among alternative paths, and leaves out what an optional view lacks. Returns
-/// messages about that; fails if nothing is left.
+/// messages about that: one for each reason. Fails if nothing is left.
 pub(crate) fn resolve_view(registry: &Registry, view: &mut View) -> Result<Vec<String>, Failure> {
     let was_empty = view.panels.is_empty();
     let missing = view.resolve(|path| has_counter(registry, path));
-    let messages: Vec<_> = missing
-        .iter()
-        .map(|path| match missing_reason(path) {
-            Some(why) => format!("the view leaves out '{path}': {why}"),
-            None => format!("the view leaves out '{path}': not on this machine"),
-        })
-        .collect();
-    if view.panels.is_empty() && !was_empty {
-        return Err(Failure::usage_messages(messages));
+    let mut reasons: IndexMap<String, Vec<String>> = IndexMap::new();
+    for path in missing {
+        let why = missing_reason(&path).unwrap_or_else(|| "not available on this machine".to_owned());
+        reasons.entry(why).or_default().push(path);
     }
-    Ok(messages)
+    if view.panels.is_empty() && !was_empty {
+        let title = view.title.as_deref().unwrap_or_default();
+        let reasons: Vec<_> = reasons.into_keys().collect();
+        return Err(Failure::runtime(format!(
+            "nothing to show in the view '{title}': {}",
+            reasons.join("; ")
+        )));
+    }
+    let message = |(why, paths): (String, Vec<String>)| match &paths[..] {
+        [path] => format!("the view leaves out '{path}': {why}"),
+        paths => format!("the view leaves out '{}' and {} more: {why}", paths[0], paths.len() - 1),
+    };
+    Ok(reasons.into_iter().map(message).collect())
 }
 
 fn has_counter(registry: &Registry, path: &PathPattern) -> bool {

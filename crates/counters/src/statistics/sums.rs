@@ -76,6 +76,11 @@ impl Sums {
         self.main.key()
     }
 
+    /// The number of addends.
+    pub(super) fn count(&self) -> u64 {
+        std::iter::once(&self.main).chain(&self.others).map(|part| part.count).sum()
+    }
+
     /// The sums in 64 bits each; `None` if there are several time bases or multipliers, sums for the
     /// standard deviation, or a sum that is too large.
     pub(super) fn plain(&self, formula: Option<Formula>) -> Option<PlainSums> {

@@ -70,7 +70,7 @@ pub struct StatisticsRecord {
 }
 
 /// Serializes a number with full precision. Integers below 10^15 have no decimal point.
-fn number<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+pub(super) fn number<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     match *number {
         Some(integer) if is_plain_integer(integer) => serializer.serialize_i64(integer as i64),
         number => number.serialize(serializer),
@@ -237,7 +237,7 @@ fn write_statistics(form: ReportForm, rows: &[StatisticsRow], out: &mut impl io:
 }
 
 /// Keeps the kind of an I/O error, since callers do not treat a closed pipe as a failure.
-fn into_io(error: csv::Error) -> io::Error {
+pub(super) fn into_io(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
         other => io::Error::other(format!("{other:?}")),

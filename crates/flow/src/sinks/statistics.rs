@@ -51,6 +51,8 @@ pub struct StatisticsSink {
     table: SeriesTable,
     /// Keyed by log: the groups of its last sample.
     groups: HashMap<u32, Vec<GroupSeries>>,
+    /// The number of lists of groups so far.
+    layouts: u64,
     /// The log whose groups may hold values that were not added to the statistics yet.
     current_log: Option<u32>,
     /// The number of samples pushed.
@@ -140,6 +142,17 @@ impl StatisticsSink {
         self.oldest_needed.take()
     }
 
+    /// Resets the sink, as if it had not received any samples, except that it keeps its series and their indexes: reading further
+    /// samples costs only what differs from the last ones. The samples before and after must be of one log, or of one live
+    /// source.
+    pub fn rewind(&mut self) {
+        self.flush();
+        self.table.series.iter_mut().for_each(TrackedSeries::rewind);
+        self.groups.values_mut().flatten().for_each(GroupSeries::rewind);
+        self.last_samples.clear();
+        self.oldest_needed.take();
+    }
+
     /// Forgets the previous values of all counters, because the next samples are unrelated to the earlier ones.
     pub fn interrupt(&mut self) {
         let Self { groups, table, oldest_needed, .. } = self;
@@ -203,7 +216,7 @@ impl Sink for StatisticsSink {
         self.samples += 1;
         self.table.reserve(sample.groups.len(), self.samples)?;
         self.change_log(sample.log, index);
-        let Self { table, groups, oldest_needed, .. } = self;
+        let Self { table, groups, layouts, oldest_needed, .. } = self;
         forget_old_logs(groups, sample.log);
         let groups = groups.entry(sample.log).or_default();
         let has_same_sets = groups.len() == sample.groups.len()
@@ -215,9 +228,9 @@ impl Sink for StatisticsSink {
                 group.flush(sample.log, &mut table.series, oldest_needed);
                 series_before.extend(group.series());
             }
-            series_before.iter().for_each(|&series| table.series[series as usize].release());
+            *layouts += 1;
             let new = sample.groups.iter().enumerate();
-            *groups = new.map(|(index, group)| GroupSeries::new(index, group)).collect();
+            *groups = new.map(|(index, group)| GroupSeries::new(*layouts, index, group)).collect();
         }
         let max_samples = max_run_samples(sample.groups.len(), sample.len());
         for (known, group) in groups.iter_mut().zip(&sample.groups) {

@@ -159,6 +159,11 @@ impl Unit {
         self.kind == Kind::Bytes
     }
 
+    /// Whether the values identify something, so that their sums and averages mean nothing.
+    pub fn is_identifier(&self) -> bool {
+        self.kind == Kind::Identifier
+    }
+
     /// Whether the values are percentages.
     pub fn is_percent(&self) -> bool {
         self.kind == Kind::Plain("%")

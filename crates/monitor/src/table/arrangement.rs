@@ -6,8 +6,15 @@ use std::sync::Arc;
 
 use tachograph_counters::wildcard::fold_case;
 
+use super::columns::is_named;
 use super::{TableLine, TableModel, TreeKind};
 use crate::legend::{natural, none_last};
+
+/// The id and the name of the parent of all kernel threads on Linux.
+const KTHREADD: (u64, &str) = (2, "kthreadd");
+
+/// Kernel threads with at least this share of a processor are always shown, in percent.
+const MIN_KERNEL_SHARE: f64 = 1.0;
 
 /// The heading of processes whose control group is unknown.
 const UNKNOWN_GROUP: &str = "(unknown group)";
@@ -19,13 +26,15 @@ impl TableModel {
         self.reserved = (0..rows.len()).filter(|&row| rows[row].is_reserved).collect();
         self.reserved.sort_by_key(|&row| !rows[row].name().contains("_Total"));
         let words: Vec<String> = self.filter.split_whitespace().map(fold_case).collect();
-        let all: Vec<usize> = (0..rows.len()).filter(|&row| !rows[row].is_reserved).collect();
+        let hidden = self.hidden_rows();
+        self.hidden = hidden.iter().filter(|is_hidden| **is_hidden).count();
+        let all: Vec<usize> = (0..rows.len()).filter(|&row| !rows[row].is_reserved && !hidden[row]).collect();
         let is_matching = |row: usize| words.is_empty() || self.matches(row, &words);
         let mut matching = vec![false; rows.len()];
         all.iter().for_each(|&row| matching[row] = is_matching(row));
         self.matching = matching.iter().filter(|is_matching| **is_matching).count();
         let lines = match self.tree {
-            TreeKind::Parent => self.tree_lines(all, &matching),
+            TreeKind::Parent => self.tree_lines(all, &matching, &hidden),
             TreeKind::None | TreeKind::Cgroup => {
                 let matching: Vec<_> = all.into_iter().filter(|&row| matching[row]).collect();
                 let sorted = self.sorted(matching);
@@ -35,6 +44,28 @@ impl TableModel {
             }
         };
         self.lines = lines;
+    }
+
+    /// For each row, whether it is a kernel thread that is not shown: one that used less than [`MIN_KERNEL_SHARE`] of a
+    /// processor. A filter finds all of them. Their parent is `kthreadd`, process 2.
+    fn hidden_rows(&self) -> Vec<bool> {
+        let rows = &self.rows.rows;
+        let mut hidden = vec![false; rows.len()];
+        let is_daemon = |row: &super::TableRow| row.process == Some(KTHREADD.0) && row.name() == KTHREADD.1;
+        if self.shows_kernel_threads || !self.filter.is_empty() || !rows.iter().any(is_daemon) {
+            return hidden;
+        }
+        let machines: Vec<_> = rows.iter().filter(|row| is_daemon(row)).map(|row| row.machine()).collect();
+        let is_processor_time = |column: &super::TableColumn| {
+            column.counter().is_some_and(|counter| is_named(counter, "% Processor Time"))
+        };
+        let time = self.layout.columns.iter().position(is_processor_time);
+        for (index, row) in rows.iter().enumerate().filter(|(_, row)| machines.contains(&row.machine())) {
+            let is_busy =
+                time.and_then(|time| self.value(index, time)).is_some_and(|it| it >= MIN_KERNEL_SHARE);
+            hidden[index] = !is_busy && (is_daemon(row) || row.parent == Some(KTHREADD.0));
+        }
+        hidden
     }
 
     fn matches(&self, row: usize, words: &[String]) -> bool {
@@ -67,7 +98,7 @@ impl TableModel {
             keyed.sort_by(|(a, _), (b, _)| none_last(a, b, |a, b| with_direction(natural(a, b))));
             return keyed.into_iter().map(|(_, row)| row).collect();
         }
-        let mut keyed: Vec<_> = rows.into_iter().map(|row| (self.value(row, order.column), row)).collect();
+        let mut keyed: Vec<_> = rows.into_iter().map(|row| (self.rank(row, order.column), row)).collect();
         keyed.sort_by(|(a, _), (b, _)| none_last(a, b, |a, b| with_direction(a.total_cmp(b))));
         keyed.into_iter().map(|(_, row)| row).collect()
     }
@@ -92,8 +123,9 @@ impl TableModel {
     }
 
     /// Rows below their parents. Rows that do not match are shown above those that do.
-    fn tree_lines(&self, all: Vec<usize>, matching: &[bool]) -> Vec<TableLine> {
-        let parents = self.parents();
+    fn tree_lines(&self, all: Vec<usize>, matching: &[bool], hidden: &[bool]) -> Vec<TableLine> {
+        let mut parents = self.parents();
+        parents.iter_mut().for_each(|parent| *parent = parent.filter(|&above| !hidden[above]));
         let mut is_shown = matching.to_vec();
         for &row in all.iter().filter(|&&row| matching[row]) {
             let mut next = parents[row];

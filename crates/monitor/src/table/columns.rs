@@ -27,6 +27,8 @@ pub enum ColumnContent {
     Counter(Counter),
     /// A property of a process that is not a counter.
     Property(Property),
+    /// The share of the time range in which the instance had values. Shown only if not all instances had values throughout.
+    Presence,
 }
 
 /// A property of a process that is not a counter.
@@ -68,6 +70,7 @@ impl TableColumn {
     fn new(title: &str, content: ColumnContent, omission_rank: u8) -> Self {
         let (identity, unit) = match &content {
             ColumnContent::Counter(counter) => (Identity::of(counter), Some(Unit::of(counter))),
+            ColumnContent::Presence => (None, Some(Unit::named("%"))),
             _ => (None, None),
         };
         Self { title: title.into(), content, omission_rank, identity, unit }
@@ -76,6 +79,11 @@ impl TableColumn {
     /// The column of a counter without ready-made heading.
     pub(super) fn of_counter(counter: &Counter) -> Self {
         Self::new(&heading(&counter.name), ColumnContent::Counter(counter.clone()), 1)
+    }
+
+    /// The column of the share of the time range in which an instance had values.
+    pub(super) fn of_presence() -> Self {
+        Self::new("PRESENT %", ColumnContent::Presence, 1)
     }
 
     /// The counter that it shows; `None` for names and properties.
@@ -93,7 +101,7 @@ impl TableColumn {
 
     /// Whether it holds text, which is sorted in ascending order at first.
     pub fn is_text(&self) -> bool {
-        self.counter().is_none()
+        self.unit.is_none()
     }
 
     /// Which figure of a time range it shows.
@@ -110,7 +118,9 @@ impl TableColumn {
             ColumnContent::Property(Property::State) => 2,
             ColumnContent::Property(Property::Command) => 20,
             ColumnContent::Counter(_) if self.is_id() => ID_WIDTH.max(title + 1),
-            ColumnContent::Counter(_) => self.text(USUAL_VALUE, form).chars().count().max(title + 1),
+            ColumnContent::Counter(_) | ColumnContent::Presence => {
+                self.text(USUAL_VALUE, form).chars().count().max(title + 1)
+            }
         }
     }
 
@@ -218,6 +228,7 @@ impl TableLayout {
         }
         let is_value = |column: &TableColumn| !column.is_text() && !column.is_id();
         let sort_column = sort_column.or(columns.iter().position(is_value)).unwrap_or_default();
+        columns.insert((sort_column + 1).min(columns.len()), TableColumn::of_presence());
         let identity = counters().filter(|counter| Identity::of(counter).is_some());
         Self { set: Arc::clone(&set.name), columns, sort_column, identity: identity.cloned().collect() }
     }

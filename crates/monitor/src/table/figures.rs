@@ -135,8 +135,20 @@ pub(super) fn is_mixed(identity: Identity, summary: &Summary) -> bool {
 /// The instances whose name belonged to several processes, each with the path that selects its counters.
 fn mixed_instances(reduced: &Reduced) -> Vec<(PathPattern, std::sync::Arc<SeriesInfo>)> {
     let mut mixed: HashMap<InstanceKey<'_>, &ReducedSeries> = HashMap::new();
+    // Counters are few, and those of neighbours are equal.
+    let mut known: Vec<(*const u8, Option<Identity>)> = Vec::new();
     for series in &reduced.series {
-        let Some(identity) = Identity::of(&series.info.counter) else { continue };
+        let counter = &series.info.counter;
+        let address = counter.name.as_ptr();
+        let identity = match known.iter().rev().find(|(known, _)| *known == address) {
+            Some((_, identity)) => *identity,
+            None => {
+                let identity = Identity::of(counter);
+                known.push((address, identity));
+                identity
+            }
+        };
+        let Some(identity) = identity else { continue };
         if is_mixed(identity, &series.summary) && !super::rows::is_reserved(&series.info) {
             mixed.entry(key_of(&series.info)).or_insert(series);
         }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use tachograph_counters::Summary;
 use tachograph_counters::civil::FileTime;
 
 use super::TableFigures;
@@ -34,6 +35,8 @@ pub struct TableRow {
     /// Whether it is a total or another instance that stands for no object of its own: `_Total`, `Idle`, `_Exited`,
     /// `_Unattributed`. These are not ranked.
     pub is_reserved: bool,
+    /// The number of intervals of the range in which it has values.
+    pub intervals: u64,
     /// The part of its series in the [figures](TableFigures).
     pub(super) part: u32,
 }
@@ -128,11 +131,13 @@ impl Rows {
                     parent: None,
                     started: None,
                     is_reserved: is_reserved(info),
+                    intervals: 0,
                     part,
                 });
                 self.cells.resize(self.cells.len() + self.width, MISSING);
                 self.rows.len() - 1
             });
+            self.rows[row].intervals = self.rows[row].intervals.max(series.summary.intervals);
             let address = info.counter.name.as_ptr();
             let role = match roles.iter().rev().find(|(known, _)| *known == address) {
                 Some((_, role)) => *role,
@@ -191,12 +196,25 @@ impl Rows {
 
     /// The value of a cell; `None` if missing.
     pub(super) fn value(&self, reduced: &Reduced, row: usize, column: usize, figure: Figure) -> Option<f64> {
-        let index = *self.cells.get(row * self.width + column)?;
-        let summary = &reduced.series.get(index as usize)?.summary;
+        let summary = self.summary(reduced, row, column)?;
         match figure {
             Figure::Average => summary.average,
             Figure::Last => summary.last,
         }
+    }
+
+    /// The value by which a row is ranked; see [`Summary::rank`].
+    pub(super) fn rank(&self, reduced: &Reduced, row: usize, column: usize, figure: Figure) -> Option<f64> {
+        let summary = self.summary(reduced, row, column)?;
+        match figure {
+            Figure::Average => summary.rank(),
+            Figure::Last => summary.last,
+        }
+    }
+
+    fn summary<'a>(&self, reduced: &'a Reduced, row: usize, column: usize) -> Option<&'a Summary> {
+        let index = *self.cells.get(row * self.width + column)?;
+        Some(&reduced.series.get(index as usize)?.summary)
     }
 
     /// The series of a cell.

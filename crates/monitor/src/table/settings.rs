@@ -25,6 +25,8 @@ pub struct TableSettings {
     pub tree: TreeKind,
     /// The words that rows must contain.
     pub filter: String,
+    /// Whether kernel threads without processor time are shown too.
+    pub kernel_threads: bool,
 }
 
 impl TableColumn {
@@ -36,6 +38,7 @@ impl TableColumn {
             ColumnContent::Property(Property::User) => "User",
             ColumnContent::Property(Property::State) => "State",
             ColumnContent::Property(Property::Command) => "Command",
+            ColumnContent::Presence => "Present",
             ColumnContent::Counter(counter) => &counter.name,
         }
     }
@@ -72,8 +75,11 @@ impl TableLayout {
             }
         }
         let sorted = columns.iter().position(|column| Some(column) == sorted.as_ref());
-        let numeric = columns.iter().position(|column| !column.is_text());
+        let numeric = columns.iter().position(|column| column.counter().is_some());
         layout.sort_column = sorted.or(numeric).unwrap_or_default();
+        if !columns.iter().any(|column| column.content == ColumnContent::Presence) {
+            columns.insert((layout.sort_column + 1).min(columns.len()), TableColumn::of_presence());
+        }
         layout.columns = columns;
         layout
     }
@@ -89,9 +95,11 @@ impl TableModel {
         let is_descending = columns.get(column).is_some_and(|column| !column.is_text());
         model.order = TableOrder { column, is_descending: is_descending != settings.reversed };
         model.has_own_columns = !settings.columns.is_empty();
+        model.has_own_order = sort.is_some();
         model.tree = settings.tree;
         model.max_rows = settings.top;
         model.filter.clone_from(&settings.filter);
+        model.shows_kernel_threads = settings.kernel_threads;
         model
     }
 
@@ -109,13 +117,14 @@ impl TableModel {
             tree: self.tree,
             top: self.max_rows,
             filter: self.filter.clone(),
+            kernel_threads: self.shows_kernel_threads,
         }
     }
 
-    /// Removes a column; those of names and machines stay.
+    /// Removes a column; those of names and machines stay, and that of the presence, which explains the order.
     pub fn remove_column(&mut self, column: usize) {
-        let is_needed =
-            |column: &TableColumn| matches!(column.content, ColumnContent::Name | ColumnContent::Machine);
+        use ColumnContent::{Machine, Name, Presence};
+        let is_needed = |column: &TableColumn| matches!(column.content, Name | Machine | Presence);
         if self.layout.columns.get(column).is_none_or(is_needed) {
             return;
         }
@@ -129,7 +138,7 @@ impl TableModel {
         let columns = &mut self.layout.columns;
         let known = columns.iter().position(|column| column.has_setting(&counter.name));
         let position = known.unwrap_or_else(|| {
-            let numeric = columns.iter().rposition(|column| !column.is_text());
+            let numeric = columns.iter().rposition(|column| column.counter().is_some());
             let position = numeric.map_or(columns.len(), |last| last + 1);
             columns.insert(position, TableColumn::of_counter(counter));
             position
@@ -138,7 +147,8 @@ impl TableModel {
     }
 
     fn change_columns(&mut self, sorted: usize) {
-        self.has_own_columns = true;
+        (self.has_own_columns, self.has_own_order) = (true, true);
+        (self.has_had_value, self.updates) = (Vec::new(), 0);
         let is_descending = self.layout.columns.get(sorted).is_some_and(|column| !column.is_text());
         self.order = TableOrder { column: sorted, is_descending };
         self.rows.update(&self.layout.set, &self.layout.columns, &self.figures);

@@ -67,6 +67,7 @@ struct ReadPanel {
     top: Option<Spanned<i64>>,
     tree: Option<Spanned<String>>,
     filter: Option<Spanned<String>>,
+    kernel_threads: Option<Spanned<bool>>,
     #[serde(default)]
     counter: Vec<ReadCounter>,
 }
@@ -243,6 +244,7 @@ impl Lines<'_> {
                 ("top", read.top.as_ref().map(Spanned::span)),
                 ("tree", read.tree.as_ref().map(Spanned::span)),
                 ("filter", read.filter.as_ref().map(Spanned::span)),
+                ("kernel_threads", read.kernel_threads.as_ref().map(Spanned::span)),
             ];
             if let Some((key, span)) = positions.into_iter().find_map(|(key, span)| Some((key, span?))) {
                 let message = format_args!("{key}: only a panel of kind table has it");
@@ -259,6 +261,7 @@ impl Lines<'_> {
             top: self.optional_integer("top", &read.top, 1..MAX_TOP as i64 + 1)?.map(|top| top as usize),
             tree: self.choice("tree", &read.tree, &trees)?.unwrap_or_default(),
             filter: text(&read.filter).unwrap_or_default(),
+            kernel_threads: read.kernel_threads.as_ref().is_some_and(|shown| *shown.get_ref()),
         })
     }
 

@@ -74,7 +74,7 @@ fn views_round_trip() {
         "version = 1\n".to_owned(),
         "version = 2\n".to_owned(),
         "version = 2\noptional = true\n[[panel]]\nkind = 'table'\ncolumns = ['a']\nfilter = 'x'".to_owned(),
-        "version = 2\n[[panel]]\nkind = 'table'\nset = 'Process'\nsort = 'Name'\nreversed = true\ntop = 5\ntree = 'cgroup'"
+        "version = 2\n[[panel]]\nkind = 'table'\nset = 'Process'\nsort = 'Name'\nreversed = true\ntop = 5\ntree = 'cgroup'\nkernel_threads = true"
             .to_owned(),
         "version = 1\nview = 'table'\n".to_owned(),
         "version = 1\nview = 'report'\n[range]\nend = '2/19/2013 6:50:17 PM'\n".to_owned(),

@@ -70,6 +70,8 @@ struct WrittenPanel<'a> {
     tree: Option<&'static str>,
     #[serde(skip_serializing_if = "str::is_empty")]
     filter: &'a str,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    kernel_threads: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     counter: Vec<WrittenCounter<'a>>,
 }
@@ -82,6 +84,7 @@ static NO_TABLE: TableSettings = TableSettings {
     top: None,
     tree: TreeKind::None,
     filter: String::new(),
+    kernel_threads: false,
 };
 
 fn is_one(share: &u8) -> bool {
@@ -115,6 +118,7 @@ impl<'a> WrittenPanel<'a> {
             top: table.top,
             tree: (table.tree != TreeKind::None).then(|| table.tree.name()),
             filter: &table.filter,
+            kernel_threads: table.kernel_threads,
             counter: panel.counters.iter().map(WrittenCounter::of).collect(),
         }
     }

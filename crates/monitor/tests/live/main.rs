@@ -5,8 +5,10 @@
 mod fixture;
 
 use fixture::{Machine, Process};
+use tachograph_counters::Summary;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::path::PathPattern;
+use tachograph_counters::sample::Sample;
 use tachograph_flow::Sink;
 use tachograph_flow::live::LiveOptions;
 use tachograph_flow::sinks::{StatisticsOptions, StatisticsSink};
@@ -153,4 +155,84 @@ fn series_of_ended_processes_are_dropped() {
         board.reduce(window, 2, &[]).expect("no error")
     };
     assert!(newest.series.iter().any(|series| series.info.path.contains("p1999")));
+}
+
+/// A linear congruential generator, so that the test is the same each time.
+fn next_random(state: &mut u64) -> u32 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (*state >> 33) as u32
+}
+
+/// The sample that only opens the first interval is not part of the time range of a chart.
+fn without_begin(summary: Summary) -> Summary {
+    Summary { first_time: None, ..summary }
+}
+
+/// The statistics that `tacho stats -b BEGIN -e END` computes from the samples of a board.
+fn expected(board: &LiveBoard, span: Span, paths: &[PathPattern]) -> Vec<String> {
+    let samples: Vec<_> = board.samples().cloned().collect();
+    let first = samples.partition_point(|sample| sample.at.utc < span.begin());
+    let options = StatisticsOptions { without_quantiles: true, ..StatisticsOptions::default() };
+    let mut sink = StatisticsSink::new(options);
+    for (index, sample) in samples.into_iter().enumerate().skip(first.saturating_sub(1)) {
+        if sample.at.utc < span.end() {
+            sink.push(&Sample { is_baseline: index < first, ..sample }).expect("no error");
+        }
+    }
+    sink.finish().expect("no error");
+    let mut rows: Vec<_> = sink
+        .rows()
+        .into_iter()
+        .filter(|row| row.summary.values > 0)
+        .filter(|row| paths.iter().any(|path| path.matches_counter(&row.counter.name)))
+        .map(|row| format!("{} {:?}", row.path, without_begin(row.summary)))
+        .collect();
+    rows.sort();
+    rows
+}
+
+#[test]
+fn kept_series_do_not_change_any_figure() {
+    let machine = Machine::default();
+    let mut board = board(&machine, &[r"\Process(*)\Ticks/sec", r"\Process(*)\ID Process"], 6);
+    let lists = [
+        vec![path(r"\Process(*)\Ticks/sec")],
+        vec![path(r"\Process(*)\ID Process"), path(r"\Process(*)\Ticks/sec")],
+    ];
+    let mut state = 7;
+    for step in 0..400 {
+        // Few names and ids, so that names end, return, and pass from process to process.
+        let processes: Vec<_> = (0..5)
+            .filter_map(|name| {
+                let [is_present, id, value] = std::array::from_fn(|_| next_random(&mut state));
+                let process = Process::new(&format!("p{}", name % 3), 10 * name + id % 2);
+                (is_present % 4 > 0).then(|| process.showing(step * 10 + value % 10))
+            })
+            .collect();
+        machine.set(&processes);
+        if step % 97 == 50 {
+            // Samples with other groups.
+            let counter = if step % 2 == 0 { "Ticks/sec" } else { "*" };
+            board.set_paths(&[path(r"\Process(*)\ID Process"), path(&format!(r"\Process(p1)\{counter}"))]);
+        }
+        if step % 97 == 60 {
+            board.set_paths(&[path(r"\Process(*)\*")]);
+        }
+        board.collect();
+        let whole = board.span().expect("samples");
+        let last = Span::of_samples(whole.end().saturating_sub(SECOND / 2), whole.end());
+        for (span, columns) in [(whole, 3), (last, 1), (last, 4)] {
+            for paths in &lists {
+                let reduced = board.reduce(span, columns, paths).expect("no error");
+                let mut found: Vec<_> = reduced
+                    .series
+                    .iter()
+                    .filter(|series| series.summary.values > 0)
+                    .map(|series| format!("{} {:?}", series.info.path, without_begin(series.summary.clone())))
+                    .collect();
+                found.sort();
+                assert_eq!(found, expected(&board, span, paths), "step {step}, {columns} columns");
+            }
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! The order of the lines.
 
 use tachograph_monitor::figures::NumberForm;
-use tachograph_monitor::{ProcessProperties, TableLine, TableModel, TreeKind};
+use tachograph_monitor::{ProcessProperties, TableFigures, TableLine, TableModel, TreeKind};
 
 use crate::processes::{Process, ProcessLog, column, model, process, seconds, table, whole_table};
 
@@ -165,7 +165,7 @@ fn ready_made_columns_and_paths() {
     let board = log().board();
     let model = model(&board);
     let titles: Vec<_> = model.layout().columns.iter().map(|column| &*column.title).collect();
-    assert_eq!(titles, ["COMPUTER", "PID", "USER", "S", "CPU %", "MEMORY", "NAME", "COMMAND"]);
+    assert_eq!(titles, ["COMPUTER", "PID", "USER", "S", "CPU %", "PRESENT %", "MEMORY", "NAME", "COMMAND"]);
     let live: Vec<_> = model.paths(true).iter().map(ToString::to_string).collect();
     assert_eq!(
         live,
@@ -178,4 +178,112 @@ fn ready_made_columns_and_paths() {
         ]
     );
     assert_eq!(model.paths(false), [crate::processes::all()]);
+}
+
+#[test]
+fn processes_of_one_interval_are_ranked_below_those_that_were_busy_for_long() {
+    let mut log = ProcessLog::new();
+    for step in 0..=20 {
+        let mut processes = vec![
+            process("long", 10, 1, 300 * step, 1 << 20),
+            process("quiet", 11, 1, 0, 1 << 20),
+            process("_Total", 0, 0, 400 * step, 3 << 20),
+        ];
+        if (8..=9).contains(&step) {
+            processes.insert(1, process("flash", 12, 1, 1000 * step, 500 << 20));
+        }
+        log.sample(&processes);
+    }
+    let mut board = log.board();
+    let mut model = whole_table(&mut board);
+    // 30 % of 20 s is more than 100 % of 1 s. The averages are exact, and a column says why.
+    assert_eq!(shown(&model), ["long 10", "flash 12", "quiet 11"]);
+    assert!(model.has_partly_present());
+    let (cpu, present) = (column(&model, "CPU %"), column(&model, "PRESENT %"));
+    let texts = |model: &TableModel, column: usize| -> Vec<String> {
+        let rows = (0..3).filter_map(|line| match model.lines()[line] {
+            TableLine::Row { row, .. } => model.text(row, column, NumberForm::Units),
+            TableLine::Group { .. } => None,
+        });
+        rows.map(String::from).collect()
+    };
+    assert_eq!(texts(&model, cpu), ["30.0", "100", "0"]);
+    // In two of 21 samples.
+    assert_eq!(texts(&model, present), ["100", "9.52", "100"]);
+    // The same for memory: 500 MiB for two of 21 samples.
+    model.sort_by(column(&model, "MEMORY"));
+    assert_eq!(shown(&model)[0], "flash 12");
+    model.sort_by(present);
+    assert_eq!(shown(&model)[2], "flash 12");
+    // Ids are not weighted.
+    model.sort_by(column(&model, "PID"));
+    assert_eq!(shown(&model), ["flash 12", "quiet 11", "long 10"]);
+    let model = table(&mut board, seconds(9, 9));
+    assert_eq!(shown(&model)[0], "flash 12");
+    assert!(!model.has_partly_present());
+}
+
+#[test]
+fn idle_kernel_threads_are_hidden() {
+    let mut log = ProcessLog::new();
+    for step in 0..=10 {
+        log.sample(&[
+            process("init", 1, 0, step, 0),
+            process("kthreadd", 2, 0, 0, 0),
+            process("kworker/0:1", 15, 2, 9 * step, 0),
+            process("kswapd0", 16, 2, 10 * step, 0),
+            process("_Total", 0, 0, 100 * step, 0),
+        ]);
+    }
+    let mut board = log.board();
+    let mut model = whole_table(&mut board);
+    // From 1 % of a processor on, kernel threads are of interest.
+    assert_eq!(shown(&model), ["kswapd0 16", "init 1"]);
+    assert_eq!((model.hidden(), model.counts()), (2, (2, 2)));
+    let total = model.reserved()[0];
+    let cpu = column(&model, "CPU %");
+    assert_eq!(model.text(total, cpu, NumberForm::Units).as_deref(), Some("10.0"), "totals are unaffected");
+    // A filter finds them.
+    model.set_filter("kworker".to_owned());
+    assert_eq!(shown(&model), ["kworker/0:1 15"]);
+    model.set_filter(String::new());
+    model.set_tree(TreeKind::Parent);
+    assert_eq!(shown(&model), ["kswapd0 16", "init 1"]);
+    model.set_tree(TreeKind::None);
+    model.set_kernel_threads(true);
+    assert_eq!(shown(&model), ["kswapd0 16", "kworker/0:1 15", "init 1", "kthreadd 2"]);
+    assert!(model.settings().kernel_threads && model.hidden() == 0);
+    // Another process with the id 2, as in a container.
+    let mut log = ProcessLog::new();
+    (0..3).for_each(|step| log.sample(&[process("sh", 2, 1, 0, 0), process("child", 3, 2, step, 0)]));
+    let mut board = log.board();
+    assert_eq!(shown(&whole_table(&mut board)).len(), 2);
+}
+
+#[test]
+fn columns_without_values_are_left_out() {
+    let mut log = ProcessLog::new();
+    // A single sample has no rates, so nothing is known about them.
+    let one =
+        [process("a", 10, 1, 5, 7 << 20), process("b", 11, 1, 5, 9 << 20), process("_Total", 0, 0, 9, 0)];
+    log.sample(&one);
+    let mut board = log.board();
+    let mut model = model(&board);
+    let cpu = column(&model, "CPU %");
+    let figures = TableFigures::read(&mut board, seconds(0, 0), &[crate::processes::all()]).expect("figures");
+    model.update(figures.clone());
+    model.update(figures.clone());
+    assert!(!model.is_empty_column(cpu) && model.order().column == cpu);
+    model.update(figures.clone());
+    assert_eq!(model.empty_columns(), ["CPU %"]);
+    // The order is that of the next column of numbers.
+    assert_eq!(
+        (model.order().column, shown(&model)),
+        (column(&model, "MEMORY"), vec!["b 11".into(), "a 10".into()])
+    );
+    // An order or columns that the user has chosen stay.
+    let mut chosen = self::model(&board);
+    chosen.sort_by(cpu);
+    (0..3).for_each(|_| chosen.update(figures.clone()));
+    assert_eq!(chosen.order().column, cpu);
 }

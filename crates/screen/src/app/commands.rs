@@ -133,7 +133,8 @@ impl App {
             | Command::ChartRow
             | Command::MaxRows
             | Command::RemoveColumn
-            | Command::AddColumn => {}
+            | Command::AddColumn
+            | Command::KernelThreads => {}
         }
     }
 

@@ -1,5 +1,7 @@
 //! A panel of the screen: its counters, and how they are shown.
 
+use std::borrow::Cow;
+
 use tachograph_monitor::palette::{STYLES, Style};
 use tachograph_monitor::scale::Scale;
 use tachograph_monitor::{
@@ -65,11 +67,24 @@ impl Pane {
         }
     }
 
-    /// The title: that of the panel, or else the counter set of the table or of the first counter.
-    pub(crate) fn title(&self) -> &str {
-        let set = || Some(&*self.legend.items().iter().find_map(|item| item.info())?.set.name);
+    /// The title: that of the panel, or else the counter set of the table; or that of the counters, with their name if all have the
+    /// same.
+    pub(crate) fn title(&self) -> Cow<'_, str> {
         let of_table = || Some(&*self.shown_table()?.model.layout().set);
-        self.panel.title.as_deref().or_else(of_table).or_else(set).unwrap_or_default()
+        if let Some(title) = self.panel.title.as_deref().or_else(of_table) {
+            return title.into();
+        }
+        let mut infos = self.legend.items().iter().filter_map(|item| item.info());
+        let Some(first) = infos.next() else {
+            // Without instances yet.
+            let paths = self.legend.paths();
+            return paths.first().map_or_else(String::new, |path| path.path().set.to_string()).into();
+        };
+        let (set, counter) = (&first.set.name, &first.counter.name);
+        match infos.all(|info| info.set.name == *set && info.counter.name == *counter) {
+            true => format!("{set}: {counter}").into(),
+            false => (**set).into(),
+        }
     }
 
     /// How values are shown.

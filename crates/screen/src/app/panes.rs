@@ -126,9 +126,13 @@ impl Panes {
         *self = Self::new(panels);
     }
 
-    /// Updates all legends.
+    /// Updates all legends. The figures lack the counters of panels that show tables ([`charted_paths`](Self::charted_paths)), so
+    /// their legends keep their items, with the settings of each.
     pub(super) fn update(&mut self, reduced: &Reduced, keep_absent: bool) {
-        self.list.iter_mut().for_each(|pane| pane.update(reduced, keep_absent));
+        for pane in &mut self.list {
+            let keeps = keep_absent || pane.kind() == ViewKind::Table;
+            pane.update(reduced, keeps);
+        }
     }
 
     /// The paths of all panels, each once, tables included. Live, a table needs its paths only while it is shown; paths of

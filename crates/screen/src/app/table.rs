@@ -1,17 +1,14 @@
-//! Tables: which sets they show, which figures they need, their keys.
+//! Tables: which sets they show, and their keys.
 
+mod columns;
+mod figures;
 mod selection;
-
-use std::sync::Arc;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 use tachograph_counters::path::PathPattern;
-use tachograph_counters::wildcard::{Pattern, eq_ignore_case, fold_case};
-use tachograph_monitor::{
-    Chosen, MAX_TOP, READY_MADE_TABLES, SetEntry, Span, TableFigures, TableLayout, TableModel, TreeKind,
-    ViewKind,
-};
+use tachograph_counters::wildcard::{Pattern, eq_ignore_case};
+use tachograph_monitor::{Chosen, READY_MADE_TABLES, SetEntry, TableLayout, TableModel, ViewKind};
 
 use super::dialogs::edit;
 use super::{App, Overlay, Pane, PromptKind, Request};
@@ -141,67 +138,6 @@ impl App {
         self.request_table_paths(requests);
     }
 
-    /// The time range and the paths of the figures that a table needs; `None` if it is not shown, or without samples.
-    pub fn required_table(&self, id: TableId) -> Option<(Span, Vec<PathPattern>)> {
-        let mut tables = self.panes.iter().filter_map(Pane::shown_table);
-        let table = tables.find(|table| table.id == id)?;
-        Some((self.table_span()?, table.model.paths(self.facts.is_live)))
-    }
-
-    /// The time range of the table: the selected one; or that of the column under the cursor; or the visible range of logs;
-    /// or the last interval of a live screen.
-    pub(crate) fn table_span(&self) -> Option<Span> {
-        if !self.facts.is_live || self.frozen.is_some() {
-            if let Some(span) = self.brushed() {
-                return Some(span);
-            }
-            if let Some(column) = self.column_under_cursor() {
-                return Some(self.reduced.span.column(column, self.reduced.columns.max(1)));
-            }
-        }
-        if !self.facts.is_live {
-            return self.span;
-        }
-        let end = self.frozen.or(self.times.newest().copied())?;
-        let before = self.times.iter().rfind(|time| **time < end).copied();
-        let begin = before.map_or(end, |before| before.saturating_add(1));
-        Some(Span::of_samples(begin, end))
-    }
-
-    /// Requests the figures of the tables on the screen that need others than before.
-    pub(super) fn request_tables(&mut self, requests: &mut Vec<Request>) {
-        let Some(span) = self.table_span() else { return };
-        for table in self.panes.shown_tables_mut().filter(|table| table.requested != Some(span)) {
-            table.requested = Some(span);
-            requests.push(Request::Table(table.id));
-        }
-    }
-
-    pub(super) fn update_table(&mut self, id: TableId, figures: TableFigures, requests: &mut Vec<Request>) {
-        self.explain_averages(&figures.reduced);
-        let Some(table) = self.panes.table_mut(id) else { return };
-        table.model.update(figures);
-        table.repair_selection();
-        let wanted = table.model.wanted_properties(table.visible());
-        if self.facts.is_live && !wanted.is_empty() {
-            requests.push(Request::Properties(id, wanted));
-        }
-    }
-
-    /// Requests the properties of rows that came onto the screen.
-    pub(super) fn request_new_properties(&mut self, requests: &mut Vec<Request>) {
-        if !self.facts.is_live {
-            return;
-        }
-        for table in self.panes.shown_tables_mut() {
-            let mut wanted = table.model.wanted_properties(table.visible());
-            wanted.retain(|(id, _)| table.model.properties(*id).is_none());
-            if !wanted.is_empty() {
-                requests.push(Request::Properties(table.id, wanted));
-            }
-        }
-    }
-
     /// Runs a command of the table; returns whether it is one.
     pub(super) fn run_in_table(&mut self, command: Command, requests: &mut Vec<Request>) -> bool {
         let Some(table) = self.table_mut() else { return false };
@@ -230,53 +166,15 @@ impl App {
             Command::PreviousTable => self.switch_table(-1, requests),
             Command::RemoveColumn => self.remove_column(requests),
             Command::AddColumn => self.open_prompt(PromptKind::AddColumn, String::new()),
+            Command::KernelThreads => {
+                table.model.set_kernel_threads(!table.model.shows_kernel_threads());
+                table.repair_selection();
+            }
             Command::Details => self.open_details(requests),
             Command::ChartRow => self.chart_row(requests),
             _ => return false,
         }
         true
-    }
-
-    /// The columns that are shown and can be sorted by.
-    fn sortable_columns(&self) -> Vec<usize> {
-        if let Some(shown) = self.areas.focused_table().filter(|table| !table.headings.is_empty()) {
-            return shown.headings.iter().map(|(column, _)| *column).collect();
-        }
-        let columns = self.table().map_or(0, |table| table.model.layout().columns.len());
-        (0..columns).collect()
-    }
-
-    fn move_sort(&mut self, by: isize) {
-        let columns = self.sortable_columns();
-        let Some(table) = self.table() else { return };
-        let now = columns.iter().position(|column| *column == table.model.order().column);
-        let next =
-            now.map_or(0, |now| (now as isize + by).rem_euclid(columns.len().max(1) as isize) as usize);
-        if let Some(&column) = columns.get(next).filter(|_| now != Some(next)) {
-            self.sort_table(Some(column));
-        }
-    }
-
-    /// Sorts by a column, or in the opposite direction.
-    fn sort_table(&mut self, column: Option<usize>) {
-        let Some(table) = self.table_mut() else { return };
-        table.model.sort_by(column.unwrap_or(table.model.order().column));
-        table.select_first();
-    }
-
-    fn next_tree(&mut self) {
-        let is_live = self.facts.is_live;
-        let Some(table) = self.table_mut() else { return };
-        let mut tree = table.model.tree().next();
-        while !(table.model.has_tree(tree) || tree == TreeKind::Cgroup && is_live && table.has_processes()) {
-            tree = tree.next();
-        }
-        if tree == table.model.tree() {
-            self.messages.answer("these rows have no parents: there is no tree", false);
-            return;
-        }
-        table.model.set_tree(tree);
-        table.select_first();
     }
 
     /// Adds the sorted counter of the selected row to the chart.
@@ -364,65 +262,6 @@ impl App {
                 table.select_line(table.top + usize::from(at.y - areas.rows.y), 1);
             }
             _ => self.is_changed = false,
-        }
-    }
-
-    /// Removes the column by which rows are sorted.
-    fn remove_column(&mut self, requests: &mut Vec<Request>) {
-        let Some(table) = self.table_mut() else { return };
-        table.model.remove_column(table.model.order().column);
-        table.repair_selection();
-        self.request_table_paths(requests);
-    }
-
-    /// Adds the first counter of the set whose name contains all words as a column.
-    pub(super) fn add_column(&mut self, text: &str, requests: &mut Vec<Request>) -> Result<(), String> {
-        let (Some(table), Some(sets)) = (self.table(), self.sets.clone()) else { return Ok(()) };
-        let set = Arc::clone(&table.model.layout().set);
-        let entry = sets.iter().find(|entry| entry.name == set);
-        let words: Vec<_> = text.split_whitespace().map(fold_case).collect();
-        let matches = |name: &str| words.iter().all(|word| fold_case(name).contains(word));
-        let counters = || entry.iter().flat_map(|entry| &entry.counters).map(|entry| &entry.counter);
-        // The whole name is better than a longer one that contains it.
-        let exact = counters().find(|counter| eq_ignore_case(&counter.name, text));
-        let found = exact.or_else(|| counters().find(|counter| !words.is_empty() && matches(&counter.name)));
-        let Some(counter) = found else {
-            return Err(format!("no counter of '{set}' contains these words"));
-        };
-        if let Some(table) = self.table_mut() {
-            table.model.add_column(counter);
-            table.repair_selection();
-        }
-        self.request_table_paths(requests);
-        Ok(())
-    }
-
-    pub(super) fn set_max_rows(&mut self, text: &str) -> Result<(), String> {
-        let max_rows = match text {
-            "" | "0" => None,
-            _ => {
-                let rows = text.parse().ok().filter(|rows| *rows <= MAX_TOP);
-                Some(rows.ok_or_else(|| format!("enter a whole number up to {MAX_TOP}; 0: all rows"))?)
-            }
-        };
-        if let Some(table) = self.table_mut() {
-            table.model.set_max_rows(max_rows);
-            table.repair_selection();
-        }
-        Ok(())
-    }
-
-    /// The moment or the time range of the table's figures, for its status line.
-    pub(crate) fn table_time(&self) -> String {
-        let Some(table) = self.table().filter(|_| !self.facts.is_live || self.frozen.is_some()) else {
-            return String::new();
-        };
-        match table.model.reduced().covered() {
-            None => String::new(),
-            Some((first, last)) => {
-                let [first, last] = [first, last].map(|at| self.time_of_day(at.utc, false));
-                if first == last { format!("at {last}") } else { format!("{first} to {last}") }
-            }
         }
     }
 }

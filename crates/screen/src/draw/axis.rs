@@ -1,10 +1,10 @@
-//! The vertical axis of a panel.
+//! The vertical axes of a panel.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tachograph_monitor::figures::{NumberForm, Unit, number};
 use tachograph_monitor::scale::AXIS_TOP;
-use tachograph_monitor::{AxisRange, AxisScale, LegendItem, ReducedSeries, ValueRange, ViewKind};
+use tachograph_monitor::{Axis, AxisRange, AxisScale, LegendItem, ReducedSeries, ValueRange, ViewKind};
 
 use crate::app::{App, Bands, Pane};
 use crate::text::{row, width};
@@ -13,8 +13,30 @@ use crate::text::{row, width};
 pub(super) enum PaneAxis {
     /// From 0 to 100, with a factor for each counter.
     Scaled,
-    /// Values of one unit.
-    Values { range: AxisRange, unit: Unit, form: NumberForm },
+    /// Values of one unit; or of two units, the second with an axis on the right.
+    Values { left: ValueAxis, right: Option<ValueAxis> },
+}
+
+/// An axis for values of one unit.
+pub(super) struct ValueAxis {
+    range: AxisRange,
+    unit: Unit,
+    form: NumberForm,
+}
+
+/// In a narrower panel, the axis on the right has no labels.
+const MIN_TWO_AXES: u16 = 36;
+
+impl ValueAxis {
+    /// Labels with their heights, from the bottom; up to `between` of them between the ends.
+    fn labels(&self, between: usize) -> Vec<(String, f64)> {
+        let text = |value: f64| match self.form {
+            NumberForm::Units => self.unit.tick(value),
+            NumberForm::Raw => number(value),
+        };
+        let ticks = self.range.ticks(between, &self.unit);
+        ticks.into_iter().map(|(value, share)| (text(value), share)).collect()
+    }
 }
 
 impl PaneAxis {
@@ -25,23 +47,34 @@ impl PaneAxis {
                 let default_scale = item.info().map_or(0, |info| info.counter.default_scale);
                 (value * item.scale().factor(default_scale) / AXIS_TOP).clamp(0.0, 1.0)
             }
-            Self::Values { range, .. } => range.share_of(value),
+            Self::Values { left, right } => {
+                let right = right.as_ref().filter(|right| is_of_unit(item, &right.unit));
+                right.unwrap_or(left).range.share_of(value)
+            }
         }
     }
 
-    /// The height of a limit, if it is on the axis.
+    /// Whether a counter belongs to the axis on the right.
+    pub(super) fn is_on_the_right(&self, item: &LegendItem) -> bool {
+        match self {
+            Self::Values { right: Some(right), .. } => is_of_unit(item, &right.unit),
+            _ => false,
+        }
+    }
+
+    /// The height of a limit, if it is on the axis on the left.
     pub(super) fn share_of_limit(&self, limit: f64) -> Option<f64> {
         let (bottom, top) = match self {
             Self::Scaled => (0.0, AXIS_TOP),
-            Self::Values { range, .. } => (range.bottom(), range.top()),
+            Self::Values { left, .. } => (left.range.bottom(), left.range.top()),
         };
         (bottom..=top).contains(&limit).then(|| match self {
             Self::Scaled => limit / AXIS_TOP,
-            Self::Values { range, .. } => range.share_of(limit),
+            Self::Values { left, .. } => left.range.share_of(limit),
         })
     }
 
-    /// Labels with their heights, from the bottom; up to `between` of them between the ends.
+    /// Labels on the left with their heights, from the bottom; up to `between` of them between the ends.
     pub(super) fn labels(&self, between: usize) -> Vec<(String, f64)> {
         match self {
             Self::Scaled => {
@@ -49,35 +82,57 @@ impl PaneAxis {
                 let shares = (0..=parts).map(|part| part as f64 / parts as f64);
                 shares.map(|share| ((AXIS_TOP * share).to_string(), share)).collect()
             }
-            Self::Values { range, unit, form } => {
-                let text = |value: f64| match form {
-                    NumberForm::Units => unit.tick(value),
-                    NumberForm::Raw => number(value),
-                };
-                range.ticks(between).into_iter().map(|(value, share)| (text(value), share)).collect()
-            }
+            Self::Values { left, .. } => left.labels(between),
         }
     }
 }
 
+fn is_of_unit(item: &LegendItem, unit: &Unit) -> bool {
+    item.info().is_some_and(|info| Unit::of(&info.counter).is_comparable(unit))
+}
+
 impl App {
-    /// The axis of a panel. If the counters of the panel have different units, each has its own scale.
+    /// The axis of a panel. Counters of two units have an axis each; of more units, each counter has its own scale.
     pub(super) fn axis_of(&self, pane: &Pane) -> PaneAxis {
         if pane.panel.axis.scale == AxisScale::Scaled {
             return PaneAxis::Scaled;
         }
         let items = pane.charted(&self.reduced);
-        let mut units = items.iter().filter_map(|item| Some(Unit::of(&item.info()?.counter)));
-        let first = units.next();
-        if let Some(first) = &first
-            && units.any(|unit| !unit.is_comparable(first))
-        {
-            return PaneAxis::Scaled;
+        let mut units: Vec<Unit> = Vec::new();
+        for unit in items.iter().filter_map(|item| Some(Unit::of(&item.info()?.counter))) {
+            if !units.iter().any(|known| known.is_comparable(&unit)) {
+                units.push(unit);
+            }
         }
-        let named = || Unit::named(pane.panel.unit.as_deref().unwrap_or_default());
-        let unit = first.unwrap_or_else(named);
-        let series: Vec<_> =
-            items.iter().filter_map(|item| Some((*item, item.series(&self.reduced)?))).collect();
+        // The unit that the panel names is on the left.
+        let named = pane.panel.unit.as_deref().map(Unit::named);
+        if let Some(named) = &named {
+            units.sort_by_key(|unit| !unit.is_comparable(named));
+        }
+        let axis = |unit: &Unit, axis: &Axis| {
+            let of_unit = items.iter().copied().filter(|item| is_of_unit(item, unit));
+            let range = AxisRange::new(axis, self.values_of(of_unit, pane), unit);
+            ValueAxis { range, unit: unit.clone(), form: self.numbers }
+        };
+        let is_line = matches!(pane.kind(), ViewKind::Line | ViewKind::Area);
+        match &units[..] {
+            [] => {
+                let unit = named.unwrap_or_else(|| Unit::named(""));
+                PaneAxis::Values { left: axis(&unit, &pane.panel.axis), right: None }
+            }
+            [unit] => PaneAxis::Values { left: axis(unit, &pane.panel.axis), right: None },
+            [left, right] if is_line => {
+                // The ends that the view fixes are those of the axis on the left.
+                let free = Axis { min: None, max: None, ..pane.panel.axis };
+                PaneAxis::Values { left: axis(left, &pane.panel.axis), right: Some(axis(right, &free)) }
+            }
+            _ => PaneAxis::Scaled,
+        }
+    }
+
+    /// The range of the visible values of some counters of a panel.
+    fn values_of<'a>(&self, items: impl Iterator<Item = &'a LegendItem>, pane: &Pane) -> ValueRange {
+        let series: Vec<_> = items.filter_map(|item| Some((item, item.series(&self.reduced)?))).collect();
         let mut values = ValueRange::default();
         match pane.kind() {
             ViewKind::Bars => {
@@ -105,8 +160,7 @@ impl App {
                 }
             }
         }
-        let range = AxisRange::new(&pane.panel.axis, values, &unit);
-        PaneAxis::Values { range, unit, form: self.numbers }
+        values
     }
 
     /// Whether the minimum and maximum of a line are shown.
@@ -120,8 +174,8 @@ impl App {
         }
     }
 
-    /// Writes the labels of the axis to the left of a plot with room for them; returns the plot. `edge` is the number of
-    /// columns between the labels and the plot.
+    /// Writes the labels of the axis to the left of a plot with room for them, and those of a second axis to the right; returns
+    /// the plot. `edge` is the number of columns between the labels and the plot.
     pub(super) fn draw_labels(
         &self,
         buffer: &mut Buffer,
@@ -131,23 +185,43 @@ impl App {
         edge: u16,
     ) -> Rect {
         let rows = usize::from(area.height);
-        let between = match rows {
-            9.. => 3,
-            3.. => 1,
-            _ => 0,
+        let between = labels_between(rows);
+        let shorten = |mut labels: Vec<(String, f64)>| {
+            if rows < 2 {
+                labels.drain(..labels.len() - 1);
+            }
+            labels
         };
-        let mut labels = axis.labels(between);
-        if rows < 2 {
-            labels.drain(..labels.len() - 1);
-        }
-        let widest = labels.iter().map(|(text, _)| width(text)).max().unwrap_or(0) as u16;
-        let columns = (widest.max(min_width) + edge).min(area.width);
+        let widest = |labels: &[(String, f64)]| labels.iter().map(|(text, _)| width(text)).max().unwrap_or(0);
+        let labels = shorten(axis.labels(between));
+        let columns = (widest(&labels) as u16).max(min_width).saturating_add(edge).min(area.width);
         for (text, share) in &labels {
             let line = row(area, row_of(*share, rows));
             let column = usize::from(columns - edge.min(columns)).saturating_sub(width(text));
             self.write_text(buffer, line, column, text, self.theme.dim());
         }
-        Rect { x: area.x + columns, width: area.width - columns, ..area }
+        let mut plot = Rect { x: area.x + columns, width: area.width - columns, ..area };
+        if let PaneAxis::Values { right: Some(right), .. } = axis
+            && area.width >= MIN_TWO_AXES
+        {
+            let labels = shorten(right.labels(between));
+            // A space before the labels.
+            plot.width = plot.width.saturating_sub(widest(&labels) as u16 + 1);
+            for (text, share) in &labels {
+                let column = usize::from(plot.right() - area.x) + 1;
+                self.write_text(buffer, row(area, row_of(*share, rows)), column, text, self.theme.dim());
+            }
+        }
+        plot
+    }
+}
+
+/// The number of labels between the ends of an axis with this number of rows.
+pub(super) fn labels_between(rows: usize) -> usize {
+    match rows {
+        9.. => 3,
+        3.. => 1,
+        _ => 0,
     }
 }
 

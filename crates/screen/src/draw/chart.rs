@@ -7,7 +7,7 @@ use tachograph_counters::civil::FileTime;
 use tachograph_monitor::palette::{COLOURS, LineStyle};
 use tachograph_monitor::{Column, LegendItem, ReducedSeries, Span, ViewKind};
 
-use super::axis::{PaneAxis, row_of};
+use super::axis::{PaneAxis, labels_between, row_of};
 use crate::app::{App, Pane};
 use crate::canvas::{Canvas, Pen};
 use crate::text::row;
@@ -152,12 +152,7 @@ impl App {
         for index in 0..rows {
             self.write_text(buffer, row(area, index), column, rule, dim);
         }
-        let between = match rows {
-            9.. => 3,
-            3.. => 1,
-            _ => 0,
-        };
-        for (_, share) in axis.labels(between) {
+        for (_, share) in axis.labels(labels_between(rows)) {
             self.write_text(buffer, row(area, row_of(share, rows)), column, tick, dim);
         }
         let line = row(area, rows);

@@ -8,6 +8,7 @@ use tachograph_monitor::{LegendItem, ViewKind};
 
 use super::PanelArea;
 use super::arrange::arrange;
+use super::axis::PaneAxis;
 use super::chart::MARKS;
 use crate::app::{App, Pane};
 use crate::text::{cut, row, width};
@@ -60,7 +61,7 @@ impl App {
             false => Modifier::BOLD,
         });
         let room = usize::from(area.width).saturating_sub(6);
-        let title = format!(" {} ", cut(pane.title(), room, self.theme.is_unicode));
+        let title = format!(" {} ", cut(&pane.title(), room, self.theme.is_unicode));
         let title_end = self.write_text(buffer, row(area, 0), 2, &title, title_style);
         let inside = inside_of(area);
         match pane.kind() {
@@ -79,7 +80,8 @@ impl App {
         if self.draw_placeholder(buffer, inside, pane) {
             return;
         }
-        let entries = self.entries(pane, is_focused);
+        let axis = self.axis_of(pane);
+        let entries = self.entries(pane, &axis, is_focused);
         if entries.is_empty() {
             let line = row(inside, usize::from(inside.height) / 2);
             let column = usize::from(inside.width).saturating_sub(NO_ACTIVITY.len()) / 2;
@@ -105,7 +107,6 @@ impl App {
                 self.write_text(buffer, last, column, &text, self.theme.dim());
             }
         }
-        let axis = self.axis_of(pane);
         let plot = self.draw_labels(buffer, chart, &axis, 0, 1);
         self.draw_plot(buffer, plot, pane, &axis);
         if has_times
@@ -150,7 +151,7 @@ impl App {
     }
 
     /// The counters of a panel with their values: at the cursor, or else the last ones, for logs the averages.
-    fn entries(&self, pane: &Pane, is_focused: bool) -> Vec<Entry> {
+    fn entries(&self, pane: &Pane, axis: &PaneAxis, is_focused: bool) -> Vec<Entry> {
         let column = self.column_under_cursor();
         let items = pane.charted(&self.reduced);
         let names = pane.legend.short_names(&items);
@@ -160,10 +161,13 @@ impl App {
                 Some(column) => series.columns.get(column)?.average,
                 None => self.shown_value(series),
             });
-            let value = match item.info() {
+            let mut value = match item.info() {
                 Some(info) => shown(&info.counter, value, self.numbers),
                 None => String::new(),
             };
+            if axis.is_on_the_right(item) {
+                value.push_str(self.theme.either(" →", " >"));
+            }
             let mut style = self.theme.line(item.style(), item.is_highlighted());
             if is_focused && Some(item.id()) == pane.selected && pane.items(&self.reduced).len() > 1 {
                 style = style.add_modifier(Modifier::UNDERLINED);

@@ -16,12 +16,10 @@ use crate::app::{App, Table};
 use crate::text::{cut, cut_start, row, width};
 
 /// The keys that the footer lists. Those that do not fit are omitted.
-pub(super) const KEYS: &str =
-    "?:keys|q:quit|< >:sort|/:filter|T:tree|Enter:details|a:chart|Tab:next table|1:lines|o:reverse|N:top";
+pub(super) const KEYS: &str = "?:keys|q:quit|< >:sort|/:filter|T:tree|Enter:details|a:chart|Tab:next table|1:lines|o:reverse|K:kernel|N:top";
 
 /// The keys that the footer lists for a table among several panels.
-pub(super) const GRID_KEYS: &str =
-    "?:keys|q:quit|Tab:next panel|z:zoom|< >:sort|/:filter|T:tree|Enter:details|a:chart|o:reverse";
+pub(super) const GRID_KEYS: &str = "?:keys|q:quit|Tab:next panel|z:enlarge|< >:sort|/:filter|T:tree|Enter:details|a:chart|o:reverse|K:kernel";
 
 /// Where the parts of a table were last drawn.
 #[derive(Clone, Debug, Default)]
@@ -84,6 +82,8 @@ impl App {
             let rule = row(area, 1 + table.room);
             let line = self.theme.either("─", "-").repeat(usize::from(area.width));
             self.write_text(buffer, rule, 0, &line, self.theme.dim());
+            let text = totals_text(&table.model, usize::from(area.width).saturating_sub(4));
+            self.write_text(buffer, rule, 1, &text, self.theme.dim());
             for (index, &found) in table.model.reserved().iter().take(shown).enumerate() {
                 self.draw_cells(
                     buffer,
@@ -299,10 +299,17 @@ impl App {
             part(&format!("filter: {}{cursor}", table.model.filter()), bold);
             part(&format!("{matching} of {all}"), Style::new());
         } else {
-            part(&format!("{all} rows"), Style::new());
+            part(&format!("{all} {}", if all == "1" { "row" } else { "rows" }), Style::new());
+        }
+        if table.model.hidden() > 0 {
+            let threads = if table.model.hidden() == 1 { "thread" } else { "threads" };
+            part(&format!("+{} idle kernel {threads} (K)", table.model.hidden()), self.theme.dim());
         }
         if let Some(max) = table.model.max_rows() {
             part(&format!("first {max}"), Style::new());
+        }
+        if let Some(text) = empty_columns_text(&table.model, room / 2) {
+            part(&text, Style::new());
         }
         let order = table.model.order();
         if let Some(sorted) = table.model.layout().columns.get(order.column) {
@@ -320,6 +327,36 @@ impl App {
             part(&format!("{}-{}", visible.start + 1, visible.end), self.theme.dim());
         }
     }
+}
+
+/// The columns that are left out because no row has a value, in about `room` characters; `None` without such columns.
+fn empty_columns_text(model: &TableModel, room: usize) -> Option<String> {
+    let columns = model.empty_columns();
+    let (first, others) = columns.split_first()?;
+    let all = format!("not counted here: {}", columns.join(", "));
+    Some(if width(&all) <= room || others.is_empty() {
+        all
+    } else {
+        format!("not counted here: {first} and {} more columns", others.len())
+    })
+}
+
+/// What the rows below the rule are, in at most `room` characters.
+fn totals_text(model: &TableModel, room: usize) -> String {
+    let has = |start: &str| {
+        model.reserved().iter().filter_map(|&row| model.row(row)).any(|row| row.label().starts_with(start))
+    };
+    let mut text = String::from(" not sorted: totals");
+    for (start, meaning) in [
+        ("_Exited", "; _Exited: processes that have ended"),
+        ("_Unattributed", "; _Unattributed: time of no known process"),
+    ] {
+        if has(start) && width(&text) + width(meaning) < room {
+            text.push_str(meaning);
+        }
+    }
+    text.push(' ');
+    if width(&text) <= room { text } else { String::new() }
 }
 
 struct Look<'a> {

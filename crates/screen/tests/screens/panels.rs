@@ -181,7 +181,7 @@ path = '\B\b'
 fn axes_and_limits() {
     let mut screen = overview((120, 40), Theme::default());
     screen.type_in("wwwz");
-    screen.line_with("10 ms ┤");
+    screen.line_with("8 ms ┤");
     screen.type_in("l");
     screen.line_with("axis: logarithmic");
     assert_eq!(screen.app.view().panels[3].axis.scale, AxisScale::Logarithmic);
@@ -338,4 +338,149 @@ fn no_sequence_of_keys_panics() {
         }
         screen.draw();
     }
+}
+
+/// A view of these paths in one panel.
+fn one_panel(keys: &str, paths: &[&str]) -> View {
+    let counters: String = paths.iter().map(|path| format!("[[panel.counter]]\npath = '{path}'\n")).collect();
+    View::parse(&format!("version = 2\n[[panel]]\n{keys}\n{counters}")).expect("a view")
+}
+
+const LATENCY_AND_RATE: [&str; 2] =
+    [r"\PhysicalDisk(_Total)\Disk Read Bytes/sec", r"\PhysicalDisk(_Total)\Avg. Disk sec/Read"];
+
+#[test]
+fn counters_of_two_units_have_an_axis_each() {
+    let axis = |line: &str| -> (String, String) {
+        let ends: Vec<_> = line.split(['┤', '⠀']).collect();
+        let left = ends[0].trim().to_owned();
+        let right: Vec<_> = line.split_whitespace().rev().take(2).collect();
+        (left, right.into_iter().rev().collect::<Vec<_>>().join(" "))
+    };
+    for (keys, left, right) in [
+        ("kind = 'line'", "50 MB/s", "2 ms"),
+        // The unit of the panel is on the left.
+        ("kind = 'line'\nunit = 'seconds'", "2 ms", "50 MB/s"),
+        // Fixed ends are those on the left.
+        ("kind = 'area'\nmax = 80e6", "80 MB/s", "2 ms"),
+    ] {
+        let view = one_panel(keys, &LATENCY_AND_RATE);
+        let mut screen = TestScreen::with_view(true, (120, 40), 100, Theme::default(), &LINES, view);
+        let text = screen.text();
+        let top = text.lines().nth(1).expect("a line");
+        assert_eq!(axis(top), (left.to_owned(), right.to_owned()), "{text}");
+        let bottom = text
+            .lines()
+            .find(|line| line.starts_with("   0") || line.starts_with("  0") || line.starts_with(" 0"));
+        assert!(bottom.is_some_and(|line| line.trim_end().ends_with('s')), "{text}");
+    }
+    // Both lines fill their axes: from 40 % of the mean to 160 %.
+    let view = one_panel("kind = 'line'\nmin = 0\nmax = 28.8e6", &LATENCY_AND_RATE);
+    let mut screen = TestScreen::with_view(true, (120, 40), 100, Theme::default(), &LINES, view);
+    screen.assert_matches("panel_two_axes_120x40");
+    // Three units have scales of their own, and so have stacked areas of two.
+    let three = [&LATENCY_AND_RATE[..], &[r"\Pressure Stall(cpu)\% Some Stall Time"]].concat();
+    for (keys, paths) in [("kind = 'line'", &three[..]), ("kind = 'stacked'", &LATENCY_AND_RATE)] {
+        let mut screen =
+            TestScreen::with_view(true, (120, 40), 100, Theme::default(), &LINES, one_panel(keys, paths));
+        screen.line_with("100 ┤");
+    }
+}
+
+#[test]
+fn the_axis_of_each_counter_is_shown_beside_other_panels() {
+    let counters = LATENCY_AND_RATE.map(|path| format!("[[panel.counter]]\npath = '{path}'\n")).concat();
+    let text = format!("version = 2\n[[panel]]\n{counters}[[panel]]\n");
+    let view = View::parse(&text).expect("a view");
+    let mut screen = TestScreen::with_view(true, (120, 40), 100, Theme::default(), &LINES, view);
+    let found = screen.line_with("Avg. Disk sec/Read");
+    assert!(found.contains("ms →"), "{found}");
+    assert!(!screen.line_with("Disk Read Bytes/sec").contains("MB/s →"));
+}
+
+#[test]
+fn titles_name_the_counter_that_all_lines_have() {
+    let title = |paths: &[&str]| -> String {
+        let mut view = one_panel("", paths);
+        view.panels.push(tachograph_monitor::Panel::default());
+        let mut screen = TestScreen::with_view(true, (80, 24), 100, Theme::default(), &LINES, view);
+        screen.text().lines().nth(1).expect("a line").chars().skip(3).take(40).collect()
+    };
+    let stalls = title(&[r"\Pressure Stall(*)\% Some Stall Time"]);
+    assert!(stalls.starts_with("Pressure Stall: % Some Stall Time "), "{stalls}");
+    let memory = title(&[r"\Memory\Used Bytes", r"\Memory\Cache Bytes"]);
+    assert!(memory.starts_with("Memory ─"), "{memory}");
+    // A set without instances: what is missing, and that it can appear.
+    let nothing = title(&[r"\Bonding(*)\*"]);
+    assert!(nothing.starts_with("Bonding ─"), "{nothing}");
+    let view = one_panel("", &[r"\Bonding(*)\*"]);
+    let mut screen = TestScreen::with_view(true, (80, 24), 100, Theme::default(), &LINES, view);
+    screen.line_with("Bonding has no instances");
+}
+
+#[test]
+fn several_panels_show_the_time_of_the_cursor() {
+    let mut screen = overview((120, 40), Theme::default());
+    screen.press(KeyCode::Left);
+    let header = screen.text().lines().next().map(str::to_owned).expect("a line");
+    assert!(header.contains("cursor 10:01:39"), "{header}");
+    screen.press(KeyCode::Left);
+    screen.line_with("cursor 10:01:37");
+    screen.press(KeyCode::Esc);
+    assert!(!screen.text().contains("cursor"));
+    let view = View::ready_made("overview").expect("the overview");
+    let mut log = TestScreen::with_view(false, (80, 24), 100, Theme::default(), &LINES, view);
+    log.line_with("t:jump");
+    log.press(KeyCode::Right);
+    log.line_with("cursor 10:00:0");
+}
+
+#[test]
+fn a_message_does_not_hide_the_keys() {
+    let mut screen = overview((80, 24), Theme::default());
+    screen.input(tachograph_screen::Input::Notice("x".repeat(200)));
+    let text = screen.text();
+    let last = text.lines().last().expect("a line");
+    assert!(last.starts_with("xxxxx") && last.ends_with("?:keys q:quit"), "{last}");
+}
+
+#[test]
+fn a_live_chart_grows_with_its_samples() {
+    let width_of = |seconds: u64| {
+        let view = View::ready_made("overview").expect("the overview");
+        let mut screen = TestScreen::with_view(true, (120, 40), seconds, Theme::default(), &LINES, view);
+        let header = screen.text().lines().next().map(str::to_owned).expect("a line");
+        let (span, _) = screen.app.required_figures().expect("samples");
+        (span.length() / 10_000_000, header)
+    };
+    for (seconds, points, text) in [
+        (3, 20, "20 of 100 points"),
+        (21, 20, "20 of 100 points"),
+        (22, 50, "50 of 100 points"),
+        (51, 50, "50 of 100 points"),
+        (52, 100, "  100 points"),
+        (500, 100, "  100 points"),
+    ] {
+        let (found, header) = width_of(seconds);
+        assert!(found == points && header.contains(text), "{seconds}: {found} {header}");
+    }
+}
+
+#[test]
+fn settings_of_counters_survive_while_a_table_is_shown() {
+    let mut view = one_panel("", &[r"\Network Interface(*)\Bytes Received/sec"]);
+    view.panels.push(tachograph_monitor::Panel::default());
+    let mut screen = TestScreen::with_view(true, (120, 40), 100, Theme::default(), &LINES, view);
+    screen.type_in("xjh");
+    let counters = |screen: &TestScreen| screen.app.view().panels[0].counters.clone();
+    let before = counters(&screen);
+    assert!(before.iter().any(|chosen| !chosen.settings.is_shown), "{before:?}");
+    assert!(before.iter().any(|chosen| chosen.settings.is_highlighted), "{before:?}");
+    screen.type_in("4");
+    // The figures lack the counters of panels that show tables.
+    let (span, columns) = screen.app.required_figures().expect("another panel has a chart");
+    let none = tachograph_monitor::Reduced { span, columns, series: Vec::new() };
+    screen.input(tachograph_screen::Input::Figures(none.clone()));
+    screen.input(tachograph_screen::Input::Figures(none));
+    assert_eq!(counters(&screen), before);
 }

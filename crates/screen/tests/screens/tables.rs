@@ -63,6 +63,7 @@ fn figures(span: Span, factor: f64, processes: &[Process]) -> Reduced {
             let at = Moment { utc: span.last_moment(), bias_minutes: -60 };
             let summary = Summary {
                 values: value.map_or(0, |_| 1),
+                intervals: value.map_or(0, |_| 1),
                 average: value,
                 last: value,
                 minimum: value,
@@ -596,4 +597,54 @@ fn the_first_table_is_that_of_all_instances_in_the_panel() {
         tables.type_in("4");
         assert!(tables.screen.line(1).contains(heading), "{path}: {}", tables.text());
     }
+}
+
+#[test]
+fn idle_kernel_threads_are_shown_with_a_key() {
+    let mut tables = Tables::live((120, 40), Theme::default());
+    tables.processes.extend([
+        ("kthreadd", 0, 2, 0, Some(0.0), 0.0, 0.0),
+        ("kworker/0:0", 0, 9, 2, Some(0.0), 0.0, 0.0),
+        ("kswapd0", 0, 60, 2, Some(5.0), 0.0, 0.0),
+    ]);
+    tables.collect();
+    let text = tables.text();
+    assert!(text.contains("kswapd0") && !text.contains("kworker"), "{text}");
+    assert!(text.contains("10 rows  +2 idle kernel threads (K)"), "{text}");
+    tables.type_in("K");
+    let text = tables.text();
+    assert!(text.contains("kworker/0:0") && text.contains("12 rows  by"), "{text}");
+    let saved = tables.screen.app.view().to_text();
+    assert!(saved.contains("kernel_threads = true"), "{saved}");
+}
+
+#[test]
+fn columns_without_values_are_named_below_the_table() {
+    let mut tables = Tables::live((120, 40), Theme::default());
+    tables.processes.retain_mut(|process| {
+        process.4 = process.4.filter(|_| process.0.starts_with('_'));
+        true
+    });
+    // What was there before counts too, so a new table is opened.
+    let mut tables = Tables {
+        processes: tables.processes,
+        ..Tables::new(TestScreen::live((120, 40), 0, Theme::default()))
+    };
+    tables.type_in("4");
+    tables.collect();
+    tables.collect();
+    assert!(tables.text().contains(" CPU % ") || tables.text().contains("CPU %▾"), "{}", tables.text());
+    tables.collect();
+    tables.collect();
+    let text = tables.text();
+    assert!(text.contains("not counted here: CPU %") && text.contains("by MEMORY largest first"), "{text}");
+    assert!(!text.lines().nth(1).is_some_and(|heading| heading.contains("CPU %")), "{text}");
+}
+
+#[test]
+fn the_keys_over_a_log_list_the_jump_to_a_time() {
+    let mut tables = Tables::log((80, 24));
+    assert!(tables.text().contains("t:jump"), "{}", tables.text());
+    let mut tables = Tables::live((80, 24), Theme::default());
+    assert!(!tables.text().contains("t:jump"), "{}", tables.text());
 }

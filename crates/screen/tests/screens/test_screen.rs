@@ -111,6 +111,7 @@ pub(crate) fn reduced(lines: &[Line], span: Span, columns: usize, seconds: u64) 
         let of = |time: FileTime| Moment { utc: time, bias_minutes: -60 };
         let summary = Summary {
             values: all.len() as u64,
+            intervals: all.len() as u64,
             last: values().next_back(),
             average: (!all.is_empty()).then(|| values().sum::<f64>() / all.len() as f64),
             minimum: values().reduce(f64::min),

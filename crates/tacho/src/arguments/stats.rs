@@ -48,13 +48,16 @@ pub(crate) struct StatsArguments {
     #[arg(long)]
     pub(crate) slope: bool,
     /// Sort by a figure (last, average, minimum, maximum, p50, p95, values, errors, ...), largest first, the rows of each
-    /// counter on their own; or by the average of the named counter, with the rows of an instance together.
+    /// counter on their own; or by the average of the named counter, with the rows of an instance together. For the order, an
+    /// average is multiplied by the number of its values, so that an instance that was busy for a second is not before one that
+    /// was busy for an hour.
     #[arg(long, value_name = "FIGURE|COUNTER")]
     pub(crate) sort: Option<String>,
-    /// Show only the N largest: rows of each counter, or instances. Without --sort: by average. Totals and Idle are left out.
+    /// Show only the N largest: rows of each counter, or instances. Without --sort: by average. Totals and Idle are
+    /// left out, and so are sets without instances and ids.
     #[arg(long, value_name = "N", value_parser = parse_top)]
     pub(crate) top: Option<usize>,
-    /// Sum the instances of each name: svchost, svchost#1, ... become svchost. Sums of averages per operation are averages
+    /// Sum the instances of each name: svchost, svchost#1, ... become svchost, and in Process V2 svchost:1234. Sums of averages per operation are averages
     /// over all operations.
     #[arg(long, value_name = "WHAT", value_parser = ["name"])]
     pub(crate) group_by: Option<String>,

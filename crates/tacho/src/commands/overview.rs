@@ -39,9 +39,17 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
     tachograph_flow::feed(&mut live.source, &mut sink, || this_machine::notify_new_problems(&report))?;
     sink.finish()?;
     let mut out = BufWriter::new(io::stdout().lock());
-    write_table(&mut out, HEADER, 1, &sink.rows(), |row| cells(row, NumberForm::Units))?;
+    let mut rows = sink.rows();
+    rows.retain(|row| !is_unused_interface(row));
+    write_table(&mut out, HEADER, 1, &rows, |row| cells(row, NumberForm::Units))?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a row is of a network interface without traffic. Most of these are down.
+fn is_unused_interface(row: &StatisticsRow) -> bool {
+    let set = row.set.english_name.as_deref().unwrap_or(&row.set.name);
+    set == "Network Interface" && row.summary.maximum == Some(0.0)
 }
 
 const HEADER: [&str; 5] = ["counter", "last", "average", "minimum", "maximum"];

@@ -6,6 +6,7 @@ mod summary;
 
 use std::io::ErrorKind;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -15,7 +16,7 @@ use tachograph_counters::sample::Sample;
 use tachograph_flow::live::{LiveCounts, LiveOptions, Schedule, Stop};
 use tachograph_flow::record::Recorder;
 use tachograph_flow::{FlowError, Sink, Source};
-use tachograph_monitor::View;
+use tachograph_monitor::{Catalogue as _, MachineCatalogue, View};
 use tachograph_perflib::Registry;
 
 use crate::arguments::RecordArguments;
@@ -122,11 +123,18 @@ fn notify_cut_row(recorder: &Recorder) {
 }
 
 /// The requested paths and those of the view. If both are empty, reports and returns the default counters.
-fn paths(registry: &Registry, arguments: &RecordArguments, view: &View) -> Result<Vec<PathPattern>, Failure> {
+fn paths(
+    registry: &Arc<Registry>,
+    arguments: &RecordArguments,
+    view: &View,
+) -> Result<Vec<PathPattern>, Failure> {
     let mut paths = arguments.live.patterns(registry)?;
     for path in view.paths() {
         paths.push(this_machine::local_path(registry, path)?);
     }
+    // What the tables of the view show live is also in the log.
+    let of_tables = view.table_paths(&MachineCatalogue(Arc::clone(registry)).sets());
+    paths.extend(of_tables.into_iter().filter(|path| !paths.contains(path)).collect::<Vec<_>>());
     if paths.is_empty() {
         paths = this_machine::default_counters(registry)?;
         let names: Vec<_> = paths.iter().map(|path| format!(r"'\\{}{path}'", registry.machine())).collect();

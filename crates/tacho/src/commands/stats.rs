@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &StatsArguments) -> Result<ExitCode, Failure> {
 
 /// Reads the logs into a sink, in which each name can have the sum of its instances. Returns the sink and the number of
 /// samples.
-fn read<S: Sink>(pipeline: &mut Pipeline, sink: S, sums_names: bool) -> Result<(S, u64), Failure> {
+pub(super) fn read<S: Sink>(pipeline: &mut Pipeline, sink: S, sums_names: bool) -> Result<(S, u64), Failure> {
     let mut sink = CountingSink { sink, samples: 0 };
     let reports = &pipeline.reports;
     let mut progress = Progress::new();

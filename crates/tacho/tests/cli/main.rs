@@ -7,6 +7,7 @@ mod append;
 mod archive;
 mod article;
 mod check;
+mod compare;
 mod corpus;
 mod cpi;
 mod cpi_documents;

@@ -88,6 +88,13 @@ fn a_ready_made_view_is_recorded() {
             "{rows:?}"
         );
     }
+    // A view with a table: its columns too.
+    let ran = folder.run(["record", "--view", "processes", "-sc", "2", "-si", "0.1", "-o", "processes.blg"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let rows = folder.stats(&["processes.blg", "-c", r"\Process(*)\*"]);
+    for counter in ["% Processor Time", "Working Set", "ID Process", "Creating Process ID"] {
+        assert!(rows.iter().any(|row| row["counter"] == counter), "{counter}");
+    }
     folder.run(["record", "--view", "memry", "-o", "none.blg"]).fails_with(
         2,
         "memry: is neither a ready-made view (overview, cpu, memory, disk, network, processes, cgroups, pressure, gpu, applications) nor a file",

@@ -99,9 +99,7 @@ fn names_are_summed() {
         [
             "b Handle Count 54",
             "a Handle Count 12",
-            // An id has no sum.
-            "a ID Process 7",
-            "b ID Process null",
+            // Ids have no rank.
             "a Reads/sec 5",
             "b Reads/sec 4",
         ]
@@ -117,7 +115,65 @@ fn names_are_summed() {
     assert!(!csv.contains("b#1"), "{csv}");
     let every = folder.stats(&["in.blg", "--group-by", "name", "--every", "2s", "--top", "1"]);
     let begins: Vec<_> = every.iter().map(|row| row["begin"].as_str().expect("a time")).collect();
-    assert_eq!((every.len(), begins.is_sorted()), (3 * 3, true));
+    assert_eq!((every.len(), begins.is_sorted()), (3 * 2, true));
+}
+
+/// Processes that are present for the whole log, for a part of it, and for a single interval.
+fn short_lives() -> Folder {
+    let folder = Folder::new();
+    let mut log =
+        LogFixture::new("WEB1").column("Process", counter("% Processor Time", CounterType::TIMER_100NS));
+    for second in 0..=100 {
+        // Ticks of 100 ns: `share` percent of the time.
+        let busy = |share: i64| [raw(share * second * TICKS / 100, second * TICKS)];
+        let mut present = vec![("idle", busy(0)), ("long", busy(20)), ("_Total", busy(50))];
+        present.extend((50..=51).contains(&second).then(|| ("flash", busy(100))));
+        present.extend((0..=30).contains(&second).then(|| ("part", busy(60))));
+        log.at(second, vec![rows(&present)]);
+    }
+    log.write(&folder.path("in.blg"));
+    folder
+}
+
+#[test]
+fn averages_are_ranked_by_the_time_in_which_an_instance_was_present() {
+    let folder = short_lives();
+    // 20 % of 100 s is more than 60 % of 30 s, and that is more than 100 % of 1 s. The averages themselves are exact.
+    let expected = ["long % Processor Time 20", "part % Processor Time 60", "flash % Processor Time 100"];
+    for sort in [&["--sort", "average"][..], &[], &["--sort", "% Processor Time"]] {
+        let arguments = [sort, &["--top", "3"]].concat();
+        assert_eq!(order(&folder, &arguments), expected, "{sort:?}");
+        let table = folder.prints([&["stats", "in.blg"][..], &arguments].concat());
+        assert!(table.ends_with("was present.\n") && table.contains("values"), "{table}");
+    }
+    // A peak has no duration.
+    let peaks = order(&folder, &["--sort", "maximum", "--top", "3"]);
+    assert_eq!(peaks[0], "flash % Processor Time 100");
+    // Intervals with activity are the same for all: the order must not depend on --only-active.
+    assert_eq!(order(&folder, &["--top", "3", "--only-active"]), expected);
+    // Within a time range in which all are present, nothing is weighted.
+    let window = ["-b", "2024-03-05T10:00:51", "-e", "2024-03-05T10:00:52", "--top", "2"];
+    assert_eq!(order(&folder, &window), ["flash % Processor Time 100", "long % Processor Time 20"]);
+    let table = folder.prints([&["stats", "in.blg"][..], &window].concat());
+    assert!(!table.contains("was present"), "{table}");
+}
+
+#[test]
+fn the_sorted_percentile_is_shown() {
+    let folder = processes();
+    for sort in ["p90", "P90.0"] {
+        let table = folder.prints(["stats", "in.blg", "--sort", sort]);
+        assert!(table.lines().next().is_some_and(|heading| heading.contains(" p90 ")), "{table}");
+    }
+    assert!(!folder.prints(["stats", "in.blg", "--sort", "p50.0"]).contains("p90"));
+}
+
+#[test]
+fn sets_without_instances_have_no_rank() {
+    let folder = Folder::new();
+    crate::log_fixture::mixed("WEB1", 0, 5).write(&folder.path("in.blg"));
+    let counters: Vec<_> = order(&folder, &["--top", "1"]);
+    assert_eq!(counters.len(), 2, "{counters:?}");
 }
 
 #[test]
@@ -127,6 +183,16 @@ fn unknown_orders_are_refused() {
         (
             &["--sort", "Writes/sec"][..],
             "--sort 'Writes/sec': no such counter in the result; name one of its counters, or last, average, minimum, \
+             maximum, a percentile (p95), values or errors",
+        ),
+        (
+            &["--sort", "Writes/sec", "--every", "2s", "-f", "json"],
+            "--sort 'Writes/sec': no such counter in the result; name one of its counters, or last, average, minimum, \
+             maximum, a percentile (p95), values or errors",
+        ),
+        (
+            &["--sort", "pinf"],
+            "--sort 'pinf': no such counter in the result; name one of its counters, or last, average, minimum, \
              maximum, a percentile (p95), values or errors",
         ),
         (&["--sort", "slope"], "--sort slope needs --slope"),

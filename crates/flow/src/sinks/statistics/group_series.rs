@@ -37,6 +37,8 @@ impl LowerNames {
 /// The series to which the values of a group belong, and the group's run: consecutive samples with the same instances
 /// whose values were not added to the series yet.
 pub(super) struct GroupSeries {
+    /// The list of groups to which the group belongs.
+    layout: u64,
     /// The index of the group in its samples.
     index: usize,
     pub(super) set: Arc<CounterSet>,
@@ -55,8 +57,9 @@ pub(super) struct GroupSeries {
 }
 
 impl GroupSeries {
-    pub(super) fn new(index: usize, group: &Group) -> Self {
+    pub(super) fn new(layout: u64, index: usize, group: &Group) -> Self {
         Self {
+            layout,
             index,
             names: LowerNames::new(&group.set),
             set: Arc::clone(&group.set),
@@ -156,7 +159,7 @@ impl GroupSeries {
             for column in 0..width {
                 let key = self.key(column, instance);
                 let index = table.find_or_add(key, &group.set, column, instance, sample + 1)?;
-                let is_claimed = table.series[index as usize].claim(log, self.index);
+                let is_claimed = table.series[index as usize].claim(self.layout, self.index);
                 series.push(if is_claimed { index } else { COUNTED_ELSEWHERE });
             }
         }
@@ -231,6 +234,12 @@ impl GroupSeries {
                 tracked.sample = index;
             }
         }
+    }
+
+    /// Forgets the samples, but not the series. The run must be flushed.
+    pub(super) fn rewind(&mut self) {
+        self.last_sample = None;
+        self.identities.clear();
     }
 
     /// Flushes the run and forgets the series: the next sample is handled as the first one of a log.

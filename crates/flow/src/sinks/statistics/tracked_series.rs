@@ -53,9 +53,9 @@ pub(super) struct TrackedSeries {
     /// Whether overlapping logs both contain the series. Then which of its values are paired depends on all earlier
     /// samples.
     pub(super) is_shared: bool,
-    /// The log, and the index of its group, that supply the values. A log can contain a counter twice, on its own and
-    /// as part of a wildcard; only the first one counts.
-    claimed_by: Option<(u32, usize)>,
+    /// The list of groups, and the index of the one that supplies the values. A log can contain a counter twice, on its own
+    /// and as part of a wildcard; only the first one counts.
+    claimed_by: Option<(u64, usize)>,
     causes: Option<Box<Causes>>,
 }
 
@@ -121,23 +121,28 @@ impl TrackedSeries {
         StatisticsRow::new(&set, &set.counters[self.column], &self.instance, statistics, extra)
     }
 
-    /// Claims the series for a group of a log. Returns false if another group of the log already supplies its values.
-    pub(super) fn claim(&mut self, log: u32, group: usize) -> bool {
-        if self.claimed_by.is_some_and(|(owner, other)| owner == log && other != group) {
+    /// Claims the series for a group of a list of groups. Returns false if another group of the list already supplies its
+    /// values.
+    pub(super) fn claim(&mut self, layout: u64, group: usize) -> bool {
+        if self.claimed_by.is_some_and(|(owner, other)| owner == layout && other != group) {
             return false;
         }
-        self.claimed_by = Some((log, group));
+        self.claimed_by = Some((layout, group));
         true
-    }
-
-    pub(super) fn release(&mut self) {
-        self.claimed_by = None;
     }
 
     /// Resets the statistics. The first interval of the window that begins here starts at the previous value.
     pub(super) fn begin_window(&mut self) {
         self.is_counted = false;
         self.series.begin_window();
+    }
+
+    /// Forgets all values, but not the group that supplies them.
+    pub(super) fn rewind(&mut self) {
+        (self.log, self.sample) = (None, 0);
+        (self.is_counted, self.is_shared) = (false, false);
+        self.series.interrupt();
+        drop(self.series.cut());
     }
 
     /// Whether the series has had a value.

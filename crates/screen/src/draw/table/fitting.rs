@@ -40,15 +40,17 @@ impl App {
             });
             texts.max().unwrap_or(0)
         };
-        let is_shown = |column: &TableColumn| match column.content {
+        let is_shown = |index: usize, column: &TableColumn| match column.content {
             ColumnContent::Machine => model.has_machines(),
+            ColumnContent::Presence => model.has_partly_present(),
             // Logs do not store properties.
             ColumnContent::Property(_) => self.facts.is_live,
-            _ => true,
+            ColumnContent::Counter(_) => !model.is_empty_column(index),
+            ColumnContent::Name => true,
         };
         let mut columns: Vec<(usize, usize, u8)> = Vec::new();
         for (index, column) in
-            model.layout().columns.iter().enumerate().filter(|(_, column)| is_shown(column))
+            model.layout().columns.iter().enumerate().filter(|(index, column)| is_shown(*index, column))
         {
             let usual = column.usual_width(self.numbers);
             let needed = match column.content {

@@ -27,6 +27,9 @@ pub(super) struct Output<'a> {
     report: Option<StatisticsReport<BufWriter<StdoutLock<'static>>>>,
     /// The rows of the table.
     rows: Vec<TableRow>,
+    /// Rows of JSON or CSV in which the counter of `--sort` has not occurred yet.
+    waiting: Vec<(StatisticsSpan, Vec<StatisticsRow>)>,
+    waiting_rows: usize,
 }
 
 /// A row of the table, with its time range if there is a row for each.
@@ -37,12 +40,12 @@ pub(super) struct TableRow {
 
 impl<'a> Output<'a> {
     pub(super) fn new(arguments: &'a StatsArguments, extra: ExtraFigures, order: RowOrder) -> Self {
-        Self { arguments, extra, order, report: None, rows: Vec::new() }
+        Self { arguments, extra, order, report: None, rows: Vec::new(), waiting: Vec::new(), waiting_rows: 0 }
     }
 
     /// Whether there have been no rows.
     pub(super) fn is_empty(&self) -> bool {
-        self.rows.is_empty() && self.report.is_none()
+        self.rows.is_empty() && self.report.is_none() && self.waiting.is_empty()
     }
 
     /// Adds the rows of the whole log. Nothing is written if they cannot be sorted as requested.
@@ -61,6 +64,19 @@ impl<'a> Output<'a> {
             return Ok(());
         }
         let rows = self.order.apply(rows);
+        if !self.order.is_known() && self.arguments.format != ReportFormat::Table {
+            // Nothing is written before it is known whether the counter of --sort exists.
+            self.waiting_rows += rows.len();
+            if self.waiting_rows > MAX_TABLE_ROWS {
+                let message = format!("--sort: the counter is not in the first {MAX_TABLE_ROWS} rows");
+                return Err(FlowError::Output(io::Error::other(message)));
+            }
+            self.waiting.push((span, rows));
+            return Ok(());
+        }
+        for (span, rows) in std::mem::take(&mut self.waiting) {
+            self.write(Some(span), rows)?;
+        }
         self.write(Some(span), rows)
     }
 
@@ -109,7 +125,9 @@ impl<'a> Output<'a> {
         let sorted_by = self.arguments.sort.as_deref();
         let has_spans = self.arguments.every.is_some();
         let form = self.arguments.numbers.form();
-        let mut table = StatisticsTable::new(&self.extra, has_spans, &self.rows, sorted_by, form);
+        let is_weighted = self.order.is_weighted(self.rows.iter().map(|row| &row.row));
+        let mut table =
+            StatisticsTable::new(&self.extra, has_spans, &self.rows, sorted_by, is_weighted, form);
         let shared = max_width.and_then(|_| table.share_paths(&self.rows));
         if let Some(shared) = shared {
             out.write_all(line(shared).as_bytes())?;
@@ -128,6 +146,9 @@ impl<'a> Output<'a> {
                 out.write_all(RECORDED.as_bytes())?;
             }
         }
+        if is_weighted {
+            out.write_all(WEIGHTED.as_bytes())?;
+        }
         if self.arguments.only_active {
             out.write_all(b"\nOnly intervals with activity; averages are the same either way.\n")?;
         }
@@ -138,6 +159,9 @@ impl<'a> Output<'a> {
         out.into_inner().map_err(io::IntoInnerError::into_error)?.finish()
     }
 }
+
+const WEIGHTED: &str =
+    "\nSorted by average x values: an instance counts for the time in which it was present.\n";
 
 const ARITHMETIC: &str = "\n* arithmetic mean: the log has only formatted values of this counter, so the average by the \
 counter's type cannot be computed.\n";

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use tachograph_counters::Summary;
 use tachograph_counters::wildcard::{eq_ignore_case, fold_case};
 use tachograph_flow::sinks::{ExtraFigures, StatisticsRow};
+use tachograph_monitor::figures::Unit;
 
 use crate::arguments::StatsArguments;
 use crate::failure::Failure;
@@ -16,6 +17,8 @@ pub(super) struct RowOrder {
     top: Option<usize>,
     /// Whether the counter of the key has occurred.
     is_counter_known: bool,
+    /// Whether the order is that of averages, weighted with the time in which an instance was present.
+    weighs_averages: bool,
 }
 
 enum Key {
@@ -34,7 +37,7 @@ impl RowOrder {
     pub(super) fn new(arguments: &StatsArguments, extra: &ExtraFigures) -> Result<Self, Failure> {
         let key = match arguments.sort.as_deref() {
             None if arguments.top.is_none() => Key::Path,
-            None => Key::Figure(Box::new(|row| row.summary.average)),
+            None => Key::Figure(Box::new(|row| row.summary.rank())),
             Some(text) => Key::parse(text, extra)?,
         };
         if arguments.top.is_some() && matches!(key, Key::Path) {
@@ -42,7 +45,13 @@ impl RowOrder {
                 "--top needs an order: use --sort with a counter or a figure such as average",
             ));
         }
-        Ok(Self { key, top: arguments.top, is_counter_known: false })
+        let sort = arguments.sort.as_deref().map(figure_name);
+        let weighs_averages = match &key {
+            Key::Path => false,
+            Key::Counter(_) => true,
+            Key::Figure(_) => sort.is_none_or(|sort| sort == "average"),
+        };
+        Ok(Self { key, top: arguments.top, is_counter_known: false, weighs_averages })
     }
 
     /// Sorts rows, which are sorted by path, and removes those after the first of each counter or set.
@@ -70,7 +79,7 @@ impl RowOrder {
                 };
                 let of_counter = rows.iter().filter(|row| eq_ignore_case(&row.counter.name, counter));
                 let averages: HashMap<_, _> =
-                    of_counter.map(|row| (instance(row), row.summary.average)).collect();
+                    of_counter.map(|row| (instance(row), row.summary.rank())).collect();
                 self.is_counter_known |= !averages.is_empty();
                 let average = |row: &StatisticsRow| averages.get(&instance(row)).copied();
                 rows.sort_by(|one, other| {
@@ -102,14 +111,32 @@ impl RowOrder {
         }
     }
 
-    /// Keeps the rows for which `is_shown` returns true, given the number of `--top`. Totals are removed.
+    /// Whether the rows of a counter have different numbers of intervals, and are sorted by averages weighted with them.
+    pub(super) fn is_weighted<'a>(&self, rows: impl Iterator<Item = &'a StatisticsRow>) -> bool {
+        if !self.weighs_averages {
+            return false;
+        }
+        let mut intervals: HashMap<_, u64> = HashMap::new();
+        rows.filter(|row| row.summary.intervals > 0).any(|row| {
+            let counter = (fold_case(&row.set.name), fold_case(&row.counter.name));
+            *intervals.entry(counter).or_insert(row.summary.intervals) != row.summary.intervals
+        })
+    }
+
+    /// Whether the counter of `--sort` has occurred. True without such a counter.
+    pub(super) fn is_known(&self) -> bool {
+        self.is_counter_known || !matches!(self.key, Key::Counter(_))
+    }
+
+    /// Keeps the rows for which `is_shown` returns true, given the number of `--top`. Rows that have no rank are removed: totals,
+    /// sets without instances, and identifiers.
     fn keep_top(
         &self,
         mut rows: Vec<StatisticsRow>,
         mut is_shown: impl FnMut(&StatisticsRow, usize) -> bool,
     ) -> Vec<StatisticsRow> {
         if let Some(top) = self.top {
-            rows.retain(|row| !is_ranked_last(row) && is_shown(row, top));
+            rows.retain(|row| !is_ranked_last(row) && is_ranked(row) && is_shown(row, top));
         }
         rows
     }
@@ -119,12 +146,17 @@ fn is_ranked_last(row: &StatisticsRow) -> bool {
     row.instance.as_ref().is_some_and(|instance| is_total(instance))
 }
 
+/// Whether a row can be one of the largest: one of several instances, with a number that is a quantity.
+fn is_ranked(row: &StatisticsRow) -> bool {
+    row.instance.is_some() && !Unit::of(&row.counter).is_identifier()
+}
+
 impl Key {
     fn parse(text: &str, extra: &ExtraFigures) -> Result<Self, Failure> {
         fn of_summary(figure: impl Fn(&Summary) -> Option<f64> + 'static) -> Figure {
             Box::new(move |row| figure(&row.summary))
         }
-        let name = text.to_ascii_lowercase();
+        let name = figure_name(text);
         let quantile = |index: usize| of_summary(move |it| it.quantiles.map(|quantiles| quantiles[index]));
         let position = |name: &str| extra.names().iter().position(|known| known == name);
         let requested = |name: &str, option: &str| match position(name) {
@@ -136,7 +168,7 @@ impl Key {
         Ok(Self::Figure(match name.as_str() {
             "path" => return Ok(Self::Path),
             "last" => of_summary(|it| it.last),
-            "average" => of_summary(|it| it.average),
+            "average" => of_summary(Summary::rank),
             "minimum" => of_summary(|it| it.minimum),
             "maximum" => of_summary(|it| it.maximum),
             "values" => of_summary(|it| Some(it.values as f64)),
@@ -147,12 +179,23 @@ impl Key {
             "p99" => quantile(3),
             "deviation" => requested("standard_deviation", "--deviation")?,
             "slope" => requested("slope_per_hour", "--slope")?,
-            percentile
-                if percentile.strip_prefix('p').is_some_and(|number| number.parse::<f64>().is_ok()) =>
-            {
+            percentile if percentage_of(percentile).is_some() => {
                 requested(percentile, &format!("--percentile {}", &percentile[1..]))?
             }
             _ => return Ok(Self::Counter(counter_name(text))),
         }))
     }
+}
+
+/// The name of a figure in its usual form: `P90.0` is `p90`.
+pub(super) fn figure_name(text: &str) -> String {
+    let name = text.to_ascii_lowercase();
+    percentage_of(&name).map_or(name, |percentage| format!("p{percentage}"))
+}
+
+/// The percentage that `p99.9` names. A counter can have a name that begins with p, so `pinf` is none.
+fn percentage_of(name: &str) -> Option<f64> {
+    let number =
+        name.strip_prefix('p').filter(|number| number.starts_with(|first: char| first.is_ascii_digit()))?;
+    number.parse().ok().filter(|percentage| (0.0..=100.0).contains(percentage))
 }

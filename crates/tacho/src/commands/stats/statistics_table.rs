@@ -7,6 +7,7 @@ use tachograph_monitor::figures::NumberForm;
 
 use super::super::list;
 use super::output::TableRow;
+use super::row_order::figure_name;
 use crate::table::{Column, figure, grouped};
 
 /// The columns of a table of statistics, and the cells of a row.
@@ -55,30 +56,31 @@ const DEFAULT_PERCENTILES: [(f64, usize); 3] = [(50.0, 0), (95.0, 2), (99.0, 3)]
 
 impl StatisticsTable {
     /// A table with these further figures, and with the time range of each row. Percentiles are in ascending order. The column
-    /// `sorted_by` is always shown.
+    /// `sorted_by` is always shown, and so is the number of values if `is_weighted`: if it explains the order.
     pub(super) fn new(
         extra: &ExtraFigures,
         has_spans: bool,
         rows: &[TableRow],
         sorted_by: Option<&str>,
+        is_weighted: bool,
         form: NumberForm,
     ) -> Self {
         let mut percentiles: Vec<_> = DEFAULT_PERCENTILES
             .iter()
             .map(|&(percentage, index)| (percentage, Content::Quantile(index)))
             .collect();
+        // The column by which the rows are sorted is always shown.
+        let sorted_by = sorted_by.map(figure_name).unwrap_or_default();
+        if sorted_by == "p90" {
+            percentiles.push((90.0, Content::Quantile(1)));
+        }
         for (index, &percentage) in extra.percentiles.iter().enumerate() {
             percentiles.retain(|(known, _)| *known != percentage);
             percentiles.push((percentage, Content::Extra(index)));
         }
         percentiles.sort_by(|(one, _), (other, _)| one.total_cmp(other));
-        let mut table = Self {
-            columns: Vec::new(),
-            contents: Vec::new(),
-            shared: SharedPath::None,
-            form,
-            sorted_by: sorted_by.unwrap_or_default().to_ascii_lowercase(),
-        };
+        let mut table =
+            Self { columns: Vec::new(), contents: Vec::new(), shared: SharedPath::None, form, sorted_by };
         if has_spans {
             table.add("from", Content::From, 0);
         }
@@ -105,7 +107,7 @@ impl StatisticsTable {
         for (index, (heading, _)) in others.enumerate() {
             table.add(heading, Content::Extra(extra.percentiles.len() + index), 0);
         }
-        table.add("values", Content::Values, 8);
+        table.add("values", Content::Values, if is_weighted { 0 } else { 8 });
         // Errors are never hidden.
         let has_errors = rows.iter().any(|row| row.row.summary.errors > 0);
         table.add("errors", Content::Errors, if has_errors { 0 } else { 9 });

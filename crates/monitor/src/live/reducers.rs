@@ -1,0 +1,120 @@
+//! The reducers of a live board, which are kept from reduction to reduction.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tachograph_counters::Status;
+use tachograph_counters::path::PathPattern;
+use tachograph_counters::sample::{Group, Sample};
+use tachograph_counters::set::CounterSet;
+use tachograph_flow::FlowError;
+
+use crate::reduced::{Reduced, Reduction, rank_of};
+use crate::reducer::Reducer;
+use crate::series::{SeriesId, SeriesTable};
+
+/// The maximum number of reducers. A screen has one for its charts and one for each table.
+const MAX_REDUCERS: usize = 8;
+
+/// A reducer for each list of paths.
+///
+/// Successive reductions of a live board differ by one sample, in which most instances are the same as before. A reducer that is kept
+/// knows their series, so only instances that appear or disappear cost more than the addition of their values.
+#[derive(Default)]
+pub(super) struct Reducers {
+    /// The one that was used last is last.
+    list: Vec<KeptReducer>,
+}
+
+/// A reducer for the counters that a list of paths selects.
+pub(super) struct KeptReducer {
+    paths: Vec<PathPattern>,
+    reducer: Reducer,
+    /// The rank of each series; `None` for those that no path selects.
+    ranks: HashMap<SeriesId, Option<usize>>,
+    /// The sets of the last samples, and whether a path selects any of their counters.
+    sets: Vec<(Arc<CounterSet>, bool)>,
+}
+
+impl Reducers {
+    /// Forgets all series. Required after series were dropped from the board's table.
+    pub(super) fn clear(&mut self) {
+        self.list.clear();
+    }
+
+    /// The reducer for these paths, ready for the first sample.
+    pub(super) fn of(&mut self, paths: &[PathPattern]) -> &mut KeptReducer {
+        let found = self.list.iter().position(|kept| kept.paths == paths);
+        let kept = match found {
+            Some(index) => {
+                let mut kept = self.list.remove(index);
+                kept.reducer.rewind();
+                kept
+            }
+            None => KeptReducer::new(paths),
+        };
+        if self.list.len() == MAX_REDUCERS {
+            self.list.remove(0);
+        }
+        self.list.push(kept);
+        let last = self.list.len() - 1;
+        &mut self.list[last]
+    }
+}
+
+impl KeptReducer {
+    pub(super) fn new(paths: &[PathPattern]) -> Self {
+        Self { paths: paths.to_vec(), reducer: Reducer::default(), ranks: HashMap::new(), sets: Vec::new() }
+    }
+
+    /// Adds the next sample; see [`Reducer::push`]. Groups of which no path selects a counter are skipped.
+    pub(super) fn push(
+        &mut self,
+        sample: &mut Sample,
+        reduction: &mut Reduction,
+        table: &mut SeriesTable,
+    ) -> Result<(), FlowError> {
+        self.update_sets(&sample.groups);
+        let statuses: Vec<_> = sample.groups.iter().map(|group| group.status).collect();
+        for (group, (_, is_selected)) in sample.groups.iter_mut().zip(&self.sets) {
+            if !is_selected {
+                // Marks a group that is not part of a sample.
+                group.status = Status::ITEM_NOT_VALIDATED;
+            }
+        }
+        let pushed = self.reducer.push(sample, reduction, table);
+        sample.groups.iter_mut().zip(statuses).for_each(|(group, status)| group.status = status);
+        pushed
+    }
+
+    fn update_sets(&mut self, groups: &[Group]) {
+        let is_known = self.sets.len() == groups.len()
+            && self.sets.iter().zip(groups).all(|((known, _), group)| Arc::ptr_eq(known, &group.set));
+        if !is_known {
+            let is_selected =
+                |set: &CounterSet| self.paths.is_empty() || self.paths.iter().any(|path| selects(path, set));
+            self.sets =
+                groups.iter().map(|group| (Arc::clone(&group.set), is_selected(&group.set))).collect();
+        }
+    }
+
+    /// Finishes the reduction.
+    pub(super) fn finish(&mut self, mut reduction: Reduction, table: &mut SeriesTable) -> Reduced {
+        self.reducer.cut(&mut reduction, table);
+        let Self { ranks, paths, .. } = self;
+        reduction.finish_ranked(table, |info| *ranks.entry(info.id).or_insert_with(|| rank_of(info, paths)))
+    }
+}
+
+/// Whether a path selects a counter of a set, of any instance.
+fn selects(path: &PathPattern, set: &CounterSet) -> bool {
+    let is_named = |name: &str, english: &Option<Arc<str>>, test: &dyn Fn(&str) -> bool| {
+        test(name) || english.as_deref().is_some_and(test)
+    };
+    path.matches_machine(&set.machine)
+        && is_named(&set.name, &set.english_name, &|name| path.matches_set(name, set.has_instances))
+        && set
+            .counters
+            .iter()
+            .any(|counter| is_named(&counter.name, &counter.english_name, &|name| path.matches_counter(name)))
+}

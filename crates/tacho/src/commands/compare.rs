@@ -1,0 +1,165 @@
+//! `tacho compare`: the averages of two logs side by side.
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use tachograph_counters::AverageKind;
+use tachograph_flow::query::LogQuery;
+use tachograph_flow::sinks::{
+    ComparisonRow, ReportForm, StatisticsOptions, StatisticsRow, StatisticsSink, compare, write_comparison,
+};
+use tachograph_logs::{Grouping, LogError};
+use tachograph_monitor::figures::{NumberForm, Unit};
+
+use super::{no_sample, no_value, notify_problems, notify_unmatched, stats};
+use crate::arguments::{CompareArguments, ReportFormat};
+use crate::failure::Failure;
+use crate::pager::PagedOutput;
+use crate::table::{Column, figure, grouped, line, push_wrapped, terminal_width, write_columns};
+
+pub(crate) fn run(arguments: &CompareArguments) -> Result<ExitCode, Failure> {
+    let mut queries = arguments.selection.queries(&arguments.files)?;
+    let [before, after] = &mut queries[..] else {
+        return Err(Failure::usage(
+            "name two logs, the earlier one first: 'tacho compare BEFORE AFTER'; 'tacho relog' cuts and merges logs",
+        ));
+    };
+    let mut rows = compare(statistics_of(arguments, before)?, statistics_of(arguments, after)?);
+    rows.retain(|row| !Unit::of(&row.counter).is_identifier());
+    let all = rows.len();
+    rows.truncate(arguments.top.unwrap_or(usize::MAX));
+    match arguments.format {
+        ReportFormat::Table => write_table(arguments, &rows, all)?,
+        ReportFormat::Csv => {
+            write_comparison(&rows, ReportForm::Csv, &mut BufWriter::new(io::stdout().lock()))?
+        }
+        ReportFormat::Json => {
+            write_comparison(&rows, ReportForm::Json, &mut BufWriter::new(io::stdout().lock()))?
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The statistics of the selected counters in one log.
+fn statistics_of(arguments: &CompareArguments, query: &mut LogQuery) -> Result<Vec<StatisticsRow>, Failure> {
+    query.reading.grouping = Grouping::Neighbours;
+    let mut pipeline = query.samples()?;
+    let options = StatisticsOptions { without_quantiles: true, ..StatisticsOptions::default() };
+    let mut sink = StatisticsSink::new(options);
+    if pipeline.reports.iter().any(|report| report.facts().format.is_formatted()) {
+        sink.count_memory(query.reading.budget.reserve(0).map_err(LogError::over_budget)?);
+    }
+    let (sink, samples) = stats::read(&mut pipeline, sink, arguments.group_by.is_some())?;
+    notify_problems(&pipeline.reports);
+    notify_unmatched(query)?;
+    let rows = sink.rows();
+    match rows.is_empty() {
+        true => Err(if samples > 0 { no_value(query) } else { no_sample(query) }),
+        false => Ok(rows),
+    }
+}
+
+/// The headings, whether the cells are numbers, and the order in which columns are dropped.
+const COLUMNS: [(&str, bool, u8); 7] = [
+    ("counter", false, 0),
+    ("before", true, 0),
+    ("after", true, 0),
+    ("difference", true, 1),
+    ("ratio", true, 0),
+    ("values before", true, 3),
+    ("values after", true, 2),
+];
+
+fn write_table(arguments: &CompareArguments, rows: &[ComparisonRow], all: usize) -> io::Result<()> {
+    let mut out = BufWriter::new(PagedOutput::new(!arguments.no_pager));
+    let max_width = terminal_width().filter(|_| !arguments.wide);
+    let form = arguments.numbers.form();
+    let columns = COLUMNS.map(|(heading, is_number, drop_rank)| Column {
+        heading: heading.to_owned(),
+        is_number,
+        drop_rank,
+        can_shrink: !is_number,
+    });
+    let machine = shared_machine(rows).filter(|_| max_width.is_some());
+    if let Some(machine) = &machine {
+        out.write_all(line(machine).as_bytes())?;
+    }
+    let start = machine.map_or(0, |machine| machine.len());
+    let dropped = write_columns(&mut out, &columns, max_width, rows, |row| cells(row, start, form))?;
+    let mut notes = Vec::new();
+    if rows.len() < all {
+        notes.push(format!("{} of {} rows.", grouped(&rows.len().to_string()), grouped(&all.to_string())));
+    }
+    if !dropped.is_empty() {
+        notes.push(format!("No room for {}; --wide shows all columns.", dropped.join(", ")));
+    }
+    if rows.iter().any(is_arithmetic) {
+        notes.push("* arithmetic mean: a log has only formatted values of this counter.".to_owned());
+    }
+    if !notes.is_empty() {
+        let mut text = String::from("\n");
+        push_wrapped(&mut text, "", &notes.join(" "), max_width.unwrap_or(usize::MAX));
+        out.write_all(text.as_bytes())?;
+    }
+    out.into_inner().map_err(io::IntoInnerError::into_error)?.finish()
+}
+
+/// The machine with its backslashes, if all paths begin with the same.
+fn shared_machine(rows: &[ComparisonRow]) -> Option<String> {
+    let machine = format!(r"\\{}", rows.first()?.machine.as_ref()?);
+    let is_shared =
+        |row: &ComparisonRow| row.path.strip_prefix(&machine).is_some_and(|rest| rest.starts_with('\\'));
+    rows.iter().all(is_shared).then_some(machine)
+}
+
+fn is_arithmetic(row: &ComparisonRow) -> bool {
+    let summaries = [&row.before, &row.after].into_iter().flatten();
+    summaries.into_iter().any(|summary| summary.average_kind == AverageKind::Arithmetic)
+}
+
+fn cells(row: &ComparisonRow, start: usize, form: NumberForm) -> Vec<String> {
+    let shown = |value: Option<f64>| figure(&row.counter, value, form);
+    let values = |summary: &Option<tachograph_counters::Summary>| {
+        summary.as_ref().map_or_else(String::new, |summary| grouped(&summary.values.to_string()))
+    };
+    let mark = if is_arithmetic(row) { "*" } else { "" };
+    let difference = match row.difference() {
+        Some(difference) if difference > 0.0 => format!("+{}", shown(Some(difference))),
+        difference => shown(difference),
+    };
+    vec![
+        row.path.get(start..).unwrap_or_default().to_owned(),
+        shown(row.average_before()) + mark,
+        shown(row.average_after()) + mark,
+        difference,
+        ratio(row),
+        values(&row.before),
+        values(&row.after),
+    ]
+}
+
+/// By which factor an average rose (`x 2.50`) or fell (`/ 2.50`), or which of the logs has the instance.
+fn ratio(row: &ComparisonRow) -> String {
+    let factor = |factor: f64| match factor {
+        factor if factor >= 999.5 => grouped(&format!("{factor:.0}")),
+        factor if factor >= 99.95 => format!("{factor:.0}"),
+        factor if factor >= 9.995 => format!("{factor:.1}"),
+        factor => format!("{factor:.2}"),
+    };
+    match (&row.before, &row.after) {
+        (None, _) => "only after".to_owned(),
+        (_, None) => "only before".to_owned(),
+        _ => match row.change() {
+            None => "-".to_owned(),
+            Some(0.0) => "same".to_owned(),
+            Some(change) if change.is_infinite() => match row.average_before() {
+                Some(0.0) => "from 0".to_owned(),
+                _ => if row.average_after() == Some(0.0) { "to 0" } else { "sign" }.to_owned(),
+            },
+            Some(change) => {
+                let sign = if row.ratio().is_some_and(|ratio| ratio > 1.0) { "x" } else { "/" };
+                format!("{sign} {}", factor(change.exp()))
+            }
+        },
+    }
+}
