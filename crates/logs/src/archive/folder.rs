@@ -105,7 +105,7 @@ pub fn archive_inputs(folder: &Path) -> Result<Vec<ArchiveInput>, LogError> {
     }
     if inputs.is_empty() {
         return Err(LogError::not_a_log(
-            "this folder is not an archive: it has no 'machine=NAME/date=YYYY-MM-DD/*.parquet'",
+            "this is a folder, not a log: an archive has files named machine=NAME/date=YYYY-MM-DD/*.parquet",
         )
         .at_path(folder));
     }

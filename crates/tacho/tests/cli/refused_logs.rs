@@ -14,7 +14,8 @@ fn files_that_are_not_logs() {
     for command in COMMANDS {
         folder.run([command, "none.blg"]).fails_with(1, "none.blg: cannot read: No such file or directory");
         folder.run([command, "empty.blg"]).fails_with(1, "empty.blg: the file is empty");
-        folder.run([command, "folder"]).fails_with(1, "folder: this is a folder, not a log");
+        let message = "folder: this is a folder, not a log: an archive has files named machine=NAME/date=YYYY-MM-DD/*.parquet";
+        folder.run([command, "folder"]).fails_with(1, message);
         folder.run([command, "notes.txt"]).fails_with(
             1,
             "notes.txt: not a performance log: it starts with 'Remember the milk.' (a text); a CSV log starts with \
