@@ -150,8 +150,8 @@ export async function exported(id, { paths, except, begin, end, format }) {
   return { name: name ?? `selection.${format}`, blob: await response.blob() };
 }
 
-/** The stream of live values as an EventSource. */
-export const stream = (paths, every) => new EventSource(address("stream", { path: paths, every }));
+/** The stream of live values as an EventSource, with statistics of the last `window` intervals. */
+export const stream = (paths, every, window) => new EventSource(address("stream", { path: paths, every, window }));
 
 /** Uploads a log; `onProgress` is called with values of 0 to 1. Returns `{promise, abort}`. */
 export function upload(file, onProgress) {

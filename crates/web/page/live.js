@@ -113,7 +113,9 @@ export class LiveFeed {
   }
 
   listen(generation) {
-    const events = api.stream(this.paths, this.every);
+    const intervals = Math.max(1, Math.round(this.window() / (this.source.interval ?? 1)));
+    const events = api.stream(this.paths, this.every, intervals);
+    this.hasStatistics = false;
     this.events = events;
     const handle = (act) => (event) => {
       if (generation !== this.generation) return;
@@ -132,6 +134,7 @@ export class LiveFeed {
       isFirst = false;
     });
     events.addEventListener("series", handle((data) => this.setSeries(data)));
+    events.addEventListener("statistics", handle((data) => this.setStatistics(data)));
     events.addEventListener("sample", handle((data) => this.addSample(data, generation)));
     events.addEventListener("error", () => {
       if (generation !== this.generation) return;
@@ -183,7 +186,16 @@ export class LiveFeed {
     append(time, (line) => byLine.get(line) ?? null);
     this.trim();
     this.onData();
-    this.updateStatistics(generation);
+    // The stream has no statistics of very many counters, and none before the first event.
+    if (!this.hasStatistics) this.updateStatistics(generation);
+    this.hasStatistics = false;
+  }
+
+  /** Sets the statistics of the window, in the order of the series. */
+  setStatistics({ statistics }) {
+    this.hasStatistics = true;
+    this.order.forEach((line, index) => (line.statistics = statistics[index] ?? null));
+    this.onData();
   }
 
   /** Removes values before the window. */

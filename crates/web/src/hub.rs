@@ -10,6 +10,7 @@ mod layout;
 mod requested_paths;
 mod ring;
 mod streams;
+mod window;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -230,11 +231,13 @@ impl Hub {
         live
     }
 
-    /// Opens a stream with one event per `every` collections. `overrun` is notified if the reader is too slow.
+    /// Opens a stream with one event per `every` collections, and with statistics of the last `window` intervals, if any.
+    /// `overrun` is notified if the reader is too slow.
     pub(crate) fn subscribe(
         &self,
         paths: Vec<PathPattern>,
         every: usize,
+        window: Option<usize>,
         overrun: Arc<Notify>,
     ) -> Result<StreamReader, ApiError> {
         let shared = &self.shared;
@@ -253,7 +256,7 @@ impl Hub {
         }
         subscription.held = Some(state.requested.hold(&paths)?);
         state.requests_version += 1;
-        state.new_subscribers.push(NewSubscriber { paths, every, sender, overrun });
+        state.new_subscribers.push(NewSubscriber { paths, every, window, sender, overrun });
         shared.changed.notify_all();
         drop(state);
         Ok(StreamReader { events, _subscription: subscription })

@@ -1,9 +1,9 @@
 //! Series in responses: names, statistics, charts, and limits on their number.
 
 use serde::Serialize;
-use tachograph_counters::AverageKind;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::set::{Counter, CounterSet, Instance};
+use tachograph_counters::{AverageKind, Summary};
 use tachograph_monitor::figures::Unit;
 use tachograph_monitor::{Reduced, ReducedSeries};
 
@@ -91,14 +91,28 @@ impl<'a> SeriesName<'a> {
     }
 }
 
+/// The statistics of a series.
 #[derive(Serialize)]
-struct Statistics {
+pub(crate) struct Statistics {
     values: u64,
     errors: u64,
     last: Option<f64>,
     average: Option<f64>,
     minimum: Option<f64>,
     maximum: Option<f64>,
+}
+
+impl Statistics {
+    pub(crate) fn new(summary: &Summary) -> Self {
+        Self {
+            values: summary.values,
+            errors: summary.errors,
+            last: summary.last,
+            average: summary.average,
+            minimum: summary.minimum,
+            maximum: summary.maximum,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -121,14 +135,7 @@ impl<'a> Chart<'a> {
         }
         Self {
             name,
-            statistics: Statistics {
-                values: summary.values,
-                errors: summary.errors,
-                last: summary.last,
-                average: summary.average,
-                minimum: summary.minimum,
-                maximum: summary.maximum,
-            },
+            statistics: Statistics::new(summary),
             average: filled.iter().map(|&column| columns[column].average).collect(),
             minimum: filled.iter().map(|&column| columns[column].minimum).collect(),
             maximum: filled.iter().map(|&column| columns[column].maximum).collect(),

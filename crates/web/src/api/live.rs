@@ -67,15 +67,19 @@ pub(super) async fn stream(
     RawQuery(query): RawQuery,
     extensions: Extensions,
 ) -> Result<Response, ApiError> {
-    let parameters = Parameters::parse(query.as_deref(), &["path", "every"])?;
+    let parameters = Parameters::parse(query.as_deref(), &["path", "every", "window"])?;
     let (paths, _) = parameters.valid_paths()?;
     // Averages are computed from the samples in the ring.
     let max = web.hub.options().points.clamp(1, MAX_EVERY);
     let every = parameters.count("every", 1, max)?;
+    let window = match parameters.one("window")? {
+        Some(_) => Some(parameters.count("window", 1, web.hub.options().points.max(1))?),
+        None => None,
+    };
     let shared = web.clone();
     let paths = web.live_workers.run(move |_| Ok(shared.hub.resolve_paths(&paths))).await?;
     let overrun = extensions.get::<Overrun>().map(|overrun| overrun.0.clone()).unwrap_or_default();
-    let reader = web.hub.subscribe(paths, every, overrun)?;
+    let reader = web.hub.subscribe(paths, every, window, overrun)?;
     Ok(with_content_type("text/event-stream", Body::new(EventBody::new(reader))))
 }
 

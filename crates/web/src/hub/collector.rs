@@ -219,7 +219,8 @@ impl Collector {
             has_changed: !has_same_sets || self.values.has_changed(),
             count: self.count,
             time,
-            interval: shared.options.interval.as_secs_f64(),
+            interval: shared.options.interval,
+            samples: &samples,
         };
         let mut computed: HashMap<usize, Arc<Averages>> = HashMap::new();
         streams.publish(&collected, |every| {

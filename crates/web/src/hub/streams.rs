@@ -6,11 +6,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde::Serialize;
 use tachograph_counters::path::PathPattern;
+use tachograph_counters::sample::Sample;
 use tachograph_flow::sinks::LiveValues;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::Sender;
 
 use super::layout::{Cell, Layout};
+use super::window::WindowStatistics;
 use crate::series::SeriesName;
 
 const MAX_SERIES: usize = 10_000;
@@ -39,6 +41,8 @@ pub(super) fn queue_length(every: usize, interval: Duration) -> usize {
 pub(super) struct NewSubscriber {
     pub(super) paths: Vec<PathPattern>,
     pub(super) every: usize,
+    /// The number of intervals over which statistics are sent.
+    pub(super) window: Option<usize>,
     pub(super) sender: Sender<Bytes>,
     pub(super) overrun: Arc<Notify>,
 }
@@ -47,6 +51,7 @@ pub(super) struct NewSubscriber {
 struct SubscriberGroup {
     paths: Vec<PathPattern>,
     every: usize,
+    window: Option<usize>,
     layout: Layout,
     /// The event that names the series; empty before the first collection.
     names: Bytes,
@@ -70,21 +75,27 @@ pub(super) struct Collected<'a> {
     pub(super) count: u64,
     /// Unix seconds.
     pub(super) time: f64,
-    /// Seconds between two collections.
-    pub(super) interval: f64,
+    /// The time between two collections.
+    pub(super) interval: Duration,
+    /// The samples in the ring, this one included.
+    pub(super) samples: &'a [Arc<Sample>],
 }
 
 impl Streams {
-    pub(super) fn add(&mut self, NewSubscriber { paths, every, sender, overrun }: NewSubscriber) {
+    pub(super) fn add(&mut self, NewSubscriber { paths, every, window, sender, overrun }: NewSubscriber) {
         let subscriber = Subscriber { sender, overrun, has_names: false };
-        if let Some(group) = self.0.iter_mut().find(|group| group.every == every && group.paths == paths) {
+        let is_same = |group: &&mut SubscriberGroup| {
+            (group.every, group.window) == (every, window) && group.paths == paths
+        };
+        if let Some(group) = self.0.iter_mut().find(is_same) {
             group.subscribers.push(subscriber);
             return;
         }
         let known: usize = self.0.iter().map(|group| group.paths.len()).sum();
         let exceeds_limit = known + paths.len() > MAX_ALL_PATHS;
         let (layout, names) = (Layout::default(), Bytes::new());
-        let mut group = SubscriberGroup { paths, every, layout, names, subscribers: vec![subscriber] };
+        let mut group =
+            SubscriberGroup { paths, every, window, layout, names, subscribers: vec![subscriber] };
         if exceeds_limit {
             group.reject("the limit of counter paths in all streams is reached; try again later");
         } else {
@@ -120,7 +131,7 @@ impl Streams {
                     group.reject(&format!("{count} series: {limit}; select fewer counters"));
                     continue;
                 }
-                group.update_names(collected.interval);
+                group.update_names(collected.interval.as_secs_f64());
             }
             series += group.layout.cells.len();
             if !collected.count.is_multiple_of(group.every as u64) {
@@ -187,7 +198,13 @@ impl SubscriberGroup {
                 self.layout.cells.iter().map(average).collect()
             }
         };
-        let sample = event("sample", &Values { time: collected.time, begin: averages.begin, values });
+        let mut sample = event("sample", &Values { time: collected.time, begin: averages.begin, values });
+        let statistics = self.window.and_then(|window| {
+            WindowStatistics::new(collected.samples, &self.paths, &self.layout, window, collected.interval)
+        });
+        if let Some(statistics) = statistics {
+            sample = Bytes::from([sample, event("statistics", &statistics)].concat());
+        }
         let mut both = None;
         let names = &self.names;
         self.subscribers.retain_mut(|subscriber| {
@@ -230,7 +247,13 @@ mod tests {
 
     fn subscribe(streams: &mut Streams, paths: &[PathPattern]) -> tokio::sync::mpsc::Receiver<Bytes> {
         let (sender, events) = tokio::sync::mpsc::channel(1);
-        streams.add(NewSubscriber { paths: paths.to_vec(), every: 1, sender, overrun: Arc::default() });
+        streams.add(NewSubscriber {
+            paths: paths.to_vec(),
+            every: 1,
+            window: None,
+            sender,
+            overrun: Arc::default(),
+        });
         events
     }
 
@@ -238,7 +261,14 @@ mod tests {
     fn disconnected_subscribers_are_removed() {
         let paths = [PathPattern::parse(r"\Set\Counter").expect("a path")];
         let values = LiveValues::default();
-        let collected = Collected { values: &values, has_changed: true, count: 1, time: 0.0, interval: 1.0 };
+        let collected = Collected {
+            values: &values,
+            has_changed: true,
+            count: 1,
+            time: 0.0,
+            interval: Duration::from_secs(1),
+            samples: &[],
+        };
         // The subscriber disconnects between two collections, or during one.
         for is_during in [false, true] {
             let mut streams = Streams::default();
@@ -262,9 +292,17 @@ mod tests {
         let subscriber = Subscriber { sender, overrun: Arc::clone(&overrun), has_names: false };
         let names = Bytes::from(path.to_owned());
         let (paths, layout) = (Vec::new(), Layout::default());
-        let mut group = SubscriberGroup { paths, every: 1, layout, names, subscribers: vec![subscriber] };
+        let mut group =
+            SubscriberGroup { paths, every: 1, window: None, layout, names, subscribers: vec![subscriber] };
         let values = LiveValues::default();
-        let collected = Collected { values: &values, has_changed: false, count: 1, time: 0.0, interval: 1.0 };
+        let collected = Collected {
+            values: &values,
+            has_changed: false,
+            count: 1,
+            time: 0.0,
+            interval: Duration::from_secs(1),
+            samples: &[],
+        };
         let mut sent = 0;
         while sent < tries && !group.subscribers.is_empty() {
             // Sends the names each time, so that all events have the same size.

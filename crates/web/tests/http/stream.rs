@@ -219,3 +219,38 @@ fn paths_of_streams_are_limited() {
     assert!((0..2000).any(has_room));
     usual.sample();
 }
+
+#[test]
+fn a_window_has_the_statistics_of_a_chart() {
+    let machine = Machine::new(3);
+    let server = TestServer::start(&machine, TestOptions::default());
+    let paths = [("path", r"\Things(*)\Number"), ("path", r"\Things(p1)\Things/sec")];
+    let mut events = Events::open(server.address, &[&paths[..], &[("window", "5")]].concat());
+    let (mut series, mut compared) = (Vec::new(), 0);
+    while compared < 3 {
+        let (name, data) = events.next().expect("an event");
+        match name.as_str() {
+            "series" => series = data["series"].as_array().expect("series").clone(),
+            "statistics" => {
+                let time = |name: &str| data[name].as_str().expect("a time").to_owned();
+                let (begin, end) = (time("begin"), time("end"));
+                let range = [("begin", begin.as_str()), ("end", end.as_str()), ("columns", "1")];
+                let chart =
+                    get(server.address, &target("/api/sources/live/series", &[&paths[..], &range].concat()));
+                let chart = chart.json();
+                for (line, statistics) in
+                    series.iter().zip(data["statistics"].as_array().expect("statistics"))
+                {
+                    let mut lines = chart["series"].as_array().expect("series").iter();
+                    let expected =
+                        lines.find(|other| other["path"] == line["path"]).map(|other| &other["statistics"]);
+                    assert_eq!(Some(statistics), expected, "{}", line["path"]);
+                }
+                compared += usize::from(!series.is_empty());
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(get(server.address, &target("/api/stream", &[paths[0], ("window", "0")])).status, 400);
+    assert_eq!(get(server.address, &target("/api/stream", &[paths[0], ("window", "31")])).status, 400);
+}

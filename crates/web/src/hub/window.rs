@@ -1,0 +1,68 @@
+//! Statistics of a moving window of live values, computed once for all streams with the same selection.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::path::PathPattern;
+use tachograph_counters::sample::Sample;
+use tachograph_flow::Source as _;
+use tachograph_monitor::{Reducer, Reduction, SeriesTable, Span};
+
+use super::RingSource;
+use super::layout::Layout;
+use crate::series::{Statistics, rfc3339};
+
+/// The maximum number of values of a window. Streams with more have no statistics: computing them would delay the collection.
+const MAX_VALUES: usize = 200_000;
+/// 100 ns units of a millisecond.
+const MILLISECOND: i64 = FileTime::PER_SECOND / 1000;
+
+/// The statistics of the series of a stream, in their order.
+#[derive(Serialize)]
+pub(super) struct WindowStatistics {
+    begin: String,
+    end: String,
+    statistics: Vec<Option<Statistics>>,
+}
+
+impl WindowStatistics {
+    /// The statistics of the last `intervals` intervals up to the last sample, in whole milliseconds. `None` if there are too
+    /// many values, or no samples.
+    pub(super) fn new(
+        samples: &[Arc<Sample>],
+        paths: &[PathPattern],
+        layout: &Layout,
+        intervals: usize,
+        interval: Duration,
+    ) -> Option<Self> {
+        let last = samples.last()?.at.utc;
+        if layout.cells.len().saturating_mul(intervals.min(samples.len())) > MAX_VALUES {
+            return None;
+        }
+        let units = i64::try_from(interval.as_nanos() / 100 * intervals as u128).ok()?;
+        let begin = whole_milliseconds(last.saturating_add(-units));
+        let end = whole_milliseconds(last.saturating_add(2 * MILLISECOND - 1));
+        let mut source = RingSource::window(samples.to_vec(), paths, (Some(begin), Some(end)));
+        let span = Span::new(begin, end);
+        let (mut reduction, mut table, mut reducer) =
+            (Reduction::new(span, 1), SeriesTable::default(), Reducer::default());
+        let mut sample = Sample::default();
+        while source.next(&mut sample).ok()? {
+            reducer.push(&sample, &mut reduction, &mut table).ok()?;
+        }
+        reducer.cut(&mut reduction, &mut table);
+        let reduced = reduction.finish(&table, paths);
+        let by_path: HashMap<&str, _> =
+            reduced.series.iter().map(|series| (&*series.info.path, &series.summary)).collect();
+        let of_cell = |path: &str| by_path.get(path).map(|summary| Statistics::new(summary));
+        let statistics = layout.cells.iter().map(|cell| of_cell(&cell.path)).collect();
+        Some(Self { begin: rfc3339(begin), end: rfc3339(end), statistics })
+    }
+}
+
+fn whole_milliseconds(time: FileTime) -> FileTime {
+    FileTime(time.0 - time.0.rem_euclid(MILLISECOND))
+}
