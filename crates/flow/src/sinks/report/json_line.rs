@@ -161,6 +161,7 @@ mod tests {
         (any::<[u64; 2]>(), prop::array::uniform4(figure()), quantiles, any::<bool>(), time).prop_map(
             |([values, errors], [last, average, minimum, maximum], quantiles, is_raw, time)| Summary {
                 values,
+                intervals: values,
                 errors,
                 last,
                 average,
