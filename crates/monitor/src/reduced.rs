@@ -199,7 +199,7 @@ impl Reduction {
 
     /// Finishes the reduction, with the series that have a rank, in the order of their ranks.
     pub(crate) fn finish_ranked(
-        self,
+        mut self,
         table: &SeriesTable,
         mut rank_of: impl FnMut(&SeriesInfo) -> Option<usize>,
     ) -> Reduced {
@@ -210,14 +210,14 @@ impl Reduction {
         };
         let mut keys: Vec<_> = ranked.filter_map(key).collect();
         keys.sort_unstable();
-        let mut builders: Vec<_> = self.series.into_iter().map(Some).collect();
+        let columns = self.columns;
         let finished = keys.into_iter().filter_map(|(_, id, index)| {
-            let mut builder = builders[index].take()?;
-            builder.end_column(self.columns);
+            let builder = self.series.get_mut(index)?;
+            builder.end_column(columns);
             Some(ReducedSeries {
                 info: Arc::clone(table.get(id)?),
-                summary: builder.completed?.summary(),
-                columns: builder.columns,
+                summary: builder.completed.as_ref()?.summary(),
+                columns: std::mem::take(&mut builder.columns),
             })
         });
         let series = finished.collect();
