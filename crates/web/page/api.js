@@ -143,6 +143,17 @@ export const closeSource = (id) => request(address(sourcePath(id)), { method: "D
 export const series = (id, { paths, begin, end, columns }, signal) =>
   json(address(sourcePath(id, "/series"), { path: paths, begin, end, columns }), { signal });
 
+/** The same, with fewer columns if the server rejects the number of values. */
+export async function seriesWithin(id, request, signal) {
+  for (let { columns } = request; ; columns = Math.max(20, columns >> 2)) {
+    try {
+      return await series(id, { ...request, columns }, signal);
+    } catch (problem) {
+      if (problem.status !== 413 || columns <= 20) throw problem;
+    }
+  }
+}
+
 /** The name and the bytes of an export. `except` are paths of single counters that are excluded. */
 export async function exported(id, { paths, except, begin, end, format }) {
   const response = await request(address(sourcePath(id, "/export"), { path: paths, except, begin, end, format }));

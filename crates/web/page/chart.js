@@ -164,7 +164,7 @@ export class Chart {
         const fill = faded(style.colour, isStacked ? 0.55 : 0.16);
         for (const rows of valueRuns(drawn)) between(rows, (row) => drawn[row], (row) => (isStacked ? lower[row] : floor), axis.key, fill);
       }
-      if (isStacked) continue;
+      if (isStacked || !column.hasBand) continue;
       for (const rows of bandRuns(column)) between(rows, (row) => maximum[row], (row) => minimum[row], axis.key, faded(style.colour, opacity));
     }
     ctx.strokeStyle = colour("danger");

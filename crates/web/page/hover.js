@@ -28,8 +28,9 @@ export function valuesAt(chart, at, top) {
 
 /** The box that follows the pointer over the chart that is pointed at. */
 export class Hover {
-  constructor(box) {
-    this.box = box;
+  /** `onNearest(line)` is called with the line nearest to the pointer, or null. */
+  constructor(box, onNearest) {
+    Object.assign(this, { box, onNearest });
     this.nearest = null;
     this.chart = null;
   }
@@ -39,13 +40,20 @@ export class Hover {
     this.nearest = null;
   }
 
+  /** Follows the pointer, once per frame: very many lines take longer than the pointer's events. */
   follow(chart) {
+    cancelAnimationFrame(this.frame);
+    this.frame = requestAnimationFrame(() => chart.plot && this.followNow(chart));
+  }
+
+  followNow(chart) {
     const { left, top } = chart.plot.cursor;
     if (left === undefined || left < 0 || !chart.data) {
       if (this.chart === chart) this.hide();
-      return;
+    } else {
+      this.show(chart, chart.plot.posToVal(left, "x"), left, top);
     }
-    this.show(chart, chart.plot.posToVal(left, "x"), left, top);
+    this.onNearest(this.nearest);
   }
 
   /** Shows the values at a moment; returns them, or null. */

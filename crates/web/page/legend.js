@@ -7,6 +7,8 @@ import { factorText, POWERS, powerOf } from "./scale.js";
 import { styleOf } from "./scene.js";
 import { change, changeEntries, entry, state } from "./state.js";
 
+/** More rows are not drawn, because they would slow the chart; the filter and the order show others. */
+const MAX_ROWS = 400;
 /** Shorter legends need no filter. */
 const MIN_FILTERED = 8;
 const instanceOf = (line) => line.instance ?? null;
@@ -87,7 +89,7 @@ export function sorted(lines) {
 function filtered(lines) {
   const words = state.filter.toLowerCase().split(/\s+/).filter(Boolean);
   const found = words.length ? lines.filter((line) => words.every((word) => line.path.toLowerCase().includes(word))) : lines;
-  return state.top ? found.slice(0, state.top) : found;
+  return found.slice(0, Math.min(state.top ?? MAX_ROWS, MAX_ROWS));
 }
 
 /** The legend's table. */

@@ -101,7 +101,7 @@ export class LiveFeed {
     const begin = end === null ? null : textOf(end - ticksOfSeconds(length));
     // Twice as many columns as points, so that every collection has its own column.
     const columns = Math.max(2, Math.min(2000, Math.round(length / interval) * (every === 1 ? 2 : 1)));
-    const response = await api.series(source.id, { paths, begin, end: end === null ? null : source.end, columns });
+    const response = await api.seriesWithin(source.id, { paths, begin, end: end === null ? null : source.end, columns });
     if (generation !== this.generation) return;
     this.block = { ...blockOf(source, response), interval };
     // Before the first sample, the browser's time is used.

@@ -96,7 +96,7 @@ export class Loader {
           const share = state.range || !whole ? 1 : (span.end - span.begin) / Math.max(1e-6, whole.end - whole.begin);
           const columns = Math.max(20, Math.round(this.columns() * Math.min(1, share)));
           const bounds = this.boundsOf(source);
-          const received = blockOf(source, await this.request(source, bounds, columns, loading.signal));
+          const received = blockOf(source, await api.seriesWithin(source.id, { paths: state.paths, ...bounds, columns }, loading.signal));
           const block = source.kind === "live" ? await this.frozenBlocks.choose(received, bounds, loading.signal) : received;
           return shifted(block, this.shiftOf(source));
         }),
@@ -109,18 +109,6 @@ export class Loader {
     } finally {
       clearTimeout(busy);
       if (this.loading === loading) this.onBusy(false);
-    }
-  }
-
-  /** Requests the series of a source; with fewer columns if the server rejects the number of values. */
-  async request(source, bounds, columns, signal) {
-    for (;;) {
-      try {
-        return await api.series(source.id, { paths: state.paths, ...bounds, columns }, signal);
-      } catch (problem) {
-        if (problem.status !== 413 || columns <= 20) throw problem;
-        columns = Math.max(20, columns >> 2);
-      }
     }
   }
 

@@ -34,7 +34,7 @@ import { watchPointer, zoomTo } from "./zoom.js";
 
 const sources = new Sources();
 const chart = new Chart(byId("chart"));
-const hover = new Hover(byId("hover"));
+const hover = new Hover(byId("hover"), (line) => legend.markRow(line?.key ?? null));
 const grid = new Grid({ onChart: watchChart });
 const columns = () => (panelAlone() ? chart.columns() : grid.chartColumns());
 const feed = new LiveFeed({ onData: () => loader.isRunning() && !isDragging && showNewData(), onState: showLiveState, onProblem: problemOfData });
@@ -325,7 +325,6 @@ function watchChart(watched) {
   watched.hooks.cursor = (plot) => {
     if (isFollowing) return;
     hover.follow(watched);
-    legend.markRow(hover.nearest?.key ?? null);
     // The other charts show the same moment.
     const { left } = plot.cursor;
     const at = left >= 0 ? plot.posToVal(left, "x") : null;

@@ -27,6 +27,8 @@ export function sceneOf(data, panel, maxTicks) {
     column.axis = axisOf(column.line);
     column.drawn = column.average;
     column.lower = null;
+    // Drawing bands without height would take most of the time.
+    column.hasBand = column.minimum.some((value, row) => value !== column.maximum[row]);
   }
   // Values of different units do not add up.
   const isStacked = panel.kind === "stacked" && axes.length === 1 && !isScaled;

@@ -144,7 +144,7 @@ test("panels: moved, resized, removed and opened by keyboard and mouse", async (
     await page.waitForFunction((count) => document.querySelectorAll("#panels .panel").length === count, names.length - 1);
     // The link has all of it.
     const now = await titles(page);
-    await page.waitForFunction(() => location.hash.includes("panel="));
+    await page.waitForFunction((count) => new URLSearchParams(location.hash.slice(1)).getAll("panel").length === count, now.length);
     await page.reload();
     await titlesAre(page, now);
     // A new panel by the tree.

@@ -99,7 +99,7 @@ test("units: a link restores the state, and a forged one is harmless", async () 
   const panel = panelOf({ id: 3, title: "Ours", kind: "stacked", axis: "logarithmic", min: 1, limits: [5, 7.5], width: 2, counters: [{ path, label: "a~b", except: ["\\X\\Y"], colour: 5 }, { path: "\\Memory\\Available Bytes", or: ["\\Memory\\Available MBytes"] }] });
   const table = panelOf({ id: 4, kind: "table", table: { set: "Process", columns: [{ title: "NAME" }, { title: "CPU %", counter: "% Processor Time" }], sort: "CPU %", top: 5, filter: "a b" } });
   const key = panelKey(panel, keyOf("2", `\\\\VM${path}`));
-  Object.assign(state, { viewName: null, title: "Two", panels: [panel, table], open: 4, numbers: "raw", sources: ["live", "2"], range: { begin: 1361328617.844, end: 1361328620.001 }, align: "start", zone: "utc", figure: "maximum", every: 5, points: 1000, selected: key, sort: { column: "average", isDescending: true }, removed: new Set([key]) });
+  Object.assign(state, { viewName: null, isAlignChosen: true, title: "Two", panels: [panel, table], open: 4, numbers: "raw", sources: ["live", "2"], range: { begin: 1361328617.844, end: 1361328620.001 }, align: "start", zone: "utc", figure: "maximum", every: 5, points: 1000, selected: key, sort: { column: "average", isDescending: true }, removed: new Set([key]) });
   state.legend.set(key, { styleIndex: 11, scale: "-3", isHidden: true, isHighlighted: true, isColoured: true });
   const expected = fromFragment(toFragment((id) => `log ~${id}`), (id, name) => (name === `log ~${id}` ? id : null));
   assert.deepEqual(expected.missing, []);
