@@ -15,7 +15,7 @@ mod table;
 mod varint;
 mod write;
 
-pub use file::{ArchiveFacts, RowGroupFacts};
+pub use file::ArchiveFacts;
 pub use folder::{ArchiveInput, archive_inputs, is_archive_file};
 pub(crate) use read::ArchivePosition;
 pub use read::ArchiveReader;

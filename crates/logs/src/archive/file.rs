@@ -81,15 +81,15 @@ pub struct ArchiveFacts {
 
 /// The properties of a row group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RowGroupFacts {
+pub(super) struct RowGroupFacts {
     /// The number of rows.
-    pub rows: usize,
+    pub(super) rows: usize,
     /// The number of samples.
-    pub samples: usize,
+    pub(super) samples: usize,
     /// The time of the first sample.
-    pub first: Moment,
+    pub(super) first: Moment,
     /// The time of the last sample, UTC.
-    pub last: FileTime,
+    pub(super) last: FileTime,
     table: Part,
 }
 

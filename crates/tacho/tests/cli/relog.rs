@@ -69,7 +69,11 @@ fn the_format_is_given_or_that_of_the_extension() {
     }
     let ran = folder.run(["relog", "in.blg", "-f", "SQL", "-o", "x"]);
     assert_eq!(ran.status, 2);
-    assert!(ran.stderr.starts_with("tacho: -f SQL: must be bin, csv, tsv, json or archive; "), "{}", ran.stderr);
+    assert!(
+        ran.stderr.starts_with("tacho: -f SQL: must be bin, csv, tsv, json or archive; "),
+        "{}",
+        ran.stderr
+    );
     folder.run(["relog", "in.blg", "-f", "bin", "-o", "-"]).fails_with(
         2,
         "cannot write a BLG to standard output (its header is completed at the end): use -o FILE, or -f csv",
