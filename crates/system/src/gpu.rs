@@ -1,5 +1,5 @@
-//! Graphics processors: `GPU Engine`, `GPU Process Memory`, `GPU Adapter Memory` and `GPU Adapter`, from sysfs and from
-//! the fdinfo files of the processes that use a graphics driver.
+//! Graphics processors: `GPU Engine`, `GPU Process Memory`, `GPU Adapter Memory` and `GPU Adapter`, from sysfs, from the
+//! fdinfo files of the processes that use a graphics driver, and from the library of NVIDIA's driver (NVML).
 //!
 //! Sources: the kernel's documents "DRM client usage stats" and "amdgpu: gpu_busy_percent, mem_info_*".
 
@@ -7,10 +7,13 @@ mod adapters;
 mod clients;
 mod fdinfo;
 mod files;
+mod nvidia;
 mod sets;
 mod tables;
 #[cfg(test)]
 mod tests;
+
+use std::ffi::OsStr;
 
 use tachograph_perflib::{Provider, SharedReading};
 
@@ -19,6 +22,7 @@ use crate::roots::Roots;
 use crate::table::SetTable;
 use adapters::Adapter;
 use clients::Clients;
+use nvidia::{LIBRARY, Nvidia};
 use sets::{AdapterMemory, Adapters, EngineSet, ProcessMemory};
 
 /// The tables of these sets.
@@ -31,43 +35,81 @@ pub(crate) const REQUIREMENTS: &[Requirement] = &[
     Requirement { table: &tables::PROCESS_MEMORY, ids: &[], check: check_clients },
     Requirement { table: &tables::ADAPTER_MEMORY, ids: &[], check: check_clients },
     Requirement { table: &tables::ADAPTER, ids: &[], check: check_adapter },
+    Requirement { table: &tables::ADAPTER, ids: &[tables::TEMPERATURE, tables::POWER], check: check_nvidia },
 ];
 
 /// The providers of the sets that this machine has.
 pub(crate) fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
-    let adapters = adapters::list(roots);
+    providers_with(roots, LIBRARY.as_ref())
+}
+
+fn providers_with(roots: &Roots, library: &OsStr) -> Vec<Box<dyn Provider>> {
+    let Found { adapters, nvidia } = Found::on(roots, library);
+    let nvidia = nvidia.ok().map(SharedReading::new);
     let mut providers: Vec<Box<dyn Provider>> = Vec::new();
     if adapters.iter().any(Adapter::has_clients)
-        && let Ok(clients) = Clients::new(roots, &adapters)
+        && let Ok(clients) = Clients::new(roots, &adapters, nvidia.clone())
     {
         let clients = SharedReading::new(clients);
         providers.push(Box::new(EngineSet::new(clients.clone())));
-        providers.push(Box::new(AdapterMemory::new(&adapters, clients.clone())));
+        providers.push(Box::new(AdapterMemory::new(&adapters, clients.clone(), nvidia.clone())));
         providers.push(Box::new(ProcessMemory::new(clients)));
     }
-    providers.extend(Adapters::new(adapters).map(|set| Box::new(set) as Box<dyn Provider>));
+    providers.extend(Adapters::new(adapters, nvidia).map(|set| Box::new(set) as Box<dyn Provider>));
     providers
 }
 
+/// The graphics cards of a machine.
+struct Found {
+    adapters: Vec<Adapter>,
+    /// The reason if the library of NVIDIA's driver cannot be used.
+    nvidia: Result<Nvidia, String>,
+}
+
+impl Found {
+    fn on(roots: &Roots, library: &OsStr) -> Self {
+        let mut adapters = adapters::list(roots);
+        let nvidia = Nvidia::open(roots, library);
+        if let Ok(nvidia) = &nvidia {
+            adapters::add_nvidia(&mut adapters, &nvidia.cards);
+        }
+        Self { adapters, nvidia }
+    }
+}
+
 fn check_clients(roots: &Roots) -> Result<(), String> {
-    let adapters = adapters::list(roots);
+    let Found { adapters, nvidia } = Found::on(roots, LIBRARY.as_ref());
     if adapters.iter().any(Adapter::has_clients) {
         return Ok(());
     }
     let known: Vec<_> = adapters.iter().map(|adapter| adapter.label.as_str()).collect();
+    let nvidia = nvidia.err().unwrap_or_default();
     Err(match known.as_slice() {
-        [] => "the kernel shows no graphics card in /sys/class/drm".to_owned(),
+        [] => format!("the kernel shows no graphics card in /sys/class/drm; {nvidia}"),
         known => format!(
-            "the drivers of the graphics cards ({}) do not report what processes use; those of AMD (amdgpu) and Intel \
-             (i915, xe) do; NVIDIA's own driver is not supported",
+            "the drivers of the graphics cards ({}) do not report what processes use; those of AMD (amdgpu), Intel \
+             (i915, xe) and NVIDIA do; {nvidia}",
             known.join(", ")
         ),
     })
 }
 
+fn check_nvidia(roots: &Roots) -> Result<(), String> {
+    let of_others =
+        "other drivers report temperature and power as sensors (Temperature Sensor, Power Sensor)";
+    Nvidia::open(roots, LIBRARY.as_ref()).map(drop).map_err(|reason| format!("{reason}; {of_others}"))
+}
+
 fn check_adapter(roots: &Roots) -> Result<(), String> {
-    match Adapters::new(adapters::list(roots)) {
+    let Found { adapters, nvidia } = Found::on(roots, LIBRARY.as_ref());
+    let nvidia = match nvidia {
+        Ok(_) => return Ok(()),
+        Err(reason) => reason,
+    };
+    match Adapters::new(adapters, None) {
         Some(_) => Ok(()),
-        None => Err("no graphics driver shows gpu_busy_percent in /sys/class/drm (amdgpu does)".to_owned()),
+        None => Err(format!(
+            "no graphics driver shows gpu_busy_percent in /sys/class/drm (amdgpu does); {nvidia}"
+        )),
     }
 }

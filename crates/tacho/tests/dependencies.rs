@@ -93,7 +93,7 @@ const THIRD_PARTY: [(&str, &[&str]); 17] = [
     ("tachograph-perflib", &["roxmltree", "rustix", "uuid", "zerocopy"]),
     ("tachograph-machine", &["rustix"]),
     ("tachograph-pdh", &["jiff"]),
-    ("tachograph-system", &["libc", "rustix"]),
+    ("tachograph-system", &["libc", "nvml-wrapper", "rustix"]),
     ("tachograph-mmv", &["rustix", "uuid"]),
     ("tachograph-cpi", &["libc", "perf-event-open-sys", "rustix", "zerocopy"]),
     ("tachograph-capi", &["libc"]),

@@ -270,6 +270,8 @@ static const GUID FileSystemGuid = { 0xd70264cb, 0xddb8, 0x5bd4, { 0xa2, 0xd4, 0
 static const GUID GpuAdapterGuid = { 0xfdc8c10b, 0x49d7, 0x5ca8, { 0xac, 0x43, 0x3d, 0xd6, 0xf3, 0xee, 0xf2, 0x7d } };
 #define GpuAdapter_PercentBusy 1 /* % Busy (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define GpuAdapter_PercentMemoryBusy 2 /* % Memory Busy (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define GpuAdapter_Temperature 3 /* Temperature (PERF_COUNTER_LARGE_RAWCOUNT) */
+#define GpuAdapter_Power 4 /* Power (PERF_COUNTER_LARGE_RAWCOUNT) */
 
 /* GPU Adapter Memory: The memory of graphics cards that is in use. */
 #define GpuAdapterMemory_NAME TACHO_W("GPU Adapter Memory")

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
+use super::nvidia::Card;
 use crate::open_file::OpenFile;
 use crate::roots::Roots;
 use crate::scan::{hexadecimal, lines, number};
 
 /// The maximum number of adapters.
-const MAX_ADAPTERS: usize = 64;
+pub(super) const MAX_ADAPTERS: usize = 64;
 
 /// The drivers that write the engine times and memory of a client to its fdinfo file.
 const DRIVERS_WITH_CLIENTS: [&str; 3] = ["amdgpu", "i915", "xe"];
@@ -24,12 +25,38 @@ pub(super) struct Adapter {
     pub(super) luid: String,
     /// The folder of the device.
     pub(super) device: PathBuf,
+    /// Whether the library of NVIDIA's driver has the card.
+    pub(super) is_in_nvml: bool,
 }
 
 impl Adapter {
+    /// Whether the use of the card by each process is known.
     pub(super) fn has_clients(&self) -> bool {
-        DRIVERS_WITH_CLIENTS.contains(&self.driver.as_str())
+        self.is_in_nvml || DRIVERS_WITH_CLIENTS.contains(&self.driver.as_str())
     }
+}
+
+/// Marks and adds the cards that the library of NVIDIA's driver has. Without its module nvidia-drm, they are not in
+/// `/sys/class/drm`.
+pub(super) fn add_nvidia(adapters: &mut Vec<Adapter>, cards: &[Card]) {
+    for Card { pci, .. } in cards {
+        if let Some(known) = adapters.iter_mut().find(|adapter| adapter.pci == *pci) {
+            known.is_in_nvml = true;
+        } else if let (Some(luid), true) = (luid(pci), adapters.len() < MAX_ADAPTERS) {
+            adapters.push(Adapter {
+                label: format!("nvidia {pci}"),
+                luid: luid_name(luid),
+                driver: "nvidia".to_owned(),
+                pci: pci.clone(),
+                device: PathBuf::new(),
+                is_in_nvml: true,
+            });
+        }
+    }
+}
+
+fn luid_name((high, low): (u32, u32)) -> String {
+    format!("luid_0x{high:08X}_0x{low:08X}_phys_0")
 }
 
 /// The adapters, sorted by the number of the card.
@@ -57,13 +84,14 @@ pub(super) fn list(roots: &Roots) -> Vec<Adapter> {
         let driver = field(b"DRIVER=")?;
         // A device that is not on a PCI bus has the name of the platform.
         let pci = field(b"PCI_SLOT_NAME=").unwrap_or_default();
-        let (high, low) = luid(&pci).unwrap_or((u32::MAX, card as u32));
+        let luid = luid(&pci).unwrap_or((u32::MAX, card as u32));
         Some(Adapter {
             label: format!("card{card} {driver} {pci}").trim_end().to_owned(),
-            luid: format!("luid_0x{high:08X}_0x{low:08X}_phys_0"),
+            luid: luid_name(luid),
             driver,
             pci,
             device,
+            is_in_nvml: false,
         })
     };
     cards.into_iter().filter_map(adapter).collect()

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use rustix::io::Errno;
-use tachograph_perflib::{Failure, InstanceKey, Reading, Timestamps};
+use tachograph_perflib::{Failure, InstanceKey, Reading, SharedReading, Timestamps};
 
 use super::adapters::Adapter;
 use super::fdinfo::{Busy, Client, windows_type};
 use super::files::ProcessFiles;
+use super::nvidia::{Card, ENGINES, Nvidia};
 use crate::error_texts::unreadable;
 use crate::roots::Roots;
 
@@ -36,6 +37,7 @@ pub(super) struct Clients {
     seen: Vec<(usize, u64)>,
     sample: u64,
     last_ticks: i64,
+    nvidia: Option<SharedReading<Nvidia>>,
 }
 
 struct AdapterName {
@@ -88,7 +90,11 @@ pub(super) struct MemoryUse {
 }
 
 impl Clients {
-    pub(super) fn new(roots: &Roots, adapters: &[Adapter]) -> Result<Self, Errno> {
+    pub(super) fn new(
+        roots: &Roots,
+        adapters: &[Adapter],
+        nvidia: Option<SharedReading<Nvidia>>,
+    ) -> Result<Self, Errno> {
         let name = |adapter: &Adapter| AdapterName {
             pci: adapter.pci.clone(),
             luid: adapter.luid.clone(),
@@ -106,6 +112,7 @@ impl Clients {
             seen: Vec::new(),
             sample: 0,
             last_ticks: 0,
+            nvidia,
         })
     }
 
@@ -163,6 +170,50 @@ impl Clients {
     }
 }
 
+impl Clients {
+    /// Adds what processes use of a card of NVIDIA's.
+    fn card(&mut self, card: &Card, interval_ns: u64) {
+        let Self { files, adapters, engines, memories, sample, .. } = self;
+        let Some(adapter) = adapters.iter().position(|known| known.pci == card.pci) else { return };
+        let mut owner = |process| {
+            let start = files.read(process, format_args!("stat")).ok().and_then(start_time);
+            Owner { process, start: start.unwrap_or_default(), adapter, sample: *sample }
+        };
+        for &(process, bytes) in &card.processes {
+            let used = memory_use(owner(process), &adapters[adapter], memories);
+            (used.dedicated, used.committed) = (bytes, bytes);
+        }
+        for &(process, work) in &card.work {
+            let owner = owner(process);
+            for (engine, percent) in ENGINES.into_iter().zip(work) {
+                let busy_ns = u128::from(interval_ns) * u128::from(percent) / 100;
+                let index = adapters[adapter].engine(engine);
+                engine_use(owner, &adapters[adapter], engine, index, engines).add(busy_ns as u64);
+            }
+        }
+    }
+}
+
+impl AdapterName {
+    /// The index of an engine.
+    fn engine(&mut self, name: &[u8]) -> usize {
+        let known = self.engines.iter().position(|engine| **engine == *name);
+        known.unwrap_or_else(|| {
+            self.engines.push(name.into());
+            self.engines.len() - 1
+        })
+    }
+}
+
+impl EngineUse {
+    /// Adds busy time.
+    fn add(&mut self, busy_ns: u64) {
+        let ns = self.rest_ns.saturating_add(busy_ns);
+        self.busy = self.busy.wrapping_add(ns / 100);
+        self.rest_ns = ns % 100;
+    }
+}
+
 impl Reading for Clients {
     fn read(&mut self, at: Timestamps) -> Result<(), Failure> {
         self.list().map_err(|error| unreadable("/proc", &error.into()))?;
@@ -172,6 +223,11 @@ impl Reading for Clients {
         self.seen.clear();
         for index in 0..self.processes.len() {
             self.process(index, interval.saturating_mul(100));
+        }
+        if let Some(nvidia) = self.nvidia.clone() {
+            // Before the first sample, the time is unknown. If the library does not answer, GPU Adapter reports it.
+            let interval_ns = if self.sample > 1 { interval.saturating_mul(100) } else { 0 };
+            let _ = nvidia.at(at, |nvidia| nvidia.cards.iter().for_each(|card| self.card(card, interval_ns)));
         }
         let sample = self.sample;
         self.works.retain(|work| work.sample == sample);
@@ -201,11 +257,7 @@ fn add_engines(
     interval_ns: u64,
 ) {
     for engine in client.engines() {
-        let known = adapter.engines.iter().position(|name| **name == *engine.name);
-        let index = known.unwrap_or_else(|| {
-            adapter.engines.push(engine.name.into());
-            adapter.engines.len() - 1
-        });
+        let index = adapter.engine(engine.name);
         let is_work = |work: &&mut Work| {
             work.adapter == owner.adapter && work.client == client.id && work.engine == index
         };
@@ -221,38 +273,40 @@ fn add_engines(
             }
         };
         let growth_ns = growth(last, engine.busy, interval_ns);
-        let is_used = |used: &EngineUse| {
-            (used.process, used.start, used.adapter, used.engine)
-                == (owner.process, owner.start, owner.adapter, index)
-        };
-        let used = match engines.iter().position(is_used) {
-            Some(known) => &mut engines[known],
-            None => {
-                let name = format!(
-                    "pid_{}_{}_eng_{index}_engtype_{}",
-                    owner.process,
-                    adapter.luid,
-                    windows_type(engine.name)
-                );
-                engines.push(EngineUse {
-                    key: owner.key(name),
-                    process: owner.process,
-                    start: owner.start,
-                    adapter: owner.adapter,
-                    engine: index,
-                    busy: 0,
-                    rest_ns: 0,
-                    sample: owner.sample,
-                });
-                let last = engines.len() - 1;
-                &mut engines[last]
-            }
-        };
-        used.sample = owner.sample;
-        let ns = used.rest_ns.saturating_add(growth_ns);
-        used.busy = used.busy.wrapping_add(ns / 100);
-        used.rest_ns = ns % 100;
+        engine_use(owner, adapter, engine.name, index, engines).add(growth_ns);
     }
+}
+
+/// What a process uses of an engine with this name and index.
+fn engine_use<'a>(
+    owner: Owner,
+    adapter: &AdapterName,
+    name: &[u8],
+    index: usize,
+    engines: &'a mut Vec<EngineUse>,
+) -> &'a mut EngineUse {
+    let is_used = |used: &EngineUse| {
+        (used.process, used.start, used.adapter, used.engine)
+            == (owner.process, owner.start, owner.adapter, index)
+    };
+    let known = engines.iter().position(is_used).unwrap_or_else(|| {
+        let engine_type = windows_type(name);
+        let name = format!("pid_{}_{}_eng_{index}_engtype_{engine_type}", owner.process, adapter.luid);
+        engines.push(EngineUse {
+            key: owner.key(name),
+            process: owner.process,
+            start: owner.start,
+            adapter: owner.adapter,
+            engine: index,
+            busy: 0,
+            rest_ns: 0,
+            sample: owner.sample,
+        });
+        engines.len() - 1
+    });
+    let used = &mut engines[known];
+    used.sample = owner.sample;
+    used
 }
 
 /// The nanoseconds of work since the last sample; for a new client, since it exists.
@@ -273,35 +327,42 @@ fn growth(last: Option<Busy>, now: Busy, interval_ns: u64) -> u64 {
 }
 
 fn add_memory(client: &Client<'_>, owner: Owner, adapter: &AdapterName, memories: &mut Vec<MemoryUse>) {
-    let is_used = |used: &MemoryUse| {
-        (used.process, used.start, used.adapter) == (owner.process, owner.start, owner.adapter)
-    };
-    let index = match memories.iter().position(is_used) {
-        Some(index) => index,
-        None => {
-            memories.push(MemoryUse {
-                key: owner.key(format!("pid_{}_{}", owner.process, adapter.luid)),
-                process: owner.process,
-                start: owner.start,
-                adapter: owner.adapter,
-                dedicated: 0,
-                shared: 0,
-                committed: 0,
-                sample: 0,
-            });
-            memories.len() - 1
-        }
-    };
-    let used = &mut memories[index];
-    if std::mem::replace(&mut used.sample, owner.sample) != owner.sample {
-        (used.dedicated, used.shared, used.committed) = (0, 0, 0);
-    }
+    let used = memory_use(owner, adapter, memories);
     for region in client.regions() {
         let resident = region.resident.unwrap_or_default();
         let part = if region.is_dedicated() { &mut used.dedicated } else { &mut used.shared };
         *part = part.saturating_add(resident);
         used.committed = used.committed.saturating_add(region.total.unwrap_or(resident));
     }
+}
+
+/// What a process uses of the memory of an adapter: 0 when it is first used in a sample.
+fn memory_use<'a>(
+    owner: Owner,
+    adapter: &AdapterName,
+    memories: &'a mut Vec<MemoryUse>,
+) -> &'a mut MemoryUse {
+    let is_used = |used: &MemoryUse| {
+        (used.process, used.start, used.adapter) == (owner.process, owner.start, owner.adapter)
+    };
+    let known = memories.iter().position(is_used).unwrap_or_else(|| {
+        memories.push(MemoryUse {
+            key: owner.key(format!("pid_{}_{}", owner.process, adapter.luid)),
+            process: owner.process,
+            start: owner.start,
+            adapter: owner.adapter,
+            dedicated: 0,
+            shared: 0,
+            committed: 0,
+            sample: 0,
+        });
+        memories.len() - 1
+    });
+    let used = &mut memories[known];
+    if std::mem::replace(&mut used.sample, owner.sample) != owner.sample {
+        (used.dedicated, used.shared, used.committed) = (0, 0, 0);
+    }
+    used
 }
 
 impl Owner {

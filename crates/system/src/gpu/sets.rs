@@ -7,6 +7,7 @@ use tachograph_perflib::{Failure, InstanceKey, Provider, Row, Rows, SharedReadin
 
 use super::adapters::Adapter;
 use super::clients::Clients;
+use super::nvidia::Nvidia;
 use super::tables::*;
 use crate::error_texts::LastReason;
 use crate::number_file::SmallFile;
@@ -27,18 +28,22 @@ pub(super) struct ProcessMemory {
 pub(super) struct AdapterMemory {
     info: Arc<CounterSetInfo>,
     clients: SharedReading<Clients>,
+    nvidia: Option<SharedReading<Nvidia>>,
     adapters: Vec<MemoryFiles>,
 }
 
 /// `GPU Adapter`
 pub(super) struct Adapters {
     info: Arc<CounterSetInfo>,
+    nvidia: Option<SharedReading<Nvidia>>,
     adapters: Vec<LoadFiles>,
 }
 
 /// The files with the load of an adapter, by counter.
 struct LoadFiles {
     key: Arc<InstanceKey>,
+    /// The address if the library of NVIDIA's driver has the adapter.
+    nvidia: Option<Box<str>>,
     files: Vec<(u32, DeviceFile)>,
 }
 
@@ -46,6 +51,8 @@ struct MemoryFiles {
     key: Arc<InstanceKey>,
     /// The adapter's index in the clients.
     index: usize,
+    /// The address if the library of NVIDIA's driver has the adapter.
+    nvidia: Option<Box<str>>,
     used: Option<[DeviceFile; 2]>,
     limits: Vec<(u32, DeviceFile)>,
 }
@@ -77,6 +84,14 @@ fn set(row: &mut Row<'_>, id: u32, value: &Result<u64, Arc<str>>) {
         Ok(value) => row.set(id, *value),
         Err(reason) => row.fail(id, reason),
     }
+}
+
+/// The counters of `GPU Adapter`.
+const LOADS: [u32; 4] = [BUSY, MEMORY_BUSY, TEMPERATURE, POWER];
+
+/// The address of an adapter that the library of NVIDIA's driver has.
+fn nvidia_address(adapter: &Adapter) -> Option<Box<str>> {
+    adapter.is_in_nvml.then(|| adapter.pci.as_str().into())
 }
 
 impl EngineSet {
@@ -129,13 +144,18 @@ impl Provider for ProcessMemory {
 }
 
 impl AdapterMemory {
-    pub(super) fn new(adapters: &[Adapter], clients: SharedReading<Clients>) -> Self {
+    pub(super) fn new(
+        adapters: &[Adapter],
+        clients: SharedReading<Clients>,
+        nvidia: Option<SharedReading<Nvidia>>,
+    ) -> Self {
         let files = |(index, adapter): (usize, &Adapter)| {
             let file = |name| DeviceFile::of(adapter, name);
             let limits = [(DEDICATED_LIMIT, "mem_info_vram_total"), (SHARED_LIMIT, "mem_info_gtt_total")];
             adapter.has_clients().then(|| MemoryFiles {
                 key: Arc::new(InstanceKey::new(adapter.luid.as_str(), 0, 0)),
                 index,
+                nvidia: nvidia_address(adapter),
                 used: file("mem_info_vram_used")
                     .zip(file("mem_info_gtt_used"))
                     .map(|(vram, gtt)| [vram, gtt]),
@@ -143,9 +163,14 @@ impl AdapterMemory {
             })
         };
         let adapters: Vec<_> = adapters.iter().enumerate().filter_map(files).collect();
-        let has = |id| adapters.iter().any(|files| files.limits.iter().any(|(limit, _)| *limit == id));
-        let info = ADAPTER_MEMORY.info_of(|id| ![DEDICATED_LIMIT, SHARED_LIMIT].contains(&id) || has(id));
-        Self { info, clients, adapters }
+        let has = |files: &MemoryFiles, id| {
+            id == DEDICATED_LIMIT && files.nvidia.is_some()
+                || files.limits.iter().any(|(limit, _)| *limit == id)
+        };
+        let info = ADAPTER_MEMORY.info_of(|id| {
+            ![DEDICATED_LIMIT, SHARED_LIMIT].contains(&id) || adapters.iter().any(|files| has(files, id))
+        });
+        Self { info, clients, nvidia, adapters }
     }
 }
 
@@ -157,6 +182,22 @@ impl Provider for AdapterMemory {
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         for files in &mut self.adapters {
             if !rows.wants_instance(files.key.name(), 0) {
+                continue;
+            }
+            if let (Some(address), Some(nvidia)) = (&files.nvidia, &self.nvidia) {
+                let memory = nvidia.at(rows.timestamps(), |nvidia| nvidia.card(address)?.memory);
+                let mut row = rows.push(&files.key);
+                match memory {
+                    Ok(Some([used, all])) => {
+                        [DEDICATED, COMMITTED].into_iter().for_each(|id| row.set(id, used));
+                        row.set(DEDICATED_LIMIT, all);
+                    }
+                    Ok(None) => {
+                        [DEDICATED, COMMITTED, DEDICATED_LIMIT].into_iter().for_each(|id| row.omit(id))
+                    }
+                    Err(failure) => row.fail_all([DEDICATED, COMMITTED, DEDICATED_LIMIT], &failure.reason),
+                }
+                [SHARED, SHARED_LIMIT].into_iter().for_each(|id| row.omit(id));
                 continue;
             }
             let used = match &mut files.used {
@@ -199,18 +240,21 @@ impl Provider for AdapterMemory {
 
 impl Adapters {
     /// The set, if a driver reports the load.
-    pub(super) fn new(adapters: Vec<Adapter>) -> Option<Self> {
+    pub(super) fn new(adapters: Vec<Adapter>, nvidia: Option<SharedReading<Nvidia>>) -> Option<Self> {
         let files = [(BUSY, "gpu_busy_percent"), (MEMORY_BUSY, "mem_busy_percent")];
         let adapter = |adapter: &Adapter| {
             let files: Vec<_> =
                 files.iter().filter_map(|(id, name)| Some((*id, DeviceFile::of(adapter, name)?))).collect();
             let key = Arc::new(InstanceKey::new(adapter.label.as_str(), 0, 0));
-            (!files.is_empty()).then_some(LoadFiles { key, files })
+            let nvidia = nvidia_address(adapter);
+            (nvidia.is_some() || !files.is_empty()).then_some(LoadFiles { key, nvidia, files })
         };
         let adapters: Vec<_> = adapters.iter().filter_map(adapter).collect();
-        let has = |id| adapters.iter().any(|adapter| adapter.files.iter().any(|(known, _)| *known == id));
-        let info = ADAPTER.info_of(has);
-        (!adapters.is_empty()).then_some(Self { info, adapters })
+        let has = |adapter: &LoadFiles, id| {
+            adapter.nvidia.is_some() || adapter.files.iter().any(|(known, _)| *known == id)
+        };
+        let info = ADAPTER.info_of(|id| adapters.iter().any(|adapter| has(adapter, id)));
+        (!adapters.is_empty()).then_some(Self { info, nvidia, adapters })
     }
 }
 
@@ -220,12 +264,31 @@ impl Provider for Adapters {
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
-        for LoadFiles { key, files } in &mut self.adapters {
+        for LoadFiles { key, nvidia, files } in &mut self.adapters {
             if !rows.wants_instance(key.name(), 0) {
                 continue;
             }
+            if let (Some(address), Some(nvidia)) = (nvidia, &self.nvidia) {
+                let values = nvidia.at(rows.timestamps(), |nvidia| {
+                    let card = nvidia.card(address);
+                    LOADS.map(|id| card.and_then(|card| card.value(id)))
+                });
+                let mut row = rows.push(key);
+                match values {
+                    Ok(values) => {
+                        for (id, value) in LOADS.into_iter().zip(values) {
+                            match value {
+                                Some(value) => row.set(id, value),
+                                None => row.omit(id),
+                            }
+                        }
+                    }
+                    Err(failure) => row.fail_all(LOADS, &failure.reason),
+                }
+                continue;
+            }
             let mut row = rows.push(key);
-            for id in [BUSY, MEMORY_BUSY] {
+            for id in LOADS {
                 match files.iter_mut().find(|(known, _)| *known == id) {
                     Some((_, file)) => set(&mut row, id, &file.read()),
                     None => row.omit(id),

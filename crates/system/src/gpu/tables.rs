@@ -16,6 +16,8 @@ pub(super) const SHARED_LIMIT: u32 = 5;
 
 pub(super) const BUSY: u32 = 1;
 pub(super) const MEMORY_BUSY: u32 = 2;
+pub(super) const TEMPERATURE: u32 = 3;
+pub(super) const POWER: u32 = 4;
 
 #[rustfmt::skip]
 pub(super) static ENGINE: SetTable = SetTable {
@@ -27,10 +29,10 @@ pub(super) static ENGINE: SetTable = SetTable {
     total: "",
     counters: &[
         CounterInfo::row(UTILIZATION, "Utilization Percentage", CounterType::TIMER_100NS, "%", 0,
-            "/proc/PID/fdinfo/*: drm-engine-*; xe: drm-cycles-* of drm-total-cycles-*",
-            "Share of the interval in which the engine worked for the process. An engine that consists of several parts goes beyond 100. The kernel adds a job when it ends."),
+            "/proc/PID/fdinfo/*: drm-engine-*; xe: drm-cycles-* of drm-total-cycles-*; NVML: nvmlDeviceGetProcessUtilization",
+            "Share of the interval in which the engine worked for the process. An engine that consists of several parts goes beyond 100. The kernel adds a job when it ends. NVIDIA's library reports averages of its own samples, which are multiplied by the time."),
         CounterInfo::row(RUNNING_TIME, "Running Time", CounterType::LARGE_RAWCOUNT, "100 ns", -7,
-            "/proc/PID/fdinfo/*: drm-engine-*; xe: drm-cycles-* of drm-total-cycles-*",
+            "/proc/PID/fdinfo/*: drm-engine-*; xe: drm-cycles-* of drm-total-cycles-*; NVML: nvmlDeviceGetProcessUtilization",
             "The time in units of 100 ns that the engine has worked for the process."),
     ],
 };
@@ -44,13 +46,13 @@ pub(super) static ADAPTER_MEMORY: SetTable = SetTable {
     instances: "The adapters in Windows' form: `luid_0x00000000_0x00000300_phys_0`. The luid is the PCI domain, and bus, device and function.",
     total: "",
     counters: &[
-        bytes(DEDICATED, "Dedicated Usage", "/sys/class/drm/card*/device/mem_info_vram_used, else the sum of GPU Process Memory",
+        bytes(DEDICATED, "Dedicated Usage", "/sys/class/drm/card*/device/mem_info_vram_used; NVML: nvmlDeviceGetMemoryInfo; else the sum of GPU Process Memory",
             "Memory of the card itself that is in use."),
         bytes(SHARED, "Shared Usage", "/sys/class/drm/card*/device/mem_info_gtt_used, else the sum of GPU Process Memory",
-            "Main memory that the graphics processor uses."),
+            "Main memory that the graphics processor uses. NVIDIA's library does not report it."),
         bytes(COMMITTED, "Total Committed", "/sys/class/drm/card*/device: mem_info_vram_used, mem_info_gtt_used, else the sum of GPU Process Memory",
             "Dedicated and shared memory together."),
-        bytes(DEDICATED_LIMIT, "Dedicated Limit", "/sys/class/drm/card*/device/mem_info_vram_total",
+        bytes(DEDICATED_LIMIT, "Dedicated Limit", "/sys/class/drm/card*/device/mem_info_vram_total; NVML: nvmlDeviceGetMemoryInfo",
             "The memory of the card itself. Linux only."),
         bytes(SHARED_LIMIT, "Shared Limit", "/sys/class/drm/card*/device/mem_info_gtt_total",
             "The main memory that the graphics processor can use. Linux only."),
@@ -66,7 +68,7 @@ pub(super) static PROCESS_MEMORY: SetTable = SetTable {
     instances: "A process and an adapter that it uses, in Windows' form: `pid_1234_luid_0x00000000_0x00000300_phys_0`.",
     total: "",
     counters: &[
-        bytes(DEDICATED, "Dedicated Usage", "/proc/PID/fdinfo/*: drm-resident-vram, drm-resident-local (older kernels: drm-memory-*)",
+        bytes(DEDICATED, "Dedicated Usage", "/proc/PID/fdinfo/*: drm-resident-vram, drm-resident-local (older kernels: drm-memory-*); NVML: nvmlDeviceGet*RunningProcesses",
             "Memory of the card itself that the process uses."),
         bytes(SHARED, "Shared Usage", "/proc/PID/fdinfo/*: drm-resident-* of other regions (older kernels: drm-memory-*)",
             "Main memory that the graphics processor uses for the process."),
@@ -81,13 +83,17 @@ pub(super) static ADAPTER: SetTable = SetTable {
     guid: 0xfdc8c10b_49d7_5ca8_ac43_3dd6f3eef27d,
     instance_type: InstanceType::Multiple,
     help: "The load of graphics cards as their drivers measure it, of all processes.",
-    instances: "The cards with driver and PCI address: `card0 amdgpu 0000:03:00.0`.",
+    instances: "The cards with driver and PCI address: `card0 amdgpu 0000:03:00.0`; those that only NVIDIA's library knows without a card number.",
     total: "",
     counters: &[
-        CounterInfo::row(BUSY, "% Busy", CounterType::LARGE_RAWCOUNT, "%", 0, "/sys/class/drm/card*/device/gpu_busy_percent",
+        CounterInfo::row(BUSY, "% Busy", CounterType::LARGE_RAWCOUNT, "%", 0, "/sys/class/drm/card*/device/gpu_busy_percent; NVML: nvmlDeviceGetUtilizationRates",
             "How busy the graphics processor is at this moment, as its firmware reports it."),
-        CounterInfo::row(MEMORY_BUSY, "% Memory Busy", CounterType::LARGE_RAWCOUNT, "%", 0, "/sys/class/drm/card*/device/mem_busy_percent",
+        CounterInfo::row(MEMORY_BUSY, "% Memory Busy", CounterType::LARGE_RAWCOUNT, "%", 0, "/sys/class/drm/card*/device/mem_busy_percent; NVML: nvmlDeviceGetUtilizationRates",
             "How busy the memory of the card is at this moment, as its firmware reports it."),
+        CounterInfo::row(TEMPERATURE, "Temperature", CounterType::LARGE_RAWCOUNT, "°C", 0, "NVML: nvmlDeviceGetTemperature",
+            "The temperature of the graphics processor in degrees Celsius, of NVIDIA's cards; those of others are in Temperature Sensor."),
+        CounterInfo::row(POWER, "Power", CounterType::LARGE_RAWCOUNT, "mW", -3, "NVML: nvmlDeviceGetPowerUsage",
+            "The power of the card in thousandths of a watt, of NVIDIA's cards; that of others is in Power Sensor."),
     ],
 };
 

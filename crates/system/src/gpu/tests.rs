@@ -223,7 +223,7 @@ fn a_machine_without_a_suitable_card_has_no_sets_and_says_why() {
     assert!(providers(&machine.roots).is_empty());
     assert_eq!(
         check_clients(&machine.roots).expect_err("a reason"),
-        "the kernel shows no graphics card in /sys/class/drm"
+        "the kernel shows no graphics card in /sys/class/drm; NVIDIA's driver is not loaded"
     );
     add_card(&machine, 0, "nvidia", AMD, &[]);
     assert!(providers(&machine.roots).is_empty());

@@ -139,12 +139,12 @@ impl ProcessSet {
         let is_wanted = rows.wants_all_instances() || rows.wants_instance(key.full_name(), key.id());
         let mut details = None;
         if is_wanted || amounts.is_some() {
-            let threads = match &stat_read {
-                TaskStat::Read(stat) => stat.threads,
-                _ => 0,
+            let stat = match &stat_read {
+                TaskStat::Read(stat) => Some(stat),
+                _ => None,
             };
             details =
-                process.details(&mut self.reader, &mut self.delays, requested, threads, self.page_bytes)?;
+                process.details(&mut self.reader, &mut self.delays, requested, stat, self.page_bytes)?;
             if details.is_none() {
                 return Ok(());
             }

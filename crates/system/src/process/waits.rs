@@ -42,6 +42,8 @@ pub(super) struct ThreadWaits {
     threads: Vec<ThreadWait>,
     spare: Vec<ThreadWait>,
     sums: Sums<2>,
+    /// Whether a thread has run since the last read, or ended. True if it is unknown.
+    pub(super) has_run: bool,
 }
 
 #[derive(Debug)]
@@ -50,7 +52,13 @@ struct ThreadWait {
     schedstat: FileSlot,
     stat: FileSlot,
     last: Last<2>,
+    schedule: Option<Schedule>,
 }
+
+/// What a schedstat file shows: the time on processors and in run queues in nanoseconds, and how often the thread was
+/// given a processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Schedule([u64; 3]);
 
 impl WaitFiles {
     pub(super) fn any(self) -> bool {
@@ -77,16 +85,21 @@ impl ThreadWaits {
         }
         add_known(&mut self.ids, self.threads.iter().map(|thread| thread.id));
         follow(&mut self.threads, &mut self.spare, &self.ids, |thread| thread.id, ThreadWait::new);
-        let Self { threads, sums, .. } = self;
+        let Self { threads, sums, has_run, .. } = self;
+        *has_run = !files.run_queue;
         let mut failure = None;
         threads.retain_mut(|thread| {
             if failure.is_some() {
                 return true;
             }
+            let before = thread.schedule;
             match thread.read(reader, pid, files, sums) {
-                Ok(Ok(())) => {}
+                Ok(Ok(())) => *has_run |= before.is_none() || thread.schedule != before,
                 // The thread has ended.
-                Err(error) if is_gone(error) => return false,
+                Err(error) if is_gone(error) => {
+                    *has_run = true;
+                    return false;
+                }
                 Ok(Err(reason)) => failure = Some(Ok(reason)),
                 Err(error) => failure = Some(Err(error)),
             }
@@ -113,7 +126,13 @@ impl ThreadWaits {
 
 impl ThreadWait {
     fn new(id: u32) -> Self {
-        Self { id, schedstat: FileSlot::default(), stat: FileSlot::default(), last: Last::default() }
+        Self {
+            id,
+            schedstat: FileSlot::default(),
+            stat: FileSlot::default(),
+            last: Last::default(),
+            schedule: None,
+        }
     }
 
     fn read(
@@ -143,8 +162,11 @@ impl ThreadWait {
     ) -> Result<Result<(), MissingReason>, Errno> {
         let task = Task::Thread(pid, self.id);
         if files.run_queue {
-            match parsed(reader.read(&mut self.schedstat, task, "schedstat"), run_queue_wait)? {
-                Ok(wait) => _ = sums.add(&mut self.last, RUN_QUEUE, wait),
+            match parsed(reader.read(&mut self.schedstat, task, "schedstat"), Schedule::parse)? {
+                Ok(schedule) => {
+                    sums.add(&mut self.last, RUN_QUEUE, schedule.0[1]);
+                    self.schedule = Some(schedule);
+                }
                 Err(reason) => return Ok(Err(reason)),
             }
         }
@@ -156,6 +178,13 @@ impl ThreadWait {
             }
         }
         Ok(Ok(()))
+    }
+}
+
+impl Schedule {
+    fn parse(text: &[u8]) -> Option<Self> {
+        let mut fields = Cursor(text);
+        Some(Self([fields.number()?, fields.number()?, fields.number()?]))
     }
 }
 

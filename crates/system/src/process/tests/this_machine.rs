@@ -318,3 +318,43 @@ fn delays_are_read_only_if_they_are_requested() {
     set.idle();
     assert!(!set.delays.is_open());
 }
+
+/// The files of a process that does not run are not all read again; its values must be those of the files nevertheless.
+#[test]
+fn values_of_processes_at_rest_are_those_of_their_files() {
+    let (mut set, _) = process_set();
+    let mut child = Command::new("sh")
+        .args(["-c", "while read line; do echo $line; done"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("sh runs");
+    let pid = child.id();
+    let mut input = child.stdin.take().expect("piped");
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let file = |name: &str, key: &str| -> i64 {
+        let text = fs::read_to_string(format!("/proc/{pid}/{name}")).expect("read");
+        let line = text.lines().find_map(|line| line.strip_prefix(key)).expect("the key");
+        line.split_whitespace().next().expect("a number").parse().expect("a number")
+    };
+    let ids = [WORKING_SET_PEAK, PRIVATE_BYTES, IO_READ_BYTES, IO_WRITE_OPERATIONS, RUN_QUEUE_WAIT_TIME];
+    for round in 0..3 {
+        writeln!(input, "{round}").expect("written");
+        lines.next().expect("an answer").expect("text");
+        // It waits for the next line.
+        while !fs::read_to_string(format!("/proc/{pid}/stat")).expect("read").contains(") S ") {
+            std::thread::yield_now();
+        }
+        for sample in 0..4 {
+            let rows = query(&mut set, 1, &ids, "*");
+            let row = rows.values(row_of(&rows, pid).expect("a row"));
+            let of = |id| row[rows.column(id).expect("requested")].first;
+            assert_eq!(of(IO_READ_BYTES), file("io", "rchar: "), "{round} {sample}");
+            assert_eq!(of(IO_WRITE_OPERATIONS), file("io", "syscw: "));
+            assert_eq!(of(WORKING_SET_PEAK), file("status", "VmHWM:") << 10);
+            assert_eq!(of(PRIVATE_BYTES), (file("status", "RssAnon:") + file("status", "VmSwap:")) << 10);
+        }
+    }
+    drop(input);
+    child.wait().expect("ended");
+}
