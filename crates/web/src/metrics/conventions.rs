@@ -18,6 +18,7 @@ pub(super) static ROWS: &[Row] = &[
     row(&["System"], "Load Average, 1 min", Part::First, scaled("load1", 2)),
     row(&["System"], "Load Average, 5 min", Part::First, scaled("load5", 2)),
     row(&["System"], "Load Average, 15 min", Part::First, scaled("load15", 2)),
+    row(&["System"], "Clock Frequency Adjustment", Part::First, scaled("clock_frequency_adjustment_ratio", 9)),
     // `Temperature` is the same number, rounded down.
     row(TEMPERATURES, "High Precision Temperature", Part::First, named("temperature_celsius")),
     row(TEMPERATURES, "Temperature", Part::First, same_as("temperature_celsius")),
