@@ -3,6 +3,7 @@
 
 import * as api from "./api.js";
 import { blockOf } from "./blocks.js";
+import { matcherOf } from "./paths.js";
 import { StreamSlot } from "./stream-slot.js";
 import { keyOf } from "./state.js";
 import { secondsOf, textOf, ticksOf, ticksOfSeconds } from "./time.js";
@@ -165,6 +166,7 @@ export class LiveFeed {
       this.block.lines.push(line);
       return line;
     });
+    this.block.missing = this.block.missing.filter(({ path }) => !this.order.some((line) => matcherOf(path)(line.path)));
   }
 
   addSample({ time, begin, values }, generation) {
@@ -191,10 +193,12 @@ export class LiveFeed {
     this.hasStatistics = false;
   }
 
-  /** Sets the statistics of the window, in the order of the series. */
+  /** Sets the statistics of the window, in the order of the series. The server has none of instances that have ended. */
   setStatistics({ statistics }) {
+    if (!this.order.length) return;
     this.hasStatistics = true;
-    this.order.forEach((line, index) => (line.statistics = statistics[index] ?? null));
+    const byLine = new Map(this.order.map((line, index) => [line, statistics[index] ?? null]));
+    for (const line of this.block.lines) line.statistics = byLine.get(line) ?? null;
     this.onData();
   }
 

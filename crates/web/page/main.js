@@ -155,7 +155,7 @@ function drawNow() {
   byId("panels").hidden = !isGrid;
   for (const id of ["chart-region", "value-bar", "legend"]) byId(id).hidden = isGrid;
   byId("content").classList.toggle("has-grid", isGrid);
-  if (isGrid) grid.draw((panel) => page.panelData.get(panel.id) ?? data, (panel) => tables.rows.get(panel.id), (panel) => whyEmpty(page.panelData.get(panel.id) ?? data, panel));
+  if (isGrid) grid.draw((panel) => page.panelData.get(panel.id) ?? data, (panel) => tables.rowsFor(panel), (panel) => whyEmpty(page.panelData.get(panel.id) ?? data, panel));
   else drawAlone(alone, data);
   // Before the first sample there is no time range.
   setText(byId("range-text"), data.blocks.some(({ begin, end }) => end > begin) ? titleOf(data) : "");
@@ -176,7 +176,7 @@ function drawAlone(panel, data) {
   const shown = isChart(kind) ? "chart" : kind === "bars" ? "histogram" : "report";
   for (const name of ["chart", "histogram", "report"]) byId(name).hidden = name !== shown;
   if (shown !== "chart") hover.hide();
-  if (kind === "table") table.draw(panel, tables.rows.get(panel.id));
+  if (kind === "table") table.draw(panel, tables.rowsFor(panel));
   else if (shown === "histogram") drawHistogram(byId("histogram"), lines, panel, select);
   else if (shown === "report") {
     table.shape = "";
@@ -248,7 +248,10 @@ function show(text) {
   // A range of live data means that it is frozen.
   const isLive = parts.sources.some((id) => sources.byId(id)?.kind === "live");
   const frozen = isLive && parts.range ? parts.range : null;
-  if (panels) return change({ ...parts, panels, frozen, viewName: null });
+  if (panels) {
+    views.cancel();
+    return change({ ...parts, panels, frozen, viewName: null });
+  }
   // The panels come from the server; the rest of the link applies to them.
   const { legend: settings, removed, open, selected } = parts;
   const after = { open, selected, removed, legend: settings };
@@ -295,6 +298,8 @@ onChange((names) => {
     for (const name of names) chosenEarly.add(name);
     return;
   }
+  // Users have changed the panels: a late view must not replace them.
+  if (names.has("panels") && state.viewName === null) views.cancel();
   if (names.has("sources")) {
     sources.draw();
     triedFor = "";

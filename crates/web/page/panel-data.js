@@ -4,7 +4,7 @@ import { counterFor, labelOf } from "./panels.js";
 import { entry, panelKey, state } from "./state.js";
 
 /** Whether a line has only zeros, or no value, in the visible range. */
-const isIdle = ({ statistics }) => !statistics || (!statistics.minimum && !statistics.maximum);
+const isIdle = ({ statistics, average }) => (statistics ? !statistics.minimum && !statistics.maximum : !average.some(Boolean));
 
 /** The loaded data reduced to the lines of a panel. Lines that are not shown are in `removed` of their block. */
 export function dataOf(panel, data) {

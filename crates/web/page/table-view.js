@@ -56,7 +56,7 @@ export class TableView {
   build(panel, shape) {
     this.shape = shape;
     this.filter = element("input", { type: "search", class: "table-filter", placeholder: "Filter", "aria-label": "Rows that contain these words", oninput: (event) => this.settings(this.panel, { filter: event.target.value }) });
-    this.top = element("input", { type: "number", class: "table-top", min: 1, max: 100_000, placeholder: "all", "aria-label": "Number of rows", onchange: (event) => this.settings(this.panel, { top: Number(event.target.value) || null }) });
+    this.top = element("input", { type: "number", class: "table-top", min: 1, max: 100_000, placeholder: "all", "aria-label": "Number of rows", onchange: (event) => this.settings(this.panel, { top: Math.max(0, Math.round(Number(event.target.value))) || null }) });
     this.state = element("span", { class: "hint" });
     this.heads = panel.table.columns.map((column) =>
       element("th", { scope: "col", class: column.counter ? "number" : null }, element("button", { type: "button", class: "plain", title: column.counter ?? "Instance", onclick: () => this.sortBy(this.panel, column) }, column.title)),

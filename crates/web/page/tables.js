@@ -13,8 +13,8 @@ const RESERVED = new Set(["_total", "idle"]);
 export class TableLoader {
   constructor({ sources, loader, onData, onProblem }) {
     Object.assign(this, { sources, loader, onData, onProblem });
-    /** The loaded rows, by panel. */
-    this.rows = new Map();
+    /** The loaded rows and their columns, by panel: `{columns, rows}`. */
+    this.loaded = new Map();
     this.loading = new Map();
     setInterval(() => this.loader.isRunning() && !document.hidden && this.update(), UPDATE_MS);
   }
@@ -23,32 +23,69 @@ export class TableLoader {
     return state.panels.filter((panel) => panel.kind === "table" && panel.table && (state.open === null || state.open === panel.id));
   }
 
+  /** The rows of a panel; undefined while they are loaded. */
+  rowsFor(panel) {
+    const loaded = this.loaded.get(panel.id);
+    return loaded && panel.table && loaded.columns === JSON.stringify(pathsOf(panel)) ? loaded.rows : undefined;
+  }
+
+  /** The request for a panel. `range` names what it shows: running live values are one range, of which `key` is one moment. */
+  requestFor(panel) {
+    const paths = pathsOf(panel);
+    const sources = this.sources.shown();
+    const isRunning = this.loader.isRunning();
+    const isMoving = (source) => source.kind === "live" && isRunning;
+    const bounds = sources.map((source) => (isMoving(source) && !this.loader.feed.block ? { begin: null, end: null } : this.loader.boundsOf(source)));
+    const ranges = sources.map((source, index) => [source.id, isMoving(source) ? [state.every, state.points] : bounds[index]]);
+    const key = JSON.stringify([paths, sources.map(({ id }) => id), bounds, isRunning ? Math.floor(Date.now() / UPDATE_MS) : 0]);
+    return { key, range: JSON.stringify([paths, ranges]), paths, sources, bounds, isDone: false };
+  }
+
   /** Loads what changed: the range, the columns, or live values. One request per panel at a time. */
   update() {
+    for (const id of this.loaded.keys()) if (!state.panels.some((panel) => panel.id === id)) this.loaded.delete(id);
     for (const panel of this.panels()) {
-      const counters = panel.table.columns.map(({ counter }) => counter).filter(Boolean);
-      const paths = counters.map((counter) => `\\${panel.table.set}(*)\\${counter}`);
-      const sources = this.sources.shown();
-      const bounds = sources.map((source) => (source.kind === "live" && this.loader.isRunning() && !this.loader.feed.block ? { begin: null, end: null } : this.loader.boundsOf(source)));
-      const key = JSON.stringify([paths, sources.map(({ id }) => id), bounds, this.loader.isRunning() ? Math.floor(Date.now() / UPDATE_MS) : 0]);
+      const request = this.requestFor(panel);
       const known = this.loading.get(panel.id);
-      if (!paths.length || known?.key === key || (known && !known.isDone)) continue;
-      this.load(panel, { key, isDone: false }, paths, sources, bounds);
+      if (!request.paths.length || known?.key === request.key || (known && !known.isDone)) continue;
+      this.load(panel, request);
     }
   }
 
-  async load(panel, request, paths, sources, bounds) {
+  async load(panel, request) {
+    const { paths, sources, bounds } = request;
     this.loading.set(panel.id, request);
+    // The range can have changed meanwhile; then another request follows.
+    const isPresent = () => {
+      const now = this.panels().find(({ id }) => id === panel.id);
+      return now !== undefined && this.requestFor(now).range === request.range;
+    };
+    const show = (rows) => this.loaded.set(panel.id, { columns: JSON.stringify(paths), rows });
     try {
       const answers = await Promise.all(sources.map((source, index) => api.series(source.id, { paths, ...bounds[index], columns: 1 })));
-      this.rows.set(panel.id, answers.flatMap((answer, index) => rowsOf(sources[index], answer)));
-      this.onData();
+      if (isPresent()) {
+        show(answers.flatMap((answer, index) => rowsOf(sources[index], answer)));
+        this.onData();
+      }
     } catch (problem) {
+      if (isPresent()) {
+        show([]);
+        // When the server responds again, the same request is sent again.
+        if (!problem.status) request.key = null;
+        this.onData();
+      }
       if (problem.status) this.onProblem(problem);
     } finally {
       request.isDone = true;
+      if (!isPresent()) this.update();
     }
   }
+}
+
+/** The paths of the columns of a table. */
+function pathsOf(panel) {
+  const counters = panel.table.columns.map(({ counter }) => counter).filter(Boolean);
+  return counters.map((counter) => `\\${panel.table.set}(*)\\${counter}`);
 }
 
 /** A row per instance of a machine: `{name, source, machine, lines}` with its lines by counter. */

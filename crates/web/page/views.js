@@ -18,6 +18,15 @@ function partsOf(view, isFirst) {
   return parts;
 }
 
+/** Whether a log is still being read. */
+async function isReading(id) {
+  try {
+    return (await api.source(id)).state === "reading";
+  } catch {
+    return false;
+  }
+}
+
 /** Fits views to the first of the shown sources. */
 export class Views {
   constructor({ sources, onFitted }) {
@@ -29,6 +38,12 @@ export class Views {
 
   async load() {
     this.all = (await api.views()).views;
+  }
+
+  /** Discards views that are being loaded or wait for a source: users have chosen other panels. */
+  cancel() {
+    this.generation += 1;
+    this.wanted = null;
   }
 
   /** Shows a view by its name. `parts` of a link take precedence over those of the view. */
@@ -47,8 +62,13 @@ export class Views {
       change({ ...partsOf(view, true), viewName: view.name || name, range, ...parts });
       this.report(view);
     } catch (problem) {
-      // A log that is still being read: its end fits the view again.
-      if (generation !== this.generation || problem.status === 409) return undefined;
+      if (generation !== this.generation) return undefined;
+      if (problem.status === 409 && (await isReading(source.id))) {
+        // Its end fits the view again.
+        if (generation === this.generation) this.sources.follow(source.id);
+        return undefined;
+      }
+      if (generation !== this.generation) return undefined;
       showError(problem);
       if (name !== "start") return this.open("start");
     }
@@ -81,9 +101,9 @@ export class Views {
 
   /** Shows the view of a file. */
   async openText(text, name) {
-    this.generation += 1;
     try {
       const view = await api.fitView(text, this.sources.shown()[0]?.id ?? "live");
+      this.cancel();
       change({ ...partsOf(view, false), viewName: null, title: view.title ?? name.replace(/\.toml$/i, "") });
       this.report(view);
       showNotice(`The view ${name} is open.`);
@@ -98,7 +118,7 @@ export class Views {
   }
 }
 
-const quoted = (text) => (/['\n\r\u0000-\u001f]/.test(text) ? JSON.stringify(text).replace(/\u007f/g, "\\u007F") : `'${text}'`);
+const quoted = (text) => (/['\u0000-\u001f\u007f]/.test(text) ? JSON.stringify(text).replace(/\u007f/g, "\\u007F") : `'${text}'`);
 const array = (values) => `[${values.map((value) => (typeof value === "string" ? quoted(value) : value)).join(", ")}]`;
 
 /** The text of a view file, version 2. Settings that users changed on the page are those of the counters. */
@@ -147,7 +167,8 @@ export function textOfView(sources) {
       put("shown", now.isShown, true);
       put("highlighted", now.isHighlighted, false);
       const removed = [...state.removed].filter((key) => key.startsWith(`${panel.id}.`)).map((key) => key.slice(key.indexOf(" ") + 1).replace(/^\\\\[^\\]+/, ""));
-      const except = [...new Set([...counter.except, ...removed])];
+      // `except` has no patterns.
+      const except = [...new Set([...counter.except, ...removed.filter((path) => !/[*?]/.test(path))])];
       if (except.length) put("except", except);
     }
   }

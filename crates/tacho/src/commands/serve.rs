@@ -27,6 +27,9 @@ const HISTORY: Duration = Duration::from_secs(3600);
 
 pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     allocator::prefer_small();
+    if let Some(folder) = arguments.views.as_ref().filter(|folder| !folder.is_dir()) {
+        return Err(Failure::usage(format!("--views {}: no such folder", folder.display())));
+    }
     let machine = Machine::of_this_machine().map_err(Failure::runtime)?;
     let registry = machine.registry();
     let view = view(arguments, &registry)?;

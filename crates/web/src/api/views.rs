@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde::Serialize;
 use tachograph_counters::civil::{FileTime, TimeArgument};
@@ -134,14 +134,14 @@ fn listed(folder: Option<&Path>) -> ViewList {
 /// The view files of a folder, with the names that clients see, sorted.
 fn shared_files(folder: Option<&Path>) -> Vec<(String, PathBuf)> {
     let entries = folder.and_then(|folder| std::fs::read_dir(folder).ok()).into_iter().flatten().flatten();
-    let named = entries.take(MAX_SHARED).filter_map(|entry| {
+    let named = entries.filter_map(|entry| {
         let file = entry.path();
         // Links could lead out of the folder.
         let is_view = entry.file_type().is_ok_and(|kind| kind.is_file()) && file.extension()? == "toml";
         let name = file.file_name()?.to_str()?.to_owned();
         is_view.then_some((name, file))
     });
-    let mut files: Vec<_> = named.collect();
+    let mut files: Vec<_> = named.take(MAX_SHARED).collect();
     files.sort();
     files
 }
@@ -152,8 +152,10 @@ fn shared_view(folder: Option<&Path>, name: &str) -> Result<View, ApiError> {
         .iter()
         .find(|(known, _)| known == name)
         .ok_or_else(|| ApiError::not_found("no such view; /api/views lists the views"))?;
-    View::open(file)
-        .map_err(|error| ApiError::conflict(error.to_string().replace(&file.display().to_string(), name)))
+    View::open(file).map_err(|error| {
+        let message = error.to_string().replace(&file.display().to_string(), name);
+        ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, message)
+    })
 }
 
 pub(super) async fn show(

@@ -212,6 +212,13 @@ test("panels: a table of processes is sorted, filtered and limited", async () =>
     await page.fill(".table-top", "3");
     await page.press(".table-top", "Enter");
     await page.waitForFunction(() => document.querySelectorAll(".instances tbody tr").length === 3);
+    // A negative number is no limit; others are rounded.
+    await page.fill(".table-top", "-5");
+    await page.press(".table-top", "Enter");
+    await page.waitForFunction(() => document.querySelectorAll(".instances tbody tr").length > 5);
+    await page.fill(".table-top", "2.6");
+    await page.press(".table-top", "Enter");
+    await page.waitForFunction(() => document.querySelectorAll(".instances tbody tr").length === 3);
     await page.fill(".table-filter", "tacho");
     await page.waitForFunction(() => [...document.querySelectorAll(".instances tbody th")].every((name) => name.textContent.includes("tacho")) && document.querySelector(".instances tbody th"));
   });
@@ -271,6 +278,57 @@ test("panels: a link to the overview follows the source, and one bad path emptie
     await page.waitForFunction(() => !document.getElementById("source-menu").open);
     await page.waitForFunction(() => [...document.querySelectorAll(".panel-title")].some((title) => title.textContent === "Disk latency"));
     assert.equal(shown(0), "0.000");
+  });
+  await server.stop();
+});
+
+test("panels: a view that arrives late does not replace newer panels, and an invalid shared view is reported", async () => {
+  const folder = fs.mkdtempSync(path.join(scratch, "views-"));
+  fs.writeFileSync(path.join(folder, "Büro (1).toml"), "version = 2\nwrong = 1\n");
+  const server = await serve("--interval", "0.5", "--views", folder);
+  await withPage(
+    "late-view",
+    server.url,
+    async (page) => {
+      await page.waitForFunction(() => document.querySelectorAll("#panels .panel").length >= 5);
+      let proceed;
+      const isAsked = new Promise((resolve) => page.route("**/api/views/disk?*", (route) => resolve((proceed = () => route.continue()))));
+      await page.evaluate(() => (location.hash = "open=disk"));
+      await isAsked;
+      const panels = ["Mine", "Yours"].map((title) => JSON.stringify({ title, counters: [{ path: "\\Memory\\Available MBytes" }] }));
+      await page.evaluate((fragment) => (location.hash = fragment), new URLSearchParams(panels.map((panel) => ["panel", panel])).toString());
+      await titlesAre(page, ["Mine", "Yours"]);
+      const answer = page.waitForResponse("**/api/views/disk?*");
+      proceed();
+      await (await answer).finished();
+      await page.waitForTimeout(300);
+      assert.deepEqual(await titles(page), ["Mine", "Yours"]);
+      await page.evaluate(() => (location.hash = `open=${encodeURIComponent("Büro (1).toml")}`));
+      await page.waitForSelector(".message.error:has-text('line 2')");
+    },
+    { allowed: /status of 4(09|22)/ },
+  );
+  await server.stop();
+});
+
+test("panels: a table has the values of the last range", async () => {
+  const server = await serve("--interval", "0.5");
+  const table = { id: 1, kind: "table", table: { set: "Processor", columns: [{ title: "Name" }, { title: "BUSY", counter: "% Processor Time" }] } };
+  const set = `panel=${encodeURIComponent(JSON.stringify(table))}`;
+  await withPage("table-range", `${server.url}#${set}`, async (page) => {
+    await page.waitForFunction(() => document.querySelectorAll(".instances tbody tr").length > 1);
+    const asked = [];
+    await page.route("**/series?*", (route) => {
+      asked.push(new URL(route.request().url()).searchParams.get("begin"));
+      if (asked.length > 1) return route.continue();
+      return setTimeout(() => route.continue(), 1000);
+    });
+    const now = Date.now() / 1000;
+    const zoom = (begin, end) => page.evaluate((hash) => (location.hash = hash), `${set}&source=live&range=${begin.toFixed(3)}~${end.toFixed(3)}`);
+    await zoom(now - 60, now);
+    while (!asked.length) await page.waitForTimeout(50);
+    await zoom(now - 3, now - 1);
+    while (!asked.some((begin) => begin && Math.abs(Date.parse(begin) / 1000 - (now - 3)) < 0.1)) await page.waitForTimeout(50);
   });
   await server.stop();
 });

@@ -68,7 +68,7 @@ fn views_are_listed_and_fitted_to_a_source() {
         (&json!("Ours"), &json!(r"\Things(*)\Number"))
     );
     let broken = get(server.address, "/api/views/broken.toml");
-    assert_eq!(broken.status, 409);
+    assert_eq!(broken.status, 422);
     let error = broken.json()["error"].as_str().expect("a message").to_owned();
     assert!(error.contains("broken.toml, line 2") && !error.contains("/"), "{error}");
     for name in ["link.toml", "secret.txt", "..%2Fours.toml", "nothing"] {
