@@ -3,18 +3,26 @@
 import { powerOf } from "./scale.js";
 import { entry } from "./state.js";
 import { powerMarks, powerRange, valueMarks, valueRange } from "./ticks.js";
-import { baseOf, isSameUnit, PLAIN } from "./units.js";
+import { baseOf, isSameUnit, namedUnit, PLAIN } from "./units.js";
 
 const MAX_AXES = 2;
 
 /** The rule by which values of a line are shown. */
 export const formatOf = (line) => line.format ?? PLAIN;
 
+/** The unit of a panel's ends and limits: the one that the panel names if it has such lines, or else that of its first line. */
+function mainUnit(panel, all) {
+  const named = panel.unit ? namedUnit(panel.unit) : null;
+  if (named && all.some((line) => isSameUnit(named, formatOf(line)))) return named;
+  return all.length ? formatOf(all[0]) : PLAIN;
+}
+
 /**
- * The axes for these lines: `{scale, key, format, side}` each, and `axisOf(line)`, `factorOf(line)`. `scale` is "linear",
- * "logarithmic" or "scaled"; a scaled axis has no format.
+ * The axes for the shown lines of a panel: `{scale, key, format, side, isMain, factor}` each, and `axisOf(line)`, `factorOf(line)`.
+ * `scale` is "linear", "logarithmic" or "scaled"; a scaled axis has no format. The panel's ends and limits apply to the main
+ * axis, which is the first if its unit is shown; they are multiplied by its `factor`.
  */
-export function axesOf(panel, lines) {
+export function axesOf(panel, lines, all = lines) {
   const formats = [];
   for (const line of lines) if (!formats.some((known) => isSameUnit(known, formatOf(line)))) formats.push(baseOf(formatOf(line)));
   const isScaled = panel.axis === "scaled" || formats.length > MAX_AXES;
@@ -22,13 +30,16 @@ export function axesOf(panel, lines) {
     const only = { scale: "scaled", key: "y", format: null, side: 3 };
     return { axes: [only], isScaled, axisOf: () => only, factorOf: (line) => 10 ** powerOf(entry(line.key).scale, line) };
   }
-  const axes = formats.map((format, index) => ({ scale: panel.axis, key: index ? "y2" : "y", format, side: index ? 1 : 3 }));
+  const unit = mainUnit(panel, all);
+  formats.sort((one, other) => Number(isSameUnit(other, unit)) - Number(isSameUnit(one, unit)));
+  const factor = formatOf(all.find((line) => isSameUnit(formatOf(line), unit)) ?? all[0]).factor;
+  const axes = formats.map((format, index) => ({ scale: panel.axis, key: index ? "y2" : "y", format, side: index ? 1 : 3, isMain: isSameUnit(format, unit), factor }));
   return { axes, isScaled, axisOf: (line) => axes.find((axis) => isSameUnit(axis.format, formatOf(line))), factorOf: (line) => formatOf(line).factor };
 }
 
 /** The ends of an axis for values from `low` to `high`; `positive` is the smallest value above 0. */
-export function rangeOf(panel, axis, { low, high, positive }, maxTicks, factor = 1) {
-  const fixed = (end) => (end === null || end === undefined || axis.scale === "scaled" || axis.key !== "y" ? null : end * factor);
+export function rangeOf(panel, axis, { low, high, positive }, maxTicks) {
+  const fixed = (end) => (end === null || end === undefined || !axis.isMain ? null : end * axis.factor);
   const [min, max] = [fixed(panel.min), fixed(panel.max)];
   if (axis.scale === "logarithmic") {
     const [bottom, top] = powerRange(positive, high);

@@ -15,13 +15,13 @@ const ROW = 24;
 /** The bars and their axes: `{bars: [{line, value, size, axis}], axes}`; an axis has `low` and `high`. */
 export function barsOf(lines, panel, maxTicks) {
   const shown = lines.filter((line) => !entry(line.key).isHidden);
-  const { isScaled, axes, axisOf, factorOf } = axesOf(panel, shown);
+  const { isScaled, axes, axisOf, factorOf } = axesOf(panel, shown, lines);
   const own = isScaled ? axes : [];
   const axisFor = (line) => {
     if (isScaled) return own[0];
-    const { format } = axisOf(line);
+    const { format, isMain, factor } = axisOf(line);
     let axis = own.find((known) => isSameUnit(known.format, format));
-    if (!axis) own.push((axis = { format }));
+    if (!axis) own.push((axis = { format, isMain, factor }));
     return axis;
   };
   const bars = shown.map((line) => {
@@ -31,8 +31,8 @@ export function barsOf(lines, panel, maxTicks) {
   for (const axis of own) {
     const sizes = bars.filter((bar) => bar.axis === axis && bar.size !== null).map((bar) => bar.size);
     const [low, high] = valueRange(Math.min(...sizes), Math.max(...sizes), maxTicks, axis.format);
-    const factor = bars.length && !isScaled ? factorOf(bars.find((bar) => bar.axis === axis).line) : 1;
-    Object.assign(axis, { low: isScaled ? low : Math.min(low, (panel.min ?? Infinity) * factor), high: isScaled || panel.max === null ? high : panel.max * factor });
+    const ends = axis.isMain ? [Math.min(low, (panel.min ?? Infinity) * axis.factor), panel.max === null ? high : panel.max * axis.factor] : [low, high];
+    Object.assign(axis, { low: ends[0], high: ends[1] > ends[0] ? ends[1] : ends[0] + 1 });
   }
   return { bars, axes: own };
 }

@@ -1,6 +1,6 @@
 // The state as a link: everything that is needed to see the same page again.
 
-import { panelOf, shortened } from "./panels.js";
+import { MAX_PANELS, panelOf, shortened } from "./panels.js";
 import { state } from "./state.js";
 
 const FIGURES = ["default", "last", "average", "minimum", "maximum"];
@@ -35,12 +35,21 @@ export function toFragment(nameOf) {
   return text.toString();
 }
 
+/** The longest name of a view: the longest of a file. */
+const MAX_NAME = 255;
+
 /** The panels of a link, or null if it names none. Links of earlier versions have the paths of one chart. */
 function panelsOf(text) {
   if (text.has("panel")) {
-    return text.getAll("panel").slice(0, 100).flatMap((written) => {
+    const ids = new Set();
+    return text.getAll("panel").slice(0, MAX_PANELS).flatMap((written) => {
       try {
-        return [panelOf(JSON.parse(written))];
+        const given = JSON.parse(written);
+        const panel = panelOf(given);
+        // Two panels cannot have the same id.
+        const own = ids.has(panel.id) ? panelOf({ ...given, id: null }) : panel;
+        ids.add(own.id);
+        return [own];
       } catch {
         return [];
       }
@@ -85,10 +94,11 @@ export function fromFragment(fragment, idOf) {
     legend.set(keyToday(key.join("~")), { styleIndex: Number(place), scale, isHidden, isHighlighted, isColoured });
   }
   const [begin, end] = (text.get("range") ?? "").split("~").map(Number);
+  const open = text.get("open");
   const [column, direction] = (text.get("sort") ?? "").split("~");
   return {
     missing,
-    viewName: /^[a-z0-9._ -]{1,80}$/i.test(text.get("open") ?? "") ? text.get("open") : null,
+    viewName: open && open.length <= MAX_NAME ? open : null,
     panels: panelsOf(text),
     parts: {
       title: (text.get("title") ?? "").slice(0, 200),

@@ -8,6 +8,9 @@ export const MAX_PANELS = 100;
 /** The largest width and height in the grid. */
 export const MAX_SHARE = 4;
 
+/** The largest id in a link. */
+const MAX_ID = 1e8;
+
 let lastId = 0;
 
 /** Whether a kind is drawn over time. */
@@ -16,6 +19,7 @@ export const isChart = (kind) => kind === "line" || kind === "area" || kind === 
 const text = (value) => (typeof value === "string" && value ? value.slice(0, 4000) : null);
 const number = (value) => (typeof value === "number" && Number.isFinite(value) ? value : null);
 const share = (value) => (Number.isInteger(value) && value >= 1 && value <= MAX_SHARE ? value : 1);
+const oneOf = (names, value, usual) => (typeof value === "string" && Object.hasOwn(names, value) ? value : usual);
 const list = (value) => (Array.isArray(value) ? value.slice(0, 1000) : []);
 
 /** A counter of a panel; `given` is not trusted. */
@@ -45,13 +49,13 @@ function tableOf(given) {
 
 /** A panel from a view of the server, a link, or parts of one; `given` is not trusted. */
 export function panelOf(given) {
-  const id = Number.isInteger(given?.id) && given.id > 0 ? given.id : lastId + 1;
+  const id = Number.isInteger(given?.id) && given.id > 0 && given.id <= MAX_ID ? given.id : lastId + 1;
   lastId = Math.max(lastId, id);
   return {
     id,
     title: text(given?.title),
-    kind: given?.kind in KINDS ? given.kind : "line",
-    axis: given?.axis in AXES ? given.axis : "linear",
+    kind: oneOf(KINDS, given?.kind, "line"),
+    axis: oneOf(AXES, given?.axis, "linear"),
     unit: text(given?.unit),
     min: number(given?.min),
     max: number(given?.max),

@@ -20,7 +20,7 @@ export const isFilled = (kind) => kind === "area" || kind === "stacked";
 /** The scene of a panel's chart. */
 export function sceneOf(data, panel, maxTicks) {
   const isShown = (line) => !entry(line.key).isHidden;
-  const { axes, isScaled, axisOf, factorOf } = axesOf(panel, data.lines.filter(isShown));
+  const { axes, isScaled, axisOf, factorOf } = axesOf(panel, data.lines.filter(isShown), data.lines);
   const { times, columns } = joined(data.blocks, isShown, factorOf);
   for (const column of columns) {
     column.style = styleOf(column.line);
@@ -38,9 +38,8 @@ export function sceneOf(data, panel, maxTicks) {
   for (const axis of axes) {
     const own = columns.filter((column) => column.axis === axis);
     const values = isStacked ? own.map((column) => column.drawn) : own.flatMap((column) => [column.average, column.minimum, column.maximum]);
-    const factor = own.length ? factorOf(own[0].line) : 1;
-    const limits = axis === axes[0] && !isScaled ? panel.limits.map((limit) => limit * factor) : [];
-    const range = rangeOf(panel, axis, extent(values, limits), maxTicks, factor);
+    const limits = axis.isMain ? panel.limits.map((limit) => limit * axis.factor) : [];
+    const range = rangeOf(panel, axis, extent(values, limits), maxTicks);
     Object.assign(axis, { low: range[0], high: range[1], limits });
   }
   return { times, columns, axes, isScaled, isStacked, factorOf, begin: data.begin, end: data.end, zone: data.zone };

@@ -109,12 +109,13 @@ export function entry(key, first = null) {
 }
 
 /**
- * Sets the counters on the charts. Default settings of other counters are dropped; if two new counters of a panel have the same
+ * Sets the counters on the charts. Settings of other counters that users have not changed are dropped; if two new counters of a panel have the same
  * colour, the later one gets another, unless a user chose it.
  */
 export function setPresent(keys) {
-  for (const [key, { scale, isHidden, isHighlighted, isColoured }] of state.legend) {
-    if (!keys.has(key) && scale === "default" && !isHidden && !isHighlighted && !isColoured) state.legend.delete(key);
+  for (const [key, { scale, isHidden, isHighlighted, isColoured, isOfView }] of state.legend) {
+    const isChanged = !isOfView && (scale !== "default" || isHidden || isHighlighted || isColoured);
+    if (!keys.has(key) && !isChanged) state.legend.delete(key);
   }
   present = new Set();
   taken = new Map();

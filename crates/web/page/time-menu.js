@@ -12,6 +12,9 @@ const PRESETS = [["1 min", 60], ["5 min", 300], ["15 min", 900], ["1 h", 3600], 
 /** The usual number of points of a live chart. */
 const POINTS = 300;
 
+/** The largest n of every n-th collection. */
+const MAX_EVERY = 1000;
+
 /** Sets the menu up. `page` has the data and the loader. */
 export function setUpTimeMenu(page) {
   const whole = () => page.loader.whole() ?? page.data;
@@ -42,14 +45,22 @@ export function setUpTimeMenu(page) {
     byId("to-field").value = text(data.end);
     setText(byId("time-error"), "");
     for (const name of ["from", "to"]) byId(`${name}-field`).setAttribute("aria-invalid", "false");
+    // The server has no earlier live values.
+    const live = liveSource(page);
+    const kept = live?.points ? live.points * (live.interval ?? 1) : Infinity;
+    PRESETS.forEach(([, length], index) => (byId("time-presets").children[index].disabled = length > kept));
     byId("from-field").select();
   });
 }
+
+const liveSource = (page) => page.sources.shown().find((source) => source.kind === "live");
 
 /** Shows a range; live data is frozen. A range outside the data is shown without values. */
 function show(page, range) {
   const whole = page.loader.whole() ?? page.data;
   if (page.loader.isRunning()) {
+    // Before the first sample.
+    if (!page.feed.block) return;
     page.loader.freeze();
     // The server can have earlier samples than the chart.
     if (range.begin < state.frozen.begin) change({ frozen: { begin: range.begin, end: Math.max(state.frozen.end, range.end) } });
@@ -60,10 +71,10 @@ function show(page, range) {
 
 /** Shows the last seconds: of live data, which continue; of logs before their end. */
 function last(page, length) {
-  const live = page.sources.shown().find((source) => source.kind === "live");
+  const live = liveSource(page);
   if (live) {
     const intervals = Math.max(2, Math.round(length / (live.interval ?? 1)));
-    const every = Math.max(1, Math.ceil(intervals / POINTS));
+    const every = Math.max(1, Math.min(MAX_EVERY, Math.ceil(intervals / POINTS)));
     change({ every, points: Math.max(2, Math.min(1000, Math.round(intervals / every))), frozen: null, range: null });
     return;
   }

@@ -106,6 +106,39 @@ export function tickText(value, format) {
 /** Whether the values of two counters can share an axis. Factors are applied on the axis. */
 export const isSameUnit = (one, other) => one.kind === other.kind && one.symbol === other.symbol;
 
+/** The units that view files name and whose values have a prefix or a symbol; the same as in the terminal monitor. */
+const NAMED = {
+  seconds: ["seconds", ""],
+  ns: ["seconds", ""],
+  bytes: ["bytes", ""],
+  KB: ["bytes", ""],
+  MB: ["bytes", ""],
+  "bytes/s": ["si", "B/s"],
+  "KB/s": ["si", "B/s"],
+  "MB/s": ["si", "B/s"],
+  bits: ["si", "bit"],
+  "bits/s": ["si", "bit/s"],
+  Hz: ["si", "Hz"],
+  MHz: ["si", "Hz"],
+  W: ["si", "W"],
+  J: ["si", "J"],
+  V: ["si", "V"],
+  A: ["si", "A"],
+  "1/s": ["si", "/s"],
+  "packets/s": ["si", "/s"],
+  "%": ["plain", "%"],
+  "°C": ["plain", "°C"],
+  "m°C": ["plain", "°C"],
+  ppb: ["plain", "ppm"],
+  cycles: ["plain", "cycles"],
+};
+
+/** The rule of a unit that a view file names. */
+export function namedUnit(name) {
+  const [kind, symbol] = Object.hasOwn(NAMED, name) ? NAMED[name] : ["other", name];
+  return { kind, symbol, factor: 1 };
+}
+
 /** The rule without factor, for values that are already in the unit. */
 export const baseOf = (format) => ({ ...format, factor: 1 });
 

@@ -261,3 +261,36 @@ test("units: colours have contrast to the background and to each other, also for
   const styles = new Set(Array.from({ length: STYLES }, (_, number) => JSON.stringify(lineStyle(number, "dark"))));
   assert.equal(styles.size, STYLES);
 });
+
+test("units: the ends and limits of a panel belong to its unit", async () => {
+  const { axesOf, rangeOf } = await part("axes.js");
+  const percent = { kind: "plain", symbol: "%", factor: 1 };
+  const kib = { kind: "bytes", symbol: "", factor: 1024 };
+  const [load, memory] = [{ key: "1.live load", format: percent }, { key: "1.live memory", format: kib }];
+  const panel = { axis: "linear", unit: "%", min: 0, max: 100 };
+  const ends = (axis) => rangeOf(panel, axis, { low: 0, high: 7, positive: 1 }, 5);
+  const { axes, axisOf } = axesOf(panel, [memory, load], [memory, load]);
+  assert.deepEqual([axes[0].format.symbol, axisOf(load).side, axisOf(memory).side], ["%", 3, 1]);
+  assert.deepEqual(ends(axisOf(load)), [0, 100]);
+  assert.notEqual(ends(axisOf(memory))[1], 100);
+  // Of a hidden line: not for the others. Without a unit: that of the first line, with its factor.
+  assert.equal(axesOf(panel, [memory], [memory, load]).axes[0].isMain, false);
+  const free = { ...panel, unit: null };
+  assert.equal(axesOf(free, [load], [memory, load]).axes[0].isMain, false);
+  assert.equal(rangeOf(free, axesOf(free, [load, memory], [memory, load]).axes[0], { low: 0, high: 7, positive: 1 }, 5)[1], 102_400);
+  // A unit that the panel has no line of.
+  assert.equal(axesOf({ ...panel, unit: "seconds" }, [memory], [memory]).axes[0].isMain, true);
+});
+
+test("units: links are not trusted", async () => {
+  const { fromFragment } = await part("link.js");
+  const panels = [{ id: 3, kind: "toString", axis: "constructor" }, { id: 3, kind: "bars" }, { id: 1e12 }, null];
+  const text = new URLSearchParams(panels.map((panel) => ["panel", JSON.stringify(panel)]));
+  const read = fromFragment(text.toString(), () => null).panels;
+  assert.equal(new Set(read.map(({ id }) => id)).size, 4);
+  assert.ok(read.every(({ id }) => id < 1e9));
+  assert.deepEqual([read[0].id, read[0].kind, read[0].axis, read[1].kind], [3, "line", "linear", "bars"]);
+  const name = "Übersicht (Büro).toml";
+  assert.equal(fromFragment(new URLSearchParams({ open: name }).toString(), () => null).viewName, name);
+  assert.equal(fromFragment(new URLSearchParams({ open: "x".repeat(256) }).toString(), () => null).viewName, null);
+});
