@@ -44,41 +44,44 @@ pub(crate) fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
 }
 
 fn providers_with(roots: &Roots, library: &OsStr) -> Vec<Box<dyn Provider>> {
-    let Found { adapters, nvidia } = Found::on(roots, library);
-    let nvidia = nvidia.ok().map(SharedReading::new);
+    let Found { adapters, nvidia } = Found::on(roots);
+    let nvidia = nvidia.ok().map(|()| Nvidia::new(library));
+    let user = || nvidia.as_ref().map(Nvidia::user);
+    let users = [user(), user(), user(), user()];
+    let nvidia = nvidia.map(SharedReading::new);
+    let [engine_user, memory_user, process_user, adapter_user] = users;
     let mut providers: Vec<Box<dyn Provider>> = Vec::new();
     if adapters.iter().any(Adapter::has_clients)
         && let Ok(clients) = Clients::new(roots, &adapters, nvidia.clone())
     {
         let clients = SharedReading::new(clients);
-        providers.push(Box::new(EngineSet::new(clients.clone())));
-        providers.push(Box::new(AdapterMemory::new(&adapters, clients.clone(), nvidia.clone())));
-        providers.push(Box::new(ProcessMemory::new(clients)));
+        providers.push(Box::new(EngineSet::new(clients.clone(), engine_user)));
+        let memory = AdapterMemory::new(&adapters, clients.clone(), nvidia.clone(), memory_user);
+        providers.push(Box::new(memory));
+        providers.push(Box::new(ProcessMemory::new(clients, process_user)));
     }
-    providers.extend(Adapters::new(adapters, nvidia).map(|set| Box::new(set) as Box<dyn Provider>));
+    providers
+        .extend(Adapters::new(&adapters, nvidia, adapter_user).map(|set| Box::new(set) as Box<dyn Provider>));
     providers
 }
 
 /// The graphics cards of a machine.
 struct Found {
     adapters: Vec<Adapter>,
-    /// The reason if the library of NVIDIA's driver cannot be used.
-    nvidia: Result<Nvidia, String>,
+    /// The reason if there is no card of NVIDIA's.
+    nvidia: Result<(), String>,
 }
 
 impl Found {
-    fn on(roots: &Roots, library: &OsStr) -> Self {
+    fn on(roots: &Roots) -> Self {
         let mut adapters = adapters::list(roots);
-        let nvidia = Nvidia::open(roots, library);
-        if let Ok(nvidia) = &nvidia {
-            adapters::add_nvidia(&mut adapters, &nvidia.cards);
-        }
+        let nvidia = nvidia::addresses(roots).map(|addresses| adapters::add_nvidia(&mut adapters, addresses));
         Self { adapters, nvidia }
     }
 }
 
 fn check_clients(roots: &Roots) -> Result<(), String> {
-    let Found { adapters, nvidia } = Found::on(roots, LIBRARY.as_ref());
+    let Found { adapters, nvidia } = Found::on(roots);
     if adapters.iter().any(Adapter::has_clients) {
         return Ok(());
     }
@@ -97,19 +100,15 @@ fn check_clients(roots: &Roots) -> Result<(), String> {
 fn check_nvidia(roots: &Roots) -> Result<(), String> {
     let of_others =
         "other drivers report temperature and power as sensors (Temperature Sensor, Power Sensor)";
-    Nvidia::open(roots, LIBRARY.as_ref()).map(drop).map_err(|reason| format!("{reason}; {of_others}"))
+    nvidia::addresses(roots).map(drop).map_err(|reason| format!("{reason}; {of_others}"))
 }
 
 fn check_adapter(roots: &Roots) -> Result<(), String> {
-    let Found { adapters, nvidia } = Found::on(roots, LIBRARY.as_ref());
-    let nvidia = match nvidia {
-        Ok(_) => return Ok(()),
-        Err(reason) => reason,
-    };
-    match Adapters::new(adapters, None) {
-        Some(_) => Ok(()),
-        None => Err(format!(
-            "no graphics driver shows gpu_busy_percent in /sys/class/drm (amdgpu does); {nvidia}"
+    let Found { adapters, nvidia } = Found::on(roots);
+    match (nvidia, Adapters::new(&adapters, None, None)) {
+        (Err(reason), None) => Err(format!(
+            "no graphics driver shows gpu_busy_percent in /sys/class/drm (amdgpu does); {reason}"
         )),
+        _ => Ok(()),
     }
 }

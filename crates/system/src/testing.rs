@@ -47,7 +47,7 @@ impl Machine {
     }
 
     /// The number of open files in a folder of this machine.
-    fn open_files(&self, folder: &str) -> usize {
+    pub(crate) fn open_files(&self, folder: &str) -> usize {
         let folder = self.path(folder);
         let descriptors = fs::read_dir("/proc/self/fd").expect("descriptors").flatten();
         let targets = descriptors.filter_map(|descriptor| fs::read_link(descriptor.path()).ok());

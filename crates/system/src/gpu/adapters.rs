@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use super::nvidia::Card;
 use crate::open_file::OpenFile;
 use crate::roots::Roots;
 use crate::scan::{hexadecimal, lines, number};
@@ -36,18 +35,19 @@ impl Adapter {
     }
 }
 
-/// Marks and adds the cards that the library of NVIDIA's driver has. Without its module nvidia-drm, they are not in
-/// `/sys/class/drm`.
-pub(super) fn add_nvidia(adapters: &mut Vec<Adapter>, cards: &[Card]) {
-    for Card { pci, .. } in cards {
-        if let Some(known) = adapters.iter_mut().find(|adapter| adapter.pci == *pci) {
+/// Marks and adds NVIDIA's cards with these addresses. Without its module nvidia-drm, they are not in `/sys/class/drm`.
+pub(super) fn add_nvidia(adapters: &mut Vec<Adapter>, addresses: Vec<String>) {
+    for pci in addresses {
+        // An address that is not on a PCI bus, also an empty one, identifies no card.
+        let Some(luid) = luid(&pci) else { continue };
+        if let Some(known) = adapters.iter_mut().find(|adapter| adapter.pci == pci) {
             known.is_in_nvml = true;
-        } else if let (Some(luid), true) = (luid(pci), adapters.len() < MAX_ADAPTERS) {
+        } else if adapters.len() < MAX_ADAPTERS {
             adapters.push(Adapter {
                 label: format!("nvidia {pci}"),
                 luid: luid_name(luid),
                 driver: "nvidia".to_owned(),
-                pci: pci.clone(),
+                pci,
                 device: PathBuf::new(),
                 is_in_nvml: true,
             });

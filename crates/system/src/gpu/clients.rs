@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rustix::io::Errno;
-use tachograph_perflib::{Failure, InstanceKey, Reading, SharedReading, Timestamps};
+use tachograph_perflib::{FREQUENCY, Failure, InstanceKey, Reading, SharedReading, Timestamps};
 
 use super::adapters::Adapter;
 use super::fdinfo::{Busy, Client, windows_type};
@@ -17,6 +17,9 @@ const RESCAN_SAMPLES: u64 = 10;
 
 /// The maximum number of clients.
 const MAX_CLIENTS: usize = 1_024;
+
+/// A load holds for this time if the library of NVIDIA's driver has no newer samples, in ticks.
+const MAX_LOAD_AGE: i64 = FREQUENCY;
 
 /// The clients of all adapters, read once per collection.
 pub(super) struct Clients {
@@ -74,7 +77,17 @@ pub(super) struct EngineUse {
     /// A running total in units of 100 ns, and the nanoseconds below one.
     pub(super) busy: u64,
     rest_ns: u64,
+    /// How busy the process keeps the engine, if the engine is of a card of NVIDIA's.
+    load: Option<Load>,
     sample: u64,
+}
+
+/// How busy a process keeps an engine.
+#[derive(Clone, Copy)]
+struct Load {
+    percent: u32,
+    /// The time at which it was read.
+    ticks: i64,
 }
 
 /// What a process uses of the memory of an adapter, in bytes.
@@ -171,8 +184,12 @@ impl Clients {
 }
 
 impl Clients {
-    /// Adds what processes use of a card of NVIDIA's.
-    fn card(&mut self, card: &Card, interval_ns: u64) {
+    /// Sets the memory and the loads of processes on a card of NVIDIA's.
+    fn card(&mut self, card: &Card, ticks: i64) {
+        // Devices that are not on a PCI bus have an empty address too.
+        if card.pci.is_empty() {
+            return;
+        }
         let Self { files, adapters, engines, memories, sample, .. } = self;
         let Some(adapter) = adapters.iter().position(|known| known.pci == card.pci) else { return };
         let mut owner = |process| {
@@ -183,13 +200,38 @@ impl Clients {
             let used = memory_use(owner(process), &adapters[adapter], memories);
             (used.dedicated, used.committed) = (bytes, bytes);
         }
+        if card.work.is_empty() {
+            return;
+        }
+        // The library has no samples of idle processes.
+        for used in engines.iter_mut().filter(|used| used.adapter == adapter) {
+            if !card.work.iter().any(|(process, _)| *process == used.process) {
+                used.load = used.load.map(|_| Load { percent: 0, ticks });
+            }
+        }
         for &(process, work) in &card.work {
             let owner = owner(process);
             for (engine, percent) in ENGINES.into_iter().zip(work) {
-                let busy_ns = u128::from(interval_ns) * u128::from(percent) / 100;
                 let index = adapters[adapter].engine(engine);
-                engine_use(owner, &adapters[adapter], engine, index, engines).add(busy_ns as u64);
+                let used = engine_use(owner, &adapters[adapter], engine, index, engines);
+                let percent = percent.map(|percent| Load { percent, ticks });
+                used.load = percent.or(used.load).or(Some(Load { percent: 0, ticks }));
             }
+        }
+    }
+
+    /// Adds the busy time of the engines of NVIDIA's cards since the last sample, and keeps those of living processes.
+    fn add_loads(&mut self, last_ticks: i64, ticks: i64) {
+        for used in &mut self.engines {
+            let Some(load) = used.load else { continue };
+            let start = self.files.read(used.process, format_args!("stat")).ok().and_then(start_time);
+            if start == Some(used.start) {
+                used.sample = self.sample;
+            }
+            let end = ticks.min(load.ticks.saturating_add(MAX_LOAD_AGE));
+            let interval = end.saturating_sub(last_ticks).max(0) as u64;
+            // Units of 100 ns and hundredths are nanoseconds.
+            used.add(interval.saturating_mul(load.percent.into()));
         }
     }
 }
@@ -218,16 +260,21 @@ impl Reading for Clients {
     fn read(&mut self, at: Timestamps) -> Result<(), Failure> {
         self.list().map_err(|error| unreadable("/proc", &error.into()))?;
         self.sample += 1;
-        let interval = at.ticks.saturating_sub(self.last_ticks).max(0) as u64;
-        self.last_ticks = at.ticks;
+        let last_ticks = std::mem::replace(&mut self.last_ticks, at.ticks);
+        let interval = at.ticks.saturating_sub(last_ticks).max(0) as u64;
         self.seen.clear();
         for index in 0..self.processes.len() {
             self.process(index, interval.saturating_mul(100));
         }
         if let Some(nvidia) = self.nvidia.clone() {
-            // Before the first sample, the time is unknown. If the library does not answer, GPU Adapter reports it.
-            let interval_ns = if self.sample > 1 { interval.saturating_mul(100) } else { 0 };
-            let _ = nvidia.at(at, |nvidia| nvidia.cards.iter().for_each(|card| self.card(card, interval_ns)));
+            // If the library does not answer, GPU Adapter reports it.
+            let is_new = nvidia.at(at, |nvidia| {
+                nvidia.cards.iter().for_each(|card| self.card(card, at.ticks));
+                nvidia.is_new
+            });
+            // The loads before the library was loaded are unknown.
+            let is_new = is_new.unwrap_or_default() || self.sample == 1;
+            self.add_loads(if is_new { at.ticks } else { last_ticks }, at.ticks);
         }
         let sample = self.sample;
         self.works.retain(|work| work.sample == sample);
@@ -300,6 +347,7 @@ fn engine_use<'a>(
             engine: index,
             busy: 0,
             rest_ns: 0,
+            load: None,
             sample: owner.sample,
         });
         engines.len() - 1

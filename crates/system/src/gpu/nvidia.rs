@@ -1,16 +1,21 @@
 //! NVIDIA's cards, from the library of its driver (NVML), which is loaded at run time.
 //!
 //! Its calls can hang, for example while a card is reset. So a thread calls it, and a collection waits a limited time.
+//! While it is loaded, its open files keep the cards awake. So it is loaded for the first collection and closed when no
+//! set is in use.
 
-use std::ffi::OsStr;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::time::Duration;
+use std::ffi::{OsStr, OsString};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use nvml_wrapper::enum_wrappers::device::TemperatureSensor;
 use nvml_wrapper::enums::device::UsedGpuMemory;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
-use tachograph_perflib::{ErrorCode, Failure, Reading, Timestamps};
+use tachograph_counters::IgnorePoison;
+use tachograph_perflib::{ErrorCode, FREQUENCY, Failure, Reading, Timestamps};
 
 use super::adapters::MAX_ADAPTERS;
 use super::tables::{BUSY, MEMORY_BUSY, POWER, TEMPERATURE};
@@ -19,11 +24,15 @@ use crate::roots::Roots;
 /// The file name of the library.
 pub(super) const LIBRARY: &str = "libnvidia-ml.so.1";
 
-/// The maximum time to load the library. Without a persistence daemon, it initializes the cards, which takes seconds.
-const MAX_START: Duration = Duration::from_secs(10);
+/// The maximum time that a collection waits while the library is loaded. Without a persistence daemon, it initializes the
+/// cards, which takes seconds. Later collections do not wait for it.
+const MAX_START: Duration = Duration::from_secs(5);
 
 /// The maximum time that a collection waits.
 const MAX_WAIT: Duration = Duration::from_millis(500);
+
+/// The time after which a library that could not be loaded is loaded again, in ticks.
+const RETRY_TICKS: i64 = 60 * FREQUENCY;
 
 /// The maximum number of processes of a card.
 const MAX_PROCESSES: usize = 4096;
@@ -43,8 +52,9 @@ pub(super) struct Card {
     pub(super) memory: Option<[u64; 2]>,
     /// The memory that each process uses, in bytes.
     pub(super) processes: Vec<(u32, u64)>,
-    /// How busy each process keeps the [`ENGINES`], in percent.
-    pub(super) work: Vec<(u32, [u32; ENGINES.len()])>,
+    /// How busy each process keeps the [`ENGINES`], in percent, from samples that are newer than those of the last
+    /// update. The library has no samples of idle processes. Invalid values are `None`.
+    pub(super) work: Vec<(u32, [Option<u32>; ENGINES.len()])>,
     /// The time of the newest sample of the work.
     last_seen: u64,
 }
@@ -79,68 +89,67 @@ impl Card {
             }
         }
         self.work.clear();
-        // The newest sample of each process.
+        // An error means that there are no newer samples.
         let mut samples = device.process_utilization_stats(self.last_seen).unwrap_or_default();
+        samples.retain(|sample| sample.timestamp > self.last_seen);
         samples.sort_by_key(|sample| std::cmp::Reverse(sample.timestamp));
-        self.last_seen =
-            samples.first().map_or(self.last_seen, |newest| newest.timestamp.max(self.last_seen));
+        self.last_seen = samples.first().map_or(self.last_seen, |newest| newest.timestamp);
         for sample in samples {
-            let is_known = self.work.iter().any(|(known, _)| *known == sample.pid);
-            if !is_known && self.work.len() < MAX_PROCESSES {
-                let percent = [sample.sm_util, sample.enc_util, sample.dec_util];
-                self.work.push((sample.pid, percent.map(|percent| percent.min(100))));
+            let known = self.work.iter().position(|(known, _)| *known == sample.pid);
+            if known.is_none() && self.work.len() >= MAX_PROCESSES {
+                continue;
+            }
+            let index = known.unwrap_or_else(|| {
+                self.work.push((sample.pid, [None; ENGINES.len()]));
+                self.work.len() - 1
+            });
+            // The newest valid value of each engine.
+            let percent = [sample.sm_util, sample.enc_util, sample.dec_util];
+            for (newest, percent) in self.work[index].1.iter_mut().zip(percent) {
+                *newest = newest.or((percent <= 100).then_some(percent));
             }
         }
+    }
+}
+
+/// The addresses of the cards of NVIDIA's driver. The library is not loaded, because this wakes the cards.
+///
+/// # Errors
+///
+/// Why there are none, as a text for people.
+pub(super) fn addresses(roots: &Roots) -> Result<Vec<String>, String> {
+    let folder = roots.proc.join("driver/nvidia");
+    if !folder.join("version").exists() {
+        return Err("NVIDIA's driver is not loaded".to_owned());
+    }
+    let entries = std::fs::read_dir(folder.join("gpus")).into_iter().flatten().take(MAX_ADAPTERS);
+    let mut addresses: Vec<String> =
+        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    addresses.sort_unstable();
+    match addresses.as_slice() {
+        [] => Err("NVIDIA's driver shows no cards in /proc/driver/nvidia/gpus".to_owned()),
+        _ => Ok(addresses),
     }
 }
 
 /// The cards, read once per collection.
 pub(super) struct Nvidia {
     pub(super) cards: Vec<Card>,
-    requests: SyncSender<Vec<Card>>,
-    answers: Receiver<Result<Vec<Card>, String>>,
-    is_late: bool,
+    /// Whether the library was loaded for this collection.
+    pub(super) is_new: bool,
+    library: Arc<Mutex<Library>>,
 }
 
 impl Nvidia {
-    /// Loads the library if NVIDIA's driver is loaded.
-    ///
-    /// # Errors
-    ///
-    /// Why it cannot be used, as a text for people.
-    pub(super) fn open(roots: &Roots, library: &OsStr) -> Result<Self, String> {
-        if !roots.proc.join("driver/nvidia/version").exists() {
-            return Err("NVIDIA's driver is not loaded".to_owned());
-        }
-        let (requests, receiver) = sync_channel::<Vec<Card>>(1);
-        let (sender, answers) = sync_channel(1);
-        let path = library.to_owned();
-        let thread = std::thread::Builder::new().name("nvml".to_owned());
-        let run = move || {
-            let started = Nvml::builder().lib_path(&path).init().and_then(|nvml| Ok((list(&nvml)?, nvml)));
-            let (cards, nvml) = match started {
-                Ok(started) => started,
-                Err(error) => {
-                    let _ = sender.send(Err(error.to_string()));
-                    return;
-                }
-            };
-            let mut next = Ok(cards);
-            while sender.send(next).is_ok() {
-                let Ok(mut cards) = receiver.recv() else { break };
-                next = update(&nvml, &mut cards).map(|()| cards).map_err(|error| error.to_string());
-            }
-        };
-        thread.spawn(run).map_err(|error| error.to_string())?;
-        let cards = match answers.recv_timeout(MAX_START) {
-            Ok(started) => started,
-            Err(_) => Err(format!("no answer within {} s", MAX_START.as_secs())),
-        };
-        let cards = cards.map_err(|error| format!("{}: {error}", library.display()))?;
-        if cards.is_empty() {
-            return Err(format!("{}: no cards", library.display()));
-        }
-        Ok(Self { cards, requests, answers, is_late: false })
+    /// The cards of a library that is loaded for the first collection.
+    pub(super) fn new(library: &OsStr) -> Self {
+        let library = Library { path: library.to_owned(), users: 0, state: State::Closed, closing: None };
+        Self { cards: Vec::new(), is_new: false, library: Arc::new(Mutex::new(library)) }
+    }
+
+    /// A user of the library. The library is closed when its last user is idle.
+    pub(super) fn user(&self) -> User {
+        User { library: Arc::clone(&self.library), is_active: false }
     }
 
     /// The state of a card with this address.
@@ -150,39 +159,187 @@ impl Nvidia {
 }
 
 impl Reading for Nvidia {
-    fn read(&mut self, _: Timestamps) -> Result<(), Failure> {
-        let late = || {
-            Failure::new(ErrorCode::TIMEOUT, format!("NVML: no answer within {} ms", MAX_WAIT.as_millis()))
-        };
-        if self.is_late {
-            // The answer to the earlier request only shows that the thread is free again.
-            match self.answers.try_recv() {
-                Ok(answer) => (self.is_late, self.cards) = (false, answer.unwrap_or_default()),
-                Err(_) => return Err(late()),
-            }
+    fn read(&mut self, at: Timestamps) -> Result<(), Failure> {
+        let mut library = self.library.lock().ignore_poison();
+        self.is_new = matches!(library.state, State::Closed | State::Failed { .. });
+        library.update(&mut self.cards, at.ticks)
+    }
+}
+
+/// A counter set that uses the library.
+pub(super) struct User {
+    library: Arc<Mutex<Library>>,
+    is_active: bool,
+}
+
+impl User {
+    /// Keeps the library loaded after it is used.
+    pub(super) fn activate(&mut self) {
+        if !std::mem::replace(&mut self.is_active, true) {
+            self.library.lock().ignore_poison().users += 1;
         }
-        let stopped = || Failure::new(ErrorCode::NO_DATA, "NVML: the thread has ended");
-        self.requests.send(std::mem::take(&mut self.cards)).map_err(|_| stopped())?;
-        match self.answers.recv_timeout(MAX_WAIT) {
-            Ok(Ok(cards)) => {
-                self.cards = cards;
-                Ok(())
+    }
+
+    /// Closes the library, and with it the files of the cards, unless it has other users.
+    pub(super) fn idle(&mut self) {
+        if std::mem::replace(&mut self.is_active, false) {
+            let mut library = self.library.lock().ignore_poison();
+            library.users -= 1;
+            if library.users == 0 {
+                library.close();
             }
-            Ok(Err(error)) => Err(Failure::new(ErrorCode::NO_DATA, format!("NVML: {error}"))),
-            Err(RecvTimeoutError::Timeout) => {
-                self.is_late = true;
-                Err(late())
-            }
-            Err(RecvTimeoutError::Disconnected) => Err(stopped()),
         }
     }
 }
 
-/// The cards with their state.
-fn list(nvml: &Nvml) -> Result<Vec<Card>, NvmlError> {
-    let mut cards = Vec::new();
-    update(nvml, &mut cards)?;
-    Ok(cards)
+struct Answer {
+    /// The cards: updated, or unchanged after an error.
+    cards: Vec<Card>,
+    outcome: Result<(), String>,
+    is_loaded: bool,
+}
+
+/// The library, and the thread that calls it.
+struct Library {
+    path: OsString,
+    users: usize,
+    state: State,
+    /// The thread of a library that was closed. It can hang.
+    closing: Option<JoinHandle<()>>,
+}
+
+enum State {
+    Closed,
+    Open(Worker),
+    /// It could not be loaded, or its thread has ended.
+    Failed {
+        reason: String,
+        retry_ticks: i64,
+    },
+}
+
+impl Library {
+    /// Ends the thread, unless it hangs: then it ends after its call.
+    fn close(&mut self) {
+        if let State::Open(Worker { thread, .. }) = std::mem::replace(&mut self.state, State::Closed) {
+            self.closing = Some(thread);
+        }
+    }
+
+    /// Updates the cards. Loads the library if it is closed.
+    fn update(&mut self, cards: &mut Vec<Card>, ticks: i64) -> Result<(), Failure> {
+        if let State::Failed { reason, retry_ticks } = &self.state
+            && ticks < *retry_ticks
+        {
+            return Err(Failure::new(ErrorCode::NO_DATA, reason.as_str()));
+        }
+        let is_open = matches!(self.state, State::Open(_));
+        if !is_open {
+            self.wait_until_closed()?;
+            match Worker::start(&self.path) {
+                Ok(worker) => self.state = State::Open(worker),
+                Err(error) => return self.fail(format!("NVML: no thread: {error}"), ticks),
+            }
+        }
+        let State::Open(worker) = &mut self.state else { return Ok(()) };
+        match worker.update(std::mem::take(cards), if is_open { MAX_WAIT } else { MAX_START }) {
+            Ok(answer) => {
+                *cards = answer.cards;
+                match answer.outcome {
+                    Ok(()) => Ok(()),
+                    Err(reason) if answer.is_loaded => Err(Failure::new(ErrorCode::NO_DATA, reason)),
+                    Err(reason) => self.fail(reason, ticks),
+                }
+            }
+            Err(Unanswered::Late(time)) => Err(late(time)),
+            Err(Unanswered::Ended) => self.fail("NVML: the thread has ended".to_owned(), ticks),
+        }
+    }
+
+    fn fail(&mut self, reason: String, ticks: i64) -> Result<(), Failure> {
+        let failure = Failure::new(ErrorCode::NO_DATA, reason.as_str());
+        self.state = State::Failed { reason, retry_ticks: ticks.saturating_add(RETRY_TICKS) };
+        Err(failure)
+    }
+
+    /// Waits for the thread of a library that was closed, so that at most one thread hangs.
+    fn wait_until_closed(&mut self) -> Result<(), Failure> {
+        let Some(thread) = &self.closing else { return Ok(()) };
+        let until = Instant::now() + MAX_WAIT;
+        while !thread.is_finished() {
+            if Instant::now() >= until {
+                return Err(late(MAX_WAIT));
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.closing = None;
+        Ok(())
+    }
+}
+
+fn late(time: Duration) -> Failure {
+    Failure::new(ErrorCode::TIMEOUT, format!("NVML: no answer within {} ms", time.as_millis()))
+}
+
+/// Why there is no answer.
+#[derive(Debug, PartialEq, Eq)]
+enum Unanswered {
+    /// The thread has not answered within this time.
+    Late(Duration),
+    /// The thread has ended.
+    Ended,
+}
+
+/// The thread that calls the library.
+struct Worker {
+    requests: SyncSender<Vec<Card>>,
+    answers: Receiver<Answer>,
+    /// How long a collection has waited for an answer that is still missing.
+    late: Option<Duration>,
+    thread: JoinHandle<()>,
+}
+
+impl Worker {
+    fn start(library: &OsStr) -> std::io::Result<Self> {
+        let (requests, receiver) = sync_channel::<Vec<Card>>(1);
+        let (sender, answers) = sync_channel(1);
+        let path = library.to_owned();
+        let run = move || {
+            let loaded = Nvml::builder().lib_path(&path).init();
+            while let Ok(mut cards) = receiver.recv() {
+                let outcome = match &loaded {
+                    Ok(nvml) => update(nvml, &mut cards).map_err(|error| format!("NVML: {error}")),
+                    Err(error) => Err(format!("{}: {error}", path.display())),
+                };
+                if sender.send(Answer { cards, outcome, is_loaded: loaded.is_ok() }).is_err() {
+                    break;
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("nvml".to_owned()).spawn(run)?;
+        Ok(Self { requests, answers, late: None, thread })
+    }
+
+    fn update(&mut self, mut cards: Vec<Card>, wait: Duration) -> Result<Answer, Unanswered> {
+        if let Some(time) = self.late {
+            match self.answers.try_recv() {
+                // The answer to the earlier request is out of date, and the thread is free again.
+                Ok(answer) if answer.is_loaded => cards = answer.cards,
+                Ok(answer) => return Ok(answer),
+                Err(TryRecvError::Empty) => return Err(Unanswered::Late(time)),
+                Err(TryRecvError::Disconnected) => return Err(Unanswered::Ended),
+            }
+            self.late = None;
+        }
+        self.requests.send(cards).map_err(|_| Unanswered::Ended)?;
+        self.answers.recv_timeout(wait).map_err(|error| match error {
+            RecvTimeoutError::Timeout => {
+                self.late = Some(wait);
+                Unanswered::Late(wait)
+            }
+            RecvTimeoutError::Disconnected => Unanswered::Ended,
+        })
+    }
 }
 
 /// Updates the cards, in the order of the library.

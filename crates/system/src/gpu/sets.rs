@@ -7,7 +7,7 @@ use tachograph_perflib::{Failure, InstanceKey, Provider, Row, Rows, SharedReadin
 
 use super::adapters::Adapter;
 use super::clients::Clients;
-use super::nvidia::Nvidia;
+use super::nvidia::{Nvidia, User};
 use super::tables::*;
 use crate::error_texts::LastReason;
 use crate::number_file::SmallFile;
@@ -16,12 +16,14 @@ use crate::number_file::SmallFile;
 pub(super) struct EngineSet {
     info: Arc<CounterSetInfo>,
     clients: SharedReading<Clients>,
+    user: Option<User>,
 }
 
 /// `GPU Process Memory`
 pub(super) struct ProcessMemory {
     info: Arc<CounterSetInfo>,
     clients: SharedReading<Clients>,
+    user: Option<User>,
 }
 
 /// `GPU Adapter Memory`
@@ -29,6 +31,7 @@ pub(super) struct AdapterMemory {
     info: Arc<CounterSetInfo>,
     clients: SharedReading<Clients>,
     nvidia: Option<SharedReading<Nvidia>>,
+    user: Option<User>,
     adapters: Vec<MemoryFiles>,
 }
 
@@ -36,6 +39,7 @@ pub(super) struct AdapterMemory {
 pub(super) struct Adapters {
     info: Arc<CounterSetInfo>,
     nvidia: Option<SharedReading<Nvidia>>,
+    user: Option<User>,
     adapters: Vec<LoadFiles>,
 }
 
@@ -95,8 +99,8 @@ fn nvidia_address(adapter: &Adapter) -> Option<Box<str>> {
 }
 
 impl EngineSet {
-    pub(super) fn new(clients: SharedReading<Clients>) -> Self {
-        Self { info: ENGINE.info(), clients }
+    pub(super) fn new(clients: SharedReading<Clients>, user: Option<User>) -> Self {
+        Self { info: ENGINE.info(), clients, user }
     }
 }
 
@@ -106,6 +110,7 @@ impl Provider for EngineSet {
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
+        self.user.iter_mut().for_each(User::activate);
         self.clients.at(rows.timestamps(), |clients| {
             for used in &clients.engines {
                 if rows.wants_instance(used.key.name(), used.key.id()) {
@@ -116,11 +121,15 @@ impl Provider for EngineSet {
             }
         })
     }
+
+    fn idle(&mut self) {
+        self.user.iter_mut().for_each(User::idle);
+    }
 }
 
 impl ProcessMemory {
-    pub(super) fn new(clients: SharedReading<Clients>) -> Self {
-        Self { info: PROCESS_MEMORY.info_of(|_| true), clients }
+    pub(super) fn new(clients: SharedReading<Clients>, user: Option<User>) -> Self {
+        Self { info: PROCESS_MEMORY.info_of(|_| true), clients, user }
     }
 }
 
@@ -130,6 +139,7 @@ impl Provider for ProcessMemory {
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
+        self.user.iter_mut().for_each(User::activate);
         self.clients.at(rows.timestamps(), |clients| {
             for used in &clients.memories {
                 if rows.wants_instance(used.key.name(), used.key.id()) {
@@ -141,6 +151,10 @@ impl Provider for ProcessMemory {
             }
         })
     }
+
+    fn idle(&mut self) {
+        self.user.iter_mut().for_each(User::idle);
+    }
 }
 
 impl AdapterMemory {
@@ -148,6 +162,7 @@ impl AdapterMemory {
         adapters: &[Adapter],
         clients: SharedReading<Clients>,
         nvidia: Option<SharedReading<Nvidia>>,
+        user: Option<User>,
     ) -> Self {
         let files = |(index, adapter): (usize, &Adapter)| {
             let file = |name| DeviceFile::of(adapter, name);
@@ -170,7 +185,7 @@ impl AdapterMemory {
         let info = ADAPTER_MEMORY.info_of(|id| {
             ![DEDICATED_LIMIT, SHARED_LIMIT].contains(&id) || adapters.iter().any(|files| has(files, id))
         });
-        Self { info, clients, nvidia, adapters }
+        Self { info, clients, nvidia, user, adapters }
     }
 }
 
@@ -180,6 +195,7 @@ impl Provider for AdapterMemory {
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
+        self.user.iter_mut().for_each(User::activate);
         for files in &mut self.adapters {
             if !rows.wants_instance(files.key.name(), 0) {
                 continue;
@@ -231,6 +247,7 @@ impl Provider for AdapterMemory {
     }
 
     fn idle(&mut self) {
+        self.user.iter_mut().for_each(User::idle);
         for files in &mut self.adapters {
             let used = files.used.iter_mut().flatten();
             used.chain(files.limits.iter_mut().map(|(_, file)| file)).for_each(DeviceFile::close);
@@ -240,7 +257,11 @@ impl Provider for AdapterMemory {
 
 impl Adapters {
     /// The set, if a driver reports the load.
-    pub(super) fn new(adapters: Vec<Adapter>, nvidia: Option<SharedReading<Nvidia>>) -> Option<Self> {
+    pub(super) fn new(
+        adapters: &[Adapter],
+        nvidia: Option<SharedReading<Nvidia>>,
+        user: Option<User>,
+    ) -> Option<Self> {
         let files = [(BUSY, "gpu_busy_percent"), (MEMORY_BUSY, "mem_busy_percent")];
         let adapter = |adapter: &Adapter| {
             let files: Vec<_> =
@@ -254,7 +275,7 @@ impl Adapters {
             adapter.nvidia.is_some() || adapter.files.iter().any(|(known, _)| *known == id)
         };
         let info = ADAPTER.info_of(|id| adapters.iter().any(|adapter| has(adapter, id)));
-        (!adapters.is_empty()).then_some(Self { info, nvidia, adapters })
+        (!adapters.is_empty()).then_some(Self { info, nvidia, user, adapters })
     }
 }
 
@@ -264,6 +285,7 @@ impl Provider for Adapters {
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
+        self.user.iter_mut().for_each(User::activate);
         for LoadFiles { key, nvidia, files } in &mut self.adapters {
             if !rows.wants_instance(key.name(), 0) {
                 continue;
@@ -299,6 +321,7 @@ impl Provider for Adapters {
     }
 
     fn idle(&mut self) {
+        self.user.iter_mut().for_each(User::idle);
         let files = self.adapters.iter_mut().flat_map(|adapter| &mut adapter.files);
         files.for_each(|(_, file)| file.close());
     }

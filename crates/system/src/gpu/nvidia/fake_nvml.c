@@ -1,8 +1,13 @@
-/* A library like NVIDIA's, with one card and known figures. It hangs while the file HANG exists. */
+/* A library like NVIDIA's, with one card and known figures. Files in the folder STATE change what it does:
+   hang: calls hang; no-pci: the card has no address; quiet: no newer samples; invalid: loads above 100;
+   other: samples of process 30 only. The file dev is open while the library is initialized. */
+#include <fcntl.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
+#define NOT_FOUND 6
 #define INSUFFICIENT_SIZE 7
 
 struct pci { char legacy[16]; unsigned domain, bus, device, id, subsystem; char bus_id[32]; };
@@ -11,10 +16,25 @@ struct memory { unsigned version; unsigned long long total, reserved, free, used
 struct process { unsigned pid; unsigned long long bytes; unsigned gpu_instance, compute_instance; };
 struct sample { unsigned pid; unsigned long long time; unsigned sm, memory, encoder, decoder; };
 
-static int card;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int card, file, users;
 
-int nvmlInit_v2(void) { return 0; }
-int nvmlShutdown(void) { return 0; }
+static int is(const char *path) { return access(path, F_OK) == 0; }
+
+int nvmlInit_v2(void) {
+    pthread_mutex_lock(&lock);
+    if (users++ == 0) file = open(STATE "/dev", O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+
+int nvmlShutdown(void) {
+    pthread_mutex_lock(&lock);
+    if (--users == 0) close(file);
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+
 int nvmlDeviceGetCount_v2(unsigned *count) { *count = 1; return 0; }
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device) { *device = &card; return index != 0; }
 
@@ -22,11 +42,11 @@ int nvmlDeviceGetPciInfo_v3(void *device, struct pci *pci) {
     memset(pci, 0, sizeof *pci);
     pci->bus = 0x41;
     strcpy(pci->bus_id, "00000000:41:00.0");
-    return device != &card;
+    return device != &card || is(STATE "/no-pci");
 }
 
 int nvmlDeviceGetUtilizationRates(void *device, struct utilization *rates) {
-    while (access(HANG, F_OK) == 0) usleep(1000);
+    while (is(STATE "/hang")) usleep(1000);
     rates->gpu = 73;
     rates->memory = 21;
     return device != &card;
@@ -64,11 +84,21 @@ int nvmlDeviceGetGraphicsRunningProcesses_v3(void *device, unsigned *count, stru
     return list(count, processes, known, 1);
 }
 
+/* Each request for the number of samples finds two newer samples. */
 int nvmlDeviceGetProcessUtilization(void *device, struct sample *samples, unsigned *count, unsigned long long since) {
-    static const struct sample known[] = {{20, 999, 90, 0, 0, 0}, {20, 1000, 50, 5, 0, 25}};
-    unsigned room = *count;
-    *count = 2;
-    if (samples == NULL || room < 2) return INSUFFICIENT_SIZE;
-    memcpy(samples, known, sizeof known);
-    return 0;
+    static unsigned long long now = 1000;
+    unsigned room = *count, length = 0;
+    if (samples == NULL && !is(STATE "/quiet")) now += 10;
+    for (unsigned index = 0; index < 2; index++) {
+        struct sample sample = {20, now - 1, 90, 0, 0, 0};
+        if (index == 1) sample = (struct sample){20, now, 50, 5, 0, 25};
+        if (is(STATE "/invalid")) sample.sm = 150;
+        if (is(STATE "/other")) sample.pid = 30;
+        if (sample.time <= since) continue;
+        if (samples != NULL && length < room) samples[length] = sample;
+        length++;
+    }
+    *count = length;
+    if (length == 0) return NOT_FOUND;
+    return samples == NULL || room < length ? INSUFFICIENT_SIZE : 0;
 }

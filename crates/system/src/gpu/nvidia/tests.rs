@@ -13,11 +13,11 @@ use crate::testing::{Machine, at, collect, first_value, names, value};
 const CARD: &str = "nvidia 0000:41:00.0";
 const LUID: &str = "luid_0x00000000_0x00004100_phys_0";
 
-/// Compiles the library. It hangs while the file `hang` exists.
-fn library(folder: &Path, hang: &Path) -> PathBuf {
+/// Compiles the library. It does what the files in the folder `state` say.
+fn library(folder: &Path, state: &Path) -> PathBuf {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/src/gpu/nvidia/fake_nvml.c");
     let library = folder.join("libnvidia-ml-fake.so");
-    let define = format!("-DHANG={:?}", hang.display().to_string());
+    let define = format!("-DSTATE={:?}", state.display().to_string());
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
     let output = Command::new(compiler)
         .args(["-shared", "-fPIC", "-o"])
@@ -31,14 +31,18 @@ fn library(folder: &Path, hang: &Path) -> PathBuf {
 
 /// A machine with NVIDIA's driver and two processes that use the card.
 fn machine() -> (Machine, PathBuf) {
-    let machine = Machine::new(&[("proc/driver/nvidia/version", "NVRM version: 580\n")]);
+    let machine = Machine::new(&[
+        ("proc/driver/nvidia/version", "NVRM version: 580\n"),
+        ("proc/driver/nvidia/gpus/0000:41:00.0/information", "Model: \t\t Fake\n"),
+    ]);
+    std::fs::create_dir(machine.path("state")).expect("created");
     for (pid, start) in [(20, 120), (30, 130)] {
         machine.write(
             &format!("proc/{pid}/stat"),
             format!("{pid} (game) S 1 1 1 0 -1 0 1 0 2 0 5 6 0 0 20 0 3 0 {start} 409600 25\n"),
         );
     }
-    let library = library(&machine.path(""), &machine.path("hang"));
+    let library = library(&machine.path(""), &machine.path("state"));
     (machine, library)
 }
 
@@ -80,10 +84,6 @@ fn processes_have_memory_and_work() {
     assert_eq!(rows.instances()[0].identity(), 120 << 22 | 20);
 
     let mut set = provider(&machine, &library, "GPU Engine");
-    let busy = |rows: &Rows| {
-        ["eng_0_engtype_3D", "eng_1_engtype_VideoEncode", "eng_2_engtype_VideoDecode"]
-            .map(|engine| first_value(rows, &format!("pid_20_{LUID}_{engine}"), UTILIZATION))
-    };
     assert_eq!(busy(&collect(&mut *set, at(1))), [0; 3], "the first interval is unknown");
     // The newer sample: 50 % and 25 % of 2 s, in 100 ns.
     assert_eq!(busy(&collect(&mut *set, at(3))), [10_000_000, 0, 5_000_000]);
@@ -94,13 +94,14 @@ fn processes_have_memory_and_work() {
 fn a_library_that_hangs_is_an_error_and_recovers() {
     let (machine, library) = machine();
     let mut set = provider(&machine, &library, "GPU Adapter");
-    machine.write("hang", "");
+    assert!(value(&collect(&mut *set, at(0)), CARD, BUSY).status.is_good());
+    machine.write("state/hang", "");
     for second in 1..4 {
         let rows = collect(&mut *set, at(second));
         assert!(!value(&rows, CARD, BUSY).status.is_good());
         assert_eq!(&*rows.errors()[0].reason, "NVML: no answer within 500 ms");
     }
-    machine.remove("hang");
+    std::fs::remove_file(machine.path("state/hang")).expect("removed");
     let recovered = (4..100_000).find(|second| {
         std::thread::yield_now();
         value(&collect(&mut *set, at(*second)), CARD, BUSY).status.is_good()
@@ -108,15 +109,120 @@ fn a_library_that_hangs_is_an_error_and_recovers() {
     assert!(recovered.is_some());
 }
 
+/// The loads of the engines of process 20.
+fn busy(rows: &Rows) -> [i64; 3] {
+    ["eng_0_engtype_3D", "eng_1_engtype_VideoEncode", "eng_2_engtype_VideoDecode"]
+        .map(|engine| first_value(rows, &format!("pid_20_{LUID}_{engine}"), UTILIZATION))
+}
+
 #[test]
-fn without_the_library_there_are_no_sets_and_a_reason() {
-    let (machine, _) = machine();
-    let missing = machine.path("libnone.so");
-    assert!(providers_with(&machine.roots, missing.as_os_str()).is_empty());
-    let reason = Nvidia::open(&machine.roots, missing.as_os_str()).err().expect("a reason");
+fn the_last_load_holds_for_a_second_without_newer_samples() {
+    let (machine, library) = machine();
+    let mut set = provider(&machine, &library, "GPU Engine");
+    collect(&mut *set, at(1));
+    assert_eq!(busy(&collect(&mut *set, at(2))), [5_000_000, 0, 2_500_000]);
+    machine.write("state/quiet", "");
+    assert_eq!(busy(&collect(&mut *set, at(3))), [10_000_000, 0, 5_000_000]);
+    for second in [4, 5, 60] {
+        let rows = collect(&mut *set, at(second));
+        assert_eq!(busy(&rows), [10_000_000, 0, 5_000_000], "an idle process keeps its engines");
+    }
+    std::fs::remove_file(machine.path("state/quiet")).expect("removed");
+    assert_eq!(busy(&collect(&mut *set, at(61))), [15_000_000, 0, 7_500_000]);
+    // Another process has newer samples, so this one is idle.
+    machine.write("state/other", "");
+    let rows = collect(&mut *set, at(62));
+    assert_eq!((busy(&rows), names(&rows).len()), ([15_000_000, 0, 7_500_000], 6));
+    machine.remove("proc/20");
+    let rows = collect(&mut *set, at(63));
+    assert!(names(&rows).iter().all(|name| name.starts_with("pid_30_")) && names(&rows).len() == 3);
+}
+
+#[test]
+fn invalid_loads_are_skipped() {
+    let (machine, library) = machine();
+    machine.write("state/invalid", "");
+    let mut set = provider(&machine, &library, "GPU Engine");
+    collect(&mut *set, at(1));
+    assert_eq!(busy(&collect(&mut *set, at(2))), [0, 0, 2_500_000]);
+}
+
+#[test]
+fn a_card_without_an_address_is_no_platform_device() {
+    let (machine, library) = machine();
+    machine.write("sys/class/drm/card0/device/uevent", "DRIVER=simple-framebuffer\n");
+    machine.write("state/no-pci", "");
+    let rows = collect(&mut *provider(&machine, &library, "GPU Process Memory"), at(1));
+    assert!(names(&rows).is_empty(), "{:?}", names(&rows));
+}
+
+#[test]
+fn the_library_is_loaded_while_a_set_is_in_use() {
+    let (machine, library) = machine();
+    let is_closed = || {
+        let until = Instant::now() + Duration::from_secs(20);
+        while machine.open_files("state") > 0 && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        machine.open_files("state") == 0
+    };
+    let mut sets = providers_with(&machine.roots, library.as_os_str());
+    assert_eq!(sets.len(), 4);
+    assert_eq!((check_clients(&machine.roots), check_nvidia(&machine.roots)), (Ok(()), Ok(())));
+    assert!(!machine.path("state/dev").exists(), "the library is loaded before the first collection");
+    for second in [1, 2] {
+        for set in &mut sets {
+            collect(&mut **set, at(second));
+        }
+    }
+    let before = busy(&collect(&mut *sets[0], at(2)));
+    for set in &mut sets[1..] {
+        set.idle();
+        set.idle();
+    }
+    assert_eq!(machine.open_files("state"), 1, "a set is still in use");
+    sets[0].idle();
+    assert!(is_closed());
+    assert_eq!(busy(&collect(&mut *sets[0], at(9))), before, "the loads of the pause are unknown");
+    assert_eq!(machine.open_files("state"), 1);
+    drop(sets);
+    assert!(is_closed());
+}
+
+#[test]
+fn a_missing_library_is_an_error_until_it_is_installed() {
+    let (machine, library) = machine();
+    let path = machine.path("libnone.so");
+    let mut sets = providers_with(&machine.roots, path.as_os_str());
+    let last = sets.last_mut().expect("a set");
+    let rows = collect(&mut **last, at(1));
+    let reason = rows.errors()[0].reason.to_string();
     assert!(reason.contains("libnone.so") && reason.contains("cannot open"), "{reason}");
+    std::fs::rename(library, &path).expect("renamed");
+    assert_eq!(*collect(&mut **last, at(60)).errors()[0].reason, *reason);
+    assert_eq!(first_value(&collect(&mut **last, at(61)), CARD, BUSY), 73);
+}
+
+#[test]
+fn a_thread_that_has_ended_is_not_late() {
+    let (requests, _) = sync_channel(1);
+    let (_, answers) = sync_channel(1);
+    let thread = std::thread::spawn(|| {});
+    let mut worker = Worker { requests, answers, late: Some(MAX_WAIT), thread };
+    assert_eq!(worker.update(Vec::new(), MAX_WAIT).err(), Some(Unanswered::Ended));
+    worker.late = None;
+    assert_eq!(worker.update(Vec::new(), MAX_WAIT).err(), Some(Unanswered::Ended));
+}
+
+#[test]
+fn without_cards_there_are_no_sets_and_a_reason() {
+    let (machine, library) = machine();
+    machine.remove("proc/driver/nvidia/gpus");
+    assert!(providers_with(&machine.roots, library.as_os_str()).is_empty());
+    let reason = addresses(&machine.roots).expect_err("a reason");
+    assert_eq!(reason, "NVIDIA's driver shows no cards in /proc/driver/nvidia/gpus");
     machine.remove("proc/driver");
-    let reason = Nvidia::open(&machine.roots, LIBRARY.as_ref()).err().expect("a reason");
+    let reason = addresses(&machine.roots).expect_err("a reason");
     assert_eq!(reason, "NVIDIA's driver is not loaded");
     assert!(check_clients(&machine.roots).expect_err("a reason").ends_with(&reason));
     assert!(check_nvidia(&machine.roots).expect_err("a reason").starts_with(&reason));
