@@ -17,6 +17,11 @@ use super::{Damage, MAX_ROWS};
 /// Maximum number of samples of a row group.
 pub(super) const MAX_SAMPLES: usize = 1 << 20;
 
+/// Maximum number of descriptions with groups in a row group.
+const MAX_SLOTS: usize = 1 << 20;
+/// Maximum number of groups of all samples of a row group. Each takes time even without rows.
+const MAX_GROUPS: usize = 1 << 28;
+
 /// The bytes of one column in a row group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Chunk {
@@ -251,15 +256,12 @@ impl SampleTable {
         let mut cursor = Cursor::new(bytes);
         let chunks = read_chunks(&mut cursor, chunks)?;
         let samples = read_samples(&mut cursor)?;
-        let lists = read_lists(&mut cursor)?;
-        let table = Self {
-            chunks,
-            slots: read_slots(&mut cursor, &samples, &lists)?,
-            samples,
-            lists,
-            instances: read_instances(&mut cursor)?,
-            sections: read_sections(&mut cursor)?,
-        };
+        let lists = read_lists(&mut cursor, samples.len())?;
+        let slots = read_slots(&mut cursor, &samples, &lists)?;
+        // Each section has groups of its own.
+        let instances = read_instances(&mut cursor, slots.len())?;
+        let sections = read_sections(&mut cursor, slots.len())?;
+        let table = Self { chunks, samples, lists, slots, instances, sections };
         cursor.end()?;
         table.check(columns, rows)?;
         Ok(table)
@@ -272,12 +274,16 @@ impl SampleTable {
     }
 
     fn check(&self, columns: &[usize], rows: usize) -> Result<(), Damage> {
-        let mut unused: Vec<Vec<bool>> = Vec::with_capacity(self.slots.len());
-        for slot in &self.slots {
-            let &width =
-                columns.get(slot.set as usize).ok_or(Damage("a group has an unknown description"))?;
-            unused.push(vec![true; width]);
+        let widths = self.slots.iter().map(|slot| columns.get(slot.set as usize).copied());
+        let widths: Option<Vec<usize>> = widths.collect();
+        let widths = widths.ok_or(Damage("a group has an unknown description"))?;
+        // Compared before memory is allocated for each column.
+        let expected = widths.iter().fold(0usize, |sum, &width| sum.saturating_add(width));
+        if expected != self.sections.iter().map(|section| section.columns.len()).sum::<usize>() {
+            return Err(Damage("the sections do not have the columns of the groups"));
         }
+        let mut unused: Vec<Vec<bool>> = widths.iter().map(|&width| vec![true; width]).collect();
+        let present: Vec<usize> = self.slots.iter().map(|slot| slot.heads.present()).collect();
         let mut found = 0usize;
         let mut instances_of: Vec<Option<u32>> = vec![None; self.slots.len()];
         for section in &self.sections {
@@ -288,6 +294,10 @@ impl SampleTable {
                 .filter_map(|instance| instance.runs.last())
                 .map(|run| run.end as usize)
                 .max();
+            // The group of a set without counters.
+            if section.columns.is_empty() && end.is_some() {
+                return Err(Damage("a section without columns has rows"));
+            }
             for &(slot, column) in &section.columns {
                 let is_new =
                     unused.get_mut(slot as usize).and_then(|columns| columns.get_mut(column as usize));
@@ -300,7 +310,7 @@ impl SampleTable {
                 {
                     return Err(Damage("the columns of a group have different instances"));
                 }
-                if end.is_some_and(|end| end > self.slots[slot as usize].heads.present()) {
+                if end.is_some_and(|end| end > present[slot as usize]) {
                     return Err(Damage("an instance has more rows than its group has samples"));
                 }
             }
@@ -351,12 +361,12 @@ fn read_samples(cursor: &mut Cursor<'_>) -> Result<Vec<SampleHead>, Damage> {
     (0..count).map(sample).collect()
 }
 
-fn read_lists(cursor: &mut Cursor<'_>) -> Result<Vec<Vec<u32>>, Damage> {
+fn read_lists(cursor: &mut Cursor<'_>, max: usize) -> Result<Vec<Vec<u32>>, Damage> {
     let list = |cursor: &mut Cursor<'_>| {
         let count = cursor.count()?;
         (0..count).map(|_| index(cursor)).collect()
     };
-    let count = cursor.count()?;
+    let count = cursor.number_up_to(max)?;
     (0..count).map(|_| list(cursor)).collect()
 }
 
@@ -370,7 +380,7 @@ fn read_slots(
     samples: &[SampleHead],
     lists: &[Vec<u32>],
 ) -> Result<Vec<Slot>, Damage> {
-    let slots = cursor.count()?;
+    let slots = cursor.number_up_to(MAX_SLOTS)?;
     let mut samples_of_list = vec![0usize; lists.len()];
     for sample in samples {
         let samples = samples_of_list.get_mut(sample.list as usize);
@@ -384,6 +394,9 @@ fn read_slots(
         for &slot in list {
             *counts.get_mut(slot as usize).ok_or(Damage("a list of groups has an unknown group"))? += samples;
         }
+    }
+    if counts.iter().fold(0usize, |sum, &count| sum.saturating_add(count)) > MAX_GROUPS {
+        return Err(Damage("the samples have too many groups"));
     }
     let slot = |count: usize| {
         let set = index(cursor)?;
@@ -406,7 +419,7 @@ fn has_twice(list: &[u32]) -> bool {
     sorted.windows(2).any(|pair| pair[0] == pair[1])
 }
 
-fn read_instances(cursor: &mut Cursor<'_>) -> Result<Vec<Vec<InstanceRuns>>, Damage> {
+fn read_instances(cursor: &mut Cursor<'_>, max: usize) -> Result<Vec<Vec<InstanceRuns>>, Damage> {
     let instance = |cursor: &mut Cursor<'_>| {
         let parent = if cursor.byte()? != 0 { Some(cursor.text()?.to_owned()) } else { None };
         let name = cursor.text()?.to_owned();
@@ -432,17 +445,17 @@ fn read_instances(cursor: &mut Cursor<'_>) -> Result<Vec<Vec<InstanceRuns>>, Dam
         let count = cursor.count()?;
         (0..count).map(|_| instance(cursor)).collect()
     };
-    let count = cursor.count()?;
+    let count = cursor.number_up_to(max)?;
     (0..count).map(|_| list(cursor)).collect()
 }
 
-fn read_sections(cursor: &mut Cursor<'_>) -> Result<Vec<Section>, Damage> {
+fn read_sections(cursor: &mut Cursor<'_>, max: usize) -> Result<Vec<Section>, Damage> {
     let section = |cursor: &mut Cursor<'_>| {
         let count = cursor.count()?;
         let columns = (0..count).map(|_| Ok((index(cursor)?, index(cursor)?))).collect::<Result<_, _>>()?;
         Ok(Section { columns, instances: index(cursor)?, is_by_instance: cursor.byte()? != 0 })
     };
-    let count = cursor.count()?;
+    let count = cursor.number_up_to(max)?;
     (0..count).map(|_| section(cursor)).collect()
 }
 
@@ -524,6 +537,19 @@ mod tests {
         refused(&[2, 1], 9, |table| table.instances[0][0].runs = vec![0..1, 3..4]);
         refused(&[2, 1], 9, |table| table.slots[0].set = 7);
         refused(&[2, 1], 9, |table| table.chunks.truncate(1));
+        refused(&[usize::MAX, 1], 9, |_| {});
+        refused(&[2, 1], 9, |table| table.lists.extend([vec![], vec![]]));
+        refused(&[2, 1], 9, |table| table.instances.push(Vec::new()));
+        // A section without columns takes time for each group, but has no rows that would be counted.
+        let mut table = table();
+        table.slots.push(Slot { set: 2, heads: GroupHeads::default() });
+        table.sections.push(Section { columns: Vec::new(), instances: 1, is_by_instance: false });
+        assert!(SampleTable::decode(&table.encode(), &[2, 1, 0], 2, 9).is_err());
+        table.sections[2].instances = 2;
+        table.instances.push(Vec::new());
+        assert!(SampleTable::decode(&table.encode(), &[2, 1, 0], 2, 9).is_ok());
+        table.sections.push(table.sections[2].clone());
+        assert!(SampleTable::decode(&table.encode(), &[2, 1, 0], 2, 9).is_err());
     }
 
     proptest! {

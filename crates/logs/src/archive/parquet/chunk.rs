@@ -7,6 +7,9 @@ use super::super::{Damage, PAGE_ROWS};
 use super::page::{self, BYTE_STREAM_SPLIT, Content, PLAIN, PageFacts, RLE, RLE_DICTIONARY};
 use super::runs;
 
+/// Maximum number of bytes of a row in a page, with its share of the definition levels.
+const BYTES_PER_ROW: usize = 32;
+
 /// The types of values that archives use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum PhysicalType {
@@ -304,6 +307,7 @@ impl ChunkReader {
             if facts.content != Content::Data || facts.values > rows - found {
                 return Err(Damage("a column has too many rows"));
             }
+            check_page(facts, body.len())?;
             found += facts.values;
             let mut body = Cursor::new(&body);
             let with_value = read_levels(&mut body, column, facts.values, &mut present)?;
@@ -328,6 +332,7 @@ impl ChunkReader {
         let mut found = 0;
         while cursor.len() > 0 {
             let (facts, body) = page::read(&mut cursor, &mut self.decompressor)?;
+            let page_bytes = body.len();
             let mut body = Cursor::new(&body);
             let Some(known) = &dictionary else {
                 if facts.content != Content::Dictionary || facts.encoding != PLAIN {
@@ -342,6 +347,7 @@ impl ChunkReader {
             {
                 return Err(Damage("a column of texts has an unknown page"));
             }
+            check_page(facts, page_bytes)?;
             found += facts.values;
             let mut present = Vec::new();
             let with_value = read_levels(&mut body, column, facts.values, &mut present)?;
@@ -354,6 +360,7 @@ impl ChunkReader {
                 indexes.push((index, len));
                 Ok(())
             })?;
+            body.end()?;
             interleave(&present, &indexes, &mut runs);
         }
         if found != rows {
@@ -361,6 +368,15 @@ impl ChunkReader {
         }
         Ok(Texts { dictionary: dictionary.unwrap_or_default(), runs })
     }
+}
+
+/// Checks that a page of rows has some, and not more bytes than they need: else a chunk of small rows could be decompressed for hours.
+fn check_page(facts: PageFacts, bytes: usize) -> Result<(), Damage> {
+    // A run of one row has up to 15 bytes: its length and its number. Levels have runs too.
+    if facts.values == 0 || bytes / BYTES_PER_ROW > facts.values + 1 {
+        return Err(Damage("a page has too few rows for its bytes"));
+    }
+    Ok(())
 }
 
 /// Reads the definition levels of a page; returns the number of rows with a value.
@@ -376,8 +392,9 @@ fn read_levels(
     }
     let bytes = body.take(4)?.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
     let levels = body.take(bytes as usize)?;
+    let mut levels = Cursor::new(levels);
     let mut with_value = 0;
-    runs::decode(&mut Cursor::new(levels), 1, rows, |level, len| {
+    runs::decode(&mut levels, 1, rows, |level, len| {
         let is_present = level == 1;
         with_value += if is_present { len } else { 0 };
         match present.last_mut() {
@@ -386,6 +403,7 @@ fn read_levels(
         }
         Ok(())
     })?;
+    levels.end()?;
     Ok(with_value)
 }
 
@@ -581,6 +599,39 @@ mod tests {
         let mut reader = ChunkReader::new().expect("a decompressor");
         let numbers = reader.numbers(NUMBERS, &bytes, values.len()).expect("the chunk was just written");
         assert!((0..values.len()).all(|row| numbers.get(row) == values[row]));
+    }
+
+    /// A page of zeros, which would be decompressed and ignored.
+    #[test]
+    fn pages_with_bytes_that_no_row_needs_are_refused() {
+        let mut compressor = zstd::bulk::Compressor::new(3).expect("a compressor");
+        let mut reader = ChunkReader::new().expect("a decompressor");
+        let mut page = |content, values, encoding, body: &[u8]| {
+            let mut out = Vec::new();
+            page::write(&mut out, &mut compressor, PageFacts { content, values, encoding }, body)
+                .expect("bytes in memory");
+            out
+        };
+        let one = written(NUMBERS, &[Some(7)]);
+        assert!(reader.numbers(NUMBERS, &one, 1).is_ok());
+        let empty = page(Content::Data, 0, PLAIN, &[0, 0, 0, 0]);
+        assert!(reader.numbers(NUMBERS, &[empty, one].concat(), 1).is_err(), "no rows");
+        // One row without a value, and levels that are not read.
+        let levels = [4, 0, 0, 0, 2, 0, 0, 0];
+        assert!(reader.numbers(NUMBERS, &page(Content::Data, 1, PLAIN, &levels), 1).is_err(), "levels");
+        let levels = [&1000u32.to_le_bytes()[..], &[2, 0], &[0; 998]].concat();
+        assert!(reader.numbers(NUMBERS, &page(Content::Data, 1, PLAIN, &levels), 1).is_err(), "many bytes");
+        let dictionary = page(Content::Dictionary, 1, PLAIN, &[1, 0, 0, 0, b'a']);
+        let text = [2, 0, 0, 0, 2, 1, 0, 2];
+        let mut texts = |body: &[u8]| {
+            let data = page(Content::Data, 1, RLE_DICTIONARY, body);
+            reader.texts(TEXTS, &[&dictionary[..], &data].concat(), 1).map(|texts| texts.runs)
+        };
+        assert_eq!(texts(&text), Ok(vec![(Some(0), 1)]));
+        assert!(texts(&[&text[..], &[0]].concat()).is_err(), "bytes after the texts");
+        let empty = page(Content::Data, 0, RLE_DICTIONARY, &[0, 0, 0, 0, 0]);
+        let data = page(Content::Data, 1, RLE_DICTIONARY, &text);
+        assert!(reader.texts(TEXTS, &[dictionary, empty, data].concat(), 1).is_err(), "no rows");
     }
 
     #[test]

@@ -171,12 +171,32 @@ impl Fields {
 }
 
 /// The value of a key in the key-value metadata of a footer. The rest of the footer is not parsed.
+///
+/// The last match counts: the metadata follows the statistics, which have names from the log.
 pub(in super::super) fn find_text<'a>(footer: &'a [u8], key: &str) -> Result<&'a str, Damage> {
     let mut pattern = Vec::new();
     // Field 1 of the pair, the key, is followed by field 2, the value.
     StructWriter::new(&mut pattern).binary(1, key.as_bytes());
     pattern.push(0x18);
-    let at = footer.windows(pattern.len()).position(|window| window == pattern);
+    let at = footer.windows(pattern.len()).rposition(|window| window == pattern);
     let at = at.ok_or(Damage("this Parquet file is not an archive of Tachograph"))?;
     Cursor::new(&footer[at + pattern.len()..]).text()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_looks_like_metadata_is_not_taken_for_it() {
+        let mut footer = Vec::new();
+        push_struct(&mut footer, |file| {
+            // The statistics of a column.
+            file.binary(1, b"\x18\x03key\x18\x06forged");
+            file.structure(5, |pair| {
+                pair.binary(1, b"key").binary(2, b"value");
+            });
+        });
+        assert_eq!(find_text(&footer, "key"), Ok("value"));
+    }
 }

@@ -1,6 +1,8 @@
 //! A decoded row group.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hasher};
 use std::io::{Read, Seek};
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,9 +26,23 @@ const DECODED: [usize; 7] =
 /// Descriptions and instances that row groups share, so that consumers can compare them by pointer.
 #[derive(Default)]
 pub(super) struct Interner {
-    sets: Vec<Arc<CounterSet>>,
+    /// By their hash.
+    sets: HashMap<u64, Vec<Arc<CounterSet>>>,
+    /// The descriptions of the file that is read, each with the shared one.
+    of_file: Vec<(Arc<CounterSet>, Arc<CounterSet>)>,
     /// By machine and set: the instances of the last row group.
     instances: HashMap<(Arc<str>, Arc<str>), SetInstances>,
+}
+
+/// Hashes a text as it is written.
+#[derive(Default)]
+struct HashText(DefaultHasher);
+
+impl std::fmt::Write for HashText {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.0.write(text.as_bytes());
+        Ok(())
+    }
 }
 
 #[derive(Default)]
@@ -38,11 +54,24 @@ struct SetInstances {
 
 impl Interner {
     fn set(&mut self, set: &Arc<CounterSet>) -> Arc<CounterSet> {
-        if let Some(known) = self.sets.iter().find(|known| Arc::ptr_eq(known, set) || ***known == **set) {
+        let mut hash = HashText::default();
+        // Hashing cannot fail.
+        let _ = write!(hash, "{set:?}");
+        let sets = self.sets.entry(hash.0.finish()).or_default();
+        if let Some(known) = sets.iter().find(|known| ***known == **set) {
             return Arc::clone(known);
         }
-        self.sets.push(Arc::clone(set));
+        sets.push(Arc::clone(set));
         Arc::clone(set)
+    }
+
+    /// Shares the descriptions of a file, once for all of its row groups.
+    fn begin_block(&mut self, sets: &[Arc<CounterSet>]) {
+        let is_same = self.of_file.len() == sets.len()
+            && self.of_file.iter().zip(sets).all(|((known, _), set)| Arc::ptr_eq(known, set));
+        if !is_same {
+            self.of_file = sets.iter().map(|set| (Arc::clone(set), self.set(set))).collect();
+        }
     }
 
     fn instance(&mut self, set: &CounterSet, instance: &InstanceRuns) -> Arc<Instance> {
@@ -133,11 +162,11 @@ impl DecodedBlock {
             multi_count: file.numbers(index, &table, at::MULTI_COUNT)?,
             statuses: read_statuses(file, index, &table)?,
         };
-        let sets = &file.sets;
+        interner.begin_block(&file.sets);
         let mut slots: Vec<DecodedSlot> = Vec::with_capacity(table.slots.len());
         for slot in &table.slots {
             slots.push(DecodedSlot {
-                set: interner.set(&sets[slot.set as usize]),
+                set: Arc::clone(&interner.of_file[slot.set as usize].1),
                 heads: slot.heads.clone(),
                 values: Vec::new(),
                 instances: Arc::default(),
@@ -145,7 +174,7 @@ impl DecodedBlock {
             });
         }
         let mut row = 0;
-        for section in &table.sections {
+        for section in table.sections.iter().filter(|section| !section.columns.is_empty()) {
             let runs = &table.instances[section.instances as usize];
             let groups =
                 runs.iter().filter_map(|instance| instance.runs.last()).map(|run| run.end).max().unwrap_or(0);
@@ -170,12 +199,12 @@ impl DecodedBlock {
                 if last_instance != Some(instance) {
                     match last_instance {
                         Some(last) if last < instance => count_rows(&runs[last], &mut done),
-                        _ => done.fill(0),
+                        last => clear_rows(&runs[..last.map_or(0, |last| last + 1)], &mut done),
                     }
                     last_instance = Some(instance);
                 } else if !section.is_by_instance {
                     // The next column of a single instance.
-                    done.fill(0);
+                    clear_rows(&runs[..=instance], &mut done);
                 }
                 let slot = &mut slots[slot];
                 let width = slot.set.counters.len();
@@ -298,6 +327,13 @@ fn row_starts(runs: &[InstanceRuns], groups: usize) -> Vec<usize> {
 fn count_rows(instance: &InstanceRuns, done: &mut [u32]) {
     for run in &instance.runs {
         done[run.start as usize..run.end as usize].iter_mut().for_each(|rows| *rows += 1);
+    }
+}
+
+/// Begins again, in a time that depends on the rows and not on the groups.
+fn clear_rows(instances: &[InstanceRuns], done: &mut [u32]) {
+    for run in instances.iter().flat_map(|instance| &instance.runs) {
+        done[run.start as usize..run.end as usize].fill(0);
     }
 }
 
