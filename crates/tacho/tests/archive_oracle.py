@@ -38,8 +38,6 @@ def main() -> None:
         if expected is None:
             assert average is None, f"{key}: {average}, but stats has no average"
             continue
-        # Inverse timers are never negative.
-        average = max(average, 0.0) if "INV" in row["type"] else average
         assert abs(average - expected) <= 1e-12 * abs(expected), f"{key}: {average}, not {expected}"
         compared += 1
     assert not found, f"{len(found)} averages that stats does not have: {list(found)[:3]}"
