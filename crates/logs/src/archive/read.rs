@@ -6,13 +6,17 @@ use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 
-use tachograph_counters::civil::{Moment, TimeArgument};
+use tachograph_counters::civil::{FileTime, Moment, TimeArgument};
 use tachograph_counters::sample::Sample;
+use tachograph_counters::time_zone::MAX_BIAS_MINUTES;
 
-use super::file::{ArchiveFacts, ArchiveFile};
+use super::file::{ArchiveFacts, ArchiveFile, RowGroupFacts};
 use crate::mark::Position;
 use crate::{Format, LogError, LogFacts, LogReader, Mark, Problems};
 use decoded::{DecodedBlock, Interner};
+
+/// By how much the clock of a zone can be moved forward within a row group: more than any daylight-saving time.
+const LOCAL_MARGIN: i64 = 3 * 60 * FileTime::PER_MINUTE;
 
 /// A file or any other stream.
 trait Stream: Read + Seek + Send {}
@@ -132,11 +136,6 @@ impl ArchiveReader {
         Ok(())
     }
 
-    /// Whether the first sample of the file is before a time.
-    fn begins_before(&self, begin: TimeArgument) -> bool {
-        self.file.row_groups.first().is_some_and(|group| is_before(group.first, begin))
-    }
-
     /// Reads and decodes the next row group. Returns false at the end.
     fn next_block(&mut self) -> Result<bool, LogError> {
         while self.row_group >= self.file.row_groups.len() {
@@ -160,6 +159,27 @@ fn is_before(moment: Moment, time: TimeArgument) -> bool {
         TimeArgument::Local(local) => moment.local() < local,
         TimeArgument::Utc(utc) => moment.utc < utc,
     }
+}
+
+/// The earliest UTC that a time can be, in any zone.
+fn earliest_utc(time: TimeArgument) -> FileTime {
+    match time {
+        TimeArgument::Local(local) => {
+            local.saturating_sub(i64::from(MAX_BIAS_MINUTES) * FileTime::PER_MINUTE)
+        }
+        TimeArgument::Utc(utc) => utc,
+    }
+}
+
+/// Whether a row group can have a sample that is not before a time. Its footer has the UTC offset of the first sample only, and
+/// daylight-saving time can begin or end in between.
+fn can_reach(group: &RowGroupFacts, time: TimeArgument) -> bool {
+    let margin = match time {
+        TimeArgument::Local(_) => LOCAL_MARGIN,
+        TimeArgument::Utc(_) => 0,
+    };
+    let last = Moment { utc: group.last.saturating_add(margin), bias_minutes: group.first.bias_minutes };
+    !is_before(last, time)
 }
 
 fn open_file(path: &Path) -> Result<ArchiveFile<Box<dyn Stream>>, LogError> {
@@ -189,22 +209,41 @@ impl LogReader for ArchiveReader {
     }
 
     fn skip_before(&mut self, begin: TimeArgument) -> Result<(), LogError> {
-        // The last file that begins before the time, by its footers.
-        let (mut low, mut high) = (0, self.paths.len().max(1));
-        while high - low > 1 {
+        // The first file with a sample that is not before the time, by the footers: files do not overlap.
+        let earliest = earliest_utc(begin);
+        let last = self.paths.len().max(1) - 1;
+        let (mut low, mut high) = (0, last);
+        while low < high {
             let middle = low + (high - low) / 2;
             self.change_file(middle)?;
-            if self.begins_before(begin) {
-                low = middle;
-            } else {
+            if self.file.row_groups.iter().any(|group| group.last >= earliest) {
                 high = middle;
+            } else {
+                low = middle + 1;
             }
         }
         if self.file_index != low {
             self.change_file(low)?;
         }
-        let earlier = self.file.row_groups.iter().rposition(|group| is_before(group.first, begin));
-        self.row_group = earlier.unwrap_or(0);
+        // A local time can be in a later file.
+        let first = loop {
+            let groups = &self.file.row_groups;
+            if let Some(index) = groups.iter().position(|group| can_reach(group, begin)) {
+                break index;
+            }
+            if self.file_index == last {
+                break groups.len();
+            }
+            self.change_file(self.file_index + 1)?;
+        };
+        self.row_group = first;
+        let has_earlier = self.file.row_groups.get(first).is_some_and(|group| is_before(group.first, begin));
+        if !has_earlier && first > 0 {
+            self.row_group = first - 1;
+        } else if !has_earlier && self.file_index > 0 {
+            self.change_file(self.file_index - 1)?;
+            self.row_group = self.file.row_groups.len().saturating_sub(1);
+        }
         Ok(())
     }
 
