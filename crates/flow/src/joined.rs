@@ -1,7 +1,12 @@
 //! Joining samples of the same moment.
 
-use tachograph_counters::sample::Sample;
+use std::sync::Arc;
 
+use tachograph_counters::Status;
+use tachograph_counters::sample::{Group, Sample};
+use tachograph_counters::set::CounterSet;
+
+use crate::union::GroupIndexes;
 use crate::{FlowError, Source};
 
 /// Joins consecutive samples of the same moment that have different groups: samples of different machines, or of different
@@ -65,4 +70,109 @@ fn can_join(one: &Sample, other: &Sample) -> bool {
         && one.is_baseline == other.is_baseline
         && one.groups.len() == other.groups.len()
         && one.groups.iter().zip(&other.groups).all(|(one, other)| !(one.is_present() && other.is_present()))
+}
+
+/// Joins consecutive samples of the same moment from different logs of one machine, whose groups need not be those of a
+/// [`Union`](crate::Union).
+///
+/// A joined sample has the id of its first log. So that no interval is broken by that, a group of another log gets an absent group
+/// (with the status [`Status::ITEM_NOT_VALIDATED`]) in later samples of the first log alone.
+pub struct JoinedLogs<S> {
+    source: S,
+    /// The sample that follows the last returned one.
+    next: Sample,
+    state: State,
+    indexes: GroupIndexes,
+    /// The last one of each group.
+    last: Vec<LastGroup>,
+}
+
+struct LastGroup {
+    set: Arc<CounterSet>,
+    /// The id of the log that it is from.
+    log: u32,
+    /// The id of the sample that it was returned with.
+    returned_log: u32,
+    /// The number of that sample.
+    sample: u64,
+}
+
+impl<S: Source> JoinedLogs<S> {
+    /// A stage over `source`.
+    pub fn new(source: S) -> Self {
+        Self {
+            source,
+            next: Sample::default(),
+            state: State::NotStarted,
+            indexes: GroupIndexes::default(),
+            last: Vec::new(),
+        }
+    }
+
+    fn advance(&mut self) -> Result<(), FlowError> {
+        self.state = if self.source.next(&mut self.next)? { State::HasNext } else { State::Ended };
+        Ok(())
+    }
+
+    /// Records the groups of a sample that is part of the returned one with this number.
+    fn record(&mut self, part: &Sample, returned_log: u32, sample: u64) {
+        for (set, index) in self.indexes.find(part) {
+            let group = LastGroup { set: Arc::clone(set), log: part.log, returned_log, sample };
+            match self.last.get_mut(*index) {
+                Some(last) => *last = group,
+                // Indexes are given in the order of appearance.
+                None => self.last.push(group),
+            }
+        }
+    }
+
+    /// Whether the sample that follows has no group of the returned sample with this number.
+    fn is_disjoint(&mut self, sample: u64) -> bool {
+        let last = &self.last;
+        self.indexes
+            .find(&self.next)
+            .iter()
+            .all(|(_, index)| last.get(*index).is_none_or(|group| group.sample != sample))
+    }
+}
+
+impl<S: Source> Source for JoinedLogs<S> {
+    fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
+        if self.state == State::NotStarted {
+            self.advance()?;
+        }
+        if self.state == State::Ended {
+            return Ok(false);
+        }
+        std::mem::swap(sample, &mut self.next);
+        let number = self.last.iter().map(|group| group.sample).max().unwrap_or_default() + 1;
+        let mut logs = vec![sample.log];
+        self.record(sample, sample.log, number);
+        self.advance()?;
+        while self.state == State::HasNext
+            && sample.at.utc == self.next.at.utc
+            && sample.is_baseline == self.next.is_baseline
+            && !logs.contains(&self.next.log)
+            && self.is_disjoint(number)
+        {
+            let mut next = std::mem::take(&mut self.next);
+            self.record(&next, sample.log, number);
+            for group in next.groups.iter_mut().filter(|group| group.boot_time.0 == 0) {
+                group.boot_time = next.boot_time;
+            }
+            logs.push(next.log);
+            sample.groups.append(&mut next.groups);
+            self.advance()?;
+        }
+        let is_of_other_log =
+            |group: &&LastGroup| group.returned_log == sample.log && !logs.contains(&group.log);
+        let absent = self.last.iter().filter(is_of_other_log).map(|group| {
+            let mut absent = Group::new(Arc::clone(&group.set));
+            absent.status = Status::ITEM_NOT_VALIDATED;
+            absent
+        });
+        let absent: Vec<Group> = absent.collect();
+        sample.groups.extend(absent);
+        Ok(true)
+    }
 }

@@ -42,7 +42,7 @@ pub use chain::Chain;
 pub use error::FlowError;
 pub use identity::Identity;
 pub use in_zone::InZone;
-pub use joined::Joined;
+pub use joined::{Joined, JoinedLogs};
 pub use machines::{Interleaved, SideBySide};
 pub use merge::{Merge, group_by_machine};
 pub use name_sums::{NameSums, NameSumsSink};

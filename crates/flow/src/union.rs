@@ -26,7 +26,7 @@ struct GroupKey {
 
 /// Maps the groups of samples to their indexes in the union.
 #[derive(Default)]
-struct GroupIndexes {
+pub(crate) struct GroupIndexes {
     by_key: HashMap<GroupKey, usize>,
     /// Keyed by log: the descriptions in its last sample, with their indexes.
     known: HashMap<u32, Vec<(Arc<CounterSet>, usize)>>,
@@ -34,7 +34,7 @@ struct GroupIndexes {
 
 impl GroupIndexes {
     /// Returns the index of each group of `sample`. New groups are added at the end.
-    fn find(&mut self, sample: &Sample) -> &[(Arc<CounterSet>, usize)] {
+    pub(crate) fn find(&mut self, sample: &Sample) -> &[(Arc<CounterSet>, usize)] {
         forget_old_logs(&mut self.known, sample.log);
         let known = self.known.entry(sample.log).or_default();
         if !sample.has_sets(known.iter().map(|(set, _)| set)) {

@@ -28,7 +28,7 @@ use tachograph_counters::sample::Sample;
 use tachograph_flow::logs::LogSource;
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::{Selection, Source as _, WindowBounds};
-use tachograph_logs::{Format, ReadOptions, TextEncoding, expand_archives};
+use tachograph_logs::{Format, ReadOptions, TextEncoding};
 
 pub(crate) use compare::CompareArguments;
 pub(crate) use cpi::CpiArguments;
@@ -282,7 +282,7 @@ pub(crate) fn push_log_or_path(
     let as_file = Path::new(text);
     match PathPattern::parse(text) {
         _ if as_file.is_file() => logs.push(as_file.to_path_buf()),
-        Err(_) if as_file.is_dir() => logs.extend(expand_archives(vec![as_file.to_path_buf()])),
+        Err(_) if as_file.is_dir() => logs.push(as_file.to_path_buf()),
         Ok(path) => paths.push(path),
         Err(_) if has_log_extension(as_file) => logs.push(as_file.to_path_buf()),
         Err(error) => return Err(Failure::usage(format!("{option}'{text}': {error}"))),

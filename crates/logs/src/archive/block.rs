@@ -28,12 +28,19 @@ pub(super) struct BlockBuilder {
     last_sets: Vec<Arc<CounterSet>>,
     last_list: Vec<u32>,
     values: usize,
+    /// The number of groups in all samples.
+    heads: usize,
 }
 
 impl BlockBuilder {
     /// The number of values.
     pub(super) fn len(&self) -> usize {
         self.values
+    }
+
+    /// The number of groups in all samples.
+    pub(super) fn heads(&self) -> usize {
+        self.heads
     }
 
     /// The number of samples.
@@ -60,6 +67,7 @@ impl BlockBuilder {
             self.lists.push(self.last_list.clone());
             self.lists.len() - 1
         });
+        self.heads += groups.len();
         let index = self.samples.len() as u32;
         self.samples.push(SampleHead {
             at: sample.at,
@@ -130,6 +138,7 @@ impl BlockBuilder {
             sections,
         };
         self.values = 0;
+        self.heads = 0;
         (rows, table)
     }
 

@@ -21,7 +21,7 @@ use super::columns::COLUMNS;
 use super::description::{self, Descriptions};
 use super::parquet::{ChunkReader, ChunkWriter, FileFooter, MAGIC, Numbers, RowGroup, Texts, find_text};
 use super::table::{Chunk, SampleTable};
-use super::{ARCHIVE_VERSION, Damage, MAX_ROWS};
+use super::{ARCHIVE_VERSION, Damage, MAX_CHUNK_BYTES, MAX_ROWS};
 use crate::LogError;
 
 /// The keys of the metadata in the footer.
@@ -129,9 +129,11 @@ impl<W: Write> FileWriter<W> {
 
     /// Writes a block as a row group.
     pub(super) fn push(&mut self, rows: &Rows, mut table: SampleTable) -> std::io::Result<()> {
+        check_size("a row group", rows.len(), MAX_ROWS)?;
         self.buffer.clear();
         let mut chunks = rows.write(&mut self.chunks, &mut self.buffer)?;
         for chunk in &mut chunks {
+            check_size("a column chunk", chunk.bytes, MAX_CHUNK_BYTES)?;
             let start = chunk.offset as usize;
             let crc = crc32fast::hash(&self.buffer[start..start + chunk.bytes]);
             chunk.offset += self.offset;
@@ -151,7 +153,9 @@ impl<W: Write> FileWriter<W> {
 
     /// Writes a part, compressed.
     fn part(&mut self, bytes: &[u8]) -> std::io::Result<Part> {
+        check_size("a sample table or the descriptions", bytes.len(), MAX_TABLE_BYTES)?;
         let compressed = self.tables.compress(bytes)?;
+        check_size("a sample table or the descriptions", compressed.len(), MAX_TABLE_BYTES)?;
         self.out.write_all(&compressed)?;
         let part = Part {
             offset: self.offset,
@@ -191,6 +195,7 @@ impl<W: Write> FileWriter<W> {
             created_by: CREATED_BY,
         };
         let mut tail = footer.encode(self.offset);
+        check_size("the footer", tail.len(), MAX_TAIL_BYTES as usize)?;
         // The checksum is computed with 0 in its place.
         let checksum = checksum_text(self.offset, crc32fast::hash(&tail));
         let place = checksum_text(self.offset, 0);
@@ -200,6 +205,16 @@ impl<W: Write> FileWriter<W> {
         self.out.write_all(&tail)?;
         self.out.flush()?;
         Ok(self.out)
+    }
+}
+
+/// Fails for a part that is larger than readers accept.
+fn check_size(part: &str, size: usize, limit: usize) -> std::io::Result<()> {
+    match size <= limit {
+        true => Ok(()),
+        false => Err(std::io::Error::other(format!(
+            "{part} would have a size of {size}, and an archive allows {limit}: select fewer counters"
+        ))),
     }
 }
 

@@ -162,9 +162,33 @@ fn in_order(files: Vec<PathBuf>) -> Result<Vec<PathBuf>, LogError> {
 
 /// The times of the first and the last sample. Times from a name are seconds; they are only compared where that suffices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Span {
-    first: FileTime,
-    last: FileTime,
+pub(super) struct Span {
+    pub(super) first: FileTime,
+    pub(super) last: FileTime,
+}
+
+impl Span {
+    fn overlaps(self, other: Self) -> bool {
+        self.first <= other.last && other.first <= self.last
+    }
+}
+
+/// A file in the folder of a date, if it exists, whose samples overlap in time with a span.
+///
+/// # Errors
+///
+/// When the folder or a file cannot be read.
+pub(super) fn overlapping(folder: &Path, span: Span) -> Result<Option<PathBuf>, LogError> {
+    if !folder.is_dir() {
+        return Ok(None);
+    }
+    for path in entries(folder)?.into_iter().filter(|path| is_archive_file(path)) {
+        let is_clear = span_of_name(&path).is_some_and(|known| !known.overlaps(span));
+        if !is_clear && span_of_footer(&path)?.overlaps(span) {
+            return Ok(Some(path));
+        }
+    }
+    Ok(None)
 }
 
 /// The span in the names of a file and its folder: from the begin of the first second to the end of the last one.

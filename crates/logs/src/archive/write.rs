@@ -4,20 +4,23 @@ use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
-use tachograph_counters::civil::FileTime;
+use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
 
+use super::MAX_ROWS;
 use super::block::BlockBuilder;
 use super::description::Descriptions;
 use super::file::{ArchiveFacts, FileWriter};
-use super::folder::{date_folder, file_name, machine_folder};
+use super::folder::{Span, date_folder, file_name, machine_folder, overlapping};
 use crate::{LogError, LogFacts, LogWriter};
 
 /// Number of values of a row group, for all machines together. The writer holds them in memory, 24 bytes each.
 const BLOCK_VALUES: usize = 1 << 20;
 /// Maximum number of row groups of a file.
 const MAX_ROW_GROUPS: usize = 512;
+/// Maximum number of groups in all samples of a row group: the sample table, which has at most 64 bytes for most of them, is limited.
+const MAX_HEADS: usize = 1 << 18;
 /// Number of bytes after which a file is complete.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 
@@ -76,6 +79,8 @@ pub struct ArchiveWriter {
     complete: Vec<CompleteFile>,
     /// Folders that were created.
     created: Vec<PathBuf>,
+    /// The number of files that were begun.
+    begun: usize,
 }
 
 struct MachineWriter {
@@ -93,12 +98,19 @@ struct OpenFile {
     writer: FileWriter<BufWriter<File>>,
     path: PathBuf,
     date: String,
+    /// The time of the last sample.
+    last: FileTime,
+}
+
+impl OpenFile {
+    fn is_full(&self) -> bool {
+        self.writer.row_groups().len() >= MAX_ROW_GROUPS || self.writer.bytes() >= MAX_FILE_BYTES
+    }
 }
 
 struct CompleteFile {
     path: PathBuf,
-    first: FileTime,
-    last: FileTime,
+    span: Span,
 }
 
 impl ArchiveWriter {
@@ -111,6 +123,7 @@ impl ArchiveWriter {
             machines: Vec::new(),
             complete: Vec::new(),
             created: Vec::new(),
+            begun: 0,
         }
     }
 
@@ -124,6 +137,7 @@ impl ArchiveWriter {
         for machine in 0..self.machines.len() {
             self.close_file(machine)?;
         }
+        self.machines.clear();
         self.options = options;
         Ok(())
     }
@@ -156,34 +170,56 @@ impl ArchiveWriter {
     fn push(&mut self, machine: usize, sample: &Sample) -> Result<(), LogError> {
         let date = date_folder(sample.at.utc);
         let known = &self.machines[machine];
-        if known.file.as_ref().is_some_and(|file| file.date != date) {
+        // Samples of one moment stay in one file, since files must not overlap in time.
+        let is_complete =
+            |file: &OpenFile| file.date != date || (file.last < sample.at.utc && file.is_full());
+        if known.file.as_ref().is_some_and(is_complete) {
             self.close_file(machine)?;
-        } else if !known.builder.accepts(sample) {
+        } else if !known.builder.accepts(sample)
+            || known.builder.len() + values_of(sample, &known.groups) > MAX_ROWS
+        {
             self.flush_block(machine)?;
         }
         if self.machines[machine].file.is_none() {
+            if sample.is_baseline && self.is_in_archive(machine, sample.at.utc, &date)? {
+                // Its rows are there. The first intervals begin with it nevertheless.
+                let known = &mut self.machines[machine];
+                known.builder.push(sample, &known.groups, &mut Descriptions::default());
+                known.builder.take();
+                return Ok(());
+            }
             self.open_file(machine, date)?;
         }
         let known = &mut self.machines[machine];
         known.builder.push(sample, &known.groups, &mut known.descriptions);
+        known.file.iter_mut().for_each(|file| file.last = file.last.max(sample.at.utc));
         let machines = self.machines.len();
         let known = &self.machines[machine];
         let is_full = known.builder.len() >= (self.options.block_values / machines).max(1);
+        let is_full = is_full || known.builder.heads() >= MAX_HEADS;
         if is_full || known.builder.samples().len() >= super::table::MAX_SAMPLES {
             self.flush_block(machine)?;
         }
         Ok(())
     }
 
+    /// Whether a file that was there before has samples around a moment.
+    fn is_in_archive(&self, machine: usize, at: FileTime, date: &str) -> Result<bool, LogError> {
+        let folder = self.folder.join(machine_folder(&self.machines[machine].machine)?).join(date);
+        Ok(overlapping(&folder, Span { first: at, last: at })?.is_some())
+    }
+
     fn open_file(&mut self, machine: usize, date: String) -> Result<(), LogError> {
         let known = &mut self.machines[machine];
         let folder = self.folder.join(machine_folder(&known.machine)?).join(&date);
         create_folders(&folder, &mut self.created)?;
-        let path = folder.join(format!(".{}-{}.tmp", self.recording, self.complete.len() + machine));
+        let path = folder.join(format!(".{}-{}.tmp", self.recording, self.begun));
+        self.begun += 1;
         let failed = |error| LogError::io(error).at_path(&path);
         let file = File::create_new(&path).map_err(failed)?;
         let writer = FileWriter::new(BufWriter::with_capacity(1 << 16, file), self.options.level);
-        known.file = Some(OpenFile { writer: writer.map_err(failed)?, path, date });
+        let writer = writer.map_err(failed)?;
+        known.file = Some(OpenFile { writer, path, date, last: FileTime(i64::MIN) });
         known.descriptions = Descriptions::default();
         known.builder.begin_file(&mut known.descriptions);
         Ok(())
@@ -197,22 +233,12 @@ impl ArchiveWriter {
             return Ok(());
         }
         let (rows, table) = builder.take();
-        writer.push(&rows, table).map_err(|error| LogError::io(error).at_path(path))?;
-        if writer.row_groups().len() >= MAX_ROW_GROUPS || writer.bytes() >= MAX_FILE_BYTES {
-            self.close_file(machine)?;
-        }
-        Ok(())
+        writer.push(&rows, table).map_err(|error| LogError::io(error).at_path(path))
     }
 
     /// Completes the file of a machine, under its temporary name.
     fn close_file(&mut self, machine: usize) -> Result<(), LogError> {
-        if self.machines[machine]
-            .file
-            .as_ref()
-            .is_some_and(|file| file.writer.row_groups().len() < MAX_ROW_GROUPS)
-        {
-            self.flush_block(machine)?;
-        }
+        self.flush_block(machine)?;
         let MachineWriter { machine: name, file, descriptions, .. } = &mut self.machines[machine];
         let Some(OpenFile { writer, path, .. }) = file.take() else { return Ok(()) };
         let ArchiveOptions { zone, boot_time, performance_frequency, windows_build, .. } =
@@ -229,10 +255,51 @@ impl ArchiveWriter {
         let first = groups.iter().map(|group| group.first.utc).min().unwrap_or(FileTime(0));
         let last = groups.iter().map(|group| group.last).max().unwrap_or(FileTime(0));
         // Listed first, so that the file is removed if this fails.
-        self.complete.push(CompleteFile { path: path.clone(), first, last });
+        self.complete.push(CompleteFile { path: path.clone(), span: Span { first, last } });
         let written = writer.finish(&facts, descriptions).and_then(|out| Ok(out.into_inner()?));
         let written = written.and_then(|file| file.sync_all());
         written.map_err(|error| LogError::io(error).at_path(&path))
+    }
+
+    /// Fails if the samples of a complete file overlap in time with those of another one, or of a file that was there before: a
+    /// reader would refuse the archive.
+    fn check_spans(&self) -> Result<(), LogError> {
+        // A file never spans two dates, so only files of one folder can overlap.
+        let mut new: Vec<_> = self.complete.iter().map(|file| (file.path.parent(), file.span)).collect();
+        new.sort_unstable();
+        if let Some(pair) =
+            new.windows(2).find(|pair| pair[0].0 == pair[1].0 && pair[1].1.first <= pair[0].1.last)
+        {
+            return Err(LogError::unsupported(format!(
+                "nothing was written: the clock was set back across a whole file or midnight at {}, and files must not overlap in time",
+                shown(pair[1].1.first)
+            )));
+        }
+        for (folder, span) in new {
+            if let Some(folder) = folder
+                && let Some(known) = overlapping(folder, span)?
+            {
+                return Err(LogError::unsupported(format!(
+                    "nothing was added: the samples from {} to {} overlap in time with those of {}",
+                    shown(span.first),
+                    shown(span.last),
+                    known.display()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the complete files their names, and makes these survive a power failure.
+    fn name_files(&self, named: &mut Vec<PathBuf>) -> Result<(), LogError> {
+        for file in &self.complete {
+            rename(file, named).map_err(|error| LogError::io(error).at_path(&file.path))?;
+        }
+        for folder in self.created.iter().filter_map(|folder| folder.parent()) {
+            let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+            sync_folder(folder).map_err(|error| LogError::io(error).at_path(folder))?;
+        }
+        Ok(())
     }
 
     /// The complete files that have no name yet are removed, and the folders that were created for them.
@@ -245,6 +312,11 @@ impl ArchiveWriter {
         // Fails for folders that are not empty.
         self.created.drain(..).rev().for_each(|folder| drop(fs::remove_dir(folder)));
     }
+}
+
+/// The number of values of groups of a sample.
+fn values_of(sample: &Sample, groups: &[usize]) -> usize {
+    groups.iter().map(|&group| sample.groups[group].values.len()).sum()
 }
 
 /// Creates a folder and those above it, and records which ones are new.
@@ -260,24 +332,38 @@ fn create_folders(folder: &Path, created: &mut Vec<PathBuf>) -> Result<(), LogEr
     Ok(())
 }
 
+/// A time for messages, in UTC.
+fn shown(utc: FileTime) -> String {
+    Moment { utc, bias_minutes: 0 }.rfc3339()
+}
+
 /// Makes the names in a folder survive a power failure.
 fn sync_folder(folder: &Path) -> std::io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Gives a complete file its name, which no other file has.
-fn rename(file: &CompleteFile) -> std::io::Result<()> {
+/// Gives a complete file its name, which no other file has, and adds it to `named`.
+fn rename(file: &CompleteFile, named: &mut Vec<PathBuf>) -> std::io::Result<()> {
     let folder = file.path.parent().unwrap_or(Path::new("."));
     for copy in 0.. {
-        let name = folder.join(file_name(file.first, file.last, copy));
+        let name = folder.join(file_name(file.span.first, file.span.last, copy));
         // Unlike a rename, a link never replaces a file.
         match fs::hard_link(&file.path, &name) {
-            Ok(()) => break,
+            Ok(()) => {
+                named.push(name);
+                fs::remove_file(&file.path)?;
+                break;
+            }
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
+            Err(_) if name.symlink_metadata().is_ok() => {}
+            // The file system has no links: check first, then rename.
+            Err(_) => {
+                fs::rename(&file.path, &name)?;
+                named.push(name);
+                break;
+            }
         }
     }
-    fs::remove_file(&file.path)?;
     sync_folder(folder)
 }
 
@@ -301,15 +387,15 @@ impl LogWriter for ArchiveWriter {
         for machine in 0..self.machines.len() {
             self.close_file(machine)?;
         }
-        while let Some(file) = self.complete.first() {
-            rename(file).map_err(|error| LogError::io(error).at_path(&file.path))?;
-            self.complete.remove(0);
+        self.check_spans()?;
+        let mut named = Vec::new();
+        if let Err(error) = self.name_files(&mut named) {
+            // All files or none.
+            named.into_iter().for_each(|path| drop(fs::remove_file(path)));
+            self.remove_unfinished();
+            return Err(error);
         }
-        let parents = self.created.iter().filter_map(|folder| folder.parent());
-        for folder in parents {
-            let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-            sync_folder(folder).map_err(|error| LogError::io(error).at_path(folder))?;
-        }
+        self.complete.clear();
         self.created.clear();
         Ok(())
     }

@@ -14,7 +14,7 @@ use super::{NumberArguments, ReportFormat, SelectionArguments, log_name};
 /// has are last. Counters that identify something, such as ID Process, are left out.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
-    /// Two logs, the earlier one first: .blg, .csv, .tsv or .json (from relog and query).
+    /// Two logs, the earlier one first: .blg, .csv, .tsv or .json (from relog and query), or folders of archives.
     #[arg(required_unless_present = "counters", num_args = 1..=2, value_names = ["BEFORE", "AFTER"], value_parser = log_name())]
     pub(crate) files: Vec<PathBuf>,
     /// Selects counters, and the same time range of both logs; a time without a date is on the first day of each log.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use tachograph_counters::path::PathPattern;
 use tachograph_flow::query::LogQuery;
+use tachograph_logs::expand_archives;
 use tachograph_monitor::{MAX_POINTS, MIN_POINTS};
 use tachograph_screen::ThemeChoice;
 
@@ -77,6 +78,7 @@ impl MonitorArguments {
         for file in &self.selection.counter_files {
             paths.extend(path_file::read(file)?);
         }
+        query.paths = expand_archives(query.paths);
         let has_bounds = self.selection.begin.is_some() || self.selection.end.is_some();
         if query.paths.is_empty() && has_bounds {
             return Err(Failure::usage("-b and -e select a time range of logs: name a log"));

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
+use tachograph_flow::JoinedLogs;
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::sinks::ArchiveSink;
 use tachograph_logs::LogWriter as _;
@@ -24,7 +25,10 @@ pub(crate) fn write(query: &mut LogQuery, folder: &Path, is_appended: bool) -> R
     for indexes in query.logs_by_machine()? {
         let paths = indexes.iter().map(|&index| query.paths[index].clone()).collect();
         let machine = LogQuery { paths, ..query.clone() };
-        let pipeline = machine.samples()?;
+        let mut pipeline = machine.samples()?;
+        if machine.paths.len() > 1 {
+            pipeline.source = Box::new(JoinedLogs::new(pipeline.source));
+        }
         let of_machine = pipeline.reports.clone();
         let options = ArchiveOptions::of_log(of_machine[0].facts());
         let writer = match &mut writer {

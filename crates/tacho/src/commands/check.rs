@@ -16,6 +16,14 @@ use crate::output::OutputFile;
 use crate::table::{counted, grouped, line};
 
 pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
+    if let Some(target) = &arguments.salvage
+        && Format::of_extension(target) == Some(Format::Archive)
+    {
+        return Err(Failure::usage(format!(
+            "{}: --salvage does not write archives: use a name that ends in .blg, .csv, .tsv or .json",
+            target.display()
+        )));
+    }
     if let [file] = arguments.files.as_slice() {
         return Ok(ExitCode::from(u8::from(!check(file, arguments)?)));
     }
@@ -85,7 +93,12 @@ fn salvage(file: &Path, target: &Path, overwrite: bool, reading: ReadOptions) ->
     if scan.samples() == 0 {
         return Err(Failure::runtime(format!("{}: no intact samples to save", file.display())));
     }
-    let format = Format::of_extension(target).unwrap_or(pipeline.reports[0].facts().format);
+    let format = match pipeline.reports[0].facts().format {
+        // An archive is a folder.
+        Format::Archive => Format::Blg,
+        format => format,
+    };
+    let format = Format::of_extension(target).unwrap_or(format);
     let mut output = OutputFile::create(target, overwrite)?;
     let samples = scan.samples();
     let form = TextForm { digits: pipeline.reports[0].digits(), ..TextForm::default() };

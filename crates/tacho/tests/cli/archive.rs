@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use tachograph_counters::CounterType;
+
 use crate::corpus::corpus;
-use crate::log_fixture::mixed;
+use crate::log_fixture::{LogFixture, TICKS, counter, mixed, one, raw};
 use crate::run::{Folder, row};
 use crate::segments::Simulation;
 
@@ -103,10 +105,12 @@ fn archives_are_not_overwritten() {
     assert_eq!(refused.status, 2);
     assert!(refused.stderr.contains("A: the folder is not empty: use -a"), "{}", refused.stderr);
     // The same samples twice.
-    folder.relog(["all.blg", "-f", "archive", "-a", "-o", "A"]);
-    let refused = folder.run(["stats", "A"]);
-    assert_eq!(refused.status, 1);
-    assert!(refused.stderr.contains("overlap in time"), "{}", refused.stderr);
+    let before = files(&folder.path("A"));
+    let refused = folder.run(["relog", "all.blg", "-f", "archive", "-a", "-o", "A"]);
+    assert_ne!(refused.status, 0);
+    assert!(refused.stderr.contains("nothing was added"), "{}", refused.stderr);
+    assert_eq!(files(&folder.path("A")), before);
+    assert_eq!(folder.stats(&["A"]), folder.stats(&["all.blg"]));
     let refused = folder.run(["relog", "all.blg", "-o", "x.parquet"]);
     assert_eq!(refused.status, 2);
     assert!(refused.stderr.contains("-f archive -o FOLDER"), "{}", refused.stderr);
@@ -114,6 +118,76 @@ fn archives_are_not_overwritten() {
     folder.write("broken.blg", "no log");
     assert_ne!(folder.run(["relog", "broken.blg", "-f", "archive", "-o", "B"]).status, 0);
     assert!(!folder.path("B").exists());
+}
+
+#[test]
+fn windows_are_added_one_after_another() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 20).write(&folder.path("all.blg"));
+    let (middle, end) = ("3/5/2024 10:00:10", "3/5/2024 10:00:15");
+    folder.relog(["all.blg", "-e", middle, "-f", "archive", "-o", "A"]);
+    folder.relog(["all.blg", "-b", middle, "-e", end, "-f", "archive", "-a", "-o", "A"]);
+    folder.relog(["all.blg", "-b", end, "-f", "archive", "-a", "-o", "A"]);
+    assert_eq!(files(&folder.path("A")).len(), 3);
+    assert_eq!(folder.stats(&["A"]), folder.stats(&["all.blg"]));
+    let checked = folder.prints(["check", "A"]);
+    assert!(checked.starts_with("A: intact: archive, 20 samples"), "{checked}");
+    assert_ne!(folder.run(["relog", "all.blg", "-b", end, "-f", "archive", "-a", "-o", "A"]).status, 0);
+    assert_eq!(files(&folder.path("A")).len(), 3);
+}
+
+#[test]
+fn collectors_of_one_machine_are_joined() {
+    let folder = Folder::new();
+    let rate = |set: &str, step: i64| {
+        let mut log = LogFixture::new("WEB1").value(set, counter("Rate", CounterType::COUNTER_COUNTER));
+        for second in (0..20).step_by(step as usize) {
+            log.at(second, vec![one(raw(second * second, second * TICKS))]);
+        }
+        log.write(&folder.path(&format!("{set}.blg")));
+    };
+    rate("Memory", 1);
+    rate("System", 1);
+    rate("Slow", 2);
+    assert_equal_in_archive(&folder, &["Memory.blg", "System.blg"], "A");
+    assert_equal_in_archive(&folder, &["Memory.blg", "Slow.blg"], "B");
+    let checked = folder.prints(["check", "B"]);
+    assert!(checked.starts_with("B: intact: archive, 20 samples"), "{checked}");
+}
+
+#[test]
+fn a_machine_without_the_counter_adds_nothing() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 20).write(&folder.path("one.blg"));
+    let mut other = LogFixture::new("WEB2").value("Other", counter("C", CounterType::COUNTER_COUNTER));
+    for second in 0..30 {
+        other.at(second, vec![one(raw(second, second * TICKS))]);
+    }
+    other.write(&folder.path("two.blg"));
+    let path = r"\Memory\Available Bytes";
+    folder.relog(["one.blg", "two.blg", "-c", path, "-f", "archive", "-o", "A"]);
+    let checked = folder.prints(["check", "A"]);
+    assert!(checked.starts_with("A: intact: archive, 20 samples"), "{checked}");
+}
+
+#[test]
+fn archives_of_several_machines_are_compared() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 20).write(&folder.path("one.blg"));
+    mixed("WEB2", 0, 20).write(&folder.path("two.blg"));
+    folder.relog(["one.blg", "two.blg", "-f", "archive", "-o", "A"]);
+    let compared = folder.run(["compare", "-c", r"\Memory\Available Bytes", "A", "A"]);
+    assert_eq!(compared.status, 0, "{}", compared.stderr);
+}
+
+#[test]
+fn salvage_writes_no_archive() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 20).write(&folder.path("all.blg"));
+    let refused = folder.run(["check", "all.blg", "--salvage", "out.parquet"]);
+    assert_eq!(refused.status, 2);
+    assert!(refused.stderr.contains("--salvage does not write archives"), "{}", refused.stderr);
+    assert!(!folder.path("out.parquet").exists());
 }
 
 #[test]
