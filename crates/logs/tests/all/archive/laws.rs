@@ -73,6 +73,20 @@ fn samples_of_equal_times_are_kept_apart() {
 }
 
 #[test]
+fn a_file_does_not_end_between_samples_of_one_moment() {
+    let folder = TempFolder::new();
+    let mut samples = vec![recording(5, 1).remove(0); 1100];
+    for (index, sample) in samples.iter_mut().enumerate() {
+        sample.groups.truncate(1);
+        // The 512th row group is the first of two samples of a moment.
+        sample.at.utc.0 += (index as i64 + 1) / 2 * 10_000;
+    }
+    write(&folder.0, &samples, 1);
+    assert!(files(&folder.0).len() > 1);
+    assert_equal(&read(&folder.0), &samples);
+}
+
+#[test]
 fn samples_without_groups_are_kept() {
     let folder = TempFolder::new();
     let mut samples = recording(5, 20);
