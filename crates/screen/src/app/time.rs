@@ -184,12 +184,19 @@ impl App {
         columns.any(|column| column.values > 0)
     }
 
-    /// The column of the figures under the cursor; if there are several, the last one with values.
+    /// The column of the figures under the cursor; if there are several, the last one with values. A cursor at a single moment,
+    /// such as a typed time, is usually between two samples: the column is that of the nearest one.
     pub(crate) fn column_under_cursor(&self) -> Option<usize> {
         let (span, cursor) = (self.shown_span()?, self.cursor?);
         let column_of = |moment| span.column_of(moment, self.reduced.columns.max(1));
         let (first, last) = (column_of(cursor.begin())?, column_of(cursor.last_moment())?);
-        (first..=last).rfind(|column| self.has_values(*column)).or(Some(first))
+        let under = (first..=last).rfind(|column| self.has_values(*column));
+        let nearest = || {
+            let before = (0..first).rfind(|column| self.has_values(*column));
+            let after = (first..self.reduced.columns).find(|column| self.has_values(*column));
+            [before, after].into_iter().flatten().min_by_key(|column| column.abs_diff(first))
+        };
+        under.or_else(|| nearest().filter(|_| cursor.begin() == cursor.last_moment())).or(Some(first))
     }
 
     /// The time range of a column of characters on the focused plot.

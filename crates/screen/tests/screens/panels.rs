@@ -435,6 +435,21 @@ fn several_panels_show_the_time_of_the_cursor() {
     log.line_with("cursor 10:00:0");
 }
 
+/// There are more columns than samples, so most moments are in a column without values.
+#[test]
+fn a_typed_time_shows_the_nearest_sample() {
+    let view = View::ready_made("overview").expect("the overview");
+    let mut log = TestScreen::with_view(false, (200, 50), 20, Theme::default(), &LINES, view);
+    let missing = |screen: &mut TestScreen| screen.text().matches("---").count();
+    log.press(KeyCode::Right);
+    let expected = missing(&mut log);
+    for second in 1..19 {
+        log.type_in(&format!("t10:00:{second:02}"));
+        log.press(KeyCode::Enter);
+        assert_eq!(missing(&mut log), expected, "second {second}: {}", log.text());
+    }
+}
+
 #[test]
 fn a_message_does_not_hide_the_keys() {
     let mut screen = overview((80, 24), Theme::default());
