@@ -444,7 +444,7 @@ fn a_typed_time_shows_the_nearest_sample() {
     log.press(KeyCode::Right);
     let expected = missing(&mut log);
     for second in 1..19 {
-        log.type_in(&format!("t10:00:{second:02}"));
+        log.type_in(&format!("t10:00:{second:02}.4"));
         log.press(KeyCode::Enter);
         assert_eq!(missing(&mut log), expected, "second {second}: {}", log.text());
     }
