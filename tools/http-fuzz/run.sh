@@ -46,11 +46,11 @@ done
 url=$(cat "$work/url")
 [[ -n $url ]] || die "the server printed no address"
 
-# /api/stream never ends.
+# /api/stream never ends. schemathesis cannot write TOML, the body of fitView.
 status=0
 "$venv/bin/schemathesis" run "${url}api/openapi.json" \
     --checks not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance \
-    --exclude-path /api/stream --max-examples "$HTTP_FUZZ_EXAMPLES" --max-time "$HTTP_FUZZ_SECONDS" \
+    --exclude-path /api/stream --exclude-operation-id fitView --max-examples "$HTTP_FUZZ_EXAMPLES" --max-time "$HTTP_FUZZ_SECONDS" \
     --workers 1 --request-timeout 60 --seed 1 --no-color || status=1
 kill -0 "$server" 2>/dev/null || { echo "http-fuzz: the server ended during the test" >&2; cat "$work/messages" >&2; exit 1; }
 grep -i panicked "$work/messages" && exit 1

@@ -292,7 +292,12 @@ test("panels: a view that arrives late does not replace newer panels, and an inv
     async (page) => {
       await page.waitForFunction(() => document.querySelectorAll("#panels .panel").length >= 5);
       let proceed;
-      const isAsked = new Promise((resolve) => page.route("**/api/views/disk?*", (route) => resolve((proceed = () => route.continue()))));
+      let asked;
+      const isAsked = new Promise((resolve) => (asked = resolve));
+      await page.route("**/api/views/disk?*", (route) => {
+        proceed = () => route.continue();
+        asked();
+      });
       await page.evaluate(() => (location.hash = "open=disk"));
       await isAsked;
       const panels = ["Mine", "Yours"].map((title) => JSON.stringify({ title, counters: [{ path: "\\Memory\\Available MBytes" }] }));
