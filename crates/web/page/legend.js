@@ -181,7 +181,7 @@ export class Legend {
         const text = column.id === "computer" && this.severalSources ? `${column.text(line)} · ${line.source.name}` : column.text(line);
         setText(cell, text);
         if (column.value) {
-          // Tests and readers who need all digits.
+          // All digits, for tests and for copying.
           const value = column.value(line);
           cell.dataset.value = value ?? "";
           setTitle(cell, state.numbers === "raw" ? "" : figure(value, line.type));

@@ -132,7 +132,7 @@ fn paths(
     for path in view.paths() {
         paths.push(this_machine::local_path(registry, path)?);
     }
-    // What the tables of the view show live is also in the log.
+    // The log also has the counters of the view's tables.
     let of_tables = view.table_paths(&MachineCatalogue(Arc::clone(registry)).sets());
     paths.extend(of_tables.into_iter().filter(|path| !paths.contains(path)).collect::<Vec<_>>());
     if paths.is_empty() {

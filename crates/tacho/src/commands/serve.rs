@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     if history.is_none()
         && let Some(mut overview) = View::ready_made("overview")
     {
-        // What this machine lacks is not worth a message.
+        // Counters that this machine lacks are left out without a message.
         history = this_machine::resolve_view(&registry, &mut overview).is_ok().then(|| overview.paths());
     }
     let metrics = arguments.metrics(&registry)?;

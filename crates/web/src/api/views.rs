@@ -226,7 +226,7 @@ fn overview(target: &FittingTarget<'_>) -> FittedView {
     if target.log.is_none() {
         return target.fit(OVERVIEW.to_owned(), view);
     }
-    // What an optional view lacks in a log is not worth a message.
+    // An optional view reports no missing counters.
     view.resolve(|path| target.has(path));
     let mut applications = View::ready_made(APPLICATIONS).unwrap_or_default();
     applications.resolve(|path| target.has(path));

@@ -182,7 +182,7 @@ fn sums_are_exported_only_if_a_path_names_them() {
     );
 }
 
-/// What is omitted can be computed from what is exported.
+/// Each omitted sum equals the sum of exported metrics.
 #[test]
 fn sums_equal_their_parts() {
     const SUMS: [(&str, &str, [&str; 2]); 16] = [
