@@ -21,11 +21,11 @@ use tokio::sync::Semaphore;
 use crate::compression::compress;
 use crate::guard::{Guard, guard};
 use crate::hub::Hub;
-use crate::metrics::MetricsOptions;
 use crate::options::{LineLog, ServeError, ServeOptions};
 use crate::response::ApiError;
 use crate::sources::Sources;
 use crate::workers::Workers;
+use tachograph_metrics::MetricsOptions;
 
 const READING_THREADS: usize = 3;
 const LIVE_THREADS: usize = 2;

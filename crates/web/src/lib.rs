@@ -21,7 +21,6 @@ mod flush;
 mod folders;
 mod guard;
 mod hub;
-pub mod metrics;
 mod options;
 mod parameters;
 mod response;

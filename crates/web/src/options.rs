@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::metrics::MetricsOptions;
 use crate::secret_file;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_logs::{Budget, TextEncoding, io_error_text};
+use tachograph_metrics::MetricsOptions;
 use tachograph_monitor::View;
 use tachograph_perflib::Registry;
 

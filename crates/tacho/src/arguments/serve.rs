@@ -7,8 +7,8 @@ use std::time::Duration;
 use clap::Args;
 use tachograph_counters::path::PathPattern;
 use tachograph_logs::TextEncoding;
+use tachograph_metrics::MetricNames;
 use tachograph_perflib::Registry;
-use tachograph_web::metrics::MetricNames;
 
 use super::{parse_count, parse_encoding, parse_interval};
 use crate::failure::Failure;

@@ -9,10 +9,10 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tachograph_counters::IgnorePoison;
 use tachograph_logs::Budget;
 use tachograph_machine::Machine;
+use tachograph_metrics::{MetricsOptions, MountTable, MountedFileSystem, MountsNow};
 use tachograph_monitor::{Axis, AxisScale, Chosen, Panel, View};
 use tachograph_perflib::Registry;
 use tachograph_system::{MountList, Roots};
-use tachograph_web::metrics::{MetricsOptions, MountTable, MountedFileSystem, MountsNow};
 use tachograph_web::{LineLog, LiveOptions, ServeError, ServeOptions, Server, Token, Uploads};
 
 use crate::arguments::ServeArguments;

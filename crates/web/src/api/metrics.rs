@@ -11,9 +11,9 @@ use tachograph_counters::path::PathPattern;
 use tachograph_perflib::Registry;
 
 use super::Web;
-use crate::metrics::{Exporter, Exposition, MetricsOptions};
 use crate::parameters::Parameters;
 use crate::response::{ApiError, with_content_type};
+use tachograph_metrics::{Exporter, Exposition, MetricsOptions};
 
 /// Maximum number of selections whose exporters are kept.
 const MAX_EXPORTERS: usize = 8;

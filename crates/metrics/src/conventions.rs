@@ -143,8 +143,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::metrics::MetricNames;
-    use crate::metrics::metric::metrics_of;
+    use crate::MetricNames;
+    use crate::metric::metrics_of;
 
     /// The set, counter, part and name of each number of the machine's counters.
     fn numbers(names: MetricNames) -> Vec<(String, String, Part, String)> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::Value;
-use tachograph_web::metrics::{MetricNames, is_exported_by_default};
+use tachograph_metrics::{MetricNames, is_exported_by_default};
 
 use super::all_mappings;
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::metrics::mounts::MountedFileSystem;
+use crate::mounts::MountedFileSystem;
 
 fn labels_of(
     labelling: Labelling,

@@ -6,6 +6,8 @@
 //!
 //! Sources: "Exposition formats" (prometheus.io), the OpenMetrics specification 1.0.0, the rules of `promtool check metrics`.
 
+#![forbid(unsafe_code)]
+
 mod catalog;
 mod conventions;
 mod exceptions;

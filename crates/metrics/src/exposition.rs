@@ -22,7 +22,7 @@ impl Exposition {
     /// header is absent, names neither, or matches both by a wildcard.
     ///
     /// ```
-    /// use tachograph_web::metrics::Exposition;
+    /// use tachograph_metrics::Exposition;
     ///
     /// let prometheus = "application/openmetrics-text;version=1.0.0,\
     ///     application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";

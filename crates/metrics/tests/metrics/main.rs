@@ -12,11 +12,9 @@ use std::sync::Arc;
 
 use shop::registry;
 use tachograph_counters::path::PathPattern;
+use tachograph_metrics::{Exporter, Exposition, MetricMapping, MetricNames, MetricsOptions, metric_mappings};
 use tachograph_perflib::{Clock, Registry};
 use tachograph_system::Roots;
-use tachograph_web::metrics::{
-    Exporter, Exposition, MetricMapping, MetricNames, MetricsOptions, metric_mappings,
-};
 
 fn exporter(registry: &Arc<Registry>) -> Exporter {
     Exporter::new(registry, MetricsOptions::default()).expect("this machine")
@@ -77,7 +75,7 @@ fn all_mappings(names: MetricNames) -> Vec<MetricMapping> {
 
 /// Compares the lines with a file of names, and replaces the file with `TACHO_UPDATE`.
 fn check_frozen(file: &str, lines: &str) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/metrics").join(file);
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(file);
     let mut frozen = std::fs::read_to_string(&file).expect("the frozen names");
     let now: BTreeSet<&str> = lines.lines().collect();
     for line in frozen.lines() {
@@ -89,7 +87,7 @@ fn check_frozen(file: &str, lines: &str) {
     }
     assert_eq!(
         lines, frozen,
-        "new metrics: TACHO_UPDATE=1 cargo test -p tachograph-web --test metrics names"
+        "new metrics: TACHO_UPDATE=1 cargo test -p tachograph-metrics --test metrics names"
     );
 }
 
