@@ -132,6 +132,11 @@ impl LiveSource {
         self.query.registry()
     }
 
+    /// The query with the last collection, for consumers that need ids of instances and counters.
+    pub fn query(&self) -> &Query {
+        &self.query
+    }
+
     /// Delays and errors. The report is shared, so it can be read while the source is in use elsewhere.
     pub fn report(&self) -> LiveReport {
         self.report.clone()

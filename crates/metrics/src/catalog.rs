@@ -26,9 +26,10 @@ const OWN_NAMES: [&str; 5] = [
 
 /// A metric family: one raw number of all instances of a counter set.
 #[derive(Debug)]
-pub(super) struct Family {
-    pub(super) kind: Kind,
+pub struct Family {
+    kind: Kind,
     unit: String,
+    help: Box<str>,
     pub(super) sample: Box<str>,
     /// The result of [`header`](Self::header) for each [`Exposition`].
     headers: [Box<str>; 2],
@@ -48,6 +49,34 @@ pub(super) struct Source {
 }
 
 impl Family {
+    /// The name in sample lines; that of a counter ends in `_total`.
+    pub fn sample_name(&self) -> &str {
+        &self.sample
+    }
+
+    /// The name without `_total`.
+    pub fn name(&self) -> &str {
+        match self.kind {
+            Kind::Counter => self.sample.strip_suffix("_total").unwrap_or(&self.sample),
+            Kind::Gauge => &self.sample,
+        }
+    }
+
+    /// Counter or gauge.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The base unit, in the plural, such as `seconds` or `bytes`; empty if there is none.
+    pub fn unit(&self) -> &str {
+        &self.unit
+    }
+
+    /// What the number is, and which displayed value it belongs to.
+    pub fn help(&self) -> &str {
+        &self.help
+    }
+
     /// The `# HELP`, `# TYPE` and `# UNIT` lines.
     pub(super) fn header(&self, exposition: Exposition) -> &str {
         &self.headers[exposition as usize]
@@ -57,7 +86,7 @@ impl Family {
 #[derive(Debug)]
 pub(super) struct SetFamilies {
     pub(super) info: Arc<CounterSetInfo>,
-    pub(super) families: Vec<Family>,
+    pub(super) families: Vec<Arc<Family>>,
     pub(super) labelling: Labelling,
 }
 
@@ -153,7 +182,7 @@ fn families_of(
     prefix: &str,
     names: MetricNames,
     used: &mut HashSet<String>,
-) -> Vec<Family> {
+) -> Vec<Arc<Family>> {
     let shown = info.counters.iter().filter(|counter| counter.is_displayable());
     let all: Vec<_> = shown
         .clone()
@@ -219,7 +248,7 @@ fn families_of(
             families.push(family(&name, metric, &help, source));
         }
     }
-    families
+    families.into_iter().map(Arc::new).collect()
 }
 
 fn numbered(stem: &str, number: u32) -> String {
@@ -253,6 +282,7 @@ fn family(name: &str, metric: &Metric, help: &str, source: Source) -> Family {
     Family {
         kind: metric.kind,
         unit: metric.unit.clone(),
+        help: help.trim_end_matches([':', ' ']).into(),
         sample: sample.into(),
         headers: headers.map(String::into),
         sources: vec![source],

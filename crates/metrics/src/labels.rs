@@ -44,8 +44,15 @@ pub(super) struct Labels {
     instances: Option<Instances>,
     mounts: Option<Arc<MountTable>>,
     text: String,
+    /// The end of each row in `text`.
     ends: Vec<usize>,
+    pairs: Vec<Label>,
+    /// The end of each row in `pairs`.
+    pair_ends: Vec<usize>,
 }
+
+/// A label of an instance: its name, and its value without escapes.
+pub type Label = (&'static str, Box<str>);
 
 impl Labels {
     /// Updates the labels; returns whether something has changed. `keys` are those of the instances. `mounts` is only used for
@@ -71,18 +78,23 @@ impl Labels {
         self.mounts = mounts.cloned();
         self.text.clear();
         self.ends.clear();
+        self.pairs.clear();
+        self.pair_ends.clear();
         let mut seen: HashSet<Box<str>> = HashSet::with_capacity(instances.len());
         for (instance, key) in instances.iter().zip(keys) {
-            let start = self.text.len();
+            let (start, first_pair) = (self.text.len(), self.pairs.len());
             // Names that differ only in control characters, or in how they are split, would have equal labels.
             for suffix in 0_u32.. {
-                push_labels(&mut self.text, labelling, instance, key, mounts.map(Arc::as_ref), suffix);
+                let out = Writer { out: &mut self.text, pairs: &mut self.pairs, suffix, has_labels: false };
+                push_labels(out, labelling, instance, key, mounts.map(Arc::as_ref));
                 if seen.insert(self.text[start..].into()) {
                     break;
                 }
                 self.text.truncate(start);
+                self.pairs.truncate(first_pair);
             }
             self.ends.push(self.text.len());
+            self.pair_ends.push(self.pairs.len());
         }
         true
     }
@@ -91,18 +103,22 @@ impl Labels {
         let start = row.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.text[start..self.ends[row]]
     }
+
+    /// The same labels without escapes.
+    pub(super) fn pairs_of_row(&self, row: usize) -> &[Label] {
+        let start = row.checked_sub(1).map_or(0, |before| self.pair_ends[before]);
+        &self.pairs[start..self.pair_ends[row]]
+    }
 }
 
-/// Writes the labels. A suffix other than 0 is appended to the first one.
+/// Writes the labels.
 fn push_labels(
-    out: &mut String,
+    mut writer: Writer<'_>,
     labelling: Labelling,
     instance: &Instance,
     key: &InstanceKey,
     mounts: Option<&MountTable>,
-    suffix: u32,
 ) {
-    let mut writer = Writer { out, suffix, has_labels: false };
     let label = instance.label();
     let parent = instance.parent().filter(|parent| !parent.is_empty());
     // The name, including `#n`, without the parent.
@@ -146,21 +162,25 @@ fn push_labels(
 
 struct Writer<'a> {
     out: &'a mut String,
+    pairs: &'a mut Vec<Label>,
+    /// Is appended to the first label if it is not 0.
     suffix: u32,
     has_labels: bool,
 }
 
 impl Writer<'_> {
-    fn push(&mut self, name: &str, value: &str) {
+    fn push(&mut self, name: &'static str, value: &str) {
+        let mut value = value.replace(|c: char| c.is_ascii_control() && c != '\n', "\u{fffd}");
+        if !self.has_labels && self.suffix > 0 {
+            value.push('~');
+            value.push_str(&self.suffix.to_string());
+        }
         self.out.push(if self.has_labels { ',' } else { '{' });
         self.out.push_str(name);
         self.out.push_str("=\"");
-        escape_value(self.out, value);
-        if !self.has_labels && self.suffix > 0 {
-            self.out.push('~');
-            self.out.push_str(&self.suffix.to_string());
-        }
+        escape_value(self.out, &value);
         self.out.push('"');
+        self.pairs.push((name, value.into()));
         self.has_labels = true;
     }
 

@@ -19,6 +19,7 @@ mod metric;
 mod mounts;
 mod plan;
 mod process;
+mod reader;
 mod scale;
 mod set_names;
 mod words;
@@ -28,9 +29,13 @@ use std::sync::Arc;
 use tachograph_counters::path::PathPattern;
 use tachograph_perflib::registration::CounterSetInfo;
 
+pub use catalog::Family;
 pub use exporter::Exporter;
 pub use exposition::Exposition;
+pub use labels::Label;
+pub use metric::Kind;
 pub use mounts::{MountTable, MountedFileSystem, MountsNow};
+pub use reader::{ExactNumber, MetricReader, Number, Point};
 
 /// Options of an exporter.
 #[derive(Clone, Debug, Default)]

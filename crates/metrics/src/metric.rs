@@ -34,15 +34,18 @@ impl Part {
     }
 }
 
+/// The type of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum Kind {
+    /// A sum that only grows, until it restarts at 0.
     Counter,
+    /// A value of the moment.
     Gauge,
 }
 
 impl Kind {
     /// The word in the `# TYPE` line.
-    pub(super) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Counter => "counter",
             Self::Gauge => "gauge",

@@ -44,14 +44,20 @@ impl Scale {
         let _ = write!(out, ".{fraction:0digits$}");
     }
 
-    /// Writes a double in base units. Writes nothing and returns false if it is not finite.
-    pub(super) fn write_double(self, out: &mut String, raw: f64) -> bool {
+    /// A raw number in base units: an integer if the conversion divides nothing.
+    pub(super) fn integer(self, raw: i128) -> Option<i128> {
+        (self.decimals == 0).then(|| raw.saturating_mul(self.factor.into()))
+    }
+
+    /// A raw number in base units.
+    pub(super) fn double(self, raw: i128) -> f64 {
+        raw.saturating_mul(self.factor.into()) as f64 / 10_f64.powi(self.decimals as i32)
+    }
+
+    /// A double in base units; `None` if it is not finite.
+    pub(super) fn of_double(self, raw: f64) -> Option<f64> {
         let scaled = raw * f64::from(self.factor) / 10_f64.powi(self.decimals as i32);
-        let is_finite = scaled.is_finite();
-        if is_finite {
-            let _ = write!(out, "{scaled}");
-        }
-        is_finite
+        scaled.is_finite().then_some(scaled)
     }
 }
 
@@ -88,13 +94,16 @@ mod tests {
     }
 
     #[test]
-    fn non_finite_doubles_are_not_written() {
-        let mut out = String::new();
-        assert!(Scale::new(1, 2).write_double(&mut out, 12.5));
-        assert_eq!(out, "0.125");
-        assert!(
-            !Scale::ONE.write_double(&mut out, f64::NAN) && !Scale::ONE.write_double(&mut out, f64::INFINITY)
-        );
-        assert_eq!(out, "0.125");
+    fn doubles_are_finite() {
+        assert_eq!(Scale::new(1, 2).of_double(12.5), Some(0.125));
+        assert_eq!(Scale::ONE.of_double(f64::NAN), None);
+        assert_eq!(Scale::new(8, 0).of_double(f64::MAX), None);
+    }
+
+    #[test]
+    fn integers_remain_exact() {
+        assert_eq!(Scale::new(1024, 0).integer(3), Some(3072));
+        assert_eq!(Scale::HUNDRED_NS.integer(10_000_000), None);
+        assert_eq!(Scale::HUNDRED_NS.double(15_000_000), 1.5);
     }
 }

@@ -3,6 +3,7 @@
 
 mod compare;
 mod cpi;
+mod export;
 mod interval;
 mod list;
 mod live;
@@ -32,6 +33,7 @@ use tachograph_logs::{Format, ReadOptions, TextEncoding};
 
 pub(crate) use compare::CompareArguments;
 pub(crate) use cpi::CpiArguments;
+pub(crate) use export::ExportArguments;
 pub(crate) use interval::{parse_count, parse_interval};
 pub(crate) use list::{ListArguments, ListFormat};
 pub(crate) use live::LiveArguments;

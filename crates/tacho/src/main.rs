@@ -4,6 +4,7 @@
 mod allocator;
 mod arguments;
 mod commands;
+mod exports;
 mod failure;
 mod file_limit;
 mod output;

@@ -1,5 +1,7 @@
 //! `tacho serve`: the web monitor.
 
+mod sampled_export;
+
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
@@ -17,7 +19,8 @@ use tachograph_web::{LineLog, LiveOptions, ServeError, ServeOptions, Server, Tok
 
 use crate::arguments::ServeArguments;
 use crate::failure::{Failure, notify};
-use crate::{allocator, signals, this_machine};
+use crate::{allocator, exports, signals, this_machine};
+use sampled_export::SampledExport;
 
 /// The minimum and maximum number of live intervals that are kept in memory.
 const POINTS: [usize; 2] = [1000, 3600];
@@ -30,7 +33,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     if let Some(folder) = arguments.views.as_ref().filter(|folder| !folder.is_dir()) {
         return Err(Failure::usage(format!("--views {}: no such folder", folder.display())));
     }
-    let machine = Machine::of_this_machine().map_err(Failure::runtime)?;
+    let machine = Arc::new(Machine::of_this_machine().map_err(Failure::runtime)?);
     let registry = machine.registry();
     let view = view(arguments, &registry)?;
     let mut default_paths = view.as_ref().map(|(_, fitted)| fitted.paths()).unwrap_or_default();
@@ -45,13 +48,20 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         // Counters that this machine lacks are left out without a message.
         history = this_machine::resolve_view(&registry, &mut overview).is_ok().then(|| overview.paths());
     }
-    let metrics = arguments.metrics(&registry)?;
-    this_machine::notify_missing_paths(&registry, &[&default_paths[..], &metrics].concat())?;
+    let metrics = MetricsOptions {
+        selection: arguments.metrics(&registry)?,
+        names: arguments.metrics_names,
+        mounts: Some(mounts_now()),
+    };
+    this_machine::notify_missing_paths(&registry, &[&default_paths[..], &metrics.selection].concat())?;
     let interval = arguments.interval.or(view.as_ref().and_then(|view| view.interval));
     let interval = interval.unwrap_or(Duration::from_secs(1));
     let kept = HISTORY.as_secs_f64() / interval.as_secs_f64();
     let live = LiveOptions {
-        registry: Arc::new(move || machine.refresh()),
+        registry: {
+            let machine = Arc::clone(&machine);
+            Arc::new(move || machine.refresh())
+        },
         interval,
         points: (kept as usize).clamp(POINTS[0], POINTS[1]),
         zone: this_machine::current_zone(),
@@ -67,11 +77,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         live,
         view,
         views: arguments.views.clone(),
-        metrics: MetricsOptions {
-            selection: metrics,
-            names: arguments.metrics_names,
-            mounts: Some(mounts_now()),
-        },
+        metrics: metrics.clone(),
         logs: arguments.logs.clone(),
         uploads: Uploads { max_bytes: arguments.max_upload.saturating_mul(1 << 20), ..Uploads::default() },
         memory: Budget::new(arguments.max_memory.saturating_mul(1 << 20)),
@@ -85,7 +91,13 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     let mut out = io::stdout().lock();
     writeln!(out, "{}", server.url()).and_then(|()| out.flush())?;
     drop(out);
-    server.run()?;
+    let export = match exports::start(&arguments.export, &registry, metrics)? {
+        Some(export) => Some(sampled_export::start(export, &machine, arguments.to_interval)?),
+        None => None,
+    };
+    let outcome = server.run();
+    export.into_iter().for_each(SampledExport::finish);
+    outcome?;
     Ok(ExitCode::SUCCESS)
 }
 

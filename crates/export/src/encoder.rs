@@ -1,0 +1,55 @@
+//! From the points of a sample to the bodies of requests.
+
+use tachograph_counters::civil::FileTime;
+use tachograph_metrics::Point;
+
+use crate::otlp::OtlpEncoder;
+use crate::remote_write::RemoteWriteEncoder;
+use crate::target::Protocol;
+
+/// The maximum number of values in the body of a request; a metric of OTLP is not divided. Receivers limit the size of
+/// requests, and Prometheus sends 2,000 by default.
+pub(crate) const MAX_POINTS: usize = 2_000;
+
+/// What is said of all series of an export.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    /// The name of the machine.
+    pub(crate) host: String,
+    /// The name of the service.
+    pub(crate) service: String,
+    /// When the machine was started.
+    pub(crate) boot: FileTime,
+}
+
+/// Encodes samples. Bodies that follow each other can be concatenated, because both protocols are repeated fields.
+#[derive(Debug)]
+pub(crate) enum Encoder {
+    RemoteWrite(RemoteWriteEncoder),
+    Otlp(OtlpEncoder),
+}
+
+impl Encoder {
+    pub(crate) fn new(protocol: Protocol, origin: &Origin) -> Self {
+        match protocol {
+            Protocol::RemoteWrite => Self::RemoteWrite(RemoteWriteEncoder::new(origin)),
+            Protocol::Otlp => Self::Otlp(OtlpEncoder::new(origin)),
+        }
+    }
+
+    /// Adds a point of the sample.
+    pub(crate) fn push(&mut self, point: &Point<'_>, at: FileTime) {
+        match self {
+            Self::RemoteWrite(encoder) => encoder.push(point, at),
+            Self::Otlp(encoder) => encoder.push(point, at),
+        }
+    }
+
+    /// Ends a sample: calls `write` with each body. Series without a point in this sample end.
+    pub(crate) fn end_sample(&mut self, at: FileTime, write: impl FnMut(&[u8])) {
+        match self {
+            Self::RemoteWrite(encoder) => encoder.end_sample(at, write),
+            Self::Otlp(encoder) => encoder.end_sample(at, write),
+        }
+    }
+}

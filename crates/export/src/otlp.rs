@@ -1,0 +1,177 @@
+//! OTLP: the body of a request (`ExportMetricsServiceRequest`), before compression.
+
+use prost::encoding::{self, WireType};
+use tachograph_counters::civil::FileTime;
+use tachograph_metrics::{Family, Kind, Point};
+
+use crate::encoder::{MAX_POINTS, Origin};
+use crate::tracker::Tracker;
+use crate::wire::{
+    CUMULATIVE, Gauge, InstrumentationScope, KeyValue, Metric, NO_RECORDED_VALUE, NumberDataPoint, PointValue,
+    Resource, Sum,
+};
+
+/// `ExportMetricsServiceRequest.resource_metrics`.
+const RESOURCE_METRICS: u32 = 1;
+/// `ResourceMetrics.resource` and `.scope_metrics`.
+const RESOURCE: u32 = 1;
+const SCOPE_METRICS: u32 = 2;
+/// `ScopeMetrics.scope` and `.metrics`.
+const SCOPE: u32 = 1;
+const METRICS: u32 = 2;
+
+#[derive(Debug)]
+pub(crate) struct OtlpEncoder {
+    tracker: Tracker,
+    /// The encoded field [`RESOURCE`].
+    resource: Vec<u8>,
+    /// The encoded field [`SCOPE`].
+    scope: Vec<u8>,
+    metrics: Vec<Metric>,
+    /// Encoded fields [`METRICS`].
+    encoded: Vec<u8>,
+    body: Vec<u8>,
+}
+
+impl OtlpEncoder {
+    pub(crate) fn new(origin: &Origin) -> Self {
+        let attributes =
+            vec![KeyValue::text("host.name", &origin.host), KeyValue::text("service.name", &origin.service)];
+        let scope = InstrumentationScope {
+            name: "tachograph".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        let (mut resource_field, mut scope_field) = (Vec::new(), Vec::new());
+        encoding::message::encode(RESOURCE, &Resource { attributes }, &mut resource_field);
+        encoding::message::encode(SCOPE, &scope, &mut scope_field);
+        Self {
+            tracker: Tracker::new(origin.boot),
+            resource: resource_field,
+            scope: scope_field,
+            metrics: Vec::new(),
+            encoded: Vec::new(),
+            body: Vec::new(),
+        }
+    }
+
+    pub(crate) fn push(&mut self, point: &Point<'_>, at: FileTime) {
+        let index = self.tracker.observe(point);
+        if index.is_new_metric {
+            self.metrics.push(new_metric(point.family));
+        }
+        let points = points(&mut self.metrics[index.metric]);
+        if index.is_new {
+            let attributes = point.labels.iter().map(|(name, value)| KeyValue::text(name, value)).collect();
+            points.push(NumberDataPoint { attributes, ..NumberDataPoint::default() });
+        }
+        let data = &mut points[index.series];
+        if point.family.kind() == Kind::Counter {
+            data.start_time_unix_nano = nanoseconds(index.start);
+        }
+        data.time_unix_nano = nanoseconds(at);
+        data.value = Some(match point.number.as_integer() {
+            Some(integer) => PointValue::Integer(integer),
+            None => PointValue::Double(point.number.as_double()),
+        });
+    }
+
+    pub(crate) fn end_sample(&mut self, at: FileTime, mut write: impl FnMut(&[u8])) {
+        let Self { tracker, resource, scope, metrics, encoded, body } = self;
+        // The points of series that end are the last ones of their metric, without a value, for this sample only.
+        let mut ended: Vec<(usize, NumberDataPoint)> = Vec::new();
+        tracker.end_sample(at, |metric, series| {
+            let mut point = points(&mut metrics[metric]).swap_remove(series);
+            (point.value, point.flags) = (None, NO_RECORDED_VALUE);
+            point.time_unix_nano = nanoseconds(at);
+            ended.push((metric, point));
+        });
+        let ended_metrics: Vec<usize> = ended.iter().map(|(metric, _)| *metric).collect();
+        for (metric, point) in ended {
+            points(&mut metrics[metric]).push(point);
+        }
+        let mut count = 0;
+        for metric in metrics.iter_mut() {
+            let of_metric = points(metric).len();
+            if of_metric == 0 {
+                continue;
+            }
+            if count > 0 && count + of_metric > MAX_POINTS {
+                write(finish(body, resource, scope, encoded));
+                count = 0;
+            }
+            encoding::message::encode(METRICS, &*metric, encoded);
+            count += of_metric;
+        }
+        if count > 0 {
+            write(finish(body, resource, scope, encoded));
+        }
+        for metric in ended_metrics {
+            points(&mut metrics[metric]).pop();
+        }
+    }
+}
+
+/// Puts the metrics into a body, and clears them.
+fn finish<'a>(body: &'a mut Vec<u8>, resource: &[u8], scope: &[u8], metrics: &mut Vec<u8>) -> &'a [u8] {
+    let scope_metrics = scope.len() + metrics.len();
+    let delimited = |length: usize| {
+        encoding::key_len(SCOPE_METRICS) + encoding::encoded_len_varint(length as u64) + length
+    };
+    body.clear();
+    encoding::encode_key(RESOURCE_METRICS, WireType::LengthDelimited, body);
+    encoding::encode_varint((resource.len() + delimited(scope_metrics)) as u64, body);
+    body.extend_from_slice(resource);
+    encoding::encode_key(SCOPE_METRICS, WireType::LengthDelimited, body);
+    encoding::encode_varint(scope_metrics as u64, body);
+    body.extend_from_slice(scope);
+    body.append(metrics);
+    body
+}
+
+fn new_metric(family: &Family) -> Metric {
+    let (gauge, sum) = match family.kind() {
+        Kind::Gauge => (Some(Gauge::default()), None),
+        Kind::Counter => {
+            let sum = Sum { aggregation_temporality: CUMULATIVE, is_monotonic: true, ..Sum::default() };
+            (None, Some(sum))
+        }
+    };
+    Metric {
+        name: family.name().to_owned(),
+        description: family.help().to_owned(),
+        unit: ucum(family.unit()),
+        gauge,
+        sum,
+    }
+}
+
+fn points(metric: &mut Metric) -> &mut Vec<NumberDataPoint> {
+    match (&mut metric.sum, &mut metric.gauge) {
+        (Some(sum), _) => &mut sum.data_points,
+        (None, gauge) => &mut gauge.get_or_insert_default().data_points,
+    }
+}
+
+/// A unit of `/metrics` in the notation of UCUM. What UCUM does not know is an annotation.
+fn ucum(unit: &str) -> String {
+    let known = match unit {
+        "" | "ratio" => "1",
+        "amperes" => "A",
+        "bytes" => "By",
+        "bytes_per_second" => "By/s",
+        "celsius" => "Cel",
+        "hertz" => "Hz",
+        "joules" => "J",
+        "seconds" => "s",
+        "volts" => "V",
+        "watts" => "W",
+        "rpm" => "{revolution}/min",
+        other => return format!("{{{}}}", other.strip_suffix('s').unwrap_or(other)),
+    };
+    known.to_owned()
+}
+
+fn nanoseconds(time: FileTime) -> u64 {
+    let since_1970 = time.0.saturating_sub(FileTime::UNIX_EPOCH.0);
+    u64::try_from(since_1970).unwrap_or_default().saturating_mul(100)
+}

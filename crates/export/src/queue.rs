@@ -1,0 +1,191 @@
+//! The queue on disk between sampling and sending.
+//!
+//! A queue is a folder with segments (`0000000001.queue` and so on) and the file `position`, which says up to where the
+//! oldest segment was sent. A segment is a sequence of entries:
+//!
+//! ```text
+//! bytes: u32  raw_bytes: u32  samples: u32  crc: u32  body: [u8; bytes], compressed with zstd
+//! ```
+//!
+//! in little endian; `crc` is the CRC-32 of the three words before it and of the body. `samples` is 1 in the last body of a
+//! sample, else 0. What a crash leaves at the end of a segment is not an entry, and is skipped; a new process writes a new
+//! segment. Entries are not synced: a power failure can lose what the kernel had not yet written.
+
+mod files;
+mod state;
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use tachograph_counters::IgnorePoison;
+
+use crate::error::ExportError;
+use files::{Cursor, Header};
+use state::State;
+
+/// A segment is completed when it has this size.
+const SEGMENT_BYTES: u64 = 4 << 20;
+/// The least size of a queue: two segments must fit.
+pub(crate) const MIN_BYTES: u64 = 4 * SEGMENT_BYTES;
+/// The maximum size of the body of an entry, also before compression.
+const MAX_BODY: usize = 64 << 20;
+/// A batch is complete when its body has this size.
+const BATCH_BYTES: usize = 1 << 20;
+
+/// A queue of request bodies, which one thread fills and another one empties.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    folder: PathBuf,
+    max_bytes: u64,
+    state: Mutex<State>,
+    /// Is notified when there is something to send, and when the queue is closed.
+    changed: Condvar,
+    /// Its lock tells other processes that the queue is in use.
+    _lock: File,
+}
+
+/// Bodies that are sent together.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    /// The bodies, one after the other.
+    pub(crate) body: Vec<u8>,
+    /// The samples that end in this batch.
+    pub(crate) samples: u64,
+    /// The number of entries.
+    pub(crate) entries: usize,
+    begin: Cursor,
+    end: Cursor,
+}
+
+/// What is waiting in a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Waiting {
+    pub(crate) samples: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Queue {
+    /// Opens a queue, with what an earlier process left in it. Creates the folder if needed, only for its owner.
+    pub(crate) fn open(folder: &Path, max_bytes: u64) -> Result<Self, ExportError> {
+        files::create_folder(folder).map_err(ExportError::queue(folder))?;
+        let lock_path = folder.join("lock");
+        let lock = File::create(&lock_path).map_err(ExportError::queue(&lock_path))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(ExportError::QueueInUse(folder.to_owned())),
+            Err(TryLockError::Error(error)) => return Err(ExportError::Queue(lock_path, error)),
+        }
+        let state = State::read(folder).map_err(ExportError::queue(folder))?;
+        let queue = Self {
+            folder: folder.to_owned(),
+            max_bytes: max_bytes.max(MIN_BYTES),
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            _lock: lock,
+        };
+        queue.state.lock().ignore_poison().make_room(folder, queue.max_bytes, 0);
+        Ok(queue)
+    }
+
+    /// Adds a body. `samples` is 1 for the last body of a sample, else 0. If the queue is full, the oldest segment is
+    /// dropped, and counted in [`take_dropped`](Self::take_dropped).
+    pub(crate) fn push(&self, body: &[u8], samples: u32) -> io::Result<()> {
+        let mut state = self.state.lock().ignore_poison();
+        let entry = state.compress(body, samples)?;
+        state.make_room(&self.folder, self.max_bytes, entry.len() as u64);
+        let written = state.append(&self.folder, &entry, samples);
+        drop(state);
+        self.changed.notify_all();
+        written
+    }
+
+    /// Waits until there is something to send, at most until the queue is closed and `deadline` has passed, and returns it.
+    /// With `is_single`, the batch has one entry. The batch stays in the queue until [`remove`](Self::remove).
+    pub(crate) fn next(&self, is_single: bool) -> io::Result<Option<Batch>> {
+        let mut state = self.state.lock().ignore_poison();
+        loop {
+            if state.is_expired() {
+                return Ok(None);
+            }
+            let batch = state.batch(&self.folder, if is_single { 1 } else { usize::MAX })?;
+            if batch.entries > 0 {
+                return Ok(Some(batch));
+            }
+            if state.close_by.is_some() {
+                return Ok(None);
+            }
+            state = self.changed.wait(state).ignore_poison();
+        }
+    }
+
+    /// Removes a batch that was sent. Does nothing if the batch was dropped meanwhile.
+    pub(crate) fn remove(&self, batch: &Batch) -> io::Result<()> {
+        self.state.lock().ignore_poison().remove(&self.folder, batch)
+    }
+
+    /// The samples that were dropped since the last call, because the queue was full or damaged.
+    pub(crate) fn take_dropped(&self) -> u64 {
+        std::mem::take(&mut self.state.lock().ignore_poison().dropped)
+    }
+
+    /// What is waiting.
+    pub(crate) fn waiting(&self) -> Waiting {
+        self.state.lock().ignore_poison().waiting()
+    }
+
+    /// Lets the reader end when the queue is empty, or at `deadline`.
+    pub(crate) fn close(&self, deadline: Instant) {
+        self.state.lock().ignore_poison().close_by = Some(deadline);
+        self.changed.notify_all();
+    }
+
+    /// Waits for `time`, or until the queue is closed; then at most for `time_if_closed`. Returns false if the time of a closed
+    /// queue is over.
+    pub(crate) fn wait(&self, time: Duration, time_if_closed: Duration) -> bool {
+        let until = Instant::now() + time;
+        let mut state = self.state.lock().ignore_poison();
+        while state.close_by.is_none() {
+            let Some(rest) = until.checked_duration_since(Instant::now()).filter(|rest| !rest.is_zero()) else {
+                return true;
+            };
+            state = self.changed.wait_timeout(state, rest).ignore_poison().0;
+        }
+        let end = state.close_by.unwrap_or(until).min(Instant::now() + time_if_closed.min(time));
+        drop(state);
+        std::thread::sleep(end.saturating_duration_since(Instant::now()));
+        !self.state.lock().ignore_poison().is_expired()
+    }
+
+    /// Removes the files of a queue that is empty.
+    pub(crate) fn tidy(&self) -> io::Result<()> {
+        self.state.lock().ignore_poison().tidy(&self.folder)
+    }
+
+    /// The folder.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
+impl Batch {
+    fn add(&mut self, header: Header, body: &[u8], end: Cursor) {
+        self.body.extend_from_slice(body);
+        self.samples += u64::from(header.samples);
+        self.entries += 1;
+        self.end = end;
+    }
+}
+
+/// Removes a file; a file that does not exist is removed already.
+fn remove_file(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests;

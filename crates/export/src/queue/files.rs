@@ -1,0 +1,172 @@
+//! The files of a queue.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _};
+use std::path::{Path, PathBuf};
+
+use super::MAX_BODY;
+
+/// The words before the body of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) bytes: u32,
+    pub(super) raw_bytes: u32,
+    pub(super) samples: u32,
+    crc: u32,
+}
+
+impl Header {
+    pub(super) const SIZE: usize = 16;
+
+    pub(super) fn new(body: &[u8], raw_bytes: u32, samples: u32) -> Self {
+        let mut header = Self { bytes: body.len() as u32, raw_bytes, samples, crc: 0 };
+        header.crc = header.crc_with(body);
+        header
+    }
+
+    pub(super) fn to_bytes(self) -> [u8; Self::SIZE] {
+        let mut bytes = [0; Self::SIZE];
+        for (out, word) in
+            bytes.chunks_exact_mut(4).zip([self.bytes, self.raw_bytes, self.samples, self.crc])
+        {
+            out.copy_from_slice(&word.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// A header whose sizes are possible.
+    fn from_bytes(bytes: [u8; Self::SIZE]) -> Option<Self> {
+        let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let header = Self { bytes: word(0), raw_bytes: word(4), samples: word(8), crc: word(12) };
+        let is_possible = |bytes: u32| bytes > 0 && bytes as usize <= MAX_BODY;
+        (is_possible(header.bytes) && is_possible(header.raw_bytes) && header.samples <= 1).then_some(header)
+    }
+
+    pub(super) fn is_of(self, body: &[u8]) -> bool {
+        self.crc == self.crc_with(body)
+    }
+
+    fn crc_with(self, body: &[u8]) -> u32 {
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(&self.to_bytes()[..12]);
+        hasher.update(body);
+        hasher.finalize()
+    }
+}
+
+/// A file of the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Segment {
+    pub(super) id: u64,
+    /// The size of the whole entries.
+    pub(super) bytes: u64,
+    /// The samples of entries that are not sent yet.
+    pub(super) samples: u64,
+}
+
+impl Segment {
+    pub(super) fn path(folder: &Path, id: u64) -> PathBuf {
+        folder.join(format!("{id:010}.queue"))
+    }
+
+    /// Reads the headers of a file from `start` on, up to its end or to the first that is impossible.
+    fn read(folder: &Path, id: u64, start: u64) -> io::Result<Self> {
+        let mut file = File::open(Self::path(folder, id))?;
+        let length = file.metadata()?.len();
+        let mut segment = Self { id, bytes: start.min(length), samples: 0 };
+        file.seek(SeekFrom::Start(segment.bytes))?;
+        let mut bytes = [0; Header::SIZE];
+        while length - segment.bytes > Header::SIZE as u64 {
+            file.read_exact(&mut bytes)?;
+            let Some(header) = Header::from_bytes(bytes) else { break };
+            let end = segment.bytes + Header::SIZE as u64 + u64::from(header.bytes);
+            if end > length {
+                break;
+            }
+            file.seek(SeekFrom::Start(end))?;
+            segment.bytes = end;
+            segment.samples += u64::from(header.samples);
+        }
+        Ok(segment)
+    }
+}
+
+/// A place between two entries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Cursor {
+    pub(super) segment: u64,
+    pub(super) offset: u64,
+}
+
+/// Where the file of the position is.
+fn position_path(folder: &Path) -> PathBuf {
+    folder.join("position")
+}
+
+pub(super) fn write_position(folder: &Path, cursor: Cursor) -> io::Result<()> {
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&cursor.segment.to_le_bytes());
+    bytes[8..].copy_from_slice(&cursor.offset.to_le_bytes());
+    // One write of a few bytes, into a file that exists from the second time on. If it is lost, what follows is sent again.
+    fs::write(position_path(folder), bytes)
+}
+
+fn read_position(folder: &Path) -> Option<Cursor> {
+    let bytes: [u8; 16] = fs::read(position_path(folder)).ok()?.try_into().ok()?;
+    let word = |bytes: &[u8]| Some(u64::from_le_bytes(bytes.try_into().ok()?));
+    Some(Cursor { segment: word(&bytes[..8])?, offset: word(&bytes[8..])? })
+}
+
+pub(super) fn remove_position(folder: &Path) -> io::Result<()> {
+    super::remove_file(&position_path(folder))
+}
+
+/// Creates the folder and those above it. The last one is accessible to its owner only: it can hold names of processes.
+pub(super) fn create_folder(folder: &Path) -> io::Result<()> {
+    if let Some(parent) = folder.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    match DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => Ok(()),
+        other => other,
+    }
+}
+
+/// The segments of a folder, oldest first, and the place up to where they were sent.
+pub(super) fn read_segments(folder: &Path) -> io::Result<(Vec<Segment>, Cursor)> {
+    let mut ids = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        let id: Option<u64> = name.to_str().and_then(|name| name.strip_suffix(".queue")).and_then(|id| id.parse().ok());
+        ids.extend(id);
+    }
+    ids.sort_unstable();
+    let position = read_position(folder).unwrap_or_default();
+    let mut segments = Vec::new();
+    for id in ids {
+        if id < position.segment {
+            // It was sent, and the process ended before it removed the file.
+            super::remove_file(&Segment::path(folder, id))?;
+            continue;
+        }
+        let start = if id == position.segment { position.offset } else { 0 };
+        segments.push(Segment::read(folder, id, start)?);
+    }
+    let first = segments.first().map_or(position.segment, |segment| segment.id);
+    let offset = if first == position.segment { position.offset } else { 0 };
+    Ok((segments, Cursor { segment: first, offset }))
+}
+
+/// Reads an entry that ends at `end` or before. `None`: the file is damaged.
+pub(super) fn read_entry(file: &File, offset: u64, end: u64) -> io::Result<Option<(Header, Vec<u8>)>> {
+    let mut bytes = [0; Header::SIZE];
+    let Some(rest) = end.checked_sub(offset + Header::SIZE as u64) else { return Ok(None) };
+    file.read_exact_at(&mut bytes, offset)?;
+    let Some(header) = Header::from_bytes(bytes).filter(|header| u64::from(header.bytes) <= rest) else {
+        return Ok(None);
+    };
+    let mut body = vec![0; header.bytes as usize];
+    file.read_exact_at(&mut body, offset + Header::SIZE as u64)?;
+    Ok(header.is_of(&body).then_some((header, body)))
+}

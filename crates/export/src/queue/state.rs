@@ -1,0 +1,181 @@
+//! The segments of a queue, and their ends.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::time::Instant;
+
+use super::files::{self, Cursor, Header, Segment};
+use super::{BATCH_BYTES, Batch, MAX_BODY, SEGMENT_BYTES, Waiting, remove_file};
+
+/// What the lock of a queue protects.
+pub(super) struct State {
+    /// Oldest first. The last one is being written, if there is a writer.
+    segments: VecDeque<Segment>,
+    writer: Option<File>,
+    /// The open file of the oldest segment, with its id.
+    reader: Option<(u64, File)>,
+    /// Up to where the oldest segment was sent.
+    sent: u64,
+    /// The samples that were dropped and not reported yet.
+    pub(super) dropped: u64,
+    /// Set when the queue is closed: by when the reader must end.
+    pub(super) close_by: Option<Instant>,
+    /// The id of the next segment. Ids never repeat, because `position` names one.
+    next_id: u64,
+    compressor: zstd::bulk::Compressor<'static>,
+}
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State").field("segments", &self.segments).field("sent", &self.sent).finish_non_exhaustive()
+    }
+}
+
+impl State {
+    /// The segments of a folder.
+    pub(super) fn read(folder: &Path) -> io::Result<Self> {
+        let (segments, cursor) = files::read_segments(folder)?;
+        let last = segments.last().map_or(cursor.segment, |last| last.id);
+        Ok(Self {
+            segments: segments.into(),
+            writer: None,
+            reader: None,
+            sent: cursor.offset,
+            dropped: 0,
+            close_by: None,
+            next_id: last + 1,
+            compressor: zstd::bulk::Compressor::new(1)?,
+        })
+    }
+
+    pub(super) fn is_expired(&self) -> bool {
+        self.close_by.is_some_and(|deadline| deadline <= Instant::now())
+    }
+
+    pub(super) fn waiting(&self) -> Waiting {
+        let samples = self.segments.iter().map(|segment| segment.samples).sum();
+        let bytes: u64 = self.segments.iter().map(|segment| segment.bytes).sum();
+        Waiting { samples, bytes: bytes.saturating_sub(self.sent) }
+    }
+
+    /// An entry with this body.
+    pub(super) fn compress(&mut self, body: &[u8], samples: u32) -> io::Result<Vec<u8>> {
+        if body.len() > MAX_BODY {
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, "the sample is larger than 64 MiB"));
+        }
+        let compressed = self.compressor.compress(body)?;
+        let mut entry = Header::new(&compressed, body.len() as u32, samples).to_bytes().to_vec();
+        entry.extend_from_slice(&compressed);
+        Ok(entry)
+    }
+
+    /// Drops the oldest segments until an entry of `more` bytes fits.
+    pub(super) fn make_room(&mut self, folder: &Path, max_bytes: u64, more: u64) {
+        while self.segments.len() > 1
+            && self.segments.iter().map(|segment| segment.bytes).sum::<u64>() + more > max_bytes
+        {
+            self.drop_oldest(folder);
+        }
+    }
+
+    fn drop_oldest(&mut self, folder: &Path) {
+        let Some(oldest) = self.segments.pop_front() else { return };
+        self.dropped += oldest.samples;
+        (self.sent, self.reader) = (0, None);
+        if self.segments.is_empty() {
+            self.writer = None;
+        }
+        // If the file stays, the next process sends it again.
+        let _ = remove_file(&Segment::path(folder, oldest.id));
+    }
+
+    pub(super) fn append(&mut self, folder: &Path, entry: &[u8], samples: u32) -> io::Result<()> {
+        let is_full = self.segments.back().is_some_and(|last| last.bytes >= SEGMENT_BYTES);
+        if self.writer.is_none() || is_full {
+            let id = self.next_id;
+            let path = Segment::path(folder, id);
+            self.writer = Some(File::options().append(true).create_new(true).open(path)?);
+            self.segments.push_back(Segment { id, bytes: 0, samples: 0 });
+            self.next_id += 1;
+        }
+        let (Some(writer), Some(last)) = (&mut self.writer, self.segments.back_mut()) else { return Ok(()) };
+        if let Err(error) = writer.write_all(entry) {
+            // Without the part that was written, the next entry can follow.
+            if writer.set_len(last.bytes).is_err() {
+                self.writer = None;
+            }
+            return Err(error);
+        }
+        last.bytes += entry.len() as u64;
+        last.samples += u64::from(samples);
+        Ok(())
+    }
+
+    /// The next entries, at most `max_entries`. They are of one segment.
+    pub(super) fn batch(&mut self, folder: &Path, max_entries: usize) -> io::Result<Batch> {
+        let mut batch = Batch::default();
+        while let Some(&oldest) = self.segments.front() {
+            let mut offset = self.sent;
+            batch.begin = Cursor { segment: oldest.id, offset };
+            let mut is_damaged = false;
+            while offset < oldest.bytes && batch.entries < max_entries && batch.body.len() < BATCH_BYTES {
+                let file = match &self.reader {
+                    Some((id, file)) if *id == oldest.id => file,
+                    _ => {
+                        let file = File::open(Segment::path(folder, oldest.id))?;
+                        &self.reader.insert((oldest.id, file)).1
+                    }
+                };
+                let entry = files::read_entry(file, offset, oldest.bytes)?;
+                let body = entry.as_ref().and_then(|(header, body)| {
+                    zstd::bulk::decompress(body, header.raw_bytes as usize).ok()
+                });
+                let (Some((header, _)), Some(body)) = (entry, body) else {
+                    is_damaged = true;
+                    break;
+                };
+                offset += Header::SIZE as u64 + u64::from(header.bytes);
+                batch.add(header, &body, Cursor { segment: oldest.id, offset });
+            }
+            if batch.entries > 0 {
+                break;
+            }
+            let is_written = self.segments.len() == 1 && self.writer.is_some();
+            if !is_damaged && is_written {
+                break;
+            }
+            // Everything was sent, or the rest cannot be read.
+            self.drop_oldest(folder);
+        }
+        Ok(batch)
+    }
+
+    /// Removes the entries of a batch, which are the oldest. If they were dropped meanwhile, nothing is removed.
+    pub(super) fn remove(&mut self, folder: &Path, batch: &Batch) -> io::Result<()> {
+        let Some(oldest) = self.segments.front_mut() else { return Ok(()) };
+        if batch.begin != (Cursor { segment: oldest.id, offset: self.sent }) {
+            return Ok(());
+        }
+        self.sent = batch.end.offset;
+        oldest.samples = oldest.samples.saturating_sub(batch.samples);
+        if oldest.bytes == self.sent && self.segments.len() > 1 {
+            self.drop_oldest(folder);
+            return Ok(());
+        }
+        files::write_position(folder, batch.end)
+    }
+
+    /// Removes the files if everything was sent.
+    pub(super) fn tidy(&mut self, folder: &Path) -> io::Result<()> {
+        if self.waiting().bytes > 0 {
+            return Ok(());
+        }
+        while !self.segments.is_empty() {
+            self.drop_oldest(folder);
+        }
+        files::remove_position(folder)
+    }
+}

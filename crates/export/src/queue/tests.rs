@@ -1,0 +1,219 @@
+use std::sync::Arc;
+use std::thread;
+
+use tempfile::TempDir;
+
+use super::*;
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+fn open(folder: &TempDir) -> Queue {
+    Queue::open(folder.path(), MIN_BYTES).expect("a queue")
+}
+
+/// Bytes that cannot be compressed.
+fn noise(seed: u64, length: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let step = |_| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u8
+    };
+    (0..length).map(step).collect()
+}
+
+/// All bodies that wait; removes them.
+fn take_all(queue: &Queue) -> Vec<Vec<u8>> {
+    queue.close(Instant::now() + Duration::from_secs(60));
+    let mut bodies = Vec::new();
+    while let Some(batch) = queue.next(true).expect("readable") {
+        queue.remove(&batch).expect("removed");
+        bodies.push(batch.body);
+    }
+    bodies
+}
+
+fn segments(folder: &TempDir) -> Vec<PathBuf> {
+    let files = fs::read_dir(folder.path()).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let mut segments: Vec<_> = files.filter(|file| file.extension().is_some_and(|end| end == "queue")).collect();
+    segments.sort();
+    segments
+}
+
+#[test]
+fn bodies_come_out_in_order_and_once() {
+    let folder = folder();
+    let queue = open(&folder);
+    let bodies: Vec<_> = (1..=20).map(|seed| noise(seed, 1000 * seed as usize)).collect();
+    for body in &bodies {
+        queue.push(body, 1).expect("written");
+    }
+    assert_eq!(queue.waiting().samples, 20);
+    assert_eq!(take_all(&queue), bodies);
+    assert_eq!(queue.waiting(), Waiting::default());
+    queue.tidy().expect("removed");
+    assert_eq!(segments(&folder), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_batch_joins_bodies_and_counts_their_samples() {
+    let folder = folder();
+    let queue = open(&folder);
+    for (body, samples) in [(&b"one"[..], 0), (b"two", 1), (b"three", 1)] {
+        queue.push(body, samples).expect("written");
+    }
+    let batch = queue.next(false).expect("readable").expect("a batch");
+    assert_eq!((&batch.body[..], batch.samples, batch.entries), (&b"onetwothree"[..], 2, 3));
+    // It stays until it is removed.
+    let again = queue.next(false).expect("readable").expect("a batch");
+    assert_eq!(again.body, batch.body);
+    queue.remove(&again).expect("removed");
+    // Removing it twice does not remove what follows.
+    queue.push(b"four", 1).expect("written");
+    queue.remove(&again).expect("nothing");
+    assert_eq!(take_all(&queue), [b"four"]);
+}
+
+#[test]
+fn the_next_process_continues_where_the_last_one_stopped() {
+    let folder = folder();
+    let queue = open(&folder);
+    for body in [b"sent", b"left", b"also"] {
+        queue.push(body, 1).expect("written");
+    }
+    let first = queue.next(true).expect("readable").expect("a batch");
+    queue.remove(&first).expect("removed");
+    assert!(matches!(Queue::open(folder.path(), MIN_BYTES), Err(ExportError::QueueInUse(_))));
+    drop(queue);
+    let queue = open(&folder);
+    assert_eq!(queue.waiting().samples, 2);
+    queue.push(b"new.", 1).expect("written");
+    assert_eq!(take_all(&queue), [b"left", b"also", b"new."]);
+    queue.tidy().expect("removed");
+    drop(queue);
+    // The ids of segments do not begin again, because an old position could name one.
+    let queue = open(&folder);
+    queue.push(b"next", 1).expect("written");
+    drop(queue);
+    assert_eq!(take_all(&open(&folder)), [b"next"]);
+}
+
+#[test]
+fn every_cut_of_a_segment_keeps_the_whole_entries() {
+    let folder = folder();
+    let bodies: Vec<_> = (1..=3).map(|seed| noise(seed, 40)).collect();
+    let queue = open(&folder);
+    let mut ends = Vec::new();
+    for body in &bodies {
+        queue.push(body, 1).expect("written");
+        ends.push(queue.waiting().bytes);
+    }
+    drop(queue);
+    let [segment] = &segments(&folder)[..] else { panic!("one segment") };
+    let whole = fs::read(segment).expect("readable");
+    for cut in 0..=whole.len() {
+        fs::write(segment, &whole[..cut]).expect("written");
+        let entries = ends.iter().filter(|&&end| end <= cut as u64).count();
+        let queue = open(&folder);
+        queue.push(b"after", 1).expect("written");
+        let mut expected = bodies[..entries].to_vec();
+        expected.push(b"after".to_vec());
+        assert_eq!(take_all(&queue), expected, "cut at {cut}");
+        drop(queue);
+        for file in segments(&folder).iter().chain([&folder.path().join("position")]) {
+            let _ = fs::remove_file(file);
+        }
+    }
+}
+
+#[test]
+fn every_flipped_bit_is_noticed() {
+    let folder = folder();
+    let queue = open(&folder);
+    queue.push(b"the first body", 1).expect("written");
+    queue.push(b"the second body", 1).expect("written");
+    drop(queue);
+    let [segment] = &segments(&folder)[..] else { panic!("one segment") };
+    let whole = fs::read(segment).expect("readable");
+    for bit in 0..whole.len() * 8 {
+        let mut damaged = whole.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        fs::write(segment, &damaged).expect("written");
+        let queue = open(&folder);
+        let bodies = take_all(&queue);
+        assert!(bodies.len() < 2, "bit {bit}");
+        assert!(bodies.iter().all(|body| body == b"the first body"), "bit {bit}");
+        drop(queue);
+        for file in segments(&folder).iter().chain([&folder.path().join("position")]) {
+            let _ = fs::remove_file(file);
+        }
+    }
+}
+
+#[test]
+fn a_full_queue_drops_the_oldest_samples_and_counts_them() {
+    let folder = folder();
+    let queue = open(&folder);
+    // 24 MiB into 16.
+    for seed in 1..=24 {
+        queue.push(&noise(seed, 1 << 20), 1).expect("written");
+        assert!(queue.waiting().bytes <= MIN_BYTES, "after {seed}");
+    }
+    let dropped = queue.take_dropped();
+    assert!(dropped >= 8, "{dropped}");
+    assert_eq!(queue.waiting().samples, 24 - dropped);
+    let bodies = take_all(&queue);
+    assert_eq!(bodies.first(), Some(&noise(dropped + 1, 1 << 20)), "without a gap");
+    assert_eq!(bodies.len() as u64, 24 - dropped);
+}
+
+#[test]
+fn a_batch_that_is_dropped_while_it_is_sent_removes_nothing_else() {
+    let folder = folder();
+    let queue = open(&folder);
+    queue.push(&noise(1, 1 << 20), 1).expect("written");
+    let batch = queue.next(true).expect("readable").expect("a batch");
+    for seed in 2..=24 {
+        queue.push(&noise(seed, 1 << 20), 1).expect("written");
+    }
+    let waiting = queue.waiting();
+    queue.remove(&batch).expect("nothing");
+    assert_eq!(queue.waiting(), waiting);
+}
+
+#[test]
+fn a_reader_beside_a_writer_gets_everything() {
+    let folder = folder();
+    let queue = Arc::new(open(&folder));
+    let reader = thread::spawn({
+        let queue = Arc::clone(&queue);
+        move || {
+            let mut sum = Vec::new();
+            while let Some(batch) = queue.next(false).expect("readable") {
+                sum.extend_from_slice(&batch.body);
+                queue.remove(&batch).expect("removed");
+            }
+            sum
+        }
+    });
+    let mut expected = Vec::new();
+    for number in 0..5_000_u32 {
+        queue.push(&number.to_le_bytes(), 1).expect("written");
+        expected.extend_from_slice(&number.to_le_bytes());
+    }
+    queue.close(Instant::now() + Duration::from_secs(60));
+    assert!(reader.join().expect("no panic") == expected, "other bytes");
+    assert_eq!(queue.take_dropped(), 0);
+}
+
+#[test]
+fn folders_are_private() {
+    use std::os::unix::fs::MetadataExt as _;
+    let parent = folder();
+    let path = parent.path().join("new/queue");
+    let _queue = Queue::open(&path, 0).expect("a queue");
+    assert_eq!(fs::metadata(&path).expect("a folder").mode() & 0o777, 0o700);
+}

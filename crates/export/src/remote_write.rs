@@ -1,0 +1,97 @@
+//! Prometheus remote-write 1.0: the body of a request, before compression.
+
+use prost::encoding;
+use tachograph_counters::civil::FileTime;
+use tachograph_metrics::{Label as MetricLabel, Point};
+
+use crate::encoder::{MAX_POINTS, Origin};
+use crate::tracker::Tracker;
+use crate::wire::{Label, Sample, TimeSeries};
+
+/// The value that ends a series (a NaN with these bits), so that queries do not repeat its last value for five minutes.
+const STALE: u64 = 0x7ff0_0000_0000_0002;
+
+/// The tag of `WriteRequest.timeseries`.
+const TIME_SERIES: u32 = 1;
+
+#[derive(Debug)]
+pub(crate) struct RemoteWriteEncoder {
+    tracker: Tracker,
+    /// The labels that all series get, unless they have a label of that name.
+    common: [Label; 2],
+    metrics: Vec<Vec<TimeSeries>>,
+    ended: Vec<TimeSeries>,
+    body: Vec<u8>,
+}
+
+impl RemoteWriteEncoder {
+    pub(crate) fn new(origin: &Origin) -> Self {
+        let label = |name: &str, value: &str| Label { name: name.to_owned(), value: value.to_owned() };
+        Self {
+            tracker: Tracker::new(origin.boot),
+            common: [label("instance", &origin.host), label("job", &origin.service)],
+            metrics: Vec::new(),
+            ended: Vec::new(),
+            body: Vec::new(),
+        }
+    }
+
+    pub(crate) fn push(&mut self, point: &Point<'_>, at: FileTime) {
+        let index = self.tracker.observe(point);
+        if index.is_new_metric {
+            self.metrics.push(Vec::new());
+        }
+        let metric = &mut self.metrics[index.metric];
+        if index.is_new {
+            let labels = labels(point.family.sample_name(), point.labels, &self.common);
+            metric.push(TimeSeries { labels, samples: vec![Sample::default()] });
+        }
+        let sample = Sample { value: point.number.as_double(), timestamp: milliseconds(at) };
+        metric[index.series].samples[0] = sample;
+    }
+
+    pub(crate) fn end_sample(&mut self, at: FileTime, mut write: impl FnMut(&[u8])) {
+        let Self { tracker, metrics, ended, body, .. } = self;
+        tracker.end_sample(at, |metric, series| {
+            let mut series = metrics[metric].swap_remove(series);
+            let (value, timestamp) = (f64::from_bits(STALE), milliseconds(at));
+            series.samples[0] = Sample { value, timestamp };
+            ended.push(series);
+        });
+        let mut points = 0;
+        for series in metrics.iter().flatten().chain(&*ended) {
+            encoding::message::encode(TIME_SERIES, series, body);
+            points += 1;
+            if points % MAX_POINTS == 0 {
+                write(body);
+                body.clear();
+            }
+        }
+        if !body.is_empty() {
+            write(body);
+            body.clear();
+        }
+        ended.clear();
+    }
+}
+
+/// All labels of a series, sorted by name. A label without a value is the same as no label.
+fn labels(name: &str, own: &[MetricLabel], common: &[Label]) -> Vec<Label> {
+    let mut labels = vec![Label { name: "__name__".to_owned(), value: name.to_owned() }];
+    let with_value = own.iter().filter(|(_, value)| !value.is_empty());
+    labels.extend(
+        with_value.map(|(name, value)| Label { name: (*name).to_owned(), value: value.clone().into_string() }),
+    );
+    for label in common {
+        if !label.value.is_empty() && labels.iter().all(|own| own.name != label.name) {
+            labels.push(label.clone());
+        }
+    }
+    labels.sort();
+    labels
+}
+
+/// Milliseconds since 1970.
+fn milliseconds(time: FileTime) -> i64 {
+    time.since(FileTime::UNIX_EPOCH).div_euclid(FileTime::PER_MILLISECOND)
+}

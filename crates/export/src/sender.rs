@@ -1,0 +1,273 @@
+//! The thread that empties a queue.
+
+use std::io::{self, Read as _, Write as _};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use tachograph_counters::IgnorePoison;
+use ureq::Agent;
+use ureq::http::StatusCode;
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
+
+use crate::error::ExportError;
+use crate::export::Notify;
+use crate::queue::{Batch, Queue};
+use crate::target::{Authorization, Protocol, Target};
+
+/// The longest time for one request.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// The longest time to connect.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// The pauses between attempts grow from the first to the second.
+const PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(10)];
+/// The longest pause that a receiver can ask for (`Retry-After`).
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(60);
+/// How much of an answer is read.
+const MAX_ANSWER: u64 = 4 << 10;
+
+/// What was sent, and what was not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Samples that the receiver accepted.
+    pub(crate) sent: u64,
+    /// Samples that the receiver refused for good.
+    pub(crate) refused: u64,
+    /// Samples that were dropped because the queue was full or damaged.
+    pub(crate) dropped: u64,
+    is_ended: bool,
+}
+
+/// Counts that are shared with the thread.
+#[derive(Debug, Default)]
+pub(crate) struct SharedCounts {
+    counts: Mutex<Counts>,
+    ended: Condvar,
+}
+
+impl SharedCounts {
+    pub(crate) fn get(&self) -> Counts {
+        *self.counts.lock().ignore_poison()
+    }
+
+    fn update(&self, update: impl FnOnce(&mut Counts)) {
+        update(&mut self.counts.lock().ignore_poison());
+        self.ended.notify_all();
+    }
+
+    /// Waits until the thread has ended, at most until `deadline`.
+    pub(crate) fn wait_for_end(&self, deadline: Instant) {
+        let mut counts = self.counts.lock().ignore_poison();
+        while !counts.is_ended {
+            let Some(rest) = deadline.checked_duration_since(Instant::now()) else { return };
+            counts = self.ended.wait_timeout(counts, rest).ignore_poison().0;
+        }
+    }
+}
+
+/// Sends the batches of a queue in order. A batch is sent again until the receiver accepts it or refuses it for good.
+pub(crate) struct Sender {
+    target: Target,
+    authorization: Option<Authorization>,
+    agent: Agent,
+    queue: Arc<Queue>,
+    counts: Arc<SharedCounts>,
+    notify: Notify,
+}
+
+/// The result of an attempt.
+enum Answer {
+    Accepted,
+    /// The receiver will never accept this body.
+    Refused(String),
+    /// The receiver may accept it later, after this pause if it named one.
+    Later(String, Option<Duration>),
+}
+
+impl Sender {
+    pub(crate) fn new(
+        target: &Target,
+        authorization: Option<Authorization>,
+        certificates: Option<&[u8]>,
+        queue: Arc<Queue>,
+        notify: Notify,
+    ) -> Result<Self, ExportError> {
+        let mut tls = TlsConfig::builder();
+        if let Some(pem) = certificates {
+            tls = tls.root_certs(root_certificates(pem)?);
+        }
+        let agent = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .timeout_connect(Some(CONNECT_TIMEOUT))
+            .timeout_global(Some(TIMEOUT))
+            .tls_config(tls.build())
+            .user_agent(concat!("tachograph/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .new_agent();
+        let counts = Arc::default();
+        Ok(Self { target: target.clone(), authorization, agent, queue, counts, notify })
+    }
+
+    pub(crate) fn counts(&self) -> Arc<SharedCounts> {
+        Arc::clone(&self.counts)
+    }
+
+    /// Sends until the queue is closed, and then empty or too late.
+    pub(crate) fn run(mut self) {
+        if let Err(error) = self.send_all() {
+            self.say(&format!("cannot read the queue in {}: {error}; nothing more is sent", self.queue.folder().display()));
+        }
+        self.count_dropped();
+        self.counts.update(|counts| counts.is_ended = true);
+    }
+
+    fn send_all(&mut self) -> io::Result<()> {
+        // After a refusal, the entries of the batch are sent one by one, so that one bad sample costs no other.
+        let mut singles = 0;
+        while let Some(batch) = self.queue.next(singles > 0)? {
+            match self.send(&batch) {
+                None => break,
+                Some(Ok(())) => self.counts.update(|counts| counts.sent += batch.samples),
+                Some(Err(_)) if batch.entries > 1 => {
+                    singles = batch.entries;
+                    continue;
+                }
+                Some(Err(reason)) => {
+                    if self.counts.get().refused == 0 {
+                        self.say(&format!("a sample was refused: {reason}"));
+                    }
+                    self.counts.update(|counts| counts.refused += batch.samples);
+                }
+            }
+            singles = singles.saturating_sub(batch.entries);
+            self.queue.remove(&batch)?;
+            self.count_dropped();
+        }
+        Ok(())
+    }
+
+    /// Sends a batch until the receiver accepts or refuses it. `None`: the queue was closed before.
+    fn send(&self, batch: &Batch) -> Option<Result<(), String>> {
+        let body = match self.target.protocol() {
+            Protocol::RemoteWrite => snap::raw::Encoder::new().compress_vec(&batch.body).map_err(|error| error.to_string()),
+            Protocol::Otlp => gzip(&batch.body).map_err(|error| error.to_string()),
+        };
+        let body = match body {
+            Ok(body) => body,
+            Err(reason) => return Some(Err(reason)),
+        };
+        let mut pause = PAUSES[0];
+        let mut since = None;
+        loop {
+            match self.post(&body) {
+                Answer::Accepted => {
+                    if let Some(since) = since {
+                        self.say_recovered(since);
+                    }
+                    return Some(Ok(()));
+                }
+                Answer::Refused(reason) => return Some(Err(reason)),
+                Answer::Later(reason, requested) => {
+                    if since.is_none() {
+                        since = Some(Instant::now());
+                        self.say(&format!(
+                            "{reason}; samples wait in {} until it accepts them",
+                            self.queue.folder().display()
+                        ));
+                    }
+                    self.count_dropped();
+                    if !self.queue.wait(requested.unwrap_or(pause), PAUSES[0]) {
+                        return None;
+                    }
+                    pause = (pause * 2).min(PAUSES[1]);
+                }
+            }
+        }
+    }
+
+    fn post(&self, body: &[u8]) -> Answer {
+        let mut request = self.agent.post(self.target.url().clone()).header("Content-Type", "application/x-protobuf");
+        request = match self.target.protocol() {
+            Protocol::RemoteWrite => {
+                request.header("Content-Encoding", "snappy").header("X-Prometheus-Remote-Write-Version", "0.1.0")
+            }
+            Protocol::Otlp => request.header("Content-Encoding", "gzip"),
+        };
+        if let Some(authorization) = &self.authorization {
+            request = request.header("Authorization", authorization.header());
+        }
+        let mut response = match request.send(body) {
+            Ok(response) => response,
+            Err(error) => return Answer::Later(error.to_string(), None),
+        };
+        let status = response.status();
+        let retry_after = response.headers().get("Retry-After").and_then(|value| value.to_str().ok()?.parse().ok());
+        let mut text = Vec::new();
+        // The connection is used again only if the whole answer was read.
+        let _ = response.body_mut().as_reader().take(MAX_ANSWER).read_to_end(&mut text);
+        if status.is_success() {
+            return Answer::Accepted;
+        }
+        let reason = format!("{status}: {}", one_line(&text));
+        if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
+            return Answer::Later(reason, retry_after.map(|seconds| Duration::from_secs(seconds).min(MAX_RETRY_AFTER)));
+        }
+        // These are mended by the receiver's administrator, so samples wait.
+        if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND) || status.is_redirection() {
+            return Answer::Later(reason, Some(PAUSES[1]));
+        }
+        Answer::Refused(reason)
+    }
+
+    fn count_dropped(&self) {
+        let dropped = self.queue.take_dropped();
+        if dropped == 0 {
+            return;
+        }
+        if self.counts.get().dropped == 0 {
+            self.say(&format!("the queue in {} is full or damaged: the oldest samples are dropped", self.queue.folder().display()));
+        }
+        self.counts.update(|counts| counts.dropped += dropped);
+    }
+
+    fn say_recovered(&self, since: Instant) {
+        let seconds = since.elapsed().as_secs_f64();
+        let waiting = self.queue.waiting().samples;
+        self.say(&format!("accepts samples again after {seconds:.1} s; {waiting} samples are waiting"));
+    }
+
+    fn say(&self, text: &str) {
+        (self.notify)(&format!("{}: {text}", self.target));
+    }
+}
+
+fn gzip(body: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(body)?;
+    encoder.finish()
+}
+
+/// The beginning of an answer, without control characters.
+fn one_line(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("no reason given");
+    line.trim().chars().filter(|c| !c.is_control()).take(200).collect()
+}
+
+/// The certificates of a PEM file.
+fn root_certificates(pem: &[u8]) -> Result<RootCerts, ExportError> {
+    let mut certificates = Vec::new();
+    for item in ureq::tls::parse_pem(pem) {
+        match item {
+            Ok(ureq::tls::PemItem::Certificate(certificate)) => certificates.push(certificate),
+            Ok(_) => {}
+            Err(error) => return Err(ExportError::Certificates(format!("not a PEM file: {error}"))),
+        }
+    }
+    if certificates.is_empty() {
+        return Err(ExportError::Certificates("the file has no certificate in PEM form".to_owned()));
+    }
+    Ok(RootCerts::from(certificates.iter().map(Certificate::to_owned).collect::<Vec<_>>()))
+}

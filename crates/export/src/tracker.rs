@@ -1,0 +1,125 @@
+//! Which series exist: when they began, and when they end.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tachograph_counters::civil::FileTime;
+use tachograph_metrics::{Family, Kind, Point};
+use tachograph_perflib::InstanceKey;
+
+/// Follows the series of an export from sample to sample. A series is a metric with a set of labels. Encoders keep data of
+/// their own per metric and series, in lists with the same indexes.
+#[derive(Debug)]
+pub(crate) struct Tracker {
+    metrics: Vec<TrackedMetric>,
+    by_name: HashMap<Box<str>, usize>,
+    /// The metric of the last point, because points come metric by metric.
+    current: Option<(Arc<Family>, usize)>,
+    /// Since when counts of series accumulate that exist in the first sample.
+    origin: FileTime,
+    previous: Option<FileTime>,
+}
+
+#[derive(Debug, Default)]
+struct TrackedMetric {
+    by_labels: HashMap<Box<str>, usize>,
+    series: Vec<TrackedSeries>,
+}
+
+#[derive(Debug)]
+struct TrackedSeries {
+    labels: Box<str>,
+    instance: Arc<InstanceKey>,
+    start: FileTime,
+    last: f64,
+    is_present: bool,
+}
+
+/// The series of a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SeriesIndex {
+    /// The index of the metric.
+    pub(crate) metric: usize,
+    /// Whether the metric is new, and has the highest index.
+    pub(crate) is_new_metric: bool,
+    /// The index of the series within its metric.
+    pub(crate) series: usize,
+    /// Whether the series is new, and has the highest index.
+    pub(crate) is_new: bool,
+    /// Since when a counter accumulates.
+    pub(crate) start: FileTime,
+}
+
+impl Tracker {
+    /// `origin` is the time since which counters accumulate that exist in the first sample: that of the start of the machine.
+    pub(crate) fn new(origin: FileTime) -> Self {
+        Self { metrics: Vec::new(), by_name: HashMap::new(), current: None, origin, previous: None }
+    }
+
+    /// The series of a point.
+    pub(crate) fn observe(&mut self, point: &Point<'_>) -> SeriesIndex {
+        let (metric, is_new_metric) = self.metric(point.family);
+        let value = point.number.as_double();
+        // A series that was absent from the last sample began after it.
+        let began = self.previous.unwrap_or(self.origin);
+        let tracked = &mut self.metrics[metric];
+        if let Some(&series) = tracked.by_labels.get(point.label_text) {
+            let known = &mut tracked.series[series];
+            let is_same = Arc::ptr_eq(&known.instance, point.instance) || known.instance == *point.instance;
+            // Another process with the same labels, or a counter that was set to 0, starts again.
+            if !is_same || (value < known.last && point.family.kind() == Kind::Counter) {
+                known.start = began;
+                known.instance = Arc::clone(point.instance);
+            }
+            (known.last, known.is_present) = (value, true);
+            return SeriesIndex { metric, is_new_metric, series, is_new: false, start: known.start };
+        }
+        let series = tracked.series.len();
+        tracked.by_labels.insert(point.label_text.into(), series);
+        tracked.series.push(TrackedSeries {
+            labels: point.label_text.into(),
+            instance: Arc::clone(point.instance),
+            start: began,
+            last: value,
+            is_present: true,
+        });
+        SeriesIndex { metric, is_new_metric, series, is_new: true, start: began }
+    }
+
+    fn metric(&mut self, family: &Arc<Family>) -> (usize, bool) {
+        if let Some((current, index)) = &self.current
+            && Arc::ptr_eq(current, family)
+        {
+            return (*index, false);
+        }
+        let known = self.by_name.get(family.sample_name()).copied();
+        let index = known.unwrap_or_else(|| {
+            self.by_name.insert(family.sample_name().into(), self.metrics.len());
+            self.metrics.push(TrackedMetric::default());
+            self.metrics.len() - 1
+        });
+        self.current = Some((Arc::clone(family), index));
+        (index, known.is_none())
+    }
+
+    /// Ends a sample taken at `at`, and removes the series that were absent from it. Calls `remove` with the indexes of the
+    /// metric and of the series: the last series of the metric takes the place of the removed one, as in
+    /// [`Vec::swap_remove`].
+    pub(crate) fn end_sample(&mut self, at: FileTime, mut remove: impl FnMut(usize, usize)) {
+        for (index, metric) in self.metrics.iter_mut().enumerate() {
+            for series in (0..metric.series.len()).rev() {
+                if std::mem::take(&mut metric.series[series].is_present) {
+                    continue;
+                }
+                let ended = metric.series.swap_remove(series);
+                metric.by_labels.remove(&ended.labels);
+                if let Some(moved) = metric.series.get(series) {
+                    metric.by_labels.insert(moved.labels.clone(), series);
+                }
+                remove(index, series);
+            }
+        }
+        self.current = None;
+        self.previous = Some(at);
+    }
+}

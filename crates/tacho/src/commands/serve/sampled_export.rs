@@ -1,0 +1,67 @@
+//! An export that takes samples of its own, on a thread.
+
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use tachograph_counters::sample::Sample;
+use tachograph_export::Export;
+use tachograph_flow::Source as _;
+use tachograph_flow::live::{LiveOptions, Schedule, Stop};
+use tachograph_machine::Machine;
+
+use crate::failure::{Failure, notify};
+use crate::{exports, this_machine};
+
+/// A thread that samples and sends until it is stopped.
+pub(super) struct SampledExport {
+    stop: Stop,
+    thread: JoinHandle<()>,
+}
+
+/// Starts to sample the counters of an export.
+pub(super) fn start(
+    mut export: Export,
+    machine: &Arc<Machine>,
+    interval: Duration,
+) -> Result<SampledExport, Failure> {
+    let stop = Stop::default();
+    let schedule =
+        Schedule { interval, samples: None, duration: None, has_baseline: false, stop: stop.clone() };
+    let mut live = this_machine::open(&machine.registry(), &export.paths(), LiveOptions::default(), schedule)?;
+    let machine = Arc::clone(machine);
+    live.source.live_mut().follow(Box::new(move || machine.refresh()));
+    let run = move || {
+        let mut sample = Sample::default();
+        let mut registry = Arc::clone(live.source.live().registry());
+        loop {
+            match live.source.next(&mut sample) {
+                Ok(true) => {
+                    export.push(live.source.live().query(), sample.at.utc);
+                    // The next sample has the counters of sets that were published meanwhile.
+                    if !Arc::ptr_eq(&registry, live.source.live().registry()) {
+                        registry = Arc::clone(live.source.live().registry());
+                        live.source.live_mut().set_paths(&export.paths());
+                    }
+                }
+                Ok(false) => break,
+                Err(error) => {
+                    notify(error);
+                    break;
+                }
+            }
+        }
+        exports::finish(export);
+    };
+    let thread = thread::Builder::new().name("samples to send".to_owned()).spawn(run).map_err(Failure::runtime)?;
+    Ok(SampledExport { stop, thread })
+}
+
+impl SampledExport {
+    /// Ends the thread; waits until it has sent what it can.
+    pub(super) fn finish(self) {
+        self.stop.stop();
+        // A panic was reported by its hook.
+        let _ = self.thread.join();
+    }
+}

@@ -1,0 +1,125 @@
+//! Sending samples to other systems (`--to`).
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tachograph_export::{Authorization, Export, ExportError, ExportOptions, ExportSummary};
+use tachograph_metrics::MetricsOptions;
+use tachograph_perflib::Registry;
+
+use crate::arguments::ExportArguments;
+use crate::failure::{Failure, cannot, notify};
+use crate::table::counted;
+use crate::this_machine;
+
+/// How long a command waits at its end until everything was sent.
+const LAST_WAIT: Duration = Duration::from_secs(5);
+
+const MAX_SECRET_BYTES: u64 = 1 << 20;
+
+/// Starts the export that the arguments ask for; `None` if they ask for none.
+pub(crate) fn start(
+    arguments: &ExportArguments,
+    registry: &Arc<Registry>,
+    metrics: MetricsOptions,
+) -> Result<Option<Export>, Failure> {
+    if arguments.targets.is_empty() {
+        return Ok(None);
+    }
+    let authorization = match (&arguments.to_token, &arguments.to_login) {
+        (Some(file), _) => Some(secret(file, Authorization::bearer)?),
+        (None, Some(file)) => Some(secret(file, Authorization::basic)?),
+        (None, None) => None,
+    };
+    if authorization.is_some()
+        && let Some(public) = arguments.targets.iter().find(|target| !target.is_private())
+    {
+        return Err(Failure::usage(format!(
+            "--to {public}: a token or password would be sent unencrypted: use https://"
+        )));
+    }
+    let certificates = match &arguments.to_ca {
+        Some(file) => Some(fs::read(file).map_err(|error| cannot("read", file, &error))?),
+        None => None,
+    };
+    let options = ExportOptions {
+        targets: arguments.targets.clone(),
+        metrics,
+        authorization,
+        certificates,
+        queue: arguments.to_queue.clone().map_or_else(default_queue, Ok)?,
+        max_queue: arguments.to_queue_size.saturating_mul(1 << 20),
+        service: arguments.to_job.clone(),
+        boot_time: this_machine::boot_time(),
+        notify: Arc::new(|line: &str| notify(line)),
+    };
+    let export = Export::start(registry, options).map_err(|error| match error {
+        ExportError::QueueInUse(_) => Failure::usage(format!("{error} (--to-queue)")),
+        error => Failure::runtime(error),
+    })?;
+    for summary in export.summary() {
+        notify(match summary.waiting {
+            0 => format!("sending each sample to {}", summary.target),
+            waiting => {
+                let samples = counted(waiting, "sample", "samples");
+                format!("sending each sample to {}, first {samples} of an earlier run", summary.target)
+            }
+        });
+    }
+    Ok(Some(export))
+}
+
+/// Ends an export, and reports what was not sent.
+pub(crate) fn finish(export: Export) {
+    for summary in export.finish(LAST_WAIT) {
+        let ExportSummary { target, sent, refused, dropped, waiting, queue } = summary;
+        let samples = |count| counted(count, "sample", "samples");
+        let mut line = format!("{target}: {} sent", samples(sent));
+        for (count, what) in [(refused, "refused"), (dropped, "dropped")] {
+            if count > 0 {
+                line.push_str(&format!(", {count} {what}"));
+            }
+        }
+        if waiting > 0 {
+            line.push_str(&format!(
+                "; {} not sent yet: they wait in {} for the next run with this --to",
+                samples(waiting),
+                queue.display()
+            ));
+        }
+        notify(line);
+    }
+}
+
+/// Reads a secret from a file that other users cannot read.
+fn secret(
+    file: &Path,
+    parse: impl FnOnce(&str) -> Result<Authorization, String>,
+) -> Result<Authorization, Failure> {
+    let failed = |error| cannot("read", file, &error);
+    let opened = File::open(file).map_err(failed)?;
+    if opened.metadata().map_err(failed)?.mode() & 0o006 != 0 {
+        let file = file.display();
+        return Err(Failure::usage(format!("{file}: other users can read this file; run 'chmod o-rw {file}'")));
+    }
+    let mut text = String::new();
+    opened.take(MAX_SECRET_BYTES).read_to_string(&mut text).map_err(failed)?;
+    parse(&text).map_err(|reason| Failure::usage(format!("{}: {reason}", file.display())))
+}
+
+/// The folder of queues of this user.
+fn default_queue() -> Result<PathBuf, Failure> {
+    if rustix::process::geteuid().is_root() {
+        return Ok(PathBuf::from("/var/lib/tachograph/export"));
+    }
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
+    match state {
+        Some(state) => Ok(state.join("tachograph/export")),
+        None => Err(Failure::usage("there is no home folder for the queue: use --to-queue FOLDER")),
+    }
+}
