@@ -46,7 +46,10 @@ pub struct ExportOptions {
 
 impl fmt::Debug for ExportOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ExportOptions").field("targets", &self.targets).field("queue", &self.queue).finish_non_exhaustive()
+        f.debug_struct("ExportOptions")
+            .field("targets", &self.targets)
+            .field("queue", &self.queue)
+            .finish_non_exhaustive()
     }
 }
 
@@ -161,7 +164,9 @@ impl Export {
             if let Err(error) = outcome {
                 if *unwritten == 0 {
                     let folder = queue.folder().display();
-                    (self.notify)(&format!("{target}: cannot write to {folder}: {error}; samples are dropped"));
+                    (self.notify)(&format!(
+                        "{target}: cannot write to {folder}: {error}; samples are dropped"
+                    ));
                 }
                 *unwritten += 1;
             }

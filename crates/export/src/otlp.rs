@@ -7,8 +7,8 @@ use tachograph_metrics::{Family, Kind, Point};
 use crate::encoder::{MAX_POINTS, Origin};
 use crate::tracker::Tracker;
 use crate::wire::{
-    CUMULATIVE, Gauge, InstrumentationScope, KeyValue, Metric, NO_RECORDED_VALUE, NumberDataPoint, PointValue,
-    Resource, Sum,
+    CUMULATIVE, Gauge, InstrumentationScope, KeyValue, Metric, NO_RECORDED_VALUE, NumberDataPoint,
+    PointValue, Resource, Sum,
 };
 
 /// `ExportMetricsServiceRequest.resource_metrics`.

@@ -148,7 +148,8 @@ impl Queue {
         let until = Instant::now() + time;
         let mut state = self.state.lock().ignore_poison();
         while state.close_by.is_none() {
-            let Some(rest) = until.checked_duration_since(Instant::now()).filter(|rest| !rest.is_zero()) else {
+            let Some(rest) = until.checked_duration_since(Instant::now()).filter(|rest| !rest.is_zero())
+            else {
                 return true;
             };
             state = self.changed.wait_timeout(state, rest).ignore_poison().0;

@@ -80,7 +80,8 @@ fn labels(name: &str, own: &[MetricLabel], common: &[Label]) -> Vec<Label> {
     let mut labels = vec![Label { name: "__name__".to_owned(), value: name.to_owned() }];
     let with_value = own.iter().filter(|(_, value)| !value.is_empty());
     labels.extend(
-        with_value.map(|(name, value)| Label { name: (*name).to_owned(), value: value.clone().into_string() }),
+        with_value
+            .map(|(name, value)| Label { name: (*name).to_owned(), value: value.clone().into_string() }),
     );
     for label in common {
         if !label.value.is_empty() && labels.iter().all(|own| own.name != label.name) {

@@ -117,7 +117,10 @@ impl Sender {
     /// Sends until the queue is closed, and then empty or too late.
     pub(crate) fn run(mut self) {
         if let Err(error) = self.send_all() {
-            self.say(&format!("cannot read the queue in {}: {error}; nothing more is sent", self.queue.folder().display()));
+            self.say(&format!(
+                "cannot read the queue in {}: {error}; nothing more is sent",
+                self.queue.folder().display()
+            ));
         }
         self.count_dropped();
         self.counts.update(|counts| counts.is_ended = true);
@@ -151,7 +154,9 @@ impl Sender {
     /// Sends a batch until the receiver accepts or refuses it. `None`: the queue was closed before.
     fn send(&self, batch: &Batch) -> Option<Result<(), String>> {
         let body = match self.target.protocol() {
-            Protocol::RemoteWrite => snap::raw::Encoder::new().compress_vec(&batch.body).map_err(|error| error.to_string()),
+            Protocol::RemoteWrite => {
+                snap::raw::Encoder::new().compress_vec(&batch.body).map_err(|error| error.to_string())
+            }
             Protocol::Otlp => gzip(&batch.body).map_err(|error| error.to_string()),
         };
         let body = match body {
@@ -188,11 +193,12 @@ impl Sender {
     }
 
     fn post(&self, body: &[u8]) -> Answer {
-        let mut request = self.agent.post(self.target.url().clone()).header("Content-Type", "application/x-protobuf");
+        let mut request =
+            self.agent.post(self.target.url().clone()).header("Content-Type", "application/x-protobuf");
         request = match self.target.protocol() {
-            Protocol::RemoteWrite => {
-                request.header("Content-Encoding", "snappy").header("X-Prometheus-Remote-Write-Version", "0.1.0")
-            }
+            Protocol::RemoteWrite => request
+                .header("Content-Encoding", "snappy")
+                .header("X-Prometheus-Remote-Write-Version", "0.1.0"),
             Protocol::Otlp => request.header("Content-Encoding", "gzip"),
         };
         if let Some(authorization) = &self.authorization {
@@ -203,7 +209,8 @@ impl Sender {
             Err(error) => return Answer::Later(error.to_string(), None),
         };
         let status = response.status();
-        let retry_after = response.headers().get("Retry-After").and_then(|value| value.to_str().ok()?.parse().ok());
+        let retry_after =
+            response.headers().get("Retry-After").and_then(|value| value.to_str().ok()?.parse().ok());
         let mut text = Vec::new();
         // The connection is used again only if the whole answer was read.
         let _ = response.body_mut().as_reader().take(MAX_ANSWER).read_to_end(&mut text);
@@ -212,10 +219,15 @@ impl Sender {
         }
         let reason = format!("{status}: {}", one_line(&text));
         if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
-            return Answer::Later(reason, retry_after.map(|seconds| Duration::from_secs(seconds).min(MAX_RETRY_AFTER)));
+            return Answer::Later(
+                reason,
+                retry_after.map(|seconds| Duration::from_secs(seconds).min(MAX_RETRY_AFTER)),
+            );
         }
         // These are mended by the receiver's administrator, so samples wait.
-        if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND) || status.is_redirection() {
+        if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND)
+            || status.is_redirection()
+        {
             return Answer::Later(reason, Some(PAUSES[1]));
         }
         Answer::Refused(reason)
@@ -227,7 +239,10 @@ impl Sender {
             return;
         }
         if self.counts.get().dropped == 0 {
-            self.say(&format!("the queue in {} is full or damaged: the oldest samples are dropped", self.queue.folder().display()));
+            self.say(&format!(
+                "the queue in {} is full or damaged: the oldest samples are dropped",
+                self.queue.folder().display()
+            ));
         }
         self.counts.update(|counts| counts.dropped += dropped);
     }

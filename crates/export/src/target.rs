@@ -100,7 +100,10 @@ impl FromStr for Target {
             return Err(format!("'{url}': the URL must begin with http:// or https:// and name a host"));
         }
         if url.authority().is_some_and(|authority| authority.as_str().contains('@')) {
-            return Err("the URL must not contain a password, which other users could see: use --to-login FILE".to_owned());
+            return Err(
+                "the URL must not contain a password, which other users could see: use --to-login FILE"
+                    .to_owned(),
+            );
         }
         let mut parts = url.into_parts();
         if parts.path_and_query.as_ref().is_none_or(|path| path.as_str() == "/") {

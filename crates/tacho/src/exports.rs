@@ -4,12 +4,14 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use tachograph_counters::IgnorePoison;
 use tachograph_export::{Authorization, Export, ExportError, ExportOptions, ExportSummary};
-use tachograph_metrics::MetricsOptions;
+use tachograph_metrics::{MetricsOptions, MountTable, MountedFileSystem, MountsNow};
 use tachograph_perflib::Registry;
+use tachograph_system::{MountList, Roots};
 
 use crate::arguments::ExportArguments;
 use crate::failure::{Failure, cannot, notify};
@@ -104,7 +106,9 @@ fn secret(
     let opened = File::open(file).map_err(failed)?;
     if opened.metadata().map_err(failed)?.mode() & 0o006 != 0 {
         let file = file.display();
-        return Err(Failure::usage(format!("{file}: other users can read this file; run 'chmod o-rw {file}'")));
+        return Err(Failure::usage(format!(
+            "{file}: other users can read this file; run 'chmod o-rw {file}'"
+        )));
     }
     let mut text = String::new();
     opened.take(MAX_SECRET_BYTES).read_to_string(&mut text).map_err(failed)?;
@@ -122,4 +126,22 @@ fn default_queue() -> Result<PathBuf, Failure> {
         Some(state) => Ok(state.join("tachograph/export")),
         None => Err(Failure::usage("there is no home folder for the queue: use --to-queue FOLDER")),
     }
+}
+
+/// What is mounted on this machine, for the labels of file systems.
+pub(crate) fn mounts_now() -> MountsNow {
+    let state = Mutex::new((MountList::new(&Roots::of_this_machine()), Arc::<MountTable>::default()));
+    MountsNow(Arc::new(move || {
+        let mut state = state.lock().ignore_poison();
+        let (list, table) = &mut *state;
+        if let Some(mounted) = list.changed() {
+            let mounted = mounted.into_iter().map(|one| MountedFileSystem {
+                mount_point: one.mount_point,
+                device: one.source,
+                fs_type: one.fs_type,
+            });
+            *table = Arc::new(mounted.collect());
+        }
+        Arc::clone(table)
+    }))
 }

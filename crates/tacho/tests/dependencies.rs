@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Every crate of the workspace, lowest layer first, with the workspace crates that it is allowed to use.
-const LAYERS: [(&str, &[&str]); 19] = [
+const LAYERS: [(&str, &[&str]); 20] = [
     ("tachograph-schema", &[]),
     ("tachograph-counters", &["tachograph-schema"]),
     ("tachograph-shm", &["tachograph-schema"]),
@@ -43,6 +43,7 @@ const LAYERS: [(&str, &[&str]); 19] = [
         // The last two are for tests: the names of all counters.
         &["tachograph-counters", "tachograph-perflib", "tachograph-cpi", "tachograph-system"],
     ),
+    ("tachograph-export", &["tachograph-counters", "tachograph-metrics", "tachograph-perflib"]),
     (
         "tachograph-web",
         &[
@@ -77,6 +78,7 @@ const LAYERS: [(&str, &[&str]); 19] = [
             "tachograph-system",
             "tachograph-cpi",
             "tachograph-logs",
+            "tachograph-export",
             "tachograph-flow",
             "tachograph-machine",
             "tachograph-metrics",
@@ -89,7 +91,7 @@ const LAYERS: [(&str, &[&str]); 19] = [
 ];
 
 /// The third-party dependencies of each crate, except for tests.
-const THIRD_PARTY: [(&str, &[&str]); 18] = [
+const THIRD_PARTY: [(&str, &[&str]); 19] = [
     ("tachograph-counters", &["jiff"]),
     ("tachograph-shm", &["libc", "loom"]),
     ("tachograph-publish-derive", &["proc-macro2", "quote", "syn", "uuid"]),
@@ -107,6 +109,7 @@ const THIRD_PARTY: [(&str, &[&str]); 18] = [
     ),
     ("tachograph-flow", &["csv", "serde", "serde_json"]),
     ("tachograph-metrics", &["rustix"]),
+    ("tachograph-export", &["crc32fast", "flate2", "prost", "snap", "ureq", "zstd"]),
     ("tachograph-monitor", &["serde", "toml"]),
     ("tachograph-screen", &["ratatui", "rustix", "signal-hook", "unicode-width"]),
     (

@@ -27,8 +27,7 @@ impl Header {
 
     pub(super) fn to_bytes(self) -> [u8; Self::SIZE] {
         let mut bytes = [0; Self::SIZE];
-        for (out, word) in
-            bytes.chunks_exact_mut(4).zip([self.bytes, self.raw_bytes, self.samples, self.crc])
+        for (out, word) in bytes.chunks_exact_mut(4).zip([self.bytes, self.raw_bytes, self.samples, self.crc])
         {
             out.copy_from_slice(&word.to_le_bytes());
         }
@@ -138,7 +137,8 @@ pub(super) fn read_segments(folder: &Path) -> io::Result<(Vec<Segment>, Cursor)>
     let mut ids = Vec::new();
     for entry in fs::read_dir(folder)? {
         let name = entry?.file_name();
-        let id: Option<u64> = name.to_str().and_then(|name| name.strip_suffix(".queue")).and_then(|id| id.parse().ok());
+        let id: Option<u64> =
+            name.to_str().and_then(|name| name.strip_suffix(".queue")).and_then(|id| id.parse().ok());
         ids.extend(id);
     }
     ids.sort_unstable();

@@ -30,7 +30,10 @@ pub(super) struct State {
 
 impl fmt::Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("State").field("segments", &self.segments).field("sent", &self.sent).finish_non_exhaustive()
+        f.debug_struct("State")
+            .field("segments", &self.segments)
+            .field("sent", &self.sent)
+            .finish_non_exhaustive()
     }
 }
 
@@ -130,9 +133,9 @@ impl State {
                     }
                 };
                 let entry = files::read_entry(file, offset, oldest.bytes)?;
-                let body = entry.as_ref().and_then(|(header, body)| {
-                    zstd::bulk::decompress(body, header.raw_bytes as usize).ok()
-                });
+                let body = entry
+                    .as_ref()
+                    .and_then(|(header, body)| zstd::bulk::decompress(body, header.raw_bytes as usize).ok());
                 let (Some((header, _)), Some(body)) = (entry, body) else {
                     is_damaged = true;
                     break;

@@ -38,7 +38,8 @@ fn take_all(queue: &Queue) -> Vec<Vec<u8>> {
 
 fn segments(folder: &TempDir) -> Vec<PathBuf> {
     let files = fs::read_dir(folder.path()).expect("a folder").map(|entry| entry.expect("an entry").path());
-    let mut segments: Vec<_> = files.filter(|file| file.extension().is_some_and(|end| end == "queue")).collect();
+    let mut segments: Vec<_> =
+        files.filter(|file| file.extension().is_some_and(|end| end == "queue")).collect();
     segments.sort();
     segments
 }

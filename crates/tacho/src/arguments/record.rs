@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use tachograph_flow::record::Suffix;
 use tachograph_logs::TextEncoding;
 
-use super::{DigitsArguments, LiveArguments, Word, parse_encoding, parse_interval, words};
+use super::{DigitsArguments, ExportArguments, LiveArguments, Word, parse_encoding, parse_interval, words};
 
 /// Record counters of this machine to a log.
 ///
@@ -66,6 +66,8 @@ pub(crate) struct RecordArguments {
     /// Wait after each sample until it is on disk: even a power failure loses at most the sample being written.
     #[arg(long)]
     pub(crate) sync: bool,
+    #[command(flatten)]
+    pub(crate) export: ExportArguments,
 }
 
 /// The maximum for limits in MB. In bytes, limits must fit into 63 bits.

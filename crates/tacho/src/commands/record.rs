@@ -13,17 +13,19 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
+use tachograph_export::Export;
 use tachograph_flow::live::{LiveCounts, LiveOptions, Schedule, Stop};
 use tachograph_flow::record::Recorder;
 use tachograph_flow::{FlowError, Sink, Source};
+use tachograph_metrics::MetricsOptions;
 use tachograph_monitor::{Catalogue as _, MachineCatalogue, View};
 use tachograph_perflib::Registry;
 
 use crate::arguments::RecordArguments;
 use crate::failure::{Failure, cannot_create, is_a_folder, notify};
-use crate::signals;
 use crate::table::counted;
 use crate::this_machine::{self, Live};
+use crate::{exports, signals};
 use shared_recorder::{Recording, SharedRecorder};
 use summary::End;
 
@@ -55,8 +57,15 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
     let mut recorder = Recorder::create(log, now).map_err(start_failure)?;
     recorder.on_moved(|moved| notify(moved));
     shared.lock().recorder = Some(recorder);
+    let metrics = MetricsOptions {
+        selection: paths.clone(),
+        mounts: Some(exports::mounts_now()),
+        ..MetricsOptions::default()
+    };
+    let mut export = exports::start(&arguments.export, &registry, metrics)?;
     let mut counts = LiveCounts::default();
-    let outcome = record(&mut live, &shared, &mut counts);
+    let outcome = record(&mut live, &shared, &mut counts, export.as_mut());
+    export.into_iter().for_each(exports::finish);
     this_machine::notify_new_problems(&live.report);
     let Recording { recorder: Some(recorder), .. } = std::mem::take(&mut *shared.lock()) else {
         return outcome.map(|()| ExitCode::SUCCESS).map_err(Failure::of_writing);
@@ -78,14 +87,22 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Records all samples. Sets `counts` to the problems up to the last sample that was written.
-fn record(live: &mut Live, shared: &SharedRecorder, counts: &mut LiveCounts) -> Result<(), FlowError> {
+/// Records all samples, and sends them. Sets `counts` to the problems up to the last sample that was written.
+fn record(
+    live: &mut Live,
+    shared: &SharedRecorder,
+    counts: &mut LiveCounts,
+    mut export: Option<&mut Export>,
+) -> Result<(), FlowError> {
     let mut sample = Sample::default();
     let mut is_late_notified = false;
     while live.source.next(&mut sample)? {
         // The SIGHUP handler can end the recording with an error, which is returned below.
         let Recording { recorder: Some(recorder), error: None } = &mut *shared.lock() else { break };
         recorder.push(&sample)?;
+        if let Some(export) = &mut export {
+            export.push(live.source.live().query(), sample.at.utc);
+        }
         *counts = live.report.counts();
         this_machine::notify_new_problems(&live.report);
         if recorder.summary().samples == 1 {

@@ -4,17 +4,15 @@ mod sampled_export;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use tachograph_counters::IgnorePoison;
 use tachograph_logs::Budget;
 use tachograph_machine::Machine;
-use tachograph_metrics::{MetricsOptions, MountTable, MountedFileSystem, MountsNow};
+use tachograph_metrics::MetricsOptions;
 use tachograph_monitor::{Axis, AxisScale, Chosen, Panel, View};
 use tachograph_perflib::Registry;
-use tachograph_system::{MountList, Roots};
 use tachograph_web::{LineLog, LiveOptions, ServeError, ServeOptions, Server, Token, Uploads};
 
 use crate::arguments::ServeArguments;
@@ -51,7 +49,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     let metrics = MetricsOptions {
         selection: arguments.metrics(&registry)?,
         names: arguments.metrics_names,
-        mounts: Some(mounts_now()),
+        mounts: Some(exports::mounts_now()),
     };
     this_machine::notify_missing_paths(&registry, &[&default_paths[..], &metrics.selection].concat())?;
     let interval = arguments.interval.or(view.as_ref().and_then(|view| view.interval));
@@ -99,24 +97,6 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     export.into_iter().for_each(SampledExport::finish);
     outcome?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// What is mounted on this machine, for the labels of file systems.
-fn mounts_now() -> MountsNow {
-    let state = Mutex::new((MountList::new(&Roots::of_this_machine()), Arc::<MountTable>::default()));
-    MountsNow(Arc::new(move || {
-        let mut state = state.lock().ignore_poison();
-        let (list, table) = &mut *state;
-        if let Some(mounted) = list.changed() {
-            let mounted = mounted.into_iter().map(|one| MountedFileSystem {
-                mount_point: one.mount_point,
-                device: one.source,
-                fs_type: one.fs_type,
-            });
-            *table = Arc::new(mounted.collect());
-        }
-        Arc::clone(table)
-    }))
 }
 
 /// The view with the counters from the command line, as written and fitted to this machine. Logs are fitted when they are

@@ -28,7 +28,8 @@ pub(super) fn start(
     let stop = Stop::default();
     let schedule =
         Schedule { interval, samples: None, duration: None, has_baseline: false, stop: stop.clone() };
-    let mut live = this_machine::open(&machine.registry(), &export.paths(), LiveOptions::default(), schedule)?;
+    let mut live =
+        this_machine::open(&machine.registry(), &export.paths(), LiveOptions::default(), schedule)?;
     let machine = Arc::clone(machine);
     live.source.live_mut().follow(Box::new(move || machine.refresh()));
     let run = move || {
@@ -53,7 +54,8 @@ pub(super) fn start(
         }
         exports::finish(export);
     };
-    let thread = thread::Builder::new().name("samples to send".to_owned()).spawn(run).map_err(Failure::runtime)?;
+    let thread =
+        thread::Builder::new().name("samples to send".to_owned()).spawn(run).map_err(Failure::runtime)?;
     Ok(SampledExport { stop, thread })
 }
 

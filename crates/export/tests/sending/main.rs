@@ -1,0 +1,275 @@
+//! Samples reach a receiver once, in order, whatever the receiver does.
+
+mod receiver;
+#[path = "../../../metrics/tests/metrics/shop.rs"]
+mod shop;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use receiver::{Receiver, Series, write_request};
+use shop::Shop;
+use tachograph_counters::IgnorePoison;
+use tachograph_counters::civil::FileTime;
+use tachograph_export::{Authorization, Export, ExportOptions, ExportSummary};
+use tachograph_metrics::MetricsOptions;
+use tachograph_perflib::Query;
+use tempfile::TempDir;
+
+/// How long tests wait for what must happen.
+const LONG: Duration = Duration::from_secs(60);
+
+/// An export of the set `Shop`, and what it says.
+struct Fixture {
+    shop: Shop,
+    query: Query,
+    queue: TempDir,
+    notices: Arc<Mutex<Vec<String>>>,
+    at: FileTime,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let (registry, shop) = shop::registry();
+        let mut query = Query::open(&registry, None).expect("this machine");
+        let path = tachograph_counters::path::PathPattern::parse(r"\Shop(*)\*").expect("a path");
+        query.add_path(&path);
+        let at = FileTime(FileTime::UNIX_EPOCH.0 + 1_700_000_000 * FileTime::PER_SECOND);
+        let queue = tempfile::tempdir().expect("a folder");
+        Self { shop, query, queue, notices: Arc::default(), at }
+    }
+
+    fn options(&self, targets: &[String]) -> ExportOptions {
+        let notices = Arc::clone(&self.notices);
+        ExportOptions {
+            targets: targets.iter().map(|target| target.parse().expect("a target")).collect(),
+            metrics: MetricsOptions::default(),
+            authorization: None,
+            certificates: None,
+            queue: self.queue.path().to_owned(),
+            max_queue: 64 << 20,
+            service: "shop".to_owned(),
+            boot_time: FileTime(self.at.0 - 100 * FileTime::PER_SECOND),
+            notify: Arc::new(move |line: &str| notices.lock().ignore_poison().push(line.to_owned())),
+        }
+    }
+
+    fn start(&self, targets: &[String]) -> Export {
+        Export::start(self.query.registry(), self.options(targets)).expect("an export")
+    }
+
+    /// Takes a sample, one second after the last one.
+    fn sample(&mut self, export: &mut Export) {
+        self.at = self.at.saturating_add(FileTime::PER_SECOND);
+        self.query.collect();
+        export.push(&self.query, self.at);
+    }
+
+    fn notices(&self) -> String {
+        self.notices.lock().ignore_poison().join("\n")
+    }
+}
+
+/// The only summary.
+fn only(summaries: Vec<ExportSummary>) -> ExportSummary {
+    let [summary] = &summaries[..] else { panic!("one receiver: {summaries:?}") };
+    summary.clone()
+}
+
+/// The values of a series, in the order in which they were accepted.
+fn values(receiver: &Receiver, name: &str) -> Vec<(i64, f64)> {
+    let requests = receiver.accepted();
+    let series = requests.iter().flat_map(|body| write_request(body));
+    let of_name = series.filter(|Series { labels, .. }| labels.contains(&("__name__".into(), name.into())));
+    of_name.flat_map(|series| series.samples).collect()
+}
+
+#[test]
+fn remote_write_has_the_numbers_of_metrics() {
+    let mut fixture = Fixture::new();
+    let receiver = Receiver::start();
+    let mut export = fixture.start(&[format!("prometheus={}", receiver.url())]);
+    fixture.sample(&mut export);
+    let summary = only(export.finish(LONG));
+    assert_eq!((summary.refused, summary.dropped, summary.waiting), (0, 0, 0));
+    let request = &receiver.requests()[0];
+    for header in [
+        "POST /api/v1/write HTTP/1.1",
+        "content-type: application/x-protobuf",
+        "content-encoding: snappy",
+        "x-prometheus-remote-write-version: 0.1.0",
+    ] {
+        assert!(request.head.contains(header), "{header} in {}", request.head);
+    }
+    let mut series = write_request(&receiver.accepted()[0]);
+    // The end of the series can be in the same request.
+    series.retain(|series| !series.samples[0].1.is_nan());
+    let label = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let expected = [
+        ("tacho_shop_requests_total", 7.0),
+        ("tacho_shop_request_seconds_total", 2.5),
+        ("tacho_shop_request_requests_total", 5.0),
+        ("tacho_shop_baskets", -3.0),
+    ];
+    for (name, value) in expected {
+        let found: Vec<_> =
+            series.iter().filter(|series| series.labels[0] == label("__name__", name)).collect();
+        let [found] = &found[..] else { panic!("{name}: {found:?}") };
+        assert_eq!(
+            found.labels,
+            [label("__name__", name), label("instance", "MADE"), label("job", "shop"), label("name", "web")]
+        );
+        assert_eq!(found.samples, [(1_700_000_001_000, value)]);
+    }
+    assert_eq!(series.len(), 4, "without the total: {series:?}");
+}
+
+#[test]
+fn an_instance_that_ends_gets_a_stale_marker() {
+    let mut fixture = Fixture::new();
+    let receiver = Receiver::start();
+    let mut export = fixture.start(&[format!("prometheus={}", receiver.url())]);
+    fixture.sample(&mut export);
+    fixture.shop.name("other");
+    fixture.sample(&mut export);
+    // A set that cannot be read has no instances.
+    fixture.shop.fail(true);
+    fixture.sample(&mut export);
+    export.finish(LONG);
+    let requests = receiver.accepted();
+    let baskets: Vec<_> = requests
+        .iter()
+        .flat_map(|body| write_request(body))
+        .filter(|series| series.labels[0].1 == "tacho_shop_baskets")
+        .map(|series| (series.labels[3].1.clone(), series.samples[0].0, series.samples[0].1.to_bits()))
+        .collect();
+    let stale = 0x7ff0_0000_0000_0002;
+    let value = (-3.0_f64).to_bits();
+    let second = 1_700_000_002_000;
+    assert_eq!(
+        baskets,
+        [
+            ("web".to_owned(), second - 1000, value),
+            ("other".to_owned(), second, value),
+            ("web".to_owned(), second, stale),
+            ("other".to_owned(), second + 1000, stale),
+        ]
+    );
+}
+
+#[test]
+fn a_receiver_that_is_down_gets_everything_later_and_in_order() {
+    let mut fixture = Fixture::new();
+    let receiver = Receiver::start();
+    receiver.answer_with(&["503 Service Unavailable", "429 Too Many Requests", "500 Internal Server Error"]);
+    let mut export = fixture.start(&[format!("prometheus={}", receiver.url())]);
+    for requests in 1..=50 {
+        fixture.shop.requests(requests);
+        fixture.sample(&mut export);
+    }
+    let summary = only(export.finish(LONG));
+    assert_eq!((summary.refused, summary.dropped, summary.waiting), (0, 0, 0));
+    // 50 samples, and the end of the series.
+    assert_eq!(summary.sent, 51);
+    let found: Vec<_> = values(&receiver, "tacho_shop_requests_total")
+        .into_iter()
+        .filter(|(_, value)| !value.is_nan())
+        .collect();
+    let expected: Vec<_> = (1..=50).map(|n| (1_700_000_000_000 + n * 1000, n as f64)).collect();
+    assert_eq!(found, expected);
+    let notices = fixture.notices();
+    assert!(notices.contains("503 Service Unavailable"), "{notices}");
+    assert!(notices.contains("accepts samples again"), "{notices}");
+}
+
+#[test]
+fn what_a_receiver_misses_waits_for_the_next_run() {
+    let mut fixture = Fixture::new();
+    let receiver = Receiver::start();
+    let target = [format!("prometheus={}", receiver.url())];
+    receiver.go_down();
+    let mut export = fixture.start(&target);
+    for _ in 0..3 {
+        fixture.sample(&mut export);
+    }
+    let summary = only(export.finish(Duration::ZERO));
+    assert_eq!((summary.sent, summary.waiting), (0, 4));
+    receiver.come_up();
+    // The thread of the first export may still hold the queue for a moment.
+    let mut export = (0..600)
+        .find_map(|_| {
+            let export = Export::start(fixture.query.registry(), fixture.options(&target)).ok();
+            if export.is_none() {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            export
+        })
+        .expect("the queue is free");
+    fixture.sample(&mut export);
+    let summary = only(export.finish(LONG));
+    assert_eq!((summary.sent, summary.waiting), (4 + 2, 0));
+    let times: Vec<_> = values(&receiver, "tacho_shop_baskets").into_iter().map(|(time, _)| time).collect();
+    assert_eq!(times.first(), Some(&1_700_000_001_000));
+    assert!(times.is_sorted(), "{times:?}");
+}
+
+#[test]
+fn a_sample_that_is_refused_costs_no_other() {
+    let mut fixture = Fixture::new();
+    let receiver = Receiver::start();
+    receiver.go_down();
+    let mut export = fixture.start(&[format!("prometheus={}", receiver.url())]);
+    for requests in 1..=5 {
+        fixture.shop.requests(requests);
+        fixture.sample(&mut export);
+    }
+    // Every request with this sample is refused, as Prometheus does with a sample that is too old.
+    receiver.refuse(|body| {
+        let series = write_request(body);
+        series.iter().any(|series| series.samples.contains(&(1_700_000_003_000, 3.0)))
+    });
+    receiver.come_up();
+    let summary = only(export.finish(LONG));
+    assert_eq!((summary.sent, summary.refused, summary.waiting), (5, 1, 0));
+    let found: Vec<_> =
+        values(&receiver, "tacho_shop_requests_total").into_iter().map(|(_, value)| value).collect();
+    assert_eq!(found[..4], [1.0, 2.0, 4.0, 5.0]);
+    let notices = fixture.notices();
+    assert!(notices.contains("a sample was refused: 400 Bad Request: too old"), "{notices}");
+}
+
+#[test]
+fn credentials_are_sent_and_wrong_ones_lose_nothing() {
+    let mut fixture = Fixture::new();
+    let receiver = Receiver::start();
+    receiver.answer_with(&["401 Unauthorized"]);
+    let mut options = fixture.options(&[format!("otlp={}", receiver.url())]);
+    options.authorization = Some(Authorization::bearer("secret").expect("a token"));
+    let mut export = Export::start(fixture.query.registry(), options).expect("an export");
+    fixture.sample(&mut export);
+    // The pause after a wrong password is long, but ends with the export.
+    let summary = only(export.finish(LONG));
+    assert_eq!((summary.sent, summary.refused, summary.waiting), (2, 0, 0));
+    let requests = receiver.requests();
+    assert!(requests.iter().all(|request| request.head.contains("authorization: Bearer secret")));
+    assert!(requests[0].head.contains("POST /v1/metrics HTTP/1.1"), "{}", requests[0].head);
+    assert!(requests[0].head.contains("content-encoding: gzip"), "{}", requests[0].head);
+}
+
+#[test]
+fn a_full_disk_stops_nothing_and_is_reported_once() {
+    let mut fixture = Fixture::new();
+    let receiver = Receiver::start();
+    receiver.go_down();
+    let mut export = fixture.start(&[format!("prometheus={}", receiver.url())]);
+    fixture.sample(&mut export);
+    // A folder that has gone cannot be written either.
+    let folder = only(export.summary()).queue;
+    // The segment that is open accepts more until it is full, so the next one fails.
+    std::fs::remove_dir_all(&folder).expect("removed");
+    for _ in 0..3 {
+        fixture.sample(&mut export);
+    }
+    let summary = only(export.summary());
+    assert!(summary.waiting + summary.dropped >= 4, "{summary:?}");
+}
