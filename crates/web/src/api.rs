@@ -46,10 +46,12 @@ pub(crate) struct Shared {
     pub(crate) scrape_worker: Workers,
     pub(crate) exporters: metrics::ExporterCache,
     pub(crate) charts: charts::ChartCache,
+    /// The view that the page opens with, from the command line.
     pub(crate) view: Option<View>,
     /// The folder of the views that clients share.
     pub(crate) views: Option<PathBuf>,
     pub(crate) metrics: MetricsOptions,
+    /// Called with a line for every request.
     pub(crate) log: Option<LineLog>,
 }
 

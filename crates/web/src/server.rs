@@ -148,7 +148,7 @@ impl Server {
                     let (tls, router, stopping) = (self.tls.clone(), router.clone(), self.stop.subscribe());
                     connections.spawn(connection::serve(stream, permit, tls, router, stopping));
                 }
-                // Usually we are out of file descriptors; pending connections stay in the kernel's queue.
+                // Usually the limit of file descriptors is reached; pending connections stay in the kernel's queue.
                 Err(_) => {
                     tokio::select! {
                         _ = stopping.wait_for(|is_stopping| *is_stopping) => break,
@@ -165,7 +165,7 @@ impl Server {
     }
 }
 
-/// Returns memory to the system after log readers have freed some, at most every [`RELEASE_INTERVAL`].
+/// Returns memory to the system after log readers have freed some, at most once per [`RELEASE_INTERVAL`].
 async fn release_memory(release: ReleaseMemory, freed: Arc<Notify>) {
     loop {
         freed.notified().await;
