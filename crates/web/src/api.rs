@@ -27,8 +27,11 @@ use crate::response::ApiError;
 use crate::sources::Sources;
 use crate::workers::Workers;
 
+/// Number of threads for requests about logs.
 const READING_THREADS: usize = 3;
+/// Number of threads for requests about this machine.
 const LIVE_THREADS: usize = 2;
+/// Maximum number of concurrent downloads.
 const MAX_DOWNLOADS: usize = 8;
 
 /// The state that all handlers share.

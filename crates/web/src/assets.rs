@@ -19,6 +19,7 @@ struct Asset {
 
 include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
+/// The name of the page in the assets.
 pub(crate) const PAGE: &str = "index.html";
 
 /// The response for a static file: compressed if the client accepts gzip, 304 if the client has the current version.

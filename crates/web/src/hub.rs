@@ -34,6 +34,7 @@ use requested_paths::RequestedPaths;
 pub(crate) use ring::{RingSource, RingWindow};
 use streams::{NewSubscriber, queue_length};
 
+/// Maximum number of open streams.
 pub(crate) const MAX_STREAMS: usize = 512;
 /// How long a counter is collected after the last request for it.
 pub(crate) const LEASE: Duration = Duration::from_secs(60);

@@ -15,6 +15,7 @@ use crate::api::{self, Shared, Web};
 use crate::options::{ReleaseMemory, ServeError, ServeOptions};
 use crate::{connection, tls};
 
+/// Maximum number of connections; lower if the limit of open files is low.
 const MAX_CONNECTIONS: usize = 1024;
 /// Connections that take longer than this to close at shutdown are aborted.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(700);

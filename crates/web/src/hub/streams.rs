@@ -173,8 +173,11 @@ struct Named<'a> {
 /// The data of the event `sample`.
 #[derive(Serialize)]
 struct Values {
+    /// The time of the sample, in Unix seconds.
     time: f64,
+    /// The begin of the interval, in Unix seconds.
     begin: Option<f64>,
+    /// In the order of the series.
     values: Vec<Option<f64>>,
 }
 

@@ -106,6 +106,7 @@ pub(super) fn join_words(first: &str, second: &str) -> String {
     [first, separator, second].concat()
 }
 
+/// The beginnings of HELP texts; the name and the help of the counter follow.
 const SUM: &str = "Sum; divided by its count it is ";
 const COUNT: &str = "Count of the sum; the average is ";
 const PART: &str = "Part; as a share of the whole it is ";
