@@ -35,10 +35,12 @@ pub(crate) use cache::ChartCache;
 
 /// Number of columns of a chart if a request does not specify it.
 const DEFAULT_COLUMNS: usize = 800;
+/// Maximum number of columns of a chart.
 const MAX_COLUMNS: usize = 4000;
 /// Estimated memory for a row of statistics, including its text.
 const ROW_BYTES: u64 = 1500;
 
+/// The requested begin and end; `None` if the request does not have them.
 type Bounds = (Option<FileTime>, Option<FileTime>);
 
 pub(super) async fn series(
