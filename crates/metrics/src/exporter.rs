@@ -18,8 +18,8 @@ use super::plan::{Plan, PlannedSet};
 use super::process::ProcessMetrics;
 use super::{Exposition, MetricsOptions, is_exported_by_default};
 
-/// Collects counters and writes them as metrics. Between scrapes it keeps the numbers of instances (`#n`) and the state
-/// of 32-bit counters that can wrap.
+/// Collects counters and writes them as metrics. Between scrapes it keeps the `#n` of instances and the state of
+/// 32-bit counters that can wrap.
 #[derive(Debug)]
 pub struct Exporter {
     options: MetricsOptions,
@@ -130,12 +130,12 @@ impl Exporter {
     }
 }
 
-/// The paths of the request, or else of the options.
+/// The paths of the request if there are any, otherwise those of the options.
 fn given_paths<'a>(options: &'a MetricsOptions, paths: &'a [PathPattern]) -> &'a [PathPattern] {
     if paths.is_empty() { &options.selection } else { paths }
 }
 
-/// The paths of a scrape: the given ones, or else the default.
+/// The resolved paths of a scrape: the given ones if there are any, otherwise all counters that are exported by default.
 fn requested_paths(registry: &Registry, options: &MetricsOptions, paths: &[PathPattern]) -> Vec<PathPattern> {
     let given = given_paths(options, paths);
     if given.is_empty() {
@@ -225,6 +225,7 @@ fn write_set(
 
 /// A raw number, before it is converted to base units.
 enum Number {
+    /// There is no value to export.
     None,
     Double(f64),
     Signed(i64),
@@ -241,7 +242,7 @@ fn number_of(part: Part, kind: Kind, raw: &RawValue) -> Number {
         Part::Second => plain(raw.second),
         Part::Multiplier => Number::Signed(raw.multi_count.into()),
         Part::Double => Number::Double(raw.as_double()),
-        // 0 means not started.
+        // A start time of 0 means that nothing was started.
         Part::Start if raw.first == 0 => Number::None,
         Part::Start => Number::Signed(raw.first.saturating_sub(FileTime::UNIX_EPOCH.0)),
     }
