@@ -5,6 +5,8 @@
  * double    each process starts another, which init adopts
  * ignored   the parent ignores SIGCHLD
  * threads   each process runs two more threads
+ *
+ * Each process uses about 0.3 ms of processor time. Prints the number of processes that were started.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -22,7 +24,7 @@ static double now(clockid_t clock)
     return time.tv_sec + time.tv_nsec / 1e9;
 }
 
-/* Uses processor time: some in user mode, some in the kernel. */
+/* Uses this much processor time of the thread, partly in user mode and partly in the kernel. */
 static void *work(void *seconds)
 {
     double end = now(CLOCK_THREAD_CPUTIME_ID) + *(double *)seconds;

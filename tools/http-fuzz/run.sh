@@ -5,8 +5,8 @@
 #   run.sh [TACHO]            the program to test; default: target/debug/tacho
 #   run.sh --fetch            only installs schemathesis
 #
-# Variables: HTTP_FUZZ_EXAMPLES, examples per operation (10); HTTP_FUZZ_SECONDS, time limit of all (120); HTTP_FUZZ_LOG, a log
-# to serve (none). Exit status: 0 passed; 1 failed; 125 schemathesis or tacho is missing.
+# Environment: HTTP_FUZZ_EXAMPLES: examples per operation (default: 10); HTTP_FUZZ_SECONDS: time limit for all operations (120);
+# HTTP_FUZZ_LOG: a log to serve (none). Exit status: 0 passed; 1 failed; 125 schemathesis or tacho is missing.
 set -euo pipefail
 
 : "${HTTP_FUZZ_EXAMPLES:=10}"
@@ -46,7 +46,7 @@ done
 url=$(cat "$work/url")
 [[ -n $url ]] || die "the server printed no address"
 
-# /api/stream never ends. schemathesis cannot write TOML, the body of fitView.
+# Excluded: /api/stream, which never ends, and fitView, whose body is TOML, which schemathesis cannot generate.
 status=0
 "$venv/bin/schemathesis" run "${url}api/openapi.json" \
     --checks not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance \

@@ -3,12 +3,13 @@
 
     run.py [TACHO]            the program to test; default: target/debug/tacho
 
-Starts it in a memory cgroup of 1 GB (as root; otherwise with a limit of its address space) with 500 streams, 1,200 connections
-that send half a request, 16 uploads of text logs with 300,000 columns each and 240 damaged binary logs. It must survive, serve
-other clients within seconds, reject requests with a status and a sentence, and have less than 100 MB resident afterwards.
+Starts the server in a memory cgroup of 1 GiB (as root; otherwise with a limit of its address space). The attack: 500 streams,
+1,200 connections that send half a request, uploads of 16 text logs with 300,000 columns each and of 240 damaged binary logs.
+The server must survive, serve other clients within seconds, reject requests with a status and an error message, and have less
+than 100 MiB of resident memory after the attack.
 
-Connects only to 127.0.0.1. The damage is reproducible. Ends after at most ten minutes. Exit status: 0 passed; 1 failed; 125 a
-requirement is missing.
+Connects only to 127.0.0.1. The damage is the same in every run. Ends after about ten minutes at the latest. Exit status: 0
+passed; 1 failed; 125 a requirement is missing.
 """
 
 import collections
@@ -28,9 +29,13 @@ import threading
 import time
 import urllib.parse
 
+#: Limit on the server's memory during the attack, in bytes.
 LIMIT = 1 << 30
+#: Limit on the server's resident memory after the attack, in bytes.
 RESIDENT = 100 << 20
+#: The numbers of streams, slow connections, wide text logs, columns of a wide log, and damaged logs.
 STREAMS, SLOW, WIDE, COLUMNS, DAMAGED = 500, 1200, 16, 300_000, 240
+#: Time limit of the attack, in seconds.
 LONGEST = 600
 #: Allowed statuses of rejected requests.
 REJECTIONS = {400, 404, 408, 409, 413, 429, 503, 507}
@@ -61,13 +66,14 @@ class MemoryLimit:
         print(f"limit: {LIMIT >> 20} MiB by {where}")
 
     def enter(self):
-        """Runs in the server's process before exec."""
+        """Applies the limit to the calling process; called in the server's process before exec."""
         if self.folder:
             (self.folder / "cgroup.procs").write_text(str(os.getpid()))
         else:
             resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
 
     def facts(self):
+        """The cgroup's statistics, as text."""
         names = ("memory.max_usage_in_bytes", "memory.peak", "memory.failcnt", "memory.oom_control", "memory.events")
         found = {name: (self.folder / name) for name in names if self.folder}
         return ", ".join(f"{name} {' '.join(path.read_text().split())}" for name, path in found.items() if path.exists())
@@ -91,6 +97,7 @@ class Server:
         self.port = urllib.parse.urlsplit(line).port
 
     def memory(self, name):
+        """A field of the server's /proc/PID/status in bytes, such as VmRSS; 0 if the server has ended."""
         try:
             text = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
             return int(text.split(f"{name}:")[1].split()[0]) << 10
@@ -118,7 +125,7 @@ class Trial:
     def __init__(self, server):
         self.server = server
         self.statuses = collections.Counter()
-        self.sentences = collections.Counter()
+        self.messages = collections.Counter()
         self.states = collections.Counter()
         self.faults = []
         self.slowest = 0.0
@@ -132,9 +139,9 @@ class Trial:
             self.statuses[status] += 1
             if status >= 400:
                 try:
-                    self.sentences[json.loads(response)["error"]] += 1
+                    self.messages[json.loads(response)["error"]] += 1
                 except (ValueError, KeyError):
-                    self.faults.append(f"{method} {path}: {status} without a sentence: {response[:100]}")
+                    self.faults.append(f"{method} {path}: {status} without an error message: {response[:100]}")
                 if status not in REJECTIONS:
                     self.faults.append(f"{method} {path}: status {status}")
         return status, response
@@ -155,7 +162,7 @@ class Trial:
         with self.lock:
             self.states[source["state"]] += 1
             if source["error"]:
-                self.sentences[source["error"]] += 1
+                self.messages[source["error"]] += 1
         path = urllib.parse.quote(r"\Process(*)\*" if name.endswith("csv") else r"\Memory\*")
         for what in (f"series?path={path}", f"statistics?path={path}", "statistics", "sets"):
             self.ask("GET", f"/api/sources/{source['id']}/{what}")
@@ -166,7 +173,7 @@ class Trial:
             self.ask("DELETE", f"/api/sources/{source}")
 
     def watch(self):
-        """Requests as another client, until the attack ends."""
+        """Sends requests as another client, and measures the slowest response, until the attack ends."""
         while not self.is_over.wait(0.5):
             began = time.monotonic()
             try:
@@ -218,6 +225,7 @@ class Connections:
 
 
 def wide(columns):
+    """A text log with this number of columns and two rows."""
     names = ",".join(f'"\\\\M\\Process(p{number})\\ID Process"' for number in range(columns))
     rows = (f'"01/02/2024 00:00:0{row}.000"' + ',"1"' * columns for row in range(2))
     return "\r\n".join([f'"(PDH-CSV 4.0) (UTC)(0)",{names}', *rows, ""]).encode()
@@ -238,7 +246,7 @@ def damaged(log, seed):
 
 
 def in_threads(count, jobs):
-    """Runs jobs on n threads."""
+    """Runs jobs on this number of threads."""
     jobs, lock = iter(jobs), threading.Lock()
 
     def work():
@@ -308,7 +316,7 @@ def trial(server, memory_limit, log):
     print(f"{DAMAGED} damaged logs: {dict(trial.states)}, {mib('VmRSS')}, {mib('VmHWM')}")
     if streams.open != STREAMS:
         trial.faults.append(f"{streams.open} of {STREAMS} streams remain")
-    print(f"{streams.open} streams remain, and got {streams.bytes / (1 << 20):.1f} MiB")
+    print(f"{streams.open} streams remain, and received {streams.bytes / (1 << 20):.1f} MiB")
     trial.is_over.set()
     [one.close() for one in (streams, slow)]
     others.join()
@@ -320,12 +328,12 @@ def trial(server, memory_limit, log):
     elif server.memory("VmRSS") >= RESIDENT:
         trial.faults.append(f"{mib('VmRSS')} are resident after all logs were closed")
     elif server.ask("GET", "/api/sources")[0] != 200:
-        trial.faults.append("the server does not response any more")
+        trial.faults.append("the server does not respond any more")
     print(f"all closed: {mib('VmRSS')}, {mib('VmHWM')}; {memory_limit.facts()}")
     print(f"the slowest response to another client took {trial.slowest:.2f} s")
     print(f"statuses: {dict(sorted(trial.statuses.items()))}")
-    for sentence, count in trial.sentences.most_common(8):
-        print(f"  {count:5} {sentence[:200]}")
+    for message, count in trial.messages.most_common(8):
+        print(f"  {count:5} {message[:200]}")
     for fault in trial.faults[:20]:
         print(f"http-memory: {fault}", file=sys.stderr)
     return 1 if trial.faults else 0

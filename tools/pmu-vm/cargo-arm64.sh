@@ -4,10 +4,10 @@
 # gcc-aarch64-linux-gnu. If the target is already installed, the machine's own compiler is used. See README.md in this
 # folder.
 #
-#   cargo-arm64.sh build --release    as cargo build --release
-#   cargo-arm64.sh test               builds here, runs each test program in run.sh
+#   cargo-arm64.sh build --release    like cargo build --release
+#   cargo-arm64.sh test               builds on this machine, runs each test program with run.sh
 #   cargo-arm64.sh --rustc ARGUMENT...   runs only the compiler, for arm64
-#   cargo-arm64.sh --setup            only installs and fetches what is needed
+#   cargo-arm64.sh --setup            only installs and downloads the requirements
 set -euo pipefail
 
 : "${PMU_VM_CACHE:=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/pmu-vm}"
@@ -19,8 +19,8 @@ die() { say "$*"; exit 125; }
 install_linker() {
     ! command -v aarch64-linux-gnu-gcc >/dev/null || return 0
     local packages=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross) log
-    command -v apt-get >/dev/null || die "needs these packages of Debian, and there is no apt-get: ${packages[*]}"
-    [[ $(id -u) == 0 ]] || die "needs these packages, and only root can install them: ${packages[*]}"
+    command -v apt-get >/dev/null || die "required Debian packages are missing, and so is apt-get: ${packages[*]}"
+    [[ $(id -u) == 0 ]] || die "required packages are missing, and only root can install them: ${packages[*]}"
     say "installing ${packages[*]}"
     log=$(mktemp)
     {
@@ -32,7 +32,7 @@ install_linker() {
     rm -f "$log"
 }
 
-# state ARCHITECTURE TOOL ARGUMENT...: runs an apt tool with separate state for this machine's packages and for arm64's.
+# state ARCHITECTURE TOOL ARGUMENT...: runs an apt tool for packages of this architecture, with separate state.
 state() {
     local architecture=$1 tool=$2
     shift 2
@@ -51,10 +51,10 @@ needs() {
 fetch_compiler() {
     mkdir -p "$PMU_VM_CACHE"
     exec 9>"$PMU_VM_CACHE/lock"
-    flock 9 # one at a time
+    flock 9 # one download at a time
     [[ ! -e $PMU_VM_CACHE/rust/ready ]] || { exec 9>&-; return 0; }
-    command -v apt-get >/dev/null || die "fetches Debian's Rust for arm64 with apt-get, which is missing; or 'rustup target add $target'"
-    say "fetching Debian's Rust for arm64 into $PMU_VM_CACHE (once, about 126 MB, 560 MB unpacked)"
+    command -v apt-get >/dev/null || die "apt-get is missing, which downloads Debian's Rust for arm64; install it, or run 'rustup target add $target'"
+    say "downloading Debian's Rust for arm64 into $PMU_VM_CACHE (once, about 126 MB, 560 MB unpacked)"
     new=$PMU_VM_CACHE/rust.$$
     trap 'rm -rf "$new"' EXIT
     rm -rf "$new"
@@ -64,7 +64,7 @@ fetch_compiler() {
     state arm64 apt-get -qq update >&2 || true
     local std llvm version lib package
     std=$(needs libstd-rust-web-dev '^libstd-rust-web-')
-    [[ -n $std ]] || die "apt knows no libstd-rust-web-dev: no network, or not Debian 12"
+    [[ -n $std ]] || die "apt does not find libstd-rust-web-dev: no network, or not Debian 12"
     llvm=$(needs "$std" '^libllvm')
     version=$(state "$host" apt-cache show libstd-rust-web-dev | awk '/^Version:/ && !n++ { print $2 }')
     (

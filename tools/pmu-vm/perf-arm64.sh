@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Fetches Debian's perf for arm64 with its libraries (about 26 MB, 70 MB unpacked), so that a program's counts can be
-# compared with perf stat's in the same guest. Prints the folder, which is an argument of run.sh:
+# Downloads Debian's perf for arm64 with its libraries (about 26 MB, 70 MB unpacked), so that a program's counts can be
+# compared with those of perf stat in the same guest. Prints the folder, which is an argument of run.sh:
 #
 #   run.sh --script FILE "$(perf-arm64.sh)" PROGRAM...
 #
-# In FILE the command is then: ./perf/perf stat -x, -e cycles:u,instructions:u ...
+# The command in FILE is: ./perf/perf stat -x, -e cycles:u,instructions:u ...
 set -euo pipefail
 
 : "${PMU_VM_CACHE:=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/pmu-vm}"
@@ -22,10 +22,10 @@ arm64() {
 
 mkdir -p "$PMU_VM_CACHE"
 exec 9>"$PMU_VM_CACHE/lock"
-flock 9 # one at a time
+flock 9 # one download at a time
 if [[ ! -e $PMU_VM_CACHE/perf/perf ]]; then
-    command -v apt-get >/dev/null || die "fetches perf with apt-get, which is missing"
-    say "fetching perf for arm64 into $PMU_VM_CACHE (once, about 26 MB)"
+    command -v apt-get >/dev/null || die "apt-get is missing, which downloads perf"
+    say "downloading perf for arm64 into $PMU_VM_CACHE (once, about 26 MB)"
     new=$PMU_VM_CACHE/perf.$$
     apt=$PMU_VM_CACHE/apt-perf
     trap 'rm -rf "$new" "$apt"' EXIT
@@ -34,7 +34,7 @@ if [[ ! -e $PMU_VM_CACHE/perf/perf ]]; then
     mapfile -t packages < <(arm64 apt-cache depends --recurse --no-recommends --no-suggests \
         --no-conflicts --no-breaks --no-replaces --no-enhances linux-perf 2>/dev/null |
         grep -E '^(lib[a-z0-9]|zlib1g|linux-perf)' | grep -vE '^libpython3-|-perl$|:' | sort -u)
-    ((${#packages[@]} > 5)) || die "apt knows no linux-perf: no network, or not Debian"
+    ((${#packages[@]} > 5)) || die "apt does not find linux-perf: no network, or not Debian"
     (cd -- "$new/deb" && arm64 apt-get -qq download "${packages[@]}" >&2) || die "could not download perf"
     for package in "$new"/deb/*.deb; do dpkg-deb -x "$package" "$new/x"; done
     cp -- "$(find "$new/x/usr/bin" -name 'perf' -o -name 'perf_[0-9]*' | sort | tail -n1)" "$new/perf.bin"

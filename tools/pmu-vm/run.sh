@@ -5,7 +5,7 @@
 #
 #   run.sh PROGRAM [ARGUMENT...]      runs one program
 #   run.sh --script FILE [FILE...]    runs a shell script (busybox sh) in the guest, with the other files in the same folder, /vm
-#   run.sh --setup                    only installs and fetches what is needed
+#   run.sh --setup                    only installs and downloads the requirements
 #
 # Exit status: the program's; 124 after the timeout; 125 if the guest failed or something required is unavailable.
 set -euo pipefail
@@ -16,10 +16,10 @@ set -euo pipefail
 : "${PMU_VM_MODEL:=cortex-a72}"  # emulated processor; "cortex-a72,pmu=off": no performance monitor
 : "${PMU_VM_MEM:=512}"           # MiB
 : "${PMU_VM_TIMEOUT:=120}"       # seconds for the whole run
-: "${PMU_VM_PARANOID:=-1}"       # kernel.perf_event_paranoid in the guest; "keep": the kernel's own
+: "${PMU_VM_PARANOID:=-1}"       # kernel.perf_event_paranoid in the guest; "keep": the kernel's default
 : "${PMU_VM_UID:=0}"             # user that the program runs as
-: "${PMU_VM_ENV:=}"              # words NAME=VALUE, set for the program
-: "${PMU_VM_FILES:=}"            # words: more files and folders for /vm
+: "${PMU_VM_ENV:=}"              # environment of the program: words NAME=VALUE
+: "${PMU_VM_FILES:=}"            # more files and folders for /vm, separated by blanks
 : "${PMU_VM_KERNEL:=}"           # an arm64 kernel image, in place of Debian's
 : "${PMU_VM_BUSYBOX:=}"          # a static arm64 busybox, in place of Debian's
 
@@ -31,8 +31,8 @@ install_tools() {
     command -v qemu-system-aarch64 >/dev/null || packages+=(qemu-system-arm)
     command -v cpio >/dev/null || packages+=(cpio)
     ((${#packages[@]})) || return 0
-    command -v apt-get >/dev/null || die "needs these packages of Debian, and there is no apt-get: ${packages[*]}"
-    [[ $(id -u) == 0 ]] || die "needs these packages, and only root can install them: ${packages[*]}"
+    command -v apt-get >/dev/null || die "required Debian packages are missing, and so is apt-get: ${packages[*]}"
+    [[ $(id -u) == 0 ]] || die "required packages are missing, and only root can install them: ${packages[*]}"
     say "installing ${packages[*]}"
     log=$(mktemp)
     {
@@ -59,12 +59,12 @@ arm64() {
 
 fetch_guest() {
     [[ ! -e $PMU_VM_CACHE/guest/ready ]] || return 0
-    command -v apt-get >/dev/null || die "fetches the guest's kernel and busybox with apt-get, which is missing; or set PMU_VM_KERNEL and PMU_VM_BUSYBOX"
+    command -v apt-get >/dev/null || die "apt-get is missing, which downloads the guest's kernel and busybox; install it, or set PMU_VM_KERNEL and PMU_VM_BUSYBOX"
     mkdir -p "$PMU_VM_CACHE"
     exec 9>"$PMU_VM_CACHE/lock"
-    flock 9 # one at a time
+    flock 9 # one download at a time
     [[ ! -e $PMU_VM_CACHE/guest/ready ]] || { exec 9>&-; return 0; }
-    say "fetching an arm64 kernel and busybox into $PMU_VM_CACHE (once: 22 MB and package lists)"
+    say "downloading an arm64 kernel and busybox into $PMU_VM_CACHE (once: 22 MB and package lists)"
     mkdir -p "$PMU_VM_CACHE"/apt/{lists,cache/archives}/partial
     local kernel package
     new=$PMU_VM_CACHE/guest.$$
@@ -73,7 +73,7 @@ fetch_guest() {
     mkdir -p "$new/deb" "$new/x"
     arm64 apt-get -qq update >&2 || true
     kernel=$(arm64 apt-cache depends linux-image-cloud-arm64 | awk '/Depends: linux-image/ && !n++ { print $2 }')
-    [[ -n $kernel ]] || die "apt knows no linux-image-cloud-arm64: no network, or not Debian"
+    [[ -n $kernel ]] || die "apt does not find linux-image-cloud-arm64: no network, or not Debian"
     (cd -- "$new/deb" && arm64 apt-get -qq download "$kernel" busybox-static >&2) ||
         die "could not download the guest's kernel and busybox"
     for package in "$new"/deb/*.deb; do dpkg-deb -x "$package" "$new/x"; done
@@ -86,7 +86,7 @@ fetch_guest() {
     exec 9>&-
 }
 
-# is_foreign FILE: whether it is an ELF file for a processor other than arm64.
+# is_foreign FILE: whether the file is an ELF file for a processor other than arm64.
 is_foreign() {
     [[ -f $1 && $(head -c 4 -- "$1" | od -An -tx1 | tr -d ' ') == 7f454c46 &&
         $(od -An -tx1 -j18 -N2 -- "$1" | tr -d ' ') != b700 ]]
@@ -135,7 +135,7 @@ printf 'root:x:0:0::/:/bin/sh\nuser:x:%s:%s::/vm:/bin/sh\n' \
     fi
 } >"$guest/command"
 if [[ -n $script ]]; then files=("$@"); else files=("$1"); fi
-# shellcheck disable=SC2206  # a list of words on purpose
+# shellcheck disable=SC2206  # splits the variable into words
 files+=($PMU_VM_FILES)
 for file in ${files[@]+"${files[@]}"}; do
     [[ -e $file ]] || die "no such file: $file"
@@ -178,17 +178,17 @@ timeout -k 5 "$PMU_VM_TIMEOUT" qemu-system-aarch64 "${options[@]}" </dev/null 2>
         state == 0 { if ($0 ~ /@@PMU-VM-BEGIN@@/) state = 1; next }
         state == 1 && /^@@PMU-VM-EXIT:[0-9]+@@/ {
             split($0, p, /[:@]+/); print p[3] > rcfile; state = 2
-            if (held && line != "") print line   # the empty line is the marker'"'"'s own
+            if (held && line != "") print line   # an empty line belongs to the marker
             next }
         state == 1 { if (held) { print line; fflush() } line = $0; held = 1 }
         END { if (state == 1 && held) print line }'
 status=("${PIPESTATUS[@]}")
 set -e
-[[ ${status[1]} == 0 ]] || exit "${status[1]}" # the reader of our output is gone
+[[ ${status[1]} == 0 ]] || exit "${status[1]}" # the reader of the output has closed the pipe
 [[ ! -s $tmp/rc ]] || exit "$(cat "$tmp/rc")"
 case ${status[0]} in
     124 | 137)
-        say "no end after $PMU_VM_TIMEOUT s"
+        say "stopped after $PMU_VM_TIMEOUT s (PMU_VM_TIMEOUT)"
         exit 124
         ;;
 esac

@@ -16,6 +16,7 @@ use super::{MetricMapping, MetricNames};
 
 pub(super) const PREFIX: &str = "tacho";
 
+/// The names of the exporter's own metrics.
 const OWN_NAMES: [&str; 5] = [
     "tacho_build",
     "tacho_build_info",
@@ -30,6 +31,7 @@ pub struct Family {
     kind: Kind,
     unit: String,
     help: Box<str>,
+    /// The name in sample lines.
     pub(super) sample: Box<str>,
     /// The result of [`header`](Self::header) for each [`Exposition`].
     headers: [Box<str>; 2],
@@ -44,7 +46,7 @@ pub(super) struct Source {
     pub(super) part: Part,
     pub(super) scale: Scale,
     pub(super) can_wrap: bool,
-    /// The number is the sum of others: it is exported only if a path names the counter.
+    /// Whether the number is the sum of others, so that it is exported only if a path names the counter.
     pub(super) is_sum: bool,
 }
 
@@ -227,8 +229,8 @@ fn families_of(
                 continue;
             }
             let mut name = preferred.clone();
-            // If the name is in use, first (for a base) the name of its counter is inserted; after that, a number is
-            // appended.
+            // If the name is in use: for a base, inserts the name of its counter. If that is in use too, and for others,
+            // appends a number.
             let sum = all.iter().find(|(owner, sum)| owner.id == counter.id && sum.part == Part::First);
             let sum_stem =
                 sum.filter(|_| metric.part == Part::Second).map_or("", |(_, sum)| sum.stem.as_str());
@@ -255,8 +257,8 @@ fn numbered(stem: &str, number: u32) -> String {
     if stem.is_empty() { format!("number{number}") } else { format!("{stem}_{number}") }
 }
 
-/// Joins the parts of a name. If the counter's name begins with the last word of the prefix, or its plural, this word occurs
-/// once: `interrupt` and `interrupts` are `interrupts`.
+/// Joins the parts of a name. If the counter's name begins with the last word of the prefix, or its plural, the prefix loses
+/// that word: `interrupt` and `interrupts` become `interrupts`.
 fn join(prefix: &str, stem: &str, unit: &str, names: MetricNames) -> String {
     let mut before = prefix;
     if names == MetricNames::Current

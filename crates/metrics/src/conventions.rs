@@ -1,5 +1,5 @@
-//! The machine's own counters in [`MetricNames::Current`](super::MetricNames): names that differ from those that follow from the
-//! counters' names, base units, and numbers that are sums of others.
+//! Exceptions for the machine's own counters in [`MetricNames::Current`](super::MetricNames): names that do not follow from the
+//! counters' names, base units, and raw numbers that are sums of others.
 
 use super::exceptions::{Row, Rule, named, row, same_as, scaled, split_unit};
 use super::metric::{Metric, Part, join_words};
@@ -12,7 +12,7 @@ const PROCESSES: &[&str] = &["Process", "Process V2"];
 const TASKS: &[&str] = &["Process", "Process V2", "Thread", "Cgroup", "Container"];
 const TEMPERATURES: &[&str] = &["Temperature Sensor", "Thermal Zone"];
 
-/// They precede the exceptions of all versions.
+/// These rows take precedence over those of [`exceptions`](super::exceptions), which apply to all [`MetricNames`](super::MetricNames).
 #[rustfmt::skip]
 pub(super) static ROWS: &[Row] = &[
     row(&["System"], "Load Average, 1 min", Part::First, scaled("load1", 2)),
@@ -37,7 +37,7 @@ pub(super) fn rule(set: &str, counter: &str, part: Part) -> Option<Rule> {
     ROWS.iter().find(|row| row.is_for(set, counter, part)).map(|row| row.rule)
 }
 
-/// Names without the set's prefix: the words of the field in place of those of the counter.
+/// Sets, the name that follows from the counter, and the usual name in Linux; both names without the set's prefix.
 #[rustfmt::skip]
 const RENAMED: &[(&[&str], &str, &str)] = &[
     (PROCESSORS, "dpc_seconds", "softirq_seconds"),
@@ -64,24 +64,25 @@ const RENAMED: &[(&[&str], &str, &str)] = &[
     (&["Fan"], "minimum_speed_rpm", "minimum_rpm"),
 ];
 
-/// The name that replaces this one, if any; both without the set's prefix and with the unit.
+/// The name that replaces `name`, if any; both without the set's prefix, and with the unit.
 fn renamed(set: &str, name: &str) -> Option<&'static str> {
     RENAMED.iter().find(|(sets, from, _)| *from == name && sets.contains(&set)).map(|(.., to)| *to)
 }
 
-/// The base unit for a unit that metrics had unchanged before.
+/// The base unit for a unit that [`MetricNames::Old`](super::MetricNames::Old) does not convert.
 pub(super) fn base_unit(unit: &str) -> Option<(&'static str, Scale)> {
     match unit {
         "mA" => Some(("amperes", Scale::new(1, 3))),
         "mW" => Some(("watts", Scale::new(1, 3))),
         "mJ" => Some(("joules", Scale::new(1, 3))),
-        // 3.6 J
+        // 1 mWh is 3.6 J.
         "mWh" => Some(("joules", Scale::new(36, 1))),
         _ => None,
     }
 }
 
-/// Counters that count events since boot, although their type does not say so, like [`super::exceptions::is_cumulative`].
+/// Counters that accumulate although their type does not say so, in addition to those of
+/// [`exceptions::is_cumulative`](super::exceptions::is_cumulative).
 const CUMULATIVE: &[(&str, &str)] = &[
     ("Bonding", "Link Failures"),
     ("Btrfs Device", "Write Errors"),
@@ -119,7 +120,7 @@ const SUMS: &[(&[&str], &str, Part)] = &[
 
 /// Whether a raw number of a counter is the sum of others that are exported too.
 fn is_sum(set: &str, counter: &str, part: Part) -> bool {
-    SUMS.iter().any(|(sets, name, of)| *name == counter && *of == part && sets.contains(&set))
+    SUMS.iter().any(|(sets, name, sum)| *name == counter && *sum == part && sets.contains(&set))
 }
 
 /// Renames a metric of the machine's own sets, and marks sums.

@@ -7,6 +7,7 @@ use super::conventions;
 use super::metric::Part;
 use super::scale::Scale;
 
+/// How a raw number is exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
     /// The raw number is exported under this name.
@@ -22,6 +23,7 @@ pub(super) enum Rule {
     Omitted,
 }
 
+/// The rule for a raw number of a counter of these sets.
 #[derive(Debug)]
 pub(super) struct Row {
     sets: &'static [&'static str],
@@ -40,6 +42,7 @@ pub(super) const fn row(sets: &'static [&'static str], counter: &'static str, pa
     Row { sets, counter, part, rule }
 }
 
+/// An explicit name, without the set's prefix and with the unit.
 pub(super) const fn named(name: &'static str) -> Rule {
     Rule::Named { name, is_duplicate: false, scale: None }
 }
@@ -63,7 +66,7 @@ static ROWS: &[Row] = &[
     row(PROCESSORS, "% Processor Time", Part::First, named("idle_or_stolen_seconds")),
     row(PROCESSORS, "% Priority Time", Part::First, named("idle_stolen_or_low_priority_seconds")),
     row(PROCESSORS, "% of Maximum Frequency", Part::First, named("frequency_ratio")),
-    // The first number has the unit 10 ms ticks x percent (10^-4 s), the second 10 ms ticks.
+    // The first number is in ticks of 10 ms multiplied by percent (10^-4 s), the second in ticks.
     row(PROCESSORS, "% Processor Performance", Part::First, scaled("nominal_work_seconds", 4)),
     row(PROCESSORS, "% Processor Performance", Part::Second, scaled("frequency_counted_seconds", 2)),
 
@@ -107,7 +110,7 @@ static ROWS: &[Row] = &[
     row(&["File System"], "% Used Inodes", Part::Second, same_as("inodes")),
 
     row(&["System"], "System Up Time", Part::Start, named("start_time_seconds")),
-    // Hundredths; the denominator is always 10,000.
+    // The first number is in hundredths, the second is always 10,000.
     row(&["System"], "Load Average, 1 min", Part::First, scaled("load_average_1_min", 2)),
     row(&["System"], "Load Average, 1 min", Part::Second, Rule::Omitted),
     row(&["System"], "Load Average, 5 min", Part::First, scaled("load_average_5_min", 2)),
@@ -137,7 +140,7 @@ static ROWS: &[Row] = &[
     row(&["Cgroup"], "% Memory Limit Used", Part::First, same_as("memory_current_bytes")),
     row(&["Cgroup"], "% Memory Limit Used", Part::Second, same_as("memory_limit_bytes")),
 
-    // The denominator is always 10,000.
+    // The second number is always 10,000.
     row(&["Pressure Stall"], "% Some Stall, 10 s Average", Part::First, scaled("some_stall_10s_average_ratio", 4)),
     row(&["Pressure Stall"], "% Some Stall, 60 s Average", Part::First, scaled("some_stall_60s_average_ratio", 4)),
     row(&["Pressure Stall"], "% Some Stall, 300 s Average", Part::First, scaled("some_stall_300s_average_ratio", 4)),
@@ -170,8 +173,8 @@ pub(super) fn rule(set: &str, counter: &str, part: Part, names: MetricNames) -> 
     }
 }
 
-/// Sets whose plain counters count events since the machine was booted, although their type does not say so: the set,
-/// the prefix of the counters' names, and a counter that is an exception.
+/// Sets whose plain counters count events since boot, although their type does not say so: the set, the prefix of these
+/// counters' names, and a counter with the prefix that does not.
 const CUMULATIVE: [(&str, &str, &str); 9] = [
     ("Network Interface", "Packets", ""),
     ("TCPv4", "", "Connections Established"),
@@ -184,7 +187,7 @@ const CUMULATIVE: [(&str, &str, &str); 9] = [
     ("ICMPv6", "", ""),
 ];
 
-/// Whether a plain counter counts events since the machine was booted.
+/// Whether a plain counter counts events since boot.
 pub(super) fn is_cumulative(set: &str, counter: &str, names: MetricNames) -> bool {
     if names == MetricNames::Current && conventions::is_cumulative(set, counter) {
         return true;

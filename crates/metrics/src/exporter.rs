@@ -15,8 +15,8 @@ use super::process::ProcessMetrics;
 use super::reader::{ExactNumber, MetricReader, Number, Point, given_paths, walk};
 use super::{Exposition, MetricsOptions};
 
-/// Collects counters and writes them as metrics. Between scrapes it keeps the numbers of instances (`#n`) and the state
-/// of 32-bit counters that can wrap.
+/// Collects counters and writes them as metrics. Between scrapes it keeps the `#n` of instances and the state of
+/// 32-bit counters that can wrap.
 #[derive(Debug)]
 pub struct Exporter {
     reader: MetricReader,

@@ -1,9 +1,9 @@
 //! Extends 32-bit counters that wrap. Prometheus would mistake each wrap for a reset.
 
-/// 2^32.
+/// The number of values of a 32-bit counter.
 const WRAP: u64 = 1 << 32;
 
-/// A 32-bit counter of an instance, extended to 64 bits since the first value.
+/// A 32-bit counter of an instance, extended to 64 bits. Wraps are counted from the first value on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ExtendedCounter {
     last: Option<u64>,

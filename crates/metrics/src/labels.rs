@@ -15,12 +15,12 @@ pub(super) enum Labelling {
     NameAndParent,
     /// One label: the whole name.
     Whole(&'static str),
-    /// One label: the id, which is the kernel's number. Totals (`_Total`) have their name instead.
+    /// One label: the instance's id, such as the kernel's number of a processor. Totals (`_Total`) have their name instead.
     Id(&'static str),
-    /// The parent and the name. An instance without a parent has only the second label.
+    /// Two labels: the parent and the name. An instance without a parent has only the second label.
     NamedPair(&'static str, &'static str),
-    /// The two parts of a name around its first separator (`is_last`: its last one). A name without a separator has only the
-    /// first label.
+    /// Two labels: the parts of the name before and after its first separator, or its last one if `is_last`. A name without a
+    /// separator has only the first label.
     Pair { first: &'static str, second: &'static str, separator: char, is_last: bool },
     /// `mountpoint`, the name; and the `device` and `fstype` of the file system that is mounted there, if known.
     Mount,
@@ -38,11 +38,12 @@ impl Labelling {
     }
 }
 
-/// Unique labels for the rows of a collection. They are rebuilt when the instances change, or what is mounted.
+/// Unique labels for the rows of a collection. They are rebuilt when the instances or the mounted file systems change.
 #[derive(Debug, Default)]
 pub(super) struct Labels {
     instances: Option<Instances>,
     mounts: Option<Arc<MountTable>>,
+    /// The labels of all rows, one after another.
     text: String,
     /// The end of each row in `text`.
     ends: Vec<usize>,
@@ -124,7 +125,7 @@ fn push_labels(
     // The name, including `#n`, without the parent.
     let name = parent.map_or(label, |parent| label.get(parent.len() + 1..).unwrap_or(instance.name()));
     match labelling {
-        // The parts of totals have no meaning.
+        // The name of a total is not split: its parts have no meaning.
         Labelling::Whole(first)
         | Labelling::Id(first)
         | Labelling::NamedPair(_, first)
@@ -160,6 +161,7 @@ fn push_labels(
     writer.end();
 }
 
+/// Writes labels in braces.
 struct Writer<'a> {
     out: &'a mut String,
     pairs: &'a mut Vec<Label>,

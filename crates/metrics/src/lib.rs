@@ -44,7 +44,7 @@ pub struct MetricsOptions {
     pub selection: Vec<PathPattern>,
     /// The names and labels.
     pub names: MetricNames,
-    /// What is mounted, for the labels of file systems; `None` omits these labels.
+    /// Returns the mounted file systems, for labels; `None` omits these labels.
     pub mounts: Option<MountsNow>,
 }
 
@@ -54,7 +54,7 @@ pub enum MetricNames {
     /// The names and labels that `docs/metrics.md` describes.
     #[default]
     Current,
-    /// Those before version 0.2: the names of sets and counters in full, only the labels `name` and `parent`, and sums beside
+    /// The names and labels before version 0.2: the names of sets and counters in full, only the labels `name` and `parent`, and sums beside
     /// their parts.
     Old,
 }

@@ -108,6 +108,7 @@ pub(super) fn join_words(first: &str, second: &str) -> String {
     [first, separator, second].concat()
 }
 
+/// The beginnings of HELP texts; the name and the help of the counter follow.
 const SUM: &str = "Sum; divided by its count it is ";
 const COUNT: &str = "Count of the sum; the average is ";
 const PART: &str = "Part; as a share of the whole it is ";
@@ -116,7 +117,7 @@ const TIME: &str = "Time; as a share of elapsed time it is ";
 const TIME_OUTSIDE: &str = "Time in the opposite state; the rest of elapsed time is ";
 const SOURCES: &str = "Number of sources whose time is summed; the average share is ";
 
-/// The name of a counter without `/sec` or similar.
+/// A counter's name without an ending such as `/sec`.
 fn without_rate_suffix(name: &str) -> &str {
     const ENDINGS: [&str; 6] = ["/sec", "/s", "/second", " per second", " per sec", " per s"];
     let ending = ENDINGS.iter().find_map(|ending| {
@@ -251,9 +252,9 @@ fn base_unit(unit: &str, names: MetricNames) -> (String, Scale) {
 
 /// A counter's name, split into words.
 struct NameWords {
-    /// All words except those for the formula: `%`, `Avg.`, `/sec`.
+    /// The words, without those that denote the formula, such as `Avg.` or `/sec`.
     words: Vec<String>,
-    /// A and B of `A/B` or `A Per B`.
+    /// The words of A and of B in `A/B` or `A Per B`.
     per: Option<(Vec<String>, Vec<String>)>,
 }
 

@@ -1,4 +1,4 @@
-//! What is mounted where, for the labels `device` and `fstype`.
+//! The mounted file systems, for the labels `device` and `fstype`.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -26,13 +26,13 @@ impl MountTable {
 }
 
 impl FromIterator<MountedFileSystem> for MountTable {
-    /// Of several file systems with the same mount point, the last one is visible.
+    /// Of several file systems with the same mount point, the last one is kept: it hides the others.
     fn from_iter<I: IntoIterator<Item = MountedFileSystem>>(mounted: I) -> Self {
         Self(mounted.into_iter().map(|one| (one.mount_point.clone(), one)).collect())
     }
 }
 
-/// Returns what is mounted now; the same object as before if nothing changed. Called at each scrape that exports file systems.
+/// Returns the file systems that are mounted now; the same object as before if nothing changed. Called at each scrape that exports file systems.
 #[derive(Clone)]
 pub struct MountsNow(pub Arc<dyn Fn() -> Arc<MountTable> + Send + Sync>);
 

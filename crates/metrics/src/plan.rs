@@ -18,7 +18,7 @@ use super::mounts::MountTable;
 pub(super) struct Plan {
     pub(super) query: Query,
     pub(super) sets: Vec<PlannedSet>,
-    paths: usize,
+    path_count: usize,
 }
 
 /// The exported families of a counter set, and the state of its instances.
@@ -26,6 +26,7 @@ pub(super) struct Plan {
 pub(super) struct PlannedSet {
     pub(super) families: Arc<SetFamilies>,
     pub(super) planned: Vec<PlannedFamily>,
+    /// One filter per requested instance pattern.
     filters: Vec<RowFilter>,
     /// The indexes of the paths that select counters of the set, each with the index of its filter.
     by_path: Vec<(usize, usize)>,
@@ -41,12 +42,15 @@ pub(super) struct PlannedFamily {
     /// The index of the family in its set.
     pub(super) family: usize,
     pub(super) source: Source,
+    /// The indexes of the set's filters; rows that any of them selects are exported.
     filters: Vec<usize>,
 }
 
+/// The rows whose instance a path selects.
 #[derive(Debug)]
 struct RowFilter {
     pattern: PathPattern,
+    /// Whether each row is selected.
     rows: Vec<bool>,
 }
 
@@ -63,7 +67,7 @@ impl Plan {
         let mut sets = Vec::with_capacity(query.sets().len());
         for (index, queried) in query.sets().iter().enumerate() {
             let info = queried.rows().info();
-            // An unknown set has no families.
+            // A set that is not in the catalog has no families.
             let unknown = || {
                 let labelling = Labelling::NameAndParent;
                 Arc::new(SetFamilies { info: Arc::clone(info), families: Vec::new(), labelling })
@@ -78,12 +82,12 @@ impl Plan {
             set.select(index, paths, &matches);
             sets.push(set);
         }
-        Ok(Self { query, sets, paths: paths.len() })
+        Ok(Self { query, sets, path_count: paths.len() })
     }
 
     /// The number of paths that selected nothing in this collection. A set that could not be read counts as a match.
     pub(super) fn without_match(&self) -> usize {
-        let mut has_match = vec![false; self.paths];
+        let mut has_match = vec![false; self.path_count];
         for (set, queried) in self.sets.iter().zip(self.query.sets()) {
             for &(path, filter) in &set.by_path {
                 has_match[path] |= queried.outcome().is_err() || set.filters[filter].rows.contains(&true);
@@ -106,6 +110,7 @@ impl PlannedSet {
         }
     }
 
+    /// Plans the families of the set that `paths` select; `set_index` is the set's index in `matches`.
     fn select(&mut self, set_index: usize, paths: &[PathPattern], matches: &[Vec<PathMatch>]) {
         self.planned.clear();
         self.filters.clear();
@@ -113,7 +118,7 @@ impl PlannedSet {
         self.labels = Labels::default();
         // The filters of the paths that select a counter, by counter id.
         let mut selected: HashMap<u32, Vec<usize>> = HashMap::new();
-        // Those of the paths that name the counter without wildcards.
+        // The same, for paths that name the counter without wildcards.
         let mut named: HashMap<u32, Vec<usize>> = HashMap::new();
         for (path_index, (path, found)) in paths.iter().zip(matches).enumerate() {
             for found in found.iter().filter(|found| found.set == set_index) {
@@ -168,7 +173,7 @@ impl PlannedSet {
         family.filters.iter().any(|&filter| self.filters[filter].rows.get(row) == Some(&true))
     }
 
-    /// The state of a counter that can wrap.
+    /// The state of a family's counter that can wrap, for an instance.
     pub(super) fn extended(&mut self, key: &Arc<InstanceKey>, family: usize) -> Option<&mut ExtendedCounter> {
         if !self.extended.contains_key(key) {
             let new = vec![ExtendedCounter::default(); self.families.families.len()];
@@ -177,6 +182,7 @@ impl PlannedSet {
         self.extended.get_mut(key)?.get_mut(family)
     }
 
+    /// Removes the state of instances that no longer exist.
     pub(super) fn remove_absent(&mut self, queried: &QueriedSet) {
         let present = queried.rows().instances();
         if queried.outcome().is_ok() && self.extended.len() > present.len() {

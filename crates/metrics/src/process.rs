@@ -12,9 +12,10 @@ use super::catalog::header;
 use super::exposition::Exposition;
 use super::metric::Kind;
 
-/// Reads the state of this process at each scrape. What cannot be read is absent.
+/// Reads the state of this process at each scrape. Metrics that cannot be read are omitted.
 #[derive(Debug)]
 pub(super) struct ProcessMetrics {
+    /// `/proc/self`.
     folder: PathBuf,
     /// When the process was started, in Unix time.
     start_seconds: Option<f64>,
@@ -66,7 +67,7 @@ fn write(
     let _ = writeln!(out, "{name}{total} {value}");
 }
 
-/// The number after a name at the start of a line of `/proc/self/status`.
+/// The number after a name at the beginning of a line of `/proc/self/status`.
 fn number_of(status: &str, name: &str) -> Option<f64> {
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse::<u64>().ok().map(|number| number as f64)
@@ -86,7 +87,7 @@ fn start_seconds(folder: &Path) -> Option<f64> {
     let ticks: u64 = after_name.split_whitespace().nth(19)?.parse().ok()?;
     let boot = seconds(clock_gettime(ClockId::Realtime)) - seconds(clock_gettime(ClockId::Boottime));
     let start = boot + ticks as f64 / clock_ticks_per_second() as f64;
-    // Ticks are hundredths of a second.
+    // Digits below a clock tick (a hundredth of a second) are noise.
     Some((start * 100.0).round() / 100.0)
 }
 

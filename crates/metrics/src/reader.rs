@@ -134,12 +134,12 @@ impl MetricReader {
     }
 }
 
-/// The paths of the request, or else of the options.
+/// The paths of the request if there are any, otherwise those of the options.
 pub(super) fn given_paths<'a>(options: &'a MetricsOptions, paths: &'a [PathPattern]) -> &'a [PathPattern] {
     if paths.is_empty() { &options.selection } else { paths }
 }
 
-/// The paths of a collection: the given ones, or else the default.
+/// The resolved paths of a collection: the given ones if there are any, otherwise all counters that are exported by default.
 fn requested_paths(registry: &Registry, options: &MetricsOptions, paths: &[PathPattern]) -> Vec<PathPattern> {
     let given = given_paths(options, paths);
     if given.is_empty() {
@@ -215,6 +215,7 @@ pub(super) fn walk(
 
 /// A raw number, before it is converted to base units.
 enum RawNumber {
+    /// There is no value to export.
     None,
     Double(f64),
     Signed(i64),
@@ -231,7 +232,7 @@ fn raw_number(part: Part, kind: Kind, raw: &RawValue) -> RawNumber {
         Part::Second => plain(raw.second),
         Part::Multiplier => RawNumber::Signed(raw.multi_count.into()),
         Part::Double => RawNumber::Double(raw.as_double()),
-        // 0 means not started.
+        // A start time of 0 means that nothing was started.
         Part::Start if raw.first == 0 => RawNumber::None,
         Part::Start => RawNumber::Signed(raw.first.saturating_sub(FileTime::UNIX_EPOCH.0)),
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// Converts a raw number to base units: multiplies it by `factor` and divides it by 10 to the power of `decimals`. All units of
+/// The conversion of a raw number to base units: multiply by `factor`, divide by 10 to the power of `decimals`. All units of
 /// counters can be converted in this way, so the result is exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Scale {
@@ -12,7 +12,7 @@ pub(super) struct Scale {
 
 impl Scale {
     pub(super) const ONE: Self = Self::new(1, 0);
-    /// From 100 ns (also the tick of the performance clock) to seconds.
+    /// From 100 ns, the unit of times and the tick of the performance clock, to seconds.
     pub(super) const HUNDRED_NS: Self = Self::new(1, 7);
 
     pub(super) const fn new(factor: u32, decimals: u32) -> Self {

@@ -1,4 +1,4 @@
-//! The machine's own counter sets in metrics: the beginning of the names, and the labels.
+//! The prefixes and labels of the metrics of the machine's own counter sets.
 
 use super::labels::Labelling::{self, Id, Mount, NamedPair, Pair, Whole};
 
@@ -24,7 +24,7 @@ const fn set(
     SetNames { set, prefix, omitted, labelling }
 }
 
-/// For sets without instances.
+/// The labelling of sets without instances; it is not used.
 const NONE: Labelling = Labelling::NameAndParent;
 
 #[rustfmt::skip]
@@ -95,7 +95,7 @@ pub(super) static SETS: &[SetNames] = &[
     set("GPU Adapter", "gpu", &[], Whole("adapter")),
 ];
 
-/// `nvme Composite`: the driver's chip, then the sensor.
+/// For names such as `nvme Composite`: the chip, then the sensor.
 const SENSOR: Labelling = Pair { first: "chip", second: "sensor", separator: ' ', is_last: false };
 
 /// The names of one of the machine's own sets; `None` for other sets.

@@ -1,11 +1,11 @@
 //! The words of metric names, from the names of counter sets and counters.
 
-/// Words that `promtool check metrics` reports as units that are not base units, or as abbreviations. They are appended to the
-/// previous word without `_`.
+/// Words that `promtool check metrics` reports: units that are not base units, and abbreviations. Names have them appended to
+/// the previous word, without `_`.
 const REPORTED_UNITS: &str = "s ms us ns sec b kb mb gb tb pb m h d minutes hours days weeks kelvins fahrenheit rankine inches \
                               yards miles bits calories pounds ounces";
 
-/// Base units, which are reported if they have a prefix such as `milli`.
+/// Base units, which `promtool` reports only with a prefix such as `milli`.
 const BASE_UNITS: [&str; 11] = [
     "amperes", "bytes", "celsius", "grams", "joules", "kelvin", "meters", "metres", "moles", "seconds",
     "volts",
@@ -44,7 +44,7 @@ pub(super) fn valid_words(words: &[String]) -> Vec<String> {
     without_reserved_suffix(valid_inner_words(words))
 }
 
-/// Like [`valid_words`], for words that other words of the name follow: the last one may be a reserved suffix.
+/// Like [`valid_words`], for words that are followed by others in the name: the last one may be a reserved suffix.
 pub(super) fn valid_inner_words(words: &[String]) -> Vec<String> {
     let mut fit: Vec<String> = Vec::new();
     let mut before = String::new();

@@ -14,16 +14,16 @@ pub struct SetEntry {
     pub machine: Option<Arc<str>>,
     /// The name.
     pub name: Arc<str>,
-    /// Description; empty if the source has none.
+    /// The description; empty if the source has none.
     pub help: Arc<str>,
-    /// Whether it has instances.
+    /// Whether the set has instances.
     pub has_instances: bool,
-    /// Its counters.
+    /// The set's counters.
     pub counters: Vec<CounterEntry>,
 }
 
 impl SetEntry {
-    /// The entry for a registered set. Counters that only support others are omitted.
+    /// The entry for a registered set. Counters that only serve to compute others, such as bases, are omitted.
     pub fn new(machine: &Arc<str>, info: &CounterSetInfo) -> Self {
         let displayable = info.counters.iter().filter(|counter| counter.is_displayable());
         let counters = displayable

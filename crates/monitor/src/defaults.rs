@@ -2,8 +2,8 @@
 
 use tachograph_counters::path::PathPattern;
 
-/// From each line, the first counter that exists is charted. The lines begin with the six counters of Get-Counter;
-/// similar counters follow, for machines and logs that lack the first one.
+/// From each line, the first counter that exists is charted. The first counters of the lines are the six defaults of
+/// PowerShell's `Get-Counter`; machines and logs that lack one of them use the similar counters after it.
 const FIRST: [&[&str]; 6] = [
     &[r"\Processor Information(_Total)\% Processor Time", r"\Processor(_Total)\% Processor Time"],
     &[r"\Memory\% Committed Bytes In Use", r"\Memory\Committed Bytes", r"\Memory\Available Bytes"],

@@ -32,7 +32,7 @@ pub fn number(value: f64) -> String {
 
 /// Numbers of this magnitude or more are formatted with an exponent.
 const MAX_PLAIN: f64 = 1e15;
-/// Numbers of a smaller magnitude, except 0, are formatted with an exponent.
+/// Numbers of less than this magnitude, except 0, are formatted with an exponent.
 const MIN_PLAIN: f64 = 1e-6;
 
 /// Formats a number below 1 with three significant digits; `magnitude` is its absolute value.
@@ -94,7 +94,7 @@ pub fn grouped(digits: &str) -> String {
     text
 }
 
-/// Formats a duration (units of 100 ns) for a value bar: `m:ss`, from an hour on `h:mm:ss`; truncated, not rounded.
+/// Formats a duration (in units of 100 ns) for a value bar: `m:ss`, or `h:mm:ss` from one hour; truncated, not rounded.
 pub fn duration(units: i64) -> String {
     let seconds = units.max(0) / 10_000_000;
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);

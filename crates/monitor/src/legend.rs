@@ -19,7 +19,8 @@ pub(crate) use column::{natural, none_last};
 /// How a counter is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Colour and line; `None`: the next free style. For a path with wildcards: the style of its first instance.
+    /// Colour and line style; if `None`, the next free style is used. Applies only to the first instance of a path with
+    /// wildcards.
     pub style: Option<Style>,
     /// The factor on the chart.
     pub scale: Scale,
@@ -167,16 +168,17 @@ pub struct Legend {
     entries: Vec<Entry>,
     items: Vec<LegendItem>,
     order: Option<SortOrder>,
-    /// Changed settings of removed items, by case-folded path, in case the items return.
+    /// Settings that the user had changed on items that disappeared, by case-folded path, in case the items return.
     remembered: HashMap<String, (Style, Settings)>,
     next: u64,
 }
 
-/// Maximum number of remembered settings. A monitor that runs for long sees an unlimited number of processes.
+/// Maximum number of settings of disappeared items; without it, a monitor that runs for weeks would keep those of every
+/// ended process.
 const MAX_REMEMBERED: usize = 10_000;
 
 impl Legend {
-    /// Adds a path; false if the path, or everything that it could select, is already present.
+    /// Adds a path. Returns false without effect if the path, or the counter that it selects, is already in the legend.
     pub fn add(&mut self, chosen: Chosen) -> bool {
         let text = chosen.path.to_string();
         let is_same = |entry: &Entry| eq_ignore_case(&entry.chosen.path.to_string(), &text);
@@ -256,7 +258,7 @@ impl Legend {
                 None => new.push((row, info)),
             }
         }
-        // Items that are removed release their colours first.
+        // Removed first, so that new items can use their colours.
         if !keep_absent {
             self.remove_absent();
         }
@@ -276,8 +278,8 @@ impl Legend {
         }
     }
 
-    /// The item for a series whose id no item has: the item had the series under another id before, or had no series
-    /// yet.
+    /// The item that a series with a new id belongs to: one whose series had the same path, or one of a literal path that
+    /// had no series yet.
     fn item_without_series(&self, info: &Arc<SeriesInfo>) -> Option<usize> {
         let entry = self.entries.iter().find(|entry| entry.chosen.selects(info))?;
         let matches = |item: &LegendItem| {
@@ -339,8 +341,8 @@ impl Legend {
         }
     }
 
-    /// Short names of items that are shown together: the instance, if the item's path has wildcards, and the label or else
-    /// the counter's name. Without labels, an instance or counter that all items have in common is omitted.
+    /// Short names of items that are shown together. An item with a label has that name, after the instance if its path has
+    /// wildcards. Others have the names of instance and counter, without what all items have in common.
     pub fn short_names(&self, items: &[&LegendItem]) -> Vec<String> {
         let counter = |item: &LegendItem| Some(Arc::clone(&item.info()?.counter.name));
         let instance = |item: &LegendItem| item.info()?.instance_name().map(str::to_owned);
@@ -433,8 +435,7 @@ impl Legend {
         });
     }
 
-    /// Chooses scales with which the visible values fit on the chart, for these items, or for all shown items if `ids`
-    /// is empty.
+    /// Changes the scales of these items (all shown items if `ids` is empty) so that their visible values fit on the chart.
     pub fn fit(&mut self, ids: &[ItemId], reduced: &Reduced) {
         let fitting: Vec<_> = self
             .items
@@ -496,8 +497,8 @@ impl Legend {
         items
     }
 
-    /// The choices, for a saved view. An instance with changed settings gets a path of its own, before the path that
-    /// selected it. Paths contain machines only if `with_machines`.
+    /// The chosen paths and settings, for a saved view. An instance with changed settings gets its own path, before the
+    /// path that selected it. Paths contain machines only if `with_machines`.
     pub fn chosen(&self, with_machines: bool) -> Vec<Chosen> {
         let mut all = Vec::new();
         for entry in &self.entries {

@@ -33,6 +33,7 @@ pub struct LiveBoard {
     held_until: Option<FileTime>,
     /// A dropped sample whose buffers are reused.
     spare: Option<Sample>,
+    /// The number of intervals in a chart.
     points: usize,
     table: SeriesTable,
     reducers: Reducers,
@@ -67,7 +68,7 @@ impl LiveBoard {
         self.ring.push(sample)
     }
 
-    /// Drops samples until `further` more fit.
+    /// Drops the oldest samples until there is room for `further` new ones.
     fn make_room(&mut self, further: usize) {
         let Some(dropped) = self.ring.make_room(further) else { return };
         self.spare.get_or_insert(dropped);
@@ -148,7 +149,7 @@ impl LiveBoard {
         Some(Span::new(end.saturating_sub(length), end))
     }
 
-    /// Reduces those of the first `count` samples that are in the span.
+    /// Reduces the samples of the span, but only those among the first `count` of the ring.
     fn reduce_first(
         &mut self,
         count: usize,
@@ -157,7 +158,8 @@ impl LiveBoard {
         paths: &[PathPattern],
     ) -> Result<Reduced, FlowError> {
         let mut reduction = Reduction::new(span, columns);
-        // A single instance is read again and again only while its name passes from process to process.
+        // Reducers of single instances are not kept. They are cheap, and there can be many: tables use them for
+        // instances whose name belonged to several processes.
         let is_single = |path: &PathPattern| path.instance().is_some_and(|instance| instance.is_literal());
         let is_kept = paths.is_empty() || !paths.iter().all(is_single);
         let mut new = KeptReducer::new(paths);

@@ -35,7 +35,7 @@ pub struct LogProgress {
     pub bytes: u64,
 }
 
-/// Logs of at least this total size are read on a second thread; for smaller ones its overhead is larger than its benefit.
+/// Logs of at least this total size are read on a second thread; for smaller ones the thread costs more than it saves.
 const READAHEAD_BYTES: u64 = 4 << 20;
 
 /// Default limit on the statistics of one machine's logs, in bytes.
@@ -51,19 +51,26 @@ const PROGRESS_SAMPLES: u64 = 64;
 /// again where a column begins or ends within such a time range, so every column is exact.
 pub struct LogBoard {
     files: Vec<PathBuf>,
+    /// How the logs are read.
     reading: ReadOptions,
+    /// The time zone of the first log.
     zone: TimeZone,
     reports: Vec<LogReport>,
     span: Option<Span>,
+    /// The number of samples of all machines; `None` until large logs were read.
     samples: Option<u64>,
+    /// In units of 100 ns; see [`typical_interval`](Self::typical_interval).
     typical_interval: Option<i64>,
+    /// The charted paths.
     paths: Vec<PathPattern>,
-    /// The paths that the indexes were built for.
+    /// The paths that the indexes were built for; can be more than `paths`.
     indexed: Vec<PathPattern>,
     selection: Selection,
     table: SeriesTable,
+    /// The logs of each machine, and their index.
     machines: Vec<(SeekableSource, Index)>,
     catalogue: Arc<LogCatalogue>,
+    /// Limit on the statistics of each machine's index.
     max_bytes: usize,
     /// Memory that was reserved when the logs were opened.
     _memory: Option<Reservation>,

@@ -32,7 +32,7 @@ impl LineStyle {
     /// All styles, in order of assignment.
     pub const ALL: [Self; 4] = [Self::Solid, Self::Dashed, Self::Dotted, Self::DashDotted];
 
-    /// Whether the line is drawn at this point, counted from its start.
+    /// Whether the line is drawn at this point, counted from the start of the line.
     pub fn is_drawn_at(self, point: usize) -> bool {
         match self {
             Self::Solid => true,

@@ -16,9 +16,9 @@ use crate::span::Span;
 pub struct Column {
     /// The average by the counter's formula, in the counter's unit.
     pub average: Option<f64>,
-    /// The smallest value of an interval.
+    /// The smallest value.
     pub minimum: Option<f64>,
-    /// The largest value of an interval.
+    /// The largest value.
     pub maximum: Option<f64>,
     /// The last value.
     pub last: Option<f64>,
@@ -41,7 +41,7 @@ impl Column {
 /// One counter of one instance over a span.
 #[derive(Clone, Debug)]
 pub struct ReducedSeries {
-    /// Its name and counter.
+    /// The path and the counter.
     pub info: Arc<SeriesInfo>,
     /// The statistics of the whole span, equal to `tacho stats -b BEGIN -e END`.
     pub summary: Summary,
@@ -75,11 +75,12 @@ impl Reduced {
     }
 }
 
-/// Accumulates statistics in columns. Holds two states per series, and the values of the columns.
+/// Accumulates statistics in columns. Holds two [`Statistics`] per series, and the values of the columns.
 #[derive(Debug)]
 pub struct Reduction {
     span: Span,
     columns: usize,
+    /// The slot of each series: its index in `series`.
     slots: HashMap<SeriesId, usize>,
     series: Vec<SeriesBuilder>,
 }
@@ -88,16 +89,17 @@ pub struct Reduction {
 #[derive(Debug)]
 struct SeriesBuilder {
     id: SeriesId,
-    /// The merged state of the columns before the current one.
+    /// The merged statistics of the columns before the current one.
     completed: Option<Statistics>,
+    /// The index of the current column.
     column: usize,
-    /// The state of the current column; `None` before the first.
+    /// The statistics of the current column; `None` before the first column.
     current: Option<Statistics>,
     columns: Vec<Column>,
 }
 
 impl SeriesBuilder {
-    /// Adds `added` to a column: converted to a state if the column is empty, merged otherwise.
+    /// Adds `added` to a column: with `merge_into` if the column has statistics, otherwise with `into_state`.
     #[inline]
     fn add<T>(
         &mut self,
@@ -128,7 +130,7 @@ impl SeriesBuilder {
     }
 }
 
-/// States of one series always merge, because it has one formula.
+/// Merges statistics of the same series. This cannot fail, because they have the same formula.
 pub(crate) fn merge(state: &mut Statistics, other: &Statistics) {
     let merged = state.merge(other);
     debug_assert!(merged.is_ok());
@@ -150,14 +152,15 @@ impl Reduction {
         self.columns
     }
 
-    /// Adds the statistics of intervals that end in a column; ignored after the last column. The columns of a series
-    /// must be added from left to right. A lower column (after a clock was set back) is added to the current one.
+    /// Adds the statistics of intervals that end in a column; ignores columns after the last one. The columns of a series
+    /// must be added from left to right: if `column` is lower than before, because a clock was set back, the statistics
+    /// are added to the current column.
     pub fn add(&mut self, series: SeriesId, column: usize, state: Statistics) {
         let slot = self.slot_of(series);
         self.add_at(slot, column, state);
     }
 
-    /// The slot of a series, which is created if necessary.
+    /// The index of a series in this reduction. A series without a slot gets one.
     pub(crate) fn slot_of(&mut self, id: SeriesId) -> usize {
         *self.slots.entry(id).or_insert_with(|| {
             self.series.push(SeriesBuilder {
@@ -171,7 +174,7 @@ impl Reduction {
         })
     }
 
-    /// Like [`add`](Self::add), by the [slot](Self::slot_of) of the series.
+    /// Like [`add`](Self::add), for the series in this [slot](Self::slot_of).
     pub(crate) fn add_at(&mut self, slot: usize, column: usize, state: Statistics) {
         if column < self.columns {
             let merge_into = |state: Statistics, current: &mut Statistics| merge(current, &state);
@@ -203,7 +206,7 @@ impl Reduction {
         table: &SeriesTable,
         mut rank_of: impl FnMut(&SeriesInfo) -> Option<usize>,
     ) -> Reduced {
-        // The series are large, so their keys are sorted.
+        // Sorts keys instead of series, which are large.
         let ranked = self.series.iter().enumerate();
         let key = |(index, builder): (usize, &SeriesBuilder)| {
             Some((rank_of(table.get(builder.id)?)?, builder.id, index))

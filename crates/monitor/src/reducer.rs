@@ -9,8 +9,8 @@ use crate::series::{SeriesId, SeriesTable};
 
 /// Receives the samples of a span in order of time, and adds each interval to the column in which the interval ends.
 ///
-/// Values are paired as in `tacho stats`, because its sink computes the statistics. The sink is cut at the end of
-/// each column.
+/// The sink of `tacho stats` computes the statistics, so intervals and values are the same. The sink is cut at the end
+/// of each column.
 pub struct Reducer {
     sink: StatisticsSink,
     /// Maps the sink's series index to the board's id.
@@ -27,7 +27,7 @@ impl Default for Reducer {
 }
 
 impl Reducer {
-    /// Prepares for another reduction of samples of the same board.
+    /// Prepares for another reduction of the same board. Known series keep their ids.
     pub fn rewind(&mut self) {
         self.sink.rewind();
         self.current = None;
@@ -58,7 +58,7 @@ impl Reducer {
     /// Adds the statistics since the last cut to their column.
     pub fn cut(&mut self, reduction: &mut Reduction, table: &mut SeriesTable) {
         let Some(column) = self.current else {
-            // Only baselines so far: they open intervals and count nothing.
+            // Only baselines so far: they open intervals, but none has ended.
             self.sink.cut(|_, _| {});
             return;
         };

@@ -30,7 +30,8 @@ impl<T> Ring<T> {
         &self.items[self.items.len() - 1]
     }
 
-    /// Drops items until `further` more fit. Returns one of the dropped items, so that its memory can be reused.
+    /// Drops the oldest items until there is room for `further` new ones. Returns one of the dropped items, so that its
+    /// memory can be reused.
     pub fn make_room(&mut self, further: usize) -> Option<T> {
         let mut dropped = None;
         while self.held > MAX_HELD {
@@ -49,8 +50,8 @@ impl<T> Ring<T> {
         self.make_room(0);
     }
 
-    /// Holds the newest item for which `is_last` is true and all before it, until [`release`](Self::release): up to
-    /// [`MAX_POINTS`] + 1 items beyond the capacity. Items already held stay held.
+    /// Holds the newest item for which `is_last` is true, and all items before it, until [`release`](Self::release). Holds up
+    /// to [`MAX_POINTS`] + 1 items, which do not count towards the capacity. Items already held stay held.
     pub fn hold(&mut self, is_last: impl Fn(&T) -> bool) {
         if let Some(index) = self.items.iter().rposition(is_last) {
             self.held = self.held.max(index + 1);

@@ -11,7 +11,7 @@ pub use foreign_names::{EVERYDAY, ForeignName, foreign_names};
 
 use crate::SetEntry;
 
-/// Scores of a word by what it matches; the scores of all words are added.
+/// The score of a searched word, by what it matches. The score of a hit is the sum over all words.
 mod score {
     /// A synonym of exactly this counter.
     pub(super) const SYNONYM: u32 = 110;
@@ -37,10 +37,10 @@ mod score {
     pub(super) const HELP: u32 = 10;
 }
 
-/// The minimum length of a word that can match a part of a name.
+/// Minimum length of a searched word that can match in the middle of a name.
 const MIN_PART: usize = 3;
 
-/// A set or counter that contains all words.
+/// A set or counter that matches all words of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hit {
     /// The index of the set.
@@ -49,7 +49,7 @@ pub struct Hit {
     pub counter: Option<usize>,
     /// How well it matches: higher is better.
     pub score: u32,
-    /// Whether a word occurs only in the description.
+    /// Whether a word matches only the description.
     is_help_match: bool,
 }
 
@@ -101,9 +101,9 @@ impl SearchIndex {
         Self { sets: sets.iter().map(index).collect() }
     }
 
-    /// The sets and counters that contain all words of `text` in any order, best match first. A set that contains
-    /// them all stands for its counters, except those that match better. Descriptions count only if no name or
-    /// synonym contains all words.
+    /// The sets and counters that match all words of `text` in any order, best match first. If a set matches, those of its
+    /// counters that do not match better are omitted. Descriptions are searched only if no names or synonyms match all
+    /// words.
     pub fn search(&self, text: &str) -> Vec<Hit> {
         let words = words(text);
         let mut hits = Vec::new();

@@ -12,7 +12,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// From `begin` to `end`, at least 100 ns long.
+    /// The span from `begin` to `end`. If `end` is not later, the span is 100 ns long.
     pub fn new(begin: FileTime, end: FileTime) -> Self {
         Self { begin, end: end.max(begin.saturating_add(1)) }
     }
@@ -27,7 +27,7 @@ impl Span {
         self.begin
     }
 
-    /// The first moment after the span.
+    /// The end, which is the first moment after the span.
     pub fn end(&self) -> FileTime {
         self.end
     }
@@ -52,7 +52,8 @@ impl Span {
         self.begin <= moment && moment < self.end
     }
 
-    /// The column, of `columns` equal ones, that contains a moment; `None` outside the span.
+    /// The index of the column that contains a moment, if the span is divided into `columns` equal ones; `None` outside the
+    /// span.
     pub fn column_of(&self, moment: FileTime, columns: usize) -> Option<usize> {
         if !self.contains(moment) {
             return None;

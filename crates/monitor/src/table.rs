@@ -98,7 +98,7 @@ pub enum TableLine {
 
 /// A table of one set: its rows, and the lines in which they are shown.
 ///
-/// Its memory is bounded by the instances in the last figures.
+/// Memory is proportional to the number of instances in the last figures.
 #[derive(Debug)]
 pub struct TableModel {
     layout: TableLayout,
@@ -112,8 +112,11 @@ pub struct TableModel {
     /// The row whose counters are all needed.
     detailed: Option<RowId>,
     lines: Vec<TableLine>,
+    /// The indexes of rows that are [reserved](TableRow::is_reserved).
     reserved: Vec<usize>,
+    /// The number of rows that match the filter.
     matching: usize,
+    /// Whether the rows are of several machines.
     has_machines: bool,
     /// The largest number of intervals of a row.
     intervals: u64,
@@ -124,13 +127,14 @@ pub struct TableModel {
     has_own_columns: bool,
     /// Whether the user has chosen the order.
     has_own_order: bool,
-    /// For each column, whether a row that is not reserved has had a value.
+    /// For each column, whether a row, other than reserved ones, has ever had a value.
     has_had_value: Vec<bool>,
-    /// The number of updates with these columns, up to [`SETTLED`].
+    /// The number of updates since the columns were last changed, up to [`SETTLED`].
     updates: u8,
 }
 
-/// Rates have no values in the first samples, so a column counts as empty after this number of updates only.
+/// The number of updates after which a column without values is taken to be empty. Rates have no values in the first
+/// samples.
 const SETTLED: u8 = 3;
 
 impl TableModel {
@@ -192,7 +196,8 @@ impl TableModel {
         self.arrange();
     }
 
-    /// Notes which columns have values. While the user has chosen no order, rows are not sorted by an empty column.
+    /// Records which columns have values. If the rows are sorted by an empty column that the user has not chosen, sorts them
+    /// by another one.
     fn note_values(&mut self) {
         self.updates = self.updates.saturating_add(1).min(SETTLED);
         self.has_had_value.resize(self.layout.columns.len(), false);
@@ -359,7 +364,7 @@ impl TableModel {
         }
     }
 
-    /// The series of all counters of a row that the figures have, in the order of the set.
+    /// The series of all counters of a row that are in the figures, in the order of the set.
     pub fn all_figures(&self, id: RowId) -> Vec<&ReducedSeries> {
         let Some(row) = self.index_of(id).and_then(|index| self.row(index)) else { return Vec::new() };
         let is_of_row = |(index, series): &(usize, &ReducedSeries)| {
@@ -415,7 +420,7 @@ impl TableModel {
                 .is_some_and(|column| matches!(column.content, ColumnContent::Property(_)))
     }
 
-    /// Adds properties that were read; `None` for a process that has ended.
+    /// Adds properties that were read; they are `None` for a process that has ended.
     pub fn set_properties(&mut self, read: Vec<(RowId, Option<ProcessProperties>)>) {
         let mut has_changed = false;
         for (id, properties) in read {

@@ -57,9 +57,9 @@ pub struct View {
     pub panels: Vec<Panel>,
     /// Whether counters that the machine or log lacks are left out; otherwise they stay, without values.
     pub is_optional: bool,
-    /// Begin of the time range of logs.
+    /// The begin of the time range of logs.
     pub begin: Option<TimeArgument>,
-    /// End of the time range of logs (exclusive).
+    /// The end of the time range of logs (exclusive).
     pub end: Option<TimeArgument>,
 }
 
@@ -167,7 +167,7 @@ impl View {
         missing
     }
 
-    /// Adds a panel for each of the sets from which no panel has a counter, while there are fewer than `max_panels`.
+    /// Adds a panel for each set of which no panel shows a counter, until the view has `max_panels` panels.
     pub fn add_other_sets(&mut self, sets: &[SetEntry], max_panels: usize) {
         for set in sets {
             if self.panels.len() >= max_panels {

@@ -5,19 +5,19 @@ use std::fmt;
 use crate::roots::Roots;
 use crate::table::SetTable;
 
-/// A counter set, or some of its counters, that this machine lacks, and why.
+/// The reason why this machine lacks a counter set, or some counters of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Absence {
     /// The set.
     pub set: &'static str,
     /// The names of the counters; empty if the whole set is absent.
     pub counters: Vec<String>,
-    /// The reason, and how to change it if possible.
+    /// The reason, and what provides the counters if anything can.
     pub reason: String,
     has_instances: bool,
 }
 
-/// What a counter set or some of its counters require.
+/// Something that a counter set, or some of its counters, require.
 pub(crate) struct Requirement {
     pub(crate) table: &'static SetTable,
     /// The counters; empty for the whole set.
@@ -40,7 +40,7 @@ impl Requirement {
 }
 
 impl Absence {
-    /// Whether this is the reason for the absence of a counter, given by the names of its set and of the counter.
+    /// Whether this is the reason for the absence of a counter, given by the name of its set and its own.
     pub fn explains(&self, set: &str, counter: &str) -> bool {
         self.set == set && (self.counters.is_empty() || self.counters.iter().any(|name| name == counter))
     }

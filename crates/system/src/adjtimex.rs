@@ -1,20 +1,20 @@
-//! How the kernel disciplines the clock, from the system call `adjtimex`, which rustix does not have.
+//! The state of the kernel's clock discipline, from the system call `adjtimex`, which rustix does not have.
 
 #![allow(unsafe_code, reason = "a system call that fills a struct")]
 
 use std::io;
 use std::mem::MaybeUninit;
 
-/// The state of the clock's discipline (`man 2 adjtimex`).
+/// The state of the clock discipline (`man 2 adjtimex`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClockState {
     /// The remaining correction of the clock, in nanoseconds; positive if the clock is slow.
     pub(crate) offset_ns: i64,
     /// By how much the clock's frequency is corrected, in parts per billion.
     pub(crate) frequency_ppb: i64,
-    /// The maximum error, in nanoseconds.
+    /// The maximum error of the clock, in nanoseconds.
     pub(crate) max_error_ns: i64,
-    /// The estimated error, in nanoseconds.
+    /// The estimated error of the clock, in nanoseconds.
     pub(crate) estimated_error_ns: i64,
     /// Whether a program such as chrony or ntpd keeps the clock synchronized.
     pub(crate) is_synchronized: bool,
@@ -25,7 +25,7 @@ impl ClockState {
     ///
     /// # Errors
     ///
-    /// A sandbox forbids the call.
+    /// When a sandbox forbids the call.
     #[allow(clippy::useless_conversion, reason = "c_long has 32 bits on some machines")]
     pub(crate) fn read() -> io::Result<Self> {
         let mut timex = MaybeUninit::<libc::timex>::zeroed();
@@ -38,7 +38,7 @@ impl ClockState {
         let offset_unit = if timex.status & libc::STA_NANO != 0 { 1 } else { 1000 };
         Ok(Self {
             offset_ns: i64::from(timex.offset).saturating_mul(offset_unit),
-            // In parts per million, with a fraction of 16 bits.
+            // The kernel's number is in ppm with a fraction of 16 bits.
             frequency_ppb: i64::from(timex.freq).saturating_mul(1000) >> 16,
             max_error_ns: i64::from(timex.maxerror).saturating_mul(1000),
             estimated_error_ns: i64::from(timex.esterror).saturating_mul(1000),
@@ -53,7 +53,7 @@ mod tests {
 
     use super::*;
 
-    /// Python calls the C library and decodes the struct by itself.
+    /// Calls the C library from Python, which decodes the struct independently.
     const SCRIPT: &str = "
 import ctypes, struct
 timex = ctypes.create_string_buffer(208)

@@ -35,7 +35,7 @@ fn counters(set: &SetTable) -> Vec<CounterInfo> {
     set.info().counters.clone()
 }
 
-/// The set, id and text of a line of `frozen.tsv`.
+/// The set, the id and the text of a counter's line in `frozen.tsv`.
 fn frozen_line(set: &SetTable, counter: &CounterInfo) -> (String, u32, String) {
     let guid = Guid::from_u128(set.guid);
     let kind = type_name(counter.counter_type);
@@ -66,7 +66,7 @@ pub fn check_frozen(sets: &[&SetTable], file: &Path) {
     let frozen: HashSet<&str> = frozen.into_iter().collect();
     let new: Vec<_> = in_tables.iter().filter(|(_, _, line)| !frozen.contains(line.as_str())).collect();
     if is_update() {
-        // `in_tables` has all frozen counters, as checked above.
+        // `in_tables` includes all frozen counters, as checked above.
         let mut sorted = in_tables.clone();
         sorted.sort();
         let text = sorted.iter().fold(String::new(), |text, (_, _, line)| text + line + "\n");
@@ -231,6 +231,7 @@ struct WindowsName<'a> {
     counter: &'a str,
     /// The counter type; empty if no source documents it.
     kind: &'a str,
+    /// The default scale.
     scale: &'a str,
     /// Why Linux lacks this counter; empty if Linux has it.
     absent: &'a str,

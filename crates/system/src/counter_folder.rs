@@ -1,4 +1,4 @@
-//! Instances that are folders in `/sys` with a small file for each counter: huge pages, merged pages, RAID arrays.
+//! Sets whose instances are folders in `/sys` with a small file per counter: huge pages, merged pages, RAID arrays.
 
 use std::io;
 use std::path::Path;
@@ -17,7 +17,7 @@ pub(crate) struct FileCounter {
     pub(crate) id: u32,
     /// The name of the file. Counters of the same file follow each other, so that it is read once.
     pub(crate) file: &'static str,
-    /// The value in the text of the file, given the bytes of a page; `None` if the text is malformed.
+    /// Returns the value, from the text of the file and the size of a page in bytes; `None` if the text is malformed.
     pub(crate) parse: fn(&[u8], u64) -> Option<FileValue>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) const fn bytes(id: u32, file: &'static str) -> FileCounter {
     }
 }
 
-/// An instance.
+/// The folder of an instance.
 pub(crate) struct CounterFolder {
     key: Arc<InstanceKey>,
     page_bytes: u64,
@@ -65,7 +65,7 @@ impl CounterFolder {
         Self { key, page_bytes, files, reason: LastReason::default() }
     }
 
-    /// Whether the counter with this index has a file with a value.
+    /// Whether the file of `counter`, which has this index, can be read and has a value.
     fn has(&self, index: usize, counter: &FileCounter) -> bool {
         self.files[index].is_readable(|text| (counter.parse)(text, self.page_bytes).is_some())
     }
@@ -78,7 +78,7 @@ impl CounterFolder {
         }
         let mut row = rows.push(key);
         let mut buffer = [0; 64];
-        // The file that is in the buffer.
+        // The name of the file whose content is in the buffer.
         let mut last = "";
         let mut length = 0;
         for (counter, file) in counters.iter().zip(files) {
@@ -94,7 +94,7 @@ impl CounterFolder {
                         continue;
                     }
                     Err(error) => {
-                        row.fail(counter.id, reason.of(&error_text(file.path().display(), &error)));
+                        row.fail(counter.id, reason.intern(&error_text(file.path().display(), &error)));
                         continue;
                     }
                 }
@@ -107,7 +107,7 @@ impl CounterFolder {
                 None => {
                     let text = String::from_utf8_lossy(text);
                     let text = format!("{}: unexpected content: {text:?}", file.path().display());
-                    row.fail(counter.id, reason.of(&text));
+                    row.fail(counter.id, reason.intern(&text));
                 }
             }
         }
@@ -119,7 +119,7 @@ impl CounterFolder {
     }
 }
 
-/// A provider whose folders do not change while the machine runs.
+/// The provider of a set whose folders do not change while the machine runs.
 struct CounterFolders {
     info: Arc<CounterSetInfo>,
     counters: &'static [FileCounter],

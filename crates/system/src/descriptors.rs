@@ -25,6 +25,7 @@ pub(crate) struct Descriptors(Arc<Limit>);
 
 #[derive(Debug)]
 struct Limit {
+    /// The number of files that stay open.
     open: AtomicU64,
     max: AtomicU64,
     /// The lowest descriptor for a file that stays open.
@@ -92,7 +93,7 @@ impl Descriptors {
     }
 }
 
-/// Moves a file to a high descriptor, if the limit allows, and leaves the low ones to the rest of the process.
+/// Moves a file to a high descriptor, if the limit allows, so that the low ones remain for the rest of the process.
 pub(crate) fn with_high_descriptor(file: OwnedFd) -> OwnedFd {
     fcntl_dupfd_cloexec(&file, Descriptors::of_this_process().0.lowest).unwrap_or(file)
 }

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use tachograph_perflib::{ErrorCode, Failure};
 
-/// The error texts of one source, kept so that a repeated error allocates nothing.
+/// The texts of a source's errors, by error number, kept so that a repeated error allocates nothing.
 #[derive(Debug, Default)]
 pub(crate) struct ErrorTexts(Vec<(i32, Arc<str>)>);
 
 impl ErrorTexts {
     /// The text of an error while reading `what`, a path or file name.
-    pub(crate) fn of(&mut self, error: &io::Error, what: impl Display) -> Arc<str> {
+    pub(crate) fn get(&mut self, error: &io::Error, what: impl Display) -> Arc<str> {
         let code = error.raw_os_error().unwrap_or_default();
         if let Some((_, text)) = self.0.iter().find(|(known, _)| *known == code) {
             return Arc::clone(text);
@@ -28,8 +28,8 @@ impl ErrorTexts {
 pub(crate) struct LastReason(Option<Arc<str>>);
 
 impl LastReason {
-    /// The reason with this text.
-    pub(crate) fn of(&mut self, text: &str) -> &Arc<str> {
+    /// Keeps this text as the last reason, and returns it.
+    pub(crate) fn intern(&mut self, text: &str) -> &Arc<str> {
         if self.0.as_deref() != Some(text) {
             self.0 = None;
         }

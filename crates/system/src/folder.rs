@@ -1,4 +1,4 @@
-//! Folders of /sys with devices, which come and go.
+//! Folders in /sys whose entries are devices, which are added and removed.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -12,7 +12,7 @@ use crate::open_file::OpenFile;
 use crate::scan::number;
 
 /// The names of the entries of a folder, sorted by the number at their end, then by name. At most 4,096.
-pub(crate) fn entries(folder: &Path) -> io::Result<Vec<String>> {
+pub(crate) fn sorted_entries(folder: &Path) -> io::Result<Vec<String>> {
     let names = std::fs::read_dir(folder)?.take(4096).map_while(Result::ok);
     let mut names: Vec<String> = names.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     let last_number = |name: &str| {
@@ -34,7 +34,7 @@ pub(crate) struct FolderEntries {
 impl FolderEntries {
     /// The folder with its current entries.
     pub(crate) fn new(folder: PathBuf) -> io::Result<Self> {
-        let names = Some(entries(&folder)?);
+        let names = Some(sorted_entries(&folder)?);
         Ok(Self { folder, names })
     }
 
@@ -42,18 +42,18 @@ impl FolderEntries {
         &self.folder
     }
 
-    /// The names when the folder was listed, in the order of [`entries`].
+    /// The names when the folder was listed, in the order of [`sorted_entries`].
     pub(crate) fn names(&self) -> &[String] {
         self.names.as_deref().unwrap_or_default()
     }
 
-    /// Lists the folder again if its entries have changed; returns whether it did. Otherwise allocates nothing.
+    /// Lists the folder again if its entries have changed; returns whether they have. Allocates nothing if they have not.
     pub(crate) fn update(&mut self) -> Result<bool, Failure> {
         let Self { folder, names } = self;
         let mut update = || match names {
             Some(known) if has_entries(folder, known)? => Ok(false),
             _ => {
-                *names = Some(entries(folder)?);
+                *names = Some(sorted_entries(folder)?);
                 Ok(true)
             }
         };
@@ -87,8 +87,8 @@ pub(crate) fn has_entries(folder: &Path, known: &[String]) -> io::Result<bool> {
     Ok(count == known.len())
 }
 
-/// A short text file without the line end; `None` if it cannot be read or is empty.
-pub(crate) fn text(path: &Path) -> Option<String> {
+/// Reads a short text file, without the line end; `None` if it cannot be read or is empty.
+pub(crate) fn read_text(path: &Path) -> Option<String> {
     let mut file = OpenFile::new(path);
     let text = String::from_utf8_lossy(file.read().ok()?).trim().replace(char::is_control, "\u{fffd}");
     (!text.is_empty()).then_some(text)
@@ -104,7 +104,7 @@ mod tests {
         let machine =
             Machine::new(&[("sys/x/hwmon10/a", ""), ("sys/x/hwmon2/a", ""), ("sys/x/AC/a", " one\ttwo\n")]);
         let folder = machine.path("sys/x");
-        let mut known = entries(&folder).expect("listed");
+        let mut known = sorted_entries(&folder).expect("listed");
         assert_eq!(known, ["AC", "hwmon2", "hwmon10"]);
         assert!(has_entries(&folder, &known).expect("listed"));
         machine.remove("sys/x/hwmon2");
@@ -113,10 +113,11 @@ mod tests {
         assert!(has_entries(&folder, &known).expect("listed"));
         machine.write("sys/x/hwmon3/a", "");
         assert!(!has_entries(&folder, &known).expect("listed"), "one is new");
-        assert_eq!(text(&machine.path("sys/x/AC/a")).as_deref(), Some("one\u{fffd}two"));
-        assert_eq!(text(&machine.path("sys/x/hwmon10/a")), None);
+        assert_eq!(read_text(&machine.path("sys/x/AC/a")).as_deref(), Some("one\u{fffd}two"));
+        assert_eq!(read_text(&machine.path("sys/x/hwmon10/a")), None);
         assert!(
-            entries(&machine.path("sys/y")).is_err() && has_entries(&machine.path("sys/y"), &[]).is_err()
+            sorted_entries(&machine.path("sys/y")).is_err()
+                && has_entries(&machine.path("sys/y"), &[]).is_err()
         );
     }
 }

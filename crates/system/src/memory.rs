@@ -13,8 +13,7 @@
 //!   inactive list, and no priorities.
 //!
 //! `System` lacks `System Calls/sec`, `File ... /sec` and `Exception Dispatches/sec`: on Linux, these can only be
-//! counted by tracing. It also lacks the offset and frequency of the clock: no file has them, only `adjtimex`, for
-//! which rustix has no function, and this crate has no unsafe code.
+//! counted by tracing.
 
 use tachograph_perflib::{Provider, SharedReading, Timestamps};
 

@@ -1,4 +1,4 @@
-//! Messages of the kernel over netlink (netlink(7)): lists of connections and queueing disciplines, ended processes.
+//! Messages to and from the kernel (netlink(7)): lists of connections and of queueing disciplines, records of ended processes.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -11,13 +11,13 @@ use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType};
 use rustix::net::{recvfrom, send, socket_with};
 
-/// The receive timeout. The kernel answers immediately, unless a filter blocks the request.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// The kernel answers immediately, unless a filter blocks the request.
+const RECEIVE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The maximum size of a list; a longer list is an error.
+/// The maximum size of a list in bytes; a longer list is an error.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// `struct nlmsghdr`.
+/// The size of `struct nlmsghdr`.
 pub(crate) const HEAD_BYTES: usize = 16;
 /// The maximum size of the body of a request.
 const MAX_REQUEST: usize = 256;
@@ -43,11 +43,11 @@ pub(crate) struct NetlinkSocket {
     sequence: u32,
 }
 
-/// Receives the body of each message of a list.
+/// Is called with the body of each message of a list.
 pub(crate) type EachMessage<'a> = dyn FnMut(&[u8]) -> io::Result<()> + 'a;
 
 impl NetlinkSocket {
-    /// Opens a socket; without a protocol, for interfaces and routes (`NETLINK_ROUTE`, which is 0).
+    /// Opens a socket. The default protocol is `NETLINK_ROUTE`, which is 0: interfaces and routes.
     ///
     /// # Errors
     ///
@@ -55,7 +55,7 @@ impl NetlinkSocket {
     pub(crate) fn open(protocol: Option<Protocol>) -> io::Result<Self> {
         let kind = (AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC);
         let socket = socket_with(kind.0, kind.1, kind.2, protocol)?;
-        set_socket_timeout(&socket, Timeout::Recv, Some(PATIENCE))?;
+        set_socket_timeout(&socket, Timeout::Recv, Some(RECEIVE_TIMEOUT))?;
         Ok(Self { socket, sequence: 0 })
     }
 
@@ -65,11 +65,12 @@ impl NetlinkSocket {
     }
 
     #[cfg(test)]
-    pub(crate) fn of_socket(socket: OwnedFd) -> Self {
+    pub(crate) fn from_socket(socket: OwnedFd) -> Self {
         Self { socket, sequence: 0 }
     }
 
-    /// Requests a list of messages of type `kind`. Answers are read into `buffer`.
+    /// Requests a list, and calls `each` with the body of each of its messages, which are of type `kind`. Answers are read
+    /// into `buffer`.
     ///
     /// # Errors
     ///
@@ -94,14 +95,14 @@ impl NetlinkSocket {
             if !is_from_kernel {
                 continue;
             }
-            let answer = whole(buffer, length)?;
-            if push_answer(answer, self.sequence, kind, each)?.is_break() {
+            let answer = check_complete(buffer, length)?;
+            if for_each_message(answer, self.sequence, kind, each)?.is_break() {
                 return Ok(());
             }
         }
     }
 
-    /// Sends a request and waits until the kernel acknowledges it. `each` receives the bodies of its answers.
+    /// Sends a request and waits until the kernel acknowledges it. Calls `each` with the bodies of the answers.
     ///
     /// # Errors
     ///
@@ -120,7 +121,7 @@ impl NetlinkSocket {
                 Err(Errno::NOBUFS) => continue,
                 received => received?,
             };
-            let answer = whole(buffer, length)?;
+            let answer = check_complete(buffer, length)?;
             if let (true, Some((head, body))) = (is_from_kernel, answer.split_first_chunk::<HEAD_BYTES>())
                 && head[8..12] == self.sequence.to_ne_bytes()
             {
@@ -130,7 +131,7 @@ impl NetlinkSocket {
                 each(body);
             }
         }
-        Err(wrong(format_args!("without a result")))
+        Err(malformed_answer(format_args!("without a result")))
     }
 
     /// The next message of the kernel, without blocking; `None` if no message has arrived.
@@ -142,7 +143,7 @@ impl NetlinkSocket {
     pub(crate) fn try_receive<'a>(&self, buffer: &'a mut [u8]) -> Result<Option<&'a [u8]>, Errno> {
         loop {
             match self.receive_into(buffer, RecvFlags::DONTWAIT) {
-                // A longer message is cut; its parser finds that.
+                // A message that is longer than the buffer is truncated, which its parser detects.
                 Ok((length, true)) => return Ok(buffer.get(..length.min(buffer.len()))),
                 Ok((_, false)) => {}
                 Err(Errno::AGAIN) => return Ok(None),
@@ -194,13 +195,15 @@ impl NetlinkSocket {
     }
 }
 
-/// A message that has to fit into the buffer.
-fn whole(buffer: &[u8], length: usize) -> io::Result<&[u8]> {
-    buffer.get(..length).ok_or_else(|| wrong(format_args!("of {length} bytes, longer than its buffer")))
+/// The received message; an error if it was truncated because it is longer than the buffer.
+fn check_complete(buffer: &[u8], length: usize) -> io::Result<&[u8]> {
+    buffer
+        .get(..length)
+        .ok_or_else(|| malformed_answer(format_args!("of {length} bytes, longer than its buffer")))
 }
 
-/// Reports the messages of an answer; breaks at the end of the list.
-pub(crate) fn push_answer(
+/// Calls `each` with the body of each message of an answer; breaks at the end of the list. Messages must be of type `listed`.
+pub(crate) fn for_each_message(
     mut answer: &[u8],
     sequence: u32,
     listed: u16,
@@ -208,14 +211,16 @@ pub(crate) fn push_answer(
 ) -> io::Result<ControlFlow<()>> {
     while !answer.is_empty() {
         let Some((head, _)) = answer.split_first_chunk::<HEAD_BYTES>() else {
-            return Err(wrong(format_args!("with {} bytes after its last message", answer.len())));
+            return Err(malformed_answer(format_args!("with {} bytes after its last message", answer.len())));
         };
         let [l0, l1, l2, l3, k0, k1, _, _, s0, s1, s2, s3, ..] = *head;
         let length = u32::from_ne_bytes([l0, l1, l2, l3]) as usize;
         let kind = u16::from_ne_bytes([k0, k1]);
         let Some(body) = answer.get(HEAD_BYTES..length) else {
             let rest = answer.len();
-            return Err(wrong(format_args!("with a message of {length} bytes where there are {rest}")));
+            return Err(malformed_answer(format_args!(
+                "with a message of {length} bytes where there are {rest}"
+            )));
         };
         // Ignore answers to earlier requests.
         if u32::from_ne_bytes([s0, s1, s2, s3]) == sequence {
@@ -224,10 +229,10 @@ pub(crate) fn push_answer(
                 NLMSG_DONE => return outcome(body).map(|()| ControlFlow::Break(())),
                 NLMSG_ERROR => {
                     outcome(body)?;
-                    return Err(wrong(format_args!("without a list")));
+                    return Err(malformed_answer(format_args!("without a list")));
                 }
                 NLMSG_NOOP => {}
-                kind => return Err(wrong(format_args!("with a message of type {kind}"))),
+                kind => return Err(malformed_answer(format_args!("with a message of type {kind}"))),
             }
         }
         // Messages begin at multiples of four bytes; the last one may be unpadded.
@@ -245,11 +250,12 @@ fn outcome(body: &[u8]) -> io::Result<()> {
     }
 }
 
-pub(crate) fn wrong(what: std::fmt::Arguments<'_>) -> io::Error {
+/// The error for an answer that is not as expected.
+pub(crate) fn malformed_answer(what: std::fmt::Arguments<'_>) -> io::Error {
     io::Error::other(format!("an answer of the kernel {what}"))
 }
 
-/// Reports the type and value of each attribute; stops at a malformed one.
+/// Calls `each` with the type and value of each attribute; stops at a malformed one.
 pub(crate) fn each_attribute<'a>(mut attributes: &'a [u8], mut each: impl FnMut(u16, &'a [u8])) {
     while let Some(([l0, l1, k0, k1], _)) = attributes.split_first_chunk::<4>() {
         let length = usize::from(u16::from_ne_bytes([*l0, *l1]));
@@ -259,12 +265,12 @@ pub(crate) fn each_attribute<'a>(mut attributes: &'a [u8], mut each: impl FnMut(
     }
 }
 
-/// The number at the beginning of these bytes.
+/// Reads a number from the beginning of `bytes`.
 pub(crate) fn read_u32(bytes: &[u8]) -> Option<u32> {
     bytes.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes))
 }
 
-/// The number at the beginning of these bytes.
+/// Reads a number from the beginning of `bytes`.
 pub(crate) fn read_u64(bytes: &[u8]) -> Option<u64> {
     bytes.first_chunk().map(|bytes| u64::from_ne_bytes(*bytes))
 }

@@ -23,7 +23,7 @@ impl SmallFile {
         Self { path, file: None }
     }
 
-    /// Whether the file can be read now and its content is accepted. The file does not stay open, since its counters may
+    /// Whether the file can be read now and `accepts` returns true for its content. The file does not stay open, since its counters may
     /// never be queried.
     pub(crate) fn is_readable(&self, accepts: impl FnOnce(&[u8]) -> bool) -> bool {
         let mut buffer = [0; 512];

@@ -14,7 +14,7 @@ pub struct OnlineProcessors {
 }
 
 impl OnlineProcessors {
-    /// Does not read anything yet.
+    /// Creates a reader; nothing is read yet.
     pub fn new(roots: &Roots) -> Self {
         Self { file: OpenFile::new(roots.sys.join("devices/system/cpu/online")), ids: Vec::new() }
     }

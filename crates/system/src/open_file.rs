@@ -24,7 +24,7 @@ pub(crate) struct OpenFile {
 const MAX_BYTES: usize = 64 << 20;
 
 impl OpenFile {
-    /// The file is opened at the first read.
+    /// A file that is opened at the first read.
     pub(crate) fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), file: None, buffer: Vec::new() }
     }

@@ -1,8 +1,9 @@
 //! Lists that are re-read at each sample, usually in the same order: devices, interfaces, mounts.
 
-/// Moves the item that `is` matches to the index `next`; `false` if no item matches, and the caller must insert it.
+/// Moves the item for which `is` returns true to the index `next`. Returns `false` if there is no such item, which the caller
+/// must then insert.
 ///
-/// Items that no longer exist move to the end, so the caller truncates the list after the last read item.
+/// Items that no longer exist move to the end, so the caller must truncate the list after the last item that was read.
 pub(crate) fn move_to<T>(list: &mut [T], next: usize, is: impl Fn(&T) -> bool) -> bool {
     let Some(found) = list.iter().skip(next).position(is) else { return false };
     list[next..=next + found].rotate_right(1);
@@ -10,7 +11,7 @@ pub(crate) fn move_to<T>(list: &mut [T], next: usize, is: impl Fn(&T) -> bool) -
 }
 
 /// Splits a text after its last newline: the complete lines, and the rest, whose last number may be truncated.
-pub(crate) fn finished(text: &[u8]) -> (&[u8], &[u8]) {
+pub(crate) fn split_complete_lines(text: &[u8]) -> (&[u8], &[u8]) {
     let end = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |index| index + 1);
     text.split_at(end)
 }
@@ -33,8 +34,8 @@ mod tests {
 
     #[test]
     fn an_unfinished_line_is_separated() {
-        assert_eq!(finished(b"a 1\nb 2"), (&b"a 1\n"[..], &b"b 2"[..]));
-        assert_eq!(finished(b"a"), (&b""[..], &b"a"[..]));
-        assert_eq!(finished(b"a\n"), (&b"a\n"[..], &b""[..]));
+        assert_eq!(split_complete_lines(b"a 1\nb 2"), (&b"a 1\n"[..], &b"b 2"[..]));
+        assert_eq!(split_complete_lines(b"a"), (&b""[..], &b"a"[..]));
+        assert_eq!(split_complete_lines(b"a\n"), (&b"a\n"[..], &b""[..]));
     }
 }

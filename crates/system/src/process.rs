@@ -57,8 +57,8 @@ pub(crate) const TABLES: &[&SetTable] = &[&table::PROCESS, &table::PROCESS_V2, &
 pub(crate) const REQUIREMENTS: &[Requirement] = &[
     Requirement { table: &table::PROCESS, ids: &[table::BLOCK_IO_WAIT_TIME], check: delay_accounting },
     Requirement { table: &table::PROCESS_V2, ids: &[table::BLOCK_IO_WAIT_TIME], check: delay_accounting },
-    Requirement { table: &table::PROCESS, ids: &table::OF_DELAYS, check: delays::check },
-    Requirement { table: &table::PROCESS_V2, ids: &table::OF_DELAYS, check: delays::check },
+    Requirement { table: &table::PROCESS, ids: &table::FROM_DELAYS, check: delays::check },
+    Requirement { table: &table::PROCESS_V2, ids: &table::FROM_DELAYS, check: delays::check },
     Requirement { table: &table::THREAD, ids: &[table::thread::BLOCK_IO_WAIT_TIME], check: delay_accounting },
 ];
 
@@ -117,8 +117,8 @@ fn open_proc(
 /// Which process counters this machine has, judging by the files of this process.
 fn has_of(roots: &Roots) -> impl Fn(u32) -> bool + use<> {
     let io = own(roots, "io").is_some_and(|text| io::parse(&text).is_some());
-    let statm = own(roots, "statm").is_some_and(|text| memory::of_statm(&text, 1).is_some());
-    let status = own(roots, "status").and_then(|text| memory::of_status(&text)).unwrap_or_default();
+    let statm = own(roots, "statm").is_some_and(|text| memory::parse_statm(&text, 1).is_some());
+    let status = own(roots, "status").and_then(|text| memory::parse_status(&text)).unwrap_or_default();
     let handles = roots.proc.join("self/fd").is_dir();
     let run_queue = counts_switches(roots, SwitchSource::Schedstat);
     let block_io = delay_accounting(roots).is_ok();
@@ -132,13 +132,13 @@ fn has_of(roots: &Roots) -> impl Fn(u32) -> bool + use<> {
         table::HANDLE_COUNT => handles,
         table::RUN_QUEUE_WAIT_TIME => run_queue,
         table::BLOCK_IO_WAIT_TIME => block_io,
-        id if table::OF_DELAYS.contains(&id) => delays,
-        _ => io || !table::OF_IO.contains(&id),
+        id if table::FROM_DELAYS.contains(&id) => delays,
+        _ => io || !table::FROM_IO.contains(&id),
     }
 }
 
-/// Whether the kernel counts the context switches of this process in this file. A kernel built without this statistic
-/// shows 0.
+/// Whether the kernel counts the context switches of this process in the file of `source`. A kernel built without this
+/// statistic writes 0.
 fn counts_switches(roots: &Roots, source: SwitchSource) -> bool {
     let text = own(roots, source.file_name());
     text.and_then(|text| source.parse(&text)).is_some_and(|count| count > 0)

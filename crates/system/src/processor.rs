@@ -11,7 +11,7 @@
 //! | low priority, for `% Priority Time` | nice: programs with a nice value above 0 |
 //!
 //! Steal time is neither busy nor idle: `% Processor Time` is the time spent executing a thread, as Windows defines it.
-//! So it is `% User Time` plus `% Privileged Time`, and together with idle and steal time these add up to 100 %. The raw value of `%
+//! So it is `% User Time` plus `% Privileged Time`, and these two, idle time and steal time add up to 100 %. The raw value of `%
 //! Processor Time`, an inverse type, is idle + iowait + steal.
 //!
 //! Windows counters without a source in Linux:

@@ -18,7 +18,7 @@ pub struct Roots {
 }
 
 impl Roots {
-    /// The folders of this machine.
+    /// The folders and units of this machine.
     pub fn of_this_machine() -> Self {
         Self {
             root: "/".into(),

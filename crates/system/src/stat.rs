@@ -35,11 +35,11 @@ pub struct ProcessorTicks {
     pub nice: u64,
     /// Kernel mode, without interrupts.
     pub system: u64,
-    /// Idle.
+    /// Idle, without `iowait`.
     pub idle: u64,
     /// Idle while a thread waits for I/O.
     pub iowait: u64,
-    /// Interrupts.
+    /// Hardware interrupts.
     pub irq: u64,
     /// Soft interrupts.
     pub softirq: u64,
@@ -68,7 +68,7 @@ impl ProcessorTicks {
 pub struct ProcessorTimes(Stat);
 
 impl ProcessorTimes {
-    /// Does not read anything yet.
+    /// Creates a reader; nothing is read yet.
     pub fn new(roots: &Roots) -> Self {
         Self(Stat::new(roots))
     }
@@ -134,7 +134,7 @@ impl Stat {
 impl Reading for Stat {
     fn read(&mut self, _at: Timestamps) -> Result<(), Failure> {
         let text = self.file.read_or_fail()?;
-        // An unfinished last line can end with a truncated number.
+        // A last line without a newline can end with a truncated number.
         let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
 
         self.processors.clear();

@@ -59,7 +59,7 @@ impl Machine {
     }
 }
 
-/// The timestamps of a moment, in seconds since the fake machine booted, at 2026-01-01 00:00:00 UTC.
+/// The timestamps of a moment, given in seconds since the fake machine booted, which was at 2026-01-01 00:00:00 UTC.
 pub(crate) fn at(seconds: i64) -> Timestamps {
     let ticks = seconds * FREQUENCY;
     let time = FileTime(134_116_992_000_000_000 + ticks);
@@ -74,7 +74,8 @@ pub(crate) fn collect(provider: &mut dyn Provider, moment: Timestamps) -> Rows {
     rows
 }
 
-/// Checks that a set has no open files in a folder before its first collection and when it is idle, and then continues.
+/// Checks that a set has no open files in a folder before its first collection and while it is idle, and that it continues
+/// with the same values.
 pub(crate) fn check_idle(machine: &Machine, folder: &str, provider: &mut dyn Provider) {
     let name = provider.info().name.clone();
     assert_eq!(machine.open_files(folder), 0, "{name}: files are open before they are needed");

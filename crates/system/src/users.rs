@@ -14,12 +14,12 @@ use crate::scan::{lines, number};
 pub(crate) struct Users {
     path: PathBuf,
     names: HashMap<u32, Arc<str>>,
-    /// When the file that was read last was modified.
+    /// The modification time of the file when it was last read.
     modified: Option<SystemTime>,
 }
 
 impl Users {
-    /// Reads nothing yet.
+    /// Creates a reader; nothing is read yet.
     pub(crate) fn new(roots: &Roots) -> Self {
         Self { path: roots.root.join("etc/passwd"), names: HashMap::new(), modified: None }
     }
@@ -45,7 +45,7 @@ impl Users {
             let mut fields = line.split(|&byte| byte == b':');
             let (Some(name), Some(id)) = (fields.next(), fields.nth(1).and_then(number)) else { continue };
             if let Ok(id) = u32::try_from(id) {
-                // Of several users with the same id, the first counts.
+                // Of several users with the same id, the first one is used.
                 self.names.entry(id).or_insert_with(|| String::from_utf8_lossy(name).into());
             }
         }

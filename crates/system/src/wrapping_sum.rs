@@ -1,17 +1,19 @@
-//! Numbers of 32 bits that wrap, extended to 64 bits.
+//! 32-bit counts that wrap, extended to 64 bits.
 
-/// A number of 32 bits, or a sum of such numbers, extended to 64 bits.
+/// A 32-bit count, or a sum of several, extended to 64 bits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WrappingSum {
     /// The 64-bit sum.
     pub(crate) total: u64,
+    /// The value of `now` at the last update.
     last: u64,
-    /// The number that was read last; the next update adds it.
+    /// The kernel's current number, which the caller sets before an update.
     pub(crate) now: u64,
 }
 
 impl WrappingSum {
-    /// Adds the difference of `now` to the last number. `has_same_terms` is false if the terms of a sum have changed.
+    /// Adds the increase of `now` since the last update to `total`; if `is_new`, adds all of `now`. `has_same_terms` is false
+    /// if other counts than before are summed.
     pub(crate) fn update(&mut self, is_new: bool, has_same_terms: bool) {
         let step = if is_new {
             self.now

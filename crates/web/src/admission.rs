@@ -67,6 +67,7 @@ struct Connections {
 
 struct IdleConnection {
     since: Instant,
+    /// Notified to close the connection.
     close: Arc<Notify>,
 }
 
@@ -91,8 +92,8 @@ impl Admission {
         Arc::new(Self { limits, state: Mutex::default() })
     }
 
-    /// Counts a new connection of a client; `None` if it must be closed at once. Long idle connections are closed to
-    /// make room.
+    /// Counts a new connection of a client; `None` if it must be closed at once. Connections that have been idle for
+    /// [`MIN_IDLE`] are closed to make room.
     pub(crate) fn admit(self: &Arc<Self>, client: Client) -> Option<Arc<ConnectionPermit>> {
         let close = Arc::default();
         let id = self.lock().admit(self.limits, client, &close, Instant::now())?;

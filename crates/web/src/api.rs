@@ -27,8 +27,11 @@ use crate::sources::Sources;
 use crate::workers::Workers;
 use tachograph_metrics::MetricsOptions;
 
+/// Number of threads for requests about logs.
 const READING_THREADS: usize = 3;
+/// Number of threads for requests about this machine.
 const LIVE_THREADS: usize = 2;
+/// Maximum number of concurrent downloads.
 const MAX_DOWNLOADS: usize = 8;
 
 /// The state that all handlers share.
@@ -46,10 +49,12 @@ pub(crate) struct Shared {
     pub(crate) scrape_worker: Workers,
     pub(crate) exporters: metrics::ExporterCache,
     pub(crate) charts: charts::ChartCache,
+    /// The view that the page opens with, from the command line.
     pub(crate) view: Option<View>,
     /// The folder of the views that clients share.
     pub(crate) views: Option<PathBuf>,
     pub(crate) metrics: MetricsOptions,
+    /// Called with a line for every request.
     pub(crate) log: Option<LineLog>,
 }
 

@@ -9,17 +9,20 @@ use crate::response::{ApiError, with_content_type};
 struct Asset {
     /// The name under `/assets/`.
     name: &'static str,
+    /// The media type.
     kind: &'static str,
     etag: &'static str,
     bytes: &'static [u8],
+    /// The compressed bytes.
     gzip: &'static [u8],
 }
 
 include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
+/// The name of the page in the assets.
 pub(crate) const PAGE: &str = "index.html";
 
-/// The response for a static file: compressed if the client accepts that, 304 if the client has it.
+/// The response for a static file: compressed if the client accepts gzip, 304 if the client has the current version.
 pub(crate) fn asset(name: &str, headers: &HeaderMap) -> Response {
     let Some(asset) = ASSETS.iter().find(|asset| asset.name == name) else {
         return ApiError::not_found("no such file").into_response();

@@ -23,6 +23,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 pub(crate) struct FileBody {
     _permit: OwnedSemaphorePermit,
     file: tokio::fs::File,
+    /// The number of bytes that are not sent yet.
     left: u64,
     chunk: Vec<u8>,
 }
@@ -71,6 +72,7 @@ impl Body for FileBody {
     }
 }
 
+/// A stream of server-sent events.
 pub(crate) struct EventBody {
     reader: StreamReader,
     keep_alive: Interval,

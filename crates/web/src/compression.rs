@@ -12,7 +12,7 @@ use flate2::write::GzEncoder;
 
 use crate::response::ApiError;
 
-/// Shorter bodies fit into one packet anyway.
+/// Shorter bodies are not compressed, because they fit into one packet.
 const MIN_BYTES: u64 = 1024;
 /// Longer bodies are compressed on a separate thread.
 const MAX_INLINE_BYTES: usize = 64 << 10;
@@ -31,8 +31,8 @@ pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
     })
 }
 
-/// The middleware: compresses responses of a known length that are text, if the client accepts it. Streams and files are
-/// sent unchanged.
+/// Middleware that compresses text responses of known length if the client accepts gzip. Streams and downloads are sent
+/// unchanged.
 pub(crate) async fn compress(request: Request, next: Next) -> Response {
     let is_accepted = accepts_gzip(request.headers());
     let response = next.run(request).await;
@@ -42,9 +42,10 @@ pub(crate) async fn compress(request: Request, next: Next) -> Response {
         || kind.starts_with("text/csv")
         || kind.starts_with("text/plain")
         || kind.starts_with("application/openmetrics-text");
-    let is_whole =
-        !headers.contains_key(header::CONTENT_ENCODING) && !headers.contains_key(header::CONTENT_DISPOSITION);
-    let Some(length) = response.body().size_hint().exact().filter(|_| is_text && is_whole) else {
+    let is_encoded = headers.contains_key(header::CONTENT_ENCODING);
+    let is_download = headers.contains_key(header::CONTENT_DISPOSITION);
+    let is_compressible = is_text && !is_encoded && !is_download;
+    let Some(length) = response.body().size_hint().exact().filter(|_| is_compressible) else {
         return response;
     };
     let (mut parts, body) = response.into_parts();
@@ -69,7 +70,7 @@ pub(crate) async fn compress(request: Request, next: Next) -> Response {
     Response::from_parts(parts, Body::from(compressed))
 }
 
-/// Compresses with the fastest level: numbers gain little from others.
+/// Compresses at the fastest level: higher levels hardly shrink numbers further.
 fn gzip(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 4), Compression::fast());
     encoder.write_all(bytes).ok()?;

@@ -25,16 +25,17 @@ use tower::ServiceExt as _;
 use crate::admission::{ActiveRequest, ConnectionPermit};
 use crate::flush::{FlushedStream, UnflushedRequest};
 
-/// Time limit for receiving the header of a request, including the wait for its first byte.
+/// Time limit for receiving the headers of a request, including the wait for its first byte.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
 /// Time limit for the TLS handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
-/// The kernel closes the connection if sent data is not acknowledged for this time.
+/// The kernel closes the connection if sent data is not acknowledged for this long.
 const USER_TIMEOUT: Duration = Duration::from_secs(30);
-/// Size of the kernel's send buffer (the kernel doubles it).
+/// Size of the kernel's send buffer in bytes (the kernel doubles it).
 const SEND_BUFFER: usize = 256 << 10;
-/// Maximum length of a request's header.
+/// Maximum length of a request's headers, in bytes.
 const MAX_HEADER: usize = 64 << 10;
+/// Maximum number of headers of a request.
 const MAX_HEADER_LINES: usize = 64;
 
 /// Closes the connection of a stream whose reader is too slow.

@@ -39,7 +39,7 @@ impl Format {
         }
     }
 
-    pub(crate) fn kind(self) -> &'static str {
+    pub(crate) fn content_type(self) -> &'static str {
         match self {
             Self::Blg => "application/octet-stream",
             Self::Csv => "text/csv; charset=utf-8",
@@ -66,7 +66,7 @@ impl Format {
     }
 }
 
-/// The facts about a machine in the header of a log.
+/// The facts about a machine that the header of a log contains.
 pub(crate) struct MachineFacts {
     zone: TimeZone,
     boot_time: Option<FileTime>,

@@ -10,10 +10,10 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::admission::ActiveRequest;
 
-/// The request of a connection whose response is still in the write buffer.
+/// The request of a connection whose response is still in the write buffer, if any.
 pub(crate) type UnflushedRequest = Arc<Mutex<Option<ActiveRequest>>>;
 
-/// A stream that ends the active request on flush: hyper flushes it only after its own buffer is empty.
+/// A stream that ends the active request when it is flushed: hyper flushes it only after emptying the write buffer.
 pub(crate) struct FlushedStream<S> {
     stream: S,
     unflushed: UnflushedRequest,

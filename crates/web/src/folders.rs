@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+/// Maximum depth of subfolders that are listed.
 const MAX_DEPTH: usize = 5;
+/// Maximum number of listed logs.
 const MAX_LOGS: usize = 5_000;
+/// Maximum number of directory entries that are read.
 const MAX_ENTRIES: usize = 100_000;
 
 /// Folders, with the names that clients see.
@@ -49,7 +52,7 @@ impl Folders {
         logs
     }
 
-    /// The file of each of these logs. The folders are listed once, and only if at least one name begins with a
+    /// The file of each of these logs; `None` if no folder contains the log. The folders are listed once, and only if at least one name begins with a
     /// folder's name.
     pub(crate) fn find(&self, names: &[String]) -> Vec<Option<PathBuf>> {
         let is_possible = names.iter().any(|name| self.folder_of(name).is_some());

@@ -22,10 +22,11 @@ use crate::token_throttle::TokenThrottle;
 /// Maximum length of a URL's path and query, in bytes.
 const MAX_URI: usize = 48 << 10;
 
-/// The page loads nothing from other sites and cannot be framed.
+/// The Content-Security-Policy: the page loads nothing from other sites and cannot be framed.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                       img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+/// The security headers of every response.
 const HEADERS: [(HeaderName, &str); 6] = [
     (header::CONTENT_SECURITY_POLICY, POLICY),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -39,10 +40,12 @@ const HEADERS: [(HeaderName, &str); 6] = [
 pub(crate) struct Guard {
     port: u16,
     is_tls: bool,
+    /// The host names that the command line allows.
     hosts: Vec<String>,
     token: Option<Token>,
     throttle: TokenThrottle,
     sessions: Sessions,
+    /// The name of the session cookie.
     cookie: String,
 }
 
@@ -68,19 +71,20 @@ impl Guard {
         }
     }
 
-    /// Checks a token; returns the cookie that browsers send instead of it from then on.
+    /// Checks a token; returns a `Set-Cookie` value with which browsers can authenticate later requests. `None` if no token is
+    /// required.
     pub(crate) async fn log_in(&self, client: Client, token: &str) -> Result<Option<HeaderValue>, ApiError> {
         if self.token.is_none() {
             return Ok(None);
         }
         self.compare(client, token.as_bytes()).await?;
-        let session = tls::secret().map_err(|error| ApiError::unavailable(error.to_string()))?;
+        let session = tls::random_secret().map_err(|error| ApiError::unavailable(error.to_string()))?;
         let cookie = self.set_cookie(&session, "").ok_or_else(unauthorized)?;
         self.sessions.add(session, Instant::now());
         Ok(Some(cookie))
     }
 
-    /// Ends the session of a request, if it has one; returns a cookie that replaces the browser's.
+    /// Ends the session of a request, if it has one; returns a `Set-Cookie` value that deletes the browser's cookie.
     pub(crate) fn log_out(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         self.token.as_ref()?;
         for value in self.cookies(headers) {
@@ -94,9 +98,11 @@ impl Guard {
         self.token.is_some()
     }
 
-    fn set_cookie(&self, value: &str, more: &str) -> Option<HeaderValue> {
+    /// A `Set-Cookie` value for the session cookie. `attributes` are appended to the usual ones.
+    fn set_cookie(&self, value: &str, attributes: &str) -> Option<HeaderValue> {
         let secure = if self.is_tls { "; Secure" } else { "" };
-        let cookie = format!("{}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{more}", self.cookie);
+        let cookie =
+            format!("{}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{attributes}", self.cookie);
         HeaderValue::from_str(&cookie).ok()
     }
 
@@ -138,6 +144,7 @@ impl Guard {
         has_own_port && (name.eq_ignore_ascii_case("localhost") || address.parse::<IpAddr>().is_ok())
     }
 
+    /// Whether the command line allows a host name.
     fn is_named(&self, host: &Authority) -> bool {
         self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host.host()))
     }
@@ -208,7 +215,7 @@ impl Guard {
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
         let is_page = is_read && (uri.path() == "/" || uri.path().starts_with("/assets/"));
         self.check_site(request.headers(), &host, is_page)?;
-        // These need no token.
+        // Public paths need no token.
         let is_public = is_page || matches!(uri.path(), "/api/login" | "/favicon.ico");
         if is_public { Ok(None) } else { self.token_of(request.headers()) }
     }
@@ -221,7 +228,7 @@ struct Sessions(Mutex<Vec<(String, Instant)>>);
 impl Sessions {
     /// A session ends when it has not been used for this time.
     const MAX_IDLE: Duration = Duration::from_secs(12 * 3600);
-    /// The maximum number of sessions; a further one ends the one that was used longest ago.
+    /// The maximum number of sessions; a new one beyond it replaces the least recently used one.
     const MAX: usize = 1000;
 
     fn add(&self, value: String, now: Instant) {
@@ -237,11 +244,11 @@ impl Sessions {
 
     fn is_open(&self, value: &str, now: Instant) -> bool {
         let mut sessions = self.0.lock().ignore_poison();
-        let is_it = |(known, used): &&mut (String, Instant)| {
+        let is_open = |(known, used): &&mut (String, Instant)| {
             is_same(value.as_bytes(), known.as_bytes())
                 && now.saturating_duration_since(*used) < Self::MAX_IDLE
         };
-        let found = sessions.iter_mut().find(is_it);
+        let found = sessions.iter_mut().find(is_open);
         found.map(|(_, used)| *used = now).is_some()
     }
 
@@ -259,7 +266,7 @@ fn unauthorized() -> ApiError {
     ApiError::new(StatusCode::UNAUTHORIZED, "the token is missing or wrong")
 }
 
-/// The middleware: checks requests, adds [`HEADERS`] to responses, and logs each request with its status.
+/// Middleware that checks requests, adds [`HEADERS`] to responses, and logs each request with its status.
 pub(crate) async fn guard(State(web): State<Web>, request: Request, next: Next) -> Response {
     // The query and headers are not logged: they can contain secrets.
     let line = web.log.as_ref().map(|log| (log, format!("{} {}", request.method(), request.uri().path())));

@@ -34,6 +34,7 @@ use requested_paths::RequestedPaths;
 pub(crate) use ring::{RingSource, RingWindow};
 use streams::{NewSubscriber, queue_length};
 
+/// Maximum number of open streams.
 pub(crate) const MAX_STREAMS: usize = 512;
 /// How long a counter is collected after the last request for it.
 pub(crate) const LEASE: Duration = Duration::from_secs(60);
@@ -49,10 +50,13 @@ pub(crate) struct Hub {
 struct Shared {
     options: LiveOptions,
     state: Mutex<State>,
+    /// Wakes the thread when `state` has changed.
     changed: Condvar,
     /// Notifies handlers that wait for the thread.
     progress: watch::Sender<Progress>,
+    /// The number of open streams.
     streams: AtomicUsize,
+    /// The registry in use, and when it was obtained.
     registry: Mutex<Option<(Instant, Arc<Registry>)>>,
 }
 
@@ -60,7 +64,7 @@ struct Shared {
 struct Progress {
     /// The last version of the requested paths that the thread has applied.
     requests_version: u64,
-    /// The number of samples so far.
+    /// The number of samples since the collection began.
     samples: u64,
     /// Whether the thread has ended.
     has_ended: bool,
@@ -83,11 +87,11 @@ pub(crate) struct LiveSnapshot {
     pub(crate) samples: Vec<Arc<Sample>>,
     /// The state of each collected path, by its string form.
     paths: Arc<HashMap<String, PathState>>,
-    /// The number of samples so far.
+    /// The number of samples since the collection began.
     count: u64,
     /// Counters that could not be read.
     pub(crate) report: LiveReport,
-    /// The number of intervals that are kept.
+    /// The number of intervals that the ring keeps.
     pub(crate) points: usize,
 }
 
@@ -108,6 +112,7 @@ pub(crate) struct StreamReader {
 /// lock.
 struct Subscription {
     shared: Arc<Shared>,
+    /// The string forms of the held paths.
     held: Option<Vec<String>>,
 }
 
@@ -164,7 +169,7 @@ impl Hub {
         }
     }
 
-    /// Resolves paths for this machine. This may read the machine's counter sets, so it must not run on a thread of the
+    /// Resolves paths for this machine ([`Registry::resolve_path`]), and omits its name from them. This may read the machine's counter sets, so it must not run on a thread of the
     /// runtime.
     pub(crate) fn resolve_paths(&self, paths: &[PathPattern]) -> Vec<PathPattern> {
         paths.iter().map(|path| self.resolve_path(path)).collect()
@@ -222,7 +227,7 @@ impl Hub {
         self.shared.progress.borrow().samples
     }
 
-    /// The last samples.
+    /// The samples in the ring, and the state of each path.
     pub(crate) fn live(&self) -> LiveSnapshot {
         let mut live = self.shared.lock().live.clone();
         if live.points == 0 {
@@ -231,7 +236,8 @@ impl Hub {
         live
     }
 
-    /// Opens a stream with one event per `every` collections, and with statistics of the last `window` intervals, if any.
+    /// Opens a stream with one event per `every` collections. If `window` is given, events include statistics of the last
+    /// `window` intervals.
     /// `overrun` is notified if the reader is too slow.
     pub(crate) fn subscribe(
         &self,

@@ -33,7 +33,7 @@ pub struct ServeOptions {
     pub tls: Option<(PathBuf, PathBuf)>,
     /// The token that clients must send.
     pub token: Option<Token>,
-    /// Allowed names in the Host header, in addition to `localhost` and addresses.
+    /// Allowed names in the Host header, in addition to `localhost` and IP addresses.
     pub hosts: Vec<String>,
     /// How this machine's counters are collected.
     pub live: LiveOptions,
@@ -68,9 +68,9 @@ pub struct LiveOptions {
     pub registry: RegistryNow,
     /// The time between two collections.
     pub interval: Duration,
-    /// The number of intervals that are kept.
+    /// The number of intervals that are kept in memory.
     pub points: usize,
-    /// The time zone for logs that are written, with the current bias.
+    /// The time zone of exported logs, with the current UTC offset.
     pub zone: TimeZone,
     /// When the machine was booted, UTC; 0 if unknown.
     pub boot_time: FileTime,
@@ -89,7 +89,7 @@ pub struct Uploads {
     pub max_bytes: u64,
     /// Maximum number of uploaded logs that are open.
     pub max_count: usize,
-    /// An uploaded log that is not viewed for this time is closed.
+    /// A log that a client opened or uploaded is closed when it has not been viewed for this long.
     pub max_idle: Duration,
 }
 

@@ -7,13 +7,14 @@ use tachograph_counters::path::{CounterPath, MAX_PATH_LENGTH, PathPattern};
 
 use crate::response::ApiError;
 
+/// Maximum number of counter paths in a request.
 pub(crate) const MAX_PATHS: usize = 256;
 /// Maximum number of excluded counters in a request.
 const MAX_EXCEPTIONS: usize = 1024;
 /// A path has a maximum number of UTF-16 units, each of up to three bytes.
 const MAX_PATH_BYTES: usize = 3 * MAX_PATH_LENGTH;
 
-/// The texts that are no counter paths, each with the reason.
+/// Texts that are not valid counter paths, each with the reason.
 pub(crate) type InvalidPaths = Vec<(String, String)>;
 
 /// The variable part of a URL's path, decoded.
@@ -76,7 +77,7 @@ impl Parameters {
         Ok(paths)
     }
 
-    /// The counter paths that are valid, and why others are not. At least one must be valid.
+    /// The valid counter paths, and the invalid ones with the reason. At least one must be valid.
     pub(crate) fn valid_paths(&self) -> Result<(Vec<PathPattern>, InvalidPaths), ApiError> {
         let texts = self.path_texts("path", MAX_PATHS)?;
         let (mut paths, mut invalid) = (Vec::with_capacity(texts.len()), Vec::new());
@@ -87,7 +88,7 @@ impl Parameters {
                 Err(error) => invalid.push((text.to_owned(), error.to_string())),
             }
         }
-        // Fails with the reason.
+        // Without a valid path, `required_paths` returns the error.
         if paths.is_empty() { Ok((self.required_paths()?, invalid)) } else { Ok((paths, invalid)) }
     }
 

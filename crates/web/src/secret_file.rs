@@ -7,6 +7,7 @@ use std::path::Path;
 
 use crate::options::ServeError;
 
+/// Maximum size of the file.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Reads a file that other users can neither read nor write.

@@ -1,4 +1,4 @@
-//! Series in responses: names, statistics, charts, and limits on their number.
+//! Series in responses: names, statistics, charts, and limits on the number of series.
 
 use serde::Serialize;
 use tachograph_counters::civil::FileTime;
@@ -9,8 +9,8 @@ use tachograph_monitor::{Reduced, ReducedSeries};
 
 use crate::response::ApiError;
 
-/// Maximum number of cells (series x columns) in a chart. A cell takes a few hundred bytes while the chart is computed.
-const MAX_CELLS: usize = 500_000;
+/// Maximum number of points (series x columns) in a chart. A point takes a few hundred bytes while the chart is computed.
+const MAX_POINTS: usize = 500_000;
 
 /// Maximum number of series in a chart or in statistics.
 const MAX_SERIES: usize = 50_000;
@@ -22,15 +22,16 @@ pub(crate) fn check_series(series: usize) -> Result<(), ApiError> {
     }
 }
 
-pub(crate) fn check_cells(series: usize, columns: usize) -> Result<(), ApiError> {
-    match series.saturating_mul(columns) > MAX_CELLS {
+pub(crate) fn check_points(series: usize, columns: usize) -> Result<(), ApiError> {
+    match series.saturating_mul(columns) > MAX_POINTS {
         true => Err(ApiError::too_large(format!(
-            "{series} series with {columns} columns exceed the limit of {MAX_CELLS}: select fewer counters or columns"
+            "{series} series with {columns} columns exceed the limit of {MAX_POINTS} points: select fewer counters or columns"
         ))),
         false => Ok(()),
     }
 }
 
+/// The names and attributes of a series.
 #[derive(Serialize)]
 pub(crate) struct SeriesName<'a> {
     path: &'a str,
@@ -44,19 +45,21 @@ pub(crate) struct SeriesName<'a> {
     unit: String,
     format: UnitFormat,
     default_scale: i32,
+    /// `raw` if averages are computed from raw values, `arithmetic` if they are means of formatted values.
     average_kind: &'static str,
 }
 
-/// How the terminal monitor formats the values of a counter, so that clients can format them equally.
+/// How the terminal monitor formats the values of a counter, so that clients can format them in the same way.
 #[derive(Serialize)]
 pub(crate) struct UnitFormat {
     kind: &'static str,
     symbol: String,
+    /// Converts values to the unit without a prefix: 1024 for KB.
     factor: f64,
 }
 
 impl UnitFormat {
-    pub(crate) fn of(counter: &Counter) -> Self {
+    pub(crate) fn for_counter(counter: &Counter) -> Self {
         let unit = Unit::of(counter);
         let form = unit.form();
         Self { kind: form.kind, symbol: form.symbol.to_owned(), factor: form.factor }
@@ -84,7 +87,7 @@ impl<'a> SeriesName<'a> {
             counter: &counter.name,
             counter_type: counter.counter_type.to_string(),
             unit: counter.unit().into_owned(),
-            format: UnitFormat::of(counter),
+            format: UnitFormat::for_counter(counter),
             default_scale: counter.default_scale,
             average_kind: "raw",
         }
@@ -155,8 +158,11 @@ struct MissingPath<'a> {
 pub(crate) struct Charts<'a> {
     begin: Option<String>,
     end: Option<String>,
+    /// The number of columns, including those without values, which the vectors omit.
     columns: usize,
+    /// The times of the columns, in Unix seconds.
     times: Vec<f64>,
+    /// The time of the first sample in the range.
     first_time: Option<String>,
     last_time: Option<String>,
     series: Vec<Chart<'a>>,

@@ -15,6 +15,7 @@ use crate::api::{self, Shared, Web};
 use crate::options::{ReleaseMemory, ServeError, ServeOptions};
 use crate::{connection, tls};
 
+/// Maximum number of connections; lower if the limit of open files is low.
 const MAX_CONNECTIONS: usize = 1024;
 /// Connections that take longer than this to close at shutdown are aborted.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(700);
@@ -148,7 +149,7 @@ impl Server {
                     let (tls, router, stopping) = (self.tls.clone(), router.clone(), self.stop.subscribe());
                     connections.spawn(connection::serve(stream, permit, tls, router, stopping));
                 }
-                // Usually we are out of file descriptors; pending connections stay in the kernel's queue.
+                // Usually the limit of file descriptors is reached; pending connections stay in the kernel's queue.
                 Err(_) => {
                     tokio::select! {
                         _ = stopping.wait_for(|is_stopping| *is_stopping) => break,
@@ -165,7 +166,7 @@ impl Server {
     }
 }
 
-/// Returns memory to the system after log readers have freed some, at most every [`RELEASE_INTERVAL`].
+/// Returns memory to the system after log readers have freed some, at most once per [`RELEASE_INTERVAL`].
 async fn release_memory(release: ReleaseMemory, freed: Arc<Notify>) {
     loop {
         freed.notified().await;

@@ -19,7 +19,9 @@ use crate::response::ApiError;
 use crate::workers::Workers;
 pub(crate) use log::{Log, LogState};
 
+/// Maximum number of open logs.
 const MAX_OPEN: usize = 64;
+/// Maximum number of files that are opened as one log.
 const MAX_FILES: usize = 64;
 
 /// A log is opened only if this much memory is left.
@@ -41,7 +43,7 @@ pub(crate) struct Sources {
     pub(crate) folders: Folders,
     state: Mutex<State>,
     pub(crate) uploads: Uploads,
-    /// How logs are read. All logs share its memory budget.
+    /// The options for reading logs, with the memory budget that all logs share.
     reading: ReadOptions,
     /// Called for each log named on the command line that cannot be read.
     notices: Option<LineLog>,
@@ -129,7 +131,7 @@ impl Sources {
         Ok(log)
     }
 
-    /// Finds logs in the folders by name. This reads the disk, so it must not run on a thread of the runtime.
+    /// Looks up logs in the folders by name. This reads the disk, so it must not run on a thread of the runtime.
     pub(crate) fn find_listed(&self, names: &[String]) -> Result<Vec<(String, PathBuf)>, ApiError> {
         if names.is_empty() || names.len() > MAX_FILES {
             return Err(ApiError::bad_request(format!("a source consists of 1 to {MAX_FILES} logs")));

@@ -12,6 +12,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use crate::options::ServeError;
 use crate::secret_file;
 
+/// Creates a TLS acceptor from PEM files.
 pub(crate) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, ServeError> {
     let failed = |path: &Path, error: &dyn std::fmt::Display| {
         ServeError::failure(format!("{}: {error}", path.display()))
@@ -40,7 +41,7 @@ pub(crate) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, Se
 }
 
 /// A random 256-bit number, as hexadecimal digits.
-pub(crate) fn secret() -> Result<String, ServeError> {
+pub(crate) fn random_secret() -> Result<String, ServeError> {
     let mut bytes = [0; 32];
     ring::default_provider()
         .secure_random

@@ -20,6 +20,7 @@ const COMPARE_INTERVAL: Duration = Duration::from_secs(1);
 const MAX_WAITING: usize = 4;
 /// A client is forgotten after this time without a wrong token.
 const FORGET_AFTER: Duration = Duration::from_secs(60);
+/// Maximum number of clients that are remembered.
 const MAX_CLIENTS: usize = 1024;
 
 /// Compares tokens, and delays clients that have sent wrong ones.
@@ -36,7 +37,9 @@ struct State {
 }
 
 struct ThrottledClient {
+    /// The number of wrong tokens.
     wrong: u32,
+    /// The time of the last wrong token.
     last: Instant,
     queue: Arc<Queue>,
     is_reported: bool,
@@ -44,6 +47,7 @@ struct ThrottledClient {
 
 /// The requests of a client, which are compared in order. An aborted request leaves the queue without using a comparison.
 struct Queue {
+    /// Limits the waiting requests to [`MAX_WAITING`].
     slots: Semaphore,
     /// The time of the next comparison. The lock is granted in the order of requests.
     next: tokio::sync::Mutex<Instant>,

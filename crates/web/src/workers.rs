@@ -26,6 +26,7 @@ pub(crate) struct Workers {
 /// Reports whether a task is cancelled: its client has disconnected, or it has exceeded [`MAX_DURATION`].
 #[derive(Clone)]
 pub(crate) struct Cancel {
+    /// Set when the client has disconnected.
     flag: Arc<AtomicBool>,
     deadline: Instant,
 }
@@ -99,7 +100,7 @@ impl Workers {
     }
 }
 
-/// Checks for cancellation once per several samples.
+/// Checks for cancellation after every few samples.
 pub(crate) struct CancelCheck {
     cancel: Cancel,
     /// The number of samples since the last check, plus one for every 100 values in them.

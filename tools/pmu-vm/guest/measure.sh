@@ -11,7 +11,7 @@ echo 1 >$access
 hardware_tests exact:: instances:: turns:: --skip ten_thousand
 echo 0 >$access
 
-# field NAME: prints a field of the command's own counts in cpi.json.
+# field NAME: prints a field of the process's counts in cpi.json.
 field() { sed -n "s/.*\"process\":{[^}]*\"$1\":\([0-9.]*\).*/\1/p" cpi.json; }
 
 # compare NAME ARGUMENT...: compares tacho cpi with perf stat for the same program.
@@ -28,21 +28,21 @@ compare() {
 }
 compare "one thread" ./workload 10000000
 compare "4 threads" ./workload 5000000 3
-compare "children and what they execute" ./workload 5000000 0 3
+compare "children and the programs that they execute" ./workload 5000000 0 3
 compare "a shell with two programs" sh -c './workload 5000000 && ./workload 5000000 1 1'
 
 says "exit status is passed on" 7 "cpi_wb" ./tacho cpi -- sh -c './workload 5000000; exit 7'
 says "table of a command" 0 "System" ./tacho cpi -- ./workload 5000000
-says "command that is not there" 127 "no-such-program" ./tacho cpi -- ./no-such-program
+says "command that does not exist" 127 "no-such-program" ./tacho cpi -- ./no-such-program
 
-# As counters: the machine is busy all the time, so cycles per instruction are those of the processor, idle or not. In one
-# guest only, where a second takes the fewest instructions.
+# The counter set. The machine is busy all the time, so idle time does not change cycles per instruction. Only in the guest in
+# which a second takes the fewest instructions.
 if [ "$TACHO_PMU" = 2 ]; then
     ./workload 1000000000000 &
     busy=$!
     ./tacho query '\Processor CPI(*)\*' -sc 2 -si 1 -f csv -o query.csv ||
         failed "tacho query" "exit status $?"
-    # column NAME: the last value of this counter of the whole machine.
+    # column NAME: prints the last value of this counter for the whole machine.
     column() {
         awk -F'","' -v want="\\\\Processor CPI(_Total)\\\\$1" '
             { gsub(/^"|"\r?$/, "") }
@@ -56,7 +56,7 @@ if [ "$TACHO_PMU" = 2 ]; then
     within "query: % Counter Running Time" "$(column '% Counter Running Time')" 100 0.1
     ./tacho record '\Processor CPI(*)\*' -sc 3 -si 1 -o cpi.blg || failed "tacho record" "exit status $?"
     ./tacho stats cpi.blg -f csv >stats.csv || failed "tacho stats" "exit status $?"
-    # average NAME: of this counter of the whole machine, over the recording.
+    # average NAME: prints the average of this counter for the whole machine over the recording.
     average() {
         awk -F, -v want="\\\\Processor CPI(_Total)\\\\$1" '
             { gsub(/\r|"/, "") }
@@ -68,7 +68,7 @@ if [ "$TACHO_PMU" = 2 ]; then
     kill $busy
 fi
 
-# A child that was forked: with counters read by the kernel, then by the program itself.
+# A forked child measures itself, with counters that are read by system calls, and then from user space.
 for allowed in 0 1; do
     echo $allowed >$access
     if TACHO_CPI_TRACE=trace-%p.nrm2 ./forked . >fork.txt; then
@@ -79,14 +79,14 @@ for allowed in 0 1; do
 done
 echo 0 >$access
 
-# The C interface: the facility's sample program prints its table.
+# The C interface: the sample program prints its table.
 ./sample >table
 status=$?
 rows=$(awk '{ printf " %s", $1 }' table)
 if [ $status = 0 ] && [ "$rows" = " System cpi cpi_wb idle% busy%" ]; then
     ok "sample program in C" "$(awk '{ printf "%s%s", n++ ? "; " : "", $0 }' table)"
 else
-    failed "sample program in C" "exit status $status, and it printed:"
+    failed "sample program in C" "exit status $status, output:"
     cat table
 fi
 within "sample program in C: cpi_wb" "$(awk '$1 == "cpi_wb" { print $2 }' table)" $cpi 5

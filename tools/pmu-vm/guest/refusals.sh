@@ -2,7 +2,7 @@
 # shellcheck source=tools/pmu-vm/guest/report.sh
 . ./report.sh
 
-# user COMMAND...: runs a command as a user that is not root.
+# user COMMAND...: runs a command as an unprivileged user.
 user() { su user -s /bin/sh -c "$*"; }
 
 ways="run as root, or 'setcap cap_perfmon+ep' on the program, or 'sysctl kernel.perf_event_paranoid"
@@ -33,14 +33,14 @@ export TACHO_PMU=low-soft-limit
 (ulimit -Sn 16 && hardware_tests refusals::)
 says "tacho cpi, few files" 0 "too many open files (EMFILE): counting needs 4 more (2 per processor)" \
     sh -c 'ulimit -n 7 && exec ./tacho cpi -r 0.5'
-says "tacho cpi, process that is not there" 1 "999999" ./tacho cpi -p 999999 -r 0.5
+says "tacho cpi, process that does not exist" 1 "999999" ./tacho cpi -p 999999 -r 0.5
 
 export TACHO_PMU=two-processors
 hardware_tests hotplug::
-# columns NAME EXPECTED: the columns of the table.
+# columns NAME EXPECTED: the table of tacho cpi has these columns.
 columns() {
     found=$(./tacho cpi -r 0.5 2>/dev/null | awk '$1 == "System" { $1 = $1; print }')
-    if [ "$found" = "$2" ]; then ok "$1" "$found"; else failed "$1" "'$found', and '$2' was expected"; fi
+    if [ "$found" = "$2" ]; then ok "$1" "$found"; else failed "$1" "'$found', but '$2' was expected"; fi
 }
 echo 0 >/sys/devices/system/cpu/cpu1/online
 columns "tacho cpi, a processor is offline" "System CPU0"
@@ -48,19 +48,19 @@ says "tacho cpi names a processor that is offline" 0 "not measured, because offl
 echo 1 >/sys/devices/system/cpu/cpu1/online
 columns "tacho cpi, it is online again" "System CPU0 CPU1"
 
-# One processor is busy and the other idle: both have the cycles of the time that went by, 1 GHz here.
+# One processor is busy and the other idle. The cycles of both advance with time, at 1 GHz in this guest.
 (while :; do :; done) &
 busy=$!
 ./tacho cpi -r 1 -f csv -o both.csv
-# rate PROCESSOR: its cycles in a second of the interval.
+# rate PROCESSOR: prints the processor's cycles per second in the interval.
 rate() {
     awk -F, -v row="$1" '
         NR == 1 { for (i = 1; i <= NF; i++) { if ($i == "cycles") cycles = i; if ($i == "seconds") seconds = i } }
         $3 == row && $seconds > 0 { printf "%.0f", $cycles / $seconds }' both.csv
 }
 idle=$(rate cpu0)
-# The busy one may hold the reading up for a while after the interval's end, the same for both.
-within "elapsed cycles a second of a processor, beside another" "${idle:-nothing}" 1000000000 30
+# The load can delay the reading after the end of the interval, but equally for both processors.
+within "elapsed cycles per second of the idle processor" "${idle:-nothing}" 1000000000 30
 within "elapsed cycles of two processors" "$(rate cpu1)" "${idle:-nothing}" 1
 kill $busy
 

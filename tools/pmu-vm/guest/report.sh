@@ -1,4 +1,4 @@
-# Functions for the scripts in this folder. Each check prints a line, which tools/pmu-vm/check reads.
+# Functions for the scripts in this folder. Each check prints a line for tools/pmu-vm/check.
 
 # ok NAME FOUND
 ok() { echo "@ok $1: $2"; }
@@ -10,9 +10,9 @@ failed() { echo "@FAILED $1: $2"; }
 within() {
     if awk -v found="$2" -v expected="$3" -v percent="$4" \
         'BEGIN { d = found - expected; exit !(found ~ /^[0-9.]+$/ && (d < 0 ? -d : d) * 100 <= expected * percent) }'; then
-        ok "$1" "$2, and $3 was expected"
+        ok "$1" "$2 (expected: $3)"
     else
-        failed "$1" "'$2', and $3 was expected, within $4 %"
+        failed "$1" "'$2', but $3 was expected, within $4 %"
     fi
 }
 
@@ -25,14 +25,14 @@ says() {
     if [ $found = "$status" ] && grep -qF -e "$text" said; then
         ok "$name" "$(grep -F -m1 -e "$text" said) (exit status $found)"
     else
-        failed "$name" "exit status $found, and $status was expected, with '$text'; it said:"
+        failed "$name" "exit status $found, but $status was expected, with '$text'; output:"
         cat said
     fi
     rm -f said
 }
 
-# hardware_tests FILTER...: the tests of crates/cpi/tests/hardware that have something to say about this machine. What they
-# print goes through a file: a program that reads it meanwhile would be counted on the processor.
+# hardware_tests FILTER...: runs the tests of crates/cpi/tests/hardware. Their output is first written to a file, because a
+# program that reads it from a pipe would be counted on the processor.
 hardware_tests() {
     ./hardware --test-threads=1 --nocapture "$@" >tests.$$ 2>&1
     status=$?
@@ -40,7 +40,7 @@ hardware_tests() {
     if [ $status != 0 ]; then
         failed "hardware tests $*" "see above"
     elif ! grep -q '^@ok' tests.$$; then
-        failed "hardware tests $*" "none of them checked anything"
+        failed "hardware tests $*" "no test reported a check"
     fi
     rm -f tests.$$
 }

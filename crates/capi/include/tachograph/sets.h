@@ -126,7 +126,7 @@ static const GUID CacheGuid = { 0x1876c4f6, 0xe192, 0x59fc, { 0x81, 0x4d, 0x07, 
 #define Cache_DirtyPages 1 /* Dirty Pages (PERF_COUNTER_RAWCOUNT) */
 #define Cache_DirtyPageThreshold 2 /* Dirty Page Threshold (PERF_COUNTER_RAWCOUNT) */
 
-/* Cgroup: What the control groups use: processor time, memory, disk transfers, tasks, pressure. A group's values include those of all groups below it. A group of several hierarchies (version 2, and a controller of version 1 each) is one instance. Windows' nearest is Job Object. */
+/* Cgroup: The resources that control groups use: processor time, memory, disk transfers, tasks, pressure. A group's values include those of all groups below it. A group that is in several hierarchies (version 2, and version 1 for each controller) is one instance. The nearest equivalent on Windows is Job Object. */
 #define Cgroup_NAME TACHO_W("Cgroup")
 static const GUID CgroupGuid = { 0x7face1da, 0x5ba1, 0x59f1, { 0xa5, 0xdd, 0x04, 0x9b, 0xfb, 0x6c, 0x90, 0x63 } };
 #define Cgroup_PercentProcessorTime 1 /* % Processor Time (PERF_100NSEC_TIMER) */
@@ -167,7 +167,7 @@ static const GUID CgroupGuid = { 0x7face1da, 0x5ba1, 0x59f1, { 0xa5, 0xdd, 0x04,
 #define Cgroup_PercentIoSomeStallTime 36 /* % IO Some Stall Time (PERF_100NSEC_TIMER) */
 #define Cgroup_PercentIoFullStallTime 37 /* % IO Full Stall Time (PERF_100NSEC_TIMER) */
 
-/* Cgroup Disk: What the control groups read from and write to each disk. A group's values include those of all groups below it. */
+/* Cgroup Disk: The transfers of control groups from and to each disk. A group's values include those of all groups below it. */
 #define CgroupDisk_NAME TACHO_W("Cgroup Disk")
 static const GUID CgroupDiskGuid = { 0x27bac0a5, 0x3c3a, 0x56de, { 0x9f, 0x20, 0x19, 0x2a, 0xe7, 0x5b, 0x70, 0x63 } };
 #define CgroupDisk_ReadBytesPerSec 24 /* Read Bytes/sec (PERF_COUNTER_BULK_COUNT) */
@@ -190,7 +190,7 @@ static const GUID ConnectionTrackingGuid = { 0x8c98d19a, 0xc8c3, 0x55c0, { 0x95,
 #define ConnectionTracking_EarlyDropsPerSec 8 /* Early Drops/sec (PERF_COUNTER_BULK_COUNT) */
 #define ConnectionTracking_SearchRestartsPerSec 9 /* Search Restarts/sec (PERF_COUNTER_BULK_COUNT) */
 
-/* Container: What containers, pods and units of systemd use: the counters of the set Cgroup for the groups that have a name. */
+/* Container: The resources that containers, pods and systemd units use: the counters of the set Cgroup for the groups that have a name. */
 #define Container_NAME TACHO_W("Container")
 static const GUID ContainerGuid = { 0x62c9cc51, 0x4d85, 0x5bcd, { 0xa1, 0xf1, 0xa2, 0x36, 0x04, 0xb8, 0x9f, 0x7c } };
 #define Container_PercentProcessorTime 1 /* % Processor Time (PERF_100NSEC_TIMER) */
@@ -265,7 +265,7 @@ static const GUID FileSystemGuid = { 0xd70264cb, 0xddb8, 0x5bd4, { 0xa2, 0xd4, 0
 #define FileSystem_PercentUsedSpaceBase 20 /* % Used Space Base (PERF_RAW_BASE) */
 #define FileSystem_PercentUsedInodesBase 21 /* % Used Inodes Base (PERF_RAW_BASE) */
 
-/* GPU Adapter: The load of graphics cards as their drivers measure it, of all processes. */
+/* GPU Adapter: The load of graphics cards by all processes, as their drivers measure it. */
 #define GpuAdapter_NAME TACHO_W("GPU Adapter")
 static const GUID GpuAdapterGuid = { 0xfdc8c10b, 0x49d7, 0x5ca8, { 0xac, 0x43, 0x3d, 0xd6, 0xf3, 0xee, 0xf2, 0x7d } };
 #define GpuAdapter_PercentBusy 1 /* % Busy (PERF_COUNTER_LARGE_RAWCOUNT) */
@@ -282,13 +282,13 @@ static const GUID GpuAdapterMemoryGuid = { 0xf7bbc97f, 0xd575, 0x5c05, { 0x9a, 0
 #define GpuAdapterMemory_DedicatedLimit 4 /* Dedicated Limit (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define GpuAdapterMemory_SharedLimit 5 /* Shared Limit (PERF_COUNTER_LARGE_RAWCOUNT) */
 
-/* GPU Engine: How much each process uses the engines of the graphics processors. Processes of other users need privileges. */
+/* GPU Engine: How much each process uses the engines of the graphics processors. Reading processes of other users requires privileges. */
 #define GpuEngine_NAME TACHO_W("GPU Engine")
 static const GUID GpuEngineGuid = { 0x0f3cfb40, 0x9d09, 0x532f, { 0xad, 0x8f, 0x4b, 0xdc, 0x73, 0x4b, 0x6b, 0x48 } };
 #define GpuEngine_UtilizationPercentage 1 /* Utilization Percentage (PERF_100NSEC_TIMER) */
 #define GpuEngine_RunningTime 2 /* Running Time (PERF_COUNTER_LARGE_RAWCOUNT) */
 
-/* GPU Process Memory: The graphics memory of each process. Processes of other users need privileges. */
+/* GPU Process Memory: The graphics memory of each process. Reading processes of other users requires privileges. */
 #define GpuProcessMemory_NAME TACHO_W("GPU Process Memory")
 static const GUID GpuProcessMemoryGuid = { 0x9e55e6ee, 0xe328, 0x5e52, { 0x9c, 0xcb, 0x7a, 0xac, 0x31, 0x8c, 0x79, 0xf5 } };
 #define GpuProcessMemory_DedicatedUsage 1 /* Dedicated Usage (PERF_COUNTER_LARGE_RAWCOUNT) */

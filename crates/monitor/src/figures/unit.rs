@@ -27,7 +27,7 @@ pub enum NumberForm {
 /// | seconds | SI below a second; minutes from 1000 s, hours from 2 h, days from 2 d | `1.53 ms`, `34.3 h` |
 /// | operations per second | SI | `12.3 k/s` |
 /// | counts | none below 100,000 (grouped), then SI | `14,642`, `1.23 M` |
-/// | percent, degrees, millionths (ppm) and cycles | none | `12.3 %` |
+/// | percent, degrees, ppm and cycles | none | `12.3 %` |
 /// | load averages | none, always two decimals | `0.05` |
 /// | identifiers | none, and no separators | `14642` |
 /// | hexadecimal types | none | `0xff` |
@@ -84,10 +84,10 @@ const SMALL: [&str; 4] = ["", "m", "µ", "n"];
 /// The units of powers of 1024 bytes.
 const BINARY: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
-/// Counts from here on have prefixes.
+/// Counts from this value on are shown with a prefix.
 const MAX_GROUPED: f64 = 99_999.5;
 
-/// Values from here on are rounded to four digits, so they get the next prefix.
+/// Values from this one on would be rounded to four digits, so they are shown with the next prefix.
 const MAX_THREE_DIGITS: f64 = 999.5;
 
 /// Numbers have at most this number of decimals.
@@ -154,7 +154,7 @@ impl Unit {
         self.kind == other.kind && self.factor == other.factor
     }
 
-    /// Whether axes have limits of powers of two: those of bytes.
+    /// Whether the ends of axes are powers of two, as for bytes.
     pub fn is_binary(&self) -> bool {
         self.kind == Kind::Bytes
     }

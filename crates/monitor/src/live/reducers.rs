@@ -1,4 +1,4 @@
-//! The reducers of a live board, which are kept from reduction to reduction.
+//! The reducers of a live board, which are reused from one reduction to the next.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use crate::series::{SeriesId, SeriesTable};
 /// The maximum number of reducers. A screen has one for its charts and one for each table.
 const MAX_REDUCERS: usize = 8;
 
-/// A reducer for each list of paths.
+/// One reducer for each list of paths.
 ///
-/// Successive reductions of a live board differ by one sample, in which most instances are the same as before. A reducer that is kept
-/// knows their series, so only instances that appear or disappear cost more than the addition of their values.
+/// Successive reductions of a live board differ by one sample, in which most instances are the same as before. A reused
+/// reducer has looked up their series already, so their values are only added; new instances cost more.
 #[derive(Default)]
 pub(super) struct Reducers {
-    /// The one that was used last is last.
+    /// The least recently used one first.
     list: Vec<KeptReducer>,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct KeptReducer {
 }
 
 impl Reducers {
-    /// Forgets all series. Required after series were dropped from the board's table.
+    /// Drops all reducers. Required after series were dropped from the board's table, because reducers hold their ids.
     pub(super) fn clear(&mut self) {
         self.list.clear();
     }
@@ -78,7 +78,7 @@ impl KeptReducer {
         let statuses: Vec<_> = sample.groups.iter().map(|group| group.status).collect();
         for (group, (_, is_selected)) in sample.groups.iter_mut().zip(&self.sets) {
             if !is_selected {
-                // Marks a group that is not part of a sample.
+                // The sink skips groups with this status.
                 group.status = Status::ITEM_NOT_VALIDATED;
             }
         }

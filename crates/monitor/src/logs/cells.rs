@@ -5,31 +5,36 @@ use tachograph_counters::{PackedStatistics, Packing, Statistics};
 use crate::reduced::merge;
 use crate::series::SeriesId;
 
-/// Size of the statistics of one bucket, if packed.
+/// Memory of one series' statistics in one bucket, if they are packed.
 pub(super) const CELL_BYTES: usize = size_of::<Cell>();
 
-/// A series: its statistics in the buckets in which it has any, in order.
+/// The statistics of one series: a cell for each bucket in which the series has values, in order.
 pub(super) struct IndexedSeries {
     pub(super) id: SeriesId,
-    /// Created from the first state that it can pack, since earlier states may contain no value.
+    /// How states are packed. Replaced with each new state until one could be packed, because the first states may contain
+    /// no value.
     packing: Option<Packing>,
+    /// Whether a cell is packed, so that `packing` must not change any more.
     has_packed: bool,
     cells: Vec<Cell>,
     /// Bytes used by unpacked states.
     unpacked_bytes: usize,
 }
 
+/// The statistics of a series in one bucket.
 struct Cell {
+    /// The index of the bucket.
     bucket: u32,
     state: State,
 }
 
-/// The statistics of one bucket. Most have only values that can be packed.
+/// Statistics in a cell. Most contain only values that can be packed.
 enum State {
     Packed(PackedStatistics),
     Unpacked(Box<Statistics>),
 }
 
+/// Statistics that are borrowed from a cell.
 #[derive(Clone, Copy)]
 pub(crate) enum StoredState<'a> {
     Packed(&'a Packing, &'a PackedStatistics),
@@ -75,7 +80,7 @@ impl IndexedSeries {
         self.bytes().saturating_sub(before)
     }
 
-    /// Merges each pair of buckets.
+    /// Merges each pair of neighbouring buckets, so bucket `n` becomes a part of bucket `n / 2`.
     pub(super) fn fold(&mut self) {
         let Self { packing: Some(packing), cells, unpacked_bytes, .. } = self else { return };
         cells.dedup_by(|later, earlier| {
@@ -99,7 +104,7 @@ impl IndexedSeries {
     }
 }
 
-/// A position in the buckets of a series.
+/// A position in the cells of a series.
 pub(super) struct CellCursor<'a> {
     packing: &'a Packing,
     cells: &'a [Cell],

@@ -11,15 +11,16 @@ use super::opening::sample_bytes;
 use crate::series::{SeriesId, SeriesTable};
 use crate::span::Span;
 
+/// With more buckets, pairs of them are merged.
 const MAX_BUCKETS: usize = 1 << 16;
 
 /// With fewer buckets, statistics would save too little, so they are dropped and each chart reads the logs again.
 const MIN_BUCKETS: usize = 16;
 
-/// Number of samples after which the total number of samples is estimated.
+/// Number of samples after which the caller estimates the total number; see [`Index::wants_estimate`].
 const ESTIMATE_AFTER_SAMPLES: u64 = 2048;
 
-/// Maximum number of intervals that are kept to find the typical one, their median.
+/// Maximum number of times between samples that are kept to find their median.
 const MAX_INTERVALS: usize = 4096;
 
 /// The samples of one machine's logs in buckets of 2^n samples: the times of each bucket, and the statistics of each
@@ -27,37 +28,43 @@ const MAX_INTERVALS: usize = 4096;
 ///
 /// Memory is bounded: at the limit, pairs of buckets are merged.
 pub(super) struct Index {
-    /// Samples per bucket; the last one can hold fewer.
+    /// Samples per bucket; the last bucket can have fewer.
     width: u64,
     /// Number of samples, including baselines.
     samples: u64,
-    /// Number, first time and last time of the samples that are not baselines.
+    /// Number of samples without baselines.
     counted: u64,
+    /// The earliest time of these samples.
     first: Option<FileTime>,
+    /// The latest time of these samples.
     last: Option<FileTime>,
+    /// Times between the first [`MAX_INTERVALS`] of these samples, in units of 100 ns.
     intervals: Vec<i64>,
     pub(super) buckets: Vec<Bucket>,
     /// Indexed by the sink's series index.
     series: Vec<IndexedSeries>,
     /// Bytes used by the statistics in `series`.
     bytes: usize,
-    /// `None` if statistics would need too much memory.
+    /// Computes the statistics; `None` if they would need too much memory.
     pub(super) sink: Option<StatisticsSink>,
+    /// Limit on `bytes`.
     max_bytes: usize,
     memory: Reservation,
-    /// Memory for the series and for samples in flight. It is needed even without statistics, to read samples again.
+    /// Bytes for the tables of series and for samples in flight, which are needed even without statistics.
     fixed_bytes: u64,
-    /// Whether the reader has already reserved the memory of each counter.
+    /// Whether the logs are text logs, whose readers reserve the memory of each counter themselves.
     is_formatted: bool,
 }
 
 /// Memory of one series: its state, its path twice, and its entries in several tables.
 const SERIES_BYTES: u64 = 1500;
 
+/// Consecutive samples whose statistics are stored together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bucket {
-    /// The earliest and the latest time of its samples, including baselines.
+    /// The earliest time of its samples, including baselines.
     pub(super) earliest: FileTime,
+    /// The latest time of its samples, including baselines.
     pub(super) latest: FileTime,
     /// Index of the earliest sample that opens an interval which ends in this bucket.
     pub(super) oldest_needed: u64,
@@ -133,7 +140,8 @@ impl Index {
         }
     }
 
-    /// Adds the samples since the last cut to the last bucket. The caller does this when no more samples follow for now.
+    /// Adds the statistics of the samples since the last cut to the last bucket. [`push`](Self::push) does this at the end
+    /// of each bucket; the caller does it after the last sample.
     pub(super) fn cut(&mut self, table: &mut SeriesTable) {
         let (Some(sink), Some(last)) = (&mut self.sink, self.buckets.last_mut()) else { return };
         let bucket = (self.samples.saturating_sub(1) / self.width) as u32;
@@ -144,7 +152,7 @@ impl Index {
         }
         let (series, bytes) = (&mut self.series, &mut self.bytes);
         sink.cut(|series_index, state| *bytes += series[series_index].add(bucket, state));
-        // Taken after the cut, which ends the intervals.
+        // Read after the cut, which ends the intervals.
         last.oldest_needed = last.oldest_needed.min(sink.take_oldest_needed());
     }
 
@@ -154,7 +162,7 @@ impl Index {
     }
 
     /// Chooses a bucket width for this total number of samples, to avoid merging buckets later. A wrong estimate makes
-    /// charts slower, never wrong.
+    /// charts slower, but not wrong.
     pub(super) fn expect_samples(&mut self, samples: u64) {
         let max_buckets = self.max_bytes / CELL_BYTES / self.series.len().max(1);
         while self.buckets.len() > MIN_BUCKETS
@@ -219,8 +227,8 @@ impl Index {
         (from, (from + self.width).min(self.samples))
     }
 
-    /// Iterates over statistics from a bucket onwards, of the series for which `chosen` returns a value. [`Cells::at`]
-    /// passes on that value.
+    /// The statistics from this bucket onwards, of the series for which `chosen` returns a value. [`Cells::at`] passes
+    /// that value to its callback.
     pub(super) fn cells_from<T: Copy>(
         &self,
         bucket: usize,
@@ -238,7 +246,7 @@ pub(super) struct Cells<'a, T> {
 }
 
 impl<'a, T: Copy> Cells<'a, T> {
-    /// The statistics of one bucket; buckets must be requested in ascending order.
+    /// Calls `each` with the statistics of each series in one bucket. Buckets must be requested in ascending order.
     pub(super) fn at(&mut self, bucket: usize, mut each: impl FnMut(T, StoredState<'a>)) {
         for (key, cells) in &mut self.series {
             if let Some(stored) = cells.at(bucket) {

@@ -19,21 +19,22 @@ use crate::span::Span;
 /// Logs of up to this total size are read completely when they are opened.
 const SMALL_BYTES: u64 = 32 << 20;
 
-/// Of larger logs, reading stops after this number of samples or bytes per machine.
+/// Number of samples per machine after which the reading of larger logs stops.
 const FIRST_SAMPLES: u64 = 256;
+/// Number of bytes per machine after which the reading of larger logs stops.
 const FIRST_BYTES: u64 = 4 << 20;
 
-/// Number of bytes at the end of a log to search first for its last sample.
+/// Number of bytes at the end of a log in which its last sample is searched first.
 const LAST_BYTES: u64 = 256 << 10;
 
-/// Facts about opened logs.
+/// Facts about logs, found when they were opened.
 #[derive(Default)]
 pub(super) struct Opened {
     pub(super) catalogue: LogCatalogue,
     pub(super) span: Option<Span>,
     /// Number of samples; `None` if unknown.
     pub(super) samples: Option<u64>,
-    /// Times between the first samples.
+    /// Times between the first samples, in units of 100 ns.
     pub(super) intervals: Vec<i64>,
     /// Memory reserved for the catalogue of binary logs and for their readers.
     pub(super) memory: Option<Reservation>,

@@ -10,25 +10,28 @@ use super::index::{Bucket, Index};
 use crate::reduced::Reduction;
 use crate::series::{SeriesId, SeriesTable};
 
-/// Adds the samples of a span to a reduction, the same ones that [`Window`](tachograph_flow::Window) selects, including
-/// those that open the first intervals.
+/// Adds the samples of a span to a reduction. They are the same ones that [`Window`](tachograph_flow::Window) selects,
+/// including the samples before the span that open its first intervals.
 pub(super) struct Reading<'a> {
     source: &'a mut SeekableSource,
     index: &'a Index,
     table: &'a mut SeriesTable,
     reduction: &'a mut Reduction,
     paths: &'a [PathPattern],
+    /// Computes the statistics of samples that are read from the file.
     sink: StatisticsSink,
-    /// Maps the sink's series index to the slot in the reduction; `None` if it is not charted.
+    /// Maps the sink's series index to the series' [slot](Reduction::slot_of) in the reduction; `None` if the series is
+    /// not charted.
     slots: Vec<Option<usize>>,
+    /// The sample that was read last.
     sample: Sample,
     /// Index of the span's first sample.
     begin: u64,
-    /// The samples that open the first intervals of the span, once they were read.
+    /// The samples that open the first intervals of the span; `None` until they are read.
     baselines: Option<Vec<Sample>>,
-    /// Index of the next sample that the sink expects.
+    /// Index of the sample after the last one that the sink received.
     ready_for: Option<u64>,
-    /// Index of the first of the consecutive samples that the sink has received before `ready_for`.
+    /// The sink has received all samples from this index up to `ready_for`.
     fed_from: u64,
     /// The column of the samples since the last cut.
     column: Option<usize>,
@@ -103,7 +106,8 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// Finds the span's first sample, which is in this bucket. Returns false if it can no longer be read.
+    /// Finds the index of the span's first sample, which is in this bucket. Returns false if the log has no such sample any
+    /// more.
     fn find_begin(&mut self, bucket: usize) -> Result<bool, FlowError> {
         let span = self.reduction.span();
         let (from, to) = self.index.range_of(bucket);
@@ -123,17 +127,18 @@ impl<'a> Reading<'a> {
         Ok(false)
     }
 
-    /// The column that contains all samples of a bucket, if the bucket's statistics are valid for the span.
+    /// The column that contains all samples of a bucket; `None` if they are in several columns, or if the bucket's
+    /// statistics are not valid for the span.
     fn column_of(&self, bucket: &Bucket) -> Option<usize> {
         let column = |at| self.reduction.span().column_of(at, self.reduction.columns());
-        // The bucket's statistics do not apply if one of its intervals was opened before the last sample that precedes
-        // the span.
+        // The statistics are not valid if an interval of the bucket begins before the last sample that precedes the
+        // span.
         let is_valid = bucket.oldest_needed >= self.begin.saturating_sub(1);
         let only = column(bucket.earliest).filter(|&only| column(bucket.latest) == Some(only));
         only.filter(|_| is_valid && self.index.sink.is_some())
     }
 
-    /// Reads samples from the file. Returns false at the end of the span or of the samples.
+    /// Reads samples `from` to `to` (exclusive) from the file. Returns false at the end of the span or of the log.
     fn read(&mut self, from: u64, to: u64, oldest_needed: u64) -> Result<bool, FlowError> {
         if self.ready_for != Some(from) || oldest_needed < self.fed_from {
             self.open_at(from, oldest_needed)?;
@@ -162,7 +167,7 @@ impl<'a> Reading<'a> {
         Ok(true)
     }
 
-    /// Reads the samples that open the intervals ending at sample `from` or later.
+    /// Reads the samples that open the intervals that end at sample `from` or later; the first one is `oldest_needed`.
     fn open_at(&mut self, from: u64, oldest_needed: u64) -> Result<(), FlowError> {
         self.cut();
         self.sink.interrupt();
@@ -187,7 +192,7 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// Adds the samples that open the first intervals of the span.
+    /// Passes the samples that open the first intervals of the span to the sink.
     fn open_span(&mut self) -> Result<(), FlowError> {
         let baselines = match self.baselines.take() {
             Some(baselines) => baselines,

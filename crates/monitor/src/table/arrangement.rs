@@ -103,7 +103,7 @@ impl TableModel {
         keyed.into_iter().map(|(_, row)| row).collect()
     }
 
-    /// The row of each row's parent.
+    /// For each row, the index of its parent's row.
     fn parents(&self) -> Vec<Option<usize>> {
         let rows = &self.rows.rows;
         if &*self.layout.set == "Cgroup" {
@@ -122,21 +122,21 @@ impl TableModel {
         rows.iter().map(parent).collect()
     }
 
-    /// Rows below their parents. Rows that do not match are shown above those that do.
+    /// Rows below their parents. The parents of rows that match the filter are shown even if they do not match.
     fn tree_lines(&self, all: Vec<usize>, matching: &[bool], hidden: &[bool]) -> Vec<TableLine> {
         let mut parents = self.parents();
         parents.iter_mut().for_each(|parent| *parent = parent.filter(|&above| !hidden[above]));
         let mut is_shown = matching.to_vec();
         for &row in all.iter().filter(|&&row| matching[row]) {
             let mut next = parents[row];
-            // Ends at a row that is already shown, also if a damaged log has a circle of parents.
+            // Ends at a row that is already shown, so it also ends if the parents in a damaged log form a cycle.
             while let Some(above) = next.filter(|&above| !is_shown[above]) {
                 is_shown[above] = true;
                 next = parents[above];
             }
         }
         let mut sorted = self.sorted(all.into_iter().filter(|&row| is_shown[row]).collect());
-        // A row has the place of the first row below it, so that a busy process is not hidden below an idle parent.
+        // A row is sorted by the first of the rows below it, so that a busy process is not far down below an idle parent.
         let mut places = vec![usize::MAX; self.rows.rows.len()];
         for (place, &row) in sorted.iter().enumerate() {
             let mut next = Some(row);
@@ -167,7 +167,7 @@ impl TableModel {
             }
         };
         visit(roots);
-        // A circle of parents has no root.
+        // Parents that form a cycle have no root.
         sorted.iter().for_each(|&row| visit(vec![(row, 0)]));
         lines.truncate(self.max_rows.unwrap_or(usize::MAX));
         lines

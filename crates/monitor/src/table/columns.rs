@@ -10,13 +10,13 @@ use super::ready_made::{Ready, ready_made};
 use crate::catalogue::SetEntry;
 use crate::figures::{NumberForm, Unit, shown};
 
-/// A value whose text is as wide as most values of its column.
+/// A value whose text is about as wide as most values of a column.
 const USUAL_VALUE: f64 = 12_345.0;
 
 /// The digits of the largest id of a process.
 const ID_WIDTH: usize = 7;
 
-/// What a column of a table shows.
+/// The content of a table's column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ColumnContent {
     /// The instance's name.
@@ -47,7 +47,7 @@ pub enum Property {
 pub enum Figure {
     /// The average by the counter's formula.
     Average,
-    /// The last value: of ids and of times since a start, whose average has no meaning.
+    /// The last value, for ids and times since a start, whose averages have no meaning.
     Last,
 }
 
@@ -56,13 +56,13 @@ pub enum Figure {
 pub struct TableColumn {
     /// The heading.
     pub title: Arc<str>,
-    /// What it shows.
+    /// The content.
     pub content: ColumnContent,
     /// The order in which columns are omitted on narrow screens: the highest first; 0 is never omitted.
     pub omission_rank: u8,
-    /// What its values identify.
+    /// What the values identify; `None` for quantities and text.
     identity: Option<Identity>,
-    /// The unit of its values; `None` for text.
+    /// The unit of the values; `None` for text.
     unit: Option<Unit>,
 }
 
@@ -86,7 +86,7 @@ impl TableColumn {
         Self::new("PRESENT %", ColumnContent::Presence, 1)
     }
 
-    /// The counter that it shows; `None` for names and properties.
+    /// The counter whose values the column shows; `None` for names and properties.
     pub fn counter(&self) -> Option<&Counter> {
         match &self.content {
             ColumnContent::Counter(counter) => Some(counter),
@@ -94,22 +94,23 @@ impl TableColumn {
         }
     }
 
-    /// Whether it holds ids of processes or threads.
+    /// Whether the column shows ids of processes or threads.
     pub(super) fn is_id(&self) -> bool {
         self.identity.is_some_and(|identity| identity != Identity::Elapsed)
     }
 
-    /// Whether it holds text, which is sorted in ascending order at first.
+    /// Whether the column shows text, which is sorted in ascending order at first.
     pub fn is_text(&self) -> bool {
         self.unit.is_none()
     }
 
-    /// Which figure of a time range it shows.
+    /// Which figure of a time range the column shows.
     pub fn figure(&self) -> Figure {
         if self.identity.is_some() { Figure::Last } else { Figure::Average }
     }
 
-    /// The width that its texts have as a rule, the heading and its sort mark included, in characters.
+    /// The usual width of the column in characters: that of most of its texts, or of the heading with a sort mark if it is
+    /// wider.
     pub fn usual_width(&self, form: NumberForm) -> usize {
         let title = self.title.chars().count();
         match self.content {
@@ -153,7 +154,7 @@ pub struct TableLayout {
     identity: Vec<Counter>,
 }
 
-/// The English names of counters that identify processes and threads. They are read for every table that has them.
+/// The English names of counters that identify processes and threads. A table reads those that its set has.
 const IDENTITY_COUNTERS: [(&str, Identity); 5] = [
     ("ID Process", Identity::Process),
     ("Process ID", Identity::Process),
@@ -162,7 +163,7 @@ const IDENTITY_COUNTERS: [(&str, Identity); 5] = [
     ("Elapsed Time", Identity::Elapsed),
 ];
 
-/// What an identity counter says about its instance.
+/// The value of an identity counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Identity {
     /// The id of the process.
@@ -187,7 +188,7 @@ pub(super) fn is_named(counter: &Counter, english: &str) -> bool {
     eq_ignore_case(counter.english_name.as_deref().unwrap_or(&counter.name), english)
 }
 
-/// The longest heading of a counter without ready-made heading, in characters.
+/// Maximum length of the heading of a counter without ready-made heading, in characters.
 const MAX_HEADING: usize = 22;
 
 impl TableLayout {
@@ -235,8 +236,8 @@ impl TableLayout {
 
     /// The paths of the counters that the table needs, of all instances.
     ///
-    /// Of this machine these are the counters of its columns, because reading each counter takes time; of logs all counters,
-    /// because a log is read once for them.
+    /// For this machine, these are only the counters of the columns, because reading each counter takes time; for logs, all
+    /// counters of the set, because one pass reads all.
     pub fn paths(&self, is_live: bool) -> Vec<PathPattern> {
         let path = |counter: &str| PathPattern::parse(&format!(r"\{}(*)\{counter}", self.set)).ok();
         if !is_live {

@@ -1,4 +1,4 @@
-//! The figures of a table: a reduction in which instances whose name passed to another process are split.
+//! The figures of a table: a reduction in which an instance is split if its name belonged to several processes.
 
 use std::collections::HashMap;
 
@@ -15,26 +15,26 @@ use crate::span::Span;
 
 /// The figures of a table over a time range. They equal those of `tacho stats -b BEGIN -e END`.
 ///
-/// The name of an instance can pass from a process to another one within the range: `#n` is given again, and so is the id of
-/// a process. Then the instance has a part for each of the processes, with the figures of the part of the range in which
-/// the process had the name.
+/// Several processes can have the same instance name one after another, because the number after `#` and process ids are
+/// reused. Such an instance is split into one part for each process, with the figures of the time in which the process had
+/// the name.
 #[derive(Clone, Debug)]
 pub struct TableFigures {
-    /// The series, those of parts last.
+    /// The series; those of split instances come last.
     pub reduced: Reduced,
-    /// The part of each series; series after the end are of part 0.
+    /// For each series, the number of its part, from 1, or 0 if the instance is not split. Missing numbers are 0.
     parts: Vec<u32>,
 }
 
-/// The maximum number of reductions by which names are split; each takes a few milliseconds over a log. Other names keep
-/// the figures of all their processes.
+/// Maximum number of reductions to split instances; each takes a few milliseconds for a log. After that, instances are not
+/// split, and their figures cover all their processes.
 const MAX_REDUCTIONS: usize = 200;
 
-/// The maximum number of columns in which changes are searched at once.
+/// Maximum number of columns of a reduction that searches for changes of the process.
 const MAX_COLUMNS: usize = 2048;
 
-/// The start of a process can be computed slightly differently from each sample. Starts that differ by more are of different
-/// processes.
+/// The start time of a process, computed from its elapsed time, varies slightly from sample to sample. Start times that
+/// differ by more than this are those of different processes.
 pub(super) const START_TOLERANCE: i64 = 2 * FileTime::PER_SECOND;
 
 /// An instance: machine, set, label.
@@ -76,7 +76,7 @@ impl TableFigures {
         Ok(figures)
     }
 
-    /// The part of the series with this index.
+    /// The number of the part, from 1, to which the series with this index belongs; 0 if its instance is not split.
     pub fn part(&self, series: usize) -> u32 {
         self.parts.get(series).copied().unwrap_or_default()
     }
@@ -107,19 +107,19 @@ impl From<Reduced> for TableFigures {
     }
 }
 
-/// The start of a process by a value of its elapsed time.
+/// The start time of a process, from its elapsed time (in seconds) at a moment.
 fn start(at: Option<FileTime>, elapsed: Option<f64>) -> Option<FileTime> {
     Some(at?.saturating_sub((elapsed? * FileTime::PER_SECOND as f64) as i64))
 }
 
-/// Whether the values of an identity counter are of several processes.
+/// Whether the values of an identity counter are those of several processes.
 pub(super) fn is_mixed(identity: Identity, summary: &Summary) -> bool {
     match identity {
         Identity::Process | Identity::Thread => summary.minimum != summary.maximum,
         Identity::Parent => false,
         Identity::Elapsed => {
             let time = |at: Option<tachograph_counters::civil::Moment>| at.map(|at| at.utc);
-            // It only grows, so the first value is the smallest and the last one the largest.
+            // Within a process it only grows, so the first value is the smallest and the last one the largest.
             let first = start(time(summary.first_time), summary.minimum);
             let last = start(time(summary.last_time), summary.last);
             let largest = start(time(summary.last_time), summary.maximum);
@@ -135,7 +135,7 @@ pub(super) fn is_mixed(identity: Identity, summary: &Summary) -> bool {
 /// The instances whose name belonged to several processes, each with the path that selects its counters.
 fn mixed_instances(reduced: &Reduced) -> Vec<(PathPattern, std::sync::Arc<SeriesInfo>)> {
     let mut mixed: HashMap<InstanceKey<'_>, &ReducedSeries> = HashMap::new();
-    // Counters are few, and those of neighbours are equal.
+    // A set has few counters, and neighbouring series share them, so each counter is examined once.
     let mut known: Vec<(*const u8, Option<Identity>)> = Vec::new();
     for series in &reduced.series {
         let counter = &series.info.counter;
@@ -164,7 +164,7 @@ fn mixed_instances(reduced: &Reduced) -> Vec<(PathPattern, std::sync::Arc<Series
     mixed.into_iter().filter_map(|info| Some((pattern(info)?, std::sync::Arc::clone(info)))).collect()
 }
 
-/// What the identity counters say at one moment: the ids, and the start.
+/// The process of an instance at one moment: the ids of process and thread, and the start time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Identities {
     ids: [Option<f64>; 2],
@@ -181,7 +181,8 @@ impl Identities {
     }
 }
 
-/// The parts of a span in which an instance is one process each. `None` if there are too many changes to find.
+/// The parts of a span in each of which an instance is a single process. `None` if finding them would take too many
+/// reductions.
 fn part_spans(
     board: &mut dyn Board,
     span: Span,
@@ -198,7 +199,7 @@ fn part_spans(
             return Ok(None);
         }
         *reductions -= 1;
-        // With two columns per sample, most columns have one sample at most.
+        // With two columns per sample, most columns contain at most one sample.
         let columns = usize::try_from(samples.saturating_mul(2)).unwrap_or(MAX_COLUMNS).clamp(8, MAX_COLUMNS);
         let reduced = board.reduce(span, columns, std::slice::from_ref(pattern))?;
         let identity = |series: &ReducedSeries| Identity::of(&series.info.counter);
@@ -243,11 +244,11 @@ fn part_spans(
     Ok(Some(begins.iter().zip(ends).map(|(begin, end)| Span::new(*begin, end)).collect()))
 }
 
-/// Whether a column has the values of several processes. Elapsed times within a column differ only by its length.
+/// Whether a column has the values of several processes.
 fn is_mixed_column(identity: Identity, column: &Column) -> bool {
     match identity {
         Identity::Process | Identity::Thread => column.minimum != column.maximum,
-        // The last value is not the largest one.
+        // Within a process, elapsed time only grows.
         Identity::Elapsed => column.last < column.maximum,
         Identity::Parent => false,
     }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-/// What a machine says about a running process beside its counters. What cannot be read is `None`.
+/// Properties of a running process that are not counters; `None` if they cannot be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProcessProperties {
-    /// The kernel's letter for the state: `R` runs, `S` sleeps, `D` waits for a device.
+    /// The kernel's letter for the state, such as `R` (running), `S` (sleeping) or `D` (waiting for a device).
     pub state: Option<char>,
-    /// The name of the user that it runs as, or the user's id without a name.
+    /// The name of the user that it runs as, or the user's id if it has no name.
     pub user: Option<Arc<str>>,
     /// The path of its control group.
     pub cgroup: Option<Arc<str>>,

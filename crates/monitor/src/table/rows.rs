@@ -17,7 +17,7 @@ use crate::series::SeriesInfo;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RowId(u64);
 
-/// A row: an instance and what identifies it.
+/// A row: an instance, and the ids of its process or thread.
 #[derive(Clone, Debug)]
 pub struct TableRow {
     /// Its id.
@@ -77,27 +77,30 @@ pub(super) fn is_reserved(info: &SeriesInfo) -> bool {
 /// Index of the series of a missing value.
 const MISSING: u32 = u32::MAX;
 
-/// The rows of the last figures, and the ids of rows from figures to figures.
+/// The rows of the last figures. Rows that are in successive figures keep their ids.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     pub(super) rows: Vec<TableRow>,
-    /// For each row, one index of a series of the figures per column.
+    /// For each row and column, the index of the series in the figures, or [`MISSING`].
     cells: Vec<u32>,
+    /// The number of columns.
     width: usize,
+    /// The ids of the rows of the last figures.
     known: HashMap<Key, Known>,
     next: u64,
 }
 
-/// What identifies a row, apart from its start: machine, label, part, id of the process, id of the thread.
+/// What identifies a row, apart from its start time: machine, label, part, process id, thread id.
 type Key = (Option<Arc<str>>, Box<str>, u32, Option<u64>, Option<u64>);
 
+/// A row of the last figures: its id, and its start time to compare with.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     id: RowId,
     started: Option<FileTime>,
 }
 
-/// A column of the figures: the column of the table, or what identifies rows.
+/// What a table uses a counter for: the index of the column that shows it, and what it identifies.
 #[derive(Clone, Copy)]
 struct Role {
     column: Option<usize>,

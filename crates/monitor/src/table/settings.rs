@@ -12,10 +12,10 @@ pub struct TableSettings {
     /// The name of the set; `None`: the set of the panel's first counter.
     pub set: Option<String>,
     /// The columns from left to right: names of counters, or `Name`, `Computer`, `User`, `State`, `Command`. Empty: the
-    /// columns that the set has at first. The name is always shown: first, if it is not listed.
+    /// default columns of the set. The name is always shown; it comes first if it is not listed.
     pub columns: Vec<String>,
-    /// The column by which rows are sorted: numbers in descending order, text in ascending order. `None`: the one by which
-    /// they are sorted at first.
+    /// The column by which rows are sorted: numbers in descending order, text in ascending order. `None`: the default
+    /// column of the set.
     pub sort: Option<String>,
     /// Whether rows are sorted in the opposite direction.
     pub reversed: bool,
@@ -133,7 +133,8 @@ impl TableModel {
         self.change_columns(column.min(last));
     }
 
-    /// Adds a counter as a column before the last column of text, and sorts by it. Without effect if there is one.
+    /// Adds a column for a counter before the last column of text, and sorts by it. Has no effect if the counter has a column
+    /// already.
     pub fn add_column(&mut self, counter: &tachograph_counters::set::Counter) {
         let columns = &mut self.layout.columns;
         let known = columns.iter().position(|column| column.has_setting(&counter.name));

@@ -314,7 +314,7 @@ fn only_panel(
     })
 }
 
-/// Fails for a key of another version of the format.
+/// Rejects keys that only another version of the format has.
 fn check_keys(lines: &Lines<'_>, read: &ReadView, version: i64) -> Result<(), ViewError> {
     let of_1 = [
         ("view", read.view.as_ref().map(Spanned::span), "a panel has a kind"),

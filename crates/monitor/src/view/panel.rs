@@ -81,7 +81,7 @@ impl AxisScale {
     }
 }
 
-/// The axis of a panel. A limit that is missing follows the values.
+/// The axis of a panel. An end that is `None` is chosen for the visible values.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Axis {
     /// How values map to heights.

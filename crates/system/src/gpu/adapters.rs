@@ -15,30 +15,31 @@ const DRIVERS_WITH_CLIENTS: [&str; 3] = ["amdgpu", "i915", "xe"];
 /// A graphics card.
 #[derive(Clone, Debug)]
 pub(super) struct Adapter {
-    /// The name for people: `card0 amdgpu 0000:03:00.0`.
+    /// The displayed name: `card0 amdgpu 0000:03:00.0`.
     pub(super) label: String,
     driver: String,
-    /// The address, as in fdinfo files.
+    /// The PCI address, as in fdinfo files; empty if the card is not on a PCI bus.
     pub(super) pci: String,
-    /// The name in Windows' form.
+    /// The name in the form that Windows uses.
     pub(super) luid: String,
-    /// The folder of the device.
+    /// The folder of the device in sysfs.
     pub(super) device: PathBuf,
-    /// Whether the library of NVIDIA's driver has the card.
+    /// Whether the library of NVIDIA's driver reports about the card.
     pub(super) is_in_nvml: bool,
 }
 
 impl Adapter {
-    /// Whether the use of the card by each process is known.
+    /// Whether the driver reports how much each process uses the card.
     pub(super) fn has_clients(&self) -> bool {
         self.is_in_nvml || DRIVERS_WITH_CLIENTS.contains(&self.driver.as_str())
     }
 }
 
-/// Marks and adds NVIDIA's cards with these addresses. Without its module nvidia-drm, they are not in `/sys/class/drm`.
+/// Marks NVIDIA's cards, which have these addresses, and adds those that are not in `/sys/class/drm` because the module
+/// nvidia-drm is not loaded.
 pub(super) fn add_nvidia(adapters: &mut Vec<Adapter>, addresses: Vec<String>) {
     for pci in addresses {
-        // An address that is not on a PCI bus, also an empty one, identifies no card.
+        // An address that is empty or not on a PCI bus identifies no card.
         let Some(luid) = luid(&pci) else { continue };
         if let Some(known) = adapters.iter_mut().find(|adapter| adapter.pci == pci) {
             known.is_in_nvml = true;

@@ -18,7 +18,7 @@ const RESCAN_SAMPLES: u64 = 10;
 /// The maximum number of clients.
 const MAX_CLIENTS: usize = 1_024;
 
-/// A load holds for this time if the library of NVIDIA's driver has no newer samples, in ticks.
+/// A load is used for this long if the library of NVIDIA's driver has no newer samples, in ticks of the performance clock.
 const MAX_LOAD_AGE: i64 = FREQUENCY;
 
 /// The clients of all adapters, read once per collection.
@@ -26,19 +26,23 @@ pub(super) struct Clients {
     files: ProcessFiles,
     /// The addresses and names of the adapters.
     adapters: Vec<AdapterName>,
-    /// By id.
+    /// Sorted by id.
     processes: Vec<GraphicsProcess>,
-    /// The work of the engines for each client.
+    /// The last known work of each engine for each client.
     works: Vec<Work>,
     /// Sorted by process, adapter and engine.
     pub(super) engines: Vec<EngineUse>,
     /// Sorted by process and adapter.
     pub(super) memories: Vec<MemoryUse>,
+    /// The ids of the processes in `/proc`, sorted.
     listed: Vec<u32>,
+    /// The descriptors of the process that is being read.
     descriptors: Vec<u32>,
     /// The clients of this sample: adapter and id.
     seen: Vec<(usize, u64)>,
+    /// The number of samples so far.
     sample: u64,
+    /// The time of the last sample, in ticks of the performance clock.
     last_ticks: i64,
     nvidia: Option<SharedReading<Nvidia>>,
 }
@@ -50,35 +54,47 @@ struct AdapterName {
     engines: Vec<Box<[u8]>>,
 }
 
+/// A process whose files are examined for graphics drivers.
 #[derive(Debug)]
 struct GraphicsProcess {
     id: u32,
+    /// Whether the process had files of graphics drivers when it was last examined.
     has_files: bool,
-    /// The start time in ticks; 0 if it is unknown.
+    /// The start time of the process in ticks; 0 if it is unknown.
     start: u64,
 }
 
 /// The work of an engine for a client.
 struct Work {
+    /// The index of the adapter.
     adapter: usize,
+    /// The id of the client.
     client: u64,
+    /// The index of the engine.
     engine: usize,
+    /// The work at the last sample.
     last: Busy,
+    /// The last sample that found the client.
     sample: u64,
 }
 
-/// What a process uses of an engine.
+/// The use of an engine by a process.
 pub(super) struct EngineUse {
     pub(super) key: Arc<InstanceKey>,
+    /// The id of the process.
     process: u32,
+    /// The start time of the process in ticks.
     start: u64,
+    /// The index of the adapter.
     adapter: usize,
+    /// The index of the engine.
     engine: usize,
-    /// A running total in units of 100 ns, and the nanoseconds below one.
+    /// The busy time: a running total in units of 100 ns, and the remaining nanoseconds.
     pub(super) busy: u64,
     rest_ns: u64,
-    /// How busy the process keeps the engine, if the engine is of a card of NVIDIA's.
+    /// How busy the process keeps the engine; `None` unless the engine is on a card of NVIDIA's.
     load: Option<Load>,
+    /// The number of the last sample that found the use.
     sample: u64,
 }
 
@@ -86,15 +102,18 @@ pub(super) struct EngineUse {
 #[derive(Clone, Copy)]
 struct Load {
     percent: u32,
-    /// The time at which it was read.
+    /// The time of the sample in which it was read.
     ticks: i64,
 }
 
-/// What a process uses of the memory of an adapter, in bytes.
+/// The use of an adapter's memory by a process, in bytes.
 pub(super) struct MemoryUse {
     pub(super) key: Arc<InstanceKey>,
+    /// The id of the process.
     process: u32,
+    /// The start time of the process in ticks.
     start: u64,
+    /// The index of the adapter.
     pub(super) adapter: usize,
     pub(super) dedicated: u64,
     pub(super) shared: u64,
@@ -146,10 +165,10 @@ impl Clients {
     }
 
     /// Reads the clients of a process.
-    fn process(&mut self, index: usize, interval_ns: u64) {
+    fn read_process(&mut self, index: usize, interval_ns: u64) {
         let process = &mut self.processes[index];
         let id = process.id;
-        // The processes without files are examined in turns.
+        // The processes without files are examined in turn.
         let is_due = process.has_files || (self.sample + u64::from(id)).is_multiple_of(RESCAN_SAMPLES);
         if !is_due {
             return;
@@ -185,8 +204,8 @@ impl Clients {
 
 impl Clients {
     /// Sets the memory and the loads of processes on a card of NVIDIA's.
-    fn card(&mut self, card: &Card, ticks: i64) {
-        // Devices that are not on a PCI bus have an empty address too.
+    fn update_card(&mut self, card: &Card, ticks: i64) {
+        // An empty address would match devices that are not on a PCI bus.
         if card.pci.is_empty() {
             return;
         }
@@ -220,7 +239,8 @@ impl Clients {
         }
     }
 
-    /// Adds the busy time of the engines of NVIDIA's cards since the last sample, and keeps those of living processes.
+    /// Adds the busy time of the engines of NVIDIA's cards from `last_ticks` to `ticks`, and keeps the engines of processes that
+    /// still exist.
     fn add_loads(&mut self, last_ticks: i64, ticks: i64) {
         for used in &mut self.engines {
             let Some(load) = used.load else { continue };
@@ -230,14 +250,14 @@ impl Clients {
             }
             let end = ticks.min(load.ticks.saturating_add(MAX_LOAD_AGE));
             let interval = end.saturating_sub(last_ticks).max(0) as u64;
-            // Units of 100 ns and hundredths are nanoseconds.
+            // Units of 100 ns multiplied by hundredths are nanoseconds.
             used.add(interval.saturating_mul(load.percent.into()));
         }
     }
 }
 
 impl AdapterName {
-    /// The index of an engine.
+    /// The index of an engine, which is added if it is new.
     fn engine(&mut self, name: &[u8]) -> usize {
         let known = self.engines.iter().position(|engine| **engine == *name);
         known.unwrap_or_else(|| {
@@ -264,12 +284,12 @@ impl Reading for Clients {
         let interval = at.ticks.saturating_sub(last_ticks).max(0) as u64;
         self.seen.clear();
         for index in 0..self.processes.len() {
-            self.process(index, interval.saturating_mul(100));
+            self.read_process(index, interval.saturating_mul(100));
         }
         if let Some(nvidia) = self.nvidia.clone() {
             // If the library does not answer, GPU Adapter reports it.
             let is_new = nvidia.at(at, |nvidia| {
-                nvidia.cards.iter().for_each(|card| self.card(card, at.ticks));
+                nvidia.cards.iter().for_each(|card| self.update_card(card, at.ticks));
                 nvidia.is_new
             });
             // The loads before the library was loaded are unknown.
@@ -286,7 +306,7 @@ impl Reading for Clients {
     }
 }
 
-/// The process that has a client.
+/// The process that has a client, and the client's adapter.
 #[derive(Clone, Copy)]
 struct Owner {
     process: u32,
@@ -324,7 +344,7 @@ fn add_engines(
     }
 }
 
-/// What a process uses of an engine with this name and index.
+/// The entry for a process's use of an engine, which is added if it is new. `name` and `index` are those of the engine.
 fn engine_use<'a>(
     owner: Owner,
     adapter: &AdapterName,
@@ -357,7 +377,7 @@ fn engine_use<'a>(
     used
 }
 
-/// The nanoseconds of work since the last sample; for a new client, since it exists.
+/// The nanoseconds of work since the last sample; for a new client, since it was created.
 fn growth(last: Option<Busy>, now: Busy, interval_ns: u64) -> u64 {
     match (last, now) {
         (None, Busy::Time(now)) => now,
@@ -369,7 +389,7 @@ fn growth(last: Option<Busy>, now: Busy, interval_ns: u64) -> u64 {
                 _ => (u128::from(interval_ns) * u128::from(used) / u128::from(total)) as u64,
             }
         }
-        // The frequency of the cycles is unknown, so those before the first sample are no time.
+        // Cycles before the first sample cannot be converted to time, because their frequency is unknown.
         _ => 0,
     }
 }
@@ -384,7 +404,8 @@ fn add_memory(client: &Client<'_>, owner: Owner, adapter: &AdapterName, memories
     }
 }
 
-/// What a process uses of the memory of an adapter: 0 when it is first used in a sample.
+/// The entry for a process's use of an adapter's memory, which is added if it is new. The first call in a sample resets its
+/// sizes to 0.
 fn memory_use<'a>(
     owner: Owner,
     adapter: &AdapterName,

@@ -2,13 +2,15 @@
 
 use crate::scan::{lines, number, words};
 
-/// The maximum number of engines and regions of a client.
+/// The maximum number of engines, and of memory regions, of a client.
 const MAX_PARTS: usize = 32;
 
 /// A client: an open file of a graphics driver, of which processes can have copies.
 #[derive(Clone, Debug)]
 pub(super) struct Client<'a> {
+    /// The PCI address of the card.
     pub(super) pci: &'a [u8],
+    /// The driver's id of the client.
     pub(super) id: u64,
     engines: [Engine<'a>; MAX_PARTS],
     engine_count: usize,
@@ -16,6 +18,7 @@ pub(super) struct Client<'a> {
     region_count: usize,
 }
 
+/// An engine that works for a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Engine<'a> {
     pub(super) name: &'a [u8],
@@ -27,7 +30,7 @@ pub(super) struct Engine<'a> {
 pub(super) enum Busy {
     /// A running total in nanoseconds.
     Time(u64),
-    /// Running totals in cycles: those of the client, and all.
+    /// Running totals in cycles: those in which the engine worked for the client, and all cycles.
     Cycles { used: u64, total: u64 },
 }
 
@@ -65,14 +68,14 @@ impl<'a> Client<'a> {
             match key {
                 b"pdev" => client.pci = value,
                 b"client-id" => id = number(value),
-                _ => client.part(key, value),
+                _ => client.add_field(key, value),
             }
         }
         client.id = id?;
         Some(client)
     }
 
-    /// The engines. An engine without all cycles has no time.
+    /// The engines, without those whose number of all cycles is unknown.
     pub(super) fn engines(&self) -> impl Iterator<Item = &Engine<'a>> {
         let engines = self.engines.iter().take(self.engine_count);
         engines.filter(|engine| !matches!(engine.busy, Busy::Cycles { total: 0, .. }))
@@ -82,22 +85,22 @@ impl<'a> Client<'a> {
         &self.regions[..self.region_count]
     }
 
-    fn part(&mut self, key: &'a [u8], value: &[u8]) {
+    fn add_field(&mut self, key: &'a [u8], value: &[u8]) {
         let mut value = words(value);
         let Some(amount) = value.next().and_then(number) else { return };
         let unit = value.next().unwrap_or_default();
         if let Some(name) = key.strip_prefix(b"engine-") {
             if !name.starts_with(b"capacity-") && unit == b"ns" {
-                self.engine(name, |busy| *busy = Busy::Time(amount));
+                self.set_engine(name, |busy| *busy = Busy::Time(amount));
             }
         } else if let Some(name) = key.strip_prefix(b"total-cycles-") {
-            self.engine(name, |busy| {
+            self.set_engine(name, |busy| {
                 if let Busy::Cycles { total, .. } = busy {
                     *total = amount;
                 }
             });
         } else if let Some(name) = key.strip_prefix(b"cycles-") {
-            self.engine(name, |busy| {
+            self.set_engine(name, |busy| {
                 if let Busy::Cycles { used, .. } = busy {
                     *used = amount;
                 }
@@ -111,17 +114,17 @@ impl<'a> Client<'a> {
             };
             let Some(bytes) = amount.checked_mul(factor) else { return };
             if let Some(name) = key.strip_prefix(b"resident-") {
-                self.region(name, |region| region.resident = Some(bytes));
+                self.set_region(name, |region| region.resident = Some(bytes));
             } else if let Some(name) = key.strip_prefix(b"total-") {
-                self.region(name, |region| region.total = Some(bytes));
+                self.set_region(name, |region| region.total = Some(bytes));
             } else if let Some(name) = key.strip_prefix(b"memory-") {
-                // Older kernels, and amdgpu, which also writes the newer lines.
-                self.region(name, |region| region.resident = region.resident.or(Some(bytes)));
+                // Written by older kernels, and by amdgpu, which also writes the newer lines.
+                self.set_region(name, |region| region.resident = region.resident.or(Some(bytes)));
             }
         }
     }
 
-    fn engine(&mut self, name: &'a [u8], set: impl FnOnce(&mut Busy)) {
+    fn set_engine(&mut self, name: &'a [u8], set: impl FnOnce(&mut Busy)) {
         let known = self.engines[..self.engine_count].iter().position(|engine| engine.name == name);
         let index = known.unwrap_or(self.engine_count);
         let Some(engine) = self.engines.get_mut(index) else { return };
@@ -130,7 +133,7 @@ impl<'a> Client<'a> {
         self.engine_count = self.engine_count.max(index + 1);
     }
 
-    fn region(&mut self, name: &'a [u8], set: impl FnOnce(&mut Region<'a>)) {
+    fn set_region(&mut self, name: &'a [u8], set: impl FnOnce(&mut Region<'a>)) {
         let known = self.regions[..self.region_count].iter().position(|region| region.name == name);
         let index = known.unwrap_or(self.region_count);
         let Some(region) = self.regions.get_mut(index) else { return };

@@ -1,4 +1,4 @@
-//! Finds the open files of graphics drivers.
+//! Finds and reads the open files of graphics drivers.
 
 use std::fmt::Write as _;
 use std::mem::MaybeUninit;
@@ -69,7 +69,7 @@ impl ProcessFiles {
         let _ = write!(self.path, "{pid}/{name}");
         let file = openat(&self.proc, self.path.as_str(), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
         let mut length = 0;
-        // A longer file is cut.
+        // A longer file is truncated.
         while length < self.buffer.len() {
             match read(&file, &mut self.buffer[length..]) {
                 Ok(0) => break,
@@ -81,6 +81,7 @@ impl ProcessFiles {
         Ok(&self.buffer[..length])
     }
 
+    /// Calls `each` with the names of the entries of a folder that are numbers.
     fn numbers(&mut self, folder: &str, mut each: impl FnMut(u32)) -> Result<(), Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = openat(&self.proc, folder, flags, Mode::empty())?;

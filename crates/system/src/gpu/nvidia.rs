@@ -1,8 +1,8 @@
 //! NVIDIA's cards, from the library of its driver (NVML), which is loaded at run time.
 //!
-//! Its calls can hang, for example while a card is reset. So a thread calls it, and a collection waits a limited time.
-//! While it is loaded, its open files keep the cards awake. So it is loaded for the first collection and closed when no
-//! set is in use.
+//! Calls of the library can hang, for example while a card is reset. So a thread calls it, and a collection waits for a limited
+//! time. While the library is loaded, its open files keep the cards awake. So it is loaded for the first collection and closed
+//! when no set uses it.
 
 use std::ffi::{OsStr, OsString};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
@@ -24,20 +24,20 @@ use crate::roots::Roots;
 /// The file name of the library.
 pub(super) const LIBRARY: &str = "libnvidia-ml.so.1";
 
-/// The maximum time that a collection waits while the library is loaded. Without a persistence daemon, it initializes the
-/// cards, which takes seconds. Later collections do not wait for it.
+/// The maximum time that a collection waits for the library to be loaded. Without a persistence daemon, loading initializes the
+/// cards, which takes seconds. Later collections do not wait for that.
 const MAX_START: Duration = Duration::from_secs(5);
 
-/// The maximum time that a collection waits.
+/// The maximum time that a collection waits for the loaded library.
 const MAX_WAIT: Duration = Duration::from_millis(500);
 
-/// The time after which a library that could not be loaded is loaded again, in ticks.
+/// The time between two attempts to load the library, in ticks of the performance clock.
 const RETRY_TICKS: i64 = 60 * FREQUENCY;
 
 /// The maximum number of processes of a card.
 const MAX_PROCESSES: usize = 4096;
 
-/// The engines of which the library reports the work of each process, by the names of other drivers.
+/// The engines whose work for each process the library reports, under the names that other drivers use.
 pub(super) const ENGINES: [&[u8]; 3] = [b"gfx", b"enc", b"dec"];
 
 /// The state of a card. Numbers that the card does not report are `None`.
@@ -45,17 +45,18 @@ pub(super) const ENGINES: [&[u8]; 3] = [b"gfx", b"enc", b"dec"];
 pub(super) struct Card {
     /// The address, as in fdinfo files: `0000:01:00.0`.
     pub(super) pci: String,
+    /// How busy the processor and the memory are, in percent.
     percent: Option<[u32; 2]>,
     degrees: Option<u32>,
     milliwatts: Option<u32>,
-    /// Used bytes and all bytes.
+    /// The used and the total memory, in bytes.
     pub(super) memory: Option<[u64; 2]>,
     /// The memory that each process uses, in bytes.
     pub(super) processes: Vec<(u32, u64)>,
     /// How busy each process keeps the [`ENGINES`], in percent, from samples that are newer than those of the last
     /// update. The library has no samples of idle processes. Invalid values are `None`.
     pub(super) work: Vec<(u32, [Option<u32>; ENGINES.len()])>,
-    /// The time of the newest sample of the work.
+    /// The library's time of the newest sample in `work`.
     last_seen: u64,
 }
 
@@ -77,7 +78,7 @@ impl Card {
         self.milliwatts = device.power_usage().ok();
         self.memory = device.memory_info().ok().map(|memory| [memory.used, memory.total]);
         self.processes.clear();
-        // A process with both kinds of contexts is in both lists, with the same memory.
+        // A process with both kinds of contexts is in both lists, with the same amount of memory.
         for list in [device.running_compute_processes(), device.running_graphics_processes()] {
             for process in list.into_iter().flatten() {
                 let is_known = self.processes.iter().any(|(known, _)| *known == process.pid);
@@ -135,19 +136,19 @@ pub(super) fn addresses(roots: &Roots) -> Result<Vec<String>, String> {
 /// The cards, read once per collection.
 pub(super) struct Nvidia {
     pub(super) cards: Vec<Card>,
-    /// Whether the library was loaded for this collection.
+    /// Whether the library was loaded in this collection.
     pub(super) is_new: bool,
     library: Arc<Mutex<Library>>,
 }
 
 impl Nvidia {
-    /// The cards of a library that is loaded for the first collection.
+    /// Creates a reader; the library is loaded for the first collection.
     pub(super) fn new(library: &OsStr) -> Self {
         let library = Library { path: library.to_owned(), users: 0, state: State::Closed, closing: None };
         Self { cards: Vec::new(), is_new: false, library: Arc::new(Mutex::new(library)) }
     }
 
-    /// A user of the library. The library is closed when its last user is idle.
+    /// Creates a user of the library. The library is closed when all its users are idle.
     pub(super) fn user(&self) -> User {
         User { library: Arc::clone(&self.library), is_active: false }
     }
@@ -173,14 +174,14 @@ pub(super) struct User {
 }
 
 impl User {
-    /// Keeps the library loaded after it is used.
+    /// Keeps the library loaded until [`idle`](Self::idle) is called.
     pub(super) fn activate(&mut self) {
         if !std::mem::replace(&mut self.is_active, true) {
             self.library.lock().ignore_poison().users += 1;
         }
     }
 
-    /// Closes the library, and with it the files of the cards, unless it has other users.
+    /// Closes the library, and thus the files of the cards, unless it has other active users.
     pub(super) fn idle(&mut self) {
         if std::mem::replace(&mut self.is_active, false) {
             let mut library = self.library.lock().ignore_poison();
@@ -192,34 +193,38 @@ impl User {
     }
 }
 
+/// The result of an update.
 struct Answer {
     /// The cards: updated, or unchanged after an error.
     cards: Vec<Card>,
     outcome: Result<(), String>,
+    /// Whether the library could be loaded.
     is_loaded: bool,
 }
 
 /// The library, and the thread that calls it.
 struct Library {
     path: OsString,
+    /// The number of active users.
     users: usize,
     state: State,
-    /// The thread of a library that was closed. It can hang.
+    /// The thread of the library that was closed last. It can hang.
     closing: Option<JoinHandle<()>>,
 }
 
 enum State {
     Closed,
     Open(Worker),
-    /// It could not be loaded, or its thread has ended.
+    /// The library could not be loaded, or its thread has ended.
     Failed {
         reason: String,
+        /// When to load the library again.
         retry_ticks: i64,
     },
 }
 
 impl Library {
-    /// Ends the thread, unless it hangs: then it ends after its call.
+    /// Makes the thread end: at once, or after its current call.
     fn close(&mut self) {
         if let State::Open(Worker { thread, .. }) = std::mem::replace(&mut self.state, State::Closed) {
             self.closing = Some(thread);
@@ -262,7 +267,7 @@ impl Library {
         Err(failure)
     }
 
-    /// Waits for the thread of a library that was closed, so that at most one thread hangs.
+    /// Waits until the thread of the library that was closed last has ended, so that at most one thread hangs.
     fn wait_until_closed(&mut self) -> Result<(), Failure> {
         let Some(thread) = &self.closing else { return Ok(()) };
         let until = Instant::now() + MAX_WAIT;
@@ -294,7 +299,7 @@ enum Unanswered {
 struct Worker {
     requests: SyncSender<Vec<Card>>,
     answers: Receiver<Answer>,
-    /// How long a collection has waited for an answer that is still missing.
+    /// If an answer is still missing: how long a collection has waited for it.
     late: Option<Duration>,
     thread: JoinHandle<()>,
 }
@@ -323,7 +328,7 @@ impl Worker {
     fn update(&mut self, mut cards: Vec<Card>, wait: Duration) -> Result<Answer, Unanswered> {
         if let Some(time) = self.late {
             match self.answers.try_recv() {
-                // The answer to the earlier request is out of date, and the thread is free again.
+                // The answer to the earlier request is outdated, but now the thread can process another one.
                 Ok(answer) if answer.is_loaded => cards = answer.cards,
                 Ok(answer) => return Ok(answer),
                 Err(TryRecvError::Empty) => return Err(Unanswered::Late(time)),
@@ -347,7 +352,7 @@ fn update(nvml: &Nvml, cards: &mut Vec<Card>) -> Result<(), NvmlError> {
     let count = (nvml.device_count()? as usize).min(MAX_ADAPTERS);
     cards.resize_with(count, Card::default);
     for (index, card) in (0..).zip(cards) {
-        // A card that has failed is skipped, so that the others are shown.
+        // A card that fails is skipped, so that the others are still shown.
         let Ok(device) = nvml.device_by_index(index) else {
             *card = Card::default();
             continue;

@@ -43,21 +43,25 @@ pub(super) struct Adapters {
     adapters: Vec<LoadFiles>,
 }
 
-/// The files with the load of an adapter, by counter.
+/// The files with the load of an adapter.
 struct LoadFiles {
     key: Arc<InstanceKey>,
-    /// The address if the library of NVIDIA's driver has the adapter.
+    /// The address, if the library of NVIDIA's driver reports about the adapter.
     nvidia: Option<Box<str>>,
+    /// By counter id.
     files: Vec<(u32, DeviceFile)>,
 }
 
+/// The files with the memory of an adapter.
 struct MemoryFiles {
     key: Arc<InstanceKey>,
-    /// The adapter's index in the clients.
+    /// The index of the adapter in [`MemoryUse::adapter`](super::clients::MemoryUse::adapter).
     index: usize,
-    /// The address if the library of NVIDIA's driver has the adapter.
+    /// The address, if the library of NVIDIA's driver reports about the adapter.
     nvidia: Option<Box<str>>,
+    /// Used dedicated memory and used shared memory.
     used: Option<[DeviceFile; 2]>,
+    /// The files with the limits, by counter id.
     limits: Vec<(u32, DeviceFile)>,
 }
 
@@ -69,13 +73,13 @@ struct DeviceFile {
 
 impl DeviceFile {
     /// The file of an adapter, if it can be read now.
-    fn of(adapter: &Adapter, name: &str) -> Option<Self> {
+    fn open(adapter: &Adapter, name: &str) -> Option<Self> {
         let file = SmallFile::new(adapter.device.join(name));
         file.has_number().then(|| Self { file, reason: LastReason::default() })
     }
 
     fn read(&mut self) -> Result<u64, Arc<str>> {
-        self.file.number().map_err(|text| Arc::clone(self.reason.of(&text)))
+        self.file.number().map_err(|text| Arc::clone(self.reason.intern(&text)))
     }
 
     fn close(&mut self) {
@@ -93,7 +97,7 @@ fn set(row: &mut Row<'_>, id: u32, value: &Result<u64, Arc<str>>) {
 /// The counters of `GPU Adapter`.
 const LOADS: [u32; 4] = [BUSY, MEMORY_BUSY, TEMPERATURE, POWER];
 
-/// The address of an adapter that the library of NVIDIA's driver has.
+/// The address of an adapter, if the library of NVIDIA's driver reports about it.
 fn nvidia_address(adapter: &Adapter) -> Option<Box<str>> {
     adapter.is_in_nvml.then(|| adapter.pci.as_str().into())
 }
@@ -165,7 +169,7 @@ impl AdapterMemory {
         user: Option<User>,
     ) -> Self {
         let files = |(index, adapter): (usize, &Adapter)| {
-            let file = |name| DeviceFile::of(adapter, name);
+            let file = |name| DeviceFile::open(adapter, name);
             let limits = [(DEDICATED_LIMIT, "mem_info_vram_total"), (SHARED_LIMIT, "mem_info_gtt_total")];
             adapter.has_clients().then(|| MemoryFiles {
                 key: Arc::new(InstanceKey::new(adapter.luid.as_str(), 0, 0)),
@@ -265,7 +269,7 @@ impl Adapters {
         let files = [(BUSY, "gpu_busy_percent"), (MEMORY_BUSY, "mem_busy_percent")];
         let adapter = |adapter: &Adapter| {
             let files: Vec<_> =
-                files.iter().filter_map(|(id, name)| Some((*id, DeviceFile::of(adapter, name)?))).collect();
+                files.iter().filter_map(|(id, name)| Some((*id, DeviceFile::open(adapter, name)?))).collect();
             let key = Arc::new(InstanceKey::new(adapter.label.as_str(), 0, 0));
             let nvidia = nvidia_address(adapter);
             (nvidia.is_some() || !files.is_empty()).then_some(LoadFiles { key, nvidia, files })

@@ -24,13 +24,17 @@ pub(super) static ENGINE: SetTable = SetTable {
     name: "GPU Engine",
     guid: 0x0f3cfb40_9d09_532f_ad8f_4bdc734b6b48,
     instance_type: InstanceType::Multiple,
-    help: "How much each process uses the engines of the graphics processors. Processes of other users need privileges.",
-    instances: "An engine of an adapter that a process uses, in Windows' form: `pid_1234_luid_0x00000000_0x00000300_phys_0_eng_0_engtype_3D`. The luid is the adapter's PCI domain, and its bus, device and function. A client that several processes share counts at the first of them.",
+    help: "How much each process uses the engines of the graphics processors. Reading processes of other users \
+        requires privileges.",
+    instances: "An engine of an adapter that a process uses, in Windows' form: `pid_1234_luid_0x00000000_0x00000300_phys_0_eng_0_engtype_3D`. The luid is the adapter's PCI domain, and its bus, device and function. A \
+        client that several processes share is attributed to the first of them.",
     total: "",
     counters: &[
         CounterInfo::row(UTILIZATION, "Utilization Percentage", CounterType::TIMER_100NS, "%", 0,
             "/proc/PID/fdinfo/*: drm-engine-*; xe: drm-cycles-* of drm-total-cycles-*; NVML: nvmlDeviceGetProcessUtilization",
-            "Share of the interval in which the engine worked for the process. An engine that consists of several parts goes beyond 100. The kernel adds a job when it ends. NVIDIA's library reports averages of its own samples, which are multiplied by the time."),
+            "Share of the interval in which the engine worked for the process. It can exceed 100 if the engine \
+             consists of several units. The kernel counts a job when it ends. NVIDIA's library reports averages \
+             of its own samples, which are multiplied by the elapsed time."),
         CounterInfo::row(RUNNING_TIME, "Running Time", CounterType::LARGE_RAWCOUNT, "100 ns", -7,
             "/proc/PID/fdinfo/*: drm-engine-*; xe: drm-cycles-* of drm-total-cycles-*; NVML: nvmlDeviceGetProcessUtilization",
             "The time in units of 100 ns that the engine has worked for the process."),
@@ -64,7 +68,7 @@ pub(super) static PROCESS_MEMORY: SetTable = SetTable {
     name: "GPU Process Memory",
     guid: 0x9e55e6ee_e328_5e52_9ccb_7aac318c79f5,
     instance_type: InstanceType::Multiple,
-    help: "The graphics memory of each process. Processes of other users need privileges.",
+    help: "The graphics memory of each process. Reading processes of other users requires privileges.",
     instances: "A process and an adapter that it uses, in Windows' form: `pid_1234_luid_0x00000000_0x00000300_phys_0`.",
     total: "",
     counters: &[
@@ -82,8 +86,9 @@ pub(super) static ADAPTER: SetTable = SetTable {
     name: "GPU Adapter",
     guid: 0xfdc8c10b_49d7_5ca8_ac43_3dd6f3eef27d,
     instance_type: InstanceType::Multiple,
-    help: "The load of graphics cards as their drivers measure it, of all processes.",
-    instances: "The cards with driver and PCI address: `card0 amdgpu 0000:03:00.0`; those that only NVIDIA's library knows without a card number.",
+    help: "The load of graphics cards by all processes, as their drivers measure it.",
+    instances: "The cards with driver and PCI address: `card0 amdgpu 0000:03:00.0`. Cards that only NVIDIA's \
+        library knows have no card number.",
     total: "",
     counters: &[
         CounterInfo::row(BUSY, "% Busy", CounterType::LARGE_RAWCOUNT, "%", 0, "/sys/class/drm/card*/device/gpu_busy_percent; NVML: nvmlDeviceGetUtilizationRates",
@@ -91,9 +96,10 @@ pub(super) static ADAPTER: SetTable = SetTable {
         CounterInfo::row(MEMORY_BUSY, "% Memory Busy", CounterType::LARGE_RAWCOUNT, "%", 0, "/sys/class/drm/card*/device/mem_busy_percent; NVML: nvmlDeviceGetUtilizationRates",
             "How busy the memory of the card is at this moment, as its firmware reports it."),
         CounterInfo::row(TEMPERATURE, "Temperature", CounterType::LARGE_RAWCOUNT, "°C", 0, "NVML: nvmlDeviceGetTemperature",
-            "The temperature of the graphics processor in degrees Celsius, of NVIDIA's cards; those of others are in Temperature Sensor."),
+            "The temperature of the graphics processor in degrees Celsius. NVIDIA only; see Temperature Sensor \
+             for other cards."),
         CounterInfo::row(POWER, "Power", CounterType::LARGE_RAWCOUNT, "mW", -3, "NVML: nvmlDeviceGetPowerUsage",
-            "The power of the card in thousandths of a watt, of NVIDIA's cards; that of others is in Power Sensor."),
+            "The power of the card in thousandths of a watt. NVIDIA only; see Power Sensor for other cards."),
     ],
 };
 

@@ -36,7 +36,7 @@ const MAX_OPEN_FILES: u64 = 32_768;
 
 /// The providers of `Cgroup`, `Container` and `Cgroup Disk`, if a hierarchy is mounted.
 pub(crate) fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
-    // Use only a part of the limit, because other sets also keep files open.
+    // Only a part of the limit is used, because other sets also keep files open.
     let budget = Descriptors::of_this_process().share(4).min(MAX_OPEN_FILES) as isize / 3;
     let mounts = open_mounts(roots);
     let sets = [cgroups(&mounts, budget), containers(roots, &mounts, budget), disks(roots, &mounts, budget)];
@@ -93,17 +93,17 @@ fn check_disks(roots: &Roots) -> Result<(), String> {
     }
 }
 
-/// The set with all groups by their paths.
+/// The set `Cgroup`: all groups, by their paths.
 fn cgroups(mounts: &[OpenMount], budget: isize) -> Option<Cgroups> {
     Cgroups::new(&TABLE, mounts, Walk::new(budget, Shown::Paths))
 }
 
-/// The set with the groups that have a name.
+/// The set `Container`: the groups that have a name.
 fn containers(roots: &Roots, mounts: &[OpenMount], budget: isize) -> Option<Cgroups> {
     Cgroups::new(&CONTAINER, mounts, Walk::new(budget, Shown::Named(Names::new(roots))))
 }
 
-/// The set with the disks of each group.
+/// The set `Cgroup Disk`: the disks of each group.
 fn disks(roots: &Roots, mounts: &[OpenMount], budget: isize) -> Option<Cgroups> {
     Cgroups::new(&DISK, mounts, Walk::new(budget, Shown::Disks(DiskNames::new(roots))))
 }
@@ -144,7 +144,7 @@ impl Cgroups {
         let ids = hierarchies.iter().fold(0, |ids, hierarchy| ids | hierarchy.files.ids);
         let info = table.info_of(|id| ids & 1 << id != 0);
         let mut cgroups = Cgroups { info, hierarchies, walk };
-        // Nothing may be queried.
+        // Closes the files, because the set may never be queried.
         cgroups.idle();
         (!cgroups.info.counters.is_empty()).then_some(cgroups)
     }
@@ -160,7 +160,7 @@ fn is_in(folder: &OwnedFd, file: &str) -> bool {
 
 struct Cgroups {
     info: Arc<CounterSetInfo>,
-    /// Version 2 first, then those of version 1.
+    /// The hierarchy of version 2, if any, then those of version 1.
     hierarchies: Vec<Hierarchy>,
     walk: Walk,
 }
@@ -172,6 +172,7 @@ struct Hierarchy {
     files: HierarchyFiles,
     /// The controllers of the visible root of version 2. The controllers of other groups are listed by their parents.
     controllers: Option<OpenFile>,
+    /// The content of `controllers` at the last read.
     enabled: Vec<u8>,
 }
 

@@ -7,14 +7,14 @@ use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
 use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 
 use crate::open_file::OpenFile;
-use crate::ordered::{finished, move_to};
+use crate::ordered::{move_to, split_complete_lines};
 use crate::roots::Roots;
 use crate::scan::{lines, number, words};
 use crate::table::{CounterInfo, SetTable};
 
 const RATE: u32 = 1;
 
-/// The set of interrupts.
+/// The set `Interrupt`.
 #[rustfmt::skip]
 pub(crate) static INTERRUPT: SetTable = SetTable {
     name: "Interrupt",
@@ -27,7 +27,7 @@ pub(crate) static INTERRUPT: SetTable = SetTable {
         "Interrupts of this line that the processors took. When a processor goes offline or online, the kernel's sums jump, so one interval is omitted.")],
 };
 
-/// The set of soft interrupts.
+/// The set `SoftIRQ`.
 #[rustfmt::skip]
 pub(crate) static SOFTIRQ: SetTable = SetTable {
     name: "SoftIRQ",
@@ -49,7 +49,7 @@ pub(crate) fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
         .into_iter()
         .filter_map(|(table, file)| {
             let mut file = OpenFile::new(roots.proc.join(file));
-            let processors = processors(finished(file.read().ok()?).0);
+            let processors = processors(split_complete_lines(file.read().ok()?).0);
             (processors > 0).then(|| Box::new(Interrupts::new(table, file)) as Box<dyn Provider>)
         })
         .collect()
@@ -72,6 +72,7 @@ struct Interrupts {
     last_total: u64,
     /// The identity of the next new instance.
     identity: u64,
+    /// The reason for missing values.
     unreadable: Arc<str>,
 }
 
@@ -82,8 +83,9 @@ struct Line {
     /// The text after the numbers.
     tail: Vec<u8>,
     instance: Arc<InstanceKey>,
+    /// The last value.
     last: u64,
-    /// The sum of all 32-bit wraparounds, added to the kernel's sum.
+    /// 2^32 for each wrap of a kernel count; added to the kernel's sum.
     wrapped: u64,
 }
 
@@ -109,7 +111,7 @@ impl Provider for Interrupts {
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
-        let text = finished(self.file.read_or_fail()?).0;
+        let text = split_complete_lines(self.file.read_or_fail()?).0;
         let mut text_lines = lines(text);
         let header = text_lines.next().unwrap_or_default();
         let processors = processors(text);
@@ -191,15 +193,15 @@ impl Line {
         *identity += 1;
     }
 
-    /// Returns the line's next value, and whether the line has restarted.
+    /// Sets the kernel's sum. Returns the line's value, and whether the line has restarted.
     fn push(&mut self, sum: u64, identity: &mut u64) -> (u64, bool) {
         let mut value = sum.wrapping_add(self.wrapped);
         let mut has_restarted = false;
         if value < self.last {
             let is_numbered = self.label.first().is_some_and(u8::is_ascii_digit);
             if !is_numbered && self.last - value > u64::from(u32::MAX / 2) {
-                // The kernel's counts have 32 bits per processor. Lines with a name are never removed, so such a
-                // large decrease means that a count has wrapped.
+                // The kernel's counts have 32 bits per processor. Lines that are not numbered are never removed, so such a large
+                // decrease means that a count has wrapped.
                 self.wrapped += 1 << 32;
                 value += 1 << 32;
             } else {

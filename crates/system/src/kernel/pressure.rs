@@ -8,11 +8,12 @@ use tachograph_perflib::{Failure, InstanceKey, Provider, Row, Rows};
 
 use crate::error_texts::ErrorTexts;
 use crate::open_file::OpenFile;
-use crate::ordered::finished;
+use crate::ordered::split_complete_lines;
 use crate::roots::Roots;
 use crate::scan::{hundredths, lines, number, words};
 use crate::table::{CounterInfo, SetTable};
 
+/// The ids of the counters; the averages are those over 10, 60 and 300 s.
 const SOME: u32 = 1;
 const FULL: u32 = 2;
 const SOME_AVERAGES: [u32; 3] = [3, 4, 5];
@@ -29,7 +30,7 @@ const fn average(id: u32, name: &'static str, source: &'static str, help: &'stat
     CounterInfo::row(id, name, CounterType::RAW_FRACTION, "%", 0, source, help).base(AVERAGE_BASE)
 }
 
-/// The set.
+/// The set `Pressure Stall`.
 #[rustfmt::skip]
 pub(crate) static TABLE: SetTable = SetTable {
     name: "Pressure Stall",
@@ -73,7 +74,7 @@ pub(super) struct Stall {
 /// A pressure file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Pressure {
-    /// `None` for irq.
+    /// `None` for irq, which has no such line.
     pub(super) some: Option<Stall>,
     /// `None` for cpu before Linux 5.13.
     pub(super) full: Option<Stall>,
@@ -82,7 +83,7 @@ pub(super) struct Pressure {
 /// Parses a pressure file: `some avg10=0.12 avg60=0.00 avg300=0.00 total=4500`, and the same for `full`.
 pub(super) fn parse(text: &[u8]) -> Pressure {
     let mut pressure = Pressure::default();
-    for line in lines(finished(text).0) {
+    for line in lines(split_complete_lines(text).0) {
         let mut words = words(line);
         let slot = match words.next() {
             Some(b"some") => &mut pressure.some,
@@ -168,7 +169,7 @@ impl Provider for PressureStall {
             let pressure = match resource.file.read() {
                 Ok(text) => parse(text),
                 Err(error) => {
-                    let reason = resource.reasons.of(&error, resource.file.path().display());
+                    let reason = resource.reasons.get(&error, resource.file.path().display());
                     row.fail_all([SOME, FULL], &reason);
                     row.fail_all(SOME_AVERAGES.into_iter().chain(FULL_AVERAGES), &reason);
                     continue;

@@ -13,7 +13,7 @@ use tachograph_perflib::{Failure, InstanceKey, Provider, Row, Rows};
 
 use crate::error_texts::{ErrorTexts, unreadable};
 use crate::open_file::OpenFile;
-use crate::ordered::finished;
+use crate::ordered::split_complete_lines;
 use crate::roots::Roots;
 use crate::scan::{number, signed};
 use crate::table::{CounterInfo, SetTable};
@@ -23,7 +23,7 @@ const HIGH_PRECISION: u32 = 2;
 const PASSIVE: u32 = 3;
 const CRITICAL: u32 = 4;
 
-/// The set.
+/// The set `Thermal Zone`.
 #[rustfmt::skip]
 pub(crate) static TABLE: SetTable = SetTable {
     name: "Thermal Zone",
@@ -82,14 +82,19 @@ struct ThermalZones {
 
 struct Zone {
     number: u32,
+    /// Whether the current listing has found the zone.
     is_listed: bool,
     /// Whether the zone was removed, and possibly replaced by another one with the same number.
     is_stale: bool,
     instance: Arc<InstanceKey>,
     temperature: Temperature,
+    /// The trip points of passive cooling.
     passive: Vec<Temperature>,
+    /// The critical trip points.
     critical: Vec<Temperature>,
+    /// The reason for a missing value if there is no passive trip point.
     no_passive: Arc<str>,
+    /// The reason for a missing value if there is no critical trip point.
     no_critical: Arc<str>,
 }
 
@@ -99,6 +104,7 @@ struct Temperature {
     /// Whether the file was missing at the last read.
     is_gone: bool,
     reasons: ErrorTexts,
+    /// The message that the content is not a temperature.
     unusable: Arc<str>,
 }
 
@@ -219,7 +225,7 @@ impl Temperature {
     fn read(&mut self) -> Result<i64, Arc<str>> {
         self.is_gone = false;
         match self.file.read() {
-            Ok(text) => match signed(finished(text).0.trim_ascii()) {
+            Ok(text) => match signed(split_complete_lines(text).0.trim_ascii()) {
                 Some(value) if value > ABSOLUTE_ZERO => Ok(value),
                 _ => Err(Arc::clone(&self.unusable)),
             },
@@ -227,7 +233,7 @@ impl Temperature {
                 let number = error.raw_os_error();
                 self.is_gone =
                     [Errno::NODEV, Errno::NOENT].iter().any(|gone| number == Some(gone.raw_os_error()));
-                Err(self.reasons.of(&error, self.file.path().display()))
+                Err(self.reasons.get(&error, self.file.path().display()))
             }
         }
     }

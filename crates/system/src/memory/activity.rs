@@ -10,7 +10,7 @@ use super::keyed::KeyedFile;
 use crate::roots::Roots;
 use crate::table::{CounterInfo, SetTable};
 
-/// A counter and the keys that it adds up. Keys that the kernel does not have are left out.
+/// A counter and the keys whose values it adds up, as far as the kernel has them.
 struct Event {
     id: u32,
     keys: &'static [&'static str],

@@ -7,7 +7,7 @@ use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
 use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 
 use crate::open_file::OpenFile;
-use crate::ordered::finished;
+use crate::ordered::split_complete_lines;
 use crate::roots::Roots;
 use crate::scan::{lines, number, words};
 use crate::table::{CounterInfo, SetTable};
@@ -42,6 +42,7 @@ struct Buddy {
     info: Arc<CounterSetInfo>,
     file: OpenFile,
     page_bytes: u64,
+    /// The instances.
     orders: Vec<Arc<InstanceKey>>,
     malformed: Arc<str>,
 }
@@ -91,10 +92,10 @@ struct Sums {
     count: usize,
 }
 
-/// The sums of the lines `Node 0, zone   Normal  10830  15195 ...`; `None` if a line is malformed or there are no lines.
+/// Sums the lines `Node 0, zone   Normal  10830  15195 ...`; `None` if a line is malformed or there are no lines.
 fn sums(text: &[u8]) -> Option<Sums> {
     let mut sums = Sums { blocks: [0; MAX_ORDERS], count: 0 };
-    let (whole, unfinished) = finished(text);
+    let (whole, unfinished) = split_complete_lines(text);
     for line in lines(whole) {
         let mut count = 0;
         for (sum, word) in sums.blocks.iter_mut().zip(words(line).skip(4)) {

@@ -8,7 +8,7 @@ use tachograph_perflib::registration::InstanceType;
 use tachograph_perflib::{InstanceKey, Provider};
 
 use crate::counter_folder::{self, CounterFolder, FileCounter, bytes, counter};
-use crate::folder::entries;
+use crate::folder::sorted_entries;
 use crate::roots::Roots;
 use crate::scan::number;
 use crate::table::{CounterInfo, SetTable};
@@ -59,7 +59,7 @@ pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
         let size = name.strip_prefix("hugepages-")?.strip_suffix("kB")?;
         Some((number(size.as_bytes())?, parent.join(name)))
     };
-    let mut sizes: Vec<(u64, PathBuf)> = entries(&parent).ok()?.iter().filter_map(size).collect();
+    let mut sizes: Vec<(u64, PathBuf)> = sorted_entries(&parent).ok()?.iter().filter_map(size).collect();
     sizes.sort();
     let folder = |(index, (kilobytes, folder)): (usize, &(u64, PathBuf))| {
         let key = InstanceKey::new(format!("{kilobytes}kB"), index as u32, 0);

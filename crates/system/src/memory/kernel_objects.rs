@@ -41,7 +41,7 @@ struct ObjectFile {
 }
 
 impl KernelObjects {
-    /// The files that can be read.
+    /// The files of the counters, as far as they can be read.
     pub(super) fn new(roots: &Roots) -> Self {
         let files = SOURCES.chunk_by(|one, other| one.path == other.path).map(|sources| ObjectFile {
             file: OpenFile::new(roots.proc.join(sources[0].path)),
@@ -66,7 +66,7 @@ impl KernelObjects {
                 Ok(text) => numbers(text),
                 Err(error) => {
                     let text = error_text(file.path().display(), &error);
-                    row.fail_all(sources.iter().map(|source| source.id), reason.of(&text));
+                    row.fail_all(sources.iter().map(|source| source.id), reason.intern(&text));
                     continue;
                 }
             };
@@ -79,7 +79,7 @@ impl KernelObjects {
                     Some(value) => row.set(source.id, value),
                     None => {
                         let text = format!("{}: a number is missing", file.path().display());
-                        row.fail(source.id, reason.of(&text));
+                        row.fail(source.id, reason.intern(&text));
                     }
                 }
             }

@@ -20,12 +20,13 @@ pub(super) struct KeyedFile {
     /// The text before the key in each line.
     prefix: Box<[u8]>,
     keys: Vec<&'static str>,
+    /// The value of each key.
     values: Vec<Option<u64>>,
     /// The line number and the key's index of each required line, in file order.
     lines: Vec<(usize, usize)>,
     file: Option<File>,
     buffer: Vec<u8>,
-    /// The maximum of each value so far, for running totals.
+    /// For running totals, the maximum of each value so far.
     greatest: Option<Vec<u64>>,
     /// The error of the last read.
     failure: Option<Arc<str>>,
@@ -80,7 +81,7 @@ impl KeyedFile {
         }
     }
 
-    /// The last value of the key with this index.
+    /// The value of the key with this index at the last read.
     pub(super) fn value(&self, key: usize) -> Option<u64> {
         self.values[key]
     }
@@ -113,7 +114,8 @@ impl KeyedFile {
         Ok(())
     }
 
-    /// Reads the next chunk; returns whether the end of the file or the maximum size was reached.
+    /// Reads the next chunk of the file into the buffer, after its first `length` bytes, and adds its length to `length`. Returns
+    /// whether the end of the file or the maximum size was reached.
     fn fill(&mut self, length: &mut usize) -> io::Result<bool> {
         let Some(file) = &self.file else { return Ok(true) };
         if *length == self.buffer.len() {
@@ -134,7 +136,7 @@ impl KeyedFile {
         }
     }
 
-    /// Parses the values in the remembered lines.
+    /// Parses the values in the remembered lines of the first `length` bytes of the buffer.
     fn parse_remembered(&mut self, length: usize) -> Outcome {
         if self.lines.is_empty() {
             return Outcome::More;

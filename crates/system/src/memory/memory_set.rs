@@ -217,7 +217,7 @@ const fn rate(
     CounterInfo::row(id, name, CounterType::COUNTER_COUNTER, "1/s", scale, source, help)
 }
 
-/// The keys of both files. Add new ones at the end: [`SOURCES`] refers to them by index.
+/// The keys of `/proc/meminfo`. Add new ones at the end: [`SOURCES`] refers to keys by index.
 const MEMINFO: &[&str] = &[
     "MemFree",
     "MemAvailable",
@@ -246,13 +246,18 @@ const MEMINFO: &[&str] = &[
     "Zswap",
     "Zswapped",
 ];
+/// The keys of `/proc/vmstat`.
 const VMSTAT: &[&str] = &["pswpin", "pswpout", "pgfault", "pgmajfault", "pgsteal_anon", "pgsteal_file"];
 
-/// The file of a counter and its keys (indexes of the lists above).
+/// The source of a counter.
 struct Source {
+    /// The id of the counter.
     id: u32,
+    /// Whether the file is `/proc/vmstat`, and not `/proc/meminfo`.
     is_vmstat: bool,
+    /// The indexes of the keys in [`VMSTAT`] or [`MEMINFO`].
     keys: &'static [usize],
+    /// Computes the value of the counter from those of the keys.
     compute: fn(&[u64]) -> u64,
     /// Whether the second key is the base by which the value is divided.
     has_base: bool,
@@ -275,19 +280,19 @@ fn sum(values: &[u64]) -> u64 {
     values.iter().fold(0, |sum, &value| sum.saturating_add(value))
 }
 
-/// `/proc/meminfo` counts in units of 1,024 bytes.
+/// The sum in bytes; `/proc/meminfo` counts in units of 1,024 bytes.
 fn in_bytes(values: &[u64]) -> u64 {
     sum(values).saturating_mul(1024)
 }
 
-/// From MemTotal, MemAvailable and MemFree. In a container, available memory can exceed the total; `free` then
-/// subtracts free memory.
+/// Used memory, from MemTotal, MemAvailable and MemFree. In a container, MemAvailable can exceed MemTotal; then MemFree is
+/// subtracted, as `free` does.
 fn used(values: &[u64]) -> u64 {
     let rest = if values[1] > values[0] { values[2] } else { values[1] };
     in_bytes(&[values[0].saturating_sub(rest)])
 }
 
-/// From Buffers, Cached and Shmem.
+/// The page cache, from Buffers, Cached and Shmem.
 fn file_cache(values: &[u64]) -> u64 {
     in_bytes(&[sum(&values[..2]).saturating_sub(values[2])])
 }

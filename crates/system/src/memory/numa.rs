@@ -111,12 +111,13 @@ const COUNTS: std::ops::Range<u32> = FIRST_COUNT..FIRST_COUNT + NUMASTAT.len() a
 struct NodeMemory {
     info: Arc<CounterSetInfo>,
     roots: Roots,
+    /// The file that lists the online nodes.
     online: OpenFile,
     /// The list of nodes as last read.
     listed: Vec<u8>,
     nodes: Vec<Node>,
     total: Arc<InstanceKey>,
-    /// Incremented when the list of nodes changes; the identity of new instances.
+    /// Incremented when the list of nodes changes. It is the identity of new instances.
     round: u64,
 }
 

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags, RawDir, SeekFrom, fstat, open, seek};
 
+/// The number of reads between two comparisons of the link count with the entries.
 const CHECKED_EVERY: u32 = 60;
 
 /// Counts the entries of `/proc` that are processes.
@@ -21,11 +22,13 @@ pub(super) struct ProcessCount {
     folder: Option<OwnedFd>,
     /// The number of links that are not processes; `None` if the link count cannot be used.
     other_links: Option<u64>,
+    /// The number of reads until the next comparison.
     until_check: u32,
+    /// The buffer for directory entries.
     buffer: Vec<MaybeUninit<u8>>,
 }
 
-/// How many processes and other folders `/proc` lists.
+/// The numbers of processes and of other folders in `/proc`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entries {
     processes: u64,
@@ -56,9 +59,10 @@ impl ProcessCount {
         }
     }
 
+    /// Counts the entries, and determines whether the link count matches them.
     fn check(&mut self) -> io::Result<u64> {
         let mut processes = 0;
-        // Try again if a process starts or ends between the three calls.
+        // Tries again if a process starts or ends between the three calls.
         for _ in 0..4 {
             let before = self.links()?;
             let entries = self.entries()?;

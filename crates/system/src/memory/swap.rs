@@ -101,7 +101,7 @@ fn push(rows: &mut Rows, key: &Arc<InstanceKey>, usage: Option<(u64, u64)>, malf
     }
 }
 
-/// Used bytes and size in bytes, from a line "name type size used priority".
+/// The used bytes and the size in bytes, from a line `name type size used priority`.
 fn usage(line: &[u8]) -> Option<(u64, u64)> {
     let mut numbers = words(line).skip(2).map(number);
     let (size, used) = (numbers.next()??, numbers.next()??);

@@ -38,7 +38,7 @@ const CLOCK_ESTIMATED_ERROR: u32 = 23;
 const CLOCK_FREQUENCY: u32 = 24;
 const CLOCK_SYNCHRONIZED: u32 = 25;
 
-/// A fraction is displayed as a percentage: 1.23, which is 123 hundredths, is 100 * 123 / 10,000.
+/// The base of load averages, which are in hundredths. A fraction is displayed as a percentage: 1.23 is 100 * 123 / 10,000.
 const LOAD_AVERAGE_WHOLE: u64 = 10_000;
 
 const fn load_average(id: u32, name: &'static str, source: &'static str, help: &'static str) -> CounterInfo {
@@ -103,9 +103,10 @@ pub(super) const TABLE: SetTable = SetTable {
             "The maximum error of the clock in nanoseconds. It grows until the clock is compared with a server again; 16 \
              seconds if nothing synchronizes it."),
         clock(CLOCK_ESTIMATED_ERROR, "Clock Estimated Error", "ns", "adjtimex: esterror",
-            "The error of the clock in nanoseconds that the program estimates which synchronizes it."),
+            "The error of the clock in nanoseconds, as estimated by the program that synchronizes it."),
         clock(CLOCK_FREQUENCY, "Clock Frequency Adjustment", "ppb", "adjtimex: freq",
-            "By how many billionths the clock is made faster, or slower if negative, to correct its oscillator."),
+            "The correction of the clock's frequency, in parts per billion: positive if the clock is made \
+             faster."),
         CounterInfo::row(CLOCK_SYNCHRONIZED, "Clock Synchronized", CounterType::RAWCOUNT, "", 2, "adjtimex: state",
             "1 if a program such as chrony, ntpd or systemd-timesyncd keeps the clock synchronized, otherwise 0."),
     ],
@@ -213,7 +214,7 @@ impl Provider for System {
                         }
                     }
                 }
-                Err(failure) => row.fail_all(FROM_STAT, stat_reason.of(&failure.reason)),
+                Err(failure) => row.fail_all(FROM_STAT, stat_reason.intern(&failure.reason)),
             }
         }
         if FROM_LOADAVG.into_iter().any(|id| row.wants(id)) {
@@ -229,7 +230,7 @@ impl Provider for System {
                 }
                 Err(error) => {
                     let reason = error_text(self.loadavg.path().display(), &error);
-                    row.fail_all(FROM_LOADAVG, loadavg_reason.of(&reason));
+                    row.fail_all(FROM_LOADAVG, loadavg_reason.intern(&reason));
                 }
             }
         }
@@ -237,13 +238,13 @@ impl Provider for System {
         if FROM_CLOCK.into_iter().any(|id| row.wants(id)) {
             match ClockState::read() {
                 Ok(clock) => set_clock(&mut row, &clock),
-                Err(error) => row.fail_all(FROM_CLOCK, clock_reason.of(&error_text("adjtimex", &error))),
+                Err(error) => row.fail_all(FROM_CLOCK, clock_reason.intern(&error_text("adjtimex", &error))),
             }
         }
         if row.wants(PROCESSES) {
             match self.processes.count() {
                 Ok(processes) => row.set(PROCESSES, processes),
-                Err(error) => row.fail(PROCESSES, processes_reason.of(&error_text("/proc", &error))),
+                Err(error) => row.fail(PROCESSES, processes_reason.intern(&error_text("/proc", &error))),
             }
         }
         Ok(())
@@ -258,7 +259,7 @@ fn set_clock(row: &mut Row<'_>, clock: &ClockState) {
     row.set(CLOCK_SYNCHRONIZED, clock.is_synchronized.into());
 }
 
-/// The averages in hundredths and the number of threads in "0.62 0.44 0.40 4/93 14119", as in [`FROM_LOADAVG`].
+/// Parses `0.62 0.44 0.40 4/93 14119`: the averages in hundredths and the number of threads, in the order of [`FROM_LOADAVG`].
 fn from_loadavg(text: &[u8]) -> [Option<u64>; 4] {
     let mut fields = words(text.strip_suffix(b"\n").unwrap_or_default());
     let mut average = || fields.next().and_then(hundredths);

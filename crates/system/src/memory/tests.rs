@@ -31,7 +31,7 @@ fn set(machine: &Machine, name: &str) -> Box<dyn Provider> {
 }
 
 /// The value of a counter in the first row, by the counter's name.
-fn of(rows: &Rows, name: &str) -> i64 {
+fn counter_value(rows: &Rows, name: &str) -> i64 {
     let counter = rows.info().counters.iter().find(|counter| counter.name.as_ref() == name);
     let id = counter.unwrap_or_else(|| panic!("no counter {name}")).id;
     first_value(rows, names(rows)[0], id)
@@ -80,7 +80,7 @@ fn every_counter_of_memory_has_its_value() {
         ("Zswap Stored Bytes", 100 * 1024),
         ("% Zswap Compressed Size", 25 * 1024),
     ] {
-        assert_eq!(of(&rows, name), expected, "{name}");
+        assert_eq!(counter_value(&rows, name), expected, "{name}");
     }
     assert_eq!(value(&rows, "", 39).second, 100 * 1024, "the base");
     assert_eq!(value(&rows, "", 6).second, 12_342_044 * 1024, "the base");
@@ -93,7 +93,7 @@ fn used_memory_is_that_of_free() {
     // In a container, available memory can exceed the total.
     let machine =
         Machine::new(&[("proc/meminfo", "MemTotal: 100 kB\nMemFree: 30 kB\nMemAvailable: 120 kB\n")]);
-    assert_eq!(of(&collect(&mut *set(&machine, "Memory"), at(1)), "Used Bytes"), 70 * 1024);
+    assert_eq!(counter_value(&collect(&mut *set(&machine, "Memory"), at(1)), "Used Bytes"), 70 * 1024);
 
     let Ok(output) = std::process::Command::new("free").arg("-b").output() else { return };
     let version = std::process::Command::new("free").arg("--version").output().expect("free");
@@ -107,9 +107,9 @@ fn used_memory_is_that_of_free() {
     let roots = Roots::of_this_machine();
     let mut memory = providers(&roots, &crate::stat::shared(&roots)).swap_remove(0);
     let rows = collect(&mut *memory, at(1));
-    assert_eq!(of(&rows, "Total Bytes"), theirs[0]);
+    assert_eq!(counter_value(&rows, "Total Bytes"), theirs[0]);
     // Other programs run between the two.
-    assert!(of(&rows, "Used Bytes").abs_diff(theirs[1]) < 512 << 20);
+    assert!(counter_value(&rows, "Used Bytes").abs_diff(theirs[1]) < 512 << 20);
 }
 
 #[test]
@@ -127,11 +127,11 @@ fn files_that_become_unreadable_are_errors() {
     let mut set = set(&machine, "Memory");
     machine.write("proc/meminfo", &MEMINFO[..MEMINFO.len() / 2]);
     let rows = collect(&mut *set, at(1));
-    assert_eq!(of(&rows, "Free & Zero Page List Bytes"), 2000 * 1024);
+    assert_eq!(counter_value(&rows, "Free & Zero Page List Bytes"), 2000 * 1024);
     assert_eq!(value(&rows, "", 4).status, Status::CSTATUS_INVALID_DATA);
     let reason = &rows.errors()[0].reason;
     assert!(reason.contains("meminfo: no value of Committed_AS"), "{reason}");
-    assert_eq!(of(&rows, "Page Faults/sec"), 1000);
+    assert_eq!(counter_value(&rows, "Page Faults/sec"), 1000);
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn events_are_summed() {
         ("Pages Dirtied/sec", 638_080),
         ("OOM Kills/sec", 2),
     ] {
-        assert_eq!(of(&rows, name), expected, "{name}");
+        assert_eq!(counter_value(&rows, name), expected, "{name}");
     }
     assert!(!rows.info().counters.iter().any(|counter| counter.name.as_ref() == "Pages Activated/sec"));
     machine.write("proc/vmstat", VMSTAT.replace("pgalloc_normal 20\n", ""));
@@ -173,7 +173,10 @@ fn events_are_summed() {
 #[test]
 fn every_counter_of_cache_has_its_value() {
     let rows = collect(&mut *set(&machine(), "Cache"), at(1));
-    assert_eq!([of(&rows, "Dirty Pages"), of(&rows, "Dirty Page Threshold")], [45, 1_218_611]);
+    assert_eq!(
+        [counter_value(&rows, "Dirty Pages"), counter_value(&rows, "Dirty Page Threshold")],
+        [45, 1_218_611]
+    );
 }
 
 #[test]
@@ -298,13 +301,13 @@ fn every_counter_of_system_has_its_value() {
         // The boot time of the fake machine.
         ("System Up Time", at(0).system_time.0),
     ] {
-        assert_eq!(of(&rows, name), expected, "{name}");
+        assert_eq!(counter_value(&rows, name), expected, "{name}");
     }
     assert_eq!(value(&rows, "", 5).second - value(&rows, "", 5).first, 100 * FREQUENCY);
     for (running, queue) in [(0, 0), (1, 0), (3, 0), (4, 1)] {
         machine.write("proc/stat", stat(running));
         let rows = collect(&mut *set, at(200 + i64::from(running)));
-        assert_eq!(of(&rows, "Processor Queue Length"), queue);
+        assert_eq!(counter_value(&rows, "Processor Queue Length"), queue);
     }
     machine.write("proc/stat", "cpu0 1 1\nctxt 5");
     machine.write("proc/loadavg", "0.62 0.44 0.40 4/9");
@@ -313,7 +316,7 @@ fn every_counter_of_system_has_its_value() {
     let rows = collect(&mut *set, at(300));
     let failed: Vec<u32> = rows.errors().iter().map(|error| error.counter_id).collect();
     assert_eq!(failed, [1, 4, 8, 9, 14, 10, 11, 12, 3, 15, 16, 17]);
-    assert_eq!(of(&rows, "Processes"), 2);
+    assert_eq!(counter_value(&rows, "Processes"), 2);
 }
 
 #[test]
@@ -348,21 +351,24 @@ fn values_of_this_machine_are_plausible() {
         found.push(set.info().name.to_string());
         if set.info().name.as_ref() == "Memory" {
             let free = naive("/proc/meminfo", "MemAvailable:") * 1024;
-            assert!(of(&after, "Available Bytes").abs_diff(free) < 512 << 20);
-            assert!(of(&after, "Page Faults/sec") <= naive("/proc/vmstat", "pgfault"));
+            assert!(counter_value(&after, "Available Bytes").abs_diff(free) < 512 << 20);
+            assert!(counter_value(&after, "Page Faults/sec") <= naive("/proc/vmstat", "pgfault"));
         }
         if set.info().name.as_ref() == "System" {
             if let Ok(clock) = ClockState::read() {
-                assert_eq!(of(&after, "Clock Synchronized"), i64::from(clock.is_synchronized));
-                assert!(of(&after, "Clock Maximum Error") <= clock.max_error_ns, "it grows by the second");
+                assert_eq!(counter_value(&after, "Clock Synchronized"), i64::from(clock.is_synchronized));
+                assert!(
+                    counter_value(&after, "Clock Maximum Error") <= clock.max_error_ns,
+                    "it grows by the second"
+                );
             }
-            assert!(of(&after, "Context Switches/sec") <= naive("/proc/stat", "ctxt"));
+            assert!(counter_value(&after, "Context Switches/sec") <= naive("/proc/stat", "ctxt"));
             let up = value(&after, "", 5).second - value(&after, "", 5).first;
             let seconds = fs::read_to_string("/proc/uptime").expect("read");
             let seconds: f64 = seconds.split(' ').next().expect("a number").parse().expect("a number");
             assert!((up as f64 / 1e7 - seconds).abs() < 5.0);
             if let Ok(terminals) = fs::read_to_string("/proc/sys/kernel/pty/max") {
-                assert_eq!(of(&after, "Pseudo Terminal Limit").to_string(), terminals.trim());
+                assert_eq!(counter_value(&after, "Pseudo Terminal Limit").to_string(), terminals.trim());
             }
         }
     }

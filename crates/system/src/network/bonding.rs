@@ -47,7 +47,9 @@ const fn row(id: u32, name: &'static str, source: &'static str, help: &'static s
 
 struct Bonding {
     info: Arc<CounterSetInfo>,
+    /// `/sys/class/net`.
     class: PathBuf,
+    /// The file with the names of the bonds.
     masters: OpenFile,
     bonds: Vec<Bond>,
 }
@@ -55,6 +57,7 @@ struct Bonding {
 struct Bond {
     name: Vec<u8>,
     key: Arc<InstanceKey>,
+    /// The file with the names of the members.
     slaves: OpenFile,
     mii_status: OpenFile,
     members: Vec<Member>,
@@ -184,12 +187,12 @@ impl Member {
     }
 }
 
-/// 1 if the link is up, otherwise 0.
+/// Reads a link status: 1 if the link is up, otherwise 0.
 fn link_up(mii_status: &mut OpenFile) -> Result<u64, String> {
     value(mii_status, |text| Some(u64::from(text == b"up")))
 }
 
-/// Parses the only line of a file.
+/// Reads a file and parses its only line.
 fn value(file: &mut OpenFile, parse: impl Fn(&[u8]) -> Option<u64>) -> Result<u64, String> {
     let parsed = match file.read() {
         Ok(text) => text.strip_suffix(b"\n").filter(|text| !text.is_empty()).and_then(parse),
@@ -201,7 +204,7 @@ fn value(file: &mut OpenFile, parse: impl Fn(&[u8]) -> Option<u64>) -> Result<u6
 fn set(row: &mut Row<'_>, id: u32, value: Result<u64, String>, reason: &mut LastReason) {
     match value {
         Ok(value) => row.set(id, value),
-        Err(text) => row.fail(id, reason.of(&text)),
+        Err(text) => row.fail(id, reason.intern(&text)),
     }
 }
 

@@ -12,7 +12,7 @@ use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 use super::diagnostics::Diagnostics;
 use super::tcp::{ESTABLISHED_V6, TABLE_V6};
 use crate::error_texts::unreadable;
-use crate::ordered::finished;
+use crate::ordered::split_complete_lines;
 use crate::roots::Roots;
 use crate::scan::{lines, words};
 
@@ -35,13 +35,14 @@ enum Method {
     File,
 }
 
+/// The connection table is read in chunks of this size.
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// The maximum size of the connection table; a longer table is an error.
 const MAX_BYTES: u64 = 1 << 30;
 
 impl ConnectionsV6 {
-    /// `None` without IPv6.
+    /// Creates the provider; `None` without IPv6.
     pub(super) fn new(roots: &Roots) -> Option<Self> {
         let path = roots.proc.join("net/tcp6");
         File::open(&path).ok()?;
@@ -51,6 +52,7 @@ impl ConnectionsV6 {
         Some(Self { info, instance: Arc::default(), path, method, file: None, buffer: Vec::new() })
     }
 
+    /// Counts the open connections.
     fn count(&mut self) -> io::Result<u64> {
         if self.buffer.is_empty() {
             self.buffer.resize(CHUNK_BYTES, 0);
@@ -84,7 +86,7 @@ impl ConnectionsV6 {
             };
             offset += length as u64;
             let filled = pending + length;
-            let (whole, rest) = finished(&self.buffer[..filled]);
+            let (whole, rest) = split_complete_lines(&self.buffer[..filled]);
             count += lines(whole).filter(|line| is_open(line)).count() as u64;
             pending = rest.len();
             if pending == self.buffer.len() || offset > MAX_BYTES {
@@ -95,8 +97,8 @@ impl ConnectionsV6 {
     }
 }
 
-/// Whether a line (`sl local_address rem_address st ...`) is a connection that is established, or closed by the
-/// remote end only, and not IPv4-mapped.
+/// Whether the connection in a line (`sl local_address rem_address st ...`) is established, or closed only by the remote
+/// end, and is not IPv4-mapped.
 fn is_open(line: &[u8]) -> bool {
     let mut words = words(line).skip(2);
     let (Some(address), Some(state)) = (words.next(), words.next()) else { return false };

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tachograph_perflib::{Failure, Reading, SharedReading, Timestamps};
 
 use crate::open_file::OpenFile;
-use crate::ordered::finished;
+use crate::ordered::split_complete_lines;
 use crate::roots::Roots;
 use crate::scan::{lines, number, words};
 
@@ -35,7 +35,7 @@ pub(super) struct Files {
     pub(super) page_bytes: u64,
 }
 
-/// The location of a number: file and entry.
+/// The location of a number: the indexes of the file and of the entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Location {
     pub(super) file: usize,
@@ -58,7 +58,7 @@ impl Files {
         let (path, name) = source.split_once(": ")?;
         let (group, name) = name.split_once(' ').unwrap_or(("", name));
         let file = FILES.iter().position(|(known, _)| *known == path)?;
-        // These timestamps occur in no sample, so the next read is not skipped.
+        // No sample has these timestamps, so they do not cause the next read to be skipped.
         let entry =
             self.files[file].at(Timestamps::default(), |counts| counts.locate(group, name)).ok()??;
         Some(Location { file, entry })
@@ -71,14 +71,17 @@ pub(super) struct Counts {
     file: OpenFile,
     layout: Layout,
     entries: Vec<Entry>,
-    /// The entry of each number, in file order.
+    /// The indexes of the entries in file order.
     order: Vec<usize>,
 }
 
+/// A named number.
 #[derive(Debug)]
 struct Entry {
+    /// The name of the group of numbers, such as `Tcp`; empty in files without groups.
     group: Box<[u8]>,
     name: Box<[u8]>,
+    /// The number at the last read.
     value: Option<u64>,
 }
 
@@ -125,7 +128,7 @@ impl Reading for Counts {
             entries[entry].value = number(value);
             next += 1;
         };
-        let mut all = lines(finished(text).0);
+        let mut all = lines(split_complete_lines(text).0);
         match self.layout {
             Layout::NameValue => all.for_each(|line| {
                 let mut words = words(line);
@@ -146,7 +149,7 @@ impl Reading for Counts {
                     else {
                         break;
                     };
-                    // The line of names and the line of numbers do not match: ignore the rest.
+                    // The line of names and the line of numbers do not match, so the rest is ignored.
                     if group != same {
                         break;
                     }

@@ -6,11 +6,11 @@ use std::os::fd::OwnedFd;
 
 use rustix::net::netlink;
 
-use crate::netlink::{NetlinkSocket, wrong};
+use crate::netlink::{NetlinkSocket, malformed_answer};
 
-/// `struct inet_diag_req_v2`.
+/// The size of `struct inet_diag_req_v2`.
 const REQUEST_BYTES: usize = 56;
-/// `struct inet_diag_msg`, possibly followed by attributes.
+/// The size of `struct inet_diag_msg`, which attributes can follow.
 const CONNECTION_BYTES: usize = 72;
 /// Offsets in `struct inet_diag_msg`: the state and the remote address.
 const STATE: usize = 1;
@@ -41,11 +41,11 @@ impl Diagnostics {
 
     #[cfg(test)]
     pub(super) fn from_socket(socket: OwnedFd) -> Self {
-        Self(NetlinkSocket::of_socket(socket))
+        Self(NetlinkSocket::from_socket(socket))
     }
 
-    /// The number of IPv6 connections that are established, or closed by the remote end only, without IPv4-mapped
-    /// ones. Answers are read into `buffer`.
+    /// Counts the IPv6 connections that are established, or closed only by the remote end, without IPv4-mapped ones.
+    /// Answers are read into `buffer`.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl Diagnostics {
     }
 }
 
-/// The body of a request for the IPv6 connections that are established, or closed by the remote end only.
+/// The body of a request for the IPv6 connections that are established, or closed only by the remote end.
 fn request() -> [u8; REQUEST_BYTES] {
     let mut request = [0; REQUEST_BYTES];
     request[..2].copy_from_slice(&[AF_INET6, IPPROTO_TCP]);
@@ -73,7 +73,9 @@ fn request() -> [u8; REQUEST_BYTES] {
 fn is_open(connection: &[u8]) -> io::Result<bool> {
     if connection.len() < CONNECTION_BYTES || connection[0] != AF_INET6 {
         let length = connection.len();
-        return Err(wrong(format_args!("with a connection of {length} bytes, or of another family")));
+        return Err(malformed_answer(format_args!(
+            "with a connection of {length} bytes, or of another family"
+        )));
     }
     let is_open = matches!(connection[STATE], ESTABLISHED | CLOSE_WAIT);
     Ok(is_open && !connection[REMOTE..].starts_with(&MAPPED))
@@ -82,10 +84,10 @@ fn is_open(connection: &[u8]) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::netlink::{HEAD_BYTES, NLMSG_DONE, NLMSG_ERROR, push_answer as push};
+    use crate::netlink::{HEAD_BYTES, NLMSG_DONE, NLMSG_ERROR, for_each_message};
 
-    fn push_answer(answer: &[u8], sequence: u32, count: &mut u64) -> io::Result<std::ops::ControlFlow<()>> {
-        push(answer, sequence, SOCK_DIAG_BY_FAMILY, &mut |connection| {
+    fn count_answer(answer: &[u8], sequence: u32, count: &mut u64) -> io::Result<std::ops::ControlFlow<()>> {
+        for_each_message(answer, sequence, SOCK_DIAG_BY_FAMILY, &mut |connection| {
             *count += u64::from(is_open(connection)?);
             Ok(())
         })
@@ -115,7 +117,7 @@ mod tests {
 
     fn count(answer: &[u8]) -> Result<(u64, bool), String> {
         let mut count = 0;
-        let flow = push_answer(answer, 7, &mut count).map_err(|error| error.to_string())?;
+        let flow = count_answer(answer, 7, &mut count).map_err(|error| error.to_string())?;
         Ok((count, flow.is_break()))
     }
 
@@ -128,7 +130,7 @@ mod tests {
         // Messages after the end and answers to other requests do not count.
         assert_eq!(count(&[done, list.clone()].concat()), Ok((0, true)));
         let mut count = 0;
-        assert!(push_answer(&list, 8, &mut count).is_ok_and(|flow| flow.is_continue()));
+        assert!(count_answer(&list, 8, &mut count).is_ok_and(|flow| flow.is_continue()));
         assert_eq!(count, 0);
     }
 

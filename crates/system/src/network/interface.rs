@@ -1,4 +1,4 @@
-//! An interface, and the lines of `/proc/net/dev`.
+//! A network interface, and the header of `/proc/net/dev`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,11 +10,12 @@ use super::interface_table::{BANDWIDTH, COLUMNS, DOUBLE, Numbers, RECEIVED, SENT
 use super::speed::Speed;
 use crate::scan::{number, only_number, words};
 
-/// The columns of the file.
+/// The column names of `/proc/net/dev`.
 #[derive(Default)]
 pub(super) struct Header {
+    /// The line that was parsed last.
     line: Vec<u8>,
-    /// The column at each position in a line, if it is used.
+    /// For each number in a line, its index in [`Numbers`]; `None` for unknown columns.
     columns: Vec<Option<usize>>,
 }
 
@@ -22,7 +23,9 @@ pub(super) struct Header {
 pub(super) struct Interface {
     pub(super) name: Box<[u8]>,
     pub(super) key: Arc<InstanceKey>,
+    /// The interface's folder in sysfs.
     folder: PathBuf,
+    /// The kernel's interface index.
     index: u32,
     /// The inode of the interface's folder in sysfs, which changes when the interface is recreated.
     inode: u64,
@@ -103,6 +106,7 @@ impl Interface {
         interface
     }
 
+    /// Reads the kernel's interface index.
     fn index_now(&self) -> Option<u32> {
         let text = fs::read(self.folder.join("ifindex")).ok()?;
         only_number(&text)?.try_into().ok()
@@ -113,14 +117,14 @@ impl Interface {
         self.key = Arc::new(InstanceKey::new(self.key.name(), self.index, identity));
     }
 
-    /// Whether these numbers continue the previous ones: bytes and packets never fall.
+    /// Whether `numbers` can be of the same interface as the previous ones: bytes and packets never decrease.
     pub(super) fn is_continued_by(&self, numbers: &Numbers) -> bool {
         [RECEIVED, RECEIVED + 1, SENT, SENT + 1]
             .into_iter()
             .all(|column| numbers[column] >= self.last_read[column])
     }
 
-    /// Starts a new instance of the same name.
+    /// Starts a new instance with the same name.
     pub(super) fn restart(&mut self, generation: u64) {
         self.generation = generation;
         self.index = self.index_now().unwrap_or(self.index);
@@ -132,7 +136,7 @@ impl Interface {
     pub(super) fn push(&mut self, numbers: &Numbers) {
         self.last_read = *numbers;
         for (last, &new) in self.values.iter_mut().zip(numbers) {
-            // Some drivers add up losses that they read one after the other, so the sum can fall.
+            // Some drivers add up counts of lost packets that they read one after another, so a sum can decrease.
             *last = new.max(*last);
         }
     }

@@ -103,9 +103,11 @@ pub(super) const COLUMNS: [&[&str]; 2] = [
     &["bytes", "packets", "errs", "drop", "fifo", "frame", "compressed", "multicast"],
     &["bytes", "packets", "errs", "drop", "fifo", "colls", "carrier", "compressed"],
 ];
-/// The values of one line of the file, by column.
+/// The numbers of a line of the file. The indexes are those of [`COLUMNS`], plus [`RECEIVED`] or [`SENT`].
 pub(super) type Numbers = [u64; 16];
+/// The index of the first number of received data.
 pub(super) const RECEIVED: usize = 0;
+/// The index of the first number of sent data.
 pub(super) const SENT: usize = 8;
 
 /// Counters that have one column.

@@ -10,7 +10,7 @@ use super::interface::{Header, Interface};
 use super::interface_table::{BANDWIDTH, TABLE};
 use super::nodes::Inodes;
 use crate::open_file::OpenFile;
-use crate::ordered::{finished, move_to};
+use crate::ordered::{move_to, split_complete_lines};
 use crate::roots::Roots;
 use crate::scan::lines;
 
@@ -18,13 +18,15 @@ pub(super) struct NetworkInterface {
     info: Arc<CounterSetInfo>,
     path: PathBuf,
     file: OpenFile,
+    /// `/sys/class/net`.
     class: PathBuf,
     header: Header,
     interfaces: Vec<Interface>,
     inodes: Inodes,
-    /// Distinguishes interfaces of one name that were created one after another.
+    /// Distinguishes interfaces that had the same name one after another.
     generation: u64,
     was_read: bool,
+    /// The reason for missing values if the line of an interface is malformed.
     malformed: Arc<str>,
 }
 
@@ -52,7 +54,7 @@ impl NetworkInterface {
 
     fn read(&mut self) -> Result<(), Failure> {
         let text = self.file.read_or_fail()?;
-        let (whole, cut) = finished(text);
+        let (whole, cut) = split_complete_lines(text);
         let mut whole = lines(whole);
         let second = (whole.next(), whole.next()).1;
         let header = second.ok_or_else(|| {
@@ -83,7 +85,7 @@ impl NetworkInterface {
         }
         self.interfaces.truncate(next);
         self.was_read = true;
-        // Without sysfs, recreated interfaces are not recognised.
+        // Without sysfs, interfaces that were recreated are not recognised.
         let _ = self.inodes.check(&mut self.interfaces);
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Sets without instances, whose counters are named numbers in files, or sums of such numbers.
+//! Sets without instances whose counters are named numbers in files, or sums of such numbers.
 
 use std::sync::Arc;
 
@@ -74,25 +74,31 @@ pub(super) fn provider(set: &NamedSet, files: &Files) -> Option<Box<dyn Provider
     }))
 }
 
+/// The provider of a [`NamedSet`].
 struct Protocol {
     info: Arc<CounterSetInfo>,
     instance: Arc<InstanceKey>,
     files: Vec<SharedReading<Counts>>,
     terms: Vec<Term>,
+    /// One for each counter.
     sums: Vec<Sum>,
 }
 
-/// A term of a sum.
+/// A number that is added to a sum.
 struct Term {
+    /// The index of the sum.
     sum: usize,
     location: Location,
 }
 
-/// A sum that is being computed.
+/// The value of a counter: a sum of numbers, multiplied by a factor.
 struct Sum {
+    /// The id of the counter.
     id: u32,
     factor: u64,
+    /// The value in the current sample, or the reason why it is missing.
     value: Result<u64, Arc<str>>,
+    /// The reason if a number is missing.
     missing: Arc<str>,
 }
 

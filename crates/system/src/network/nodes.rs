@@ -1,4 +1,4 @@
-//! The folders of interfaces in sysfs.
+//! The inodes of the interfaces' folders in sysfs.
 
 use std::fs::File;
 use std::io;
@@ -14,7 +14,7 @@ use super::interface::Interface;
 pub(super) struct Inodes {
     path: PathBuf,
     folder: Option<File>,
-    /// For each position in the folder, the index of the interface last found there.
+    /// For each entry of the folder, by its position, the index of the interface that was last found there.
     order: Vec<usize>,
 }
 
@@ -23,6 +23,7 @@ impl Inodes {
         Self { path, folder: None, order: Vec::new() }
     }
 
+    /// Sets the inode of each interface.
     pub(super) fn check(&mut self, interfaces: &mut [Interface]) -> io::Result<()> {
         let folder = match &self.folder {
             Some(folder) => folder,

@@ -11,7 +11,7 @@ use tachograph_perflib::{Failure, InstanceKey, Provider, Row, Rows};
 use crate::error_texts::{LastReason, error_text};
 use crate::number_file::SmallFile;
 use crate::open_file::OpenFile;
-use crate::ordered::finished;
+use crate::ordered::split_complete_lines;
 use crate::roots::Roots;
 use crate::scan::{hexadecimal, lines, words};
 use crate::table::{CounterInfo, SetTable};
@@ -79,7 +79,7 @@ const fn rate(id: u32, name: &'static str, source: &'static str, help: &'static 
     CounterInfo::row(id, name, CounterType::BULK_COUNT, "1/s", 0, source, help)
 }
 
-/// The counters and the columns that they sum up over the processors.
+/// The ids of counters, and the names of the columns that are summed over the processors.
 type Columns = &'static [(u32, &'static str)];
 
 const CONNECTION_COLUMNS: Columns =
@@ -101,16 +101,17 @@ struct StatFile {
     path: PathBuf,
     file: OpenFile,
     columns: Columns,
+    /// The sums of the columns.
     sums: [WrappingSum; MAX_SUMS],
     /// The column `entries`, which is the same in all lines.
     entries: u64,
-    /// The number of lines that were read last.
+    /// The number of processors' lines at the last read; 0 before the first.
     processors: usize,
     reason: LastReason,
 }
 
 impl StatFile {
-    /// `None` if the file cannot be read.
+    /// Reads the file for the first time; `None` if it cannot be read.
     fn new(path: PathBuf, columns: Columns) -> Option<Self> {
         let file = OpenFile::new(&path);
         let sums = [WrappingSum::default(); MAX_SUMS];
@@ -129,7 +130,7 @@ impl StatFile {
 
     fn read(&mut self) -> Result<(), String> {
         let text = self.file.read().map_err(|error| error_text(self.path.display(), &error))?;
-        let mut lines = lines(finished(text).0);
+        let mut lines = lines(split_complete_lines(text).0);
         let header = lines.next().unwrap_or_default();
         let mut now = [0_u64; MAX_SUMS];
         let mut processors = 0;
@@ -160,10 +161,10 @@ impl StatFile {
         Ok(())
     }
 
-    /// Reads the file and sets the counters of its columns; returns the number of entries.
+    /// Reads the file and sets the counters of its columns. Returns the column `entries`; `None` if the file cannot be read.
     fn set(&mut self, row: &mut Row<'_>) -> Option<u64> {
         if let Err(text) = self.read() {
-            row.fail_all(self.columns.iter().map(|(id, _)| *id).chain([ENTRIES]), self.reason.of(&text));
+            row.fail_all(self.columns.iter().map(|(id, _)| *id).chain([ENTRIES]), self.reason.intern(&text));
             return None;
         }
         for ((id, _), sum) in self.columns.iter().zip(&self.sums) {
@@ -205,7 +206,7 @@ struct ConnectionTracking {
 }
 
 impl ConnectionTracking {
-    /// `None` without the module nf_conntrack.
+    /// Creates the provider; `None` without the module nf_conntrack.
     fn new(roots: &Roots) -> Option<Self> {
         let folder = roots.proc.join("sys/net/netfilter");
         let count = SmallFile::new(folder.join("nf_conntrack_count"));
@@ -250,7 +251,7 @@ impl Provider for ConnectionTracking {
                 row.set(LIMIT, limit);
                 row.set_with_base(IN_USE, count, limit);
             }
-            Err(text) => row.fail_all([ENTRIES, LIMIT, IN_USE], self.reason.of(&text)),
+            Err(text) => row.fail_all([ENTRIES, LIMIT, IN_USE], self.reason.intern(&text)),
         }
         Ok(())
     }

@@ -69,14 +69,19 @@ const fn rate(
 /// The maximum number of queueing disciplines.
 const MAX_QDISCS: usize = 65_536;
 
+/// A queueing discipline of an interface.
 struct Qdisc {
     location: Location,
+    /// The name of the kind, such as `fq_codel`, padded with zeros.
     kind: [u8; MAX_KIND],
     key: Arc<InstanceKey>,
+    /// The bytes sent, as last read.
     bytes: u64,
-    /// Packets, drops, overlimits and requeues. The kernel's numbers have 32 bits and wrap.
+    /// Packets, drops, overlimits and requeues, extended to 64 bits: the kernel's numbers have 32 bits and wrap.
     sums: [WrappingSum; 4],
+    /// Whether there were no statistics yet.
     is_new: bool,
+    /// The last statistics.
     now: Statistics,
 }
 
@@ -84,8 +89,10 @@ struct QueueingDisciplines {
     info: Arc<CounterSetInfo>,
     socket: Option<NetlinkSocket>,
     buffer: Vec<u8>,
+    /// The kernel's list.
     entries: Vec<Entry>,
     qdiscs: Vec<Qdisc>,
+    /// The identity of the last new instance.
     identity: u64,
 }
 
@@ -109,7 +116,7 @@ impl QueueingDisciplines {
         Self { info: TABLE.info(), socket: None, buffer: Vec::new(), entries, qdiscs, identity: 0 }
     }
 
-    /// Reads the kernel's list.
+    /// Reads the kernel's list and updates the queueing disciplines.
     fn update(&mut self) -> io::Result<()> {
         let mut socket = match self.socket.take() {
             Some(socket) => socket,
@@ -143,7 +150,7 @@ impl QueueingDisciplines {
             if interface.as_ref().is_none_or(|(known, _)| *known != index) {
                 interface = name_of(index).map(|name| (index, name));
             }
-            // Otherwise the interface was removed in the meantime.
+            // Without a name, the interface was removed in the meantime.
             let Some((_, name)) = &interface else { continue };
             let name = name.as_ref();
             let is = |known: &Qdisc| {
@@ -171,6 +178,7 @@ impl Qdisc {
         Self { location, kind, key: Arc::new(key), bytes: 0, sums, is_new: true, now: Statistics::default() }
     }
 
+    /// Sets the current statistics.
     fn push(&mut self, now: &Statistics) {
         self.now = *now;
         self.bytes = now.bytes;

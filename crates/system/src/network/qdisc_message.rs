@@ -2,11 +2,11 @@
 
 use std::io;
 
-use crate::netlink::{each_attribute, read_u32, read_u64, wrong};
+use crate::netlink::{each_attribute, malformed_answer, read_u32, read_u64};
 
 pub(super) const RTM_NEWQDISC: u16 = 36;
 pub(super) const RTM_GETQDISC: u16 = 38;
-/// `struct tcmsg`: family, three bytes of padding, interface index, handle, parent, info.
+/// The size of `struct tcmsg`: family, three bytes of padding, interface index, handle, parent, info.
 pub(super) const TCMSG_BYTES: usize = 20;
 const TCA_KIND: u16 = 1;
 const TCA_STATS2: u16 = 7;
@@ -14,9 +14,10 @@ const TCA_STATS_BASIC: u16 = 1;
 const TCA_STATS_QUEUE: u16 = 3;
 pub(super) const TC_H_ROOT: u32 = 0xffff_ffff;
 
-/// The location of a queueing discipline. It keeps its location until it is replaced.
+/// The location of a queueing discipline, which does not change until it is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Location {
+    /// The kernel's interface index.
     pub(super) interface: i32,
     pub(super) handle: u32,
     pub(super) parent: u32,
@@ -40,6 +41,7 @@ pub(super) struct Entry {
     pub(super) location: Location,
     /// The kind, such as `fq_codel`, padded with zeros.
     pub(super) kind: [u8; MAX_KIND],
+    /// The current statistics.
     pub(super) now: Statistics,
 }
 
@@ -49,7 +51,7 @@ pub(super) const MAX_KIND: usize = 16;
 /// The entry in a message of type RTM_NEWQDISC.
 pub(super) fn parse(message: &[u8]) -> io::Result<Entry> {
     let Some((head, attributes)) = message.split_at_checked(TCMSG_BYTES) else {
-        return Err(wrong(format_args!("with a queueing discipline of {} bytes", message.len())));
+        return Err(malformed_answer(format_args!("with a queueing discipline of {} bytes", message.len())));
     };
     let number = |at: usize| read_u32(&head[at..]).unwrap_or_default();
     let location = Location { interface: number(4) as i32, handle: number(8), parent: number(12) };
@@ -67,6 +69,7 @@ pub(super) fn parse(message: &[u8]) -> io::Result<Entry> {
 }
 
 impl Statistics {
+    /// Sets the statistics in an attribute.
     fn push(&mut self, kind: u16, value: &[u8]) {
         let number = |at: usize| value.get(at..).and_then(read_u32);
         match kind {

@@ -1,4 +1,4 @@
-//! The speed of an interface. It is read rarely, because some drivers query their hardware.
+//! The speed of an interface. It is read only every ten seconds, because some drivers query their hardware.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use tachograph_perflib::FREQUENCY;
 
 use crate::scan::signed;
 
-/// The time between two reads, in ticks.
+/// The time between two reads, in ticks of the performance clock.
 const READ_INTERVAL: i64 = 10 * FREQUENCY;
 
 /// The speed of an interface, from its driver.
@@ -18,8 +18,8 @@ pub(super) struct Speed {
 }
 
 impl Speed {
-    /// The speed in bits per second; `None` if unknown: for loopback, interfaces without a cable, and most virtual
-    /// interfaces.
+    /// Returns the speed in bits per second at the time `ticks`; `None` if it is unknown, as for loopback, interfaces without
+    /// a cable, and most virtual interfaces.
     pub(super) fn at(&mut self, ticks: i64, folder: &Path) -> Option<u64> {
         if self.read_at.is_none_or(|read_at| !(0..READ_INTERVAL).contains(&(ticks - read_at))) {
             let text = fs::read(folder.join("speed")).unwrap_or_default();

@@ -56,6 +56,6 @@ pub(super) static TABLE_V6: SetTable = SetTable {
     counters: &[CounterInfo::row(ESTABLISHED_V6, "Connections Established", CounterType::RAWCOUNT, "", 0,
         "inet_diag of netlink, else /proc/net/tcp6: st",
         "Open connections over IPv6 (established, or closed by the remote end only). If netlink is not allowed, \
-         the kernel's whole table of connections is read instead, which takes milliseconds if there is much memory or \\
+         the kernel's whole table of connections is read instead, which takes milliseconds if there is much memory or \
          there are many connections.")],
 };

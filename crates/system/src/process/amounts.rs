@@ -1,10 +1,10 @@
-//! Sums over the processes of one sample.
+//! Sums of current values, such as memory, over all processes.
 
 use super::missing_reason::MissingReason;
 use super::process::{Details, RequestedFiles};
 use super::stat::Stat;
 
-/// Sums over all processes in one sample, for `_Total`.
+/// Sums over all processes in one sample, for `_Total`. Sizes are in bytes.
 #[derive(Debug, Default)]
 pub(super) struct Amounts {
     pub(super) virtual_bytes: u64,
@@ -15,6 +15,7 @@ pub(super) struct Amounts {
     pub(super) swapped: u64,
     pub(super) threads: u64,
     pub(super) handles: u64,
+    /// Whether each kind of file could be read.
     pub(super) memory: Outcome,
     pub(super) io: Outcome,
     pub(super) handles_read: Outcome,
@@ -22,10 +23,12 @@ pub(super) struct Amounts {
     pub(super) delays: Outcome,
 }
 
-/// Whether a kind of file was read for any process, and otherwise why not.
+/// Whether a kind of file could be read for any process, and if not, why.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
+    /// Whether a file could be read.
     is_read: bool,
+    /// Why a file could not be read.
     reason: Option<MissingReason>,
 }
 
@@ -34,7 +37,7 @@ impl Amounts {
         self.threads += stat.threads;
         let mut virtual_bytes = stat.virtual_bytes;
         if requested.memory
-            && let Some(memory) = self.memory.of(details.memory)
+            && let Some(memory) = self.memory.record(details.memory)
         {
             virtual_bytes = memory.virtual_size.unwrap_or(virtual_bytes);
             self.virtual_peak += memory.virtual_peak.unwrap_or_default();
@@ -44,15 +47,15 @@ impl Amounts {
             self.swapped += memory.swapped.unwrap_or_default();
         }
         self.virtual_bytes += virtual_bytes;
-        self.io.of(details.io);
-        self.waits.of(details.waits);
-        self.delays.of(details.delays);
-        self.handles += self.handles_read.of(details.handles).unwrap_or_default();
+        self.io.record(details.io);
+        self.waits.record(details.waits);
+        self.delays.record(details.delays);
+        self.handles += self.handles_read.record(details.handles).unwrap_or_default();
     }
 }
 
 impl Outcome {
-    fn of<T>(&mut self, read: Result<T, MissingReason>) -> Option<T> {
+    fn record<T>(&mut self, read: Result<T, MissingReason>) -> Option<T> {
         match read {
             Ok(value) => {
                 self.is_read = true;
@@ -65,7 +68,7 @@ impl Outcome {
         }
     }
 
-    /// Why no file was read, if none was.
+    /// Why no file could be read; `None` if one could, or none was requested.
     pub(super) fn reason(&self) -> Option<MissingReason> {
         self.reason.filter(|_| !self.is_read)
     }

@@ -1,11 +1,11 @@
-//! Reads the fields of a line.
+//! A cursor over the fields of a text.
 
 /// The unread rest of a text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cursor<'a>(pub(super) &'a [u8]);
 
 impl Cursor<'_> {
-    /// The next number. A byte must follow it, so a truncated number is not accepted.
+    /// Reads the next number, and the byte that must follow it, so that a truncated number is not accepted.
     #[inline]
     pub(super) fn number(&mut self) -> Option<u64> {
         let mut value = 0_u64;
@@ -31,7 +31,7 @@ impl Cursor<'_> {
         Some(value)
     }
 
-    /// The next number, possibly negative.
+    /// Like [`number`](Self::number), for a number that can be negative.
     #[inline]
     pub(super) fn signed(&mut self) -> Option<i64> {
         let is_negative = self.0.first() == Some(&b'-');
@@ -52,7 +52,7 @@ impl Cursor<'_> {
         Some(())
     }
 
-    /// The next number, after any blanks and tabs.
+    /// Like [`number`](Self::number), after any blanks and tabs.
     #[inline]
     pub(super) fn aligned(&mut self) -> Option<u64> {
         let blanks = self.0.iter().position(|byte| !matches!(byte, b' ' | b'\t'))?;
@@ -78,7 +78,7 @@ fn find(text: &[u8], byte: u8) -> Option<usize> {
     let (eights, rest) = text.as_chunks::<8>();
     for (index, &eight) in eights.iter().enumerate() {
         let differences = u64::from_le_bytes(eight) ^ pattern;
-        // The lowest set bit marks the first equal byte; higher bits can be wrong.
+        // The lowest set bit is in the first equal byte. Higher bits can be false positives.
         let hits = differences.wrapping_sub(ONES) & !differences & (ONES << 7);
         if hits != 0 {
             return Some(index * 8 + hits.trailing_zeros() as usize / 8);

@@ -1,4 +1,4 @@
-//! The delays of a process by memory, from the kernel's statistics of tasks (generic netlink, taskstats).
+//! How long a process waited for memory, from the kernel's statistics of tasks (generic netlink, taskstats).
 //!
 //! `struct taskstats` is described in the kernel's documents "Delay accounting" and "The struct taskstats".
 
@@ -12,11 +12,11 @@ use super::taskstats::{Statistics, Taskstats, unavailable};
 use super::waits::delay_accounting;
 use crate::roots::Roots;
 
-/// The delays in the order of their counters.
+/// The number of kinds of delays.
 pub(super) const KINDS: usize = 4;
 
-/// Nanoseconds in which threads of a process waited, those that ended included: for swap, for the reclaim of memory, for
-/// pages that had just been evicted (thrashing), and for the compaction of memory.
+/// The nanoseconds that the threads of a process, including ended ones, have waited: for swap, for memory reclaim, for pages
+/// that had just been evicted (thrashing), and for memory compaction. In the order of the counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Delays(pub(super) [u64; KINDS]);
 
@@ -43,9 +43,9 @@ impl DelayReader {
             Err(error) => match error.raw_os_error().map(Errno::from_raw_os_error) {
                 Some(Errno::SRCH) => Err(Errno::SRCH),
                 error => {
-                    // A late answer must not be taken for that of another process.
+                    // A late answer must not be mistaken for the answer about another process.
                     self.taskstats = None;
-                    Ok(Err(error.map_or(MissingReason::Unreadable, MissingReason::of)))
+                    Ok(Err(error.map_or(MissingReason::Unreadable, MissingReason::from_errno)))
                 }
             },
         }
@@ -57,7 +57,7 @@ impl DelayReader {
             none => none.insert(Taskstats::open()?),
         };
         let mut delays = None;
-        taskstats.process(pid, &mut |statistics| delays = parse(statistics))?;
+        taskstats.query_process(pid, &mut |statistics| delays = parse(statistics))?;
         Ok(delays)
     }
 
@@ -75,14 +75,14 @@ impl DelayReader {
 /// Checks that the kernel returns delays; otherwise returns the reason.
 pub(super) fn check(roots: &Roots) -> Result<(), String> {
     delay_accounting(roots)?;
-    // The kernel would return the delays of this machine's processes.
+    // With another `/proc`, the delays would be those of this machine's processes.
     let is_procfs = statfs(&roots.proc).is_ok_and(|found| found.f_type == PROC_SUPER_MAGIC);
     if !is_procfs {
         return Err("taskstats: not the processes of this machine".to_owned());
     }
     let mut taskstats = Taskstats::open().map_err(|error| reason(&error))?;
     let mut delays = None;
-    let own = taskstats.process(std::process::id(), &mut |statistics| delays = parse(statistics));
+    let own = taskstats.query_process(std::process::id(), &mut |statistics| delays = parse(statistics));
     own.map_err(|error| reason(&error))?;
     delays.map(drop).ok_or_else(|| "taskstats: too old (requires Linux 5.17)".to_owned())
 }

@@ -1,13 +1,13 @@
 //! Processor time and page faults of processes that ended.
 //!
-//! When a process ends and its parent reaps it, the kernel adds its counts, and those of the children that it reaped
-//! itself, to its parent's counts of reaped children (`cutime`, `cstime`, `cminflt`, `cmajflt`). So the growth of
-//! these counts is the time of all processes that ended, those that no sample has ever found included. The part that
+//! When a process ends and its parent reaps it, the kernel adds its counts, and those of the children that it has reaped,
+//! to its parent's counts of reaped children (`cutime`, `cstime`, `cminflt`, `cmajflt`). So the growth of
+//! these counts is the time of all processes that ended, including those that no sample has found. The part that
 //! earlier samples have already shown is subtracted: the last counts of each process that has disappeared.
 //!
 //! The kernel drops the counts of a process whose parent ignores `SIGCHLD`. Nothing may then be subtracted, so the last
 //! counts of a process are subtracted only from the growth of a process that can have reaped it: its parent, or the
-//! next living ancestors if its parent has ended too (init and subreapers, which adopt orphans, are ancestors of them).
+//! nearest living ancestors if its parent has ended too (orphans are adopted by init or a subreaper, which are ancestors).
 //! If the kernel's records of ended processes are available, the dropped time is taken from them.
 
 use self::dropped::{Children, DroppedTime};
@@ -20,22 +20,22 @@ mod dropped;
 /// User time and system time in ticks, and page faults.
 pub(super) type Counts = [u64; 3];
 
-/// The counts of processes that ended, and of those that started, since the last sample.
+/// Tracks the counts of processes that end, and of those that start, between samples.
 #[derive(Debug, Default)]
 pub(super) struct EndedProcesses {
     /// The processes of the current sample, by id.
     current: Vec<Entry>,
     /// The processes of the previous sample, by id.
     previous: Vec<Entry>,
-    /// Processes that have disappeared without a growth from which to subtract their last counts.
+    /// Processes that have disappeared, and whose last counts are not subtracted from any growth yet.
     pending: Vec<Pending>,
     /// The processes that can have reaped an orphan, by their indexes in `current`.
     reapers: Vec<usize>,
-    /// What ended processes did while no sample showed them.
+    /// The counts of ended processes that no sample shows.
     ended: Counts,
-    /// What living processes did before their first sample.
+    /// The counts that living processes had in their first sample.
     started: Counts,
-    /// When the previous sample was taken, in 100 ns since the machine booted.
+    /// When the previous sample was taken, in 100 ns since boot.
     sampled_at: Option<u64>,
     dropped: DroppedTime,
 }
@@ -49,13 +49,13 @@ pub(super) struct Entry {
     is_zombie: bool,
     /// Distinguishes processes that reuse an id.
     identity: u64,
-    /// When the process started, in 100 ns since the machine booted.
+    /// When the process started, in 100 ns since boot.
     start: u64,
     /// The counts that the sample shows for the process.
     own: Counts,
-    /// The counts of the children that it has reaped, and of theirs.
+    /// The counts of the children that the process has reaped, including those that these reaped.
     reaped: Counts,
-    /// The growth of `reaped` since the previous sample, less what earlier samples have shown.
+    /// The growth of `reaped` since the previous sample, minus what earlier samples have shown.
     growth: Counts,
     /// When the growth began.
     baseline: Baseline,
@@ -71,10 +71,11 @@ enum Baseline {
     Start,
     /// The process cannot be read now.
     Unread,
-    /// There is no growth, because the process was hidden in the previous sample or there was none.
+    /// There is no growth, because the process was hidden in the previous sample, or there was no previous sample.
     None,
 }
 
+/// A process that has disappeared.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     entry: Entry,
@@ -87,12 +88,12 @@ struct Pending {
 /// The maximum number of ancestors to examine. Ids are reused, so the recorded parents can form a ring.
 const MAX_DEPTH: usize = 256;
 
-/// The start of a process is known to the tick; this is more than a tick, in 100 ns.
+/// The start time of a process has the precision of a tick. This is more than a tick, in 100 ns.
 const START_TOLERANCE: u64 = 200_000;
 
 impl EndedProcesses {
-    /// Begins a sample, when the processes with these ids, which are sorted, have been listed and not yet been read. The
-    /// processes of a sample that was not finished are dropped.
+    /// Begins a sample, after the processes were listed and before they are read. `listed` are their ids, sorted. The
+    /// processes of an unfinished sample are dropped.
     pub(super) fn begin(&mut self, listed: &[u32]) {
         self.current.clear();
         self.dropped.set_listed(listed);
@@ -104,12 +105,12 @@ impl EndedProcesses {
         self.dropped.add(record);
     }
 
-    /// Some records are missing among those that are added.
+    /// Notes that some of the records that were to be added are missing.
     pub(super) fn lose_some_records(&mut self) {
         self.dropped.lose_some();
     }
 
-    /// Those records that have not been added are missing. Those that are added later belong to later samples.
+    /// Notes that all records that have not been added are missing. Records that are added later belong to later samples.
     pub(super) fn lose_all_records(&mut self) {
         self.dropped.lose_all();
     }
@@ -127,8 +128,8 @@ impl EndedProcesses {
         }
     }
 
-    /// Ends the sample that was taken at this time, in 100 ns since the machine booted. `is_alive` reports whether
-    /// a process of this id and identity still exists.
+    /// Ends the sample, which was taken `at` this time, in 100 ns since boot. `is_alive` reports whether a process with
+    /// this id and identity still exists.
     pub(super) fn finish(&mut self, at: u64, ticks: Ticks, is_alive: impl FnMut(u32, u64) -> bool) {
         match self.sampled_at.replace(at) {
             None => {
@@ -148,12 +149,12 @@ impl EndedProcesses {
         std::mem::swap(&mut self.current, &mut self.previous);
     }
 
-    /// What ended processes did while no sample showed them.
+    /// The counts of ended processes that no sample shows.
     pub(super) fn ended(&self) -> &Counts {
         &self.ended
     }
 
-    /// What living processes did before the first sample that showed them.
+    /// The counts that living processes had in their first sample.
     pub(super) fn started(&self) -> &Counts {
         &self.started
     }
@@ -197,7 +198,7 @@ impl EndedProcesses {
                 Some(old) => disappeared(old),
                 None => {}
             }
-            // What an older process did, which was hidden until now, belongs to earlier intervals.
+            // An older process was hidden until now. Its counts belong to earlier intervals.
             if entry.start.saturating_add(START_TOLERANCE) >= sampled_at {
                 entry.growth = entry.reaped;
                 entry.baseline = Baseline::Start;
@@ -210,7 +211,7 @@ impl EndedProcesses {
     /// Subtracts the last counts of the processes that have disappeared from the growth of those that reaped them.
     fn subtract_shown(&mut self) {
         let Self { current, previous, pending, reapers, .. } = self;
-        // Only the parent can have reaped these, so they come before orphans.
+        // First the processes that only their parent can have reaped, then orphans.
         pending.retain_mut(|ended| {
             let parent = ended.entry.parent;
             match position(previous, parent).and_then(|index| living(current, &previous[index])) {
@@ -239,8 +240,8 @@ impl EndedProcesses {
         });
     }
 
-    /// Finds processes that ended between their own turn and that of their parent, whose growth therefore includes
-    /// counts that this sample shows.
+    /// Finds processes that ended after they were read and before their parent was read. The growth of the parent then
+    /// includes counts that this sample also shows for the process.
     fn subtract_unnoticed(&mut self, mut is_alive: impl FnMut(u32, u64) -> bool) {
         for index in 0..self.current.len() {
             let entry = self.current[index];
@@ -276,18 +277,19 @@ impl Entry {
         }
     }
 
-    /// What samples have shown of the process and of the children that it reaped.
+    /// The counts that samples have shown for the process and for the children that it reaped.
     fn shown(&self) -> Counts {
         let mut counts = self.own;
         add(&mut counts, &self.reaped);
         counts
     }
 
+    /// Whether the growth is at least as large as these counts.
     fn covers(&self, counts: &Counts) -> bool {
         self.growth.iter().zip(counts).all(|(growth, count)| growth >= count)
     }
 
-    /// Subtracts counts from the growth, if it covers them.
+    /// Subtracts counts from the growth if it covers them; returns whether it does.
     fn subtract(&mut self, counts: &Counts) -> bool {
         let covers = self.covers(counts);
         if covers {
@@ -322,8 +324,8 @@ fn find_reapers(current: &[Entry], previous: &[Entry], parent: u32, reapers: &mu
     }
 }
 
-/// Subtracts counts from the growth of several processes, if together it covers them. Which of them reaped the process
-/// is unknown, and does not matter for the sum.
+/// Subtracts counts from the growth of several processes if the sum of their growth covers them; returns whether it does.
+/// It is unknown which of them reaped the process, but that does not matter for the sum.
 fn subtract_from_all(current: &mut [Entry], reapers: &[usize], counts: &Counts) -> bool {
     let mut all = Counts::default();
     reapers.iter().for_each(|&index| add(&mut all, &current[index].growth));

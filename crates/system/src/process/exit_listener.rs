@@ -1,7 +1,7 @@
 //! The kernel's records of ended processes (generic netlink, taskstats).
 //!
-//! The kernel sends them to a socket that is registered for the processors on which processes end. That requires
-//! `CAP_NET_ADMIN`, and the first PID, user and network namespaces.
+//! The kernel sends them to a socket that is registered for the processors on which processes end. Registering requires
+//! `CAP_NET_ADMIN`, and the initial PID, user and network namespaces.
 
 use std::fs;
 use std::io;
@@ -13,12 +13,12 @@ use super::exit_record::{self, ExitRecord, MIN_VERSION};
 use super::taskstats::Taskstats;
 use crate::roots::Roots;
 
-/// The size of the receive buffer, which the kernel doubles. It needs 1.4 KB for a process with one thread and 7 KB for
-/// one with three. So this suffices for 3,000 of the former per second if there is a sample every 30 s. Memory is used
-/// only for records that wait.
+/// The size of the receive buffer, which the kernel doubles. A process with one thread needs 1.4 KB, one with three threads
+/// 7 KB. So this suffices for 3,000 single-threaded processes per second if there is a sample every 30 s. Only records that
+/// have not been received use memory.
 const RECEIVE_BYTES: usize = 64 << 20;
 
-/// The maximum number of records in one call of [`ExitListener::receive`]. More cannot wait in the kernel.
+/// The maximum number of records in one call of [`ExitListener::receive`]. The receive buffer cannot hold more.
 pub(super) const MAX_RECORDS: usize = 1 << 17;
 
 const TASKSTATS_CMD_ATTR_PID: u16 = 1;
@@ -62,7 +62,7 @@ impl ExitListener {
         Ok(Self { taskstats, processors })
     }
 
-    /// Receives the records that have arrived, without blocking. Threads of living processes have none.
+    /// Receives the records that have arrived, without blocking. A thread that ends before its process has no record.
     pub(super) fn receive(&mut self, mut each: impl FnMut(ExitRecord)) -> Result<(), Loss> {
         let Taskstats { socket, family, buffer } = &mut self.taskstats;
         let mut loss = Ok(());
@@ -84,13 +84,13 @@ impl ExitListener {
 }
 
 impl Drop for ExitListener {
-    /// Otherwise the kernel keeps the registration for the next socket with the same port, which gets the records.
+    /// Deregisters the socket. Otherwise the kernel would send the records to the next socket with the same port.
     fn drop(&mut self) {
         let _ = self.taskstats.send((TASKSTATS_CMD_ATTR_DEREGISTER_CPUMASK, &self.processors));
     }
 }
 
-/// Checks the version of the statistics in those of this process.
+/// Checks the version of the kernel's statistics, in those of this process.
 fn check_version(taskstats: &mut Taskstats) -> io::Result<()> {
     let mut version = None;
     let own = std::process::id().to_ne_bytes();

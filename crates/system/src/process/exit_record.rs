@@ -1,13 +1,13 @@
 //! Messages of the kernel about ended processes (taskstats, `TASKSTATS_CMD_NEW`).
 //!
-//! The kernel sends a message for each thread that ends, before it releases the memory of the thread; the time of
-//! that is in no message. The message for the last thread of a process has the run time of all its threads. The kernel
+//! The kernel sends a message for each thread that ends, before it releases the memory of the thread; the time that this
+//! takes is in no message. The message for the last thread of a process has the run time of all its threads. The kernel
 //! updates the run time whenever it schedules, at least at each of its ticks, so a part of the last tick can be missing.
 
 use std::io;
 
 use super::taskstats::{GENL_BYTES, Statistics, TASKSTATS_TYPE_AGGR_PID, TASKSTATS_TYPE_AGGR_TGID};
-use crate::netlink::{HEAD_BYTES, read_u32, wrong};
+use crate::netlink::{HEAD_BYTES, malformed_answer, read_u32};
 
 const TASKSTATS_CMD_NEW: u8 = 2;
 
@@ -23,14 +23,14 @@ mod offset {
     pub(super) const SYSTEM_MICROSECONDS: usize = 160;
     pub(super) const PROCESS: usize = 368;
 }
-/// The flag of the last thread of a process.
+/// The flag that marks the last thread of a process.
 const AGROUP: u8 = 0x20;
 
 /// A process that ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ExitRecord {
     pub(super) process: u32,
-    /// The parent at the end of the process.
+    /// The parent when the process ended.
     pub(super) parent: u32,
     /// User time of all threads, in 100 ns.
     pub(super) user: u64,
@@ -45,34 +45,36 @@ impl ExitRecord {
     }
 }
 
-/// The process in a message of this type; `None` if another thread of the process lives.
+/// Parses a message, whose type must be `family`; `None` if the process has other threads that have not ended.
 ///
 /// # Errors
 ///
 /// When the message is truncated, of another type, or has an old version of the statistics.
 pub(super) fn parse(message: &[u8], family: u16) -> io::Result<Option<ExitRecord>> {
     let Some((head, _)) = message.split_first_chunk::<HEAD_BYTES>() else {
-        return Err(wrong(format_args!("of {} bytes", message.len())));
+        return Err(malformed_answer(format_args!("of {} bytes", message.len())));
     };
     let length = read_u32(head).unwrap_or_default() as usize;
     let kind = u16::from_ne_bytes([head[4], head[5]]);
     if length != message.len() {
-        return Err(wrong(format_args!("of {} bytes, which should have {length}", message.len())));
+        return Err(malformed_answer(format_args!("of {} bytes, which should have {length}", message.len())));
     }
     let body = &message[HEAD_BYTES..];
     match body.split_first_chunk::<GENL_BYTES>() {
         Some((&[TASKSTATS_CMD_NEW, ..], attributes)) if kind == family => parse_attributes(attributes),
-        _ => Err(wrong(format_args!("of type {kind} that is not about a process"))),
+        _ => Err(malformed_answer(format_args!("of type {kind} that is not about a process"))),
     }
 }
 
 fn parse_attributes(attributes: &[u8]) -> io::Result<Option<ExitRecord>> {
-    let missing = || wrong(format_args!("about a process without its statistics"));
-    let thread = Statistics::of(attributes, TASKSTATS_TYPE_AGGR_PID).ok_or_else(missing)?;
-    let group = Statistics::of(attributes, TASKSTATS_TYPE_AGGR_TGID);
+    let missing = || malformed_answer(format_args!("about a process without its statistics"));
+    let thread = Statistics::find(attributes, TASKSTATS_TYPE_AGGR_PID).ok_or_else(missing)?;
+    let group = Statistics::find(attributes, TASKSTATS_TYPE_AGGR_TGID);
     let version = version_of(thread).ok_or_else(missing)?;
     if version < MIN_VERSION {
-        return Err(wrong(format_args!("with statistics of version {version}, below {MIN_VERSION}")));
+        return Err(malformed_answer(format_args!(
+            "with statistics of version {version}, below {MIN_VERSION}"
+        )));
     }
     let number = |at: usize| thread.0.get(at..).and_then(read_u32).ok_or_else(missing);
     let long = |statistics: Statistics<'_>, at: usize| statistics.number(at).ok_or_else(missing);
@@ -95,15 +97,15 @@ fn parse_attributes(attributes: &[u8]) -> io::Result<Option<ExitRecord>> {
 
 /// The version of the statistics in the body of a message about a thread.
 pub(super) fn version(body: &[u8]) -> Option<u16> {
-    version_of(Statistics::of(body.get(GENL_BYTES..)?, TASKSTATS_TYPE_AGGR_PID)?)
+    version_of(Statistics::find(body.get(GENL_BYTES..)?, TASKSTATS_TYPE_AGGR_PID)?)
 }
 
 fn version_of(statistics: Statistics<'_>) -> Option<u16> {
     statistics.0.get(offset::VERSION..)?.first_chunk().map(|bytes| u16::from_ne_bytes(*bytes))
 }
 
-/// The part of a run time that is system time. The run time is exact; how it splits is known from the samples that
-/// the kernel takes at its ticks. Without any, all is user time, as in the kernel's `cputime_adjust`.
+/// The part of a run time that is system time. The run time is exact. It is divided in proportion to user and system time,
+/// which the kernel samples at its ticks. Without samples, all of it is user time, as in the kernel's `cputime_adjust`.
 fn system_time(run_time: u64, user: u64, system: u64) -> u64 {
     match user.saturating_add(system) {
         0 => 0,

@@ -8,7 +8,7 @@ use super::reader::Reader;
 use super::taskstats::unavailable;
 use crate::roots::Roots;
 
-/// Opens a listener when records are needed, if the kernel permits it.
+/// The listener for records, opened when records are requested, if the kernel permits it.
 #[derive(Debug)]
 pub(super) struct ExitRecords {
     roots: Roots,

@@ -1,4 +1,4 @@
-//! The rows of the sets `Process` and `Process V2` that are no processes: `Idle`, `_Exited`, `_Unattributed`, `_Total`.
+//! The rows of the sets `Process` and `Process V2` that are not processes: `Idle`, `_Exited`, `_Unattributed`, `_Total`.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub(super) struct WantedRows {
 type Values = [u64; 3];
 
 impl ProcessSet {
-    /// Whether time of ended processes is requested.
+    /// Whether the time of ended processes is requested.
     pub(super) fn wants_ended(&self, rows: &Rows) -> bool {
         rows.wants_any([PROCESSOR_TIME, USER_TIME, PRIVILEGED_TIME])
             && [&self.keys.exited, &self.keys.unattributed]
@@ -36,7 +36,7 @@ impl ProcessSet {
                 .any(|key| rows.wants_instance(key.full_name(), 0))
     }
 
-    /// Finds out which of these rows are requested, and reads the machine's times if they need them.
+    /// Determines which of these rows are requested, and reads the machine's times if they need them.
     pub(super) fn wanted_machine_rows(&mut self, rows: &Rows) -> WantedRows {
         let wants = |key: &InstanceKey| rows.wants_instance(key.full_name(), 0);
         let mut wanted = WantedRows {
@@ -72,9 +72,9 @@ impl ProcessSet {
         requested: RequestedFiles,
     ) {
         let ended = *self.ended.ended();
-        // What no row of a process shows in the current interval.
+        // The counts that no process's row shows in the current interval.
         let exited = plus(ended, *self.ended.started());
-        // What processes have used, each from its start to its end.
+        // The counts of all processes, from the start of each to its end.
         let processes = plus([USER, SYSTEM, FAULTS].map(|index| self.sums.get(index)), ended);
         let remainder = wanted.times.map(|times| {
             let max_excess = self.ticks.per_second().saturating_mul(times.processors);
@@ -130,20 +130,20 @@ impl ProcessSet {
                     row.set(WORKING_SET_PRIVATE, amounts.anonymous);
                 }
                 Some(reason) => {
-                    row.fail_all(OF_STATUS.into_iter().chain(OF_STATM), self.of_memory.of(reason));
+                    row.fail_all(FROM_STATUS.into_iter().chain(FROM_STATM), self.memory_reasons.text(reason));
                 }
             }
         }
         if requested.handles {
             match amounts.handles_read.reason() {
                 None => row.set(HANDLE_COUNT, amounts.handles),
-                Some(reason) => row.fail(HANDLE_COUNT, self.of_handles.of(reason)),
+                Some(reason) => row.fail(HANDLE_COUNT, self.handles_reasons.text(reason)),
             }
         }
         if requested.io {
             match amounts.io.reason() {
                 None => set_io(&mut row, |index| self.sums.get(index)),
-                Some(reason) => row.fail_all(OF_IO, self.of_io.of(reason)),
+                Some(reason) => row.fail_all(FROM_IO, self.io_reasons.text(reason)),
             }
         }
         if requested.waits.any() {
@@ -152,13 +152,13 @@ impl ProcessSet {
                     let (run_queue, block_io) = (self.sums.get(RUN_QUEUE_WAIT), self.sums.get(BLOCK_IO_WAIT));
                     set_waits(&mut row, run_queue, block_io, self.ticks);
                 }
-                Some(reason) => row.fail_all(OF_WAITS, self.of_waits.of(reason)),
+                Some(reason) => row.fail_all(FROM_WAITS, self.waits_reasons.text(reason)),
             }
         }
         if requested.delays {
             match amounts.delays.reason() {
                 None => set_delays(&mut row, |index| self.sums.get(DELAYS + index)),
-                Some(reason) => row.fail_all(OF_DELAYS, self.of_delays.of(reason)),
+                Some(reason) => row.fail_all(FROM_DELAYS, self.delays_reasons.text(reason)),
             }
         }
     }
@@ -175,13 +175,13 @@ impl ProcessSet {
     }
 }
 
-/// Adds a row of zeros, as old as the machine.
+/// Adds a row whose values are 0, with the uptime as elapsed time.
 fn push<'a>(rows: &'a mut Rows, key: &Arc<InstanceKey>) -> Row<'a> {
     let boot = boot_time(rows.timestamps());
     let mut row = rows.push(key);
     let others = [HANDLE_COUNT, ID_PROCESS];
-    let of_files = OF_STAT.into_iter().chain(OF_STATM).chain(OF_STATUS).chain(OF_IO);
-    for id in of_files.chain(OF_WAITS).chain(OF_DELAYS).chain(others) {
+    let of_files = FROM_STAT.into_iter().chain(FROM_STATM).chain(FROM_STATUS).chain(FROM_IO);
+    for id in of_files.chain(FROM_WAITS).chain(FROM_DELAYS).chain(others) {
         row.set(id, 0);
     }
     row.set(ELAPSED_TIME, boot);

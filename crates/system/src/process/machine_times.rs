@@ -8,23 +8,26 @@ use crate::stat::{ProcessorTicks, Stat};
 
 /// Adds up the times of all processors.
 ///
-/// The kernel's own sums fall when a processor goes offline. These sums add the increases of each processor, so they
-/// never fall.
+/// The kernel's own sums decrease when a processor goes offline. These sums add the increases of each processor, so they
+/// never decrease.
 #[derive(Debug)]
 pub(super) struct MachineReader {
     stat: SharedReading<Stat>,
     processors: Vec<Processor>,
+    /// The sums: idle, user and system time.
     ticks: [u64; TIMES],
-    /// The number of reads.
+    /// The number of reads so far.
     reads: u64,
+    /// Why the times are missing, if they cannot be read.
     pub(super) reason: Arc<str>,
 }
 
 #[derive(Debug)]
 struct Processor {
     id: u32,
+    /// The times at the last read.
     ticks: [u64; TIMES],
-    /// The number of the last read that found this processor.
+    /// The last read that found this processor, counted from 1.
     last_read: u64,
 }
 

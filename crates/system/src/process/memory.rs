@@ -15,7 +15,7 @@ pub(super) struct Memory {
 }
 
 /// Parses a status file; `None` if it is truncated.
-pub(super) fn of_status(text: &[u8]) -> Option<Memory> {
+pub(super) fn parse_status(text: &[u8]) -> Option<Memory> {
     let mut memory = Memory::default();
     let mut has_memory = false;
     let mut rest = Cursor(text);
@@ -52,7 +52,7 @@ pub(super) fn of_status(text: &[u8]) -> Option<Memory> {
 }
 
 /// Parses a statm file, which is ten times cheaper than status but has no peaks; `None` if it is truncated.
-pub(super) fn of_statm(text: &[u8], page_bytes: u64) -> Option<Memory> {
+pub(super) fn parse_statm(text: &[u8], page_bytes: u64) -> Option<Memory> {
     let mut fields = Cursor(text);
     let virtual_size = fields.number()?.saturating_mul(page_bytes);
     let resident = fields.number()?.saturating_mul(page_bytes);

@@ -16,7 +16,7 @@ pub(super) enum MissingReason {
 }
 
 impl MissingReason {
-    pub(super) fn of(error: Errno) -> Self {
+    pub(super) fn from_errno(error: Errno) -> Self {
         match error {
             Errno::ACCESS | Errno::PERM => Self::Denied,
             _ => Self::Unreadable,
@@ -44,7 +44,7 @@ impl Reasons {
         }
     }
 
-    pub(super) fn of(&self, reason: MissingReason) -> &Arc<str> {
+    pub(super) fn text(&self, reason: MissingReason) -> &Arc<str> {
         match reason {
             MissingReason::Denied => &self.denied,
             MissingReason::Malformed => &self.malformed,

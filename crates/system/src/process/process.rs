@@ -8,11 +8,11 @@ use super::io::{self, Io};
 use super::memory::{self, Memory};
 use super::missing_reason::MissingReason;
 use super::process_set::COUNTS;
-use super::reader::{FileSlot, Reader, Task, is_gone, is_too_many_files};
+use super::reader::{Reader, Task, TaskFile, is_gone, is_too_many_files};
 use super::stat::{self, Stat};
 use super::sums::Last;
 use super::table::{
-    BLOCK_IO_WAIT_TIME, HANDLE_COUNT, OF_DELAYS, OF_IO, OF_STATM, OF_STATUS, RUN_QUEUE_WAIT_TIME,
+    BLOCK_IO_WAIT_TIME, FROM_DELAYS, FROM_IO, FROM_STATM, FROM_STATUS, HANDLE_COUNT, RUN_QUEUE_WAIT_TIME,
 };
 use super::task_identity::{TaskIdentity, readable};
 use super::waits::{ThreadWaits, WaitFiles, Waits};
@@ -23,23 +23,25 @@ pub(super) struct Process {
     pub(super) pid: u32,
     pub(super) task: TaskIdentity,
     pub(super) last: Last<COUNTS>,
-    stat: FileSlot,
-    memory: FileSlot,
-    io: FileSlot,
-    handles: FileSlot,
+    stat: TaskFile,
+    /// `status` or `statm`.
+    memory: TaskFile,
+    io: TaskFile,
+    handles: TaskFile,
     waits: ThreadWaits,
     at_rest: AtRest,
     /// Whether `memory` is `status` rather than `statm`.
     is_status: bool,
 }
 
-/// What the files of a process showed after it last ran. Its own counts cannot change until it runs again; its memory can,
-/// which its `statm` shows at a fifth of the cost of `status`.
+/// What the files of a process showed since it last ran. Its own counts cannot change until it runs again. Its memory can
+/// change, which `statm` shows at a fifth of the cost of `status`.
 #[derive(Debug, Default)]
 struct AtRest {
     io: Option<Io>,
+    /// The content of `statm` and the memory in `status` at the same time.
     memory: Option<(Statm, Memory)>,
-    statm: FileSlot,
+    statm: TaskFile,
 }
 
 /// The text of a `statm` file, with zeros at the end.
@@ -63,7 +65,7 @@ pub(super) struct RequestedFiles {
     pub(super) io: bool,
     pub(super) handles: bool,
     pub(super) waits: WaitFiles,
-    /// Ask the kernel for delays.
+    /// Request delays from the kernel.
     pub(super) delays: bool,
 }
 
@@ -77,7 +79,7 @@ pub(super) enum TaskStat {
     Gone,
 }
 
-/// The content of the files other than `stat`; zeros for files that are not requested.
+/// The values of the files other than `stat`; zeros for files that are not requested.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Details {
     pub(super) memory: Result<Memory, MissingReason>,
@@ -92,18 +94,18 @@ pub(super) struct Details {
 pub(super) struct TooManyOpenFiles;
 
 impl RequestedFiles {
-    pub(super) fn of(rows: &Rows) -> Self {
-        let status = rows.wants_any(OF_STATUS);
+    pub(super) fn for_rows(rows: &Rows) -> Self {
+        let status = rows.wants_any(FROM_STATUS);
         Self {
-            memory: status || rows.wants_any(OF_STATM),
+            memory: status || rows.wants_any(FROM_STATM),
             status,
-            io: rows.wants_any(OF_IO),
+            io: rows.wants_any(FROM_IO),
             handles: rows.wants(HANDLE_COUNT),
             waits: WaitFiles {
                 run_queue: rows.wants(RUN_QUEUE_WAIT_TIME),
                 block_io: rows.wants(BLOCK_IO_WAIT_TIME),
             },
-            delays: rows.wants_any(OF_DELAYS),
+            delays: rows.wants_any(FROM_DELAYS),
         }
     }
 }
@@ -114,10 +116,10 @@ impl Process {
             pid,
             task: TaskIdentity::default(),
             last: Last::default(),
-            stat: FileSlot::default(),
-            memory: FileSlot::default(),
-            io: FileSlot::default(),
-            handles: FileSlot::default(),
+            stat: TaskFile::default(),
+            memory: TaskFile::default(),
+            io: TaskFile::default(),
+            handles: TaskFile::default(),
             waits: ThreadWaits::default(),
             at_rest: AtRest::default(),
             is_status: false,
@@ -154,7 +156,7 @@ impl Process {
             return Ok(TaskStat::Malformed);
         };
         let identity = line.stat.identity(self.pid);
-        if !self.task.is(line.name, identity) {
+        if !self.task.matches(line.name, identity) {
             self.update_identity(line.name, identity, naming);
         }
         Ok(TaskStat::Read(line.stat))
@@ -164,17 +166,17 @@ impl Process {
     pub(super) fn is_alive(&mut self, identity: u64, reader: &mut Reader, naming: Naming) -> bool {
         match self.read_stat(reader, naming) {
             Ok(TaskStat::Gone) => false,
-            Ok(_) => self.task.is_same(identity),
+            Ok(_) => self.task.has_identity(identity),
             Err(TooManyOpenFiles) => true,
         }
     }
 
     #[cold]
     fn update_identity(&mut self, name: &[u8], identity: u64, naming: Naming) {
-        if self.task.is_same(identity) {
-            // Files that the kernel denied may have become readable when the process executed another program.
-            for slot in [&mut self.memory, &mut self.io, &mut self.handles] {
-                slot.retry();
+        if self.task.has_identity(identity) {
+            // Files that the kernel denied may be readable now that the process has executed another program.
+            for task_file in [&mut self.memory, &mut self.io, &mut self.handles] {
+                task_file.retry();
             }
         } else {
             self.last = Last::default();
@@ -231,7 +233,7 @@ impl Process {
         Ok(Some(details))
     }
 
-    /// An error means that the process has ended or that too many files are open.
+    /// Reads the other requested files. An error means that the process has ended or that too many files are open.
     fn read_details(
         &mut self,
         reader: &mut Reader,
@@ -267,12 +269,12 @@ impl Process {
             }
             details.memory = if !requested.status {
                 parsed(reader.read(&mut self.memory, task, "statm"), |text| {
-                    memory::of_statm(text, page_bytes)
+                    memory::parse_statm(text, page_bytes)
                 })?
             } else if is_at_rest {
                 self.status_at_rest(reader)?
             } else {
-                parsed(reader.read(&mut self.memory, task, "status"), memory::of_status)?
+                parsed(reader.read(&mut self.memory, task, "status"), memory::parse_status)?
             };
         }
         if requested.io {
@@ -307,7 +309,7 @@ impl Process {
         {
             return Ok(Ok(memory));
         }
-        let memory = parsed(reader.read(&mut self.memory, task, "status"), memory::of_status)?;
+        let memory = parsed(reader.read(&mut self.memory, task, "status"), memory::parse_status)?;
         self.at_rest.memory = memory.ok().map(|memory| (statm, memory));
         Ok(memory)
     }
@@ -316,7 +318,7 @@ impl Process {
     fn close_details(&mut self) -> usize {
         self.at_rest.io = None;
         self.at_rest.memory = None;
-        let files = [&mut self.memory, &mut self.io, &mut self.handles].into_iter().map(FileSlot::close);
+        let files = [&mut self.memory, &mut self.io, &mut self.handles].into_iter().map(TaskFile::close);
         files.sum::<usize>() + self.at_rest.statm.close() + self.waits.close()
     }
 
@@ -335,7 +337,7 @@ pub(super) fn parsed<T, U>(
     match read {
         Ok(text) => Ok(parse(text).ok_or(MissingReason::Malformed)),
         Err(error) if is_gone(error) || is_too_many_files(error) => Err(error),
-        Err(error) => Ok(Err(MissingReason::of(error))),
+        Err(error) => Ok(Err(MissingReason::from_errno(error))),
     }
 }
 

@@ -18,13 +18,13 @@ use super::reader::Reader;
 use super::stat::Stat;
 use super::sums::{Last, Sums};
 use super::table::*;
-use super::task_identity::follow;
+use super::task_identity::update_tasks;
 use super::ticks::Ticks;
 use super::unattributed::Unattributed;
 use super::waits::Waits;
 use crate::error_texts::unreadable;
 
-/// Indexes of the sums. The first three are also those of [`Counts`](super::ended::Counts).
+/// Indexes of the sums. The first three are also the indexes of [`ended::Counts`].
 pub(super) const USER: usize = 0;
 pub(super) const SYSTEM: usize = 1;
 pub(super) const FAULTS: usize = 2;
@@ -48,8 +48,11 @@ pub(super) struct ProcessSet {
     naming: Naming,
     reader: Reader,
     pub(super) delays: DelayReader,
+    /// The ids of the processes that `/proc` lists, sorted.
     listed: Vec<u32>,
+    /// The processes in `listed`.
     known: Vec<Process>,
+    /// An empty list, whose memory is reused.
     spare: Vec<Process>,
     pub(super) ticks: Ticks,
     page_bytes: u64,
@@ -59,15 +62,15 @@ pub(super) struct ProcessSet {
     pub(super) exit_records: ExitRecords,
     pub(super) unattributed: Unattributed,
     pub(super) keys: Keys,
-    of_stat: Reasons,
-    pub(super) of_memory: Reasons,
-    pub(super) of_io: Reasons,
-    pub(super) of_handles: Reasons,
-    pub(super) of_waits: Reasons,
-    pub(super) of_delays: Reasons,
+    stat_reasons: Reasons,
+    pub(super) memory_reasons: Reasons,
+    pub(super) io_reasons: Reasons,
+    pub(super) handles_reasons: Reasons,
+    pub(super) waits_reasons: Reasons,
+    pub(super) delays_reasons: Reasons,
 }
 
-/// The instances that are no processes.
+/// The instances that are not processes.
 #[derive(Debug)]
 pub(super) struct Keys {
     pub(super) idle: Arc<InstanceKey>,
@@ -112,17 +115,17 @@ impl ProcessSet {
                 unattributed: key("_Unattributed"),
                 total: key("_Total"),
             },
-            of_stat: Reasons::new("/proc/PID/stat"),
-            of_memory: Reasons::new("/proc/PID/status"),
-            of_io: Reasons::new("/proc/PID/io"),
-            of_handles: Reasons::new("/proc/PID/fd"),
-            of_waits: Reasons::new("/proc/PID/task"),
-            of_delays: Reasons::new("taskstats"),
+            stat_reasons: Reasons::new("/proc/PID/stat"),
+            memory_reasons: Reasons::new("/proc/PID/status"),
+            io_reasons: Reasons::new("/proc/PID/io"),
+            handles_reasons: Reasons::new("/proc/PID/fd"),
+            waits_reasons: Reasons::new("/proc/PID/task"),
+            delays_reasons: Reasons::new("taskstats"),
         }
     }
 
     /// Reads one process and adds its row if it exists and is requested.
-    fn process(
+    fn collect_process(
         &mut self,
         index: usize,
         rows: &mut Rows,
@@ -152,8 +155,8 @@ impl ProcessSet {
         let (boot, now) = (boot_time(rows.timestamps()), rows.timestamps().system_time.0 as u64);
         let mut row = is_wanted.then(|| rows.push(&key));
         let mut counts =
-            Counts { sums: &mut self.sums, last: &mut process.last, row: row.as_mut(), boot, now };
-        // Processes whose rows are not requested count too: their time has an owner.
+            TotalsWriter { sums: &mut self.sums, last: &mut process.last, row: row.as_mut(), boot, now };
+        // Processes whose rows are not requested are counted too, because their time must not be attributed to others.
         match &stat_read {
             TaskStat::Read(stat) => {
                 let own = counts.stat(stat, self.ticks);
@@ -177,7 +180,7 @@ impl ProcessSet {
         let Some(mut row) = row else { return Ok(()) };
         match &stat_read {
             TaskStat::Read(stat) => set_stat(&mut row, stat),
-            _ => row.fail_all(OF_STAT, self.of_stat.of(MissingReason::Malformed)),
+            _ => row.fail_all(FROM_STAT, self.stat_reasons.text(MissingReason::Malformed)),
         }
         row.set(ID_PROCESS, key.id().into());
         self.set_details(&mut row, &details, requested);
@@ -189,24 +192,24 @@ impl ProcessSet {
         match &details.memory {
             Ok(memory) if requested.memory => self.set_memory(row, memory),
             Err(reason) => {
-                let reason = self.of_memory.of(*reason);
-                row.fail_all(OF_STATM, reason);
-                row.fail_all(OF_STATUS, reason);
+                let reason = self.memory_reasons.text(*reason);
+                row.fail_all(FROM_STATM, reason);
+                row.fail_all(FROM_STATUS, reason);
             }
             Ok(_) => {}
         }
         match &details.handles {
             Ok(handles) => row.set(HANDLE_COUNT, *handles),
-            Err(reason) => row.fail(HANDLE_COUNT, self.of_handles.of(*reason)),
+            Err(reason) => row.fail(HANDLE_COUNT, self.handles_reasons.text(*reason)),
         }
         if let Err(reason) = &details.io {
-            row.fail_all(OF_IO, self.of_io.of(*reason));
+            row.fail_all(FROM_IO, self.io_reasons.text(*reason));
         }
         if let Err(reason) = &details.waits {
-            row.fail_all(OF_WAITS, self.of_waits.of(*reason));
+            row.fail_all(FROM_WAITS, self.waits_reasons.text(*reason));
         }
         if let Err(reason) = &details.delays {
-            row.fail_all(OF_DELAYS, self.of_delays.of(*reason));
+            row.fail_all(FROM_DELAYS, self.delays_reasons.text(*reason));
         }
     }
 
@@ -224,10 +227,10 @@ impl ProcessSet {
         for (id, value) in values {
             match value {
                 Some(value) => row.set(id, value),
-                None => row.fail(id, self.of_memory.of(MissingReason::Malformed)),
+                None => row.fail(id, self.memory_reasons.text(MissingReason::Malformed)),
             }
         }
-        // Take the current size from the same file as the peak, so that the two are consistent.
+        // The current size is from the same file as the peak, so that the two are consistent.
         if let Some(size) = memory.virtual_size {
             row.set(VIRTUAL_BYTES, size);
         }
@@ -245,18 +248,18 @@ impl Provider for ProcessSet {
         let listed = self.reader.processes(&mut self.listed);
         listed.map_err(|error| unreadable("/proc", &error.into()))?;
         self.ended.begin(&self.listed);
-        follow(&mut self.known, &mut self.spare, &self.listed, |process| process.pid, Process::new);
+        update_tasks(&mut self.known, &mut self.spare, &self.listed, |process| process.pid, Process::new);
 
-        let requested = RequestedFiles::of(rows);
+        let requested = RequestedFiles::for_rows(rows);
         let wanted = self.wanted_machine_rows(rows);
         if wanted.idle {
             self.push_idle(rows, wanted.times);
         }
         let mut amounts = wanted.total.then(Amounts::default);
         for index in 0..self.known.len() {
-            if self.process(index, rows, requested, amounts.as_mut()).is_err() {
+            if self.collect_process(index, rows, requested, amounts.as_mut()).is_err() {
                 self.reader.make_room(&mut self.known, Process::close_all);
-                self.process(index, rows, requested, amounts.as_mut())?;
+                self.collect_process(index, rows, requested, amounts.as_mut())?;
             }
         }
         self.exit_records.receive(&mut self.ended);
@@ -279,8 +282,8 @@ impl Provider for ProcessSet {
     }
 }
 
-/// Adds running totals to the sums and to a row.
-struct Counts<'a, 'b> {
+/// Adds a process's running totals to the sums, and sets them in its row.
+struct TotalsWriter<'a, 'b> {
     sums: &'a mut Sums<COUNTS>,
     last: &'a mut Last<COUNTS>,
     row: Option<&'a mut Row<'b>>,
@@ -290,7 +293,7 @@ struct Counts<'a, 'b> {
     now: u64,
 }
 
-impl Counts<'_, '_> {
+impl TotalsWriter<'_, '_> {
     #[inline]
     fn add(&mut self, index: usize, value: u64) -> u64 {
         self.sums.add(self.last, index, value)
@@ -307,7 +310,7 @@ impl Counts<'_, '_> {
         row.set(USER_TIME, ticks.hundred_ns(user));
         row.set(PRIVILEGED_TIME, ticks.hundred_ns(system));
         row.set(PAGE_FAULTS, faults);
-        // A process that started during the collection is 0 s old.
+        // The elapsed time of a process that started during the collection is 0.
         let started = self.boot.wrapping_add(ticks.hundred_ns(stat.start));
         row.set(ELAPSED_TIME, started.min(self.now));
         counts
@@ -374,9 +377,9 @@ pub(super) fn set_waits(row: &mut Row<'_>, run_queue_ns: u64, block_io_ticks: u6
     row.set(BLOCK_IO_WAIT_TIME, ticks.hundred_ns(block_io_ticks));
 }
 
-/// Sets delays that are in nanoseconds.
+/// Sets delays, which are given in nanoseconds.
 pub(super) fn set_delays(row: &mut Row<'_>, delay_ns: impl Fn(usize) -> u64) {
-    for (index, id) in OF_DELAYS.into_iter().enumerate() {
+    for (index, id) in FROM_DELAYS.into_iter().enumerate() {
         row.set(id, delay_ns(index) / 100);
     }
 }

@@ -1,4 +1,4 @@
-//! Properties of a process that are no counters: state, user, control group, command line.
+//! Properties of a process that are not counters: state, user, control group, command line.
 
 use std::fmt;
 use std::io;
@@ -15,7 +15,7 @@ use crate::roots::Roots;
 use crate::scan::{lines, number, signed, words};
 use crate::users::Users;
 
-/// The maximum number of bytes of a command line that are read; a longer one is cut and ends with `…`.
+/// The maximum number of bytes of a command line that are read; a longer one is truncated and ends with `…`.
 pub const MAX_COMMAND_LINE: usize = 4096;
 
 /// The maximum number of bytes that are read of another file of a process.
@@ -65,13 +65,13 @@ pub struct ProcessProperties {
     pub user_id: Option<u32>,
     /// The name of the user in /etc/passwd.
     pub user: Option<Arc<str>>,
-    /// The path of the control group. Where the hierarchies differ, the first path below the root counts, version 2
-    /// first, then systemd's.
+    /// The path of the control group. If it differs between hierarchies, the first path other than the root is used: that of
+    /// version 2, of systemd's hierarchy, or of another one.
     pub cgroup: Option<String>,
-    /// The arguments, separated by blanks; at most [`MAX_COMMAND_LINE`] bytes of them. `None` for kernel threads and
+    /// The arguments, separated by blanks; at most [`MAX_COMMAND_LINE`] bytes. `None` for kernel threads and
     /// zombies.
     pub command_line: Option<String>,
-    /// The kernel's preference for this process when it has to end one for lack of memory: 0 (never) to 2000.
+    /// How likely the OOM killer is to choose this process: 0 (never) to 2000.
     pub oom_score: Option<u32>,
 }
 
@@ -79,32 +79,32 @@ pub struct ProcessProperties {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProcessState {
-    /// Running, or waiting for a processor.
+    /// Running, or ready to run.
     Running,
-    /// In a wait that a signal ends.
+    /// In an interruptible wait.
     Sleeping,
-    /// In a wait that no signal ends, usually for a disk.
+    /// In an uninterruptible wait, usually for a disk.
     DiskSleep,
     /// Stopped by a signal.
     Stopped,
     /// Stopped by a debugger.
     Traced,
-    /// Ended, but not reaped by its parent.
+    /// Ended, but not yet reaped by its parent.
     Zombie,
     /// An idle kernel thread.
     Idle,
-    /// Another state, as the kernel's letter.
+    /// Another state: the kernel's letter.
     Other(char),
 }
 
 impl ProcessReader {
-    /// Reads nothing yet.
+    /// Creates a reader; nothing is read yet.
     pub fn new(roots: &Roots) -> Self {
         Self { roots: roots.clone(), users: Users::new(roots), buffer: Vec::new() }
     }
 
-    /// Reads the properties of a process; `None` if no process has this id, or another process than the one with
-    /// this identity. All values are of the same process, also if the id is reused during the read.
+    /// Reads the properties of a process; `None` if no process has this id, or if `identity` is given and the process has
+    /// another one. All values are of the same process, even if the id is reused during the read.
     ///
     /// # Errors
     ///
@@ -125,7 +125,7 @@ impl ProcessReader {
             identity: stat.identity(pid),
             parent: stat.parent,
             name: readable(line.name).into_owned(),
-            state: ProcessState::of_letter(stat.state),
+            state: ProcessState::from_letter(stat.state),
             nice: stat.nice,
             threads: stat.threads,
             user_id: None,
@@ -148,8 +148,9 @@ impl ProcessReader {
         Ok(Some(properties))
     }
 
-    /// The memory of a process in bytes, of which memory that it shares with others counts in proportion (PSS); `None`
-    /// as in [`read`](Self::read). The kernel visits every page of the process: this can take milliseconds.
+    /// The proportional set size (PSS) of a process in bytes: its memory, with shared memory divided by the number of processes
+    /// that share it. `None` as in [`read`](Self::read). The kernel visits every page of the process, which can take
+    /// milliseconds.
     ///
     /// # Errors
     ///
@@ -175,7 +176,7 @@ impl ProcessReader {
         }
     }
 
-    /// Opens the folder of a process, which then stays that of this process.
+    /// Opens the folder of a process. The open folder is never that of a later process with the same id.
     fn open(&self, pid: u32) -> io::Result<Option<OwnedFd>> {
         let path = self.roots.proc.join(pid.to_string());
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -221,7 +222,7 @@ fn existing<T>(result: Result<T, Errno>) -> io::Result<Option<T>> {
 }
 
 impl ProcessState {
-    fn of_letter(letter: u8) -> Self {
+    fn from_letter(letter: u8) -> Self {
         match letter {
             b'R' => Self::Running,
             b'S' => Self::Sleeping,
@@ -282,7 +283,7 @@ fn cgroup(text: &[u8]) -> Option<String> {
         };
         Some((path == b"/", rank, path))
     });
-    // Of equal keys, the first counts.
+    // `min_by_key` returns the first of equal keys.
     let (_, _, path) = groups.min_by_key(|(is_root, rank, _)| (*is_root, *rank))?;
     Some(readable(path).into_owned())
 }
@@ -329,7 +330,7 @@ mod tests {
         ])
     }
 
-    fn of(machine: &Machine) -> Option<ProcessProperties> {
+    fn read_process(machine: &Machine) -> Option<ProcessProperties> {
         ProcessReader::new(&machine.roots).read(12, None).expect("read")
     }
 
@@ -349,7 +350,7 @@ mod tests {
             command_line: Some("/bin/a -x two\u{fffd}lines".to_owned()),
             oom_score: Some(666),
         };
-        assert_eq!(of(&machine()), Some(expected));
+        assert_eq!(read_process(&machine()), Some(expected));
         assert_eq!(ProcessState::Sleeping.to_string(), "sleeping");
     }
 
@@ -373,7 +374,7 @@ mod tests {
             machine.write(&format!("proc/12/{file}"), "\0x\n\n:");
         }
         machine.remove("proc/12/cmdline");
-        let found = of(&machine).expect("a process");
+        let found = read_process(&machine).expect("a process");
         assert_eq!((found.user_id, found.user, found.cgroup), (None, None, None));
         assert_eq!((found.oom_score, found.command_line), (None, None));
         machine.write("proc/12/stat", "12 (a b) S");
@@ -396,11 +397,11 @@ mod tests {
     fn a_long_command_line_is_cut() {
         let machine = machine();
         machine.write("proc/12/cmdline", "é".repeat(100_000));
-        let line = of(&machine).expect("a process").command_line.expect("a command line");
+        let line = read_process(&machine).expect("a process").command_line.expect("a command line");
         assert_eq!(line.chars().count(), MAX_COMMAND_LINE / 2 + 1);
         assert!(line.ends_with("é…"));
         machine.write("proc/12/cmdline", "");
-        assert_eq!(of(&machine).expect("a process").command_line, None);
+        assert_eq!(read_process(&machine).expect("a process").command_line, None);
     }
 
     #[test]

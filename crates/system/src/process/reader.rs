@@ -10,7 +10,7 @@ use rustix::io::{Errno, pread};
 use crate::descriptors::{Descriptors, RetainedFile};
 use crate::roots::Roots;
 
-/// The number of reads that fail without an attempt after the kernel has denied access.
+/// After the kernel has denied access, this number of reads fail without an attempt.
 const DENIED_READS: u8 = 30;
 
 /// The maximum size of a file; all files read here are smaller.
@@ -23,12 +23,16 @@ const CLOSE_AT_ONCE: usize = 32;
 #[derive(Debug)]
 pub(super) struct Reader {
     proc: OwnedFd,
+    /// The path of the file that is being opened.
     path: String,
+    /// The content of the file that was read last.
     buffer: Vec<u8>,
+    /// The buffer for directory entries.
     entries: Vec<MaybeUninit<u8>>,
     descriptors: Descriptors,
     /// Whether this is the real /proc, where the link count of a folder depends on its number of subfolders.
     is_procfs: bool,
+    /// Whether the size of the folder `fd` is the number of open files.
     sizes_count: bool,
 }
 
@@ -43,9 +47,9 @@ pub(super) enum Task {
 
 /// A file of a task, open or not.
 #[derive(Debug, Default)]
-pub(super) struct FileSlot {
+pub(super) struct TaskFile {
     file: Option<RetainedFile>,
-    /// How many more reads fail without an attempt, because the kernel has denied access.
+    /// The number of further reads that fail without an attempt, because the kernel has denied access.
     denied_reads: u8,
 }
 
@@ -95,35 +99,35 @@ impl Reader {
     ///
     /// `ESRCH` or `ENOENT` if the task is gone; `EACCES` if access was recently denied; otherwise the kernel's error.
     #[inline]
-    pub(super) fn read(&mut self, slot: &mut FileSlot, task: Task, name: &str) -> Result<&[u8], Errno> {
-        let length = match &slot.file {
+    pub(super) fn read(&mut self, task_file: &mut TaskFile, task: Task, name: &str) -> Result<&[u8], Errno> {
+        let length = match &task_file.file {
             Some(file) => {
                 let length = fill(file, &mut self.buffer);
-                length.inspect_err(|&error| slot.failed(error))?
+                length.inspect_err(|&error| task_file.failed(error))?
             }
-            None => self
-                .open_and(slot, task, name, OFlags::RDONLY, |file, reader| fill(file, &mut reader.buffer))?,
+            None => self.open_and(task_file, task, name, OFlags::RDONLY, |file, reader| {
+                fill(file, &mut reader.buffer)
+            })?,
         };
         Ok(&self.buffer[..length])
     }
 
-    /// The number of entries in a folder, as given by the folder's size. For `fd`, this requires Linux 6.2 but no
-    /// permission.
-    pub(super) fn size(&mut self, slot: &mut FileSlot, task: Task, name: &str) -> Result<u64, Errno> {
-        self.stat(slot, task, name).map(|stat| stat.st_size as u64)
+    /// The number of entries in a folder, from its size. For `fd`, this requires Linux 6.2 but no permission.
+    pub(super) fn size(&mut self, task_file: &mut TaskFile, task: Task, name: &str) -> Result<u64, Errno> {
+        self.stat(task_file, task, name).map(|stat| stat.st_size as u64)
     }
 
     /// The ids of the threads of a process, in the kernel's order.
     pub(super) fn threads(
         &mut self,
-        slot: &mut FileSlot,
+        task_file: &mut TaskFile,
         process: u32,
         ids: &mut Vec<u32>,
     ) -> Result<(), Errno> {
         ids.clear();
         let task = Task::Process(process);
         let is_procfs = self.is_procfs;
-        self.folder(slot, task, "task", |folder, entries| {
+        self.folder(task_file, task, "task", |folder, entries| {
             if is_procfs {
                 match fstat(folder)?.st_nlink {
                     // The process is gone.
@@ -141,9 +145,9 @@ impl Reader {
     }
 
     /// The number of entries in a folder whose names are ids (`fd`).
-    pub(super) fn count(&mut self, slot: &mut FileSlot, task: Task, name: &str) -> Result<u64, Errno> {
+    pub(super) fn count(&mut self, task_file: &mut TaskFile, task: Task, name: &str) -> Result<u64, Errno> {
         let mut count = 0;
-        self.folder(slot, task, name, |folder, entries| {
+        self.folder(task_file, task, name, |folder, entries| {
             seek(folder, SeekFrom::Start(0))?;
             list(folder, entries, |name| count += u64::from(pid(name).is_some()))
         })?;
@@ -152,26 +156,28 @@ impl Reader {
 
     fn folder(
         &mut self,
-        slot: &mut FileSlot,
+        task_file: &mut TaskFile,
         task: Task,
         name: &str,
         read: impl FnOnce(BorrowedFd<'_>, &mut Vec<MaybeUninit<u8>>) -> Result<(), Errno>,
     ) -> Result<(), Errno> {
-        match &slot.file {
+        match &task_file.file {
             Some(file) => {
                 let result = read(file.as_fd(), &mut self.entries);
-                result.inspect_err(|&error| slot.failed(error))
+                result.inspect_err(|&error| task_file.failed(error))
             }
-            None => self.open_and(slot, task, name, OFlags::RDONLY | OFlags::DIRECTORY, |file, reader| {
-                read(file.as_fd(), &mut reader.entries)
-            }),
+            None => {
+                self.open_and(task_file, task, name, OFlags::RDONLY | OFlags::DIRECTORY, |file, reader| {
+                    read(file.as_fd(), &mut reader.entries)
+                })
+            }
         }
     }
 
-    fn stat(&mut self, slot: &mut FileSlot, task: Task, name: &str) -> Result<rustix::fs::Stat, Errno> {
-        match &slot.file {
-            Some(file) => fstat(file).inspect_err(|&error| slot.failed(error)),
-            None => self.open_and(slot, task, name, OFlags::PATH, |file, _| fstat(file)),
+    fn stat(&mut self, task_file: &mut TaskFile, task: Task, name: &str) -> Result<rustix::fs::Stat, Errno> {
+        match &task_file.file {
+            Some(file) => fstat(file).inspect_err(|&error| task_file.failed(error)),
+            None => self.open_and(task_file, task, name, OFlags::PATH, |file, _| fstat(file)),
         }
     }
 
@@ -191,27 +197,27 @@ impl Reader {
     #[cold]
     fn open_and<T>(
         &mut self,
-        slot: &mut FileSlot,
+        task_file: &mut TaskFile,
         task: Task,
         name: &str,
         flags: OFlags,
         then: impl FnOnce(&OwnedFd, &mut Self) -> Result<T, Errno>,
     ) -> Result<T, Errno> {
-        if slot.denied_reads > 0 {
-            slot.denied_reads -= 1;
+        if task_file.denied_reads > 0 {
+            task_file.denied_reads -= 1;
             return Err(Errno::ACCESS);
         }
         self.path.clear();
         let _ = write!(self.path, "{task}/{name}");
         let file = openat(&self.proc, self.path.as_str(), flags | OFlags::CLOEXEC, Mode::empty());
         let result = file.and_then(|file| Ok((then(&file, self)?, file)));
-        let (value, file) = result.inspect_err(|&error| slot.failed(error))?;
-        slot.file = self.descriptors.retain(file).ok();
+        let (value, file) = result.inspect_err(|&error| task_file.failed(error))?;
+        task_file.file = self.descriptors.retain(file).ok();
         Ok(value)
     }
 }
 
-impl FileSlot {
+impl TaskFile {
     pub(super) fn is_open(&self) -> bool {
         self.file.is_some()
     }

@@ -8,7 +8,7 @@ pub(super) struct Line<'a> {
     /// The kernel's name: any bytes, including blanks and parentheses.
     pub(super) name: &'a [u8],
     pub(super) stat: Stat,
-    /// The fields after those of `stat`.
+    /// The text after the fields of `stat`.
     rest: &'a [u8],
 }
 
@@ -24,11 +24,11 @@ pub(super) struct Stat {
     pub(super) user: u64,
     /// Processor time in the kernel, in ticks.
     pub(super) system: u64,
-    /// Page faults of the children that it has reaped, and of theirs.
+    /// Page faults of the children that the process has reaped, including those that these reaped.
     pub(super) reaped_faults: u64,
-    /// User time of the children that it has reaped, and of theirs, in ticks.
+    /// User time of the same children, in ticks.
     pub(super) reaped_user: u64,
-    /// System time of the children that it has reaped, and of theirs, in ticks.
+    /// System time of the same children, in ticks.
     pub(super) reaped_system: u64,
     /// The kernel's priority. Lower is more urgent: 0 to 39 for nice values from -20 to 19, below 0 for real time.
     pub(super) priority: i64,
@@ -39,7 +39,7 @@ pub(super) struct Stat {
     pub(super) virtual_bytes: u64,
 }
 
-/// The name in parentheses, and the rest of the line. The last closing parenthesis ends the name.
+/// Returns the name, which is in parentheses, and the rest of the line. The name ends at the last closing parenthesis.
 #[inline]
 pub(super) fn name(text: &[u8]) -> Option<(&[u8], &[u8])> {
     // The id before the name has at most 10 digits, and the name at most 64 bytes (kernel threads).
@@ -135,7 +135,7 @@ impl Line<'_> {
         })
     }
 
-    /// How long the task waited for block devices, in ticks. Always 0 if the kernel does not account for delays.
+    /// How long the task has waited for block devices, in ticks. Always 0 if the kernel does not account for delays.
     pub(super) fn block_io_wait(&self) -> Option<u64> {
         let mut fields = Cursor(self.rest);
         fields.skip(18)?;

@@ -1,4 +1,4 @@
-//! Sums over tasks; they do not fall when a task ends.
+//! Sums over tasks, which do not decrease when a task ends.
 
 /// Sums of running totals. They include the last values of ended tasks.
 #[derive(Debug)]
@@ -21,7 +21,8 @@ impl<const N: usize> Default for Last<N> {
 }
 
 impl<const N: usize> Sums<N> {
-    /// Adds a value's increase to the sum and returns the value. If it has fallen, returns the last value instead.
+    /// Adds the increase of a task's running total to the sum, and returns the total. If it has decreased, returns the last
+    /// value instead.
     #[inline]
     pub(super) fn add(&mut self, last: &mut Last<N>, index: usize, value: u64) -> u64 {
         let before = last.0[index];

@@ -1,13 +1,13 @@
-//! The tasks of the previous sample and their names.
+//! The list of known tasks, and their names and identities.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use tachograph_perflib::InstanceKey;
 
-/// Adds and removes tasks so that `known` has the listed ids. Both lists are sorted by id; if they match, nothing is
-/// moved.
-pub(super) fn follow<T>(
+/// Adds and removes tasks so that `known` has exactly the tasks with the ids in `listed`. Both are sorted by id; if they match,
+/// nothing is moved. `spare` provides memory for the new list.
+pub(super) fn update_tasks<T>(
     known: &mut Vec<T>,
     spare: &mut Vec<T>,
     listed: &[u32],
@@ -28,8 +28,8 @@ pub(super) fn follow<T>(
 }
 
 /// Adds the ids of known threads to a list of the kernel, and sorts it. The kernel can omit a living thread when another one
-/// ends in the meantime; if the thread were dropped, its earlier values would count again. For the same reason, the kernel
-/// can list a thread twice.
+/// ends in the meantime; if the thread were dropped, its earlier values would be counted again. Conversely, the kernel can
+/// list a thread twice.
 pub(super) fn add_known(listed: &mut Vec<u32>, known: impl Iterator<Item = u32>) {
     listed.extend(known);
     if !listed.is_sorted() {
@@ -50,12 +50,12 @@ pub(super) struct TaskIdentity {
 impl TaskIdentity {
     /// Whether the task has this name and identity.
     #[inline]
-    pub(super) fn is(&self, name: &[u8], identity: u64) -> bool {
-        self.is_same(identity) && *self.name == *name
+    pub(super) fn matches(&self, name: &[u8], identity: u64) -> bool {
+        self.has_identity(identity) && *self.name == *name
     }
 
     /// Whether the task has this identity.
-    pub(super) fn is_same(&self, identity: u64) -> bool {
+    pub(super) fn has_identity(&self, identity: u64) -> bool {
         self.key.as_ref().is_some_and(|key| key.identity() == identity)
     }
 

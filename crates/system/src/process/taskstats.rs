@@ -1,6 +1,6 @@
-//! The kernel's statistics of tasks (generic netlink, taskstats): their family and requests.
+//! Requests for the kernel's statistics of tasks (generic netlink, taskstats).
 //!
-//! Requests need `CAP_NET_ADMIN`, and the first PID, user and network namespaces.
+//! Requests require `CAP_NET_ADMIN`, and the initial PID, user and network namespaces.
 
 use std::io;
 
@@ -9,10 +9,10 @@ use rustix::net::netlink;
 
 use crate::netlink::{NetlinkSocket, each_attribute, read_u64};
 
-/// A message has at most two `struct taskstats`, of 416 bytes in Linux 5.19.
+/// The size of the receive buffer. A message has at most two `struct taskstats`, of 416 bytes each in Linux 5.19.
 pub(super) const BUFFER_BYTES: usize = 16 << 10;
 
-/// `struct genlmsghdr`: command, version, two reserved bytes.
+/// The size of `struct genlmsghdr`: command, version, two reserved bytes.
 pub(super) const GENL_BYTES: usize = 4;
 
 const GENL_ID_CTRL: u16 = 16;
@@ -25,20 +25,21 @@ const TASKSTATS_CMD_GET: u8 = 1;
 const TASKSTATS_CMD_ATTR_TGID: u16 = 2;
 
 pub(super) const TASKSTATS_TYPE_STATS: u16 = 3;
-/// A thread.
+/// The type of an attribute with the statistics of a thread.
 pub(super) const TASKSTATS_TYPE_AGGR_PID: u16 = 4;
-/// All threads of a process.
+/// The type of an attribute with the statistics of all threads of a process.
 pub(super) const TASKSTATS_TYPE_AGGR_TGID: u16 = 5;
 
 /// A socket for requests about tasks.
 #[derive(Debug)]
 pub(super) struct Taskstats {
     pub(super) socket: NetlinkSocket,
+    /// The id of the generic netlink family.
     pub(super) family: u16,
     pub(super) buffer: Vec<u8>,
 }
 
-/// A `struct taskstats`.
+/// The bytes of a `struct taskstats`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Statistics<'a>(pub(super) &'a [u8]);
 
@@ -55,7 +56,7 @@ impl Taskstats {
         Ok(Self { socket, family, buffer })
     }
 
-    /// Sends a request with one attribute, and passes the bodies of the answers.
+    /// Sends a request with one attribute, and calls `each` with the bodies of the answers.
     pub(super) fn request(&mut self, attribute: (u16, &[u8]), each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
         let mut body = [0; MAX_REQUEST];
         let body = request(TASKSTATS_CMD_GET, Some(attribute), &mut body)?;
@@ -68,15 +69,15 @@ impl Taskstats {
         self.socket.send(self.family, 0, request(TASKSTATS_CMD_GET, Some(attribute), &mut body)?)
     }
 
-    /// The statistics of all threads of a process.
+    /// Requests the statistics of all threads of a process, and calls `each` with them.
     ///
     /// # Errors
     ///
     /// `ESRCH` if the process has ended; the kernel's error.
-    pub(super) fn process(&mut self, id: u32, each: &mut dyn FnMut(Statistics<'_>)) -> io::Result<()> {
+    pub(super) fn query_process(&mut self, id: u32, each: &mut dyn FnMut(Statistics<'_>)) -> io::Result<()> {
         self.request((TASKSTATS_CMD_ATTR_TGID, &id.to_ne_bytes()), &mut |body| {
             let attributes = body.get(GENL_BYTES..).unwrap_or_default();
-            if let Some(statistics) = Statistics::of(attributes, TASKSTATS_TYPE_AGGR_TGID) {
+            if let Some(statistics) = Statistics::find(attributes, TASKSTATS_TYPE_AGGR_TGID) {
                 each(statistics);
             }
         })
@@ -84,8 +85,8 @@ impl Taskstats {
 }
 
 impl<'a> Statistics<'a> {
-    /// The statistics in the aggregate of this type.
-    pub(super) fn of(attributes: &'a [u8], aggregate: u16) -> Option<Self> {
+    /// The statistics in the attribute of type `aggregate`.
+    pub(super) fn find(attributes: &'a [u8], aggregate: u16) -> Option<Self> {
         attribute(attribute(attributes, aggregate)?, TASKSTATS_TYPE_STATS).map(Self)
     }
 

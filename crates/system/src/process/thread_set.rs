@@ -10,15 +10,16 @@ use super::cursor::Cursor;
 use super::missing_reason::{MissingReason, Reasons};
 use super::process::{TaskStat, TooManyOpenFiles, parsed};
 use super::process_set::boot_time;
-use super::reader::{FileSlot, Reader, Task, is_gone, is_too_many_files};
+use super::reader::{Reader, Task, TaskFile, is_gone, is_too_many_files};
 use super::stat;
 use super::sums::{Last, Sums};
 use super::table::thread as id;
-use super::task_identity::{TaskIdentity, add_known, follow, readable};
+use super::task_identity::{TaskIdentity, add_known, readable, update_tasks};
 use super::ticks::Ticks;
 use super::waits::run_queue_wait;
 use crate::error_texts::unreadable;
 
+/// The indexes of the running totals of a thread.
 const USER: usize = 0;
 const SYSTEM: usize = 1;
 const SWITCHES: usize = 2;
@@ -30,17 +31,22 @@ const BLOCK_IO_WAIT: usize = 4;
 pub(super) struct ThreadSet {
     info: Arc<CounterSetInfo>,
     reader: Reader,
+    /// The ids of the processes that `/proc` lists, sorted.
     listed: Vec<u32>,
+    /// The threads of the process that is being read: their ids minus that of the process.
     ids: Vec<u32>,
+    /// The processes in `listed`.
     known: Vec<ThreadGroup>,
+    /// Empty lists, whose memory is reused.
     spare: Vec<ThreadGroup>,
     spare_threads: Vec<Thread>,
     ticks: Ticks,
     switches: Option<SwitchSource>,
+    /// The running totals of all threads, including ended ones.
     sums: Sums<5>,
     total_key: Arc<InstanceKey>,
-    of_stat: Reasons,
-    of_switches: Reasons,
+    stat_reasons: Reasons,
+    switches_reasons: Reasons,
 }
 
 /// The file that provides the number of context switches.
@@ -64,11 +70,11 @@ struct Switches {
 #[derive(Debug)]
 struct ThreadGroup {
     pid: u32,
-    folder: FileSlot,
+    folder: TaskFile,
     /// The kernel's name for the process.
     name: Vec<u8>,
     threads: Vec<Thread>,
-    /// Whether `threads` has threads that the kernel did not list this time: they have ended, or the kernel omitted them.
+    /// Whether `threads` has threads that the last listing lacks: they have ended, or the kernel omitted them.
     has_unlisted: bool,
 }
 
@@ -82,13 +88,14 @@ struct Thread {
     index: u32,
     /// The thread's instance, with the name of its process.
     task: TaskIdentity,
+    /// The running totals, as last read.
     last: Last<5>,
     /// The priority without priority inheritance.
     base: Option<u64>,
     /// The wait for block devices, in ticks.
     block_io_wait: Option<u64>,
-    stat: FileSlot,
-    switches: FileSlot,
+    stat: TaskFile,
+    switches: TaskFile,
 }
 
 impl ThreadSet {
@@ -110,8 +117,8 @@ impl ThreadSet {
             switches,
             sums: Sums::default(),
             total_key: Arc::new(InstanceKey::with_parent("_Total", "_Total", 0, 0).reserved()),
-            of_stat: Reasons::new("/proc/PID/task/TID/stat"),
-            of_switches: Reasons::new(match switches {
+            stat_reasons: Reasons::new("/proc/PID/task/TID/stat"),
+            switches_reasons: Reasons::new(match switches {
                 Some(SwitchSource::Schedstat) => "/proc/PID/task/TID/schedstat",
                 _ => "/proc/PID/task/TID/status",
             }),
@@ -140,14 +147,14 @@ impl ThreadSet {
         let listed = self.ids.len();
         add_known(&mut self.ids, group.threads.iter().map(order));
         group.has_unlisted = self.ids.len() > listed;
-        follow(&mut group.threads, &mut self.spare_threads, &self.ids, order, |order| {
+        update_tasks(&mut group.threads, &mut self.spare_threads, &self.ids, order, |order| {
             Thread::new(pid, order)
         });
         Ok(true)
     }
 
     /// Reads a thread and adds its row if it is requested; `false` if the thread has ended.
-    fn thread(
+    fn collect_thread(
         &mut self,
         group: usize,
         index: usize,
@@ -211,21 +218,23 @@ impl ThreadSet {
                 row.set(id::PROCESSOR_TIME, self.ticks.hundred_ns(user + system));
                 row.set(id::USER_TIME, self.ticks.hundred_ns(user));
                 row.set(id::PRIVILEGED_TIME, self.ticks.hundred_ns(system));
-                // A thread that started during the collection is 0 s old.
+                // The elapsed time of a thread that started during the collection is 0.
                 let started = boot_time(at).wrapping_add(self.ticks.hundred_ns(stat.start));
                 row.set(id::ELAPSED_TIME, started.min(at.system_time.0 as u64));
                 row.set(id::PRIORITY_CURRENT, stat.priority_current());
                 match thread.base {
                     Some(base) => row.set(id::PRIORITY_BASE, base),
-                    None => row.fail(id::PRIORITY_BASE, self.of_stat.of(MissingReason::Malformed)),
+                    None => row.fail(id::PRIORITY_BASE, self.stat_reasons.text(MissingReason::Malformed)),
                 }
                 row.set(id::THREAD_STATE, windows_state(stat.state));
                 match block_io {
                     Some(wait) => row.set(id::BLOCK_IO_WAIT_TIME, self.ticks.hundred_ns(wait)),
-                    None => row.fail(id::BLOCK_IO_WAIT_TIME, self.of_stat.of(MissingReason::Malformed)),
+                    None => {
+                        row.fail(id::BLOCK_IO_WAIT_TIME, self.stat_reasons.text(MissingReason::Malformed))
+                    }
                 }
             }
-            None => row.fail_all(id::OF_STAT, self.of_stat.of(MissingReason::Malformed)),
+            None => row.fail_all(id::FROM_STAT, self.stat_reasons.text(MissingReason::Malformed)),
         }
         row.set(id::ID_PROCESS, thread.pid.into());
         row.set(id::ID_THREAD, key.id().into());
@@ -236,13 +245,13 @@ impl ThreadSet {
             }
             Err(reason) => {
                 let ids = [id::CONTEXT_SWITCHES, id::RUN_QUEUE_WAIT_TIME];
-                row.fail_all(ids, self.of_switches.of(reason));
+                row.fail_all(ids, self.switches_reasons.text(reason));
             }
         }
         Ok(true)
     }
 
-    fn process(
+    fn collect_process(
         &mut self,
         group: usize,
         done: &mut usize,
@@ -253,7 +262,7 @@ impl ThreadSet {
             self.known[group].threads.clear();
         }
         while *done < self.known[group].threads.len() {
-            if self.thread(group, *done, rows, in_total)? {
+            if self.collect_thread(group, *done, rows, in_total)? {
                 *done += 1;
             } else {
                 self.known[group].threads.remove(*done);
@@ -279,20 +288,20 @@ impl Provider for ThreadSet {
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         let listed = self.reader.processes(&mut self.listed);
         listed.map_err(|error| unreadable("/proc", &error.into()))?;
-        follow(&mut self.known, &mut self.spare, &self.listed, |group| group.pid, ThreadGroup::new);
+        update_tasks(&mut self.known, &mut self.spare, &self.listed, |group| group.pid, ThreadGroup::new);
         let in_total = rows.wants_instance(self.total_key.full_name(), 0);
         for group in 0..self.known.len() {
             let mut done = 0;
-            if self.process(group, &mut done, rows, in_total).is_err() {
+            if self.collect_process(group, &mut done, rows, in_total).is_err() {
                 self.reader.make_room(&mut self.known, ThreadGroup::close_all);
-                self.process(group, &mut done, rows, in_total)?;
+                self.collect_process(group, &mut done, rows, in_total)?;
             }
         }
         if in_total {
             let at = rows.timestamps();
             let (user, system) = (self.sums.get(USER), self.sums.get(SYSTEM));
             let mut row = rows.push(&self.total_key);
-            for id in id::OF_STAT.into_iter().chain([id::ID_PROCESS, id::ID_THREAD]) {
+            for id in id::FROM_STAT.into_iter().chain([id::ID_PROCESS, id::ID_THREAD]) {
                 row.set(id, 0);
             }
             row.set(id::PROCESSOR_TIME, self.ticks.hundred_ns(user + system));
@@ -316,7 +325,7 @@ impl Provider for ThreadSet {
 
 impl ThreadGroup {
     fn new(pid: u32) -> Self {
-        Self { pid, folder: FileSlot::default(), name: Vec::new(), threads: Vec::new(), has_unlisted: false }
+        Self { pid, folder: TaskFile::default(), name: Vec::new(), threads: Vec::new(), has_unlisted: false }
     }
 }
 
@@ -330,8 +339,8 @@ impl Thread {
             last: Last::default(),
             base: None,
             block_io_wait: None,
-            stat: FileSlot::default(),
-            switches: FileSlot::default(),
+            stat: TaskFile::default(),
+            switches: TaskFile::default(),
         }
     }
 
@@ -382,11 +391,11 @@ impl Thread {
         self.block_io_wait = line.block_io_wait();
         let stat = line.stat;
         let identity = stat.identity(tid);
-        if !self.task.is_same(identity) {
+        if !self.task.has_identity(identity) {
             self.last = Last::default();
             self.switches.close();
         }
-        if !self.task.is(process, identity) || self.index as usize != index {
+        if !self.task.matches(process, identity) || self.index as usize != index {
             self.set_instance(process, index, identity);
         }
         Ok(TaskStat::Read(stat))

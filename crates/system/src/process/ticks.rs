@@ -2,12 +2,12 @@
 
 use crate::roots::Roots;
 
-/// Converts ticks to units of 100 ns.
+/// The length of a tick, for conversions to units of 100 ns.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Ticks {
-    /// Units per tick. A multiplication is much faster than a wide division.
+    /// Units of 100 ns per tick, if this is a whole number. A multiplication is much faster than a wide division.
     Whole(u64),
-    /// Ticks per second, if a tick is not a whole number of units.
+    /// Ticks per second, otherwise.
     PerSecond(u64),
 }
 
@@ -37,7 +37,7 @@ impl Ticks {
     }
 
     /// The whole ticks in a time in units of 100 ns.
-    pub(super) fn of_hundred_ns(self, time: u64) -> u64 {
+    pub(super) fn from_hundred_ns(self, time: u64) -> u64 {
         match self {
             Self::Whole(units) => time / units,
             Self::PerSecond(per_second) => (u128::from(time) * u128::from(per_second) / 10_000_000) as u64,

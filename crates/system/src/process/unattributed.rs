@@ -3,8 +3,8 @@
 /// Processor time that is neither idle, nor spent in interrupts, nor attributed to a process: running totals in ticks, user
 /// time, then system time.
 ///
-/// The kernel measures the time of processes by the clock, and that of processors by ticks. So processes can temporarily
-/// have more time than the processors. This excess is subtracted from later remainders.
+/// The kernel measures the time of processes by the clock, and that of processors by counting ticks. So the time of the
+/// processes can temporarily exceed that of the processors. This excess is subtracted from later remainders.
 #[derive(Debug, Default)]
 pub(super) struct Unattributed {
     totals: [u64; 2],
@@ -16,8 +16,8 @@ pub(super) struct Unattributed {
 }
 
 impl Unattributed {
-    /// Adds a sample: the time of the machine and that of processes. `max_excess` is how much of the processes'
-    /// excess is subtracted from later remainders; the rest is dropped.
+    /// Adds a sample: the time of the machine and that of all processes. Of the processes' excess, up to `max_excess` is
+    /// subtracted from later remainders; the rest is dropped.
     pub(super) fn update(&mut self, machine: [u64; 2], processes: [u64; 2], max_excess: u64) {
         for index in 0..2 {
             let remainder = machine[index].wrapping_sub(processes[index]) as i64;
@@ -35,8 +35,8 @@ impl Unattributed {
         let sum = self.pending[0].saturating_add(self.pending[1]);
         let max_excess = max_excess.min(i64::MAX as u64) as i64;
         if sum > 0 {
-            // Either pending time can exceed the sum: the kernel estimates which part of a process's time is user
-            // time differently than for a processor.
+            // User or system time alone can exceed the sum, because the kernel divides the time of a process into these two in
+            // another way than the time of a processor.
             let user = self.pending[0].clamp(0, sum);
             for (index, added) in [user, sum - user].into_iter().enumerate() {
                 self.totals[index] = self.totals[index].saturating_add(added as u64);

@@ -5,27 +5,28 @@ use rustix::io::Errno;
 use super::cursor::Cursor;
 use super::missing_reason::MissingReason;
 use super::process::parsed;
-use super::reader::{FileSlot, Reader, Task, is_gone};
+use super::reader::{Reader, Task, TaskFile, is_gone};
 use super::stat;
 use super::sums::{Last, Sums};
-use super::task_identity::{add_known, follow};
+use super::task_identity::{add_known, update_tasks};
 use crate::open_file::OpenFile;
 use crate::roots::Roots;
 use crate::scan::only_number;
 
+/// The indexes of the numbers of a thread in the sums over threads.
 const RUN_QUEUE: usize = 0;
 const BLOCK_IO: usize = 1;
 
-/// The waits of the threads of a process, those that ended included.
+/// The waits of the threads of a process, including those that have ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Waits {
-    /// Nanoseconds in which threads were ready to run but had no processor.
+    /// How long threads were ready to run but had no processor.
     pub(super) run_queue_ns: u64,
-    /// Ticks in which threads waited for block devices.
+    /// How long threads waited for block devices.
     pub(super) block_io_ticks: u64,
 }
 
-/// Which files of the threads to read.
+/// The files of the threads to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WaitFiles {
     /// `schedstat`
@@ -37,26 +38,30 @@ pub(super) struct WaitFiles {
 /// The threads of a process and their waits, kept between samples.
 #[derive(Debug, Default)]
 pub(super) struct ThreadWaits {
-    folder: FileSlot,
+    /// The folder `/proc/PID/task`.
+    folder: TaskFile,
+    /// The ids of the threads in the folder.
     ids: Vec<u32>,
     threads: Vec<ThreadWait>,
+    /// Unused entries, whose memory is reused.
     spare: Vec<ThreadWait>,
+    /// The waits of all threads, including ended ones.
     sums: Sums<2>,
-    /// Whether a thread has run since the last read, or ended. True if it is unknown.
+    /// Whether a thread has run or ended since the last read, or whether this is unknown.
     pub(super) has_run: bool,
 }
 
 #[derive(Debug)]
 struct ThreadWait {
     id: u32,
-    schedstat: FileSlot,
-    stat: FileSlot,
+    schedstat: TaskFile,
+    stat: TaskFile,
     last: Last<2>,
     schedule: Option<Schedule>,
 }
 
-/// What a schedstat file shows: the time on processors and in run queues in nanoseconds, and how often the thread was
-/// given a processor.
+/// The numbers of a schedstat file: the time on processors and the time in run queues, in nanoseconds, and the number of times
+/// that the thread was given a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Schedule([u64; 3]);
 
@@ -67,8 +72,8 @@ impl WaitFiles {
 }
 
 impl ThreadWaits {
-    /// Reads the waits of all threads, of which the stat file shows `threads`. The outer error means that the process has
-    /// ended or that too many files are open.
+    /// Reads the waits of all threads. `threads` is their number in the process's stat file. The outer error means that the
+    /// process has ended or that too many files are open.
     pub(super) fn read(
         &mut self,
         reader: &mut Reader,
@@ -84,7 +89,7 @@ impl ThreadWaits {
             return Ok(Err(reason));
         }
         add_known(&mut self.ids, self.threads.iter().map(|thread| thread.id));
-        follow(&mut self.threads, &mut self.spare, &self.ids, |thread| thread.id, ThreadWait::new);
+        update_tasks(&mut self.threads, &mut self.spare, &self.ids, |thread| thread.id, ThreadWait::new);
         let Self { threads, sums, has_run, .. } = self;
         *has_run = !files.run_queue;
         let mut failure = None;
@@ -128,8 +133,8 @@ impl ThreadWait {
     fn new(id: u32) -> Self {
         Self {
             id,
-            schedstat: FileSlot::default(),
-            stat: FileSlot::default(),
+            schedstat: TaskFile::default(),
+            stat: TaskFile::default(),
             last: Last::default(),
             schedule: None,
         }

@@ -1,4 +1,4 @@
-//! `/proc/interrupts` and `/proc/softirqs`: one column per online processor, one row per kind.
+//! `/proc/interrupts` and `/proc/softirqs`: one column per online processor, one row per interrupt or softirq.
 
 use tachograph_perflib::Timestamps;
 
@@ -22,26 +22,33 @@ pub(super) struct ColumnSums {
     row: Vec<u32>,
     /// The number of rows at the last read.
     row_count: usize,
+    /// The moment of the last read.
     read_at: Option<Timestamps>,
     /// Returns the kind of a row from its label and the text after its numbers; `None` if the kind has no sum of its own.
     kind_of: fn(&[u8], &[u8]) -> Option<usize>,
+    /// The kinds of which the file has a row.
     has_kind: [bool; KINDS],
+    /// The result of the last read.
     outcome: Result<(), String>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Column {
     processor: u32,
+    /// Whether the column was not read yet.
     is_new: bool,
+    /// The sum of all rows.
     all: WrappingSum,
+    /// The sums of the rows of each kind.
     kinds: [WrappingSum; KINDS],
 }
 
 /// The sums of a processor's column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ColumnSum {
+    /// The sum of all rows.
     pub(super) all: u64,
-    /// The rows of each kind.
+    /// The sums of the rows of each kind.
     pub(super) kinds: [u64; KINDS],
 }
 
@@ -97,7 +104,7 @@ impl ColumnSums {
 
     /// The sums of a processor's column.
     pub(super) fn column_sum(&self, processor: u32) -> Option<ColumnSum> {
-        // Processors are in order: the index is the id unless some are offline.
+        // The columns are in the order of the ids, so the index is the id unless some processors are offline.
         let is_processor = |column: &&Column| column.processor == processor;
         let column = self.columns.get(processor as usize).filter(is_processor);
         let column = column.or_else(|| self.columns.iter().find(is_processor))?;
@@ -144,7 +151,7 @@ impl ColumnSums {
             };
             let Some(colon) = line.iter().position(|&byte| byte == b':') else { continue };
             let label = line[..colon].trim_ascii_start();
-            // Rows with fewer numbers (ERR, MIS) are totals for the whole machine.
+            // Rows with fewer numbers (ERR, MIS) are for the whole machine.
             let Some(rest) = numbers(&line[colon + 1..], self.columns.len(), &mut self.row) else { continue };
             rows += 1;
             // TLB shootdowns are function call interrupts, which CAL already counts.

@@ -8,8 +8,11 @@ use crate::scan::{lines, number, words};
 /// The frequencies of a processor that the kernel exports.
 #[derive(Debug)]
 pub(super) struct Frequency {
+    /// The current frequency.
     current: Option<SmallFile>,
+    /// The highest frequency that is allowed.
     limit: Option<SmallFile>,
+    /// The time spent at each frequency.
     times: Option<SmallFile>,
     /// The highest frequency of the processor, in kHz.
     highest_khz: Option<u64>,
@@ -17,10 +20,12 @@ pub(super) struct Frequency {
     nominal_khz: Option<u64>,
 }
 
-/// Time in kernel ticks, and the same time weighted by performance in percent.
+/// The time that a processor has spent at any frequency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Performance {
+    /// The time in kernel ticks, multiplied by the performance in percent.
     pub(super) weighted: u64,
+    /// The time in kernel ticks.
     pub(super) time: u64,
 }
 

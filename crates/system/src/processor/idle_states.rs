@@ -51,7 +51,7 @@ impl IdleStates {
         Self { states }
     }
 
-    /// Whether each class has a state, and whether there is any state.
+    /// Whether each class has a state, and whether there are any states, with a class or without.
     pub(super) fn has(&self) -> ([bool; CLASSES], bool) {
         let has = |class| self.states.iter().any(|state| state.class == Some(class));
         ([has(0), has(1), has(2)], !self.states.is_empty())

@@ -1,4 +1,4 @@
-//! Names and order of the instances of processor sets.
+//! The names and the order of the instances of processor sets.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,13 +26,13 @@ pub struct ProcessorInstance {
     pub members: Range<usize>,
 }
 
-/// A processor with or without an instance.
+/// A processor, which has an instance while it is online.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Member {
     pub(super) id: u32,
     /// How many times the processor's counts have restarted.
     pub(super) generation: u32,
-    /// Whether the processor has its own instance. Totals include it in any case.
+    /// Whether the processor has an instance of its own. Totals include it in any case.
     pub(super) is_online: bool,
 }
 

@@ -12,9 +12,9 @@ pub(super) enum Value {
     User,
     /// Kernel mode, including interrupts and softirqs (system, irq, softirq).
     Privileged,
-    /// Softirqs.
+    /// Time in softirqs.
     Dpc,
-    /// Hardware interrupts.
+    /// Time in hardware interrupts.
     Interrupt,
     /// Not running anything, or running programs of low priority (idle, iowait, steal, nice).
     LowPriority,
@@ -87,7 +87,7 @@ pub(super) struct Output {
     pub(super) source: Source,
     pub(super) value: Value,
     pub(super) base: Option<Value>,
-    /// Whether totals are means rather than sums.
+    /// Whether the values of totals are means of the processors' values rather than sums.
     pub(super) is_mean: bool,
 }
 

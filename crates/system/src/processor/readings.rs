@@ -26,6 +26,7 @@ pub(super) struct Processors {
     interrupts: ColumnSums,
     softirqs: ColumnSums,
     softnet: Softnet,
+    /// The number of times that the list of processors was rebuilt.
     round: u32,
     /// The processors, sorted by node and id.
     members: Vec<Member>,
@@ -44,11 +45,13 @@ struct Member {
     index: usize,
     idle_states: IdleStates,
     frequency: Frequency,
+    /// Indexed by [`Value`].
     values: [u64; VALUES],
+    /// Whether the last read of each source has succeeded.
     is_good: [bool; SOURCES],
 }
 
-/// The counters that this machine has.
+/// The ids of the counters that this machine has.
 pub(super) struct Present(Vec<u32>);
 
 impl Present {

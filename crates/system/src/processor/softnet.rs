@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::error_texts::error_text;
 use crate::open_file::OpenFile;
-use crate::ordered::finished;
+use crate::ordered::split_complete_lines;
 use crate::roots::Roots;
 use crate::scan::{hexadecimal, lines, words};
 use crate::wrapping_sum::WrappingSum;
@@ -19,7 +19,7 @@ const BACKLOG: usize = 11;
 const ID: usize = 12;
 const MAX_COLUMNS: usize = ID + 1;
 
-/// The counts of all processors. The kernel's numbers have 32 bits and wrap; these have 64 bits.
+/// The counts of all processors, extended to 64 bits; the kernel's numbers have 32 bits and wrap.
 #[derive(Debug)]
 pub(super) struct Softnet {
     path: PathBuf,
@@ -31,6 +31,7 @@ pub(super) struct Softnet {
 #[derive(Debug)]
 struct Processor {
     id: u32,
+    /// Whether the last read has found a line of the processor.
     is_listed: bool,
     counts: [WrappingSum; COUNTS],
     backlog: u64,
@@ -49,11 +50,12 @@ impl Softnet {
         Self { file: OpenFile::new(&path), path, processors: Vec::new(), has_backlog: false }
     }
 
-    /// Reads the file. `online` are the ids of the online processors, sorted: older kernels print no ids.
+    /// Reads the file. `online` are the ids of the online processors, sorted; they are needed because the lines of older
+    /// kernels have no ids.
     pub(super) fn read(&mut self, mut online: impl Iterator<Item = u32>) -> Result<(), String> {
         let text = self.file.read().map_err(|error| error_text(self.path.display(), &error))?;
         self.processors.iter_mut().for_each(|processor| processor.is_listed = false);
-        for line in lines(finished(text).0) {
+        for line in lines(split_complete_lines(text).0) {
             let mut columns = [0; MAX_COLUMNS];
             let mut count = 0;
             for (column, word) in columns.iter_mut().zip(words(line)) {

@@ -1,4 +1,4 @@
-//! The times of the online processors, in 100 ns and corrected so that they never fall.
+//! The times of the online processors, in 100 ns, corrected so that they never decrease.
 
 use std::collections::HashMap;
 
@@ -14,6 +14,7 @@ pub(super) struct Processor {
     pub(super) generation: u32,
     /// `None` if the processor's line is malformed.
     pub(super) times: Option<Times>,
+    /// The last valid times.
     last: Times,
 }
 
@@ -65,6 +66,7 @@ const MAX_CORRECTION: u64 = 10_000_000;
 #[derive(Debug, Default)]
 pub(super) struct ProcessorTimes {
     processors: Vec<Processor>,
+    /// The last generation of each processor id.
     generations: HashMap<u32, u32>,
 }
 

@@ -7,9 +7,9 @@ use tachograph_counters::CounterType;
 use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
 use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 
-use crate::folder::{FolderEntries, text};
+use crate::folder::{FolderEntries, read_text};
 use crate::number_file::SmallFile;
-use crate::ordered::finished;
+use crate::ordered::split_complete_lines;
 use crate::roots::Roots;
 use crate::scan::signed;
 use crate::table::{CounterInfo, SetTable};
@@ -86,6 +86,7 @@ struct Batteries {
     info: Arc<CounterSetInfo>,
     supplies: FolderEntries,
     batteries: Vec<Battery>,
+    /// The reason for missing values.
     missing: Arc<str>,
 }
 
@@ -103,16 +104,17 @@ struct Battery {
 
 /// A power or an energy.
 enum Amount {
-    /// In millionths of a watt or watt-hour.
+    /// A file in millionths of a watt or watt-hour.
     Direct(SmallFile),
-    /// In millionths of an ampere or ampere-hour, to be multiplied by the voltage.
+    /// A file in millionths of an ampere or ampere-hour, to be multiplied by the voltage.
     TimesVoltage(SmallFile),
     Absent,
 }
 
 fn list(supplies: &FolderEntries) -> Vec<Battery> {
     let folder = supplies.folder();
-    let is_battery = |name: &&String| text(&folder.join(name).join("type")).as_deref() == Some("Battery");
+    let is_battery =
+        |name: &&String| read_text(&folder.join(name).join("type")).as_deref() == Some("Battery");
     supplies.names().iter().filter(is_battery).map(|name| Battery::new(&folder.join(name), name)).collect()
 }
 
@@ -160,7 +162,7 @@ impl Battery {
         optional.chain(amounts).chain([status]).for_each(SmallFile::close);
     }
 
-    /// The value of a counter; `None` if it cannot be read.
+    /// The value of a counter, given the voltage in microvolts; `None` if it cannot be read.
     fn value(&mut self, id: u32, voltage_uv: Option<i64>) -> Option<i64> {
         match id {
             CHARGE => number(self.percent.as_mut()?),
@@ -197,7 +199,7 @@ impl Amount {
         }
     }
 
-    /// In thousandths of a watt or watt-hour.
+    /// Reads the amount, in thousandths of a watt or watt-hour.
     fn read(&mut self, voltage_uv: Option<i64>) -> Option<i64> {
         match self {
             Self::Direct(file) => Some(number(file)? / 1000),
@@ -216,7 +218,7 @@ fn number(file: &mut SmallFile) -> Option<i64> {
 }
 
 fn parse(text: &[u8]) -> Option<i64> {
-    signed(finished(text).0.trim_ascii())
+    signed(split_complete_lines(text).0.trim_ascii())
 }
 
 impl Provider for Batteries {

@@ -7,7 +7,7 @@ use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
 use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 
 use crate::error_texts::{LastReason, error_text};
-use crate::folder::{FolderEntries, text};
+use crate::folder::{FolderEntries, read_text};
 use crate::number_file::SmallFile;
 use crate::roots::Roots;
 use crate::scan::only_number;
@@ -22,11 +22,13 @@ pub(super) static TABLE: SetTable = SetTable {
     guid: 0xacb1e715_57ac_5887_853d_1006034cdb08,
     instance_type: InstanceType::Multiple,
     help: "The power of processors, their parts and the memory, which the hardware measures or estimates (RAPL).",
-    instances: "Domains by the kernel's name, parts after their whole: `package-0`, `package-0 core`, `package-0 dram`, `psys`. A part counts in its whole as well, except dram.",
+    instances: "Domains by the kernel's name, each followed by its parts: `package-0`, `package-0 core`, \
+        `package-0 dram`, `psys`. The energy of a part is included in that of its domain, except dram.",
     total: "",
     counters: &[
         CounterInfo::row(POWER, "Power", CounterType::BULK_COUNT, "mW", -3, "/sys/class/powercap/*/energy_uj",
-            "The average power in thousandths of a watt: the growth of the energy counter by time. The counter's wraps are added."),
+            "The average power in thousandths of a watt: the increase of the energy counter per time. Wraps of \
+             the counter are corrected."),
         CounterInfo::row(ENERGY, "Energy", CounterType::LARGE_RAWCOUNT, "mJ", -6, "/sys/class/powercap/*/energy_uj",
             "The energy in thousandths of a joule, counted from the first sample on."),
     ],
@@ -63,18 +65,20 @@ struct EnergyMeters {
 }
 
 struct Domain {
+    /// The name of the folder in `/sys/class/powercap`.
     zone: String,
     key: Arc<InstanceKey>,
     energy: SmallFile,
-    /// The number at which the counter starts again from 0, in microjoules.
+    /// The value at which the counter wraps to 0, in microjoules.
     range: u64,
+    /// The last value of the counter, in microjoules.
     last: Option<u64>,
     /// The energy since the first sample, in microjoules.
     total: u64,
     reason: LastReason,
 }
 
-/// The domains, parts after their whole.
+/// The domains; the parts of a domain follow it.
 fn list(zones: &FolderEntries) -> Vec<Domain> {
     let folder = zones.folder();
     let mut found: Vec<(String, String)> = zones
@@ -100,12 +104,12 @@ fn list(zones: &FolderEntries) -> Vec<Domain> {
     found.into_iter().map(domain).collect()
 }
 
-/// The name of a domain with that of its whole: `package-0 core`.
+/// The name of a domain. For a part of a domain, it begins with the name of the whole: `package-0 core`.
 fn domain_name(folder: &std::path::Path, zone: &str) -> Option<String> {
-    let mut name = text(&folder.join(zone).join("name"))?;
+    let mut name = read_text(&folder.join(zone).join("name"))?;
     let (driver, numbers) = zone.split_once(':')?;
     if let Some((whole, _)) = numbers.rsplit_once(':') {
-        let whole = text(&folder.join(format!("{driver}:{whole}")).join("name"))?;
+        let whole = read_text(&folder.join(format!("{driver}:{whole}")).join("name"))?;
         name = format!("{whole} {name}");
     }
     // The same domains can be read through memory-mapped registers (intel-rapl-mmio).
@@ -165,13 +169,14 @@ impl Domain {
                     Err(error) => error_text(self.energy.path().display(), &error),
                     Ok(_) => format!("{}: no number", self.energy.path().display()),
                 };
-                return Err(Arc::clone(self.reason.of(&text)));
+                return Err(Arc::clone(self.reason.intern(&text)));
             }
         };
         let last = self.last.replace(now).unwrap_or(now);
         let growth = match now.checked_sub(last) {
             Some(growth) => growth,
-            // The counter has wrapped, or was reset, as after the machine slept: then it has not counted half of its range.
+            // The counter has wrapped, or was reset, as after suspend. If the growth across the wrap would exceed half of the
+            // range, it was reset.
             None => match self.range.saturating_sub(last).saturating_add(now) {
                 growth if growth <= self.range / 2 => growth,
                 _ => now,

@@ -10,9 +10,9 @@ use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 
 use super::hwmon_tables::*;
 use crate::error_texts::ErrorTexts;
-use crate::folder::{FolderEntries, entries, text};
+use crate::folder::{FolderEntries, read_text, sorted_entries};
 use crate::number_file::SmallFile;
-use crate::ordered::finished;
+use crate::ordered::split_complete_lines;
 use crate::roots::Roots;
 use crate::scan::signed;
 use crate::table::SetTable;
@@ -20,20 +20,20 @@ use crate::table::SetTable;
 /// The maximum number of sensors of a set.
 const MAX_SENSORS: usize = 4096;
 
-/// A kind of sensors, which is a counter set.
+/// A kind of sensor. Each kind is a counter set.
 struct Kind {
     table: &'static SetTable,
-    /// The first letters of the files.
+    /// The beginning of the file names.
     prefix: &'static str,
-    /// The names of the sensors' values.
+    /// The name of the values, for messages.
     plural: &'static str,
-    /// The ends of the names of the file with the value, the preferred one first.
+    /// The possible endings of the name of the file with the value, the preferred one first.
     inputs: &'static [&'static str],
-    /// The other files: counter and end of the name.
+    /// The other files: the id of the counter and the ending of the name.
     limits: &'static [(u32, &'static str)],
-    /// By how much values are divided, which also holds for the limits.
+    /// Values and limits are divided by this number.
     divisor: i64,
-    /// Whether `PRECISE` has the undivided value.
+    /// Whether the set has the counter `PRECISE`, with the undivided value.
     is_precise: bool,
 }
 
@@ -139,13 +139,13 @@ impl Sensors {
     }
 }
 
-/// The sensors of a kind of all chips.
+/// The sensors of this kind, of all chips.
 fn list(chips: &FolderEntries, kind: &Kind) -> Vec<Sensor> {
     let mut sensors = Vec::new();
     for chip in chips.names() {
         let path = chips.folder().join(chip);
         let Some(chip_name) = chip_name(&path) else { continue };
-        let Ok(files) = entries(&path) else { continue };
+        let Ok(files) = sorted_entries(&path) else { continue };
         let mut numbers: Vec<u64> = files
             .iter()
             .filter_map(|file| {
@@ -161,7 +161,7 @@ fn list(chips: &FolderEntries, kind: &Kind) -> Vec<Sensor> {
             let has = |end: &&str| files.iter().any(|file| *file == format!("{stem}{end}"));
             let open = |end: &str| Input::new(path.join(format!("{stem}{end}")));
             let Some(input) = kind.inputs.iter().copied().find(|end| has(end)) else { continue };
-            let label = text(&path.join(format!("{stem}_label"))).unwrap_or(stem.clone());
+            let label = read_text(&path.join(format!("{stem}_label"))).unwrap_or(stem.clone());
             let name = format!("{chip_name} {label}");
             let limits = kind.limits.iter().filter(|(_, end)| has(end));
             if sensors.len() < MAX_SENSORS {
@@ -176,11 +176,11 @@ fn list(chips: &FolderEntries, kind: &Kind) -> Vec<Sensor> {
     sensors
 }
 
-/// The name of a chip. A disk has the name of its device (`nvme0`, `drivetemp sda`).
+/// The name of a chip. That of a disk includes the name of the device (`nvme0`, `drivetemp sda`).
 fn chip_name(chip: &Path) -> Option<String> {
-    let name = text(&chip.join("name"))?;
+    let name = read_text(&chip.join("name"))?;
     let device = chip.join("device");
-    let disks = entries(&device.join("block")).unwrap_or_default();
+    let disks = sorted_entries(&device.join("block")).unwrap_or_default();
     if let Some(disk) = disks.first() {
         return Some(format!("{name} {disk}"));
     }
@@ -250,7 +250,7 @@ impl Provider for Sensors {
     }
 }
 
-/// Divides and rounds to the nearest.
+/// Divides and rounds to the nearest integer.
 fn divide(value: i64, divisor: i64) -> i64 {
     value.saturating_add(divisor / 2).div_euclid(divisor)
 }
@@ -264,18 +264,18 @@ impl Input {
     fn read(&mut self) -> Result<i64, InputError> {
         let mut buffer = [0; 64];
         match self.file.read(&mut buffer) {
-            Ok(text) => signed(finished(text).0.trim_ascii())
+            Ok(text) => signed(split_complete_lines(text).0.trim_ascii())
                 .ok_or_else(|| InputError { reason: Arc::clone(&self.malformed), is_gone: false }),
             Err(error) => Err(InputError {
                 is_gone: matches!(Errno::from_io_error(&error), Some(Errno::NOENT | Errno::NODEV)),
-                reason: self.reasons.of(&error, self.file.path().display()),
+                reason: self.reasons.get(&error, self.file.path().display()),
             }),
         }
     }
 }
 
-/// Why a sensor has no value. Other errors than that of a removed chip are usual, and can last: the device sleeps, or
-/// nothing is connected.
+/// Why a sensor has no value. Except for removed chips, such errors are common and can persist: the device sleeps, or nothing
+/// is connected.
 struct InputError {
     reason: Arc<str>,
     /// Whether the chip was removed.

@@ -13,7 +13,7 @@ pub(super) const CRITICAL: u32 = 5;
 
 const INSTANCES: &str = "The sensors by the name of their chip and their label, such as `coretemp Package id 0` or `nvme0 Composite`; \
                          without a label by the name of the file, such as `nct6775 fan2`. In the order of the chips and of \
-                         the sensors. Sensors that come or go are followed when a chip does.";
+                         the sensors. The list of sensors is updated when a chip is added or removed.";
 
 macro_rules! table {
     ($name:ident, $title:literal, $guid:literal, $help:literal, $counters:expr) => {
@@ -52,7 +52,7 @@ table!(
             "°C",
             0,
             "/sys/class/hwmon/hwmon*/temp*_input",
-            "The temperature in degrees Celsius, rounded to the nearest."
+            "The temperature in degrees Celsius, rounded to the nearest degree."
         ),
         row(
             PRECISE,
@@ -60,7 +60,7 @@ table!(
             "m°C",
             -3,
             "/sys/class/hwmon/hwmon*/temp*_input",
-            "The temperature in thousandths of a degree Celsius, as the kernel gives it."
+            "The temperature in thousandths of a degree Celsius, as the kernel reports it."
         ),
         row(
             UPPER,

@@ -45,7 +45,7 @@ pub(super) struct BlockDevices {
 }
 
 impl BlockDevices {
-    /// `fields` is the number of fields in this kernel's lines.
+    /// `fields` is the number of fields in the lines of `/proc/diskstats`.
     pub(super) fn new(stats: SharedReading<Diskstats>, fields: usize) -> Self {
         Self { info: info(&TABLE, fields), stats, malformed: MALFORMED.into() }
     }
@@ -89,22 +89,24 @@ pub(super) struct Members {
     folders: Vec<FolderEntries>,
     /// [`Diskstats::changes`] when the members were listed.
     listed_at: Option<u64>,
+    /// The number of samples so far.
     sample: u64,
     malformed: Arc<str>,
 }
 
+/// An underlying device of a block device.
 struct Member {
     key: Arc<InstanceKey>,
     /// Major and minor number of the underlying device.
     underlying: (u32, u32),
     /// The identity of the underlying device.
     identity: u64,
-    /// The last index of the underlying device.
+    /// The last index of the underlying device in [`Diskstats::devices`].
     hint: usize,
 }
 
 impl Members {
-    /// `fields` is the number of fields in this kernel's lines.
+    /// `fields` is the number of fields in the lines of `/proc/diskstats`.
     pub(super) fn new(roots: &Roots, stats: SharedReading<Diskstats>, fields: usize) -> Self {
         Self {
             info: info(&MEMBERS, fields),

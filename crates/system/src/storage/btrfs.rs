@@ -8,9 +8,9 @@ use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
 use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 
 use crate::error_texts::{LastReason, error_text};
-use crate::folder::{entries, has_entries, text};
+use crate::folder::{has_entries, read_text, sorted_entries};
 use crate::number_file::SmallFile;
-use crate::ordered::finished;
+use crate::ordered::split_complete_lines;
 use crate::roots::Roots;
 use crate::scan::{lines, number, words};
 use crate::table::{CounterInfo, SetTable};
@@ -21,7 +21,8 @@ pub(super) static TABLE: SetTable = SetTable {
     guid: 0x5d899d8a_a04a_5af4_bc7f_cc8fbb87a013,
     instance_type: InstanceType::Multiple,
     help: "Errors of the devices of btrfs file systems. The file system stores them; 'btrfs device stats -z' resets them.",
-    instances: "The file system's label, else its UUID, with the number of the device: `data/1`. File systems are followed as they are mounted and unmounted.",
+    instances: "The label of the file system, or its UUID if it has none, and the number of the device: \
+        `data/1`. The list is updated when file systems are mounted or unmounted.",
     total: "",
     counters: &[
         row(1, "Write Errors", "error_stats: write_errs", "Writes that the device reported as failed."),
@@ -39,7 +40,7 @@ const fn row(id: u32, name: &'static str, source: &'static str, help: &'static s
 /// The keys of the counters 1 to 5.
 const KEYS: [&[u8]; 5] = [b"write_errs", b"read_errs", b"flush_errs", b"corruption_errs", b"generation_errs"];
 
-/// The number of samples after which the list of file systems is compared.
+/// The number of samples after which the list of file systems is compared with the folders.
 const COMPARE_SAMPLES: u64 = 10;
 
 /// The maximum number of devices.
@@ -48,9 +49,10 @@ const MAX_DEVICES: usize = 4096;
 struct BtrfsDevices {
     info: Arc<CounterSetInfo>,
     folder: PathBuf,
-    /// The folders that were listed: that of the file systems, and that of the devices of each.
+    /// The folder of the file systems and the folders of their devices, each with its entries when it was listed.
     listed: Vec<(PathBuf, Vec<String>)>,
     devices: Vec<Device>,
+    /// The number of samples so far.
     sample: u64,
     malformed: Arc<str>,
 }
@@ -82,13 +84,13 @@ type Listed = Vec<(PathBuf, Vec<String>)>;
 
 fn list(folder: &Path) -> (Listed, Vec<Device>) {
     let mut devices = Vec::new();
-    let systems = entries(folder).unwrap_or_default();
+    let systems = sorted_entries(folder).unwrap_or_default();
     let mut listed = vec![(folder.to_owned(), systems.clone())];
     for system in systems {
         let path = folder.join(&system);
-        let label = text(&path.join("label")).unwrap_or(system);
-        // Other folders than those of file systems have no devices.
-        let Ok(names) = entries(&path.join("devinfo")) else { continue };
+        let label = read_text(&path.join("label")).unwrap_or(system);
+        // Only folders of file systems have devices.
+        let Ok(names) = sorted_entries(&path.join("devinfo")) else { continue };
         for device in &names {
             let file = SmallFile::new(path.join("devinfo").join(device).join("error_stats"));
             if file.is_readable(|_| true) && devices.len() < MAX_DEVICES {
@@ -131,7 +133,7 @@ impl Provider for BtrfsDevices {
                 Err(error) if matches!(error.raw_os_error(), Some(2 | 19)) => is_changed = true,
                 Err(error) => {
                     let text = error_text(device.file.path().display(), &error);
-                    rows.push(&device.key).fail_all(1..=KEYS.len() as u32, device.reason.of(&text));
+                    rows.push(&device.key).fail_all(1..=KEYS.len() as u32, device.reason.intern(&text));
                 }
             }
         }
@@ -148,7 +150,7 @@ impl Provider for BtrfsDevices {
 
 fn parse(text: &[u8]) -> [Option<u64>; KEYS.len()] {
     let mut values = [None; KEYS.len()];
-    for line in lines(finished(text).0) {
+    for line in lines(split_complete_lines(text).0) {
         let mut words = words(line);
         let Some(key) = words.next() else { continue };
         if let Some(index) = KEYS.iter().position(|known| *known == key) {

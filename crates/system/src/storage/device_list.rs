@@ -4,7 +4,7 @@ use tachograph_perflib::{Failure, SharedReading, Timestamps};
 
 use super::diskstats::{Device, Diskstats};
 
-/// Something per block device.
+/// A list with an item per block device of a set.
 pub(super) struct DeviceList<T> {
     stats: SharedReading<Diskstats>,
     pub(super) items: Vec<T>,
@@ -17,7 +17,7 @@ impl<T> DeviceList<T> {
         Self { stats, items: Vec::new(), listed_at: None }
     }
 
-    /// Lists the items again if the devices have changed.
+    /// If the devices have changed, lists them again; `item` returns the item of a device, or `None` if the set does not have it.
     pub(super) fn update(
         &mut self,
         at: Timestamps,

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use crate::folder::FolderEntries;
 
-/// Devices that are not treated as disks: stacked devices, which a total would count twice, and devices in memory or
-/// with usually absent media, which would distort the total's percentages.
+/// The names, without numbers, of devices that are not treated as disks: stacked devices, which a total would count twice, and
+/// devices in memory or with removable media, which would distort the total's percentages.
 const EXCLUDED: &[&str] = &["loop", "ram", "zram", "dm-", "md", "md_d", "drbd", "bcache", "sr", "fd"];
 
 /// Whether a block device is a disk, and not a partition or a stacked device.
 ///
-/// `sys` is `/sys`. If it has no block devices, partitions are recognised by comparing their name with that of
-/// `disk`, the disk before them in `/proc/diskstats`.
+/// `sys` is `/sys`. If it has no folder `block`, partitions are recognised by comparing their name with `disk`, the name of
+/// the disk before them in `/proc/diskstats`.
 pub(super) fn is_disk(sys: &Path, name: &str, disk: Option<&str>) -> bool {
     if is_one_of(name, EXCLUDED) || is_boot_part(name) {
         return false;
@@ -37,7 +37,7 @@ pub(super) fn is_stacked(name: &str) -> bool {
     is_one_of(name, &["dm-", "md", "md_d", "loop", "zram", "drbd", "bcache"])
 }
 
-/// The name to display: that of the volume for a dm device, else the kernel's.
+/// The name to display: the name of the volume for a dm device, otherwise the kernel's name.
 pub(super) fn display_name(sys: &Path, name: &str) -> String {
     let of_volume = |name: &str| fs::read_to_string(sys.join("block").join(name).join("dm/name")).ok();
     let found = if is_one_of(name, &["dm-"]) { of_volume(name) } else { None };
@@ -47,7 +47,7 @@ pub(super) fn display_name(sys: &Path, name: &str) -> String {
     }
 }
 
-/// The folder `md` of a RAID array in sysfs; `None` for other devices.
+/// The folder `md` of a RAID array in sysfs; `None` if the device is not an array.
 pub(super) fn array_folder(sys: &Path, name: &[u8]) -> Option<std::path::PathBuf> {
     let name = std::str::from_utf8(name).ok().filter(|name| is_one_of(name, &["md", "md_d"]))?;
     let folder = sys.join("block").join(name).join("md");
@@ -59,7 +59,7 @@ pub(super) fn underlying_folder(sys: &Path, name: &[u8]) -> PathBuf {
     sys.join("block").join(file_name(&String::from_utf8_lossy(name))).join("slaves")
 }
 
-/// The kernel's names of the underlying devices in such a folder, sorted.
+/// The kernel's names of the underlying devices in an [`underlying_folder`], sorted.
 pub(super) fn underlying(folder: &FolderEntries) -> Vec<Vec<u8>> {
     let mut names: Vec<Vec<u8>> =
         folder.names().iter().map(|name| name.replace('!', "/").into_bytes()).collect();

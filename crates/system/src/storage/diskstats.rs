@@ -10,7 +10,7 @@ use tachograph_perflib::{Failure, InstanceKey, Reading, Timestamps};
 
 use super::devices;
 use crate::open_file::OpenFile;
-use crate::ordered::{finished, move_to};
+use crate::ordered::{move_to, split_complete_lines};
 use crate::roots::Roots;
 use crate::scan::{lines, number, only_number, words};
 
@@ -45,13 +45,14 @@ pub(super) mod field {
     pub(in crate::storage) const WITH_FLUSHES: usize = 17;
 }
 
-/// 100 ns units per millisecond.
+/// A millisecond in units of 100 ns.
 pub(super) const MS: u64 = 10_000;
 
 /// A block device: a disk, a partition, or a stacked device (dm, md).
 #[derive(Debug)]
 pub(super) struct Device {
     pub(super) major_minor: (u32, u32),
+    /// The kernel's name.
     name: Box<[u8]>,
     pub(super) key: Arc<InstanceKey>,
     /// Whether this is a disk, and not a partition or a stacked device.
@@ -64,8 +65,8 @@ pub(super) struct Device {
     pub(super) fields: usize,
     /// The values last read from the kernel.
     last_read: Numbers,
-    /// The values as 64-bit totals, which fall only when the device is reset; `IN_FLIGHT` is the kernel's current
-    /// value.
+    /// The values as 64-bit totals, which decrease only when the device is reset. `IN_FLIGHT` is not a total but the
+    /// kernel's current value.
     pub(super) numbers: Numbers,
     /// System time minus busy time, in 100 ns. Falls only when the device is reset.
     pub(super) idle: u64,
@@ -75,10 +76,12 @@ pub(super) struct Device {
     incarnation: u64,
 }
 
+/// The sequence number of a disk.
 #[derive(Debug)]
 struct Sequence {
     path: PathBuf,
     file: Option<File>,
+    /// The sequence number, as last read.
     number: u64,
 }
 
@@ -90,9 +93,9 @@ pub(super) struct Diskstats {
     pub(super) devices: Vec<Device>,
     /// The number of devices that appeared after the first read, plus the number of resets.
     incarnations: u64,
-    /// Changes when a disk that PhysicalDisk shows is added, removed, reset, shown or hidden.
+    /// Incremented when a disk that PhysicalDisk shows is added, removed, reset or first used.
     pub(super) generation: u64,
-    /// Changes when any device is added, removed, reset or first used.
+    /// Incremented when any device is added, removed, reset or first used.
     pub(super) changes: u64,
     was_read: bool,
 }
@@ -117,7 +120,7 @@ impl Diskstats {
         Some(counts.max().unwrap_or(field::WITH_FLUSHES))
     }
 
-    /// The device with this major and minor number. `hint` is its last index.
+    /// The device with this major and minor number. `hint` is its last index, which is updated.
     pub(super) fn find(&self, major_minor: (u32, u32), hint: &mut usize) -> Option<&Device> {
         let is = |device: &&Device| device.major_minor == major_minor;
         if self.devices.get(*hint).as_ref().is_some_and(is) {
@@ -133,7 +136,7 @@ impl Reading for Diskstats {
         let text = self.file.read_or_fail()?;
         let (mut changed, mut shown_changed) = (false, false);
         let mut next = 0;
-        let (whole, unfinished) = finished(text);
+        let (whole, unfinished) = split_complete_lines(text);
         let all = lines(whole)
             .map(|line| (line, true))
             .chain((!unfinished.is_empty()).then_some((unfinished, false)));
@@ -192,8 +195,8 @@ fn numbers<'a>(words: impl Iterator<Item = &'a [u8]>) -> (usize, Numbers) {
     (if count < field::MIN { 0 } else { count }, numbers)
 }
 
-/// The increase of a kernel counter; `None` if it has fallen. 32-bit counters (all times in milliseconds) wrap, so a
-/// decrease by more than 2^31 is taken as an increase.
+/// The increase of a kernel counter; `None` if it has decreased. 32-bit counters (all times in milliseconds) wrap, so a
+/// decrease by more than 2^31 is treated as an increase.
 fn advance(old: u64, new: u64) -> Option<u64> {
     const WRAP: u64 = 1 << 32;
     if new >= old {
@@ -276,7 +279,7 @@ impl Device {
                 self.last_read[index] = new;
             }
         }
-        // Busy time has tick resolution, so its increase can exceed the interval's length.
+        // Busy time has tick resolution, so it can increase by more than the elapsed time.
         let busy = self.numbers[field::BUSY_MS].saturating_mul(MS);
         self.idle = self.idle.max((at.system_time.0.max(0) as u64).saturating_sub(busy));
         is_reset
@@ -297,14 +300,14 @@ impl Sequence {
             file.as_ref().ok_or(io::ErrorKind::NotFound)?.read_at(&mut buffer, 0)
         };
         let length = once(&self.file).or_else(|_| {
-            // Reading a removed disk's open file fails; reopening the path gets its successor's.
+            // Reading the open file of a removed disk fails. The path may now be that of another disk.
             self.file = File::open(&self.path).ok();
             once(&self.file)
         });
         only_number(&buffer[..length.ok()?])
     }
 
-    /// Re-reads the number and returns whether it has changed. If it cannot be read, it counts as unchanged.
+    /// Reads the number again and returns whether it has changed. If it cannot be read, it is considered unchanged.
     fn changed(&mut self) -> bool {
         let Some(number) = self.read() else { return false };
         let changed = number != self.number;

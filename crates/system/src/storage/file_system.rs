@@ -68,6 +68,7 @@ const INODE_IDS: [u32; 4] = [INODES, USED_INODES, FREE_INODES, INODES_PERCENT];
 pub(super) struct FileSystem {
     info: Arc<CounterSetInfo>,
     mounts: SharedReading<Mounts>,
+    /// The reasons for missing values.
     no_size: Arc<str>,
     no_inodes: Arc<str>,
 }

@@ -1,4 +1,4 @@
-//! The I/O counters that PhysicalDisk and LogicalDisk share.
+//! The I/O counters of `PhysicalDisk`, `LogicalDisk`, `Block Device` and `Block Device Member`.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ pub(super) const IDS: std::ops::RangeInclusive<u32> = CURRENT_QUEUE..=SECONDS_PE
 /// The size of a sector in `/proc/diskstats`, which does not depend on the disk's own sector size.
 const SECTOR: u64 = 512;
 
-/// The rows of a set's table: the set's own rows and the I/O rows.
+/// The rows of a set's table: the given rows, then the I/O rows.
 macro_rules! rows {
     ($($more:expr),* $(,)?) => {{
         use tachograph_counters::CounterType as T;
@@ -142,7 +142,7 @@ macro_rules! rows {
 }
 pub(super) use rows;
 
-/// Whether lines with this number of fields have a counter.
+/// Whether lines with this number of fields have the values of a counter.
 pub(super) fn has_counter(id: u32, fields: usize) -> bool {
     match id {
         DISCARDS..=SECONDS_PER_DISCARD => fields >= field::WITH_DISCARDS,
@@ -154,7 +154,9 @@ pub(super) fn has_counter(id: u32, fields: usize) -> bool {
 /// The I/O of one or several devices.
 pub(super) struct Activity {
     numbers: Numbers,
+    /// The sum of the devices' idle times.
     idle: u128,
+    /// The number of devices.
     devices: u64,
     /// The smallest number of fields of any device.
     fields: usize,

@@ -56,6 +56,7 @@ pub(super) static TABLE: SetTable = SetTable {
     ],
 };
 
+/// The provider of `LogicalDisk`.
 pub(super) struct LogicalDisk {
     info: Arc<CounterSetInfo>,
     mounts: SharedReading<Mounts>,
@@ -69,13 +70,16 @@ pub(super) struct LogicalDisk {
 
 /// The state of a mount, kept between samples.
 struct Disk {
+    /// The id of the mount.
     mount: u64,
     key: Arc<InstanceKey>,
+    /// The last index of the device in [`Diskstats::devices`].
     hint: usize,
     /// The identity of the mount's last device; `None` before the first sample.
     device: Option<u64>,
 }
 
+/// The reasons for missing values.
 struct Reasons {
     no_device: Arc<str>,
     malformed: Arc<str>,
@@ -141,7 +145,7 @@ fn is_in_total(mount: &Mount) -> bool {
     mount.kind != Kind::Remote && mount.device.is_none_or(|(major, _)| major != LOOP)
 }
 
-/// The identity of a file system, made from the device number and the device's identity.
+/// The identity of a file system: a combination of the device number and the identity of the device.
 fn identity_of(major_minor: Option<(u32, u32)>, device: u64) -> u64 {
     let (major, minor) = major_minor.unwrap_or_default();
     (u64::from(major) << 40 | u64::from(minor) << 16) ^ device.rotate_left(32)
@@ -181,7 +185,7 @@ impl Provider for LogicalDisk {
             let mounts = &mounts.mounts;
             let filled =
                 wants_io.then(|| stats.at(at, |stats| self.fill(rows, mounts, Some(stats), wants_space)));
-            // The space is known even without devices.
+            // The space is known even if the I/O of the devices is not.
             if !matches!(filled, Some(Ok(()))) {
                 self.fill(rows, mounts, None, wants_space);
             }

@@ -19,17 +19,17 @@ pub struct MountedFileSystem {
 #[derive(Debug)]
 pub struct MountList {
     file: OpenFile,
+    /// The content of the file at the last call.
     text: Vec<u8>,
 }
 
 impl MountList {
-    /// Reads nothing yet.
+    /// Creates a reader; nothing is read yet.
     pub fn new(roots: &Roots) -> Self {
         Self { file: OpenFile::new(roots.proc.join("self/mountinfo")), text: Vec::new() }
     }
 
-    /// The file systems that can be reached by a path, if they are not the same as at the last call. `None` if nothing has changed or
-    /// if the list cannot be read.
+    /// The file systems that can be reached by a path. `None` if the list is the same as at the last call, or cannot be read.
     pub fn changed(&mut self) -> Option<Vec<MountedFileSystem>> {
         let text = self.file.read().ok().filter(|text| *text != self.text)?;
         self.text.clear();

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use crate::ordered::finished;
+use crate::ordered::split_complete_lines;
 use crate::scan::{lines, number, unescape, words};
 
 /// A line of the table.
@@ -27,18 +27,19 @@ pub(crate) struct Line {
 /// The kind of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Kernel interfaces in the form of files.
+    /// Interfaces of the kernel that look like files.
     Pseudo,
-    /// In memory, or on top of other file systems.
+    /// In memory, or layered on other file systems.
     Memory,
     /// A read-only image, always full.
     Image,
     /// Data on devices of this machine.
     Local,
-    /// Data on another machine or served by a process: system calls can block forever.
+    /// Data on another machine, or provided by a process: system calls can block forever.
     Remote,
 }
 
+/// Types of file systems of the kind [`Pseudo`](Kind::Pseudo).
 const PSEUDO: &[&str] = &[
     "autofs",
     "binder",
@@ -72,6 +73,7 @@ const PSEUDO: &[&str] = &[
     "ibmasmfs",
     "xenfs",
 ];
+/// Types of file systems of the kind [`Memory`](Kind::Memory).
 const MEMORY: &[&str] = &[
     "tmpfs",
     "ramfs",
@@ -84,7 +86,9 @@ const MEMORY: &[&str] = &[
     "shiftfs",
     "ecryptfs",
 ];
+/// Types of file systems of the kind [`Image`](Kind::Image).
 const IMAGES: &[&str] = &["squashfs", "iso9660", "udf", "erofs", "cramfs", "romfs"];
+/// Types of file systems of the kind [`Remote`](Kind::Remote).
 const REMOTE: &[&str] = &[
     "nfs",
     "nfs4",
@@ -125,7 +129,7 @@ const REMOTE_FUSE: &[&str] = &[
     "mergerfs",
     "blobfuse2",
 ];
-/// File systems with anonymous device numbers.
+/// File systems on several devices, whose device numbers are anonymous (major number 0).
 const POOLS: &[&str] = &["zfs", "btrfs", "bcachefs"];
 
 impl Line {
@@ -156,7 +160,7 @@ impl Line {
 
 /// The lines of a table, without malformed or unfinished ones.
 pub(crate) fn parse(text: &[u8]) -> Vec<Line> {
-    lines(finished(text).0).filter_map(line).collect()
+    lines(split_complete_lines(text).0).filter_map(line).collect()
 }
 
 fn line(text: &[u8]) -> Option<Line> {
@@ -189,7 +193,7 @@ fn path(word: &[u8]) -> PathBuf {
     OsString::from_vec(unescape(word)).into()
 }
 
-/// The mounts that can be reached by a path. A later mount on or above a mount point hides it.
+/// The mounts that can be reached by a path. A later mount at the mount point or at a folder above it hides a mount.
 pub(super) fn reachable(lines: &[Line]) -> Vec<&Line> {
     let by_id: HashMap<u64, usize> = lines.iter().enumerate().map(|(index, line)| (line.id, index)).collect();
     let mut latest: HashMap<&Path, usize> = HashMap::new();

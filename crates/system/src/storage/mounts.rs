@@ -16,7 +16,7 @@ use crate::open_file::OpenFile;
 use crate::ordered::move_to;
 use crate::roots::Roots;
 
-/// If a slow file system's answer is older than this, the next measurement waits for a new one.
+/// If the answer of a slow file system is older than this, the next measurement waits for a new answer.
 const OLDEST_ANSWER: Duration = Duration::from_secs(60);
 
 /// A mounted file system.
@@ -33,16 +33,19 @@ pub(super) struct Mount {
     /// The result of the last measurement.
     pub(super) space: Result<Space, Arc<str>>,
     path: Arc<PathBuf>,
+    /// The moment of the last measurement.
     measured: Option<Timestamps>,
+    /// Whether `statfs` can block.
     can_block: bool,
     /// When the pending request was made.
     requested: Option<Instant>,
+    /// Whether the current measurement waits for the answer.
     is_waited_for: bool,
     /// Whether the file system has missed the deadline. Until it is fast again, its last answer is used without
     /// waiting.
     is_slow: bool,
     errors: ErrorTexts,
-    /// The message while the file system does not answer.
+    /// The reason for missing values while the file system does not answer.
     no_answer: Option<Arc<str>>,
 }
 
@@ -56,6 +59,7 @@ pub(super) struct Mounts {
     threads: StatfsThreads,
     pub(super) mounts: Vec<Mount>,
     last_id: u64,
+    /// The deadline for answers in the measurement of a moment.
     deadline: Option<(Timestamps, Instant)>,
 }
 
@@ -116,7 +120,7 @@ impl Mounts {
         };
         self.deadline = Some((at, deadline));
         let mut waiting = 0;
-        // Handle answers that arrived after an earlier deadline.
+        // Process answers that arrived after an earlier deadline.
         push_answers(&self.threads, &mut self.mounts, now, &mut waiting);
         for mount in self.mounts.iter_mut().filter(|mount| mount.measured != Some(at)) {
             if !is_wanted(mount) {
@@ -152,6 +156,8 @@ impl Mounts {
     }
 }
 
+/// Sets the space of the file systems that have answered, as [`StatfsThreads::answers`] does until `deadline`. Decrements
+/// `waiting` for each awaited answer.
 fn push_answers(
     threads: &StatfsThreads,
     mounts: &mut [Mount],
@@ -196,7 +202,7 @@ impl Mount {
     }
 
     fn set(&mut self, found: io::Result<Space>) {
-        self.space = found.map_err(|error| self.errors.of(&error, self.key.name()));
+        self.space = found.map_err(|error| self.errors.get(&error, self.key.name()));
     }
 
     fn push_answer(&mut self, answer: Answer) {
@@ -208,6 +214,7 @@ impl Mount {
         self.set(answer.space);
     }
 
+    /// Marks the file system as slow, and its space as unknown.
     fn give_up(&mut self) {
         self.is_slow = true;
         let reason = self.no_answer.get_or_insert_with(|| {

@@ -1,4 +1,4 @@
-//! `NFS Mount`: what NFS clients did, from `/proc/self/mountstats`.
+//! `NFS Mount`: the operations of NFS clients, from `/proc/self/mountstats`.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use tachograph_perflib::{Failure, InstanceKey, Provider, Row, Rows};
 
 use super::diskstats::MS;
 use crate::open_file::OpenFile;
-use crate::ordered::{finished, move_to};
+use crate::ordered::{move_to, split_complete_lines};
 use crate::roots::Roots;
 use crate::scan::{lines, number, unescape, words};
 use crate::table::{CounterInfo, SetTable};
@@ -16,7 +16,7 @@ use crate::table::{CounterInfo, SetTable};
 const OPERATIONS: u32 = 1;
 const RETRANSMISSIONS: u32 = 2;
 const TIMEOUTS: u32 = 3;
-/// The first counters of reads and writes; the others follow in the order of [`set_transfers`].
+/// The ids of the first counters of reads and of writes; the others follow as in [`set_transfers`].
 const READS: u32 = 10;
 const WRITES: u32 = 20;
 const READ_BASE: u32 = 30;
@@ -109,7 +109,9 @@ struct NfsMounts {
     info: Arc<CounterSetInfo>,
     file: OpenFile,
     mounts: Vec<Mount>,
+    /// The identity of the last new instance.
     identity: u64,
+    /// The reason for missing values.
     missing: Arc<str>,
 }
 
@@ -117,6 +119,7 @@ struct Mount {
     /// The mount point as written in the file.
     written: Vec<u8>,
     key: Arc<InstanceKey>,
+    /// The number of operations at the last sample.
     operations: u64,
 }
 
@@ -136,7 +139,7 @@ impl Provider for NfsMounts {
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         let Self { file, mounts, identity, missing, .. } = self;
-        let (text, _) = finished(file.read_or_fail()?);
+        let (text, _) = split_complete_lines(file.read_or_fail()?);
         let mut lines = lines(text).peekable();
         let mut next = 0;
         while let Some(line) = lines.next() {
@@ -229,7 +232,8 @@ impl Operation {
         self.timeouts = self.timeouts.saturating_add(other.timeouts);
     }
 
-    /// Includes requests in flight on kernels that count a transmission before its request.
+    /// The number of retransmissions. On kernels that count a transmission before its request has finished, it includes
+    /// requests in flight.
     fn retransmissions(&self) -> u64 {
         self.transmissions.saturating_sub(self.count)
     }

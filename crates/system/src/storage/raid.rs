@@ -23,7 +23,7 @@ const COMPLETED: u32 = 5;
 const SPEED: u32 = 7;
 const MISMATCHES: u32 = 8;
 
-/// The states and actions in the order of their numbers, as in Documentation/admin-guide/md.rst of Linux.
+/// The states and actions, whose values are their indexes. See Documentation/admin-guide/md.rst of Linux.
 const STATES: &[&str] = &[
     "clear",
     "inactive",
@@ -76,7 +76,7 @@ const fn row(
     CounterInfo::row(id, name, CounterType::LARGE_RAWCOUNT, unit, 0, source, help)
 }
 
-/// The counters and their files. An array without redundancy lacks some: it cannot be synced.
+/// The counters and their files. An array without redundancy lacks some of the files, because it cannot be synced.
 const FILES: &[FileCounter] = &[
     file(DISKS, "raid_disks", first_number),
     file(DEGRADED, "degraded", first_number),
@@ -139,7 +139,7 @@ fn first_number(text: &[u8], _: u64) -> Option<FileValue> {
 fn completed(text: &[u8], _: u64) -> Option<FileValue> {
     match text.strip_suffix(b"\n")? {
         b"none" => Some(FileValue::Absent),
-        // Another array on the same disks is synced first.
+        // The kernel syncs another array on the same disks first.
         b"delayed" => Some(FileValue::Ratio(0, 1)),
         text => {
             let mut fields = words(text);

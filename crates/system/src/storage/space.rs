@@ -100,8 +100,10 @@ impl Space {
 
 /// A file system's answer to a request.
 pub(super) struct Answer {
+    /// The id of the request.
     pub(super) id: u64,
     pub(super) space: io::Result<Space>,
+    /// The duration of the system call.
     pub(super) took: Duration,
 }
 
@@ -116,14 +118,18 @@ pub(super) struct StatfsThreads {
 #[derive(Default)]
 struct StatfsQueue {
     state: Mutex<State>,
+    /// Notified of requests, and when the queue is closed.
     requested: Condvar,
+    /// Notified of answers.
     answered: Condvar,
 }
 
 #[derive(Default)]
 struct State {
+    /// The ids and mount points of requests.
     requests: VecDeque<(u64, Arc<PathBuf>)>,
     answers: Vec<Answer>,
+    /// The number of threads that wait for a request.
     idle: usize,
     threads: usize,
     is_closed: bool,
@@ -140,6 +146,7 @@ impl StatfsQueue {
         self.state.lock().ignore_poison()
     }
 
+    /// Processes requests until the queue is closed. Runs on a thread of its own.
     fn work(&self, calls: &FileSystemCalls) {
         let mut state = self.state();
         loop {
@@ -169,7 +176,7 @@ impl StatfsThreads {
         Self { queue: Arc::default(), calls }
     }
 
-    /// Requests the space at a path. The answer repeats `id`.
+    /// Requests the space at a path. The answer contains `id`.
     pub(super) fn request(&self, id: u64, path: &Arc<PathBuf>) {
         let mut state = self.queue.state();
         state.requests.push_back((id, Arc::clone(path)));

@@ -7,7 +7,7 @@ use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
 use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 
 use crate::open_file::OpenFile;
-use crate::ordered::finished;
+use crate::ordered::split_complete_lines;
 use crate::roots::Roots;
 use crate::scan::{lines, number, words};
 use crate::table::{CounterInfo, SetTable};
@@ -85,6 +85,7 @@ const KEYS: [&str; 19] = [
     "l2_read_bytes",
     "l2_write_bytes",
 ];
+/// The indexes of `hits` and `misses` in [`KEYS`].
 const HITS: usize = 10;
 const MISSES: usize = 11;
 
@@ -122,7 +123,7 @@ pub(super) fn check(roots: &Roots) -> Result<(), String> {
 /// The values of lines such as `hits    4    12345`: key, type, value.
 fn parse(text: &[u8]) -> Values {
     let mut values = [None; KEYS.len()];
-    for line in lines(finished(text).0) {
+    for line in lines(split_complete_lines(text).0) {
         let mut words = words(line);
         let Some(key) = words.next() else { continue };
         if let Some(index) = KEYS.iter().position(|known| known.as_bytes() == key) {

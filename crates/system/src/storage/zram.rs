@@ -61,7 +61,7 @@ const fn row(
     CounterInfo::row(id, name, CounterType::LARGE_RAWCOUNT, unit, 0, source, help)
 }
 
-/// The fields of `mm_stat` that are read, which are the counters 1 to 8.
+/// The number of fields of `mm_stat` that are read. They are the counters 1 to 8.
 const FIELDS: usize = 8;
 
 /// The fields of `mm_stat`, then the size of the device.
@@ -73,6 +73,7 @@ pub(super) struct Zram {
     sys: PathBuf,
     devices: DeviceList<ZramDevice>,
     total: Arc<InstanceKey>,
+    /// The reason for missing values.
     missing: Arc<str>,
 }
 
@@ -119,7 +120,7 @@ impl ZramDevice {
                     *value = number(word);
                 }
             }
-            Err(error) => _ = self.reason.of(&error_text(file.path().display(), &error)),
+            Err(error) => _ = self.reason.intern(&error_text(file.path().display(), &error)),
         };
         let (fields, size) = values.split_at_mut(FIELDS);
         fill(&mut self.mm_stat, fields);
@@ -166,7 +167,7 @@ fn fill(row: &mut Row<'_>, values: Values, reason: &Arc<str>) {
         }
     }
     match values[1].zip(values[0]) {
-        // There is no ratio of nothing.
+        // Without content there is no ratio.
         Some((_, 0)) => row.omit(COMPRESSED_SIZE),
         Some((compressed, original)) => row.set_with_base(COMPRESSED_SIZE, compressed, original),
         None => row.fail(COMPRESSED_SIZE, reason),

@@ -27,7 +27,7 @@ use crate::export::{self, Export, ExportError, Format};
 use crate::hub::{LiveSnapshot, RingSource, RingWindow};
 use crate::parameters::{Parameters, PathPart};
 use crate::response::{ApiError, with_content_type};
-use crate::series::{Charts, check_cells, check_series};
+use crate::series::{Charts, check_points, check_series};
 use crate::sources::Log;
 use crate::workers::{Cancel, Cancellable};
 
@@ -35,10 +35,12 @@ pub(crate) use cache::ChartCache;
 
 /// Number of columns of a chart if a request does not specify it.
 const DEFAULT_COLUMNS: usize = 800;
+/// Maximum number of columns of a chart.
 const MAX_COLUMNS: usize = 4000;
 /// Estimated memory for a row of statistics, including its text.
 const ROW_BYTES: u64 = 1500;
 
+/// The requested begin and end; `None` if the request does not have them.
 type Bounds = (Option<FileTime>, Option<FileTime>);
 
 pub(super) async fn series(
@@ -66,7 +68,7 @@ pub(super) async fn series(
         return Ok(with_content_type("application/json", text));
     }
     let log = web.sources.get(&id)?;
-    let choose = move |full_span| Ok((clamp(full_span, bounds)?, columns));
+    let choose = move |full_span| Ok((requested_span(full_span, bounds)?, columns));
     let respond = move |reduced: Option<&Reduced>, missing: &[(String, String)]| {
         let text = charts_text(reduced, &[missing, &invalid].concat())?;
         Ok(with_content_type("application/json", text))
@@ -77,7 +79,7 @@ pub(super) async fn series(
 fn charts_text(reduced: Option<&Reduced>, missing: &[(String, String)]) -> Result<Bytes, ApiError> {
     let charts = match reduced {
         Some(reduced) => {
-            check_cells(reduced.series.len(), reduced.columns)?;
+            check_points(reduced.series.len(), reduced.columns)?;
             Charts::from_reduced(reduced, missing)
         }
         None => Charts::empty(missing),
@@ -87,7 +89,7 @@ fn charts_text(reduced: Option<&Reduced>, missing: &[(String, String)]) -> Resul
 }
 
 /// The requested time range; a missing begin or end defaults to that of `full_span`.
-fn clamp(full_span: Span, (begin, end): Bounds) -> Result<Span, ApiError> {
+fn requested_span(full_span: Span, (begin, end): Bounds) -> Result<Span, ApiError> {
     let (begin, end) = (begin.unwrap_or(full_span.begin()), end.unwrap_or(full_span.end()));
     match begin < end {
         true => Ok(Span::new(begin, end)),
@@ -117,7 +119,7 @@ fn chart_live(
     let Some(full_span) = ends.map(|(first, last)| Span::of_samples(first.at.utc, last.at.utc)) else {
         return charts_text(None, missing);
     };
-    let span = clamp(full_span, bounds)?;
+    let span = requested_span(full_span, bounds)?;
     let source = RingSource::window(live.samples.clone(), paths, (Some(span.begin()), Some(span.end())));
     let mut source = Cancellable::new(source, cancel);
     let (mut reduction, mut table, mut reducer) =
@@ -128,13 +130,14 @@ fn chart_live(
         false => ApiError::conflict(error.to_string()),
     };
     while source.next(&mut sample).map_err(failed)? {
-        check_cells(sample.len(), columns)?;
+        check_points(sample.len(), columns)?;
         reducer.push(&sample, &mut reduction, &mut table).map_err(failed)?;
     }
     reducer.cut(&mut reduction, &mut table);
     charts_text(Some(&reduction.finish(&table, paths)), missing)
 }
 
+/// Where requested samples come from.
 enum Samples {
     Live(LiveSnapshot),
     Log(Arc<Log>),
@@ -323,7 +326,7 @@ pub(super) async fn export(
     let body =
         FileBody::new(file, permit).map_err(|_| ApiError::conflict("the written log cannot be read"))?;
     let length = body.len();
-    let mut response = with_content_type(format.kind(), Body::new(body));
+    let mut response = with_content_type(format.content_type(), Body::new(body));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
     let name = format!("attachment; filename=\"{}\"", format.file_name(&name));

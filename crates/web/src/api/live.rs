@@ -52,10 +52,10 @@ pub(super) async fn query(State(web): State<Web>, RawQuery(query): RawQuery) -> 
             live.samples[next_to_last..].iter().for_each(|sample| values.push(sample));
             let layout = Layout::new(&values, &paths);
             let named = layout
-                .cells
+                .series
                 .iter()
                 .zip(layout.values(&values))
-                .map(|(cell, value)| Value { name: cell.name(), value });
+                .map(|(one, value)| Value { name: one.name(), value });
             let time = live.samples.last().map_or(0.0, |sample| unix_seconds(sample.at.utc));
             Ok(json(&Values { time, series: named.collect() }))
         })

@@ -17,11 +17,11 @@ use tachograph_metrics::{Exporter, Exposition, MetricsOptions};
 
 /// Maximum number of selections whose exporters are kept.
 const MAX_EXPORTERS: usize = 8;
-/// An exporter that has not been scraped for this time is dropped. It is longer than usual scrape intervals.
+/// An exporter that has not been scraped for this long is dropped. Usual scrape intervals are shorter.
 const MAX_IDLE: Duration = Duration::from_secs(15 * 60);
 
-/// One exporter per selection of counters, the most recently used one last. Between scrapes, exporters keep the numbers
-/// of instances and the state of 32-bit counters that can wrap.
+/// One exporter per selection of counters, the most recently used one last. Between scrapes, exporters keep the `#n` of
+/// instances and the state of 32-bit counters that can wrap.
 #[derive(Default)]
 pub(crate) struct ExporterCache(Mutex<Vec<CachedExporter>>);
 
@@ -32,7 +32,7 @@ struct CachedExporter {
 }
 
 impl ExporterCache {
-    /// Scrapes, and returns the result of `respond` for the text.
+    /// Scrapes with the exporter for `paths`; returns the result of `respond` for the text.
     fn scrape<T>(
         &self,
         registry: &Arc<Registry>,
@@ -42,7 +42,7 @@ impl ExporterCache {
         respond: impl FnOnce(&str) -> T,
     ) -> Result<T, ApiError> {
         let mut all = self.0.lock().ignore_poison();
-        let index = all.iter().position(|remembered| remembered.paths == paths);
+        let index = all.iter().position(|cached| cached.paths == paths);
         let mut exporter = match index {
             Some(index) => all.remove(index).exporter,
             None => Exporter::new(registry, options.clone())
@@ -71,7 +71,7 @@ impl ExporterCache {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return Vec::new(),
         };
-        all.extract_if(.., |remembered| remembered.scraped.elapsed() > max).collect()
+        all.extract_if(.., |cached| cached.scraped.elapsed() > max).collect()
     }
 }
 

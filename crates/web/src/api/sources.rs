@@ -24,10 +24,11 @@ use crate::sources::{Log, LogState, Origin};
 pub(super) const LIVE: &str = "live";
 /// Maximum number of clock changes that are reported, enough for fifty years.
 const MAX_CHANGES: usize = 100;
-/// Clock changes of this machine are reported up to this time after its last sample.
+/// Clock changes of this machine are reported for this long after its last sample, in units of 100 ns.
 const LOOK_AHEAD: i64 = 366 * FileTime::PER_DAY;
+/// Maximum number of problems that are reported for this machine.
 const MAX_PROBLEMS: usize = 10;
-/// Longer searches are cut, in characters.
+/// Maximum length of a search text, in characters; longer texts are truncated.
 const MAX_WORDS: usize = 200;
 
 #[derive(Default, Serialize)]

@@ -1,4 +1,5 @@
-//! Views: the ready-made ones, the one with which the page opens, and view files that clients send.
+//! Views: the ready-made ones, those of the folder of views, the one that the page opens with, and view files that clients
+//! send.
 
 use std::path::{Path, PathBuf};
 
@@ -33,12 +34,12 @@ const OVERVIEW: &str = "overview";
 const APPLICATIONS: &str = "applications";
 /// The overview of a log has panels for sets that no other panel shows, up to this number of panels.
 const MAX_PANELS: usize = 6;
-/// The maximum number of counters of such a panel.
+/// The maximum number of counters of such a panel, if its set has no instances.
 const MAX_COUNTERS: usize = 4;
 
-/// The maximum number of files of the folder of views.
+/// The maximum number of files in the folder of views.
 const MAX_SHARED: usize = 1000;
-/// Sets with too many instances for a readable chart.
+/// Sets with too many instances for a readable chart; they are shown as tables.
 const TABLES: [&str; 4] = ["Process", "Process V2", "Thread", "Cgroup"];
 
 #[derive(Serialize)]
@@ -136,7 +137,7 @@ fn shared_files(folder: Option<&Path>) -> Vec<(String, PathBuf)> {
     let entries = folder.and_then(|folder| std::fs::read_dir(folder).ok()).into_iter().flatten().flatten();
     let named = entries.filter_map(|entry| {
         let file = entry.path();
-        // Links could lead out of the folder.
+        // Links are not followed: they can lead out of the folder.
         let is_view = entry.file_type().is_ok_and(|kind| kind.is_file()) && file.extension()? == "toml";
         let name = file.file_name()?.to_str()?.to_owned();
         is_view.then_some((name, file))
@@ -226,7 +227,7 @@ fn overview(target: &FittingTarget<'_>) -> FittedView {
     if target.log.is_none() {
         return target.fit(OVERVIEW.to_owned(), view);
     }
-    // An optional view reports no missing counters.
+    // Removes missing counters from the optional views, so that `fit` does not report them.
     view.resolve(|path| target.has(path));
     let mut applications = View::ready_made(APPLICATIONS).unwrap_or_default();
     applications.resolve(|path| target.has(path));
@@ -258,10 +259,10 @@ fn simplify(panel: &mut Panel, sets: &[SetEntry]) {
     panel.axis = Axis { scale: AxisScale::Linear, ..Axis::default() };
 }
 
-/// The source to which a view is fitted.
+/// The source to which a view is fitted: a log's catalogue, time zone and default paths; `None` for this machine.
 struct Target(Option<(std::sync::Arc<LogCatalogue>, TimeZone, Vec<String>)>);
 
-/// The same, with its counter sets.
+/// A [`Target`] with its counter sets.
 struct FittingTarget<'a> {
     hub: &'a Hub,
     log: Option<(std::sync::Arc<LogCatalogue>, TimeZone, Vec<String>)>,
@@ -277,7 +278,7 @@ impl Target {
         Ok(Self(Some((facts.catalogue.clone(), facts.zone.clone(), facts.default_paths.clone()))))
     }
 
-    /// Reads the counter sets, of this machine possibly from the system.
+    /// Adds the counter sets. Those of this machine may have to be read from the system.
     fn with_sets(self, hub: &Hub) -> FittingTarget<'_> {
         let sets = match &self.0 {
             Some((catalogue, ..)) => catalogue.sets(),
@@ -311,6 +312,8 @@ impl FittingTarget<'_> {
         }
     }
 
+    /// Fits a view to the source: replaces counters that the source lacks by alternatives, and resolves table columns and local
+    /// times.
     fn fit(&self, name: String, mut view: View) -> FittedView {
         if self.log.is_none() {
             // Paths may name this machine.
@@ -369,12 +372,12 @@ impl FittingTarget<'_> {
         if panel.kind != ViewKind::Table {
             return None;
         }
-        let of_paths = |set: &&SetEntry| {
+        let is_selected = |set: &&SetEntry| {
             panel.counters.iter().any(|chosen| set.has_instances && chosen.path.matches_set(&set.name, true))
         };
         let set = match &panel.table.set {
             Some(name) => self.sets.iter().find(|set| set.name.eq_ignore_ascii_case(name)),
-            None => self.sets.iter().find(of_paths),
+            None => self.sets.iter().find(is_selected),
         }?;
         let model = TableModel::with_settings(set, &panel.table);
         let layout = model.layout();

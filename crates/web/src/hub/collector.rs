@@ -93,13 +93,14 @@ struct Collector {
     paths: Vec<PathPattern>,
     /// The state of each path, by its string form.
     states: Arc<HashMap<String, PathState>>,
+    /// The displayed values of the last sample.
     values: LiveValues,
     /// The sets of the last sample's groups.
     sets: Vec<Arc<CounterSet>>,
     cadence: Cadence,
-    /// The number of samples so far.
+    /// The number of samples since the collection began.
     count: u64,
-    /// A sample that was removed from the ring, whose buffers are reused.
+    /// A sample that was removed from the ring; the next collection reuses its buffers.
     spare: Option<Sample>,
 }
 
@@ -180,7 +181,8 @@ impl Collector {
         shared.lock().live.paths = Arc::clone(&self.states);
     }
 
-    /// Waits until the next sample is due. Returns false if the server stops or the requested paths change first.
+    /// Waits until the next sample is due. Returns false if, before that, the server stops or the version of the requested
+    /// paths differs from `applied`.
     fn wait(&self, shared: &Shared, applied: u64) -> bool {
         let due = self.cadence.due();
         let mut state = shared.lock();

@@ -11,9 +11,9 @@ use tachograph_flow::sinks::LiveValues;
 
 use crate::series::SeriesName;
 
-/// Whether a group of this set can hold values that a path selects. A path that names an instance has a group of its
-/// own, which wildcards do not match, because the instance may not exist.
-fn is_group_of(path: &PathPattern, set: &CounterSet) -> bool {
+/// Whether a path can select values of a group with this description. A path that names an instance has a group of its
+/// own, which paths with wildcards do not select, because the instance may not exist.
+fn can_select(path: &PathPattern, set: &CounterSet) -> bool {
     let is_fixed = path.instance().is_some_and(|instance| instance.is_literal());
     path.matches_set(&set.name, set.has_instances)
         && (!set.has_instances || is_fixed || set.instance.is_none())
@@ -30,10 +30,13 @@ pub(super) struct SelectedColumns {
     known: HashMap<usize, Columns>,
 }
 
+/// The selected columns of a counter set.
 struct Columns {
-    /// Keeps the address in use, so that no other description gets it.
+    /// The description. Holding it keeps its address from being reused.
     original: Arc<CounterSet>,
+    /// The description with only the selected counters.
     selected: Arc<CounterSet>,
+    /// The indexes of the selected counters in `original`.
     indexes: Vec<usize>,
     /// A description for each selected counter alone, created when it is first needed.
     each: OnceCell<Vec<Arc<CounterSet>>>,
@@ -47,7 +50,7 @@ impl SelectedColumns {
 
     fn columns(&mut self, set: &Arc<CounterSet>) -> &Columns {
         self.known.entry(Arc::as_ptr(set).addr()).or_insert_with(|| {
-            let paths: Vec<_> = self.paths.iter().filter(|path| is_group_of(path, set)).collect();
+            let paths: Vec<_> = self.paths.iter().filter(|path| can_select(path, set)).collect();
             let is_selected = |&column: &usize| {
                 self.paths.is_empty()
                     || paths.iter().any(|path| path.matches_counter(&set.counters[column].name))
@@ -77,7 +80,7 @@ impl SelectedColumns {
         }
     }
 
-    /// Adds a group to `out` for each selected column; tables are not divided.
+    /// Adds a group to `out` for each selected column. A group of extent `Table` is not divided.
     pub(super) fn copy_each(&mut self, group: &Group, out: &mut Vec<Group>) {
         if group.set.extent == Extent::Table {
             out.extend(self.copy(group));
@@ -92,10 +95,12 @@ impl SelectedColumns {
 /// The series that paths select, in the order of the paths, without duplicates.
 #[derive(Default)]
 pub(crate) struct Layout {
-    pub(crate) cells: Vec<Cell>,
+    pub(crate) series: Vec<SelectedSeries>,
 }
 
-pub(crate) struct Cell {
+/// A series of [`LiveValues`].
+pub(crate) struct SelectedSeries {
+    /// The index of the series' group.
     group: usize,
     /// The series' index in the group's values.
     index: usize,
@@ -105,7 +110,7 @@ pub(crate) struct Cell {
     pub(crate) path: String,
 }
 
-impl Cell {
+impl SelectedSeries {
     pub(crate) fn name(&self) -> SeriesName<'_> {
         SeriesName::new(&self.path, &self.set, Some(&self.instance), &self.set.counters[self.column])
     }
@@ -113,13 +118,13 @@ impl Cell {
 
 impl Layout {
     pub(crate) fn new(values: &LiveValues, paths: &[PathPattern]) -> Self {
-        let mut cells: Vec<Cell> = Vec::new();
+        let mut series: Vec<SelectedSeries> = Vec::new();
         let mut seen: HashSet<(usize, &str, &str)> = HashSet::new();
         let mut sets: Vec<(&str, &str)> = Vec::new();
         for path in paths {
             for (group_index, group) in values.groups().iter().enumerate() {
                 let set = group.set();
-                if !path.matches_machine(&set.machine) || !is_group_of(path, set) {
+                if !path.matches_machine(&set.machine) || !can_select(path, set) {
                     continue;
                 }
                 let name = (&*set.machine, &*set.name);
@@ -138,7 +143,7 @@ impl Layout {
                         {
                             continue;
                         }
-                        cells.push(Cell {
+                        series.push(SelectedSeries {
                             group: group_index,
                             index: row * width + column,
                             set: Arc::clone(set),
@@ -150,10 +155,10 @@ impl Layout {
                 }
             }
         }
-        Self { cells }
+        Self { series }
     }
 
     pub(crate) fn values<'a>(&'a self, values: &'a LiveValues) -> impl Iterator<Item = Option<f64>> + 'a {
-        self.cells.iter().map(|cell| *values.groups().get(cell.group)?.values().get(cell.index)?)
+        self.series.iter().map(|one| *values.groups().get(one.group)?.values().get(one.index)?)
     }
 }

@@ -1,4 +1,4 @@
-//! The paths that are collected: leased for a while by a request, or held by a stream.
+//! The paths to collect: leased for a while by a request, or held by a stream.
 
 use std::collections::HashMap;
 use std::time::Instant;

@@ -26,7 +26,7 @@ impl RingSource {
         paths: &[PathPattern],
         (begin, end): (Option<FileTime>, Option<FileTime>),
     ) -> RingWindow {
-        // Earlier samples than the baseline are not copied.
+        // Samples before the baseline are not needed.
         let first = begin.map_or(0, |begin| samples.partition_point(|sample| sample.at.utc < begin));
         let last = end.map_or(samples.len(), |end| samples.partition_point(|sample| sample.at.utc < end));
         let mut samples = samples;

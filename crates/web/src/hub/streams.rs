@@ -11,10 +11,11 @@ use tachograph_flow::sinks::LiveValues;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::Sender;
 
-use super::layout::{Cell, Layout};
+use super::layout::{Layout, SelectedSeries};
 use super::window::WindowStatistics;
 use crate::series::SeriesName;
 
+/// Maximum number of series in a stream.
 const MAX_SERIES: usize = 10_000;
 /// Maximum number of series in all streams together. Streams with the same selection count once.
 const MAX_ALL_SERIES: usize = 100_000;
@@ -26,7 +27,7 @@ const MAX_ALL_PATHS: usize = 1 << 13;
 const MIN_QUEUE: usize = 16;
 /// Maximum number of events in a subscriber's queue.
 const MAX_QUEUE: usize = 5000;
-/// If events are small, a subscriber is disconnected only after it has read nothing for this time. A busy machine can
+/// If events are small, a subscriber is disconnected only after it has read nothing for this long. A busy machine can
 /// delay handlers and browsers for seconds.
 const MAX_PAUSE: Duration = Duration::from_secs(5);
 /// Maximum number of bytes in a subscriber's queue if it has more than [`MIN_QUEUE`] events.
@@ -40,8 +41,9 @@ pub(super) fn queue_length(every: usize, interval: Duration) -> usize {
 
 pub(super) struct NewSubscriber {
     pub(super) paths: Vec<PathPattern>,
+    /// The subscriber gets one event per this number of collections.
     pub(super) every: usize,
-    /// The number of intervals over which statistics are sent.
+    /// The number of intervals that the statistics in events cover; `None` for events without statistics.
     pub(super) window: Option<usize>,
     pub(super) sender: Sender<Bytes>,
     pub(super) overrun: Arc<Notify>,
@@ -61,23 +63,25 @@ struct SubscriberGroup {
 struct Subscriber {
     sender: Sender<Bytes>,
     overrun: Arc<Notify>,
+    /// Whether the last [`SubscriberGroup::names`] was sent.
     has_names: bool,
 }
 
 #[derive(Default)]
 pub(super) struct Streams(Vec<SubscriberGroup>);
 
+/// A collection that is sent to subscribers.
 pub(super) struct Collected<'a> {
     pub(super) values: &'a LiveValues,
     /// Whether the series differ from those of the last collection.
     pub(super) has_changed: bool,
-    /// The number of samples so far, this one included.
+    /// The number of samples since the collection began, including this one.
     pub(super) count: u64,
-    /// Unix seconds.
+    /// The time of the sample, in Unix seconds.
     pub(super) time: f64,
     /// The time between two collections.
     pub(super) interval: Duration,
-    /// The samples in the ring, this one included.
+    /// The samples in the ring, including this one.
     pub(super) samples: &'a [Arc<Sample>],
 }
 
@@ -122,7 +126,7 @@ impl Streams {
         for group in &mut self.0 {
             if collected.has_changed || group.names.is_empty() {
                 group.layout = Layout::new(collected.values, &group.paths);
-                let count = group.layout.cells.len();
+                let count = group.layout.series.len();
                 if count > MAX_SERIES || series + count > MAX_ALL_SERIES {
                     let limit = match count > MAX_SERIES {
                         true => format!("the limit of a stream is {MAX_SERIES}"),
@@ -133,7 +137,7 @@ impl Streams {
                 }
                 group.update_names(collected.interval.as_secs_f64());
             }
-            series += group.layout.cells.len();
+            series += group.layout.series.len();
             if !collected.count.is_multiple_of(group.every as u64) {
                 continue;
             }
@@ -146,12 +150,13 @@ impl Streams {
 /// The average of each series over the intervals since the previous event.
 #[derive(Default)]
 pub(super) struct Averages {
-    /// The begin of the first interval, Unix seconds.
+    /// The begin of the first interval, in Unix seconds.
     pub(super) begin: Option<f64>,
     /// Averages by the path of the series; `None` for one interval, whose values are used instead.
     pub(super) by_path: Option<std::collections::HashMap<String, Option<f64>>>,
 }
 
+/// The data of the event `series`.
 #[derive(Serialize)]
 struct Names<'a> {
     interval: f64,
@@ -165,10 +170,14 @@ struct Named<'a> {
     name: SeriesName<'a>,
 }
 
+/// The data of the event `sample`.
 #[derive(Serialize)]
 struct Values {
+    /// The time of the sample, in Unix seconds.
     time: f64,
+    /// The begin of the interval, in Unix seconds.
     begin: Option<f64>,
+    /// In the order of the series.
     values: Vec<Option<f64>>,
 }
 
@@ -182,7 +191,7 @@ impl Subscriber {
 
 impl SubscriberGroup {
     fn update_names(&mut self, interval: f64) {
-        let series = self.layout.cells.iter().enumerate().map(|(id, cell)| Named { id, name: cell.name() });
+        let series = self.layout.series.iter().enumerate().map(|(id, one)| Named { id, name: one.name() });
         let names = event("series", &Names { interval, series: series.collect() });
         if names != self.names {
             self.names = names;
@@ -194,8 +203,8 @@ impl SubscriberGroup {
         let values: Vec<_> = match &averages.by_path {
             None => self.layout.values(collected.values).collect(),
             Some(by_path) => {
-                let average = |cell: &Cell| by_path.get(&cell.path).copied().flatten();
-                self.layout.cells.iter().map(average).collect()
+                let average = |one: &SelectedSeries| by_path.get(&one.path).copied().flatten();
+                self.layout.series.iter().map(average).collect()
             }
         };
         let mut sample = event("sample", &Values { time: collected.time, begin: averages.begin, values });

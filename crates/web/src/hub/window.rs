@@ -15,12 +15,12 @@ use super::RingSource;
 use super::layout::Layout;
 use crate::series::{Statistics, rfc3339};
 
-/// The maximum number of values of a window. Streams with more have no statistics: computing them would delay the collection.
+/// The maximum number of values in a window. A stream with more gets no statistics: computing them would delay the collection.
 const MAX_VALUES: usize = 200_000;
-/// 100 ns units of a millisecond.
+/// A millisecond in units of 100 ns.
 const MILLISECOND: i64 = FileTime::PER_SECOND / 1000;
 
-/// The statistics of the series of a stream, in their order.
+/// The statistics of a stream's series, in the order of its layout.
 #[derive(Serialize)]
 pub(super) struct WindowStatistics {
     begin: String,
@@ -29,8 +29,8 @@ pub(super) struct WindowStatistics {
 }
 
 impl WindowStatistics {
-    /// The statistics of the last `intervals` intervals up to the last sample, in whole milliseconds. `None` if there are too
-    /// many values, or no samples.
+    /// Computes the statistics of the last `intervals` intervals; the range is rounded outwards to whole milliseconds.
+    /// `None` if there are more than [`MAX_VALUES`] values, or no samples.
     pub(super) fn new(
         samples: &[Arc<Sample>],
         paths: &[PathPattern],
@@ -39,7 +39,7 @@ impl WindowStatistics {
         interval: Duration,
     ) -> Option<Self> {
         let last = samples.last()?.at.utc;
-        if layout.cells.len().saturating_mul(intervals.min(samples.len())) > MAX_VALUES {
+        if layout.series.len().saturating_mul(intervals.min(samples.len())) > MAX_VALUES {
             return None;
         }
         let units = i64::try_from(interval.as_nanos() / 100 * intervals as u128).ok()?;
@@ -57,8 +57,8 @@ impl WindowStatistics {
         let reduced = reduction.finish(&table, paths);
         let by_path: HashMap<&str, _> =
             reduced.series.iter().map(|series| (&*series.info.path, &series.summary)).collect();
-        let of_cell = |path: &str| by_path.get(path).map(|summary| Statistics::new(summary));
-        let statistics = layout.cells.iter().map(|cell| of_cell(&cell.path)).collect();
+        let statistics_of = |path: &str| by_path.get(path).map(|summary| Statistics::new(summary));
+        let statistics = layout.series.iter().map(|one| statistics_of(&one.path)).collect();
         Some(Self { begin: rfc3339(begin), end: rfc3339(end), statistics })
     }
 }

@@ -8,7 +8,7 @@ use tachograph_monitor::{Board as _, LogBoard, LogProgress, Reduced, Span};
 
 use super::log::Log;
 use crate::response::ApiError;
-use crate::series::{check_cells, check_series};
+use crate::series::{check_points, check_series};
 use crate::workers::Cancel;
 
 /// Maximum number of counter paths that the board of a log is prepared for.
@@ -55,13 +55,13 @@ impl ChartBoard {
                 return Err(error);
             }
             all.drain(..all.len() - kept);
-            let mut follow = |_: LogProgress| match cancel.is_cancelled() || log.is_closed() {
+            let mut on_progress = |_: LogProgress| match cancel.is_cancelled() || log.is_closed() {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             };
-            let selection = board.set_paths(&all, &mut follow);
+            let selection = board.set_paths(&all, &mut on_progress);
             let selection = selection.map_err(|error| log.api_error(&error))?;
-            if follow(LogProgress::default()).is_break() {
+            if on_progress(LogProgress::default()).is_break() {
                 return Err(Cancel::error());
             }
             let reason = |advice: Option<String>| match advice {
@@ -102,7 +102,7 @@ impl ChartBoard {
             _ => reduce(full_span, 1)?.series.len(),
         };
         self.last_count = Some((paths.to_vec(), series));
-        check_cells(series, columns)?;
+        check_points(series, columns)?;
         reduce(span, columns).map(Some)
     }
 }

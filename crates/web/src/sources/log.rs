@@ -37,7 +37,7 @@ pub(crate) struct Log {
     /// The unnamed file of an upload, deleted when this is dropped; its path is `/proc/self/fd/N`.
     _uploaded: Option<File>,
     is_closed: AtomicBool,
-    /// Bytes read, bytes in total.
+    /// The bytes that were read so far, and the total number of bytes.
     progress: [AtomicU64; 2],
     state: Mutex<LogState>,
     board: Arc<tokio::sync::Mutex<ChartBoard>>,
@@ -46,7 +46,7 @@ pub(crate) struct Log {
     /// The problems that [`problems`](Self::problems) returned last.
     problems: Mutex<Vec<String>>,
     last_used: Mutex<Instant>,
-    /// How logs are read. All logs share its memory budget.
+    /// The options for reading logs, with the memory budget that all logs share.
     reading: ReadOptions,
     /// The part of the budget that this log uses while it is open.
     memory: Mutex<Budget>,
@@ -175,6 +175,7 @@ impl Log {
         self.origin != Origin::Named
     }
 
+    /// Marks the log as used now.
     pub(super) fn touch(&self) {
         *self.last_used.lock().ignore_poison() = Instant::now();
     }
@@ -192,6 +193,7 @@ impl Log {
         self.is_closed.load(Ordering::Relaxed)
     }
 
+    /// The options for reading this log, with its part of the memory budget.
     pub(crate) fn reading(&self) -> ReadOptions {
         ReadOptions { budget: self.memory.lock().ignore_poison().clone(), ..self.reading.clone() }
     }
@@ -246,8 +248,8 @@ impl Log {
             let opened = workers.run_long(move |_| {
                 *reading.stamps.lock().ignore_poison() =
                     reading.files.iter().map(|(_, path)| Stamp::read(path)).collect();
-                let mut follow = |progress: LogProgress| reading.set_progress(progress);
-                LogBoard::open_with(reading.paths(), reading.reading(), &mut follow)
+                let mut on_progress = |progress: LogProgress| reading.set_progress(progress);
+                LogBoard::open_with(reading.paths(), reading.reading(), &mut on_progress)
                     .map_err(|error| reading.report_unreadable(&error, notices.as_ref()))
             });
             match opened.await {
@@ -276,6 +278,7 @@ impl Log {
         self.api_error(error)
     }
 
+    /// Records the progress of reading; returns `Break` if the log is closed.
     fn set_progress(&self, progress: LogProgress) -> ControlFlow<()> {
         self.progress[0].store(progress.bytes_read, Ordering::Relaxed);
         self.progress[1].store(progress.bytes, Ordering::Relaxed);
@@ -286,7 +289,7 @@ impl Log {
     }
 
     /// Reduces a time range to columns. `choose` is as for [`ChartBoard::reduce`]; `respond` gets the result, and the
-    /// paths that select nothing with a reason.
+    /// paths that select nothing, each with a reason.
     pub(crate) async fn chart<T: Send + 'static>(
         self: &Arc<Self>,
         workers: &Workers,

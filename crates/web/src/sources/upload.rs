@@ -17,13 +17,14 @@ use tokio::time::{Instant, timeout_at};
 use super::{Log, Origin, Sources};
 use crate::response::ApiError;
 
+/// Maximum number of concurrent uploads.
 const MAX_RECEIVING: usize = 4;
 /// Maximum time between two chunks.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
-/// Minimum average rate since the start of an upload, in bytes per second. Even slow modems are faster. Without it, a
-/// client that sends a byte now and then would block others forever.
+/// Minimum average rate since the start of an upload, in bytes per second. Even slow modems are faster. Without this limit,
+/// a client that sends a byte now and then would block others forever.
 const MIN_RATE: u64 = 4 << 10;
-/// How long an upload can be slower than [`MIN_RATE`] at its start.
+/// How long an upload can be slower than [`MIN_RATE`] at first.
 const GRACE: Duration = Duration::from_secs(60);
 /// Maximum length of a log's name, in bytes.
 const MAX_NAME: usize = 200;

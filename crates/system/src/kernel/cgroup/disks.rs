@@ -23,13 +23,13 @@ pub(super) struct DiskNames {
     sys: PathBuf,
 }
 
-/// The transfers of a group with a disk.
+/// The transfers of a group from and to a disk.
 pub(super) struct DiskTransfers {
     /// The device number, as text.
     device: Box<[u8]>,
     key: Arc<InstanceKey>,
     totals: [RunningTotal; COUNTERS],
-    /// The values of the last sample; `None` for those that no file has.
+    /// The values of the last sample; `None` if no file has a value.
     values: [Option<u64>; COUNTERS],
     /// The last sample that found the disk.
     sample: u64,
@@ -56,7 +56,8 @@ impl DiskNames {
     }
 }
 
-/// Reads the lines of a file with transfers into the list of a group.
+/// Adds the values in a file of a group to the list of its disks. `form` is the format of the file, `sample` the number of the
+/// sample.
 pub(super) fn read(
     disks: &mut Vec<DiskTransfers>,
     form: &Form,
@@ -71,7 +72,7 @@ pub(super) fn read(
         match *form {
             Form::Io => {
                 for word in words {
-                    // Some kernels do not end the line of a device without transfers.
+                    // Some kernels write no newline after a device without transfers.
                     if is_device(word) {
                         device = word;
                         continue;
@@ -131,7 +132,7 @@ fn set(
     disk.values[index] = value.map(|value| disk.totals[index].push(value));
 }
 
-/// Adds the rows of the disks that the sample has found, and removes the others.
+/// Adds the rows of the disks that were found in a sample, and removes the other disks.
 pub(super) fn push_rows(disks: &mut Vec<DiskTransfers>, sample: u64, rows: &mut Rows) {
     disks.retain(|disk| disk.sample == sample);
     for disk in disks {
@@ -148,7 +149,7 @@ pub(super) fn push_rows(disks: &mut Vec<DiskTransfers>, sample: u64, rows: &mut 
     }
 }
 
-/// Whether a word is a device number such as `8:0`. The last line of version 1 begins with `Total`.
+/// Whether a word is a device number such as `8:0`. (The last line of a file of version 1 begins with `Total`.)
 fn is_device(word: &[u8]) -> bool {
     let mut parts = word.splitn(2, |&byte| byte == b':').map(number);
     matches!((parts.next(), parts.next()), (Some(Some(_)), Some(Some(_))))

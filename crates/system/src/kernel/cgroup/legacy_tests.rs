@@ -89,7 +89,7 @@ fn hybrid() -> Machine {
     machine
 }
 
-fn of(machine: &Machine) -> Cgroups {
+fn open_set(machine: &Machine) -> Cgroups {
     cgroups(&open_mounts(&machine.roots), 1000).expect("a provider")
 }
 
@@ -99,7 +99,7 @@ fn status(rows: &Rows, instance: &str, id: u32) -> Status {
 
 #[test]
 fn version_1_has_the_values_of_each_controller() {
-    let rows = collect(&mut of(&machine(LEGACY)), at(10));
+    let rows = collect(&mut open_set(&machine(LEGACY)), at(10));
     assert_eq!(names(&rows), ["/", "/a", "/a/x", "/c"]);
     for (id, expected) in VALUES_OF_A_GROUP {
         assert_eq!(first_value(&rows, "/a", id), expected, "{id}");
@@ -114,7 +114,7 @@ fn version_1_has_the_values_of_each_controller() {
 
 #[test]
 fn groups_of_several_hierarchies_are_one_instance() {
-    let rows = collect(&mut of(&hybrid()), at(10));
+    let rows = collect(&mut open_set(&hybrid()), at(10));
     assert_eq!(names(&rows), ["/", "/a", "/a/x", "/b", "/c"]);
     // Version 2 has the processor time of every group; the rest is from version 1.
     let times = [(PROCESSOR_TIME, 40_000_000), (USER_TIME, 30_000_000)];
@@ -126,7 +126,7 @@ fn groups_of_several_hierarchies_are_one_instance() {
 
 #[test]
 fn a_hierarchy_without_the_group_is_no_error() {
-    let rows = collect(&mut of(&hybrid()), at(10));
+    let rows = collect(&mut open_set(&hybrid()), at(10));
     for (instance, id) in
         [("/b", MEMORY_CURRENT), ("/c", TASKS), ("/a/x", PROCESSOR_TIME), ("/a/x", READ_BYTES)]
     {
@@ -140,7 +140,7 @@ fn a_hierarchy_without_the_group_is_no_error() {
 
 #[test]
 fn the_largest_number_is_no_limit() {
-    let rows = collect(&mut of(&hybrid()), at(10));
+    let rows = collect(&mut open_set(&hybrid()), at(10));
     for id in [MEMORY_LIMIT, MEMORY_USED] {
         assert_eq!(status(&rows, "/a/x", id), Status::NO_INSTANCE);
     }
@@ -150,7 +150,7 @@ fn the_largest_number_is_no_limit() {
 #[test]
 fn groups_of_each_hierarchy_are_followed() {
     let machine = hybrid();
-    let mut provider = of(&machine);
+    let mut provider = open_set(&machine);
     collect(&mut provider, at(10));
     machine.remove("sys/fs/cgroup/pids/a");
     machine.remove("sys/fs/cgroup/memory/a/x");
@@ -171,7 +171,7 @@ fn groups_of_each_hierarchy_are_followed() {
 #[test]
 fn malformed_files_of_version_1_are_errors() {
     let machine = machine(LEGACY);
-    let mut provider = of(&machine);
+    let mut provider = open_set(&machine);
     for broken in
         ["", "x\n", "-1\n", "99999999999999999999\n", "8:0 Read x\n8:0 Write 99999999999999999999\n"]
     {

@@ -5,19 +5,20 @@ use std::path::PathBuf;
 use crate::open_file::OpenFile;
 use crate::roots::Roots;
 
-/// The name of a group, and whether it is final: the files of a container's name can appear later than its group.
+/// The name of a group. It is final unless a file that has a better name can still appear, as for new containers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct GroupName {
     pub(super) name: String,
     pub(super) is_final: bool,
 }
 
-/// The number of digits of a container id in a name, as `docker ps` shows it.
+/// The number of digits of a container id that names show, as in `docker ps`.
 const SHORT_ID: usize = 12;
 
 /// Finds the names that people use for control groups, in the files of the programs that create the groups.
 #[derive(Debug)]
 pub(super) struct Names {
+    /// The folders and files that contain the names of containers and pods.
     docker: PathBuf,
     podman: PathBuf,
     pods: PathBuf,
@@ -35,7 +36,7 @@ impl Names {
     }
 
     /// The name of the unit, container or pod with this path; `None` for other groups, such as slices.
-    pub(super) fn of(&self, path: &str) -> Option<GroupName> {
+    pub(super) fn find(&self, path: &str) -> Option<GroupName> {
         let (parents, folder) = path.rsplit_once('/')?;
         let (stem, is_scope) = match folder.strip_suffix(".scope") {
             Some(stem) => (stem, true),
@@ -74,13 +75,13 @@ impl Names {
         if is_unit { final_name(&unescape_unit(folder)) } else { None }
     }
 
-    /// Docker writes the name of a container as `"Name":"/web"`; other names in this file have no slash.
+    /// The name of a container. Docker writes it as `"Name":"/web"`; other names in this file have no slash.
     fn docker_name(&self, id: &str) -> Option<String> {
         let text = read(self.docker.join(id).join("config.v2.json"))?;
         json_text(text.split_once(r#""Name":"/"#)?.1)
     }
 
-    /// Podman writes a list of objects with `"id":"ID"` and `"names":["web"]`.
+    /// The name of a container. Podman writes a list of objects with `"id":"ID"` and `"names":["web"]`.
     fn podman_name(&self, id: &str) -> Option<String> {
         let text = read(self.podman.clone())?;
         let object = text.split_once(&format!(r#""id":"{id}""#))?.1;
@@ -88,7 +89,7 @@ impl Names {
         json_text(object.split_once(r#""names":[""#)?.1)
     }
 
-    /// The log of a container is `POD_NAMESPACE_CONTAINER-ID.log`.
+    /// The name of a container in a pod, from the name of its log: `POD_NAMESPACE_CONTAINER-ID.log`.
     fn name_in_pod(&self, id: &str) -> Option<String> {
         let end = format!("-{id}.log");
         find(&self.containers, |name| {
@@ -98,7 +99,7 @@ impl Names {
         })
     }
 
-    /// The folder of the logs of a pod is `NAMESPACE_POD_UID`.
+    /// The name of a pod, from the name of the folder with its logs: `NAMESPACE_POD_UID`.
     fn pod_name(&self, uid: &str) -> Option<String> {
         let end = format!("_{uid}");
         find(&self.pods, |name| {
@@ -113,7 +114,7 @@ fn container_id(stem: &str) -> Option<(&str, &str)> {
     let (manager, id) = stem.rsplit_once('-').unwrap_or(("", stem));
     let is_id =
         id.len() == 64 && id.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
-    // The groups of podman's monitors have the container's id too.
+    // The name of the group of podman's monitor process contains the container's id too.
     (is_id && manager != "libpod-conmon").then_some((manager, id))
 }
 
@@ -127,7 +128,7 @@ fn pod_uid(folder: &str) -> Option<String> {
     is_uid.then_some(uid)
 }
 
-/// The name of a unit without systemd's escapes: `a\x2db` is `a-b`.
+/// Decodes systemd's escapes in the name of a unit: `a\x2db` is `a-b`.
 fn unescape_unit(name: &str) -> String {
     let mut text = String::with_capacity(name.len());
     let mut rest = name;
@@ -152,14 +153,15 @@ fn read(path: PathBuf) -> Option<String> {
     Some(String::from_utf8_lossy(file.read().ok()?).into_owned())
 }
 
-/// A name up to the next quotation mark. Names of containers have only letters, digits, `_`, `.` and `-`.
+/// The name before the next quotation mark; `None` if it is not a container name, which consists of letters, digits, `_`, `.`
+/// and `-`.
 fn json_text(text: &str) -> Option<String> {
     let name = text.split('"').next()?;
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
     (!name.is_empty() && name.len() <= 255 && name.bytes().all(is_allowed)).then(|| name.to_owned())
 }
 
-/// The first result for the name of an entry of a folder, of at most 65,536.
+/// The first result of `result` for the names of the entries of a folder. At most 65,536 entries are examined.
 fn find(folder: &PathBuf, result: impl Fn(&str) -> Option<String>) -> Option<String> {
     let entries = std::fs::read_dir(folder).ok()?.take(65_536).map_while(Result::ok);
     entries.into_iter().find_map(|entry| result(entry.file_name().to_str()?))
@@ -210,12 +212,12 @@ mod tests {
             ("/lxc.payload.box", "box"),
         ] {
             let expected = GroupName { name: expected.to_owned(), is_final: true };
-            assert_eq!(names.of(path), Some(expected), "{path}");
+            assert_eq!(names.find(path), Some(expected), "{path}");
         }
         let conmon = format!("/machine.slice/libpod-conmon-{}.scope", id('b'));
-        assert_eq!(names.of(&conmon).map(|name| name.is_final), Some(true));
+        assert_eq!(names.find(&conmon).map(|name| name.is_final), Some(true));
         for path in ["/", "/system.slice", "/user.slice/user-0.slice", "/podium", "/docker", "/a/pod-x"] {
-            assert_eq!(names.of(path), None, "{path}");
+            assert_eq!(names.find(path), None, "{path}");
         }
     }
 
@@ -228,10 +230,10 @@ mod tests {
             format!("/machine.slice/libpod-{}.scope", id('d')),
             format!("/system.slice/crio-{}.scope", id('f')),
         ] {
-            let found = names.of(&path).expect("a container");
+            let found = names.find(&path).expect("a container");
             assert_eq!((found.name.len(), found.is_final), (SHORT_ID, false), "{path}");
         }
-        let found = names.of("/kubepods/podffffffff-0000-1111-2222-333344445555").expect("a pod");
+        let found = names.find("/kubepods/podffffffff-0000-1111-2222-333344445555").expect("a pod");
         assert_eq!(found.name, "pod ffffffff-0000-1111-2222-333344445555");
     }
 
@@ -249,7 +251,7 @@ mod tests {
             "\"Name\":\"/\u{fffd}",
         ] {
             machine.write(&format!("var/lib/docker/containers/{}/config.v2.json", id('a')), broken);
-            assert_eq!(names.of(&path).map(|name| name.is_final), Some(false), "{broken:?}");
+            assert_eq!(names.find(&path).map(|name| name.is_final), Some(false), "{broken:?}");
         }
         assert_eq!(unescape_unit(r"a\x2db\xzz\x1"), r"a-b\xzz\x1");
         assert_eq!(unescape_unit(r"\x5cx2d\xc3\xa9"), r"\x2d\xc3\xa9");

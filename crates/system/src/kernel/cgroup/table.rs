@@ -65,13 +65,13 @@ pub(super) enum Form {
     Count(u32),
     /// Nanoseconds of processor time.
     ProcessorNs(u32),
-    /// One number, or `max`. Version 1 writes the largest number of whole pages for no limit.
+    /// One number, or `max` if there is no limit. In version 1, no limit is the largest number of whole pages.
     Limit(u32),
     /// One line per device: `8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6`.
     Io,
-    /// Lines of a device, a direction and a number: `8:0 Read 1`, with the counters for `Read`, `Write`, `Discard`.
+    /// Lines of a device, a direction and a number: `8:0 Read 1`. With the counters for `Read`, `Write`, `Discard`.
     IoLines([u32; 3]),
-    /// The format of /proc/pressure, with the counters for `some` and `full`.
+    /// The format of the files in /proc/pressure. With the counters for `some` and `full`.
     Pressure(u32, u32),
 }
 
@@ -85,7 +85,7 @@ pub(super) struct Field {
 /// The meaning of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Microseconds of processor time. The kernel estimates the user and system parts, which can fall a little.
+    /// Microseconds of processor time. The kernel estimates user time and system time, which can decrease a little.
     ProcessorTime,
     /// A running total in microseconds.
     Time,
@@ -298,40 +298,46 @@ const TIMER: CounterType = CounterType::TIMER_100NS;
 const RATE: CounterType = CounterType::BULK_COUNT;
 const NOW: CounterType = CounterType::LARGE_RAWCOUNT;
 
-/// The set.
+/// The set `Cgroup`.
 #[rustfmt::skip]
 pub(crate) static TABLE: SetTable = SetTable {
     name: "Cgroup",
     guid: 0x7face1da5ba159f1a5dd049bfb6c9063,
     instance_type: InstanceType::Multiple,
-    help: "What the control groups use: processor time, memory, disk transfers, tasks, pressure. A group's values include those of all groups below it. A group of several hierarchies (version 2, and a controller of version 1 each) is one instance. Windows' nearest is Job Object.",
-    instances: "The groups by their path from the root of the hierarchies that this process sees: `/` first, then each group before those below it, by name, such as `/system.slice/ssh.service`. At most 20,000.",
+    help: "The resources that control groups use: processor time, memory, disk transfers, tasks, pressure. A \
+        group's values include those of all groups below it. A group that is in several hierarchies (version 2, \
+        and version 1 for each controller) is one instance. The nearest equivalent on Windows is Job Object.",
+    instances: "The groups, by their path from the root of the hierarchies that this process sees, such as \
+        `/system.slice/ssh.service`: `/` first, then each group before those below it, by name. At most 20,000.",
     total: "",
     counters: COUNTERS,
 };
 
-/// The set of the groups with names.
+/// The set `Container`: the groups that have a name.
 pub(crate) static CONTAINER: SetTable = SetTable {
     name: "Container",
     guid: 0x62c9cc51_4d85_5bcd_a1f1_a23604b89f7c,
     instance_type: InstanceType::Multiple,
-    help: "What containers, pods and units of systemd use: the counters of the set Cgroup for the groups that have a name.",
+    help: "The resources that containers, pods and systemd units use: the counters of the set Cgroup for the \
+        groups that have a name.",
     instances: "Containers, pods and units under the names that people use: `web` (docker, podman, LXC), `shop/cart-7d9` (a pod of \
-                Kubernetes) and `shop/cart-7d9/cart` (its container), `ssh.service`. In the order of their paths; slices are not \
-                here. A container of another program has the first 12 digits of its id. The id of an instance is that of the \
-                group in the set Cgroup, where the path is the name. None where there are none.",
+                Kubernetes) and `shop/cart-7d9/cart` (its container), `ssh.service`. In the order of their \
+                paths; slices are not included. The name of a container of another program is the first 12 \
+                digits of its id. The id of an instance is that of the group in the set Cgroup.",
     total: "",
     counters: COUNTERS,
 };
 
-/// The set of the disks of groups. The ids are those of the set `Cgroup`.
+/// The set `Cgroup Disk`. Its counters have the same ids as in the set `Cgroup`.
 #[rustfmt::skip]
 pub(crate) static DISK: SetTable = SetTable {
     name: "Cgroup Disk",
     guid: 0x27bac0a5_3c3a_56de_9f20_192ae75b7063,
     instance_type: InstanceType::Multiple,
-    help: "What the control groups read from and write to each disk. A group's values include those of all groups below it.",
-    instances: "A group by its path, and a disk that it has used: `/system.slice/ssh.service sda`. In the order of the groups. None where no controller counts transfers.",
+    help: "The transfers of control groups from and to each disk. A group's values include those of all groups \
+        below it.",
+    instances: "A group by its path, and a disk that it has used: `/system.slice/ssh.service sda`. In the order \
+        of the groups. No instances if no controller counts transfers.",
     total: "",
     counters: &[
         CounterInfo::row(READ_BYTES, "Read Bytes/sec", RATE, "bytes/s", -4, "io.stat: rbytes (version 1: blkio.throttle.io_service_bytes_recursive)",
@@ -339,7 +345,7 @@ pub(crate) static DISK: SetTable = SetTable {
         CounterInfo::row(WRITE_BYTES, "Write Bytes/sec", RATE, "bytes/s", -4, "io.stat: wbytes (version 1: blkio.throttle.io_service_bytes_recursive)",
             "Bytes written to the disk."),
         CounterInfo::row(DISCARD_BYTES, "Discard Bytes/sec", RATE, "bytes/s", -4, "io.stat: dbytes (version 1: blkio.throttle.io_service_bytes_recursive)",
-            "Bytes that were given back to the disk as unused (trim)."),
+            "Bytes discarded on the disk (trim)."),
         row(READS, "Read Operations/sec", RATE, "1/s", "io.stat: rios (version 1: blkio.throttle.io_serviced_recursive)",
             "Read requests to the disk."),
         row(WRITES, "Write Operations/sec", RATE, "1/s", "io.stat: wios (version 1: blkio.throttle.io_serviced_recursive)",
@@ -352,42 +358,45 @@ pub(crate) static DISK: SetTable = SetTable {
 #[rustfmt::skip]
 const COUNTERS: &[CounterInfo] = &[
         row(PROCESSOR_TIME, "% Processor Time", TIMER, "%", "cpu.stat: usage_usec (version 1: cpuacct.usage)",
-            "Processor time of the group's tasks; 100 % is one processor, so that more than 100 is possible."),
+            "Processor time of the group's tasks, in percent of one processor; it can exceed 100."),
         row(USER_TIME, "% User Time", TIMER, "%", "cpu.stat: user_usec (version 1: cpuacct.usage_user)",
-            "The part of the processor time outside the kernel."),
+            "The part of the processor time in user mode."),
         row(PRIVILEGED_TIME, "% Privileged Time", TIMER, "%", "cpu.stat: system_usec (version 1: cpuacct.usage_sys)",
             "The part of the processor time in the kernel."),
         row(PERIODS, "Periods/sec", RATE, "1/s", "cpu.stat: nr_periods",
             "Periods of the processor limit (cpu.max) in which the group had work."),
         row(THROTTLED_PERIODS, "Throttled Periods/sec", RATE, "1/s", "cpu.stat: nr_throttled",
-            "Periods in which the group used up its processor limit and had to wait for the next."),
+            "Periods in which the group used up its processor limit and had to wait for the next period."),
         row(THROTTLED_TIME, "% Throttled Time", TIMER, "%", "cpu.stat: throttled_usec (version 1: throttled_time)",
-            "Time that the group's processors stood still because its limit was used up, added up over the processors."),
+            "Time for which the group was throttled because its processor limit was used up, summed over the \
+             processors."),
         CounterInfo::row(MEMORY_CURRENT, "Memory Current Bytes", NOW, "bytes", -6, "memory.current (version 1: memory.usage_in_bytes)",
-            "Memory charged to the group now, page cache and kernel memory included."),
+            "Memory that is charged to the group, including page cache and kernel memory."),
         CounterInfo::row(MEMORY_PEAK, "Memory Peak Bytes", NOW, "bytes", -6, "memory.peak (version 1: memory.max_usage_in_bytes)",
-            "The largest amount of memory that was ever charged to the group (Linux 5.19 and later)."),
+            "The maximum memory that was charged to the group (Linux 5.19 and later)."),
         CounterInfo::row(MEMORY_LIMIT, "Memory Limit Bytes", NOW, "bytes", -6, "memory.max (version 1: memory.limit_in_bytes)",
-            "The limit of the group's memory. Without a limit of its own a group has no value here, although a group above it may have one."),
+            "The memory limit of the group. A group without a limit of its own has no value, even if a group \
+             above it has a limit."),
         row(MEMORY_USED, "% Memory Limit Used", CounterType::RAW_FRACTION, "%", "memory.current of memory.max",
-            "The group's memory as a share of its limit. Without a limit there is no value.").base(MEMORY_USED_BASE),
+            "The group's memory in percent of its limit; no value without a limit.").base(MEMORY_USED_BASE),
         CounterInfo::companion(MEMORY_USED_BASE, "% Memory Limit Used Base", CounterType::RAW_BASE),
         CounterInfo::row(SWAP_CURRENT, "Swap Current Bytes", NOW, "bytes", -6, "memory.swap.current (version 1: memory.stat: total_swap)",
-            "Swap that the group occupies now."),
+            "Swap space that the group uses."),
         row(EVENTS_LOW, "Memory Low Events/sec", RATE, "1/s", "memory.events: low",
-            "How often memory was taken from the group although it was below its protection (memory.low)."),
+            "How often memory of the group was reclaimed although it was below its protection (memory.low)."),
         row(EVENTS_HIGH, "Memory High Events/sec", RATE, "1/s", "memory.events: high",
             "How often tasks were slowed down because the group was above memory.high."),
         row(EVENTS_MAX, "Memory Max Events/sec", RATE, "1/s", "memory.events: max (version 1: memory.failcnt)",
-            "How often the group was about to pass its limit (memory.max)."),
+            "How often the group was about to exceed its limit (memory.max)."),
         row(EVENTS_OOM, "OOM Events/sec", RATE, "1/s", "memory.events: oom",
             "How often an allocation was about to fail because the limit was reached and nothing could be freed."),
         row(EVENTS_OOM_KILL, "OOM Kills/sec", RATE, "1/s", "memory.events: oom_kill (version 1: memory.oom_control: oom_kill)",
-            "Processes of the group that were killed for lack of memory. In version 1 without those of the groups below it."),
+            "Processes of the group that were killed for lack of memory. In version 1, those of the groups below \
+             it are not included."),
         CounterInfo::row(ANONYMOUS, "Anonymous Bytes", NOW, "bytes", -6, "memory.stat: anon (version 1: total_rss)",
-            "Memory that belongs to no file: heaps and stacks."),
+            "Memory that is not backed by files: heaps and stacks."),
         CounterInfo::row(FILE, "File Bytes", NOW, "bytes", -6, "memory.stat: file (version 1: total_cache)",
-            "Page cache of files, shared memory included."),
+            "Page cache, including shared memory."),
         CounterInfo::row(KERNEL, "Kernel Bytes", NOW, "bytes", -6, "memory.stat: kernel (version 1: memory.kmem.usage_in_bytes)",
             "Kernel memory that is charged to the group (Linux 5.18 and later)."),
         CounterInfo::row(SLAB, "Slab Bytes", NOW, "bytes", -6, "memory.stat: slab",
@@ -397,21 +406,21 @@ const COUNTERS: &[CounterInfo] = &[
         row(MAJOR_FAULTS, "Major Page Faults/sec", RATE, "1/s", "memory.stat: pgmajfault (version 1: total_pgmajfault)",
             "Page faults that had to wait for a disk."),
         CounterInfo::row(READ_BYTES, "Read Bytes/sec", RATE, "bytes/s", -4, "io.stat: rbytes (version 1: blkio.throttle.io_service_bytes_recursive)",
-            "Bytes read from disks, all devices together. A transfer through stacked devices counts at each of them."),
+            "Bytes read from all disks. A transfer through stacked devices is counted for each of them."),
         CounterInfo::row(WRITE_BYTES, "Write Bytes/sec", RATE, "bytes/s", -4, "io.stat: wbytes (version 1: blkio.throttle.io_service_bytes_recursive)",
-            "Bytes written to disks, all devices together."),
+            "Bytes written to all disks."),
         CounterInfo::row(DISCARD_BYTES, "Discard Bytes/sec", RATE, "bytes/s", -4, "io.stat: dbytes (version 1: blkio.throttle.io_service_bytes_recursive)",
-            "Bytes that were given back to disks as unused (trim), all devices together."),
+            "Bytes discarded on all disks (trim)."),
         row(READS, "Read Operations/sec", RATE, "1/s", "io.stat: rios (version 1: blkio.throttle.io_serviced_recursive)",
-            "Read requests to disks, all devices together."),
+            "Read requests to all disks."),
         row(WRITES, "Write Operations/sec", RATE, "1/s", "io.stat: wios (version 1: blkio.throttle.io_serviced_recursive)",
-            "Write requests to disks, all devices together."),
+            "Write requests to all disks."),
         row(DISCARDS, "Discard Operations/sec", RATE, "1/s", "io.stat: dios (version 1: blkio.throttle.io_serviced_recursive)",
-            "Discard (trim) requests to disks, all devices together."),
+            "Discard (trim) requests to all disks."),
         row(TASKS, "Tasks", NOW, "", "pids.current",
-            "Processes and threads in the group now."),
+            "Current number of processes and threads in the group."),
         row(TASK_LIMIT, "Task Limit", NOW, "", "pids.max",
-            "How many tasks the group may have. Without a limit there is no value."),
+            "The maximum number of tasks of the group; no value without a limit."),
         row(CPU_SOME, "% CPU Some Stall Time", TIMER, "%", "cpu.pressure: some total",
             "Share of the interval in which at least one task of the group waited for a processor."),
         row(CPU_FULL, "% CPU Full Stall Time", TIMER, "%", "cpu.pressure: full total",

@@ -52,7 +52,7 @@ fn machine() -> Machine {
     machine
 }
 
-fn of(machine: &Machine) -> Cgroups {
+fn open_set(machine: &Machine) -> Cgroups {
     cgroups(&open_mounts(&machine.roots), 1000).expect("a provider")
 }
 
@@ -66,7 +66,7 @@ fn reason(rows: &Rows, id: u32) -> &str {
 
 #[test]
 fn every_counter_has_its_value() {
-    let rows = collect(&mut of(&machine()), at(10));
+    let rows = collect(&mut open_set(&machine()), at(10));
     assert_eq!(names(&rows), ["/", "/a.slice", "/a.slice/one", "/b"]);
     for (id, expected) in [
         (PROCESSOR_TIME, 30_000_000),
@@ -116,13 +116,13 @@ fn every_counter_has_its_value() {
 fn a_group_named_like_a_total_has_its_path_as_name() {
     let machine = machine();
     machine.write(&format!("{ROOT}/_Total/cpu.stat"), "usage_usec 5\nuser_usec 1\nsystem_usec 1\n");
-    let rows = collect(&mut of(&machine), at(10));
+    let rows = collect(&mut open_set(&machine), at(10));
     assert_eq!(names(&rows), ["/", "/_Total", "/a.slice", "/a.slice/one", "/b"]);
 }
 
 #[test]
 fn missing_files_are_errors_with_a_reason() {
-    let rows = collect(&mut of(&machine()), at(10));
+    let rows = collect(&mut open_set(&machine()), at(10));
     assert_eq!(first_value(&rows, "/b", PROCESSOR_TIME), 20);
     assert!(!is_good(&rows, "/b", MEMORY_CURRENT));
     assert_eq!(
@@ -141,7 +141,7 @@ fn counters_without_a_controller_are_absent() {
     let machine = machine();
     machine.write(&format!("{ROOT}/cgroup.controllers"), "hugetlb\n");
     machine.remove(&format!("{ROOT}/a.slice"));
-    let provider = of(&machine);
+    let provider = open_set(&machine);
     let ids: Vec<u32> = provider.info.counters.iter().map(|counter| counter.id).collect();
     assert_eq!(ids, [PROCESSOR_TIME, USER_TIME, PRIVILEGED_TIME]);
 }
@@ -157,7 +157,7 @@ fn without_a_hierarchy_there_is_no_set() {
 #[test]
 fn new_and_removed_groups_are_followed() {
     let machine = machine();
-    let mut provider = of(&machine);
+    let mut provider = open_set(&machine);
     let before = collect(&mut provider, at(10));
     machine.write(&format!("{ROOT}/b/x/y/cpu.stat"), "usage_usec 5\n");
     machine.write(&format!("{ROOT}/a/cpu.stat"), "usage_usec 6\n");
@@ -180,7 +180,7 @@ fn new_and_removed_groups_are_followed() {
 #[test]
 fn a_recreated_group_is_another_instance() {
     let machine = machine();
-    let mut provider = of(&machine);
+    let mut provider = open_set(&machine);
     let before = collect(&mut provider, at(10));
     machine.write("elsewhere/cpu.stat", "usage_usec 1\n");
     machine.remove(&format!("{ROOT}/b"));
@@ -195,7 +195,7 @@ fn a_recreated_group_is_another_instance() {
 fn files_of_a_newly_enabled_controller_are_read() {
     let machine = machine();
     machine.write(&format!("{ROOT}/cgroup.subtree_control"), "cpu\n");
-    let mut provider = of(&machine);
+    let mut provider = open_set(&machine);
     assert!(!is_good(&collect(&mut provider, at(10)), "/b", TASKS));
     machine.write(&format!("{ROOT}/b/pids.current"), "3\n");
     machine.write(&format!("{ROOT}/cgroup.subtree_control"), "cpu pids\n");
@@ -205,7 +205,7 @@ fn files_of_a_newly_enabled_controller_are_read() {
 #[test]
 fn an_absent_file_is_tried_again_later() {
     let machine = machine();
-    let mut provider = of(&machine);
+    let mut provider = open_set(&machine);
     assert!(!is_good(&collect(&mut provider, at(10)), "/b", CPU_SOME));
     machine.write(&format!("{ROOT}/b/cpu.pressure"), PRESSURE);
     let found = (0..40).any(|second| is_good(&collect(&mut provider, at(11 + second)), "/b", CPU_SOME));
@@ -215,7 +215,7 @@ fn an_absent_file_is_tried_again_later() {
 #[test]
 fn totals_never_fall() {
     let machine = machine();
-    let mut provider = of(&machine);
+    let mut provider = open_set(&machine);
     collect(&mut provider, at(10));
     // A device is removed, the memory controller restarted, the processor time divided differently.
     machine.write(
@@ -245,7 +245,7 @@ fn totals_never_fall() {
 #[test]
 fn values_do_not_depend_on_the_limit_of_open_files() {
     let machine = machine();
-    let mut open = of(&machine);
+    let mut open = open_set(&machine);
     let mut closed = cgroups(&open_mounts(&machine.roots), 0).expect("a provider");
     for second in 0..3 {
         let (open, closed) = (collect(&mut open, at(second)), collect(&mut closed, at(second)));
@@ -261,7 +261,7 @@ fn values_do_not_depend_on_the_limit_of_open_files() {
 #[test]
 fn only_requested_files_are_read() {
     let machine = machine();
-    let mut provider = of(&machine);
+    let mut provider = open_set(&machine);
     let mut rows = Rows::new(provider.info().clone());
     rows.select([TASKS], vec![InstanceFilter::new("/a.slice*", None)]);
     rows.clear(at(10));
@@ -274,14 +274,14 @@ fn only_requested_files_are_read() {
 fn an_empty_io_file_means_no_transfers() {
     let machine = machine();
     machine.write(&format!("{ROOT}/a.slice/io.stat"), "");
-    let rows = collect(&mut of(&machine), at(10));
+    let rows = collect(&mut open_set(&machine), at(10));
     assert_eq!(first_value(&rows, "/a.slice", READ_BYTES), 0);
 }
 
 #[test]
 fn malformed_files_are_errors() {
     let machine = machine();
-    let mut provider = of(&machine);
+    let mut provider = open_set(&machine);
     for broken in [
         "",
         "\n",
@@ -306,7 +306,7 @@ fn malformed_files_are_errors() {
     }
     for length in 0..CPU_STAT.len() {
         machine.write(&format!("{ROOT}/a.slice/cpu.stat"), &CPU_STAT[..length]);
-        let rows = collect(&mut of(&machine), at(10));
+        let rows = collect(&mut open_set(&machine), at(10));
         assert_eq!(is_good(&rows, "/a.slice", PROCESSOR_TIME), length > CPU_STAT.find('\n').expect("a line"));
     }
 }
@@ -318,7 +318,7 @@ fn a_large_file_is_read_whole() {
         .map(|device| format!("259:{device} rbytes=1 wbytes=1 rios=1 wios=1 dbytes=0 dios=0\n"))
         .collect();
     machine.write(&format!("{ROOT}/a.slice/io.stat"), lines);
-    assert_eq!(first_value(&collect(&mut of(&machine), at(10)), "/a.slice", READ_BYTES), 2000);
+    assert_eq!(first_value(&collect(&mut open_set(&machine), at(10)), "/a.slice", READ_BYTES), 2000);
 }
 
 #[test]
@@ -346,7 +346,7 @@ fn this_machine_can_be_collected() {
 #[test]
 fn an_idle_set_closes_its_files_and_keeps_its_totals() {
     let machine = machine();
-    let mut provider = of(&machine);
+    let mut provider = open_set(&machine);
     let before = collect(&mut provider, at(10));
     let room = provider.walk.room();
     assert!(provider.hierarchies[0].root.open_files() > 0);
@@ -364,7 +364,7 @@ fn an_idle_set_closes_its_files_and_keeps_its_totals() {
 #[test]
 fn files_are_closed_at_the_limit_of_open_files() {
     let machine = machine();
-    let mut provider = of(&machine);
+    let mut provider = open_set(&machine);
     let before = collect(&mut provider, at(10));
     provider.walk.set_out_of_files();
     collect(&mut provider, at(11));

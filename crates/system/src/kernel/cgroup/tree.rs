@@ -1,5 +1,5 @@
-//! The trees of control groups, one for each hierarchy. Every sample walks all of them together, so that a group that
-//! several hierarchies have is one row; files stay open between samples.
+//! The trees of control groups, one for each hierarchy. Every sample walks all of them together, so that groups with the same
+//! path in several hierarchies are one row. Files stay open between samples.
 //!
 //! To be notified of new groups, a program needs one inotify watch per folder. Instead, every sample lists the
 //! folders that have subfolders, and checks the link count of the others, which shows whether they have any.
@@ -23,7 +23,7 @@ use super::values::Reasons;
 use crate::descriptors::with_high_descriptor;
 
 pub(super) use group::Group;
-use group::Slot;
+use group::GroupFile;
 
 /// The maximum number of groups.
 const MAX_GROUPS: usize = 20_000;
@@ -35,6 +35,7 @@ const MAX_FILE: usize = 4 << 20;
 /// immediately; this covers all other cases.
 const RETRY_SAMPLES: u64 = 32;
 
+/// The flags with which folders of groups are opened.
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
 
 /// Why a file could not be read.
@@ -47,7 +48,7 @@ pub(super) enum FileError {
     Error(Errno),
 }
 
-/// The rows of a set of control groups.
+/// The kind of rows of a set.
 pub(super) enum Shown {
     /// Every group by its path.
     Paths,
@@ -60,14 +61,19 @@ pub(super) enum Shown {
 /// The state of the walk through the trees, kept from sample to sample.
 pub(super) struct Walk {
     shown: Shown,
+    /// The number of walks so far.
     number: u64,
     /// How many more files may stay open. Negative if folders opened during the walk exceed the limit.
     budget: isize,
+    /// The number of known groups.
     groups: usize,
     /// Whether the limit of open files was reached.
     is_out_of_files: bool,
+    /// The path of the file that is being opened.
     path: Vec<u8>,
+    /// The content of the file that was read last.
     pub(super) buffer: Vec<u8>,
+    /// The buffer for directory entries.
     entries: Vec<MaybeUninit<u8>>,
 }
 
@@ -123,7 +129,7 @@ impl Walk {
         self.is_out_of_files = true;
     }
 
-    /// Which files can be read in the root, which lacks some, or in one of its first 64 child groups.
+    /// Whether each file can be read in the root or in one of its first 64 child groups, because the root lacks some files.
     pub(super) fn probe(
         &mut self,
         root: &mut Group,
@@ -162,7 +168,7 @@ impl Walk {
         }
         self.visit(&mut files, roots, folders, 0, rows);
         if self.is_out_of_files {
-            // Leave the descriptors to the rest of the process: from now on, files are opened for each read.
+            // Leaves the descriptors to the rest of the process: from now on, files are opened for each read.
             self.is_out_of_files = false;
             self.budget = 0;
             hierarchies.iter_mut().for_each(|hierarchy| hierarchy.root.close_files());
@@ -171,13 +177,13 @@ impl Walk {
 
     /// Closes all files and folders.
     pub(super) fn close_all(&mut self, root: &mut Group) {
-        let (_, files) = root.holdings();
+        let (_, files) = root.count_groups_and_files();
         root.close_files();
         root.close_folders();
         self.budget += files as isize;
     }
 
-    /// Visits the groups with the same path and those below them. The first hierarchy that has the group names it.
+    /// Visits the groups with the same path and those below them. The instance is that of the first hierarchy that has the group.
     fn visit(
         &mut self,
         files: &mut [Option<&mut HierarchyFiles>; MAX_HIERARCHIES],
@@ -187,14 +193,14 @@ impl Walk {
         rows: &mut Rows,
     ) {
         let mut folders: [Option<OwnedFd>; MAX_HIERARCHIES] = Default::default();
-        for ((slot, parent), folder) in groups.iter_mut().zip(parents).zip(&mut folders) {
-            let (Some(group), Some(parent)) = (slot.as_deref_mut(), parent) else { continue };
+        for ((option, parent), folder) in groups.iter_mut().zip(parents).zip(&mut folders) {
+            let (Some(group), Some(parent)) = (option.as_deref_mut(), parent) else { continue };
             *folder = match group.folder.take() {
                 Some(folder) => Some(folder),
                 None => match self.open_if_inner(group, parent) {
                     Ok(folder) => folder,
                     Err(FileError::Gone) => {
-                        *slot = None;
+                        *option = None;
                         continue;
                     }
                     Err(_) => None,
@@ -211,7 +217,7 @@ impl Walk {
                 group.is_named = group.is_name_final;
             }
             if !group.is_named {
-                self.name(group);
+                self.set_instance(group);
             }
         }
         let Some(instance) = groups.iter().flatten().next().map(|group| &group.shown) else { return };
@@ -237,7 +243,7 @@ impl Walk {
         }
     }
 
-    /// Visits the child groups by name. Those of the same name are one group.
+    /// Visits the child groups in the order of their names. Those with the same name are visited together.
     fn visit_children(
         &mut self,
         files: &mut [Option<&mut HierarchyFiles>; MAX_HIERARCHIES],
@@ -271,16 +277,16 @@ impl Walk {
         }
     }
 
-    /// Sets the instance of a group.
+    /// Sets the instance that the set shows for a group.
     #[cold]
-    fn name(&self, group: &mut Group) {
+    fn set_instance(&self, group: &mut Group) {
         group.is_named = true;
         let Shown::Named(names) = &self.shown else {
             group.shown = Some(Arc::clone(&group.instance));
             group.is_name_final = true;
             return;
         };
-        let found = names.of(group.instance.name());
+        let found = names.find(group.instance.name());
         group.is_name_final = found.as_ref().is_none_or(|found| found.is_final);
         let is_same =
             |found: &GroupName| group.shown.as_ref().is_some_and(|shown| shown.name() == found.name);
@@ -302,7 +308,7 @@ impl Walk {
             return Ok(None);
         }
         let folder = openat(parent, &*group.name, FOLDER, Mode::empty()).map_err(FileError::from)?;
-        // Closed after the visit if the budget is exceeded.
+        // The folder is closed after the visit if the budget is exceeded.
         self.budget -= 1;
         Ok(Some(with_high_descriptor(folder)))
     }
@@ -346,7 +352,7 @@ impl Walk {
             group.below.len() > known || group.below.iter().any(|below| below.last_walk != self.number);
         if is_changed {
             for gone in group.below.iter().filter(|below| below.last_walk != self.number) {
-                let (groups, files) = gone.holdings();
+                let (groups, files) = gone.count_groups_and_files();
                 self.groups -= groups;
                 self.budget += files as isize;
             }
@@ -381,21 +387,21 @@ impl Walk {
         &mut self,
         name: &[u8],
         inode: u64,
-        slot: &mut Slot,
+        group_file: &mut GroupFile,
         file: &str,
         parent: BorrowedFd<'_>,
     ) -> Result<usize, FileError> {
-        match slot {
-            Slot::Absent => return Err(FileError::Absent),
-            Slot::Open(open) => match read_whole(open.as_fd(), &mut self.buffer) {
+        match group_file {
+            GroupFile::Absent => return Err(FileError::Absent),
+            GroupFile::Open(open) => match read_whole(open.as_fd(), &mut self.buffer) {
                 // The controller was disabled, and possibly enabled again, or the group is gone.
                 Err(Errno::NODEV) => {
-                    *slot = Slot::Closed;
+                    *group_file = GroupFile::Closed;
                     self.budget += 1;
                 }
                 read => return read.map_err(FileError::Error),
             },
-            Slot::Closed => {}
+            GroupFile::Closed => {}
         }
         self.path.clear();
         self.path.extend_from_slice(name);
@@ -406,7 +412,7 @@ impl Walk {
                 let length = read_whole(open.as_fd(), &mut self.buffer).map_err(FileError::from)?;
                 if self.budget > 0 {
                     self.budget -= 1;
-                    *slot = Slot::Open(with_high_descriptor(open));
+                    *group_file = GroupFile::Open(with_high_descriptor(open));
                 }
                 Ok(length)
             }
@@ -416,7 +422,7 @@ impl Walk {
             }
             Err(error) => match FileError::from(error) {
                 FileError::Gone if self.exists(name, inode, parent) => {
-                    *slot = Slot::Absent;
+                    *group_file = GroupFile::Absent;
                     Err(FileError::Absent)
                 }
                 error => Err(error),

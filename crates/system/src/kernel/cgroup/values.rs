@@ -8,26 +8,28 @@ use tachograph_perflib::Row;
 use super::table::{FileTable, Form, IDS, IO_KEYS, Kind, MEMORY_CURRENT, MEMORY_LIMIT, MEMORY_USED, TABLE};
 use crate::error_texts::ErrorTexts;
 use crate::kernel::pressure;
-use crate::ordered::finished;
+use crate::ordered::split_complete_lines;
 use crate::scan::{lines, number, only_number, words};
 
-/// A running total that never falls.
+/// A running total that never decreases.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RunningTotal {
+    /// The kernel's last value.
     last: u64,
+    /// The sum of all decreases of the kernel's value.
     lost: u64,
 }
 
 impl RunningTotal {
-    /// Adds the kernel's value and returns the total. If the kernel's value has fallen, because a device was removed
-    /// from a sum or a controller was disabled and enabled, the total stays constant for one interval.
+    /// Sets the kernel's value and returns the total. If the kernel's value has decreased, because a device was removed from a
+    /// sum or a controller was disabled and enabled, the total stays constant for one interval.
     pub(super) fn push(&mut self, value: u64) -> u64 {
         self.lost = self.lost.saturating_add(self.last.saturating_sub(value));
         self.last = value;
         value.wrapping_add(self.lost)
     }
 
-    /// Returns the largest value so far.
+    /// Sets the kernel's value and returns the largest one so far.
     fn hold(&mut self, value: u64) -> u64 {
         self.last = self.last.max(value);
         self.last
@@ -46,9 +48,11 @@ const NO_LIMIT: u64 = i64::MAX as u64 - (1 << 24);
 
 /// The reasons for missing values of the files of a hierarchy, allocated once.
 pub(super) struct Reasons {
+    /// For each file, the message that the group does not have it.
     absent: Box<[Arc<str>]>,
     /// For each counter, the message that its field is missing or malformed.
     no_value: [Arc<str>; IDS],
+    /// The error texts of each file.
     errors: Box<[ErrorTexts]>,
 }
 
@@ -77,11 +81,11 @@ impl Reasons {
     }
 
     pub(super) fn fail(&mut self, row: &mut Row<'_>, file: usize, table: &FileTable, error: Errno) {
-        let reason = self.errors[file].of(&error.into(), table.name);
+        let reason = self.errors[file].get(&error.into(), table.name);
         row.fail_all(table.ids(), &reason);
     }
 
-    /// Sets the counters of a file from its text. Only those in `ids` are reported as missing.
+    /// Sets the counters of a file from its text. Of the counters that it lacks, only those in `ids` (a bit set) are failures.
     pub(super) fn set(
         &self,
         row: &mut Row<'_>,
@@ -91,7 +95,7 @@ impl Reasons {
         counted: &mut [RunningTotal; IDS],
         memory: &mut Memory,
     ) {
-        let text = finished(text).0;
+        let text = split_complete_lines(text).0;
         match *form {
             Form::Keyed(fields) => {
                 let mut missing = fields.iter().fold(0_u64, |missing, field| missing | 1 << field.id);
@@ -154,7 +158,7 @@ impl Reasons {
         }
     }
 
-    /// Sets the sums over all devices. If there are no lines, the group has transferred nothing.
+    /// Sets the sums over all devices, which are 0 if there are no lines.
     fn set_io(&self, row: &mut Row<'_>, text: &[u8], counted: &mut [RunningTotal; IDS]) {
         let mut sums = [Some(0_u64); IO_KEYS.len()];
         for word in lines(text).flat_map(|line| words(line).skip(1)) {

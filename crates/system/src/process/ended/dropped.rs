@@ -1,20 +1,21 @@
-//! Processor time of ended processes that their parent does not get.
+//! Processor time of ended processes that the kernel does not add to their parent.
 //!
 //! The kernel drops the time of a process if the parent ignores `SIGCHLD` or has set `SA_NOCLDWAIT`, and that of a
 //! kernel thread. Its records of ended processes show it: where a parent's counts of reaped children grow by less than
 //! the records of its ended children, the rest was dropped.
 //!
-//! Nothing is counted twice, because a record counts only if the parent can have reaped the process in no other
-//! interval than this one, and if no other process can have reaped it:
+//! Nothing is counted twice, because a record is used only if the parent can have reaped the process only in this interval,
+//! and if no other process can have reaped it:
 //!
-//! - The record was received before the processes were listed, and the process is not in the list. So it was
-//!   released before the parent was read. A process that is still listed, such as a zombie, waits for the next sample.
-//! - The record was not received before the parent was read for the previous sample. A record for which this is
-//!   uncertain takes what the previous growth has in excess.
-//! - The parent lived during the whole interval, or from its start. The children of others got another parent.
+//! - The record was received before the processes were listed, and the process is not in the list. So the kernel released
+//!   it before the parent was read. A process that is still listed, such as a zombie, waits for the next sample.
+//! - The record was received after the parent was read for the previous sample. A record for which this is uncertain is
+//!   first covered by the excess of the previous growth.
+//! - The parent existed during the whole interval, or from its own start to the end of the interval. The children of a
+//!   parent that ended got another parent.
 //!
-//! Records lack the end of a process, in which the kernel releases its memory. So the time of processes that were
-//! reaped exceeds that of their records, and what is counted as dropped is too low rather than too high.
+//! Records lack the time in which the kernel releases the memory of a process. So the time of processes that were reaped
+//! exceeds that of their records, and the computed dropped time is too low rather than too high.
 
 use super::{Baseline, Entry, position};
 use crate::process::exit_record::ExitRecord;
@@ -26,7 +27,7 @@ const MAX_RECORDS: usize = 1 << 17;
 /// The precision of the counts of reaped children, in ticks: the kernel rounds user time and system time down.
 const TOLERANCE: u64 = 2;
 
-/// Records of ended processes, and the dropped time.
+/// Computes the dropped time from records of ended processes.
 #[derive(Debug, Default)]
 pub(super) struct DroppedTime {
     /// In the order of arrival, which is the order in which the processes ended.
@@ -41,12 +42,13 @@ pub(super) struct DroppedTime {
     is_lossy_since_list: bool,
     /// The ended processes with the indexes of their records, sorted.
     by_process: Vec<(u32, usize)>,
-    /// User time and system time, in 100 ns.
+    /// The dropped user time and system time so far, in 100 ns.
     time: [u64; 2],
-    /// The whole ticks of `time` that have been returned.
+    /// The part of `time` that [`update`](Self::update) has returned, in ticks.
     returned: [u64; 2],
 }
 
+/// A record that was received and not yet attributed.
 #[derive(Debug)]
 struct Received {
     record: ExitRecord,
@@ -56,16 +58,16 @@ struct Received {
     shown: [u64; 2],
 }
 
-/// What the records show of the children of a process.
+/// What the records show about the children of a process.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Children {
-    /// User time and system time of those that ended in this interval and of which the process can have reaped all,
-    /// less what earlier samples have shown, in 100 ns.
+    /// User time and system time, in 100 ns, of the children that ended in this interval and that only this process can have
+    /// reaped, minus what earlier samples have shown.
     gone: [u64; 2],
-    /// The time of those of which it is unknown whether they belong to this interval or to the next one, in 100 ns.
+    /// The time, in 100 ns, of the children that can belong to this interval or to the next one.
     uncertain: u64,
-    /// How much the records exceed the growth of the process, in 100 ns, if positive. If negative, how much of the
-    /// growth remains for records of uncertain processes.
+    /// By how much the records exceed the growth of the process, in 100 ns. If negative, the part of the growth that remains
+    /// for records of uncertain processes.
     deficit: i64,
 }
 
@@ -79,7 +81,7 @@ impl DroppedTime {
         }
     }
 
-    /// Remembers that records were lost.
+    /// Notes that records were lost.
     pub(super) fn lose_some(&mut self) {
         self.is_lossy = true;
         self.is_lossy_since_list = true;
@@ -92,8 +94,7 @@ impl DroppedTime {
         self.lose_some();
     }
 
-    /// The processes have been listed: records that are added from now on can be of processes in the list, which is
-    /// sorted.
+    /// Sets the list of processes, sorted. Records that are added later can be of processes in the list.
     pub(super) fn set_listed(&mut self, listed: &[u32]) {
         self.listed.clear();
         self.listed.extend_from_slice(listed);
@@ -109,7 +110,7 @@ impl DroppedTime {
         records.retain_mut(|received| {
             let ended = Ended { index, by_process, before_list: *before_list, listed };
             ended.update_shown(received, previous);
-            let is_kept = index >= *before_list || ended.settle(received, current, *is_lossy, ticks);
+            let is_kept = index >= *before_list || ended.attribute(received, current, *is_lossy, ticks);
             index += 1;
             if is_kept && let Some(parent) = position(current, received.record.parent) {
                 let uncertain = &mut current[parent].children.uncertain;
@@ -141,23 +142,27 @@ impl DroppedTime {
     /// The whole ticks that were added to the time since the last call.
     fn whole_ticks(&mut self, ticks: Ticks) -> [u64; 2] {
         std::array::from_fn(|index| {
-            let all = ticks.of_hundred_ns(self.time[index]);
+            let all = ticks.from_hundred_ns(self.time[index]);
             all - std::mem::replace(&mut self.returned[index], all)
         })
     }
 }
 
-/// The place of a record among the others, and in time.
+/// The position of a record among the others.
 struct Ended<'a> {
+    /// The index of the record.
     index: usize,
+    /// The process id and the index of each record, sorted.
     by_process: &'a [(u32, usize)],
+    /// The number of records that arrived before the processes were listed.
     before_list: usize,
+    /// The ids of the listed processes.
     listed: &'a [u32],
 }
 
 impl Ended<'_> {
-    /// Finds what the previous sample has shown of the process. It can be missing in the current sample and yet have
-    /// no certain record, because it has ended since the processes were listed.
+    /// Sets what the previous sample has shown for the process. The process can be missing in the current sample although its
+    /// record is not attributed yet, because it has ended since the processes were listed.
     fn update_shown(&self, received: &mut Received, previous: &[Entry]) {
         let process = received.record.process;
         let Some(index) = position(previous, process).filter(|_| !self.ended_earlier(process)) else {
@@ -167,9 +172,15 @@ impl Ended<'_> {
         received.shown = [received.shown[0].max(user), received.shown[1].max(system)];
     }
 
-    /// Adds the process to its parent if it is certain that the parent can have reaped it in this interval only.
-    /// Returns whether this remains to be found out.
-    fn settle(&self, received: &mut Received, current: &mut [Entry], is_lossy: bool, ticks: Ticks) -> bool {
+    /// Adds the process's time to its parent if only the parent can have reaped it, and only in this interval. Returns whether
+    /// the record must be kept, because a later sample will decide this.
+    fn attribute(
+        &self,
+        received: &mut Received,
+        current: &mut [Entry],
+        is_lossy: bool,
+        ticks: Ticks,
+    ) -> bool {
         let ExitRecord { process, parent, user, system } = received.record;
         // A parent that ended later did not necessarily reap the process.
         let Some(parent) = position(current, parent).filter(|_| self.next(parent).is_none()) else {
@@ -178,14 +189,14 @@ impl Ended<'_> {
         match current[parent].baseline {
             _ if current[parent].is_zombie => return false,
             Baseline::None => return false,
-            // Without the record of an earlier process with its id, it could be mistaken for that.
+            // The parent could be mistaken for an earlier process with its id, whose record was lost.
             Baseline::Start if is_lossy => return false,
             Baseline::Unread => return true,
             Baseline::Start | Baseline::Previous => {}
         }
         let is_last = self.next(process).is_none_or(|next| next >= self.before_list);
         if is_last && self.listed.binary_search(&process).is_ok() {
-            // A process that is no zombie one sample later is another one, or it takes long to end.
+            // If the process is not a zombie one sample later, it is another process, or it takes long to end.
             let is_zombie = position(current, process).is_none_or(|index| current[index].is_zombie);
             let is_unclear = is_zombie || !received.was_listed;
             received.was_listed = true;
@@ -214,7 +225,7 @@ impl Ended<'_> {
 }
 
 impl Entry {
-    /// The time of ended children that this process has not got: user time and system time in 100 ns.
+    /// The time of ended children that the kernel has not added to this process: user time and system time in 100 ns.
     fn compare_children(&mut self, ticks: Ticks) -> [u64; 2] {
         let Children { gone, uncertain, deficit } = self.children;
         let [user, system] = gone;
@@ -228,7 +239,7 @@ impl Entry {
                 deficit.saturating_add_unsigned(time).saturating_sub_unsigned(growth)
             }
         };
-        // The tolerance is never counted: later growth can show that it was a matter of rounding.
+        // The tolerance is never counted as dropped: later growth can show that it was caused by rounding.
         let tolerance = ticks.hundred_ns(TOLERANCE) as i64;
         let dropped = deficit.saturating_sub(tolerance).max(0) as u64;
         deficit = deficit.min(tolerance);

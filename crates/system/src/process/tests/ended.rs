@@ -25,7 +25,7 @@ fn busy(machine: &Machine, user: u64, nice: u64, system: u64) {
 }
 
 /// User time and system time in ticks, and page faults.
-fn of(rows: &Rows, instance: &str) -> [i64; 3] {
+fn times_of(rows: &Rows, instance: &str) -> [i64; 3] {
     let [user, system, both] =
         [USER_TIME, PRIVILEGED_TIME, PROCESSOR_TIME].map(|id| first_value(rows, instance, id));
     assert_eq!(user + system, both, "{instance}");
@@ -45,17 +45,17 @@ fn time_of_processes_that_no_sample_saw_belongs_to_exited() {
         set(&machine, (10, 1), (30, 20), (5, 6), 100);
         let mut provider = provider(&machine.roots, name);
         let rows = sample(&mut *provider, 10);
-        assert_eq!(of(&rows, "_Exited"), [605, 46, 6050]);
+        assert_eq!(times_of(&rows, "_Exited"), [605, 46, 6050]);
         // 1,500 of user time, of which 130 and 605 have owners; 300 of system time, of which 70 and 46 do.
-        assert_eq!(of(&rows, "_Unattributed"), [765, 184, 0]);
-        assert_eq!(of(&rows, "_Total"), [1500, 300 + 1050, 10 * (130 + 605)]);
+        assert_eq!(times_of(&rows, "_Unattributed"), [765, 184, 0]);
+        assert_eq!(times_of(&rows, "_Total"), [1500, 300 + 1050, 10 * (130 + 605)]);
         // 10 runs a child that runs another, and reaps it.
         set(&machine, (10, 1), (31, 20), (12, 9), 100);
         busy(&machine, 1009, 500, 305);
         let rows = sample(&mut *provider, 11);
-        assert_eq!(of(&rows, "_Exited"), [612, 49, 6120]);
-        assert_eq!(of(&rows, "_Unattributed"), [766, 186, 0]);
-        assert_eq!(of(&rows, "_Total"), [1509, 305 + 1050, 10 * (131 + 612)]);
+        assert_eq!(times_of(&rows, "_Exited"), [612, 49, 6120]);
+        assert_eq!(times_of(&rows, "_Unattributed"), [766, 186, 0]);
+        assert_eq!(times_of(&rows, "_Total"), [1509, 305 + 1050, 10 * (131 + 612)]);
         // Interrupts have no owner.
         assert_eq!(first_value(&rows, "_Exited", THREAD_COUNT), 0);
     }
@@ -71,10 +71,10 @@ fn time_before_the_first_sample_of_a_process_belongs_to_exited() {
     set(&machine, (10, 1), (7, 3), (2, 1), 1050);
     busy(&machine, 109, 0, 4);
     let rows = sample(&mut *provider, 11);
-    assert_eq!(of(&rows, "_Exited"), [9, 4, 90]);
-    assert_eq!(of(&rows, "_Unattributed"), [0, 0, 0]);
+    assert_eq!(times_of(&rows, "_Exited"), [9, 4, 90]);
+    assert_eq!(times_of(&rows, "_Unattributed"), [0, 0, 0]);
     // The total has it once.
-    assert_eq!(of(&rows, "_Total"), [109, 4 + 1050, 1090]);
+    assert_eq!(times_of(&rows, "_Total"), [109, 4 + 1050, 1090]);
 }
 
 #[test]
@@ -86,15 +86,15 @@ fn a_process_of_an_earlier_sample_is_counted_once() {
     set(&machine, (11, 10), (200, 10), (40, 5), 20);
     set(&machine, (12, 11), (100, 10), (0, 0), 30);
     let mut provider = provider(&machine.roots, "Process");
-    assert_eq!(of(&sample(&mut *provider, 10), "_Exited"), [40, 5, 400]);
+    assert_eq!(times_of(&sample(&mut *provider, 10), "_Exited"), [40, 5, 400]);
     // 12 uses 4 more, 11 uses 3 more; both end, 11 first reaps 12 and a child that no sample shows, with 50.
     machine.remove("proc/12");
     machine.remove("proc/11");
     set(&machine, (10, 1), (0, 0), (200 + 40 + 100 + 4 + 3 + 50, 25), 10);
     busy(&machine, 457, 0, 0);
     let rows = sample(&mut *provider, 11);
-    assert_eq!(of(&rows, "_Exited"), [40 + 57, 5, 970]);
-    assert_eq!(of(&rows, "_Total")[0], 457);
+    assert_eq!(times_of(&rows, "_Exited"), [40 + 57, 5, 970]);
+    assert_eq!(times_of(&rows, "_Total")[0], 457);
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn an_orphan_is_subtracted_from_the_process_that_adopted_it() {
     machine.remove("proc/11");
     set(&machine, (10, 1), (0, 0), (3, 0), 10);
     set(&machine, (1, 0), (0, 0), (305, 10), 0);
-    assert_eq!(of(&sample(&mut *provider, 11), "_Exited"), [1 + 5, 0, 60]);
+    assert_eq!(times_of(&sample(&mut *provider, 11), "_Exited"), [1 + 5, 0, 60]);
 }
 
 #[test]
@@ -122,15 +122,15 @@ fn children_of_a_process_that_ignores_their_end_are_unattributed() {
     set(&machine, (10, 1), (100, 0), (0, 0), 10);
     set(&machine, (11, 10), (300, 0), (0, 0), 20);
     let mut provider = provider(&machine.roots, "Process");
-    assert_eq!(of(&sample(&mut *provider, 10), "_Total"), [400, 1050, 4000]);
+    assert_eq!(times_of(&sample(&mut *provider, 10), "_Total"), [400, 1050, 4000]);
     machine.remove("proc/11");
     // 11 ran for 6 more; init reaps others, with more than what is known of 11.
     set(&machine, (1, 0), (0, 0), (1000, 0), 0);
     busy(&machine, 1406, 0, 0);
     let rows = sample(&mut *provider, 11);
-    assert_eq!(of(&rows, "_Exited"), [1000, 0, 10_000]);
-    assert_eq!(of(&rows, "_Unattributed"), [6, 0, 0]);
-    assert_eq!(of(&rows, "_Total")[0], 1406);
+    assert_eq!(times_of(&rows, "_Exited"), [1000, 0, 10_000]);
+    assert_eq!(times_of(&rows, "_Unattributed"), [6, 0, 0]);
+    assert_eq!(times_of(&rows, "_Total")[0], 1406);
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_reused_id_is_one_process_that_ended_and_one_that_started() {
     set(&machine, (10, 1), (4, 0), (2, 0), 1050);
     set(&machine, (1, 0), (0, 0), (325, 0), 0);
     // 5 at the end of the old process, 4 and 2 of the new one.
-    assert_eq!(of(&sample(&mut *provider, 11), "_Exited"), [20 + 11, 0, 310]);
+    assert_eq!(times_of(&sample(&mut *provider, 11), "_Exited"), [20 + 11, 0, 310]);
 }
 
 #[test]
@@ -154,9 +154,9 @@ fn a_process_whose_file_is_broken_for_a_while_is_the_same_process() {
     let mut provider = provider(&machine.roots, "Process");
     sample(&mut *provider, 10);
     machine.write("proc/10/stat", "10 (x) S 1");
-    assert_eq!(of(&sample(&mut *provider, 11), "_Exited"), [20, 0, 200]);
+    assert_eq!(times_of(&sample(&mut *provider, 11), "_Exited"), [20, 0, 200]);
     set(&machine, (10, 1), (305, 0), (21, 0), 1000);
-    assert_eq!(of(&sample(&mut *provider, 12), "_Exited"), [21, 0, 210]);
+    assert_eq!(times_of(&sample(&mut *provider, 12), "_Exited"), [21, 0, 210]);
 }
 
 #[test]

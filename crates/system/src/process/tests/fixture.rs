@@ -243,7 +243,7 @@ fn kernel_threads_have_no_memory() {
     machine.write("proc/2/status", "Name:\tkthreadd\nKthread:\t1\nThreads:\t1\n");
     let mut set = provider(&machine.roots, "Process");
     let rows = collect(&mut *set, at(1));
-    for id in OF_STATUS.into_iter().chain(OF_STATM).chain([VIRTUAL_BYTES]) {
+    for id in FROM_STATUS.into_iter().chain(FROM_STATM).chain([VIRTUAL_BYTES]) {
         assert_eq!(first_value(&rows, "kthreadd", id), 0);
     }
 }
@@ -326,7 +326,7 @@ fn counters_without_a_source_are_absent() {
     machine.write("proc/self/status", status(1, "self").replace("VmSwap", "VmOther"));
     let set = provider(&machine.roots, "Process");
     let has = |id| set.info().position(id).is_some();
-    assert!(!OF_IO.into_iter().any(has));
+    assert!(!FROM_IO.into_iter().any(has));
     assert!(!has(PRIVATE_BYTES) && !has(PAGE_FILE_BYTES));
     assert!(has(WORKING_SET_PEAK) && has(PROCESSOR_TIME));
     machine.remove("proc/self/stat");

@@ -35,7 +35,7 @@ fn row_of(rows: &Rows, pid: u32) -> Option<usize> {
     rows.instances().iter().position(|key| key.id() == pid)
 }
 
-fn of(rows: &Rows, pid: u32, id: u32) -> i64 {
+fn value_of(rows: &Rows, pid: u32, id: u32) -> i64 {
     let raw = rows.values(row_of(rows, pid).expect("a row"))[rows.column(id).expect("a column")];
     assert!(raw.status.is_good(), "{pid} {id}");
     raw.first
@@ -65,24 +65,24 @@ fn values_equal_those_of_a_naive_read() {
             .parse::<i64>()
             .expect("a number")
     };
-    assert_eq!(of(&rows, pid, CREATING_PROCESS_ID), std::process::id().into());
-    assert_eq!(of(&rows, pid, PAGE_FAULTS), number(10) + number(12));
-    assert_eq!(of(&rows, pid, THREAD_COUNT), number(20));
-    assert_eq!(of(&rows, pid, VIRTUAL_BYTES), number(23));
-    assert_eq!(of(&rows, pid, WORKING_SET_PEAK), status("VmHWM:"));
-    assert_eq!(of(&rows, pid, WORKING_SET), status("VmRSS:"));
-    assert_eq!(of(&rows, pid, PRIVATE_BYTES), status("RssAnon:") + status("VmSwap:"));
-    assert_eq!(of(&rows, pid, IO_READ_BYTES), io("rchar:"));
-    assert_eq!(of(&rows, pid, IO_WRITE_OPERATIONS), io("syscw:"));
+    assert_eq!(value_of(&rows, pid, CREATING_PROCESS_ID), std::process::id().into());
+    assert_eq!(value_of(&rows, pid, PAGE_FAULTS), number(10) + number(12));
+    assert_eq!(value_of(&rows, pid, THREAD_COUNT), number(20));
+    assert_eq!(value_of(&rows, pid, VIRTUAL_BYTES), number(23));
+    assert_eq!(value_of(&rows, pid, WORKING_SET_PEAK), status("VmHWM:"));
+    assert_eq!(value_of(&rows, pid, WORKING_SET), status("VmRSS:"));
+    assert_eq!(value_of(&rows, pid, PRIVATE_BYTES), status("RssAnon:") + status("VmSwap:"));
+    assert_eq!(value_of(&rows, pid, IO_READ_BYTES), io("rchar:"));
+    assert_eq!(value_of(&rows, pid, IO_WRITE_OPERATIONS), io("syscw:"));
     let schedstat = read("schedstat");
     let wait: i64 = schedstat.split(' ').nth(1).expect("a field").parse().expect("a number");
-    assert_eq!(of(&rows, pid, RUN_QUEUE_WAIT_TIME), wait / 100);
+    assert_eq!(value_of(&rows, pid, RUN_QUEUE_WAIT_TIME), wait / 100);
     let handles = fs::read_dir(format!("/proc/{pid}/fd")).expect("read").count();
-    assert_eq!(of(&rows, pid, HANDLE_COUNT), handles as i64);
+    assert_eq!(value_of(&rows, pid, HANDLE_COUNT), handles as i64);
     // Both sources of memory agree.
     let cheap = query(&mut *set, 1, &[WORKING_SET, WORKING_SET_PRIVATE], "sleep");
     for id in [WORKING_SET, WORKING_SET_PRIVATE] {
-        assert_eq!(of(&cheap, pid, id), of(&rows, pid, id));
+        assert_eq!(value_of(&cheap, pid, id), value_of(&rows, pid, id));
     }
     end(child);
 }
@@ -108,9 +108,9 @@ fn a_zombie_has_no_memory() {
         std::thread::yield_now();
     }
     let rows = now(&mut *set);
-    assert_eq!(of(&rows, pid, WORKING_SET), 0);
-    assert_eq!(of(&rows, pid, VIRTUAL_BYTES_PEAK), 0);
-    assert_eq!(of(&rows, pid, HANDLE_COUNT), 0);
+    assert_eq!(value_of(&rows, pid, WORKING_SET), 0);
+    assert_eq!(value_of(&rows, pid, VIRTUAL_BYTES_PEAK), 0);
+    assert_eq!(value_of(&rows, pid, HANDLE_COUNT), 0);
     child.wait().expect("waited for");
 }
 
@@ -179,8 +179,8 @@ fn files_of_another_user_are_errors_with_a_reason() {
         let problem = rows.errors().iter().find(|problem| problem.counter_id == IO_READ_BYTES);
         assert!(problem.expect("a problem").reason.starts_with("/proc/PID/io: "));
         // The test's own process is readable.
-        of(&rows, std::process::id(), IO_READ_BYTES);
-        of(&rows, std::process::id(), HANDLE_COUNT);
+        value_of(&rows, std::process::id(), IO_READ_BYTES);
+        value_of(&rows, std::process::id(), HANDLE_COUNT);
         first_value(&rows, "_Total", IO_READ_BYTES);
     }
 }
@@ -305,16 +305,16 @@ fn without_permission_there_are_no_records_and_a_reason() {
 #[test]
 fn delays_are_read_only_if_they_are_requested() {
     let (mut set, _) = process_set();
-    let ids: Vec<u32> = OF_DELAYS.into_iter().chain([PROCESSOR_TIME]).collect();
+    let ids: Vec<u32> = FROM_DELAYS.into_iter().chain([PROCESSOR_TIME]).collect();
     query(&mut set, 1, &[PROCESSOR_TIME], "*");
     assert!(!set.delays.is_open());
     let rows = query(&mut set, 2, &ids, "*");
     let own = row_of(&rows, std::process::id()).expect("this process");
     let column = |id| rows.column(id).expect("requested");
-    let is_permitted = rows.values(own)[column(OF_DELAYS[0])].status.is_good();
+    let is_permitted = rows.values(own)[column(FROM_DELAYS[0])].status.is_good();
     assert_eq!(is_permitted, set.delays.is_open());
     assert_eq!(is_permitted, rows.errors().iter().all(|error| !error.reason.starts_with("taskstats: ")));
-    assert!(value(&rows, "_Total", OF_DELAYS[3]).status.is_good() == is_permitted);
+    assert!(value(&rows, "_Total", FROM_DELAYS[3]).status.is_good() == is_permitted);
     set.idle();
     assert!(!set.delays.is_open());
 }

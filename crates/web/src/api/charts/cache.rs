@@ -10,11 +10,11 @@ use tokio::sync::OnceCell;
 
 use crate::response::ApiError;
 
-/// The maximum number of charts of one sample.
+/// Maximum number of cached charts.
 const MAX_CHARTS: usize = 256;
-/// Larger responses are not kept.
+/// Maximum size of a cached response.
 const MAX_BYTES: usize = 256 << 10;
-/// A response is used for at most this time: collection could have ended.
+/// A response is cached for at most this long: the collection may have ended, so that `sample` does not change.
 const MAX_AGE: Duration = Duration::from_secs(5);
 
 /// The responses to the requests since the last sample, by query.
@@ -23,8 +23,9 @@ pub(crate) struct ChartCache(Mutex<Charts>);
 
 #[derive(Default)]
 struct Charts {
-    /// The number of samples at which they were computed.
+    /// The number of samples when the charts were computed.
     sample: u64,
+    /// Each with the time of the first request for it.
     by_query: HashMap<String, (Instant, Arc<OnceCell<Bytes>>)>,
 }
 
@@ -74,23 +75,23 @@ mod tests {
     async fn equal_queries_are_computed_once_per_sample() {
         let cache = ChartCache::default();
         let computed = AtomicUsize::new(0);
-        let ask = async |query: &str, sample| {
+        let get = async |query: &str, sample| {
             let compute = async {
                 tokio::task::yield_now().await;
                 Ok(Bytes::from(computed.fetch_add(1, Ordering::SeqCst).to_string()))
             };
             cache.get(query, sample, compute).await.expect("a response")
         };
-        let (one, other) = tokio::join!(ask("a", 1), ask("a", 1));
+        let (one, other) = tokio::join!(get("a", 1), get("a", 1));
         assert_eq!((&one[..], &other[..]), (&b"0"[..], &b"0"[..]));
-        assert_eq!(ask("b", 1).await, "1");
-        assert_eq!(ask("a", 1).await, "0");
-        assert_eq!(ask("a", 2).await, "2");
+        assert_eq!(get("b", 1).await, "1");
+        assert_eq!(get("a", 1).await, "0");
+        assert_eq!(get("a", 2).await, "2");
         // Before the first sample nothing is kept.
-        assert_eq!((ask("a", 0).await, ask("a", 0).await), ("3".into(), "4".into()));
+        assert_eq!((get("a", 0).await, get("a", 0).await), ("3".into(), "4".into()));
         let failed = cache.get("c", 2, async { Err(ApiError::conflict("no")) }).await;
         assert!(failed.is_err());
-        assert_eq!(ask("c", 2).await, "5", "failures are not kept");
+        assert_eq!(get("c", 2).await, "5", "failures are not kept");
     }
 
     #[tokio::test]

@@ -9,28 +9,32 @@ use crate::kernel::cgroup::disks::DiskTransfers;
 use crate::kernel::cgroup::table::IDS;
 use crate::kernel::cgroup::values::RunningTotal;
 
-/// A group and its descendants.
+/// A group in one hierarchy, and its descendants.
 pub(in crate::kernel::cgroup) struct Group {
     /// The folder's name; `.` for the root.
     pub(super) name: Box<[u8]>,
-    /// The instance by the path.
+    /// The instance that is named by the path.
     pub(super) instance: Arc<InstanceKey>,
     /// The instance of the set; `None` if the set does not have this group.
     pub(super) shown: Option<Arc<InstanceKey>>,
-    /// Whether the name was looked for.
+    /// Whether `shown` was determined.
     pub(super) is_named: bool,
-    /// Whether the name is not looked for again.
+    /// Whether `shown` cannot change any more.
     pub(super) is_name_final: bool,
     pub(super) inode: u64,
     /// The number of the last walk that found this group.
     pub(super) last_walk: u64,
     /// The group's folder. Stays open while it has subfolders and the budget allows.
     pub(super) folder: Option<OwnedFd>,
-    pub(super) control: Slot,
+    /// `cgroup.subtree_control`.
+    pub(super) control: GroupFile,
     /// The content of `cgroup.subtree_control`: the controllers of the child groups.
     pub(super) enabled: Vec<u8>,
+    /// The child groups, sorted by name.
     pub(super) below: Vec<Group>,
-    pub(super) files: Box<[Slot]>,
+    /// The files, in the order of [`HierarchyFiles::tables`](super::HierarchyFiles::tables).
+    pub(super) files: Box<[GroupFile]>,
+    /// The running totals, by counter id.
     pub(super) counted: [RunningTotal; IDS],
     /// The transfers by disk, if these are shown.
     pub(super) disks: Vec<DiskTransfers>,
@@ -38,7 +42,7 @@ pub(in crate::kernel::cgroup) struct Group {
 
 /// A file of a group.
 #[derive(Default)]
-pub(super) enum Slot {
+pub(super) enum GroupFile {
     /// Opened at the next read.
     #[default]
     Closed,
@@ -64,10 +68,10 @@ impl Group {
             inode,
             last_walk: 0,
             folder: None,
-            control: Slot::Closed,
+            control: GroupFile::Closed,
             enabled: Vec::new(),
             below: Vec::new(),
-            files: (0..files).map(|_| Slot::Closed).collect(),
+            files: (0..files).map(|_| GroupFile::Closed).collect(),
             counted: [RunningTotal::default(); IDS],
             disks: Vec::new(),
         }
@@ -82,14 +86,15 @@ impl Group {
 
     /// Makes the next read try absent files again.
     pub(in crate::kernel::cgroup) fn retry_absent(&mut self) {
-        let absent = self.files.iter_mut().filter(|slot| matches!(slot, Slot::Absent));
-        absent.for_each(|slot| *slot = Slot::Closed);
+        let absent = self.files.iter_mut().filter(|group_file| matches!(group_file, GroupFile::Absent));
+        absent.for_each(|group_file| *group_file = GroupFile::Closed);
     }
 
     /// Closes the files of this group and its descendants.
     pub(super) fn close_files(&mut self) {
         let open = self.files.iter_mut().chain([&mut self.control]);
-        open.filter(|slot| matches!(slot, Slot::Open(_))).for_each(|slot| *slot = Slot::Closed);
+        open.filter(|group_file| matches!(group_file, GroupFile::Open(_)))
+            .for_each(|group_file| *group_file = GroupFile::Closed);
         self.below.iter_mut().for_each(Self::close_files);
     }
 
@@ -102,20 +107,25 @@ impl Group {
     #[cfg(test)]
     pub(in crate::kernel::cgroup) fn open_files(&self) -> usize {
         let folders = usize::from(self.folder.is_some());
-        self.holdings().1 - folders - self.below.iter().filter(|below| below.folder.is_some()).count()
+        self.count_groups_and_files().1
+            - folders
+            - self.below.iter().filter(|below| below.folder.is_some()).count()
     }
 
     /// The number of open files and folders of this group and its descendants.
     #[cfg(test)]
     pub(in crate::kernel::cgroup) fn open_files_and_folders(&self) -> usize {
-        self.holdings().1
+        self.count_groups_and_files().1
     }
 
     /// The number of groups in this subtree, and the number of their open files and folders.
-    pub(super) fn holdings(&self) -> (usize, usize) {
-        let open = |slot: &&Slot| matches!(slot, Slot::Open(_));
+    pub(super) fn count_groups_and_files(&self) -> (usize, usize) {
+        let open = |group_file: &&GroupFile| matches!(group_file, GroupFile::Open(_));
         let files = self.files.iter().chain([&self.control]).filter(open).count();
         let own = (1, files + usize::from(self.folder.is_some()));
-        self.below.iter().map(Self::holdings).fold(own, |sum, part| (sum.0 + part.0, sum.1 + part.1))
+        self.below
+            .iter()
+            .map(Self::count_groups_and_files)
+            .fold(own, |sum, part| (sum.0 + part.0, sum.1 + part.1))
     }
 }

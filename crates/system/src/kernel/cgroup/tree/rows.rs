@@ -9,7 +9,7 @@ use super::{FileError, Folders, Group, Groups, HierarchyFiles, MAX_HIERARCHIES, 
 use crate::kernel::cgroup::disks;
 use crate::kernel::cgroup::table::IDS;
 use crate::kernel::cgroup::values::Memory;
-use crate::ordered::finished;
+use crate::ordered::split_complete_lines;
 
 /// The group is gone.
 struct Gone;
@@ -31,12 +31,13 @@ impl Walk {
             };
             let HierarchyFiles { tables, requested, .. } = files;
             for (file, table) in tables.iter().enumerate().filter(|(file, _)| requested[*file]) {
-                let slot = &mut group.files[file];
-                let Ok(length) = self.read_file(&group.name, group.inode, slot, table.name, parent) else {
+                let group_file = &mut group.files[file];
+                let Ok(length) = self.read_file(&group.name, group.inode, group_file, table.name, parent)
+                else {
                     continue;
                 };
                 if let Shown::Disks(names) = &self.shown {
-                    let text = finished(&self.buffer[..length]).0;
+                    let text = split_complete_lines(&self.buffer[..length]).0;
                     disks::read(&mut group.disks, &table.form, text, self.number, &group.instance, names);
                 }
             }
@@ -57,7 +58,7 @@ impl Walk {
         let row_index = rows.instances().len();
         let mut row = rows.push(instance);
         let mut ids = 0;
-        // Version 2 comes last: its values of the processor time replace those of version 1.
+        // Version 2 is last, so that its processor time replaces that of version 1.
         for index in (0..MAX_HIERARCHIES).rev() {
             let (Some(files), Some(group), Some(parent)) =
                 (files[index].as_deref_mut(), groups[index].as_deref_mut(), parents[index])
@@ -73,7 +74,7 @@ impl Walk {
             rows.truncate(row_index);
             return;
         }
-        // No hierarchy that has the group provides these.
+        // These counters come from hierarchies that do not have the group.
         for id in (0..IDS as u32).filter(|id| ids & 1 << id == 0) {
             row.omit(id);
         }
@@ -91,8 +92,8 @@ impl Walk {
         let mut memory = Memory::default();
         let HierarchyFiles { tables, is_legacy, reasons, requested, ids } = files;
         for (index, table) in tables.iter().enumerate().filter(|(index, _)| requested[*index]) {
-            let slot = &mut group.files[index];
-            match self.read_file(&group.name, group.inode, slot, table.name, parent) {
+            let group_file = &mut group.files[index];
+            match self.read_file(&group.name, group.inode, group_file, table.name, parent) {
                 Ok(length) => {
                     let text = &self.buffer[..length];
                     reasons.set(row, *ids, &table.form, text, &mut group.counted, &mut memory);
