@@ -43,7 +43,7 @@ pub(crate) struct Queue {
     state: Mutex<State>,
     /// Is notified when there is something to send, and when the queue is closed.
     changed: Condvar,
-    /// Its lock tells other processes that the queue is in use.
+    /// Locked while this process uses the queue.
     _lock: File,
 }
 

@@ -69,7 +69,7 @@ impl Family {
         self.kind
     }
 
-    /// The base unit, in the plural, such as `seconds` or `bytes`; empty if there is none.
+    /// The base unit, in the plural, such as `seconds` or `bytes`; empty for a plain number.
     pub fn unit(&self) -> &str {
         &self.unit
     }

@@ -37,7 +37,7 @@ impl Ticks {
     }
 
     /// The whole ticks in a time in units of 100 ns.
-    pub(super) fn from_hundred_ns(self, time: u64) -> u64 {
+    pub(super) fn ticks_in(self, time: u64) -> u64 {
         match self {
             Self::Whole(units) => time / units,
             Self::PerSecond(per_second) => (u128::from(time) * u128::from(per_second) / 10_000_000) as u64,

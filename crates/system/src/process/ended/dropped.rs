@@ -142,7 +142,7 @@ impl DroppedTime {
     /// The whole ticks that were added to the time since the last call.
     fn whole_ticks(&mut self, ticks: Ticks) -> [u64; 2] {
         std::array::from_fn(|index| {
-            let all = ticks.from_hundred_ns(self.time[index]);
+            let all = ticks.ticks_in(self.time[index]);
             all - std::mem::replace(&mut self.returned[index], all)
         })
     }
