@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod archive;
 mod baselines;
 mod cadence;
 mod chain;

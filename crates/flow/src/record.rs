@@ -1,5 +1,6 @@
 //! Recording samples into logs that are complete at every moment.
 
+mod archive;
 mod files;
 mod limits;
 mod moved;
@@ -14,6 +15,7 @@ use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_logs::{Format, LogError};
 
+pub use archive::{ArchiveNotice, ArchiveRecordOptions, ArchiveRecorder};
 pub use files::{DiskFiles, FileLocation, LogFile, LogFiles, OpenedFile};
 pub use moved::MovedLog;
 pub use names::Suffix;

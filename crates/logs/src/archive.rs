@@ -9,16 +9,26 @@ mod description;
 mod file;
 mod folder;
 mod interval;
+mod machine;
 mod parquet;
 mod read;
+mod segments;
+mod storage;
 mod table;
 mod varint;
 mod write;
 
 pub use file::ArchiveFacts;
-pub use folder::{ArchiveInput, archive_inputs, is_archive_file};
+pub use folder::{
+    ArchiveInput, FileSpan, archive_inputs, complete_files, date_folder, date_folders, entries,
+    is_archive_file, machine_folder, machine_folders, overlapping_file,
+};
+pub(crate) use machine::MachinePosition;
+pub use machine::MachineReader;
 pub(crate) use read::ArchivePosition;
 pub use read::ArchiveReader;
+pub use segments::{SegmentName, open_folder, segments};
+pub use storage::{DiskStorage, Storage, StorageFile};
 pub use write::{ArchiveOptions, ArchiveWriter};
 
 /// The version of the layout.

@@ -249,8 +249,8 @@ fn open_folder(path: &Path) -> Result<Box<dyn LogReader>, LogError> {
         let why = format!("the archive has {} machines: open the folder of one of them", machines.len());
         return Err(LogError::unsupported(why).at_path(path));
     }
-    let files = machines.pop().map(|machine| machine.files).unwrap_or_default();
-    Ok(Box::new(archive::ArchiveReader::open(files)?))
+    let folder = machines.pop().map_or_else(|| path.to_path_buf(), |machine| machine.folder);
+    Ok(Box::new(archive::MachineReader::open(&folder)?))
 }
 
 /// Replaces the folder of each archive by the folders of its machines, each of which can be opened. Other paths, and folders that

@@ -1,6 +1,6 @@
 //! Positions in a log to which a reader can seek.
 
-use crate::archive::ArchivePosition;
+use crate::archive::{ArchivePosition, MachinePosition};
 use crate::blg::BlgPosition;
 
 /// A position between two samples of a log, returned by [`LogReader::mark`](crate::LogReader::mark) and used with
@@ -16,4 +16,5 @@ pub(crate) enum Position {
     /// The start of a row of a CSV or TSV log, or of a line of a JSON log.
     Text(csv::Position),
     Archive(ArchivePosition),
+    Machine(Box<MachinePosition>),
 }

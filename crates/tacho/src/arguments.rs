@@ -1,6 +1,7 @@
 //! The clap definition of the command line. [Options in Windows' form](mod@windows_form) are rewritten before clap parses
 //! them.
 
+mod archive;
 mod compare;
 mod cpi;
 mod export;
@@ -31,6 +32,7 @@ use tachograph_flow::query::LogQuery;
 use tachograph_flow::{Selection, Source as _, WindowBounds};
 use tachograph_logs::{Format, ReadOptions, TextEncoding};
 
+pub(crate) use archive::{ArchiveArguments, ArchiveCommand, CompactArguments};
 pub(crate) use compare::CompareArguments;
 pub(crate) use cpi::CpiArguments;
 pub(crate) use export::ExportArguments;
@@ -76,6 +78,7 @@ pub(crate) enum Command {
     Compare(CompareArguments),
     Relog(RelogArguments),
     Check(CheckArguments),
+    Archive(ArchiveArguments),
     Cpi(CpiArguments),
     #[cfg(feature = "web")]
     Serve(ServeArguments),

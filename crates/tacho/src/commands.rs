@@ -1,7 +1,7 @@
 //! The commands. Most run a `flow` pipeline with a sink of their own.
 
 mod append;
-mod archive;
+pub(crate) mod archive;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod cpi;

@@ -41,6 +41,7 @@ fn main() -> ExitCode {
         Some(Command::Compare(compare)) => commands::compare::run(&compare),
         Some(Command::Relog(relog)) => commands::relog::run(&relog),
         Some(Command::Check(check)) => commands::check::run(&check),
+        Some(Command::Archive(archive)) => commands::archive::run(&archive),
         Some(Command::Cpi(cpi)) => commands::cpi::run(&cpi),
         #[cfg(feature = "web")]
         Some(Command::Serve(serve)) => commands::serve::run(&serve),

@@ -1,5 +1,7 @@
 //! The recorder, with a simulated machine and disk.
 
+mod archive;
+mod archive_disk;
 mod clocks;
 mod crash;
 mod fixture;

@@ -10,6 +10,7 @@
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tachograph_counters::Problem;
 use tachograph_counters::civil::{FileTime, Moment};
@@ -18,7 +19,7 @@ use tachograph_counters::time_zone::{TimeZone, is_possible_bias};
 
 use super::block::Rows;
 use super::columns::COLUMNS;
-use super::description::{self, Descriptions};
+use super::description::{self, Descriptions, EncodedZone};
 use super::parquet::{ChunkReader, ChunkWriter, FileFooter, MAGIC, Numbers, RowGroup, Texts, find_text};
 use super::table::{Chunk, SampleTable};
 use super::{ARCHIVE_VERSION, Damage, MAX_CHUNK_BYTES, MAX_ROWS};
@@ -51,15 +52,44 @@ impl Part {
         json!([self.offset, self.bytes, self.size, self.crc])
     }
 
-    fn of_json(value: Option<&Value>) -> Option<Self> {
-        let number = |at: usize| value?.get(at)?.as_u64();
-        Some(Self {
-            offset: number(0)?,
-            bytes: usize::try_from(number(1)?).ok().filter(|&bytes| bytes <= MAX_TABLE_BYTES)?,
-            size: usize::try_from(number(2)?).ok().filter(|&size| size <= MAX_TABLE_BYTES)?,
-            crc: u32::try_from(number(3)?).ok()?,
-        })
+    /// The part of a JSON array of four numbers.
+    fn of_numbers((offset, bytes, size, crc): (u64, usize, usize, u32)) -> Option<Self> {
+        let is_small = bytes <= MAX_TABLE_BYTES && size <= MAX_TABLE_BYTES;
+        is_small.then_some(Self { offset, bytes, size, crc })
     }
+}
+
+/// A part in the metadata: offset, bytes, size, checksum.
+type EncodedPart = (u64, usize, usize, u32);
+
+/// The metadata in the footer.
+#[derive(Deserialize)]
+struct EncodedMetadata {
+    machine: String,
+    time_zone: EncodedZone,
+    boot_time: Option<i64>,
+    performance_frequency: Option<i64>,
+    windows_build: Option<u32>,
+    #[serde(default)]
+    recording: String,
+    descriptions: EncodedPart,
+    row_groups: Vec<EncodedRowGroup>,
+}
+
+/// The part of the metadata that all versions have.
+#[derive(Deserialize)]
+struct EncodedVersion {
+    version: u64,
+}
+
+#[derive(Deserialize)]
+struct EncodedRowGroup {
+    rows: usize,
+    samples: usize,
+    first: i64,
+    first_bias: i32,
+    last: i64,
+    table: EncodedPart,
 }
 
 /// The properties of the recording of a file.
@@ -248,9 +278,7 @@ impl<R: Read + Seek> ArchiveFile<R> {
         let tail_at = len - tail.len() as u64;
         let broken = |damage: Damage| corrupt(tail_at, "footer", damage);
         let text = find_text(&tail, METADATA_KEY).map_err(broken)?;
-        let metadata: Value =
-            serde_json::from_str(text).map_err(|_| broken(Damage("the metadata is not JSON")))?;
-        let (facts, row_groups, descriptions) = read_metadata(&metadata).map_err(broken)?;
+        let (facts, row_groups, descriptions) = read_metadata(text).map_err(broken)?;
         let mut file = Self {
             stream,
             facts,
@@ -443,45 +471,35 @@ fn parse_checksum(text: &str) -> Option<(u64, u32)> {
     (checksum_text(parsed.0, parsed.1) == text).then_some(parsed)
 }
 
-fn read_metadata(metadata: &Value) -> Result<(ArchiveFacts, Vec<RowGroupFacts>, Part), Damage> {
-    let version = metadata.get("version").and_then(Value::as_u64);
-    if version != Some(ARCHIVE_VERSION) {
+fn read_metadata(text: &str) -> Result<(ArchiveFacts, Vec<RowGroupFacts>, Part), Damage> {
+    let wrong = |error: serde_json::Error| match error.classify() {
+        serde_json::error::Category::Data => Damage("a field of the metadata is missing or wrong"),
+        _ => Damage("the metadata is not JSON"),
+    };
+    let EncodedVersion { version } = serde_json::from_str(text).map_err(wrong)?;
+    if version != ARCHIVE_VERSION {
         return Err(Damage("the version of the layout is unknown: a newer Tachograph wrote the file"));
     }
-    let text = |name: &str| metadata.get(name).and_then(Value::as_str).map(str::to_owned);
-    let number = |name: &str| metadata.get(name).and_then(Value::as_i64);
+    let metadata: EncodedMetadata = serde_json::from_str(text).map_err(wrong)?;
     let facts = ArchiveFacts {
-        machine: text("machine").ok_or(Damage("the metadata has no machine"))?,
-        zone: description::decode_zone(metadata.get("time_zone").unwrap_or(&Value::Null))?,
-        boot_time: number("boot_time").map(FileTime),
-        performance_frequency: number("performance_frequency"),
-        windows_build: number("windows_build").and_then(|build| u32::try_from(build).ok()),
-        recording: text("recording").unwrap_or_default(),
+        machine: metadata.machine,
+        zone: metadata.time_zone.into(),
+        boot_time: metadata.boot_time.map(FileTime),
+        performance_frequency: metadata.performance_frequency,
+        windows_build: metadata.windows_build,
+        recording: metadata.recording,
     };
-    let groups = metadata.get("row_groups").and_then(Value::as_array);
-    let group = |group: &Value| {
-        let number = |name: &str| group.get(name).and_then(Value::as_i64);
-        Some(RowGroupFacts {
-            rows: number("rows")
-                .and_then(|rows| usize::try_from(rows).ok())
-                .filter(|&rows| rows <= MAX_ROWS)?,
-            samples: number("samples").and_then(|samples| usize::try_from(samples).ok())?,
-            first: Moment {
-                utc: FileTime(number("first")?),
-                bias_minutes: i32::try_from(number("first_bias")?)
-                    .ok()
-                    .filter(|&bias| is_possible_bias(bias))?,
-            },
-            last: FileTime(number("last")?),
-            table: Part::of_json(group.get("table"))?,
+    let group = |group: EncodedRowGroup| {
+        (group.rows <= MAX_ROWS && is_possible_bias(group.first_bias)).then_some(RowGroupFacts {
+            rows: group.rows,
+            samples: group.samples,
+            first: Moment { utc: FileTime(group.first), bias_minutes: group.first_bias },
+            last: FileTime(group.last),
+            table: Part::of_numbers(group.table)?,
         })
     };
-    let groups = groups.ok_or(Damage("the metadata has no row groups"))?;
-    let groups = groups
-        .iter()
-        .map(group)
-        .collect::<Option<_>>()
-        .ok_or(Damage("the facts of a row group are wrong"))?;
-    let descriptions = Part::of_json(metadata.get("descriptions"));
-    Ok((facts, groups, descriptions.ok_or(Damage("the metadata has no descriptions"))?))
+    let groups = metadata.row_groups.into_iter().map(group).collect::<Option<_>>();
+    let groups = groups.ok_or(Damage("the facts of a row group are wrong"))?;
+    let descriptions = Part::of_numbers(metadata.descriptions);
+    Ok((facts, groups, descriptions.ok_or(Damage("the descriptions are too large"))?))
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use tachograph_counters::civil::FileTime;
 
 use super::file::ArchiveFile;
+use super::segments::segments;
 use crate::LogError;
 
 /// The prefixes of the folders, by which SQL engines know the columns `machine` and `date`.
@@ -19,13 +20,22 @@ const EMPTY_VALUE: &str = "__HIVE_DEFAULT_PARTITION__";
 /// Maximum number of bytes of a file name.
 const MAX_NAME_BYTES: usize = 255;
 
-/// The files of one machine of an archive, in the order of their times.
+/// One machine of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArchiveInput {
     /// The folder of the machine.
     pub folder: PathBuf,
-    /// The files.
-    pub files: Vec<PathBuf>,
+}
+
+/// A complete file, with the UTC times of its first and last sample.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileSpan {
+    /// The path.
+    pub path: PathBuf,
+    /// The time of the first sample: the begin of its second, if only the file's name was read.
+    pub first: FileTime,
+    /// The time of the last sample: the end of its second, if only the file's name was read.
+    pub last: FileTime,
 }
 
 /// The name of a machine's folder. Bytes of the name other than ASCII letters, digits, `-`, `_` and `.` are written as `%XX`, which
@@ -34,7 +44,7 @@ pub struct ArchiveInput {
 /// # Errors
 ///
 /// When the name is too long for a file name.
-pub(super) fn machine_folder(machine: &str) -> Result<String, LogError> {
+pub fn machine_folder(machine: &str) -> Result<String, LogError> {
     let mut folder = MACHINE_PREFIX.to_owned();
     if machine.is_empty() {
         folder.push_str(EMPTY_VALUE);
@@ -56,7 +66,7 @@ pub(super) fn machine_folder(machine: &str) -> Result<String, LogError> {
 }
 
 /// The name of the folder of a UTC date.
-pub(super) fn date_folder(utc: FileTime) -> String {
+pub fn date_folder(utc: FileTime) -> String {
     let civil = utc.to_civil().unwrap_or_default();
     format!("{DATE_PREFIX}{:04}-{:02}-{:02}", civil.year(), civil.month(), civil.day())
 }
@@ -79,41 +89,110 @@ pub fn is_archive_file(path: &Path) -> bool {
     !name.starts_with('.') && path.extension().is_some_and(|extension| extension == EXTENSION)
 }
 
-/// The machines of an archive with their files. `folder` is that of the archive, of a machine or of a date.
+/// Number of attempts to list the files of a machine while a recorder changes them.
+const MAX_LISTINGS: usize = 100;
+
+/// The machines of an archive. `folder` is that of the archive, of a machine or of a date.
 ///
 /// # Errors
 ///
-/// When a folder cannot be read, or is not an archive; when a file is damaged.
+/// When a folder cannot be read, or is not an archive.
 pub fn archive_inputs(folder: &Path) -> Result<Vec<ArchiveInput>, LogError> {
     let mut machines = subfolders(folder, MACHINE_PREFIX)?;
     if machines.is_empty() {
         machines.push(folder.to_path_buf());
     }
     let mut inputs = Vec::new();
-    for machine in machines {
-        let mut dates = subfolders(&machine, DATE_PREFIX)?;
-        if dates.is_empty() {
-            dates.push(machine.clone());
-        }
-        let mut files = Vec::new();
-        for date in &dates {
-            files.extend(entries(date)?.into_iter().filter(|path| is_archive_file(path)));
-        }
-        if !files.is_empty() {
-            inputs.push(ArchiveInput { folder: machine, files: in_order(files)? });
+    for folder in machines {
+        if has_files(&folder)? {
+            inputs.push(ArchiveInput { folder });
         }
     }
     if inputs.is_empty() {
-        return Err(LogError::not_a_log(
-            "this is a folder, not a log: an archive has files named machine=NAME/date=YYYY-MM-DD/*.parquet",
-        )
-        .at_path(folder));
+        return Err(not_an_archive(folder));
     }
     Ok(inputs)
 }
 
+/// The error for a folder without samples.
+pub(super) fn not_an_archive(folder: &Path) -> LogError {
+    LogError::not_a_log(
+        "this is a folder, not a log: an archive has files named machine=NAME/date=YYYY-MM-DD/*.parquet",
+    )
+    .at_path(folder)
+}
+
+/// Whether the folder of a machine or a date has complete files or open segments.
+fn has_files(machine: &Path) -> Result<bool, LogError> {
+    for date in date_folders(machine)? {
+        if entries_if_any(&date)?.iter().any(|path| is_archive_file(path)) {
+            return Ok(true);
+        }
+    }
+    let segments = segments(machine).map_err(|error| LogError::io(error).at_path(machine))?;
+    Ok(!segments.is_empty())
+}
+
+/// The folders of the dates of a machine, in order. `machine` itself if it has none, since it can be the folder of a date.
+///
+/// # Errors
+///
+/// When the folder cannot be read.
+pub fn date_folders(machine: &Path) -> Result<Vec<PathBuf>, LogError> {
+    let mut dates = subfolders(machine, DATE_PREFIX)?;
+    if dates.is_empty() {
+        dates.push(machine.to_path_buf());
+    }
+    Ok(dates)
+}
+
+/// The complete files in the folder of a machine or a date, in the order of their times.
+///
+/// A recorder can merge files at the same time, which replaces the folder of a date. So folders are listed until two lists are
+/// equal: each sample is then in exactly one of the files.
+///
+/// # Errors
+///
+/// When a folder cannot be read, a file is damaged, or files overlap in time.
+pub fn complete_files(machine: &Path) -> Result<Vec<FileSpan>, LogError> {
+    let mut before = listed(machine)?;
+    for _ in 0..MAX_LISTINGS {
+        let now = listed(machine)?;
+        if now != before {
+            before = now;
+            continue;
+        }
+        match in_order(now) {
+            // A file was removed meanwhile.
+            Err(error) if error.is_not_found() => before = listed(machine)?,
+            outcome => return outcome,
+        }
+    }
+    Err(LogError::io(std::io::ErrorKind::ResourceBusy.into()).at_path(machine))
+}
+
+fn listed(machine: &Path) -> Result<Vec<PathBuf>, LogError> {
+    let mut files = Vec::new();
+    for date in date_folders(machine)? {
+        files.extend(entries_if_any(&date)?.into_iter().filter(|path| is_archive_file(path)));
+    }
+    Ok(files)
+}
+
+/// The entries of a folder, sorted by name; none if it was removed meanwhile.
+fn entries_if_any(folder: &Path) -> Result<Vec<PathBuf>, LogError> {
+    match entries(folder) {
+        Err(error) if error.is_not_found() => Ok(Vec::new()),
+        outcome => outcome,
+    }
+}
+
 /// The entries of a folder, sorted by name.
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, LogError> {
+///
+/// # Errors
+///
+/// When the folder cannot be read.
+pub fn entries(folder: &Path) -> Result<Vec<PathBuf>, LogError> {
     let failed = |error| LogError::io(error).at_path(folder);
     let mut entries = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
@@ -121,6 +200,15 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, LogError> {
     }
     entries.sort();
     Ok(entries)
+}
+
+/// The folders of the machines of an archive.
+///
+/// # Errors
+///
+/// When the folder cannot be read.
+pub fn machine_folders(archive: &Path) -> Result<Vec<PathBuf>, LogError> {
+    subfolders(archive, MACHINE_PREFIX)
 }
 
 fn subfolders(folder: &Path, prefix: &str) -> Result<Vec<PathBuf>, LogError> {
@@ -134,7 +222,7 @@ fn subfolders(folder: &Path, prefix: &str) -> Result<Vec<PathBuf>, LogError> {
 /// The files in the order of their times.
 ///
 /// Names are sorted by the first second. If two files have it in common, or the first one ends in it, their footers decide.
-fn in_order(files: Vec<PathBuf>) -> Result<Vec<PathBuf>, LogError> {
+fn in_order(files: Vec<PathBuf>) -> Result<Vec<FileSpan>, LogError> {
     let mut timed: Vec<(Span, PathBuf)> = Vec::with_capacity(files.len());
     for path in files {
         let span = span_of_name(&path).map_or_else(|| span_of_footer(&path), Ok)?;
@@ -157,7 +245,8 @@ fn in_order(files: Vec<PathBuf>) -> Result<Vec<PathBuf>, LogError> {
         ))
         .at_path(&pair[0].1));
     }
-    Ok(timed.into_iter().map(|(_, path)| path).collect())
+    let file = |(Span { first, last }, path)| FileSpan { path, first, last };
+    Ok(timed.into_iter().map(file).collect())
 }
 
 /// The times of the first and the last sample. Times from a name are seconds; they are only compared where that suffices.
@@ -168,9 +257,19 @@ pub(super) struct Span {
 }
 
 impl Span {
+    /// Whether the two time ranges have a moment in common.
     fn overlaps(self, other: Self) -> bool {
         self.first <= other.last && other.first <= self.last
     }
+}
+
+/// A file in the folder of a date whose samples overlap in time with those of a file elsewhere.
+///
+/// # Errors
+///
+/// When the folder or a file cannot be read.
+pub fn overlapping_file(folder: &Path, file: &Path) -> Result<Option<PathBuf>, LogError> {
+    overlapping(folder, span_of_footer(file)?)
 }
 
 /// A file in the folder of a date, if it exists, whose samples overlap in time with a span.
@@ -191,6 +290,11 @@ pub(super) fn overlapping(folder: &Path, span: Span) -> Result<Option<PathBuf>, 
     Ok(None)
 }
 
+/// The end of the second of a file's last sample, by the file's name, if it has the usual form.
+pub(super) fn end_by_name(path: &Path) -> Option<FileTime> {
+    Some(span_of_name(path)?.last)
+}
+
 /// The span in the names of a file and its folder: from the begin of the first second to the end of the last one.
 fn span_of_name(path: &Path) -> Option<Span> {
     let folder = path.parent()?.file_name()?.to_str()?;
@@ -206,7 +310,7 @@ fn span_of_name(path: &Path) -> Option<Span> {
     Some(Span { first, last: last.saturating_add(9_999_999) })
 }
 
-fn span_of_footer(path: &Path) -> Result<Span, LogError> {
+pub(super) fn span_of_footer(path: &Path) -> Result<Span, LogError> {
     let file = fs::File::open(path).map_err(LogError::io);
     let file = file.and_then(ArchiveFile::open).map_err(|error| error.at_path(path))?;
     let first = file.row_groups.iter().map(|group| group.first.utc).min();

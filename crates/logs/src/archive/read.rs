@@ -11,6 +11,7 @@ use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::MAX_BIAS_MINUTES;
 
 use super::file::{ArchiveFacts, ArchiveFile, RowGroupFacts};
+use super::folder::end_by_name;
 use crate::mark::Position;
 use crate::{Format, LogError, LogFacts, LogReader, Mark, Problems};
 use decoded::{DecodedBlock, Interner};
@@ -49,7 +50,7 @@ pub struct ArchiveReader {
 /// A position between two samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ArchivePosition {
-    file: usize,
+    pub(super) file: usize,
     row_group: usize,
     sample: usize,
     log_base: u32,
@@ -114,7 +115,33 @@ impl ArchiveReader {
         &self.file.facts
     }
 
-    /// The path of the file that is being read.
+    /// The time of the last sample of the file that is being read, as its footer has it.
+    pub fn last_time(&self) -> FileTime {
+        self.file.row_groups.iter().map(|group| group.last).max().unwrap_or(FileTime(i64::MIN))
+    }
+
+    /// The id for the samples of another log that is read after this one.
+    pub(super) fn next_log(&self) -> u32 {
+        self.next_log
+    }
+
+    /// Continues log ids.
+    pub(super) fn set_next_log(&mut self, next_log: u32) {
+        (self.log_base, self.next_log) = (next_log, next_log);
+    }
+
+    /// Skips everything before the last row group.
+    pub(super) fn seek_last_row_group(&mut self) -> Result<(), LogError> {
+        let last = self.paths.len().max(1) - 1;
+        if self.file_index != last {
+            self.change_file(last)?;
+        }
+        self.row_group = self.file.row_groups.len().saturating_sub(1);
+        self.block = None;
+        Ok(())
+    }
+
+    /// Adds the path of the file that is being read to an error.
     fn at_file(&self, error: LogError) -> LogError {
         match self.paths.get(self.file_index) {
             Some(path) => error.at_path(path),
@@ -209,14 +236,21 @@ impl LogReader for ArchiveReader {
     }
 
     fn skip_before(&mut self, begin: TimeArgument) -> Result<(), LogError> {
-        // The first file with a sample that is not before the time, by the footers: files do not overlap.
+        // The first file with a sample that is not before the time, by the names, or else the footers: files do not overlap.
         let earliest = earliest_utc(begin);
         let last = self.paths.len().max(1) - 1;
         let (mut low, mut high) = (0, last);
         while low < high {
             let middle = low + (high - low) / 2;
-            self.change_file(middle)?;
-            if self.file.row_groups.iter().any(|group| group.last >= earliest) {
+            let end = self.paths.get(middle).and_then(|path| end_by_name(path));
+            let can_have = match end {
+                Some(end) => end >= earliest,
+                None => {
+                    self.change_file(middle)?;
+                    self.last_time() >= earliest
+                }
+            };
+            if can_have {
                 high = middle;
             } else {
                 low = middle + 1;
@@ -245,6 +279,14 @@ impl LogReader for ArchiveReader {
             self.row_group = self.file.row_groups.len().saturating_sub(1);
         }
         Ok(())
+    }
+
+    fn seek_near_end(&mut self, bytes: u64) -> Result<bool, LogError> {
+        if bytes >= self.facts.file_bytes {
+            return Ok(false);
+        }
+        self.seek_last_row_group()?;
+        Ok(true)
     }
 
     fn problems(&self) -> &Problems {

@@ -1,8 +1,8 @@
 //! Writes an archive.
 
-use std::fs::{self, File};
-use std::io::BufWriter;
+use std::io::{BufWriter, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::sample::Sample;
@@ -13,6 +13,8 @@ use super::block::BlockBuilder;
 use super::description::Descriptions;
 use super::file::{ArchiveFacts, FileWriter};
 use super::folder::{Span, date_folder, file_name, machine_folder, overlapping};
+use super::segments::SegmentName;
+use super::storage::{DiskStorage, Storage, StorageFile};
 use crate::{LogError, LogFacts, LogWriter};
 
 /// Number of values of a row group, for all machines together. The writer holds them in memory, 24 bytes each.
@@ -39,7 +41,15 @@ pub struct ArchiveOptions {
     pub level: i32,
     /// The number of values of a row group, at least 1.
     pub block_values: usize,
+    /// The maximum time range of a row group, in units of 100 ns: a row group ends at a multiple of it. So readers of a short
+    /// time range find it without reading much else, even if the archive has few counters.
+    pub block_time: i64,
+    /// The id of the recording whose samples are written. By default a new one.
+    pub recording: Option<String>,
 }
+
+/// By default, a row group ends with the hour.
+const BLOCK_TIME: i64 = 60 * FileTime::PER_MINUTE;
 
 impl ArchiveOptions {
     /// Options for samples of this time zone.
@@ -51,6 +61,8 @@ impl ArchiveOptions {
             windows_build: None,
             level: 9,
             block_values: BLOCK_VALUES,
+            block_time: BLOCK_TIME,
+            recording: None,
         }
     }
 
@@ -72,11 +84,14 @@ impl ArchiveOptions {
 /// than the one before begins a row group.
 pub struct ArchiveWriter {
     folder: PathBuf,
+    storage: Arc<dyn Storage>,
     options: ArchiveOptions,
     recording: String,
     machines: Vec<MachineWriter>,
     /// Complete files, with the times of their samples.
     complete: Vec<CompleteFile>,
+    /// The names of the files, once the writer is finished.
+    named: Vec<PathBuf>,
     /// Folders that were created.
     created: Vec<PathBuf>,
     /// The number of files that were begun.
@@ -94,8 +109,22 @@ struct MachineWriter {
     groups: Vec<usize>,
 }
 
+impl MachineWriter {
+    /// Begins intervals with a sample whose rows are in another file.
+    fn begin_intervals(&mut self, sample: &Sample) {
+        self.builder.push(sample, &self.groups, &mut Descriptions::default());
+        self.builder.take();
+    }
+
+    /// Whether a sample begins a row group because of its time.
+    fn is_block_over(&self, at: FileTime, block_time: i64) -> bool {
+        let block = |time: FileTime| time.0.div_euclid(block_time.max(1));
+        self.builder.samples().last().is_some_and(|last| block(last.at.utc) != block(at))
+    }
+}
+
 struct OpenFile {
-    writer: FileWriter<BufWriter<File>>,
+    writer: FileWriter<BufWriter<Box<dyn StorageFile>>>,
     path: PathBuf,
     date: String,
     /// The time of the last sample.
@@ -116,15 +145,35 @@ struct CompleteFile {
 impl ArchiveWriter {
     /// A writer into a folder, which is created if necessary. Existing files are not changed.
     pub fn new(folder: &Path, options: ArchiveOptions) -> Self {
+        Self::with_storage(folder, options, Arc::new(DiskStorage))
+    }
+
+    /// Like [`new`](Self::new), but changes files with `storage`.
+    pub fn with_storage(folder: &Path, options: ArchiveOptions, storage: Arc<dyn Storage>) -> Self {
+        let recording = options.recording.clone();
         Self {
             folder: folder.to_path_buf(),
+            storage,
             options,
-            recording: uuid::Uuid::new_v4().to_string(),
+            recording: recording.unwrap_or_else(SegmentName::new_recording),
             machines: Vec::new(),
             complete: Vec::new(),
+            named: Vec::new(),
             created: Vec::new(),
             begun: 0,
         }
+    }
+
+    /// Continues an archive whose last sample is `sample`: the first rows have the intervals that begin with it. The sample itself
+    /// is not written. Called before the first sample is written.
+    pub fn continue_after(&mut self, sample: &Sample) {
+        self.assign_groups(sample);
+        self.machines.iter_mut().for_each(|machine| machine.begin_intervals(sample));
+    }
+
+    /// The files, once the writer is finished.
+    pub fn named_files(&self) -> &[PathBuf] {
+        &self.named
     }
 
     /// Completes the files so far, and sets the time zone and the clocks of the next ones. The next samples are those of other
@@ -176,6 +225,7 @@ impl ArchiveWriter {
         if known.file.as_ref().is_some_and(is_complete) {
             self.close_file(machine)?;
         } else if !known.builder.accepts(sample)
+            || known.is_block_over(sample.at.utc, self.options.block_time)
             || known.builder.len() + values_of(sample, &known.groups) > MAX_ROWS
         {
             self.flush_block(machine)?;
@@ -183,9 +233,7 @@ impl ArchiveWriter {
         if self.machines[machine].file.is_none() {
             if sample.is_baseline && self.is_in_archive(machine, sample.at.utc, &date)? {
                 // Its rows are there. The first intervals begin with it nevertheless.
-                let known = &mut self.machines[machine];
-                known.builder.push(sample, &known.groups, &mut Descriptions::default());
-                known.builder.take();
+                self.machines[machine].begin_intervals(sample);
                 return Ok(());
             }
             self.open_file(machine, date)?;
@@ -212,11 +260,11 @@ impl ArchiveWriter {
     fn open_file(&mut self, machine: usize, date: String) -> Result<(), LogError> {
         let known = &mut self.machines[machine];
         let folder = self.folder.join(machine_folder(&known.machine)?).join(&date);
-        create_folders(&folder, &mut self.created)?;
+        create_folders(&*self.storage, &folder, &mut self.created)?;
         let path = folder.join(format!(".{}-{}.tmp", self.recording, self.begun));
         self.begun += 1;
         let failed = |error| LogError::io(error).at_path(&path);
-        let file = File::create_new(&path).map_err(failed)?;
+        let file = self.storage.create(&path).map_err(failed)?;
         let writer = FileWriter::new(BufWriter::with_capacity(1 << 16, file), self.options.level);
         let writer = writer.map_err(failed)?;
         known.file = Some(OpenFile { writer, path, date, last: FileTime(i64::MIN) });
@@ -257,7 +305,7 @@ impl ArchiveWriter {
         // Listed first, so that the file is removed if this fails.
         self.complete.push(CompleteFile { path: path.clone(), span: Span { first, last } });
         let written = writer.finish(&facts, descriptions).and_then(|out| Ok(out.into_inner()?));
-        let written = written.and_then(|file| file.sync_all());
+        let written = written.and_then(|file: Box<dyn StorageFile>| file.sync());
         written.map_err(|error| LogError::io(error).at_path(&path))
     }
 
@@ -293,11 +341,10 @@ impl ArchiveWriter {
     /// Gives the complete files their names, and makes these survive a power failure.
     fn name_files(&self, named: &mut Vec<PathBuf>) -> Result<(), LogError> {
         for file in &self.complete {
-            rename(file, named).map_err(|error| LogError::io(error).at_path(&file.path))?;
+            rename(&*self.storage, file, named).map_err(|error| LogError::io(error).at_path(&file.path))?;
         }
         for folder in self.created.iter().filter_map(|folder| folder.parent()) {
-            let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-            sync_folder(folder).map_err(|error| LogError::io(error).at_path(folder))?;
+            self.storage.sync_folder(folder).map_err(|error| LogError::io(error).at_path(folder))?;
         }
         Ok(())
     }
@@ -307,10 +354,10 @@ impl ArchiveWriter {
         let open = self.machines.iter_mut().filter_map(|machine| machine.file.take()).map(|file| file.path);
         let unnamed: Vec<_> = self.complete.drain(..).map(|file| file.path).chain(open).collect();
         for path in unnamed {
-            let _ = fs::remove_file(path);
+            let _ = self.storage.remove(&path);
         }
         // Fails for folders that are not empty.
-        self.created.drain(..).rev().for_each(|folder| drop(fs::remove_dir(folder)));
+        self.created.drain(..).rev().for_each(|folder| drop(self.storage.remove_folder(&folder)));
     }
 }
 
@@ -320,14 +367,14 @@ fn values_of(sample: &Sample, groups: &[usize]) -> usize {
 }
 
 /// Creates a folder and those above it, and records which ones are new.
-fn create_folders(folder: &Path, created: &mut Vec<PathBuf>) -> Result<(), LogError> {
+fn create_folders(storage: &dyn Storage, folder: &Path, created: &mut Vec<PathBuf>) -> Result<(), LogError> {
     if folder.as_os_str().is_empty() || folder.is_dir() {
         return Ok(());
     }
     if let Some(parent) = folder.parent() {
-        create_folders(parent, created)?;
+        create_folders(storage, parent, created)?;
     }
-    fs::create_dir(folder).map_err(|error| LogError::io(error).at_path(folder))?;
+    storage.create_folder(folder).map_err(|error| LogError::io(error).at_path(folder))?;
     created.push(folder.to_path_buf());
     Ok(())
 }
@@ -337,34 +384,21 @@ fn shown(utc: FileTime) -> String {
     Moment { utc, bias_minutes: 0 }.rfc3339()
 }
 
-/// Makes the names in a folder survive a power failure.
-fn sync_folder(folder: &Path) -> std::io::Result<()> {
-    File::open(folder)?.sync_all()
-}
-
 /// Gives a complete file its name, which no other file has, and adds it to `named`.
-fn rename(file: &CompleteFile, named: &mut Vec<PathBuf>) -> std::io::Result<()> {
+fn rename(storage: &dyn Storage, file: &CompleteFile, named: &mut Vec<PathBuf>) -> std::io::Result<()> {
     let folder = file.path.parent().unwrap_or(Path::new("."));
     for copy in 0.. {
         let name = folder.join(file_name(file.span.first, file.span.last, copy));
-        // Unlike a rename, a link never replaces a file.
-        match fs::hard_link(&file.path, &name) {
+        match storage.rename(&file.path, &name) {
             Ok(()) => {
                 named.push(name);
-                fs::remove_file(&file.path)?;
                 break;
             }
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(_) if name.symlink_metadata().is_ok() => {}
-            // The file system has no links: check first, then rename.
-            Err(_) => {
-                fs::rename(&file.path, &name)?;
-                named.push(name);
-                break;
-            }
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
         }
     }
-    sync_folder(folder)
+    storage.sync_folder(folder)
 }
 
 impl LogWriter for ArchiveWriter {
@@ -391,10 +425,11 @@ impl LogWriter for ArchiveWriter {
         let mut named = Vec::new();
         if let Err(error) = self.name_files(&mut named) {
             // All files or none.
-            named.into_iter().for_each(|path| drop(fs::remove_file(path)));
+            named.into_iter().for_each(|path| drop(self.storage.remove(&path)));
             self.remove_unfinished();
             return Err(error);
         }
+        self.named = named;
         self.complete.clear();
         self.created.clear();
         Ok(())

@@ -369,7 +369,7 @@ impl<R: Read + Seek + Send> LogReader for BlgReader<R> {
     fn seek(&mut self, mark: &Mark) -> Result<bool, LogError> {
         match &mark.0 {
             Position::Blg(position) => self.seek_to(position),
-            Position::Text(_) | Position::Archive(_) => Ok(false),
+            Position::Text(_) | Position::Archive(_) | Position::Machine(_) => Ok(false),
         }
     }
 

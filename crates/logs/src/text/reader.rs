@@ -235,7 +235,7 @@ impl<R: Read + Send> LogReader for TextReader<R> {
     fn seek(&mut self, mark: &Mark) -> Result<bool, LogError> {
         match &mark.0 {
             Position::Text(position) => self.seek_row(position.clone()),
-            Position::Blg(_) | Position::Archive(_) => Ok(false),
+            Position::Blg(_) | Position::Archive(_) | Position::Machine(_) => Ok(false),
         }
     }
 

@@ -26,11 +26,11 @@ pub(crate) struct RecordArguments {
     /// a file (docs/views.md). At its interval unless -si is used.
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) view: Option<PathBuf>,
-    /// The log to write. An existing log is only overwritten with -y.
+    /// The log to write, or the folder of an archive. An existing log is only overwritten with -y; an archive is continued.
     #[arg(short, long, value_name = "LOG", value_parser = super::log_name())]
     pub(crate) output: PathBuf,
     /// Format of the log: bin and bincirc are BLG with raw values; csv and tsv store displayed values of the instances
-    /// in the first sample. Default: by the extension of LOG, otherwise bin.
+    /// in the first sample; archive is a folder of Parquet files with raw values. Default: by the extension of LOG, otherwise bin.
     #[arg(short, long, value_enum, ignore_case = true)]
     pub(crate) format: Option<RecordFormat>,
     /// Stop after this time: seconds, mm:ss or hh:mm:ss (-d, -rf).
@@ -41,7 +41,7 @@ pub(crate) struct RecordArguments {
     #[arg(long, visible_alias = "max", value_name = "MB", allow_negative_numbers = true, value_parser = parse_megabytes)]
     pub(crate) max_size: Option<u64>,
     /// Start a new file after a time (as -d) or at a size (64KB, 100MB, 1GB); without a value, at -max (-segment,
-    /// -cnf). Each file is a complete log.
+    /// -cnf). Each file is a complete log. Default for an archive: 10 minutes, at multiples of it since midnight UTC.
     #[arg(long, value_name = "TIME|SIZE", num_args = 0..=1, require_equals = true, value_parser = parse_segment)]
     pub(crate) segment: Option<Option<SegmentLimit>>,
     /// Replace the oldest samples when the file has reached -max MB (BLG only).
@@ -66,6 +66,18 @@ pub(crate) struct RecordArguments {
     /// Wait after each sample until it is on disk: even a power failure loses at most the sample being written.
     #[arg(long)]
     pub(crate) sync: bool,
+    /// Archive: remove files that are older (30d, 12h, 8w, 1y). Default: keep all.
+    #[arg(long, value_name = "AGE", value_parser = parse_age)]
+    pub(crate) keep: Option<Duration>,
+    /// Archive: remove the oldest files of this machine while they are larger in total (500MB, 20GB).
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub(crate) keep_size: Option<u64>,
+    /// Archive: pause while less space is free on the disk, and resume when there is more; 0 turns this off. [default: 200MB]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub(crate) min_free: Option<u64>,
+    /// Print the time of each sample, in units of 100 ns since 1601, after it was written. For tests.
+    #[arg(long, hide = true)]
+    pub(crate) print_times: bool,
     #[command(flatten)]
     pub(crate) export: ExportArguments,
 }
@@ -119,6 +131,8 @@ pub(crate) enum RecordFormat {
     Csv,
     /// PDH tab-separated text.
     Tsv,
+    /// Parquet files in a folder, for SQL and for months of samples.
+    Archive,
 }
 
 const SUFFIXES: &[Word<Suffix>] = &[
@@ -171,9 +185,65 @@ fn parse_segment(text: &str) -> Result<SegmentLimit, String> {
     }
 }
 
+/// The maximum age of files: a hundred years.
+const MAX_DAYS: u32 = 36_525;
+
+/// Parses an age with a unit: hours, days, weeks or years.
+fn parse_age(text: &str) -> Result<Duration, String> {
+    const UNITS: [(&str, u32); 4] = [("h", 1), ("d", 24), ("w", 7 * 24), ("y", 365 * 24)];
+    let number = |(unit, hours): (&str, u32)| Some((text.trim().strip_suffix(unit)?, hours));
+    let wrong = || "not an age: write a whole number with h, d, w or y, such as 30d".to_owned();
+    let (number, unit) = UNITS.into_iter().find_map(number).ok_or_else(wrong)?;
+    let number: u32 = number.trim().parse().map_err(|_| wrong())?;
+    match number.checked_mul(unit) {
+        Some(0) => Err("must be longer than 0".to_owned()),
+        Some(hours) if hours <= MAX_DAYS * 24 => Ok(Duration::from_secs(u64::from(hours) * 3600)),
+        _ => Err("must be at most a hundred years".to_owned()),
+    }
+}
+
+/// Parses a size with a unit, or 0.
+fn parse_size(text: &str) -> Result<u64, String> {
+    let text = text.trim().to_ascii_uppercase();
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, unit) = text.split_at(digits);
+    let wrong = || "not a size: write a whole number with KB, MB, GB or TB, such as 20GB".to_owned();
+    let factor = match unit.trim().trim_end_matches('B') {
+        "K" => 1 << 10,
+        "M" => 1 << 20,
+        "G" => 1 << 30,
+        "T" => 1_u64 << 40,
+        "" if number == "0" => 1,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    number.checked_mul(factor).filter(|&bytes| bytes <= MAX_MB << 20).ok_or_else(|| "too large".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ages_and_sizes() {
+        let hours = |hours: u64| Ok(Duration::from_secs(hours * 3600));
+        for (text, age) in
+            [("30d", hours(720)), ("12h", hours(12)), ("8w", hours(8 * 168)), ("1y", hours(8760))]
+        {
+            assert_eq!(parse_age(text), age, "{text}");
+        }
+        for text in ["", "d", "0d", "30", "-1d", "1.5d", "101y", "9999999999d", "1m"] {
+            assert!(parse_age(text).is_err(), "{text}");
+        }
+        for (text, size) in
+            [("20G", 20 << 30), ("500MB", 500 << 20), ("1 tb", 1 << 40), ("0", 0), ("7k", 7168)]
+        {
+            assert_eq!(parse_size(text), Ok(size), "{text}");
+        }
+        for text in ["", "5", "G", "-1G", "1.5G", "99999999999999G", "5X"] {
+            assert!(parse_size(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn segments_by_time_and_size() {

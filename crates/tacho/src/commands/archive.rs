@@ -1,23 +1,38 @@
-//! Writing archives: `tacho relog -f archive`.
+//! Writing archives (`tacho relog -f archive`) and maintaining them (`tacho archive`).
+
+mod compact;
 
 use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use tachograph_flow::JoinedLogs;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use tachograph_counters::sample::Sample;
+use tachograph_flow::live::Stop;
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::sinks::ArchiveSink;
+use tachograph_flow::{FlowError, JoinedLogs, Sink};
 use tachograph_logs::LogWriter as _;
 use tachograph_logs::archive::{ArchiveOptions, ArchiveWriter};
 
 use super::output_format::is_standard_output;
 use super::relog::{notify_written, run_pipeline};
 use super::{no_sample, notify_problems, notify_unmatched};
-use crate::failure::Failure;
+use crate::arguments::{ArchiveArguments, ArchiveCommand};
+use crate::failure::{Failure, notify};
+use crate::signals;
+
+pub(crate) fn run(arguments: &ArchiveArguments) -> Result<ExitCode, Failure> {
+    match &arguments.command {
+        ArchiveCommand::Compact(arguments) => compact::run(arguments),
+    }
+}
 
 /// Writes the result of a query into the folder of an archive.
 pub(crate) fn write(query: &mut LogQuery, folder: &Path, is_appended: bool) -> Result<ExitCode, Failure> {
     check_folder(folder, is_appended)?;
+    let stop = Stop::default();
+    signals::stop_on(&stop, &[SIGINT, SIGTERM])?;
     query.selection = query.selection.clone().with_identities();
     let mut writer: Option<ArchiveWriter> = None;
     let (mut samples, mut reports) = (0, Vec::new());
@@ -38,8 +53,15 @@ pub(crate) fn write(query: &mut LogQuery, folder: &Path, is_appended: bool) -> R
             }
             None => writer.insert(ArchiveWriter::new(folder, options)),
         };
-        let written = run_pipeline(pipeline, &mut ArchiveSink(writer));
-        samples += written.map_err(|error| Failure::of_output(error, folder))?;
+        let written = run_pipeline(pipeline, &mut StoppableSink { sink: ArchiveSink(writer), stop: &stop });
+        samples += match written {
+            // The unfinished files are removed with the writer.
+            Err(FlowError::Stopped) => {
+                notify(format_args!("{}: stopped: nothing was written", folder.display()));
+                return Ok(ExitCode::from(130));
+            }
+            written => written.map_err(|error| Failure::of_output(error, folder))?,
+        };
         reports.extend(of_machine);
     }
     notify_problems(&reports);
@@ -48,6 +70,25 @@ pub(crate) fn write(query: &mut LogQuery, folder: &Path, is_appended: bool) -> R
     writer.finish().map_err(|error| Failure::of_output(error.into(), folder))?;
     notify_written(query, folder, samples);
     Ok(ExitCode::SUCCESS)
+}
+
+/// A sink that fails after a signal.
+struct StoppableSink<'a> {
+    sink: ArchiveSink<'a>,
+    stop: &'a Stop,
+}
+
+impl Sink for StoppableSink<'_> {
+    fn push(&mut self, sample: &Sample) -> Result<(), FlowError> {
+        if self.stop.is_stopped() {
+            return Err(FlowError::Stopped);
+        }
+        self.sink.push(sample)
+    }
+
+    fn finish(&mut self) -> Result<(), FlowError> {
+        self.sink.finish()
+    }
 }
 
 /// Fails if the folder exists and has entries, unless files are to be added to it.
@@ -60,7 +101,7 @@ fn check_folder(folder: &Path, is_appended: bool) -> Result<(), Failure> {
     let mut entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(Failure::of_output(tachograph_flow::FlowError::Output(error), folder)),
+        Err(error) => return Err(Failure::of_output(FlowError::Output(error), folder)),
     };
     if !is_appended && entries.next().is_some() {
         return Err(Failure::usage(format!(

@@ -1,10 +1,12 @@
 //! `tacho record`: records counters of this machine to a log.
 
+mod archive_options;
+mod log_output;
 mod record_options;
 mod shared_recorder;
 mod summary;
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -15,30 +17,30 @@ use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
 use tachograph_export::Export;
 use tachograph_flow::live::{LiveCounts, LiveOptions, Schedule, Stop};
-use tachograph_flow::record::Recorder;
-use tachograph_flow::{FlowError, Sink, Source};
+use tachograph_flow::{FlowError, Source};
 use tachograph_metrics::MetricsOptions;
 use tachograph_monitor::{Catalogue as _, MachineCatalogue, View};
 use tachograph_perflib::Registry;
 
 use crate::arguments::RecordArguments;
-use crate::failure::{Failure, cannot_create, is_a_folder, notify};
+use crate::failure::{Failure, cannot_create, notify};
 use crate::table::counted;
 use crate::this_machine::{self, Live};
 use crate::{exports, signals};
+use log_output::{LogOutput, LogTarget};
 use shared_recorder::{Recording, SharedRecorder};
 use summary::End;
 
 pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
     let mut view = super::open_view(arguments.view.as_deref())?;
     let interval = arguments.live.interval_or(view.interval);
-    let mut log = record_options::record_options(arguments, interval)?;
     let registry = this_machine::registry()?;
+    let mut target = LogTarget::new(arguments, interval, registry.machine())?;
     arguments.live.check_machine(&registry)?;
     this_machine::resolve_view(&registry, &mut view)?.iter().for_each(notify);
     let paths = paths(&registry, arguments, &view)?;
     let stop = Stop::default();
-    let options = LiveOptions { pairs_by_identity: log.format.is_formatted(), ..LiveOptions::default() };
+    let options = LiveOptions { pairs_by_identity: target.is_formatted(), ..LiveOptions::default() };
     let schedule = Schedule {
         interval,
         samples: arguments.live.samples,
@@ -50,12 +52,12 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
     signals::stop_on(&stop, &[SIGINT, SIGTERM])?;
     let shared = SharedRecorder::default();
     shared.handle_hangups(&stop)?;
-    let max = log.max_bytes;
-    log.zone = live.zone.clone();
+    let max = target.max_bytes();
+    target.set_zone(&live.zone);
     let utc = FileTime::from_system_time(SystemTime::now());
-    let now = Moment { utc, bias_minutes: log.zone.bias_minutes };
-    let mut recorder = Recorder::create(log, now).map_err(start_failure)?;
-    recorder.on_moved(|moved| notify(moved));
+    let now = Moment { utc, bias_minutes: live.zone.bias_minutes };
+    let mut recorder = target.create(now).map_err(start_failure)?;
+    recorder.notify_events();
     shared.lock().recorder = Some(recorder);
     let metrics = MetricsOptions {
         selection: paths.clone(),
@@ -64,7 +66,7 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
     };
     let mut export = exports::start(&arguments.export, &registry, metrics)?;
     let mut counts = LiveCounts::default();
-    let outcome = record(&mut live, &shared, &mut counts, export.as_mut());
+    let outcome = record(&mut live, &shared, &mut counts, export.as_mut(), arguments.print_times);
     export.into_iter().for_each(exports::finish);
     this_machine::notify_new_problems(&live.report);
     let Recording { recorder: Some(recorder), .. } = std::mem::take(&mut *shared.lock()) else {
@@ -77,7 +79,7 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
             Some(bytes) => End::Full(bytes),
             None => End::Requested,
         };
-        notify(summary::line(recorder.summary(), counts, end));
+        notify(summary::line(recorder.summary(), counts, recorder.dropped(), end));
     }
     match outcome {
         Ok(()) => Ok(ExitCode::SUCCESS),
@@ -93,15 +95,22 @@ fn record(
     shared: &SharedRecorder,
     counts: &mut LiveCounts,
     mut export: Option<&mut Export>,
+    prints_times: bool,
 ) -> Result<(), FlowError> {
     let mut sample = Sample::default();
     let mut is_late_notified = false;
     while live.source.next(&mut sample)? {
         // The SIGHUP handler can end the recording with an error, which is returned below.
         let Recording { recorder: Some(recorder), error: None } = &mut *shared.lock() else { break };
+        let before = recorder.summary().samples;
         recorder.push(&sample)?;
         if let Some(export) = &mut export {
             export.push(live.source.live().query(), sample.at.utc);
+        }
+        recorder.notify_events();
+        if prints_times && recorder.summary().samples > before {
+            let mut out = std::io::stdout().lock();
+            writeln!(out, "{}", sample.at.utc.0).and_then(|()| out.flush()).map_err(FlowError::Output)?;
         }
         *counts = live.report.counts();
         this_machine::notify_new_problems(&live.report);
@@ -124,13 +133,17 @@ fn record(
     let Recording { recorder, error } = &mut *shared.lock();
     match (error.take(), recorder) {
         (Some(error), _) => Err(error),
-        (None, Some(recorder)) => recorder.finish(),
+        (None, Some(recorder)) => {
+            let finished = recorder.finish();
+            recorder.notify_events();
+            finished
+        }
         (None, None) => Ok(()),
     }
 }
 
 /// Reports a partial row that was removed from the end of the log before appending.
-fn notify_cut_row(recorder: &Recorder) {
+fn notify_cut_row(recorder: &LogOutput) {
     let summary = recorder.summary();
     if summary.cut_bytes > 0 {
         let bytes = counted(summary.cut_bytes, "byte", "bytes");
@@ -175,7 +188,12 @@ fn start_failure(error: FlowError) -> Failure {
         ErrorKind::ResourceBusy => {
             Failure::usage(named(": another recorder is writing it; use another name, or stop that recorder"))
         }
-        ErrorKind::IsADirectory => is_a_folder(file),
+        ErrorKind::IsADirectory => Failure::usage(named(
+            ": this is a folder, not a file; -f archive records into the folder of an archive",
+        )),
+        ErrorKind::NotADirectory => {
+            Failure::usage(named(": this is a file; an archive is a folder: use another name"))
+        }
         ErrorKind::NotFound => cannot_create(file),
         _ => Failure::of_writing(error),
     }

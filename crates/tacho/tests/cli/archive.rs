@@ -218,7 +218,7 @@ fn real_logs_are_equal_in_an_archive() {
 
 /// Compares with DuckDB and pyarrow; `None` without them.
 #[track_caller]
-fn compare_with_engines(folder: &Folder, log: &str, archive: &str) -> Option<u64> {
+pub(crate) fn compare_with_engines(folder: &Folder, log: &str, archive: &str) -> Option<u64> {
     let Some(python) = std::env::var_os("TACHO_ARCHIVE_PYTHON") else {
         eprintln!("skipped: TACHO_ARCHIVE_PYTHON does not name a Python with duckdb and pyarrow");
         return None;

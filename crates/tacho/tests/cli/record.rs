@@ -1,5 +1,6 @@
 //! `tacho record`.
 
+mod archive;
 mod doubles;
 mod ends;
 mod existing;

@@ -11,7 +11,7 @@ use tachograph_counters::sample::{Clocks, Group, Sample};
 use tachograph_counters::set::{Counter, CounterSet, Extent, Instance, InstanceTable};
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_counters::{CounterType, RawValue, Status};
-use tachograph_logs::archive::{ArchiveOptions, ArchiveWriter, archive_inputs};
+use tachograph_logs::archive::{ArchiveOptions, ArchiveWriter, archive_inputs, complete_files};
 use tachograph_logs::{LogWriter, open};
 
 /// 2026-11-25 23:59:30 UTC: the samples pass midnight.
@@ -233,7 +233,9 @@ pub(super) fn shown(sample: &Sample) -> String {
 
 /// The files of an archive.
 pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
-    archive_inputs(folder).expect("an archive").into_iter().flat_map(|input| input.files).collect()
+    let machines = archive_inputs(folder).expect("an archive").into_iter();
+    let files = machines.flat_map(|input| complete_files(&input.folder).expect("files"));
+    files.map(|file| file.path).collect()
 }
 
 /// The bytes of a file.

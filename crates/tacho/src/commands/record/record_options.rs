@@ -7,6 +7,7 @@ use tachograph_flow::record::{AtMax, Existing, RecordOptions, Suffix};
 use tachograph_logs::{Digits, Format};
 use tachograph_perflib::FREQUENCY;
 
+use super::archive_options;
 use crate::arguments::{RecordArguments, RecordFormat, SegmentLimit, check_append};
 use crate::commands::output_format::is_standard_output;
 use crate::failure::{Failure, is_a_folder};
@@ -30,6 +31,9 @@ pub(super) fn record_options(
     }
     if output.file_name().is_none() {
         return Err(is_a_folder(output));
+    }
+    if let Some(option) = archive_options::archive_option(arguments) {
+        return Err(Failure::usage(format!("{option} is for archives: add -f archive")));
     }
     let limits = file_limits(arguments, interval)?;
     let has_segments = limits.segment_time.is_some() || limits.at_max == AtMax::NewSegment;
@@ -114,6 +118,7 @@ fn format_of(arguments: &RecordArguments, existing: Existing) -> Result<Format, 
         Some(RecordFormat::Bin | RecordFormat::Bincirc) => Some(Format::Blg),
         Some(RecordFormat::Csv) => Some(Format::Csv),
         Some(RecordFormat::Tsv) => Some(Format::Tsv),
+        Some(RecordFormat::Archive) => Some(Format::Archive),
         None => None,
     };
     if existing == Existing::Append && has_content(output) {
@@ -142,7 +147,7 @@ fn format_of(arguments: &RecordArguments, existing: Existing) -> Result<Format, 
             output.display()
         ))),
         (None, Some(Format::Archive)) => Err(Failure::usage(format!(
-            "{}: cannot record an archive: record a BLG, and convert it with 'tacho relog -f archive'",
+            "{}: an archive is a folder: use -f archive -o FOLDER",
             output.display()
         ))),
         (None, None) if output.extension().is_some() => Err(Failure::usage(format!(

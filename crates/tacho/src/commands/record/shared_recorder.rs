@@ -8,8 +8,8 @@ use signal_hook::consts::SIGHUP;
 use tachograph_counters::IgnorePoison;
 use tachograph_flow::FlowError;
 use tachograph_flow::live::Stop;
-use tachograph_flow::record::Recorder;
 
+use super::log_output::LogOutput;
 use crate::failure::Failure;
 use crate::signals;
 
@@ -19,7 +19,7 @@ pub(super) struct SharedRecorder(Arc<Mutex<Recording>>);
 
 #[derive(Default)]
 pub(super) struct Recording {
-    pub(super) recorder: Option<Recorder>,
+    pub(super) recorder: Option<LogOutput>,
     /// Why the SIGHUP handler could not close the log.
     pub(super) error: Option<FlowError>,
 }
@@ -42,7 +42,7 @@ impl SharedRecorder {
                 return;
             }
             let Recording { recorder, error } = &mut *shared.lock();
-            if let Some(Err(why)) = recorder.as_mut().map(Recorder::release_moved) {
+            if let Some(Err(why)) = recorder.as_mut().map(LogOutput::release_moved) {
                 *error = Some(why);
                 stop.stop();
             }

@@ -18,7 +18,9 @@ pub(super) enum End {
 
 /// Formats the message: files, samples, time, counters, values, bytes, and problems up to the last sample that was
 /// written.
-pub(super) fn line(summary: &RecordSummary, counts: LiveCounts, end: End) -> String {
+///
+/// `dropped` is the number of samples that were taken while the recording was paused.
+pub(super) fn line(summary: &RecordSummary, counts: LiveCounts, dropped: u64, end: End) -> String {
     if summary.samples == 0 {
         return "stopped before the first sample: nothing was recorded".to_owned();
     }
@@ -62,6 +64,11 @@ pub(super) fn line(summary: &RecordSummary, counts: LiveCounts, end: End) -> Str
             line += &counted(count, one, many);
         }
     };
+    push_count(
+        dropped,
+        "sample was dropped while the recording was paused",
+        "samples were dropped while the recording was paused",
+    );
     push_count(counts.late, "sample was late", "samples were late");
     push_count(counts.missed, "sample was missed", "samples were missed");
     push_count(

@@ -1,0 +1,215 @@
+//! Changing the folder of a machine in an archive: open segments become complete files, files are merged, old ones are removed.
+//!
+//! At every moment, also after a crash or a power failure, each sample is in the complete files once, or in an open segment, or in
+//! both; readers skip what is in both ([`MachineReader`](tachograph_logs::archive::MachineReader)).
+
+mod convert;
+mod merge;
+mod retention;
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tachograph_counters::sample::Sample;
+use tachograph_logs::archive::{
+    ArchiveReader, ArchiveWriter, FileSpan, Storage, complete_files, machine_folder, open_folder,
+};
+use tachograph_logs::{LogError, LogReader, LogWriter as _};
+
+pub use convert::Converted;
+pub use merge::Merged;
+pub use retention::{Removed, Retention};
+
+use crate::{FlowError, Identity, Selection, Source};
+
+/// Held by the recorder of a machine.
+const RECORDER_LOCK: &str = "recorder.lock";
+/// Held while complete files are merged or removed.
+const FILES_LOCK: &str = "files.lock";
+
+/// The folder of one machine in an archive.
+#[derive(Clone, Debug)]
+pub struct ArchiveStore {
+    archive: PathBuf,
+    machine: PathBuf,
+    storage: Arc<dyn Storage>,
+}
+
+/// A lock on the folder of a machine, until it is dropped.
+#[derive(Debug)]
+pub struct ArchiveLock(#[expect(dead_code, reason = "closing the file releases the lock")] File);
+
+impl ArchiveStore {
+    /// The folder of a machine by its name.
+    ///
+    /// # Errors
+    ///
+    /// When the name is too long for a folder.
+    pub fn new(archive: &Path, machine: &str, storage: Arc<dyn Storage>) -> Result<Self, LogError> {
+        Ok(Self { archive: archive.to_path_buf(), machine: archive.join(machine_folder(machine)?), storage })
+    }
+
+    /// An existing folder of a machine in an archive.
+    pub fn of_folder(machine: &Path, storage: Arc<dyn Storage>) -> Self {
+        let archive = machine.parent().unwrap_or(Path::new("")).to_path_buf();
+        Self { archive, machine: machine.to_path_buf(), storage }
+    }
+
+    /// The folder of the machine.
+    pub fn folder(&self) -> &Path {
+        &self.machine
+    }
+
+    /// The folder of the machine's open segments.
+    pub fn open_folder(&self) -> PathBuf {
+        open_folder(&self.machine)
+    }
+
+    /// The number of bytes that can still be written.
+    ///
+    /// # Errors
+    ///
+    /// The error of the operating system.
+    pub fn free_bytes(&self) -> io::Result<u64> {
+        self.storage.free_bytes(&self.machine)
+    }
+
+    /// Creates the folders of the archive, of the machine and of its open segments, and makes them survive a power failure.
+    ///
+    /// # Errors
+    ///
+    /// When a folder cannot be created.
+    pub fn create_folders(&self) -> Result<(), LogError> {
+        for folder in [&self.archive, &self.machine, &self.open_folder()] {
+            let failed = |error| LogError::io(error).at_path(folder);
+            match self.storage.create_folder(folder) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists && folder.is_dir() => {}
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    return Err(failed(ErrorKind::NotADirectory.into()));
+                }
+                outcome => outcome.map_err(failed)?,
+            }
+            self.sync_parent(folder)?;
+        }
+        Ok(())
+    }
+
+    fn sync_parent(&self, path: &Path) -> Result<(), LogError> {
+        let parent = path.parent().unwrap_or(Path::new(""));
+        match self.storage.sync_folder(parent) {
+            // A folder in which others write, such as `/var/log`.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(()),
+            outcome => outcome.map_err(|error| LogError::io(error).at_path(parent)),
+        }
+    }
+
+    /// Locks the folder for a recorder.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::ResourceBusy`] if another recorder writes it, and the errors of the operating system.
+    pub fn lock_recorder(&self) -> Result<ArchiveLock, LogError> {
+        self.lock(RECORDER_LOCK)
+    }
+
+    /// Locks the complete files, to merge or to remove some. Reading needs no lock.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::ResourceBusy`] if another process has the lock, and the errors of the operating system.
+    pub fn lock_files(&self) -> Result<ArchiveLock, LogError> {
+        self.lock(FILES_LOCK)
+    }
+
+    fn lock(&self, name: &str) -> Result<ArchiveLock, LogError> {
+        let path = self.open_folder().join(name);
+        let failed = |error| LogError::io(error).at_path(&self.machine);
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path).map_err(failed)?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => Err(failed(ErrorKind::ResourceBusy.into())),
+            // Some file systems do not support locks.
+            Ok(()) | Err(TryLockError::Error(_)) => Ok(ArchiveLock(file)),
+        }
+    }
+
+    /// The last complete file.
+    fn last_file(&self) -> Result<Option<FileSpan>, LogError> {
+        Ok(complete_files(&self.machine)?.pop())
+    }
+
+    /// Removes a file, if it exists.
+    fn remove(&self, path: &Path) -> Result<(), LogError> {
+        match self.storage.remove(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            outcome => outcome.map_err(|error| LogError::io(error).at_path(path)),
+        }
+    }
+
+    /// Removes a folder, if it is empty.
+    fn remove_if_empty(&self, path: &Path) -> Result<(), LogError> {
+        let emptiness = [ErrorKind::DirectoryNotEmpty, ErrorKind::NotFound, ErrorKind::AlreadyExists];
+        match self.storage.remove_folder(path) {
+            Err(error) if emptiness.contains(&error.kind()) => Ok(()),
+            outcome => outcome.map_err(|error| LogError::io(error).at_path(path)),
+        }
+    }
+}
+
+/// The last sample of a file, to continue its intervals.
+fn last_sample(file: &Path) -> Result<Option<Sample>, LogError> {
+    let mut reader = ArchiveReader::open(vec![file.to_path_buf()])?;
+    reader.seek_near_end(0)?;
+    let (mut last, mut sample) = (None, Sample::default());
+    while reader.next(&mut sample)? {
+        std::mem::swap(last.get_or_insert_with(Sample::default), &mut sample);
+    }
+    Ok(last)
+}
+
+/// The samples of a log, after the last sample of the log before it.
+struct Continuation<'a> {
+    /// Opens the first intervals.
+    previous: Option<Sample>,
+    reader: &'a mut dyn LogReader,
+    is_stopped: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Source for Continuation<'_> {
+    fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
+        if let Some(previous) = self.previous.take() {
+            *sample = previous;
+            sample.log = 0;
+            return Ok(true);
+        }
+        if (self.is_stopped)() {
+            return Err(FlowError::Stopped);
+        }
+        let is_sample = self.reader.next(sample)?;
+        // Instances are those of another log.
+        sample.log = sample.log.saturating_add(1);
+        Ok(is_sample)
+    }
+}
+
+/// Writes the samples of `reader` for which `is_written` is true. Returns their number.
+fn write_samples(
+    source: Continuation<'_>,
+    is_written: impl Fn(&Sample) -> bool,
+    writer: &mut ArchiveWriter,
+) -> Result<u64, FlowError> {
+    let mut is_previous = source.previous.is_some();
+    let mut source = Identity::new(source, Selection::new(Vec::new()));
+    let (mut sample, mut written) = (Sample::default(), 0);
+    while source.next(&mut sample)? {
+        if std::mem::take(&mut is_previous) {
+            writer.continue_after(&sample);
+        } else if is_written(&sample) {
+            sample.log -= 1;
+            writer.write(&sample)?;
+            written += 1;
+        }
+    }
+    Ok(written)
+}

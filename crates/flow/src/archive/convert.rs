@@ -1,0 +1,141 @@
+//! An open segment becomes a complete file.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tachograph_counters::civil::FileTime;
+use tachograph_logs::archive::{
+    ArchiveOptions, ArchiveReader, ArchiveWriter, SegmentName, date_folders, entries, segments,
+};
+use tachograph_logs::blg::BlgReader;
+use tachograph_logs::{LogError, LogReader as _, LogWriter as _};
+
+use super::{ArchiveStore, Continuation, last_sample, write_samples};
+use crate::FlowError;
+
+/// The outcome of a conversion.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Converted {
+    /// The complete files.
+    pub files: Vec<PathBuf>,
+    /// The number of samples in them.
+    pub samples: u64,
+    /// The size of the files in bytes.
+    pub bytes: u64,
+    /// What was wrong with the segment or with the file before it, for a message.
+    pub problem: Option<String>,
+}
+
+impl ArchiveStore {
+    /// The open segments, in the order of their times.
+    ///
+    /// # Errors
+    ///
+    /// When the folder cannot be read.
+    pub fn segments(&self) -> Result<Vec<PathBuf>, LogError> {
+        segments(&self.machine).map_err(|error| LogError::io(error).at_path(&self.machine))
+    }
+
+    /// The time of the last sample of the complete files.
+    ///
+    /// # Errors
+    ///
+    /// When a folder or a file cannot be read.
+    pub fn last_time(&self) -> Result<Option<FileTime>, LogError> {
+        let Some(last) = self.last_file()? else { return Ok(None) };
+        match ArchiveReader::open(vec![last.path]) {
+            Ok(reader) => Ok(Some(reader.last_time())),
+            // The name of a damaged file has the second of its last sample.
+            Err(error) if error.is_corrupt() => Ok(Some(last.last)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Converts a segment to a complete file, and removes it then. Samples that are in complete files already are not added again.
+    /// The first rows have the intervals since the last complete file.
+    ///
+    /// # Errors
+    ///
+    /// When reading or writing fails. The segment is not removed.
+    pub fn convert(&self, segment: &Path) -> Result<Converted, FlowError> {
+        let mut converted = Converted::default();
+        let recording = SegmentName::of_path(segment).map(|name| name.recording().to_owned());
+        if let Some(recording) = &recording {
+            self.remove_unfinished(recording)?;
+        }
+        let file = File::open(segment).map_err(|error| LogError::io(error).at_path(segment))?;
+        let mut reader = match BlgReader::new(file) {
+            Ok(reader) => reader,
+            Err(error) if error.is_corrupt() => {
+                // The recorder was stopped while it began the file, or the file is damaged.
+                self.set_aside(segment, &error, &mut converted)?;
+                return Ok(converted);
+            }
+            Err(error) => return Err(error.at_path(segment).into()),
+        };
+        let last_file = self.last_file()?;
+        let after = self.last_time()?.unwrap_or(FileTime(i64::MIN));
+        let previous = match last_file.map(|file| last_sample(&file.path)) {
+            Some(Err(error)) if error.is_corrupt() => {
+                converted.problem = Some(format!("{error}; no interval leads from this file to the next"));
+                None
+            }
+            Some(found) => found?,
+            None => None,
+        };
+        let options = ArchiveOptions { recording, ..ArchiveOptions::of_log(reader.facts()) };
+        let mut writer = ArchiveWriter::with_storage(&self.archive, options, Arc::clone(&self.storage));
+        let source = Continuation { previous, reader: &mut reader, is_stopped: &|| false };
+        let at_segment = |error: FlowError| match error {
+            FlowError::Log(error) => FlowError::Log(error.at_path(segment)),
+            error => error,
+        };
+        converted.samples =
+            write_samples(source, |sample| sample.at.utc > after, &mut writer).map_err(at_segment)?;
+        writer.finish()?;
+        converted.files = writer.named_files().to_vec();
+        for file in &converted.files {
+            converted.bytes += std::fs::metadata(file).map_or(0, |found| found.len());
+            // The folder of the date can have been created by a recorder that was killed before it was synced.
+            self.sync_parent(file.parent().unwrap_or(Path::new("")))?;
+        }
+        let problems = reader.problems();
+        if problems.count() > problems.warnings() {
+            let first = problems.list().iter().find(|problem| !problem.is_warning);
+            let first = first.map(ToString::to_string).unwrap_or_default();
+            converted.problem =
+                Some(format!("{}: damaged: {first}; intact samples were kept", segment.display()));
+        }
+        self.remove(segment)?;
+        Ok(converted)
+    }
+
+    /// Removes the unfinished files of a recording.
+    fn remove_unfinished(&self, recording: &str) -> Result<(), LogError> {
+        let prefix = format!(".{recording}-");
+        for date in date_folders(&self.machine)? {
+            for path in entries(&date)? {
+                let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+                if name.starts_with(&prefix) {
+                    self.remove(&path)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes a segment without a sample; renames one that is damaged, so that it can be examined.
+    fn set_aside(&self, segment: &Path, error: &LogError, converted: &mut Converted) -> Result<(), LogError> {
+        let bytes = std::fs::read(segment).map_err(|error| LogError::io(error).at_path(segment))?;
+        if bytes.iter().all(|&byte| byte == 0) {
+            return self.remove(segment);
+        }
+        let mut name = segment.as_os_str().to_owned();
+        name.push(".damaged");
+        let renamed = PathBuf::from(name);
+        self.storage.rename(segment, &renamed).map_err(|error| LogError::io(error).at_path(segment))?;
+        converted.problem = Some(format!("{}: {error}; the file was kept", renamed.display()));
+        Ok(())
+    }
+}

@@ -1,0 +1,174 @@
+//! Small files of a date are merged.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tachograph_counters::civil::FileTime;
+use tachograph_logs::archive::{
+    ArchiveOptions, ArchiveReader, ArchiveWriter, FileSpan, complete_files, date_folder, date_folders,
+    entries, is_archive_file, machine_folders, overlapping_file,
+};
+use tachograph_logs::{LogError, LogReader as _, LogWriter as _};
+
+use super::{ArchiveStore, Continuation, last_sample, write_samples};
+use crate::FlowError;
+
+/// The folder in that of open segments in which files are merged. Its contents can be removed at any time.
+const MERGE_FOLDER: &str = "merge";
+/// Files of this average size are not merged again.
+const LARGE_FILE: u64 = 256 << 20;
+/// Number of values of a row group of a merged file: as many as memory for both the old and the new row group allows.
+const BLOCK_VALUES: usize = 1 << 19;
+
+/// The outcome of merging the files of a date.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Merged {
+    /// The folder of the date.
+    pub folder: PathBuf,
+    /// The number of files before and after.
+    pub files: (usize, usize),
+    /// Their size in bytes, before and after.
+    pub bytes: (u64, u64),
+}
+
+fn size(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |found| found.len())
+}
+
+impl ArchiveStore {
+    /// The folders of dates before that of `now` whose files should be merged.
+    ///
+    /// # Errors
+    ///
+    /// When a folder cannot be read.
+    pub fn dates_to_merge(&self, now: FileTime) -> Result<Vec<PathBuf>, LogError> {
+        let today = date_folder(now);
+        let is_past = |path: &PathBuf| {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            name.starts_with("date=") && name < today.as_str()
+        };
+        let mut found = Vec::new();
+        for date in date_folders(&self.machine)?.into_iter().filter(is_past) {
+            let files: Vec<_> = entries(&date)?.into_iter().filter(|path| is_archive_file(path)).collect();
+            let bytes: u64 = files.iter().map(|path| size(path)).sum();
+            if files.len() > 1 && bytes / (files.len() as u64) < LARGE_FILE {
+                found.push(date);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Merges the files of a date. The folder with the merged file takes the place of the folder with the others in one step, so
+    /// every reader finds each sample once, at every moment. The caller has the [lock](Self::lock_files).
+    ///
+    /// # Errors
+    ///
+    /// When reading or writing fails; [`FlowError::Stopped`] if `is_stopped` returns true. The files are then unchanged.
+    pub fn merge(&self, date: &Path, is_stopped: &(dyn Fn() -> bool + Sync)) -> Result<Merged, FlowError> {
+        self.clean_merge_folder()?;
+        let files = complete_files(date)?;
+        let before = (files.len(), files.iter().map(|file| size(&file.path)).sum());
+        let merged = self.write_merged(date, &files, is_stopped);
+        let merged = match merged {
+            Ok(merged) => merged,
+            Err(error) => {
+                // `error` is more useful than an error of the removal.
+                let _ = self.clean_merge_folder();
+                return Err(error);
+            }
+        };
+        let after = (merged.len(), merged.iter().map(|path| size(path)).sum());
+        let Some(folder) = merged.first().and_then(|path| path.parent()) else {
+            return Ok(Merged {
+                folder: date.to_path_buf(),
+                files: (before.0, before.0),
+                bytes: (before.1, before.1),
+            });
+        };
+        self.storage.exchange(folder, date).map_err(|error| {
+            let _ = self.clean_merge_folder();
+            match error.kind() {
+                ErrorKind::InvalidInput | ErrorKind::Unsupported => LogError::unsupported(
+                    "the file system cannot exchange two folders in one step, so files are not merged",
+                ),
+                _ => LogError::io(error),
+            }
+            .at_path(date)
+        })?;
+        self.sync_parent(date)?;
+        self.sync_parent(folder)?;
+        self.clean_merge_folder()?;
+        Ok(Merged { folder: date.to_path_buf(), files: (before.0, after.0), bytes: (before.1, after.1) })
+    }
+
+    /// Writes the samples of files into the folder for merging. Returns the new files.
+    fn write_merged(
+        &self,
+        date: &Path,
+        files: &[FileSpan],
+        is_stopped: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Vec<PathBuf>, FlowError> {
+        let Some(first) = files.first() else { return Ok(Vec::new()) };
+        let earlier = complete_files(&self.machine)?.into_iter().rfind(|file| file.last < first.first);
+        let previous = earlier.map(|file| last_sample(&file.path)).transpose();
+        // Without it, the intervals of the first rows are missing from SQL, as in the files that are merged.
+        let previous = previous.unwrap_or_default().flatten();
+        let mut reader = ArchiveReader::open(files.iter().map(|file| file.path.clone()).collect())?;
+        let options = ArchiveOptions { block_values: BLOCK_VALUES, ..ArchiveOptions::of_log(reader.facts()) };
+        let folder = self.merge_folder();
+        let mut writer = ArchiveWriter::with_storage(&folder, options, Arc::clone(&self.storage));
+        let source = Continuation { previous, reader: &mut reader, is_stopped };
+        write_samples(source, |_| true, &mut writer)?;
+        writer.finish()?;
+        let written = writer.named_files();
+        // The names of the machine and the date are those of the folder that is replaced.
+        let is_same = |path: &PathBuf| {
+            let names = |path: &Path| path.iter().rev().take(2).map(ToOwned::to_owned).collect::<Vec<_>>();
+            path.parent().is_some_and(|folder| names(folder) == names(date))
+        };
+        if !written.iter().all(is_same) {
+            let why = "its files have another machine or date than its name";
+            return Err(LogError::unsupported(why).at_path(date).into());
+        }
+        Ok(written.to_vec())
+    }
+
+    fn merge_folder(&self) -> PathBuf {
+        self.open_folder().join(MERGE_FOLDER)
+    }
+
+    /// Removes what merging has left: the files that were merged, or the files of an interrupted merging.
+    ///
+    /// A file that was added to the old folder of a date while it was replaced is moved to the new one.
+    ///
+    /// # Errors
+    ///
+    /// When a file cannot be read or removed.
+    pub fn clean_merge_folder(&self) -> Result<(), LogError> {
+        let folder = self.merge_folder();
+        if !folder.is_dir() {
+            return Ok(());
+        }
+        for machine in machine_folders(&folder)? {
+            for date in date_folders(&machine)?.into_iter().filter(|date| *date != machine) {
+                let current = self.machine.join(date.file_name().unwrap_or_default());
+                for path in entries(&date)? {
+                    let is_needed = is_archive_file(&path)
+                        && current.is_dir()
+                        && matches!(overlapping_file(&current, &path), Ok(None));
+                    if is_needed {
+                        let name = current.join(path.file_name().unwrap_or_default());
+                        let moved = self.storage.rename(&path, &name);
+                        moved.map_err(|error| LogError::io(error).at_path(&path))?;
+                    } else {
+                        self.remove(&path)?;
+                    }
+                }
+                self.remove_if_empty(&date)?;
+            }
+            self.remove_if_empty(&machine)?;
+        }
+        self.remove_if_empty(&folder)
+    }
+}

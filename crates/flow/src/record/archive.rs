@@ -1,0 +1,363 @@
+//! Recording samples into an archive.
+
+mod notice;
+mod worker;
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tachograph_counters::civil::{FileTime, Moment};
+use tachograph_counters::sample::Sample;
+use tachograph_counters::time_zone::TimeZone;
+use tachograph_logs::archive::{SegmentName, Storage};
+use tachograph_logs::{LogError, io_error_text};
+
+pub use notice::ArchiveNotice;
+use worker::{Tasks, Worker};
+
+use super::{AtMax, DiskFiles, LogFiles, RecordOptions, RecordSummary, Recorder};
+use crate::archive::{ArchiveLock, ArchiveStore, Retention};
+use crate::{FlowError, Sink};
+
+/// The options of a recording into an archive.
+#[derive(Clone, Debug)]
+pub struct ArchiveRecordOptions {
+    /// The folder of the archive.
+    pub folder: PathBuf,
+    /// The name of the machine.
+    pub machine: String,
+    /// The time zone of the samples.
+    pub zone: TimeZone,
+    /// Ticks per second of the performance counter.
+    pub performance_frequency: i64,
+    /// Time between two samples.
+    pub interval: Duration,
+    /// The duration of a segment. Segments end at multiples of it since midnight UTC, and at midnight.
+    pub segment_time: Duration,
+    /// The maximum size of a segment in bytes.
+    pub segment_bytes: u64,
+    /// Whether each sample is synced to disk. Otherwise a power failure loses the open segment.
+    pub is_synced: bool,
+    /// Which complete files are kept.
+    pub retention: Retention,
+    /// If less space is free, in bytes, the recording pauses.
+    pub min_free_bytes: u64,
+    /// Whether the files of past days are merged.
+    pub is_merged: bool,
+}
+
+impl ArchiveRecordOptions {
+    /// The duration of a segment.
+    pub const SEGMENT_TIME: Duration = Duration::from_secs(600);
+    /// The maximum size of a segment in bytes.
+    pub const SEGMENT_BYTES: u64 = 1 << 30;
+    /// The free space in bytes below which a recording pauses.
+    pub const MIN_FREE_BYTES: u64 = 200 << 20;
+
+    /// Options for a machine in UTC with a performance counter of 10 MHz: segments of ten minutes, all files are kept.
+    pub fn new(folder: impl Into<PathBuf>, machine: &str, interval: Duration) -> Self {
+        Self {
+            folder: folder.into(),
+            machine: machine.to_owned(),
+            zone: TimeZone::fixed("UTC", 0),
+            performance_frequency: 10_000_000,
+            interval,
+            segment_time: Self::SEGMENT_TIME,
+            segment_bytes: Self::SEGMENT_BYTES,
+            is_synced: false,
+            retention: Retention::default(),
+            min_free_bytes: Self::MIN_FREE_BYTES,
+            is_merged: true,
+        }
+    }
+}
+
+/// Writes samples into an archive.
+///
+/// Each sample is written into an open segment, a BLG, when [`push`](Sink::push) returns. A thread converts each segment that
+/// is full or old to a complete file, removes old files and merges small ones. A process that is killed loses at most the sample
+/// that it was writing: the next recorder converts the segments that are left.
+///
+/// If there is too little space, the recording pauses: samples are dropped until there is space again.
+pub struct ArchiveRecorder<L: LogFiles + Clone = DiskFiles> {
+    files: L,
+    options: ArchiveRecordOptions,
+    store: ArchiveStore,
+    /// The id of the recording.
+    recording: String,
+    segment: Option<OpenSegment<L>>,
+    worker: Worker,
+    /// Samples must be later.
+    previous: FileTime,
+    is_clock_reported: bool,
+    is_paused: bool,
+    dropped: u64,
+    summary: RecordSummary,
+    notices: Vec<ArchiveNotice>,
+    _lock: ArchiveLock,
+}
+
+/// The segment that is being written.
+struct OpenSegment<L: LogFiles> {
+    recorder: Recorder<L>,
+    path: PathBuf,
+    /// The number of the segment in time.
+    index: i64,
+}
+
+impl ArchiveRecorder<DiskFiles> {
+    /// Opens or creates an archive; see [`with_files`](Self::with_files).
+    ///
+    /// # Errors
+    ///
+    /// See [`with_files`](Self::with_files).
+    pub fn create(options: ArchiveRecordOptions, storage: Arc<dyn Storage>) -> Result<Self, FlowError> {
+        Self::with_files(DiskFiles, options, storage)
+    }
+}
+
+impl<L: LogFiles + Clone> ArchiveRecorder<L> {
+    /// Opens or creates an archive, and converts the segments that an earlier recorder has left. Segments are written with `files`,
+    /// everything else is changed with `storage`.
+    ///
+    /// # Errors
+    ///
+    /// When a folder cannot be created ([`ErrorKind::ResourceBusy`] if another recorder writes this machine), or a segment
+    /// cannot be converted for another reason than a full disk.
+    pub fn with_files(
+        files: L,
+        options: ArchiveRecordOptions,
+        storage: Arc<dyn Storage>,
+    ) -> Result<Self, FlowError> {
+        let store = ArchiveStore::new(&options.folder, &options.machine, storage)?;
+        store.create_folders()?;
+        let lock = store.lock_recorder()?;
+        let mut recorder = Self {
+            files,
+            store: store.clone(),
+            recording: SegmentName::new_recording(),
+            segment: None,
+            worker: Worker::default(),
+            previous: FileTime(i64::MIN),
+            is_clock_reported: false,
+            is_paused: false,
+            dropped: 0,
+            summary: RecordSummary { first_file: store.folder().to_path_buf(), ..RecordSummary::default() },
+            notices: Vec::new(),
+            options,
+            _lock: lock,
+        };
+        recorder.summary.last_file = recorder.summary.first_file.clone();
+        recorder.recover()?;
+        Ok(recorder)
+    }
+
+    /// Converts the segments that are left.
+    fn recover(&mut self) -> Result<(), FlowError> {
+        for segment in self.store.segments()? {
+            match self.store.convert(&segment) {
+                Ok(converted) => {
+                    if converted.samples > 0 {
+                        self.notices.push(ArchiveNotice::Recovered { segment, samples: converted.samples });
+                    }
+                    self.notices.extend(converted.problem.map(ArchiveNotice::Damaged));
+                }
+                // It is converted when there is room.
+                Err(FlowError::Log(error)) if is_full_disk(&error) => {
+                    self.previous = self.previous.max(last_of_segment(&segment));
+                    self.worker.keep(segment);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.previous = self.previous.max(self.store.last_time()?.unwrap_or(self.previous));
+        Ok(())
+    }
+
+    /// The results so far.
+    pub fn summary(&self) -> &RecordSummary {
+        &self.summary
+    }
+
+    /// Number of samples that were not written because there was too little space, or because the clock was set back.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// What happened since the last call.
+    pub fn take_notices(&mut self) -> Vec<ArchiveNotice> {
+        self.notices.extend(self.worker.poll());
+        std::mem::take(&mut self.notices)
+    }
+
+    /// The folder of the machine.
+    pub fn folder(&self) -> &Path {
+        self.store.folder()
+    }
+
+    /// Number of the segment of a time: segments end at multiples of their duration, and at midnight UTC.
+    fn index_of(&self, utc: FileTime) -> i64 {
+        let units = i64::try_from(self.options.segment_time.as_nanos() / 100).unwrap_or(i64::MAX);
+        let units = units.clamp(1, FileTime::PER_DAY);
+        let per_day = (FileTime::PER_DAY + units - 1) / units;
+        let (day, time) = (utc.0.div_euclid(FileTime::PER_DAY), utc.0.rem_euclid(FileTime::PER_DAY));
+        day.saturating_mul(per_day).saturating_add(time / units)
+    }
+
+    /// Whether there is room for samples. Pauses or resumes the recording.
+    fn has_room(&mut self, now: FileTime) -> Result<bool, FlowError> {
+        let min = self.options.min_free_bytes;
+        // If it is unknown, the recording pauses when a write fails.
+        let free = self.store.free_bytes().unwrap_or(u64::MAX);
+        // A little more to resume, so that the two do not alternate.
+        let needed = if self.is_paused { min.saturating_add(min / 20) } else { min };
+        if free < needed {
+            self.pause(now, ArchiveNotice::Paused { free, min })?;
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    fn pause(&mut self, now: FileTime, notice: ArchiveNotice) -> Result<(), FlowError> {
+        self.dropped += 1;
+        if std::mem::replace(&mut self.is_paused, true) {
+            // Converting and removing files makes room.
+            if self.worker.is_idle() {
+                self.start_worker(now);
+            }
+            return Ok(());
+        }
+        self.notices.push(notice);
+        self.close_segment(now)
+    }
+
+    /// Completes the open segment, and converts it on the worker's thread.
+    fn close_segment(&mut self, now: FileTime) -> Result<(), FlowError> {
+        if let Some(mut segment) = self.segment.take() {
+            let finished = segment.recorder.finish();
+            self.worker.keep(segment.path);
+            match finished {
+                Err(FlowError::Log(error)) if is_full_disk(&error) => {}
+                outcome => outcome?,
+            }
+        }
+        self.start_worker(now);
+        Ok(())
+    }
+
+    fn start_worker(&mut self, now: FileTime) {
+        let tasks = Tasks { retention: self.options.retention, is_merged: self.options.is_merged, now };
+        self.notices.extend(self.worker.start(&self.store, tasks));
+    }
+
+    fn open_segment(&mut self, sample: &Sample) -> Result<(), FlowError> {
+        let name = SegmentName::new(sample.at.utc, &self.recording);
+        let path = self.store.open_folder().join(name.as_str());
+        let mut options = RecordOptions::new(&path, self.options.interval);
+        options.zone = self.options.zone.clone();
+        options.performance_frequency = self.options.performance_frequency;
+        options.max_bytes = Some(self.options.segment_bytes);
+        options.at_max = AtMax::End;
+        options.is_synced = self.options.is_synced;
+        let recorder = Recorder::with_files(self.files.clone(), options, sample.at)?;
+        let index = self.index_of(sample.at.utc);
+        self.segment = Some(OpenSegment { recorder, path, index });
+        Ok(())
+    }
+
+    /// Writes a sample into the open segment.
+    fn write(&mut self, sample: &Sample) -> Result<(), FlowError> {
+        if self.segment.is_none() {
+            self.open_segment(sample)?;
+        }
+        let Some(segment) = &mut self.segment else { return Ok(()) };
+        let counts = |recorder: &Recorder<L>| (recorder.summary().values, recorder.summary().bytes);
+        let before = counts(&segment.recorder);
+        segment.recorder.push(sample)?;
+        let after = counts(&segment.recorder);
+        self.summary.samples += 1;
+        self.summary.values += after.0 - before.0;
+        self.summary.bytes += after.1 - before.1;
+        self.summary.counters = segment.recorder.summary().counters;
+        if segment.recorder.is_full() {
+            self.close_segment(sample.at.utc)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether an error means that there is no space.
+fn is_full_disk(error: &LogError) -> bool {
+    let kinds = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded];
+    error.io_error().is_some_and(|error| kinds.contains(&error.kind()))
+}
+
+/// The time of the last sample of a segment, as far as it can be read.
+fn last_of_segment(path: &Path) -> FileTime {
+    let mut last = FileTime(i64::MIN);
+    let mut sample = Sample::default();
+    if let Ok(mut reader) = tachograph_logs::open(path) {
+        while matches!(reader.next(&mut sample), Ok(true)) {
+            last = last.max(sample.at.utc);
+        }
+    }
+    last
+}
+
+impl<L: LogFiles + Clone> Sink for ArchiveRecorder<L> {
+    fn push(&mut self, sample: &Sample) -> Result<(), FlowError> {
+        let utc = sample.at.utc;
+        self.notices.extend(self.worker.poll());
+        if utc <= self.previous {
+            self.dropped += 1;
+            if !std::mem::replace(&mut self.is_clock_reported, true) {
+                let previous = Moment { utc: self.previous, ..sample.at };
+                self.notices.push(ArchiveNotice::ClockBehind { now: sample.at, previous });
+            }
+            return Ok(());
+        }
+        if !self.has_room(utc)? {
+            return Ok(());
+        }
+        let index = self.index_of(utc);
+        if self.segment.as_ref().is_some_and(|segment| segment.index != index) {
+            self.close_segment(utc)?;
+        }
+        match self.write(sample) {
+            Ok(()) => {}
+            Err(FlowError::Log(error)) if is_full_disk(&error) => {
+                let why = error.io_error().map(io_error_text).unwrap_or_default();
+                return self.pause(utc, ArchiveNotice::Full { why });
+            }
+            Err(error) => return Err(error),
+        }
+        if std::mem::take(&mut self.is_paused) {
+            self.notices.push(ArchiveNotice::Resumed);
+        }
+        self.previous = utc;
+        self.summary.first.get_or_insert(sample.at);
+        self.summary.last = Some(sample.at);
+        Ok(())
+    }
+
+    /// Completes and converts the open segment.
+    fn finish(&mut self) -> Result<(), FlowError> {
+        let now = self.summary.last.map_or(self.previous, |last| last.utc);
+        self.worker.stop_merging();
+        self.close_segment(now)?;
+        self.notices.extend(self.worker.finish(&self.store));
+        self.summary.files = self.worker.files();
+        self.summary.bytes = self.worker.bytes();
+        Ok(())
+    }
+}
+
+impl<L: LogFiles + Clone> Drop for ArchiveRecorder<L> {
+    fn drop(&mut self) {
+        // The lock is released after the worker has ended.
+        self.worker.stop_merging();
+        self.notices.extend(self.worker.join());
+    }
+}

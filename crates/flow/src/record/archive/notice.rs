@@ -1,0 +1,83 @@
+//! Messages of a recording into an archive.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use tachograph_counters::civil::Moment;
+
+/// An event of a recording into an archive, for a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ArchiveNotice {
+    /// A segment that an earlier recorder had left was converted.
+    Recovered {
+        /// The segment.
+        segment: PathBuf,
+        /// The number of samples that the complete files did not have.
+        samples: u64,
+    },
+    /// A segment or a file is damaged.
+    Damaged(String),
+    /// The recording has paused because there is too little free space.
+    Paused {
+        /// The free space in bytes.
+        free: u64,
+        /// The required space in bytes.
+        min: u64,
+    },
+    /// The recording has paused because a write has failed for lack of space.
+    Full {
+        /// The error of the operating system.
+        why: String,
+    },
+    /// The recording has resumed.
+    Resumed,
+    /// Samples are dropped because the archive has later ones.
+    ClockBehind {
+        /// The time of the first sample that was dropped.
+        now: Moment,
+        /// The time of the last sample of the archive.
+        previous: Moment,
+    },
+    /// A segment could not be converted. It is kept and converted later.
+    NotConverted(String),
+    /// Old files could not be removed, or files could not be merged.
+    NotMaintained(String),
+}
+
+impl fmt::Display for ArchiveNotice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mb = |bytes: &u64| bytes >> 20;
+        match self {
+            Self::Recovered { segment, samples } => {
+                let noun = if *samples == 1 { "sample" } else { "samples" };
+                write!(
+                    f,
+                    "{}: {samples} {noun} of a recorder that was stopped were added to the archive",
+                    segment.display()
+                )
+            }
+            Self::Damaged(what) => f.write_str(what),
+            Self::Paused { free, min } => write!(
+                f,
+                "recording is paused: {} MB are free, and --min-free requires {} MB; it resumes when there is more space",
+                mb(free),
+                mb(min)
+            ),
+            Self::Full { why } => {
+                write!(f, "recording is paused: {why}; it resumes when there is more space")
+            }
+            Self::Resumed => f.write_str("recording has resumed"),
+            Self::ClockBehind { now, previous } => write!(
+                f,
+                "the clock shows {}, but the archive has samples up to {}: recording starts after that time; \
+                 if the clock is right, move the folder of this machine away",
+                now.rfc3339(),
+                previous.rfc3339()
+            ),
+            Self::NotConverted(why) => {
+                write!(f, "{why}; the samples remain in the open segment, which is converted later")
+            }
+            Self::NotMaintained(why) => f.write_str(why),
+        }
+    }
+}

@@ -1,0 +1,387 @@
+//! Reads one machine of an archive: its complete files, then the open segments of its recorder.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tachograph_counters::Problem;
+use tachograph_counters::civil::{FileTime, TimeArgument};
+use tachograph_counters::sample::Sample;
+
+use super::folder::{complete_files, not_an_archive, span_of_footer};
+use super::read::{ArchivePosition, ArchiveReader};
+use super::segments::segments;
+use crate::blg::BlgReader;
+use crate::mark::Position;
+use crate::{Format, LogError, LogFacts, LogReader, Mark, Problems};
+
+/// How often a reader lists the files again because one was removed while it was read.
+const MAX_REFRESHES: u32 = 100;
+
+/// Reads the samples of a machine in the order of time, while a recorder may add files, merge and remove them.
+///
+/// A sample can be in a complete file and in the open segment from which the file was made; it is read once: samples of segments
+/// that are not later than the last complete file are skipped. If a file was removed because it was merged with others or became
+/// too old, the folder is listed again, and reading continues after the last sample.
+pub struct MachineReader {
+    folder: PathBuf,
+    facts: LogFacts,
+    files: Option<ArchiveReader>,
+    paths: Vec<Arc<Path>>,
+    /// The time of the last sample of the complete files.
+    files_end: FileTime,
+    segments: Vec<Segment>,
+    /// The segment that is read; `None` while complete files are read.
+    segment: Option<usize>,
+    /// The time of the last sample that was returned.
+    last: Option<FileTime>,
+    /// Samples up to this time were returned before the folder was listed again.
+    returned_until: Option<FileTime>,
+    /// Added to the log ids of the current segment.
+    log_base: u32,
+    /// The first log id that is free.
+    next_log: u32,
+    /// Bytes of files and segments that are no longer in use.
+    bytes_before: u64,
+    problems: Problems,
+    refreshes: u32,
+}
+
+/// The complete files of a machine.
+struct CompleteFiles {
+    /// `None` without files.
+    reader: Option<ArchiveReader>,
+    paths: Vec<Arc<Path>>,
+    /// The time of the last sample.
+    end: FileTime,
+}
+
+impl Default for CompleteFiles {
+    fn default() -> Self {
+        Self { reader: None, paths: Vec::new(), end: FileTime(i64::MIN) }
+    }
+}
+
+/// An open segment. Its file remains readable after it has lost its name.
+struct Segment {
+    path: Arc<Path>,
+    /// `None` if the segment has no sample yet.
+    reader: Option<Box<BlgReader<File>>>,
+    /// The position of the first sample.
+    start: Option<Mark>,
+    /// The number of problems that are in the list of the machine's reader.
+    reported: usize,
+}
+
+/// A position between two samples.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct MachinePosition {
+    part: Part,
+    /// The time of the sample before it, by which it is found if its file was removed.
+    last: Option<FileTime>,
+    log_base: u32,
+    next_log: u32,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Part {
+    File(Arc<Path>, ArchivePosition),
+    Segment(Arc<Path>, Mark),
+    /// After the last sample.
+    End,
+}
+
+impl Segment {
+    /// Opens the segments of a machine.
+    fn open_all(folder: &Path, problems: &mut Problems) -> Result<Vec<Self>, LogError> {
+        let mut opened = Vec::new();
+        for path in segments(folder).map_err(|error| LogError::io(error).at_path(folder))? {
+            let file = match File::open(&path) {
+                Ok(file) => file,
+                // It became a complete file meanwhile.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(LogError::io(error).at_path(&path)),
+            };
+            let mut reader = match BlgReader::new(file) {
+                Ok(reader) => Some(Box::new(reader)),
+                Err(error) if error.is_corrupt() => {
+                    // Its recorder has not written the first sample yet, or was stopped before.
+                    let why = format!("{}: the open segment has no sample: {error}", path.display());
+                    problems.push(Problem::new(0, why).into_warning());
+                    None
+                }
+                Err(error) => return Err(error.at_path(&path)),
+            };
+            let start = reader.as_mut().and_then(|reader| reader.mark());
+            opened.push(Self { path: path.into(), reader, start, reported: 0 });
+        }
+        Ok(opened)
+    }
+
+    fn rewind(&mut self) -> Result<(), LogError> {
+        if let (Some(reader), Some(start)) = (&mut self.reader, &self.start) {
+            reader.seek(start).map_err(|error| error.at_path(&self.path))?;
+        }
+        Ok(())
+    }
+
+    fn next(&mut self, sample: &mut Sample, problems: &mut Problems) -> Result<bool, LogError> {
+        let Some(reader) = &mut self.reader else { return Ok(false) };
+        let is_sample = reader.next(sample).map_err(|error| error.at_path(&self.path))?;
+        let found = reader.problems().list();
+        for problem in found.get(self.reported..).unwrap_or_default() {
+            let what = format!("{}: {}", self.path.display(), problem.what);
+            problems.push(Problem { what: what.into(), ..problem.clone() });
+        }
+        self.reported = found.len();
+        Ok(is_sample)
+    }
+}
+
+impl MachineReader {
+    /// Opens the folder of a machine, or of a date.
+    ///
+    /// # Errors
+    ///
+    /// When a folder or a file cannot be read, there are no samples, or the first or last file is damaged.
+    pub fn open(folder: &Path) -> Result<Self, LogError> {
+        let mut problems = Problems::default();
+        // First, since a segment can become a complete file at any moment.
+        let segments = Segment::open_all(folder, &mut problems)?;
+        for _ in 0..MAX_REFRESHES {
+            match Self::open_files(folder) {
+                Err(error) if error.is_not_found() => {}
+                Err(error) => return Err(error),
+                Ok(files) => return Self::of_parts(folder, files, segments, problems),
+            }
+        }
+        Err(LogError::io(std::io::ErrorKind::ResourceBusy.into()).at_path(folder))
+    }
+
+    fn open_files(folder: &Path) -> Result<CompleteFiles, LogError> {
+        let files = complete_files(folder)?;
+        let Some(last) = files.last() else { return Ok(CompleteFiles::default()) };
+        let files_end = span_of_footer(&last.path)?.last;
+        let paths: Vec<PathBuf> = files.into_iter().map(|file| file.path).collect();
+        let shared = paths.iter().map(|path| Arc::from(path.as_path())).collect();
+        Ok(CompleteFiles { reader: Some(ArchiveReader::open(paths)?), paths: shared, end: files_end })
+    }
+
+    fn of_parts(
+        folder: &Path,
+        files: CompleteFiles,
+        segments: Vec<Segment>,
+        problems: Problems,
+    ) -> Result<Self, LogError> {
+        let CompleteFiles { reader: files, paths, end: files_end } = files;
+        let of_segments = || segments.iter().find_map(|segment| segment.reader.as_ref());
+        let facts =
+            files.as_ref().map(LogReader::facts).or_else(|| of_segments().map(|reader| reader.facts()));
+        let facts = facts.ok_or_else(|| not_an_archive(folder))?;
+        let readers = segments.iter().filter_map(|segment| segment.reader.as_ref());
+        let segment_bytes: u64 = readers.map(|reader| reader.facts().file_bytes).sum();
+        let file_bytes = files.as_ref().map_or(0, |files| files.facts().file_bytes) + segment_bytes;
+        let facts = LogFacts { format: Format::Archive, file_bytes, ..facts.clone() };
+        Ok(Self {
+            folder: folder.to_path_buf(),
+            facts,
+            segment: if files.is_none() { Some(0) } else { None },
+            files,
+            paths,
+            files_end,
+            segments,
+            last: None,
+            returned_until: None,
+            log_base: 0,
+            next_log: 0,
+            bytes_before: 0,
+            problems,
+            refreshes: 0,
+        })
+    }
+
+    /// Lists the folder again, and continues after the last sample that was returned.
+    fn refresh(&mut self) -> Result<(), LogError> {
+        self.bytes_before = self.bytes_read();
+        let next_log = self.files.as_ref().map_or(0, ArchiveReader::next_log).max(self.next_log);
+        let mut reopened = Self::open(&self.folder)?;
+        self.next_log = next_log;
+        if let Some(files) = &mut reopened.files {
+            if let Some(last) = self.last {
+                files.skip_before(TimeArgument::Utc(last))?;
+            }
+            // The log of the last sample can continue.
+            files.set_next_log(next_log.saturating_sub(1));
+        }
+        self.files = reopened.files;
+        self.paths = reopened.paths;
+        self.files_end = reopened.files_end;
+        self.segments = reopened.segments;
+        self.segment = reopened.segment;
+        self.log_base = next_log;
+        self.returned_until = self.last;
+        Ok(())
+    }
+
+    /// Calls `read` again after a file was removed.
+    fn with_refreshes<T>(
+        &mut self,
+        mut read: impl FnMut(&mut Self) -> Result<T, LogError>,
+    ) -> Result<T, LogError> {
+        let mut outcome = read(self);
+        while let Err(error) = &outcome {
+            if !error.is_not_found() || self.refreshes >= MAX_REFRESHES {
+                break;
+            }
+            self.refreshes += 1;
+            self.refresh()?;
+            outcome = read(self);
+        }
+        outcome
+    }
+
+    /// Reads the next sample of the current part, or of the parts after it.
+    fn next_of_parts(&mut self, sample: &mut Sample) -> Result<bool, LogError> {
+        if self.segment.is_none()
+            && let Some(files) = &mut self.files
+        {
+            if files.next(sample)? {
+                return Ok(true);
+            }
+            self.next_log = self.next_log.max(files.next_log());
+            self.enter_segment(0)?;
+        }
+        while let Some(index) = self.segment
+            && let Some(segment) = self.segments.get_mut(index)
+        {
+            while segment.next(sample, &mut self.problems)? {
+                // The complete files have it already.
+                if sample.at.utc > self.files_end {
+                    sample.log = self.log_base.saturating_add(sample.log);
+                    self.next_log = self.next_log.max(sample.log.saturating_add(1));
+                    return Ok(true);
+                }
+            }
+            self.enter_segment(index + 1)?;
+        }
+        Ok(false)
+    }
+
+    fn enter_segment(&mut self, index: usize) -> Result<(), LogError> {
+        self.segment = Some(index);
+        self.log_base = self.next_log;
+        self.segments.get_mut(index).map_or(Ok(()), Segment::rewind)
+    }
+}
+
+impl LogReader for MachineReader {
+    fn facts(&self) -> &LogFacts {
+        &self.facts
+    }
+
+    fn next(&mut self, sample: &mut Sample) -> Result<bool, LogError> {
+        loop {
+            if !self.with_refreshes(|reader| reader.next_of_parts(sample))? {
+                return Ok(false);
+            }
+            if self.returned_until.is_none_or(|until| sample.at.utc > until) {
+                self.returned_until = None;
+                self.last = Some(sample.at.utc);
+                return Ok(true);
+            }
+        }
+    }
+
+    fn skip_before(&mut self, begin: TimeArgument) -> Result<(), LogError> {
+        self.with_refreshes(|reader| match &mut reader.files {
+            Some(files) => files.skip_before(begin),
+            None => Ok(()),
+        })
+    }
+
+    fn seek_near_end(&mut self, bytes: u64) -> Result<bool, LogError> {
+        if bytes >= self.facts.file_bytes {
+            return Ok(false);
+        }
+        // The last row group and the open segments are a small part of an archive.
+        self.with_refreshes(|reader| match &mut reader.files {
+            Some(files) => files.seek_last_row_group().map(|()| true),
+            None => Ok(false),
+        })
+    }
+
+    fn problems(&self) -> &Problems {
+        &self.problems
+    }
+
+    fn bytes_read(&self) -> u64 {
+        let readers = self.segments.iter().filter_map(|segment| segment.reader.as_ref());
+        let of_segments: u64 = readers.map(|reader| reader.bytes_read()).sum();
+        self.bytes_before + self.files.as_ref().map_or(0, LogReader::bytes_read) + of_segments
+    }
+
+    fn mark(&mut self) -> Option<Mark> {
+        let part = match (self.segment, &mut self.files) {
+            (None, Some(files)) => match files.mark()?.0 {
+                Position::Archive(position) => {
+                    Part::File(Arc::clone(self.paths.get(position.file)?), position)
+                }
+                _ => return None,
+            },
+            (segment, _) => match self.segments.get_mut(segment.unwrap_or_default()) {
+                Some(Segment { path, reader: Some(reader), .. }) => {
+                    Part::Segment(Arc::clone(path), reader.mark()?)
+                }
+                _ => Part::End,
+            },
+        };
+        let Self { last, log_base, next_log, .. } = *self;
+        Some(Mark(Position::Machine(Box::new(MachinePosition { part, last, log_base, next_log }))))
+    }
+
+    fn seek(&mut self, mark: &Mark) -> Result<bool, LogError> {
+        let Position::Machine(position) = &mark.0 else { return Ok(false) };
+        (self.last, self.returned_until) = (position.last, None);
+        (self.log_base, self.next_log) = (position.log_base, position.next_log);
+        let mut is_removed = false;
+        self.with_refreshes(|reader| {
+            // After the folder was listed again, the sample is found by its time.
+            if std::mem::replace(&mut is_removed, true) {
+                return Ok(());
+            }
+            reader.seek_part(&position.part)
+        })?;
+        Ok(true)
+    }
+}
+
+impl MachineReader {
+    /// Seeks to a position in a part. Returns an error of a missing file if it was removed.
+    fn seek_part(&mut self, part: &Part) -> Result<(), LogError> {
+        match part {
+            Part::File(path, position) => {
+                let file = self.paths.iter().position(|known| known == path);
+                if let (Some(file), Some(files)) = (file, &mut self.files) {
+                    self.segment = None;
+                    let mut position = position.clone();
+                    position.file = file;
+                    return files.seek(&Mark(Position::Archive(position))).map(drop);
+                }
+            }
+            Part::Segment(path, mark) => {
+                let index = self.segments.iter().position(|segment| segment.path == *path);
+                if let Some(index) = index
+                    && let Some(reader) = &mut self.segments[index].reader
+                {
+                    self.segment = Some(index);
+                    return reader.seek(mark).map(drop);
+                }
+            }
+            Part::End => {
+                self.segment = Some(self.segments.len());
+                return Ok(());
+            }
+        }
+        Err(LogError::io(std::io::ErrorKind::NotFound.into()).at_path(&self.folder))
+    }
+}

@@ -1,0 +1,101 @@
+//! `tacho archive compact`: merges the small files of past days.
+
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use tachograph_counters::civil::FileTime;
+use tachograph_flow::FlowError;
+use tachograph_flow::archive::{ArchiveStore, Merged};
+use tachograph_flow::live::Stop;
+use tachograph_logs::LogError;
+use tachograph_logs::archive::{DiskStorage, archive_inputs};
+
+use crate::arguments::CompactArguments;
+use crate::failure::{Failure, notify};
+use crate::signals;
+use crate::table::counted;
+
+pub(super) fn run(arguments: &CompactArguments) -> Result<ExitCode, Failure> {
+    let stop = Stop::default();
+    signals::stop_on(&stop, &[SIGINT, SIGTERM])?;
+    // The parent of a machine's folder must be known.
+    let folder = std::fs::canonicalize(&arguments.folder)
+        .map_err(|error| crate::failure::cannot("read", &arguments.folder, &error))?;
+    let mut merged = 0;
+    for machine in archive_inputs(&folder)? {
+        let is_date = |name: &str| name.starts_with("date=");
+        if machine.folder.file_name().and_then(|name| name.to_str()).is_some_and(is_date) {
+            return Err(Failure::usage(format!(
+                "{}: this is the folder of a date: name that of the archive or of a machine",
+                arguments.folder.display()
+            )));
+        }
+        match compact(&machine.folder, &stop) {
+            Ok(count) => merged += count,
+            Err(FlowError::Stopped) => {
+                notify("stopped: the files of the current day are unchanged");
+                return Ok(ExitCode::from(130));
+            }
+            Err(error) => return Err(failure(error)),
+        }
+    }
+    if merged == 0 {
+        notify(format_args!("{}: no past day has several small files", arguments.folder.display()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Merges the files of a machine. Returns the number of days.
+fn compact(machine: &Path, stop: &Stop) -> Result<u64, FlowError> {
+    let store = ArchiveStore::of_folder(machine, Arc::new(DiskStorage));
+    store.create_folders()?;
+    // A recorder that is running converts its segments by itself.
+    match store.lock_recorder() {
+        Ok(_lock) => {
+            for segment in store.segments()? {
+                let converted = store.convert(&segment)?;
+                converted.problem.iter().for_each(notify);
+            }
+        }
+        Err(error) if is_busy(&error) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let _lock = store.lock_files()?;
+    store.clean_merge_folder()?;
+    let mut merged = 0;
+    for date in store.dates_to_merge(FileTime::from_system_time(SystemTime::now()))? {
+        let Merged { folder, files, bytes } = store.merge(&date, &|| stop.is_stopped())?;
+        let shown: PathBuf = folder.iter().rev().take(2).collect::<Vec<_>>().into_iter().rev().collect();
+        let _ = writeln!(
+            std::io::stdout(),
+            "{}: {} of {} -> {} of {}",
+            shown.display(),
+            counted(files.0 as u64, "file", "files"),
+            counted(bytes.0, "byte", "bytes"),
+            counted(files.1 as u64, "file", "files"),
+            counted(bytes.1, "byte", "bytes"),
+        );
+        merged += 1;
+    }
+    Ok(merged)
+}
+
+fn is_busy(error: &LogError) -> bool {
+    error.io_error().is_some_and(|error| error.kind() == ErrorKind::ResourceBusy)
+}
+
+fn failure(error: FlowError) -> Failure {
+    match &error {
+        FlowError::Log(log) if is_busy(log) => {
+            let folder = log.path().unwrap_or(Path::new("")).display();
+            Failure::runtime(format!(
+                "{folder}: another process merges files here; wait until it has finished"
+            ))
+        }
+        _ => Failure::of_writing(error),
+    }
+}

@@ -1,0 +1,137 @@
+//! A recording into a log or an archive.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tachograph_counters::civil::Moment;
+use tachograph_counters::sample::Sample;
+use tachograph_counters::time_zone::TimeZone;
+use tachograph_flow::record::{
+    ArchiveRecordOptions, ArchiveRecorder, RecordOptions, RecordSummary, Recorder,
+};
+use tachograph_flow::{FlowError, Sink as _};
+use tachograph_logs::archive::DiskStorage;
+
+use super::archive_options::archive_options;
+use super::record_options::record_options;
+use crate::arguments::{RecordArguments, RecordFormat};
+use crate::failure::{Failure, notify};
+
+/// Where to record, and how.
+pub(super) enum LogTarget {
+    Log(Box<RecordOptions>),
+    Archive(Box<ArchiveRecordOptions>),
+}
+
+impl LogTarget {
+    pub(super) fn new(
+        arguments: &RecordArguments,
+        interval: Duration,
+        machine: &str,
+    ) -> Result<Self, Failure> {
+        Ok(match arguments.format {
+            Some(RecordFormat::Archive) => {
+                Self::Archive(Box::new(archive_options(arguments, interval, machine)?))
+            }
+            _ => Self::Log(Box::new(record_options(arguments, interval)?)),
+        })
+    }
+
+    /// Whether displayed values are stored.
+    pub(super) fn is_formatted(&self) -> bool {
+        matches!(self, Self::Log(options) if options.format.is_formatted())
+    }
+
+    /// The size at which the recording can end.
+    pub(super) fn max_bytes(&self) -> Option<u64> {
+        match self {
+            Self::Log(options) => options.max_bytes,
+            Self::Archive(_) => None,
+        }
+    }
+
+    pub(super) fn set_zone(&mut self, zone: &TimeZone) {
+        match self {
+            Self::Log(options) => options.zone = zone.clone(),
+            Self::Archive(options) => options.zone = zone.clone(),
+        }
+    }
+
+    pub(super) fn create(self, now: Moment) -> Result<LogOutput, FlowError> {
+        Ok(match self {
+            Self::Log(options) => {
+                let mut recorder = Recorder::create(*options, now)?;
+                recorder.on_moved(|moved| notify(moved));
+                LogOutput::Log(Box::new(recorder))
+            }
+            Self::Archive(options) => {
+                LogOutput::Archive(Box::new(ArchiveRecorder::create(*options, Arc::new(DiskStorage))?))
+            }
+        })
+    }
+}
+
+/// The recorder of a log or of an archive.
+pub(super) enum LogOutput {
+    Log(Box<Recorder>),
+    Archive(Box<ArchiveRecorder>),
+}
+
+impl LogOutput {
+    pub(super) fn push(&mut self, sample: &Sample) -> Result<(), FlowError> {
+        match self {
+            Self::Log(recorder) => recorder.push(sample),
+            Self::Archive(recorder) => recorder.push(sample),
+        }
+    }
+
+    pub(super) fn finish(&mut self) -> Result<(), FlowError> {
+        match self {
+            Self::Log(recorder) => recorder.finish(),
+            Self::Archive(recorder) => recorder.finish(),
+        }
+    }
+
+    pub(super) fn summary(&self) -> &RecordSummary {
+        match self {
+            Self::Log(recorder) => recorder.summary(),
+            Self::Archive(recorder) => recorder.summary(),
+        }
+    }
+
+    /// Whether the log has reached its maximum size.
+    pub(super) fn is_full(&self) -> bool {
+        matches!(self, Self::Log(recorder) if recorder.is_full())
+    }
+
+    /// See [`Recorder::without_column`].
+    pub(super) fn without_column(&self) -> Option<&str> {
+        match self {
+            Self::Log(recorder) => recorder.without_column(),
+            Self::Archive(_) => None,
+        }
+    }
+
+    /// See [`Recorder::release_moved`].
+    pub(super) fn release_moved(&mut self) -> Result<(), FlowError> {
+        match self {
+            Self::Log(recorder) => recorder.release_moved(),
+            Self::Archive(_) => Ok(()),
+        }
+    }
+
+    /// Number of samples that were not written because the recording was paused.
+    pub(super) fn dropped(&self) -> u64 {
+        match self {
+            Self::Log(_) => 0,
+            Self::Archive(recorder) => recorder.dropped(),
+        }
+    }
+
+    /// Reports the events of an archive since the last call.
+    pub(super) fn notify_events(&mut self) {
+        if let Self::Archive(recorder) = self {
+            recorder.take_notices().iter().for_each(notify);
+        }
+    }
+}
