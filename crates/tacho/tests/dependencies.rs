@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Every crate of the workspace, lowest layer first, with the workspace crates that it is allowed to use.
-const LAYERS: [(&str, &[&str]); 18] = [
+const LAYERS: [(&str, &[&str]); 19] = [
     ("tachograph-schema", &[]),
     ("tachograph-counters", &["tachograph-schema"]),
     ("tachograph-shm", &["tachograph-schema"]),
@@ -18,6 +18,7 @@ const LAYERS: [(&str, &[&str]); 18] = [
         "tachograph-perflib",
         &["tachograph-schema", "tachograph-counters", "tachograph-shm", "tachograph-publish"],
     ),
+    ("tachograph-remote", &["tachograph-counters", "tachograph-perflib"]),
     ("tachograph-system", &["tachograph-counters", "tachograph-perflib"]),
     ("tachograph-mmv", &["tachograph-counters", "tachograph-perflib"]),
     ("tachograph-cpi", &["tachograph-counters", "tachograph-perflib", "tachograph-system"]),
@@ -85,12 +86,13 @@ const LAYERS: [(&str, &[&str]); 18] = [
 ];
 
 /// The third-party dependencies of each crate, except for tests.
-const THIRD_PARTY: [(&str, &[&str]); 17] = [
+const THIRD_PARTY: [(&str, &[&str]); 18] = [
     ("tachograph-counters", &["jiff"]),
     ("tachograph-shm", &["libc", "loom"]),
     ("tachograph-publish-derive", &["proc-macro2", "quote", "syn", "uuid"]),
     ("tachograph-publish", &["libc"]),
     ("tachograph-perflib", &["roxmltree", "rustix", "uuid", "zerocopy"]),
+    ("tachograph-remote", &["rustls", "serde", "toml"]),
     ("tachograph-machine", &["rustix"]),
     ("tachograph-pdh", &["jiff"]),
     ("tachograph-system", &["libc", "nvml-wrapper", "rustix"]),

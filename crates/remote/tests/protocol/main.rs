@@ -1,0 +1,6 @@
+//! The protocol between an agent and consumers, without sockets.
+
+mod fixture;
+mod hostile;
+mod restarts;
+mod values;
