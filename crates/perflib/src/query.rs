@@ -6,7 +6,7 @@ mod results;
 mod selection;
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::wildcard::Pattern;
@@ -44,6 +44,8 @@ pub struct Query {
     sets: Vec<QueriedSet>,
     /// The time of the last collection.
     timestamps: Timestamps,
+    /// Maximum time that a collection waits for providers.
+    max_wait: Duration,
 }
 
 /// A counter that a path selected.
@@ -66,7 +68,13 @@ impl Query {
     #[doc(alias = "PerfCloseQueryHandle")]
     pub fn open(registry: &Arc<Registry>, machine: Option<&str>) -> Result<Self, ErrorCode> {
         let registry = registry.of_machine(machine).map_err(|failure| failure.code)?;
-        Ok(Self { registry, added: Vec::new(), sets: Vec::new(), timestamps: Timestamps::default() })
+        Ok(Self {
+            registry,
+            added: Vec::new(),
+            sets: Vec::new(),
+            timestamps: Timestamps::default(),
+            max_wait: MAX_PREPARE_TIME,
+        })
     }
 
     /// Adds identifiers. Sets the status of each to 0 or an [`ErrorCode`]; an error does not affect the other
@@ -254,7 +262,7 @@ impl Query {
         // Send all requests before waiting for any answer, so that the providers work at the same time.
         in_use().for_each(|set| set.entry.host().request(&set.rows, collection));
         // The deadline starts only now, because a request blocks while another query waits for the same set.
-        let until = Instant::now() + MAX_PREPARE_TIME;
+        let until = Instant::now() + self.max_wait;
         in_use().for_each(|set| set.entry.host().prepare(&set.rows, collection, until));
         // Read the time after all waits, so that no prepared value is newer.
         self.timestamps = self.registry.clock().of(collection);
@@ -263,6 +271,12 @@ impl Query {
             set.outcome = if set.is_in_use { set.entry.host().collect(&mut set.rows) } else { Ok(()) };
         }
         self.timestamps
+    }
+
+    /// Limits the time that a collection waits for providers that wait for something, such as another machine: to a second
+    /// or less.
+    pub fn limit_wait(&mut self, max: Duration) {
+        self.max_wait = max.min(MAX_PREPARE_TIME);
     }
 
     /// The time of the last collection.

@@ -38,7 +38,11 @@ impl fmt::Display for SecretFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.display();
         match &self.reason {
-            Reason::Io(error) => write!(f, "{path}: {error}"),
+            Reason::Io(error) => {
+                let text = error.to_string();
+                // Without the number, which says nothing to most readers.
+                write!(f, "{path}: {}", text.split(" (os error").next().unwrap_or(&text))
+            }
             Reason::Folder => write!(f, "{path}: is a folder; a file is required"),
             Reason::Exposed => {
                 write!(f, "{path}: other users can read or write this file; run 'chmod o-rw' on it")

@@ -47,6 +47,7 @@ const LAYERS: [(&str, &[&str]); 19] = [
             "tachograph-logs",
             "tachograph-flow",
             "tachograph-monitor",
+            "tachograph-remote",
             // For tests: the names of all counters.
             "tachograph-cpi",
             "tachograph-system",
@@ -79,6 +80,7 @@ const LAYERS: [(&str, &[&str]); 19] = [
             "tachograph-machine",
             "tachograph-monitor",
             "tachograph-publish",
+            "tachograph-remote",
             "tachograph-screen",
             "tachograph-web",
         ],
@@ -134,6 +136,7 @@ const THIRD_PARTY: [(&str, &[&str]); 18] = [
             "indicatif",
             "jiff",
             "libc",
+            "rcgen",
             "rustix",
             "serde",
             "serde_json",

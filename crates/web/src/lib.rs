@@ -25,7 +25,6 @@ pub mod metrics;
 mod options;
 mod parameters;
 mod response;
-mod secret_file;
 mod series;
 mod server;
 mod sources;
@@ -34,6 +33,8 @@ mod token_throttle;
 mod workers;
 
 pub use options::{
-    LineLog, LiveOptions, RegistryNow, ReleaseMemory, ServeError, ServeOptions, Token, Uploads,
+    LineLog, LiveOptions, RegistryNow, ReleaseMemory, ServeError, ServeOptions, Services, Uploads,
 };
 pub use server::{Server, Stopper};
+pub use tachograph_remote::Token;
+pub use tls::random_secret;

@@ -272,3 +272,32 @@ fn a_selection_gets_a_status_of_its_own() {
     ];
     assert_eq!(statuses, expected);
 }
+
+/// The check of the fuzz target, with all messages, cut and with flipped bits.
+#[test]
+fn the_fuzz_target_accepts_messages_and_their_neighbours() {
+    let agent = agent(&machine(&Times::default()));
+    let wanted = crate::remote_checks::selections();
+    let opened = agent.open("a", &encode_selections(wanted.iter())).expect("a query");
+    let query = OpenReply::decode(&opened, 2).expect("a reply").query;
+    let collected = agent.collect("a", query, &CollectRequest { number: 1, held: 0 }.encode());
+    let collected = collected.expect("a frame");
+    let messages = [
+        agent.greet("a").expect("a reply"),
+        agent.sets("a").expect("a reply"),
+        agent.instances("a", &TASKS.to_bytes()).expect("a reply"),
+        encode_selections(wanted.iter()),
+        opened,
+        collected,
+    ];
+    for message in messages {
+        for length in 0..=message.len() {
+            crate::remote_checks::remote_message(&message[..length]);
+        }
+        for bit in 0..message.len() * 8 {
+            let mut changed = message.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            crate::remote_checks::remote_message(&changed);
+        }
+    }
+}

@@ -4,3 +4,6 @@ mod fixture;
 mod hostile;
 mod restarts;
 mod values;
+
+#[path = "../../../../fuzz/remote_checks.rs"]
+mod remote_checks;

@@ -11,16 +11,15 @@ use std::time::SystemTime;
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use tachograph_counters::civil::{FileTime, Moment};
-use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
 use tachograph_flow::live::{LiveCounts, LiveOptions, Schedule, Stop};
 use tachograph_flow::record::Recorder;
 use tachograph_flow::{FlowError, Sink, Source};
 use tachograph_monitor::{Catalogue as _, MachineCatalogue, View};
-use tachograph_perflib::Registry;
 
 use crate::arguments::RecordArguments;
 use crate::failure::{Failure, cannot_create, is_a_folder, notify};
+use crate::machines::{self, Target};
 use crate::signals;
 use crate::table::counted;
 use crate::this_machine::{self, Live};
@@ -32,9 +31,19 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
     let interval = arguments.live.interval_or(view.interval);
     let mut log = record_options::record_options(arguments, interval)?;
     let registry = this_machine::registry()?;
-    arguments.live.check_machine(&registry)?;
-    this_machine::resolve_view(&registry, &mut view)?.iter().for_each(notify);
-    let paths = paths(&registry, arguments, &view)?;
+    let mut targets = arguments.live.targets(&registry)?;
+    let is_this_machine = matches!(&targets[..], [target] if target.is_this_machine());
+    match &targets[..] {
+        [target] => {
+            let registry = Arc::clone(&target.registry);
+            this_machine::resolve_view(&registry, &mut view)?.iter().for_each(notify);
+        }
+        _ if arguments.view.is_some() => {
+            return Err(Failure::usage("--view records one machine; name several machines with paths"));
+        }
+        _ => {}
+    }
+    add_paths(&mut targets, &view)?;
     let stop = Stop::default();
     let options = LiveOptions { pairs_by_identity: log.format.is_formatted(), ..LiveOptions::default() };
     let schedule = Schedule {
@@ -44,7 +53,10 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
         has_baseline: false,
         stop: stop.clone(),
     };
-    let mut live = this_machine::open(&registry, &paths, options, schedule)?;
+    let mut live = match is_this_machine {
+        true => this_machine::open(&registry, &targets[0].paths, options, schedule)?,
+        false => machines::open(targets, options, schedule, None)?,
+    };
     signals::stop_on(&stop, &[SIGINT, SIGTERM])?;
     let shared = SharedRecorder::default();
     shared.handle_hangups(&stop)?;
@@ -90,7 +102,7 @@ fn record(live: &mut Live, shared: &SharedRecorder, counts: &mut LiveCounts) -> 
         this_machine::notify_new_problems(&live.report);
         if recorder.summary().samples == 1 {
             notify_cut_row(recorder);
-            this_machine::notify_first(&live.source.live().missing_instances(), "such paths", |path| {
+            this_machine::notify_first(&live.source.missing_instances(), "such paths", |path| {
                 format!("'{path}': no such instance now; it is recorded as soon as it appears")
             });
         }
@@ -122,25 +134,31 @@ fn notify_cut_row(recorder: &Recorder) {
     }
 }
 
-/// The requested paths and those of the view. If both are empty, reports and returns the default counters.
-fn paths(
-    registry: &Arc<Registry>,
-    arguments: &RecordArguments,
-    view: &View,
-) -> Result<Vec<PathPattern>, Failure> {
-    let mut paths = arguments.live.patterns(registry)?;
-    for path in view.paths() {
-        paths.push(this_machine::local_path(registry, path)?);
+/// Adds the paths of the view to those requested. If both are empty, reports and adds the default counters of each machine.
+fn add_paths(targets: &mut [Target], view: &View) -> Result<(), Failure> {
+    for target in &mut *targets {
+        for path in view.paths() {
+            target.paths.push(this_machine::local_path(&target.registry, path)?);
+        }
+        // The log also has the counters of the view's tables.
+        let of_tables = view.table_paths(&MachineCatalogue(Arc::clone(&target.registry)).sets());
+        for path in of_tables {
+            if !target.paths.contains(&path) {
+                target.paths.push(path);
+            }
+        }
     }
-    // The log also has the counters of the view's tables.
-    let of_tables = view.table_paths(&MachineCatalogue(Arc::clone(registry)).sets());
-    paths.extend(of_tables.into_iter().filter(|path| !paths.contains(path)).collect::<Vec<_>>());
-    if paths.is_empty() {
-        paths = this_machine::default_counters(registry)?;
-        let names: Vec<_> = paths.iter().map(|path| format!(r"'\\{}{path}'", registry.machine())).collect();
-        notify(format_args!("recording the default counters: {}", names.join(", ")));
+    if targets.iter().any(|target| !target.paths.is_empty()) {
+        return Ok(());
     }
-    Ok(paths)
+    let mut names = Vec::new();
+    for target in targets {
+        target.paths = this_machine::default_counters(&target.registry)?;
+        let machine = target.registry.machine();
+        names.extend(target.paths.iter().map(|path| format!(r"'\\{machine}{path}'")));
+    }
+    notify(format_args!("recording the default counters: {}", names.join(", ")));
+    Ok(())
 }
 
 /// Converts an error from starting a recording to a message with advice.
