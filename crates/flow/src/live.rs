@@ -1,27 +1,32 @@
 //! Live samples of this machine.
 
 mod groups;
+mod machines;
 mod report;
+mod sample_times;
 mod set_watcher;
 mod stop;
 mod timed;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
 use tachograph_counters::set::{CounterSet, Extent};
 use tachograph_perflib::registration::{CounterSetInfo, counter_of};
-use tachograph_perflib::{ErrorCode, Query, Registry, Timestamps};
+use tachograph_perflib::{ErrorCode, Query, Registry};
 
+pub use machines::{MachineMember, MachinesSource};
 pub use report::{CollectionError, LiveCounts, LiveReport};
 pub use set_watcher::Refresh;
 pub use stop::Stop;
-pub use timed::{Schedule, TimedSource};
+pub use timed::{Collect, Schedule, TimedSource};
 
 use crate::Selection;
 use groups::LiveGroups;
+use sample_times::SampleTimes;
 use set_watcher::SetWatcher;
 
 /// Options of a [`LiveSource`]. By default, times are in UTC.
@@ -54,12 +59,7 @@ pub struct LiveSource {
     watcher: Option<SetWatcher>,
     options: LiveOptions,
     report: LiveReport,
-    /// The time of the last sample, before which the next one cannot be.
-    last: Option<FileTime>,
-    /// The wall clock at the last sample.
-    last_wall: Option<FileTime>,
-    /// Whether the wall clock was set back and has not caught up yet.
-    is_clock_behind: bool,
+    times: SampleTimes,
 }
 
 impl LiveSource {
@@ -81,9 +81,7 @@ impl LiveSource {
             paths: Vec::new(),
             watcher: None,
             report: LiveReport::default(),
-            last: None,
-            last_wall: None,
-            is_clock_behind: false,
+            times: SampleTimes::default(),
             options,
         };
         let selection = source.set_paths(paths);
@@ -137,9 +135,19 @@ impl LiveSource {
         &self.query
     }
 
+    /// Replaces the report, for sources that share one.
+    pub fn set_report(&mut self, report: LiveReport) {
+        self.report = report;
+    }
+
     /// Delays and errors. The report is shared, so it can be read while the source is in use elsewhere.
     pub fn report(&self) -> LiveReport {
         self.report.clone()
+    }
+
+    /// Limits the time that a sample waits for providers; see [`Query::limit_wait`].
+    pub fn limit_wait(&mut self, max: Duration) {
+        self.query.limit_wait(max);
     }
 
     /// The descriptions of the groups of the next sample.
@@ -160,27 +168,9 @@ impl LiveSource {
         sample.is_baseline = false;
         sample.log = 0;
         sample.boot_time = self.options.boot_time;
-        sample.at = self.next_time(at);
+        let utc = self.times.next(at.wall);
+        sample.at = Moment { utc, bias_minutes: self.options.bias_minutes };
         self.report.add_errors(self.query.registry().machine(), self.query.sets());
-    }
-
-    /// The time for a sample taken at `at`: that of the wall clock, but at least 1 ms after the previous sample.
-    fn next_time(&mut self, at: Timestamps) -> Moment {
-        let wall = FileTime(at.wall.0 - at.wall.0.rem_euclid(FileTime::PER_MILLISECOND));
-        let went_back = self.last_wall.replace(at.wall).is_some_and(|last| at.wall < last);
-        let utc = match self.last {
-            Some(last) if wall <= last => {
-                // Two samples within a millisecond do not mean that the clock was set back.
-                self.is_clock_behind |= went_back;
-                last.saturating_add(FileTime::PER_MILLISECOND)
-            }
-            _ => {
-                self.is_clock_behind = false;
-                wall
-            }
-        };
-        self.last = Some(utc);
-        Moment { utc, bias_minutes: self.options.bias_minutes }
     }
 }
 

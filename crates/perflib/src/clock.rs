@@ -6,6 +6,8 @@ use std::sync::Arc;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use tachograph_counters::civil::FileTime;
 
+use crate::CollectionId;
+
 /// Ticks of the performance clock per second. A tick is 100 ns, as on Windows 10 and later.
 pub const FREQUENCY: i64 = FileTime::PER_SECOND;
 
@@ -22,13 +24,12 @@ pub struct Timestamps {
     pub wall: FileTime,
 }
 
-/// The clocks of this machine, or fake clocks for tests.
+/// The clocks of this machine or of another one, or fake clocks for tests.
 #[derive(Clone)]
 pub struct Clock {
-    /// Returns the performance clock, in 100 ns ticks since boot, and the wall clock.
-    source: Arc<dyn Fn() -> (i64, FileTime) + Send + Sync>,
-    /// System time minus the performance clock.
-    offset: i64,
+    /// Returns the timestamps of a collection whose providers are prepared; without a collection, those of now.
+    source: Arc<dyn Fn(Option<CollectionId>) -> Timestamps + Send + Sync>,
+    boot_time: FileTime,
 }
 
 impl Clock {
@@ -45,18 +46,37 @@ impl Clock {
     /// Clocks that are read by calling `source`, which returns 100 ns ticks since boot, and the wall clock.
     pub fn new(source: impl Fn() -> (i64, FileTime) + Send + Sync + 'static) -> Self {
         let (ticks, wall) = source();
-        Self { source: Arc::new(source), offset: wall.0.saturating_sub(ticks) }
+        let offset = wall.0.saturating_sub(ticks);
+        let timestamps = move |_: Option<CollectionId>| {
+            let (ticks, wall) = source();
+            Timestamps { ticks, system_time: FileTime(ticks.saturating_add(offset)), wall }
+        };
+        Self { source: Arc::new(timestamps), boot_time: FileTime(offset) }
+    }
+
+    /// The clocks of another machine: `source` returns the timestamps that the machine sent with a collection, or for
+    /// `None` an estimate of its time now.
+    pub fn of_collections(
+        source: impl Fn(Option<CollectionId>) -> Timestamps + Send + Sync + 'static,
+    ) -> Self {
+        let now = source(None);
+        let boot_time = FileTime(now.system_time.0.saturating_sub(now.ticks));
+        Self { source: Arc::new(source), boot_time }
     }
 
     /// The current timestamps.
     pub fn now(&self) -> Timestamps {
-        let (ticks, wall) = (self.source)();
-        Timestamps { ticks, system_time: FileTime(ticks.saturating_add(self.offset)), wall }
+        (self.source)(None)
+    }
+
+    /// The timestamps of a collection whose providers are prepared.
+    pub(crate) fn of(&self, collection: CollectionId) -> Timestamps {
+        (self.source)(Some(collection))
     }
 
     /// The time at which the machine was booted, on the scale of [`Timestamps::system_time`].
     pub fn boot_time(&self) -> FileTime {
-        FileTime(self.offset)
+        self.boot_time
     }
 }
 

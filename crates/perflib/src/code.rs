@@ -34,6 +34,7 @@ named_codes! { ErrorCode:
     INTERNAL_ERROR = 1359 "ERROR_INTERNAL_ERROR" "the provider failed";
     NO_SYSTEM_RESOURCES = 1450 "ERROR_NO_SYSTEM_RESOURCES" "system resources are exhausted";
     TIMEOUT = 1460 "ERROR_TIMEOUT" "the provider did not answer in time";
+    SERVER_UNAVAILABLE = 1722 "RPC_S_SERVER_UNAVAILABLE" "no agent answers at the machine's address";
     RESOURCE_LANG_NOT_FOUND = 1815 "ERROR_RESOURCE_LANG_NOT_FOUND" "the language is not installed";
     GUID_NOT_FOUND = 4200 "ERROR_WMI_GUID_NOT_FOUND" "the counter set is not registered";
     INSTANCE_NOT_FOUND = 4201 "ERROR_WMI_INSTANCE_NOT_FOUND" "the counter set has no instances";

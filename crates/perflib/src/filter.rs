@@ -34,6 +34,22 @@ impl InstanceFilter {
         Self { before_index, ..Self::new(pattern, None) }
     }
 
+    /// The pattern of the names.
+    pub fn pattern(&self) -> &str {
+        self.name.as_str()
+    }
+
+    /// The id that an instance must have; `None` for any.
+    pub fn id(&self) -> Option<u32> {
+        self.id
+    }
+
+    /// Whether the pattern is that of a path ([`from_path`](Self::from_path)) and has a `#`, so that it also matches
+    /// names without `#`.
+    pub fn has_index(&self) -> bool {
+        self.before_index.is_some()
+    }
+
     /// Whether all instances match.
     pub fn is_all(&self) -> bool {
         self.is_all

@@ -8,6 +8,7 @@
 pub mod block;
 mod clock;
 mod code;
+mod connector;
 mod counter_error;
 mod filter;
 mod host;
@@ -24,12 +25,13 @@ mod shared_reading;
 
 pub use clock::{Clock, FREQUENCY, Timestamps};
 pub use code::ErrorCode;
+pub use connector::Connector;
 pub use counter_error::CounterError;
 pub use filter::InstanceFilter;
 pub use instance::InstanceKey;
 pub use numbering::Numbering;
 pub use provider::{CollectionId, Failure, Provider};
-pub use query::{PathMatch, QueriedSet, Query};
+pub use query::{PathMatch, QueriedSet, Query, SetSelection};
 pub use registry::Registry;
 pub use rows::{Row, Rows};
 pub use shared_reading::{Reading, SharedReading};

@@ -3,12 +3,13 @@
 mod item;
 mod queried_set;
 mod results;
+mod selection;
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tachograph_counters::path::PathPattern;
-use tachograph_counters::wildcard::{Pattern, eq_ignore_case};
+use tachograph_counters::wildcard::Pattern;
 
 use crate::block::{Identifier, WILDCARD_ID};
 use crate::provider::{CollectionId, MAX_PREPARE_TIME};
@@ -18,6 +19,7 @@ use item::QueryItem;
 use queried_set::not_collected;
 
 pub use queried_set::QueriedSet;
+pub use selection::SetSelection;
 
 /// A query of a machine: identifiers and counter paths that are collected together, with one timestamp.
 ///
@@ -42,6 +44,8 @@ pub struct Query {
     sets: Vec<QueriedSet>,
     /// The time of the last collection.
     timestamps: Timestamps,
+    /// Maximum time that a collection waits for providers.
+    max_wait: Duration,
 }
 
 /// A counter that a path selected.
@@ -54,26 +58,22 @@ pub struct PathMatch {
 }
 
 impl Query {
-    /// Opens an empty query of a machine; `None` means this machine.
+    /// Opens an empty query of a machine; `None` means the registry's own machine. Another machine is looked up with
+    /// [`Registry::of_machine`].
     ///
     /// # Errors
     ///
-    /// [`ErrorCode::BAD_NETWORK_PATH`] for another machine: only this machine can be queried.
+    /// Those of [`Registry::of_machine`]: [`ErrorCode::BAD_NETWORK_PATH`] for an unknown machine.
     #[doc(alias = "PerfOpenQueryHandle")]
     #[doc(alias = "PerfCloseQueryHandle")]
     pub fn open(registry: &Arc<Registry>, machine: Option<&str>) -> Result<Self, ErrorCode> {
-        let is_other = |name: &str| {
-            let name = name.trim_start_matches('\\');
-            !name.is_empty() && name != "." && !eq_ignore_case(name, registry.machine())
-        };
-        if machine.is_some_and(is_other) {
-            return Err(ErrorCode::BAD_NETWORK_PATH);
-        }
+        let registry = registry.of_machine(machine).map_err(|failure| failure.code)?;
         Ok(Self {
-            registry: Arc::clone(registry),
+            registry,
             added: Vec::new(),
             sets: Vec::new(),
             timestamps: Timestamps::default(),
+            max_wait: MAX_PREPARE_TIME,
         })
     }
 
@@ -236,16 +236,18 @@ impl Query {
             let of_set = || self.added.iter().filter(|added| added.set == index);
             let mut filters: Vec<InstanceFilter> = Vec::new();
             for added in of_set() {
-                if !filters.contains(&added.filter) {
-                    filters.push(added.filter.clone());
+                for filter in &added.filters {
+                    if !filters.contains(filter) {
+                        filters.push(filter.clone());
+                    }
                 }
             }
             let ids = of_set().flat_map(|added| added.ids.iter().copied());
             if set.rows.select(ids, filters) {
                 set.outcome = Err(not_collected());
             }
-            let wants_all = of_set().any(|added| added.counter_id.is_none());
-            set.notify(if wants_all { vec![WILDCARD_ID] } else { set.selected_ids() });
+            let wants_all = of_set().any(|added| added.counter_id.is_none() && !added.is_selection());
+            set.notify(if wants_all { vec![WILDCARD_ID] } else { set.rows.selected_ids().collect() });
             set.set_in_use(of_set().next().is_some());
         }
     }
@@ -260,15 +262,21 @@ impl Query {
         // Send all requests before waiting for any answer, so that the providers work at the same time.
         in_use().for_each(|set| set.entry.host().request(&set.rows, collection));
         // The deadline starts only now, because a request blocks while another query waits for the same set.
-        let until = Instant::now() + MAX_PREPARE_TIME;
+        let until = Instant::now() + self.max_wait;
         in_use().for_each(|set| set.entry.host().prepare(&set.rows, collection, until));
         // Read the time after all waits, so that no prepared value is newer.
-        self.timestamps = self.registry.clock().now();
+        self.timestamps = self.registry.clock().of(collection);
         for set in &mut self.sets {
             set.rows.clear(self.timestamps);
             set.outcome = if set.is_in_use { set.entry.host().collect(&mut set.rows) } else { Ok(()) };
         }
         self.timestamps
+    }
+
+    /// Limits the time that a collection waits for providers that wait for something, such as another machine: to a second
+    /// or less.
+    pub fn limit_wait(&mut self, max: Duration) {
+        self.max_wait = max.min(MAX_PREPARE_TIME);
     }
 
     /// The time of the last collection.

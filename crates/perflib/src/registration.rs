@@ -28,3 +28,4 @@ pub fn counter_of(info: &CounterInfo) -> Counter {
 mod codec;
 
 pub use codec::*;
+pub use tachograph_shm::{decode_description, encode_description};

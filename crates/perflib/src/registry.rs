@@ -16,7 +16,7 @@ use crate::host::Host;
 use crate::published::group::MemberGroup;
 use crate::published::notice::Notice;
 use crate::registration::{CounterSetInfo, Request};
-use crate::{ErrorCode, Failure, Guid, InstanceKey, Provider};
+use crate::{Connector, ErrorCode, Failure, Guid, InstanceKey, Provider};
 
 pub(crate) use entry::Entry;
 
@@ -36,12 +36,13 @@ pub struct Registry {
     /// The registered sets with their providers.
     entries: Vec<Arc<Entry>>,
     notices: Vec<Notice>,
+    pub(crate) connector: Option<Arc<dyn Connector>>,
 }
 
 impl Registry {
     /// An empty registry for the machine with this name (without backslashes). `clock` timestamps the collections.
     pub fn new(machine: impl Into<Arc<str>>, clock: Clock) -> Self {
-        Self { machine: machine.into(), clock, entries: Vec::new(), notices: Vec::new() }
+        Self { machine: machine.into(), clock, entries: Vec::new(), notices: Vec::new(), connector: None }
     }
 
     /// The machine's name without backslashes.

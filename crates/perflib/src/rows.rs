@@ -130,6 +130,16 @@ impl Rows {
         self.selection.filters.iter().any(InstanceFilter::is_all)
     }
 
+    /// The ids of the selected counters, by column.
+    pub fn selected_ids(&self) -> impl ExactSizeIterator<Item = u32> {
+        self.positions().iter().map(|&position| self.info.counters[position].id)
+    }
+
+    /// The selected instances: those that match one of these filters.
+    pub fn filters(&self) -> &[InstanceFilter] {
+        &self.selection.filters
+    }
+
     /// Adds a row. `fill` gets the raw values of the row, by column; all are initially invalid.
     #[inline]
     pub(crate) fn push_with(&mut self, instance: &Arc<InstanceKey>, fill: impl FnOnce(&mut [RawValue])) {
@@ -156,6 +166,19 @@ impl Rows {
         match self.errors.iter_mut().find(|error| Arc::ptr_eq(&error.reason, reason)) {
             Some(error) => error.count += 1,
             None => self.errors.push(CounterError::new(counter_id, instance, reason)),
+        }
+    }
+
+    /// Reports a reason that another machine gave for `count` values of a counter, first of the instance with this name.
+    pub fn report(&mut self, counter_id: u32, instance: &str, reason: &str, count: u64) {
+        let known = |error: &&mut CounterError| error.counter_id == counter_id && *error.reason == *reason;
+        match self.errors.iter_mut().find(known) {
+            Some(error) => error.count = error.count.saturating_add(count),
+            None => {
+                let instance = Arc::new(InstanceKey::new(instance, 0, 0));
+                let error = CounterError::new(counter_id, &instance, &Arc::from(reason));
+                self.errors.push(CounterError { count, ..error });
+            }
         }
     }
 

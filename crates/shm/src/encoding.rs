@@ -82,7 +82,8 @@ fn check_counter(by_id: &HashMap<u32, &CounterInfo>, counter: &CounterInfo) -> R
     }
 }
 
-pub(crate) fn encode(description: &CounterSetInfo) -> Vec<u8> {
+/// Encodes a description as in a published file.
+pub fn encode(description: &CounterSetInfo) -> Vec<u8> {
     let mut strings = Vec::new();
     let mut out = Vec::new();
     out.extend(description.guid.to_bytes());
@@ -131,8 +132,12 @@ fn push_string(out: &mut Vec<u8>, strings: &mut Vec<u8>, text: &str) {
     strings.extend(text.as_bytes());
 }
 
-/// Decodes a description. The offsets of problems count from the start of the file.
-pub(crate) fn decode(bytes: &[u8]) -> Result<CounterSetInfo, Problem> {
+/// Decodes a description, and checks it like that of a published file.
+///
+/// # Errors
+///
+/// The first invalid field. Its offset counts from the start of a published file, whose header has 256 bytes.
+pub fn decode(bytes: &[u8]) -> Result<CounterSetInfo, Problem> {
     if bytes.len() > MAX_DESCRIPTION {
         let found = format!("a description of {} bytes", bytes.len());
         return Err(Problem::new(HEADER_BYTES, found, "at most 16 MiB"));

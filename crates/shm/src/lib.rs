@@ -40,6 +40,8 @@ mod slots;
 mod writer;
 
 #[cfg(not(loom))]
+pub use encoding::{decode as decode_description, encode as encode_description};
+#[cfg(not(loom))]
 pub use instance::{CellLocation, Instance, Reading};
 #[cfg(not(loom))]
 pub use problem::{OpenError, Problem, WriteError, io_error_text};

@@ -1,6 +1,8 @@
 //! The clap definition of the command line. [Options in Windows' form](mod@windows_form) are rewritten before clap parses
 //! them.
 
+#[cfg(feature = "web")]
+mod agent;
 mod archive;
 mod compare;
 mod cpi;
@@ -32,6 +34,8 @@ use tachograph_flow::query::LogQuery;
 use tachograph_flow::{Selection, Source as _, WindowBounds};
 use tachograph_logs::{Format, ReadOptions, TextEncoding};
 
+#[cfg(feature = "web")]
+pub(crate) use agent::{AgentAction, AgentArguments, AgentFolder};
 pub(crate) use archive::{ArchiveArguments, ArchiveCommand, CompactArguments};
 pub(crate) use compare::CompareArguments;
 pub(crate) use cpi::CpiArguments;
@@ -82,6 +86,8 @@ pub(crate) enum Command {
     Cpi(CpiArguments),
     #[cfg(feature = "web")]
     Serve(ServeArguments),
+    #[cfg(feature = "web")]
+    Agent(AgentArguments),
     Manifest(ManifestArguments),
 }
 

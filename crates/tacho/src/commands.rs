@@ -1,5 +1,7 @@
 //! The commands. Most run a `flow` pipeline with a sink of their own.
 
+#[cfg(feature = "web")]
+pub(crate) mod agent;
 mod append;
 pub(crate) mod archive;
 pub(crate) mod check;

@@ -7,6 +7,7 @@ mod commands;
 mod exports;
 mod failure;
 mod file_limit;
+mod machines;
 mod output;
 mod pager;
 mod path_file;
@@ -45,6 +46,8 @@ fn main() -> ExitCode {
         Some(Command::Cpi(cpi)) => commands::cpi::run(&cpi),
         #[cfg(feature = "web")]
         Some(Command::Serve(serve)) => commands::serve::run(&serve),
+        #[cfg(feature = "web")]
+        Some(Command::Agent(agent)) => commands::agent::run(&agent),
         Some(Command::Manifest(manifest)) => commands::manifest::run(&manifest),
     };
     match outcome {

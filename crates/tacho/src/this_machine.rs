@@ -18,6 +18,7 @@ use tachograph_perflib::registration::{CounterInfo, CounterSetInfo};
 use tachograph_system::Roots;
 
 use crate::failure::{Failure, notify};
+use crate::machines::LiveMachines;
 use crate::path_file;
 use crate::table::counted;
 
@@ -68,7 +69,7 @@ fn has_counter(registry: &Registry, path: &PathPattern) -> bool {
 }
 
 /// Whether a name refers to this machine.
-fn is_this_machine(registry: &Registry, machine: &str) -> bool {
+pub(crate) fn is_this_machine(registry: &Registry, machine: &str) -> bool {
     let name = machine.trim_start_matches(['\\', '/']);
     [registry.machine(), ".", "localhost"].iter().any(|here| eq_ignore_case(name, here))
 }
@@ -79,7 +80,9 @@ pub(crate) fn check_machine(registry: &Registry, machine: &str) -> Result<(), Fa
         return Ok(());
     }
     let here = registry.machine();
-    Err(Failure::usage(format!(r"'{machine}' is another machine: only this machine, \\{here}, is supported")))
+    Err(Failure::usage(format!(
+        r"'{machine}' is another machine: here only this machine, \\{here}, is supported; list, query and record read others"
+    )))
 }
 
 /// Parses the paths on the command line and in files (`-cf`).
@@ -102,14 +105,34 @@ pub(crate) fn parse_paths<'a>(
 
 /// Parses a counter path, which must be on this machine.
 pub(crate) fn parse_path(registry: &Registry, text: &str) -> Result<PathPattern, Failure> {
-    let path = PathPattern::parse(text).map_err(|error| {
+    local_path(registry, parse_any_path(registry, text)?)
+}
+
+/// Parses the paths on the command line and in files (`-cf`), which can be on any machine.
+pub(crate) fn parse_any_paths<'a>(
+    registry: &Registry,
+    texts: impl IntoIterator<Item = &'a String>,
+    files: &[PathBuf],
+) -> Result<Vec<PathPattern>, Failure> {
+    let mut paths = Vec::new();
+    for text in texts {
+        paths.push(parse_any_path(registry, text)?);
+    }
+    for file in files {
+        paths.extend(path_file::read(file)?);
+    }
+    Ok(paths)
+}
+
+/// Parses a counter path of any machine.
+fn parse_any_path(registry: &Registry, text: &str) -> Result<PathPattern, Failure> {
+    PathPattern::parse(text).map_err(|error| {
         let name = text.trim_start_matches(['\\', '/']);
         Failure::usage(match registry.counter_sets().find(|set| eq_ignore_case(&set.name, name)) {
             Some(set) => set_in_place_of_path(text, set),
             None => format!("'{text}': {error}"),
         })
-    })?;
-    local_path(registry, path)
+    })
 }
 
 /// The message if the name of a counter set is used in place of a path.
@@ -159,7 +182,7 @@ pub(crate) fn local_path(registry: &Registry, path: PathPattern) -> Result<PathP
 
 /// A live source with its report and time zone.
 pub(crate) struct Live {
-    pub(crate) source: TimedSource,
+    pub(crate) source: LiveMachines,
     pub(crate) report: LiveReport,
     /// The time zone of this machine, fixed at the UTC offset in force when the source was opened.
     pub(crate) zone: TimeZone,
@@ -186,7 +209,8 @@ pub(crate) fn open(
         return Err(Failure::usage_messages(lines));
     }
     lines.iter().for_each(notify);
-    Ok(Live { report: source.report(), source: TimedSource::new(source, schedule), zone })
+    let report = source.report();
+    Ok(Live { report, source: LiveMachines::This(TimedSource::new(source, schedule)), zone })
 }
 
 /// Prints notices about the sets that these paths select; returns messages for paths that match nothing.

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Every crate of the workspace, lowest layer first, with the workspace crates that it is allowed to use.
-const LAYERS: [(&str, &[&str]); 20] = [
+const LAYERS: [(&str, &[&str]); 21] = [
     ("tachograph-schema", &[]),
     ("tachograph-counters", &["tachograph-schema"]),
     ("tachograph-shm", &["tachograph-schema"]),
@@ -18,6 +18,7 @@ const LAYERS: [(&str, &[&str]); 20] = [
         "tachograph-perflib",
         &["tachograph-schema", "tachograph-counters", "tachograph-shm", "tachograph-publish"],
     ),
+    ("tachograph-remote", &["tachograph-counters", "tachograph-perflib"]),
     ("tachograph-system", &["tachograph-counters", "tachograph-perflib"]),
     ("tachograph-mmv", &["tachograph-counters", "tachograph-perflib"]),
     ("tachograph-cpi", &["tachograph-counters", "tachograph-perflib", "tachograph-system"]),
@@ -53,6 +54,7 @@ const LAYERS: [(&str, &[&str]); 20] = [
             "tachograph-flow",
             "tachograph-metrics",
             "tachograph-monitor",
+            "tachograph-remote",
         ],
     ),
     ("tachograph-pdh", &["tachograph-counters", "tachograph-perflib", "tachograph-logs", "tachograph-flow"]),
@@ -84,6 +86,7 @@ const LAYERS: [(&str, &[&str]); 20] = [
             "tachograph-metrics",
             "tachograph-monitor",
             "tachograph-publish",
+            "tachograph-remote",
             "tachograph-screen",
             "tachograph-web",
         ],
@@ -91,12 +94,13 @@ const LAYERS: [(&str, &[&str]); 20] = [
 ];
 
 /// The third-party dependencies of each crate, except for tests.
-const THIRD_PARTY: [(&str, &[&str]); 19] = [
+const THIRD_PARTY: [(&str, &[&str]); 20] = [
     ("tachograph-counters", &["jiff"]),
     ("tachograph-shm", &["libc", "loom"]),
     ("tachograph-publish-derive", &["proc-macro2", "quote", "syn", "uuid"]),
     ("tachograph-publish", &["libc"]),
     ("tachograph-perflib", &["roxmltree", "rustix", "uuid", "zerocopy"]),
+    ("tachograph-remote", &["rustls", "serde", "toml"]),
     ("tachograph-machine", &["rustix"]),
     ("tachograph-pdh", &["jiff"]),
     ("tachograph-system", &["libc", "nvml-wrapper", "rustix"]),
@@ -151,6 +155,7 @@ const THIRD_PARTY: [(&str, &[&str]); 19] = [
             "indicatif",
             "jiff",
             "libc",
+            "rcgen",
             "rustix",
             "serde",
             "serde_json",

@@ -1,5 +1,6 @@
 //! The HTTP interface: the table of routes, which `openapi.json` describes.
 
+mod agent;
 mod charts;
 mod live;
 mod metrics;
@@ -12,18 +13,20 @@ use std::sync::Arc;
 
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{MethodRouter, delete, get, post};
 use axum::{Router, middleware};
 use tachograph_logs::ReadOptions;
 use tachograph_monitor::View;
+use tachograph_remote::{Agent, AgentOptions};
 use tokio::sync::Semaphore;
 
 use crate::compression::compress;
 use crate::guard::{Guard, guard};
 use crate::hub::Hub;
-use crate::options::{LineLog, ServeError, ServeOptions};
+use crate::options::{LineLog, ServeError, ServeOptions, Services};
 use crate::response::ApiError;
 use crate::sources::Sources;
+use crate::tls;
 use crate::workers::Workers;
 use tachograph_metrics::MetricsOptions;
 
@@ -31,6 +34,8 @@ use tachograph_metrics::MetricsOptions;
 const READING_THREADS: usize = 3;
 /// Number of threads for requests about this machine.
 const LIVE_THREADS: usize = 2;
+/// Collections of consumers on other machines run at the same time on these.
+const AGENT_THREADS: usize = 4;
 /// Maximum number of concurrent downloads.
 const MAX_DOWNLOADS: usize = 8;
 
@@ -56,6 +61,10 @@ pub(crate) struct Shared {
     pub(crate) metrics: MetricsOptions,
     /// Called with a line for every request.
     pub(crate) log: Option<LineLog>,
+    pub(crate) services: Services,
+    /// Answers consumers on other machines.
+    pub(crate) agent: Agent,
+    pub(crate) agent_workers: Workers,
 }
 
 impl Shared {
@@ -73,8 +82,16 @@ impl Shared {
             encoding,
             log,
             notices,
+            services,
             ..
         } = options;
+        let agent = Agent::new(AgentOptions {
+            registry: live.registry.clone(),
+            boot_time: live.boot_time,
+            id: tls::random(),
+            software: concat!("tacho ", env!("CARGO_PKG_VERSION")).to_owned(),
+            random: tls::random,
+        });
         let reading = ReadOptions { budget: memory, encoding, ..ReadOptions::default() };
         let sources = Sources::new(&logs, uploads, reading, notices.clone(), Workers::new(READING_THREADS))?;
         let guard = Guard::new(port, is_tls, hosts, token, notices);
@@ -95,6 +112,9 @@ impl Shared {
             views,
             metrics,
             log,
+            services,
+            agent,
+            agent_workers: Workers::new(AGENT_THREADS),
         }))
     }
 
@@ -127,11 +147,30 @@ pub(crate) fn routes() -> Vec<(&'static str, MethodRouter<Web>)> {
         ("/api/stream", get(live::stream)),
         ("/api/block", get(live::block)),
     ]
+    .into_iter()
+    .chain(agent_routes())
+    .collect()
+}
+
+/// The protocol of agents.
+fn agent_routes() -> Vec<(&'static str, MethodRouter<Web>)> {
+    vec![
+        ("/agent/v1", get(agent::greet)),
+        ("/agent/v1/sets", get(agent::sets)),
+        ("/agent/v1/instances", post(agent::instances)),
+        ("/agent/v1/queries", post(agent::open)),
+        ("/agent/v1/queries/{id}", delete(agent::close)),
+        ("/agent/v1/queries/{id}/collect", post(agent::collect)),
+    ]
 }
 
 pub(crate) fn router(web: Web) -> Router {
     let mut router = Router::new();
-    for (path, methods) in routes() {
+    let routes = match web.services {
+        Services::All => routes(),
+        Services::Agent => agent_routes(),
+    };
+    for (path, methods) in routes {
         router = router.route(path, methods);
     }
     router

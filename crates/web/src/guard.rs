@@ -11,10 +11,11 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use subtle::ConstantTimeEq;
 use tachograph_counters::IgnorePoison;
+use tachograph_remote::Token;
 
 use crate::admission::Client;
 use crate::api::Web;
-use crate::options::{LineLog, Token};
+use crate::options::LineLog;
 use crate::response::ApiError;
 use crate::tls;
 use crate::token_throttle::TokenThrottle;
@@ -211,6 +212,15 @@ impl Guard {
                 format!("the URL is longer than {MAX_URI} bytes"),
             ));
         }
+        if is_agent_path(uri.path()) {
+            // Consumers are not browsers: the token protects from rebinding, and they use any name of this machine.
+            if request.headers().contains_key(header::ORIGIN) {
+                return Err(ApiError::new(StatusCode::FORBIDDEN, "browsers cannot use this path"));
+            }
+            if self.token.is_some() {
+                return self.token_of(request.headers());
+            }
+        }
         let host = self.check_host(request)?;
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
         let is_page = is_read && (uri.path() == "/" || uri.path().starts_with("/assets/"));
@@ -266,11 +276,17 @@ fn unauthorized() -> ApiError {
     ApiError::new(StatusCode::UNAUTHORIZED, "the token is missing or wrong")
 }
 
+/// Whether a path belongs to the protocol of agents.
+fn is_agent_path(path: &str) -> bool {
+    path.starts_with("/agent/")
+}
+
 /// Middleware that checks requests, adds [`HEADERS`] to responses, and logs each request with its status.
 pub(crate) async fn guard(State(web): State<Web>, request: Request, next: Next) -> Response {
     // The query and headers are not logged: they can contain secrets.
     let line = web.log.as_ref().map(|log| (log, format!("{} {}", request.method(), request.uri().path())));
     let client = request.extensions().get().copied();
+    let is_agent = is_agent_path(request.uri().path());
     let checked = match (web.guard.check(&request), client) {
         (Ok(Some(token)), Some(client)) => web.guard.compare(client, &token).await,
         // Not reached: every connection has a client.
@@ -283,7 +299,8 @@ pub(crate) async fn guard(State(web): State<Web>, request: Request, next: Next) 
         Err(error) => error.into_response(),
     };
     let headers = response.headers_mut();
-    for (name, value) in HEADERS {
+    // Only browsers need them.
+    for (name, value) in HEADERS.into_iter().filter(|_| !is_agent) {
         headers.insert(name, HeaderValue::from_static(value));
     }
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));

@@ -24,7 +24,6 @@ mod hub;
 mod options;
 mod parameters;
 mod response;
-mod secret_file;
 mod series;
 mod server;
 mod sources;
@@ -33,6 +32,8 @@ mod token_throttle;
 mod workers;
 
 pub use options::{
-    LineLog, LiveOptions, RegistryNow, ReleaseMemory, ServeError, ServeOptions, Token, Uploads,
+    LineLog, LiveOptions, RegistryNow, ReleaseMemory, ServeError, ServeOptions, Services, Uploads,
 };
 pub use server::{Server, Stopper};
+pub use tachograph_remote::Token;
+pub use tls::random_secret;

@@ -3,11 +3,10 @@
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::secret_file;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
@@ -15,6 +14,7 @@ use tachograph_logs::{Budget, TextEncoding, io_error_text};
 use tachograph_metrics::MetricsOptions;
 use tachograph_monitor::View;
 use tachograph_perflib::Registry;
+use tachograph_remote::{SecretFileError, Token};
 
 /// Returns the current counter sets of the machine; the same object as before if nothing changed.
 pub type RegistryNow = Arc<dyn Fn() -> Arc<Registry> + Send + Sync>;
@@ -29,6 +29,8 @@ pub type ReleaseMemory = Arc<dyn Fn() + Send + Sync>;
 pub struct ServeOptions {
     /// The address to listen on; port 0 chooses a free one.
     pub address: SocketAddr,
+    /// What the server offers.
+    pub services: Services,
     /// Enables TLS: PEM files of the certificate and its key.
     pub tls: Option<(PathBuf, PathBuf)>,
     /// The token that clients must send.
@@ -59,6 +61,16 @@ pub struct ServeOptions {
     /// Called with a line for each log named on the command line that cannot be read, and for each address that sends
     /// wrong tokens.
     pub notices: Option<LineLog>,
+}
+
+/// What a server offers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Services {
+    /// The page, its HTTP interface, `/metrics`, and the protocol of agents.
+    #[default]
+    All,
+    /// The protocol of agents only.
+    Agent,
 }
 
 /// How the counters of this machine are collected.
@@ -105,52 +117,6 @@ impl Default for Uploads {
     }
 }
 
-/// The secret that clients send. It is never printed.
-#[derive(Clone)]
-pub struct Token(Vec<u8>);
-
-impl Token {
-    /// The minimum length of a token.
-    pub const MIN_LENGTH: usize = 16;
-
-    /// A token of at least [`MIN_LENGTH`](Self::MIN_LENGTH) printable ASCII characters, without spaces.
-    ///
-    /// # Errors
-    ///
-    /// A message, which does not contain the token.
-    pub fn new(text: &str) -> Result<Self, String> {
-        if text.len() < Self::MIN_LENGTH {
-            return Err(format!("a token must have at least {} characters", Self::MIN_LENGTH));
-        }
-        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err("a token must consist of printable ASCII characters without spaces".to_owned());
-        }
-        Ok(Self(text.as_bytes().to_vec()))
-    }
-
-    /// Reads a token from a file: its first line, trimmed.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be read, if other users can read or write it, or if it contains no valid token.
-    pub fn read(file: &Path) -> Result<Self, ServeError> {
-        let failed = |error: &str| ServeError::failure(format!("{}: {error}", file.display()));
-        let bytes = secret_file::read(file)?;
-        let text = str::from_utf8(&bytes).map_err(|_| failed("not UTF-8; the first line must be a token"))?;
-        Self::new(text.lines().next().unwrap_or_default().trim()).map_err(|error| failed(&error))
-    }
-
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token(...)")
-    }
-}
-
 /// Why a server cannot start.
 #[derive(Debug)]
 pub struct ServeError {
@@ -184,3 +150,9 @@ impl fmt::Display for ServeError {
 }
 
 impl std::error::Error for ServeError {}
+
+impl From<SecretFileError> for ServeError {
+    fn from(error: SecretFileError) -> Self {
+        Self::failure(error.to_string())
+    }
+}

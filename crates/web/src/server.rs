@@ -12,7 +12,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::admission::Admission;
 use crate::api::{self, Shared, Web};
-use crate::options::{ReleaseMemory, ServeError, ServeOptions};
+use crate::options::{ReleaseMemory, ServeError, ServeOptions, Services};
 use crate::{connection, tls};
 
 /// Maximum number of connections; lower if the limit of open files is low.
@@ -59,6 +59,13 @@ impl Server {
         if !address.ip().is_loopback() && options.token.is_none() && options.tls.is_none() {
             return Err(ServeError::usage(format!(
                 "{address} is reachable from other machines: --token-file is required, or --tls-cert with --tls-key"
+            )));
+        }
+        let is_open = options.token.is_none() || options.tls.is_none();
+        if options.services == Services::Agent && !address.ip().is_loopback() && is_open {
+            return Err(ServeError::usage(format!(
+                "{address} is reachable from other machines: an agent there needs a certificate and a token, which \
+                 'tacho agent setup' creates"
             )));
         }
         let tls =
@@ -137,6 +144,9 @@ impl Server {
                 _ = idle_check.tick() => {
                     self.web.sources.close_idle();
                     self.web.exporters.remove_idle();
+                    let web = self.web.clone();
+                    // Closing queries can block on providers.
+                    tokio::task::spawn_blocking(move || web.agent.close_idle());
                     continue;
                 }
                 Some(_) = connections.join_next() => continue,

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use tachograph_remote::read_secret_file;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
@@ -10,7 +11,6 @@ use tokio_rustls::rustls::pki_types::pem::{self, PemObject as _};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::options::ServeError;
-use crate::secret_file;
 
 /// Creates a TLS acceptor from PEM files.
 pub(crate) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, ServeError> {
@@ -28,7 +28,7 @@ pub(crate) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, Se
     if chain.is_empty() {
         return Err(failed(certificate, &"contains no certificate"));
     }
-    let secret = PrivateKeyDer::from_pem_slice(&secret_file::read(key)?)
+    let secret = PrivateKeyDer::from_pem_slice(&read_secret_file(key)?)
         .map_err(|error| invalid(key, &error, "private key"))?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
@@ -40,8 +40,21 @@ pub(crate) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, Se
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
+/// A random number that cannot be guessed; 0 if the system's random number generator fails.
+pub(crate) fn random() -> u64 {
+    let mut bytes = [0; 8];
+    match ring::default_provider().secure_random.fill(&mut bytes) {
+        Ok(()) => u64::from_le_bytes(bytes),
+        Err(_) => 0,
+    }
+}
+
 /// A random 256-bit number, as hexadecimal digits.
-pub(crate) fn random_secret() -> Result<String, ServeError> {
+///
+/// # Errors
+///
+/// If the system's random number generator fails.
+pub fn random_secret() -> Result<String, ServeError> {
     let mut bytes = [0; 32];
     ring::default_provider()
         .secure_random

@@ -115,6 +115,11 @@ impl LiveReport {
         state.clock_steps += u64::from(is_clock_step);
     }
 
+    /// Counts a sample in which a machine has no values.
+    pub(super) fn add_machine_error(&self, machine: &str, reason: &Arc<str>) {
+        self.lock().add((Guid::default(), Arc::clone(reason)), None, 1, || format!(r"\\{machine}"));
+    }
+
     pub(super) fn add_errors(&self, machine: &str, sets: &[QueriedSet]) {
         let is_clean = |set: &QueriedSet| set.outcome().is_ok() && set.rows().errors().is_empty();
         if sets.iter().all(is_clean) {

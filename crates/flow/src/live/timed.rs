@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tachograph_counters::sample::Sample;
 
-use super::{LiveSource, Stop};
+use super::{LiveReport, LiveSource, Stop};
 use crate::{Cadence, FlowError, Source};
 
 /// When samples are taken, and how many.
@@ -35,9 +35,35 @@ impl Default for Schedule {
     }
 }
 
-/// A [`LiveSource`] that takes its samples on a [`Schedule`]. The first one is due immediately.
-pub struct TimedSource {
-    source: LiveSource,
+/// Takes samples when it is called.
+pub trait Collect: Send {
+    /// Takes a sample and overwrites `sample` with it.
+    fn collect(&mut self, sample: &mut Sample);
+
+    /// Delays and errors.
+    fn report(&self) -> LiveReport;
+
+    /// Whether the wall clock was set back and has not caught up yet.
+    fn is_clock_behind(&self) -> bool;
+}
+
+impl Collect for LiveSource {
+    fn collect(&mut self, sample: &mut Sample) {
+        Self::collect(self, sample);
+    }
+
+    fn report(&self) -> LiveReport {
+        Self::report(self)
+    }
+
+    fn is_clock_behind(&self) -> bool {
+        self.times.is_clock_behind
+    }
+}
+
+/// A source that takes its samples on a [`Schedule`]. The first one is due immediately.
+pub struct TimedSource<C = LiveSource> {
+    source: C,
     schedule: Schedule,
     /// The number of samples that remain to be taken; `None` without a limit.
     left: Option<u64>,
@@ -45,19 +71,19 @@ pub struct TimedSource {
     cadence: Option<Cadence>,
 }
 
-impl TimedSource {
+impl<C: Collect> TimedSource<C> {
     /// A source that has not taken a sample yet.
-    pub fn new(source: LiveSource, schedule: Schedule) -> Self {
+    pub fn new(source: C, schedule: Schedule) -> Self {
         Self { source, left: schedule.samples, schedule, cadence: None }
     }
 
     /// The underlying source.
-    pub fn live(&self) -> &LiveSource {
+    pub fn live(&self) -> &C {
         &self.source
     }
 
     /// The underlying source, for example to change its paths.
-    pub fn live_mut(&mut self) -> &mut LiveSource {
+    pub fn live_mut(&mut self) -> &mut C {
         &mut self.source
     }
 
@@ -79,7 +105,7 @@ impl TimedSource {
     }
 }
 
-impl Source for TimedSource {
+impl<C: Collect> Source for TimedSource<C> {
     fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
         let is_baseline = self.schedule.has_baseline && self.cadence.is_none();
         if (self.left == Some(0) && !is_baseline) || self.is_over() || !self.wait() {
@@ -93,8 +119,8 @@ impl Source for TimedSource {
         if !is_baseline && let Some(left) = &mut self.left {
             *left -= 1;
         }
-        let is_clock_step = self.source.is_clock_behind;
-        self.source.report.add_sample(cadence.late(), cadence.missed(), is_clock_step, is_baseline);
+        let is_clock_step = self.source.is_clock_behind();
+        self.source.report().add_sample(cadence.late(), cadence.missed(), is_clock_step, is_baseline);
         Ok(true)
     }
 }

@@ -7,7 +7,7 @@ use tachograph_counters::wildcard::{Pattern, eq_ignore_case};
 
 use crate::block::Identifier;
 use crate::registration::CounterSetInfo;
-use crate::{Guid, InstanceFilter, InstanceKey};
+use crate::{Guid, InstanceFilter, InstanceKey, SetSelection};
 
 /// An identifier that was added to a query, or one counter that a path selected.
 #[derive(Debug)]
@@ -22,12 +22,14 @@ pub(super) struct QueryItem {
     instance_id: Option<u32>,
     /// The selected counter; `None` for all counters.
     pub(super) counter_id: Option<u32>,
-    /// Selects the instances with `name` and `instance_id`.
-    pub(super) filter: InstanceFilter,
+    /// Selects the instances: those that match one of the filters.
+    pub(super) filters: Box<[InstanceFilter]>,
     /// Whether the result can have several instances.
     pub(super) has_wildcard: bool,
     /// Whether this comes from a path, whose instance name can end in `#n`.
     is_path: bool,
+    /// Whether this comes from a [`SetSelection`].
+    is_selection: bool,
     /// The ids of the selected counters.
     pub(super) ids: Arc<[u32]>,
 }
@@ -50,10 +52,31 @@ impl QueryItem {
             name: identifier.name.as_str().into(),
             instance_id: identifier.instance_id,
             counter_id: identifier.counter_id,
-            filter,
+            filters: [filter].into(),
             has_wildcard: has_instances && !Pattern::new(&identifier.name).is_literal(),
             is_path: false,
+            is_selection: false,
             ids,
+        }
+    }
+
+    /// Several counters of a set, for the instances that match one of the filters.
+    pub(super) fn from_selection(set: usize, info: &CounterSetInfo, selection: &SetSelection) -> Self {
+        let filters = match info.has_instances() {
+            true => selection.instances.clone().into(),
+            false => [InstanceFilter::all()].into(),
+        };
+        Self {
+            set,
+            guid: info.guid,
+            name: "*".into(),
+            instance_id: None,
+            counter_id: None,
+            filters,
+            has_wildcard: true,
+            is_path: false,
+            is_selection: true,
+            ids: selection.counter_ids.as_slice().into(),
         }
     }
 
@@ -67,9 +90,10 @@ impl QueryItem {
             name: name.into(),
             instance_id: None,
             counter_id: Some(id),
-            filter,
+            filters: [filter].into(),
             has_wildcard: instance.is_some() && !Pattern::new(name).is_literal(),
             is_path: true,
+            is_selection: false,
             ids: [id].into(),
         }
     }
@@ -79,8 +103,12 @@ impl QueryItem {
         self.name.is_empty()
     }
 
+    pub(super) fn is_selection(&self) -> bool {
+        self.is_selection
+    }
+
     pub(super) fn can_match(&self, instance: &InstanceKey) -> bool {
-        self.filter.can_match(instance.full_name(), instance.id())
+        self.filters.iter().any(|filter| filter.can_match(instance.full_name(), instance.id()))
     }
 
     /// The row that a name without wildcards selects: the first with this name or, for a path with `#n`, the one with
@@ -102,14 +130,17 @@ impl QueryItem {
     }
 
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        (self.guid, &self.name, self.instance_id, self.counter_id)
-            == (other.guid, &other.name, other.instance_id, other.counter_id)
+        self.is_selection == other.is_selection
+            && (!self.is_selection || (&self.ids, &self.filters) == (&other.ids, &other.filters))
+            && (self.guid, &self.name, self.instance_id, self.counter_id)
+                == (other.guid, &other.name, other.instance_id, other.counter_id)
     }
 
     /// Whether the identifier is the one that was added.
     pub(super) fn matches_identifier(&self, identifier: &Identifier) -> bool {
-        (self.guid, &*self.name, self.instance_id, self.counter_id)
-            == (identifier.set, identifier.name.as_str(), identifier.instance_id, identifier.counter_id)
+        !self.is_selection
+            && (self.guid, &*self.name, self.instance_id, self.counter_id)
+                == (identifier.set, identifier.name.as_str(), identifier.instance_id, identifier.counter_id)
     }
 
     pub(super) fn identifier(&self, index: usize) -> Identifier {

@@ -61,11 +61,6 @@ impl QueriedSet {
         }
     }
 
-    pub(super) fn selected_ids(&self) -> Vec<u32> {
-        let positions = self.rows.positions().iter();
-        positions.map(|&position| self.rows.info().counters[position].id).collect()
-    }
-
     /// Notifies the processes that publish the set of the counters that the query now requests. The wildcard means all
     /// counters.
     pub(super) fn notify(&mut self, ids: Vec<u32>) {

@@ -41,6 +41,7 @@ impl Registry {
             clock: self.clock.clone(),
             entries: self.entries.iter().filter(|entry| entry.published.is_none()).cloned().collect(),
             notices: Vec::new(),
+            connector: self.connector.clone(),
         }
     }
 

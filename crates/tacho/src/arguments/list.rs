@@ -14,7 +14,8 @@ macro_rules! examples {
   tacho list process cpu                       search: words of names, descriptions and other tools, best first
   tacho list -v '\PhysicalDisk(*)\Avg. *'      types, units and sources of these counters
   tacho list -qx PhysicalDisk -o counters.txt  paths for -cf
-  tacho list server.blg                        the counters of a log"
+  tacho list server.blg                        the counters of a log
+  tacho list -s web1 PhysicalDisk              counters of another machine"
     };
 }
 
@@ -28,6 +29,9 @@ pub(crate) struct ListArguments {
     /// machine.
     #[arg(value_name = "WHAT", value_parser = super::log_name())]
     pub(crate) what: Vec<PathBuf>,
+    /// List the counters of another machine: a name of machines.toml. 'tacho agent' runs on that machine.
+    #[arg(short = 's', long = "machine", value_name = "MACHINE")]
+    pub(crate) machine: Option<String>,
     /// Output format.
     #[arg(short, long, value_enum, ignore_case = true, default_value = "table")]
     pub(crate) format: ListFormat,

@@ -1,21 +1,22 @@
 //! The arguments that `query` and `record` share.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use tachograph_counters::path::PathPattern;
 use tachograph_perflib::Registry;
 
 use super::{parse_count, parse_interval};
 use crate::failure::Failure;
+use crate::machines::{self, Target};
 use crate::this_machine;
 
 /// Counters of this machine, and when to sample them.
 #[derive(Debug, Args)]
 pub(crate) struct LiveArguments {
     /// Quoted counter paths such as '\Processor Information(*)\% Processor Time'. The wildcards `*` and `?` are allowed in
-    /// every part except the machine. A missing instance is included as soon as it appears. Default: six counters of
+    /// every part. A missing instance is included as soon as it appears. Default: six counters of
     /// processor, memory, disk and network.
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<String>,
@@ -40,7 +41,8 @@ pub(crate) struct LiveArguments {
     /// Stop after N samples (-sc). Default: until Ctrl-C.
     #[arg(long, visible_alias = "sc", value_name = "N", allow_negative_numbers = true, value_parser = parse_count)]
     pub(crate) samples: Option<u64>,
-    /// The machine for paths that do not name one. Only this machine is supported.
+    /// The machine for paths that do not name one: a name of machines.toml, @GROUP, @all, or a pattern with `*` and `?`.
+    /// 'tacho agent' runs on the other machine.
     #[arg(short = 's', long = "machine", value_name = "MACHINE")]
     pub(crate) machine: Option<String>,
     /// Read options from a file: a line `[option]`, then a line with its value (-config). The command line takes
@@ -65,19 +67,21 @@ impl LiveArguments {
         self.interval.or(of_view).unwrap_or(DEFAULT_INTERVAL)
     }
 
-    /// Fails if -s names another machine.
-    pub(crate) fn check_machine(&self, registry: &Registry) -> Result<(), Failure> {
-        self.machine.as_deref().map_or(Ok(()), |machine| this_machine::check_machine(registry, machine))
-    }
-
-    /// The requested paths.
-    pub(crate) fn patterns(&self, registry: &Registry) -> Result<Vec<PathPattern>, Failure> {
+    /// The machines that the paths and -s name, with the requested paths of each. A machine has no paths if none are
+    /// requested.
+    pub(crate) fn targets(&self, local: &Arc<Registry>) -> Result<Vec<Target>, Failure> {
         if !self.all_but.is_empty() {
-            return this_machine::all_but(registry, &self.all_but);
+            let mut targets = machines::named(local, self.machine.as_deref())?;
+            for target in &mut targets {
+                target.paths = this_machine::all_but(&target.registry, &self.all_but)?;
+            }
+            return Ok(targets);
         }
-        if self.all {
-            return this_machine::parse_paths(registry, ALL.map(str::to_owned).iter(), &[]);
-        }
-        this_machine::parse_paths(registry, self.paths.iter().chain(&self.counters), &self.counter_files)
+        let (texts, files) = match self.all {
+            true => (ALL.map(str::to_owned).to_vec(), &[][..]),
+            false => (self.paths.iter().chain(&self.counters).cloned().collect(), &self.counter_files[..]),
+        };
+        let paths = this_machine::parse_any_paths(local, &texts, files)?;
+        machines::of_paths(local, self.machine.as_deref(), &paths)
     }
 }

@@ -8,7 +8,7 @@ use tachograph_flow::query::LogQuery;
 use tachograph_flow::sinks::TextForm;
 use tachograph_logs::{Format, ReadOptions};
 
-use super::list::{UNKNOWN_ZONE, duration, local, machines, scan, values};
+use super::list::{UNKNOWN_ZONE, duration, local, machine_names, scan, values};
 use super::relog::write_table;
 use crate::arguments::CheckArguments;
 use crate::failure::{Failure, notify};
@@ -53,7 +53,7 @@ fn check(file: &Path, arguments: &CheckArguments) -> Result<bool, Failure> {
         None => "none readable".to_owned(),
     };
     let mut facts = format!("{samples} {range}, {}", values(&report, &scan));
-    let machines = machines(&scan);
+    let machines = machine_names(&scan);
     if !machines.is_empty() {
         facts.push_str(&format!(
             ", {} {}",

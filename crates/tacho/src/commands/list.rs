@@ -25,13 +25,14 @@ use unicode_width::UnicodeWidthStr;
 
 use chosen_set::ChosenSet;
 use found::Found;
-pub(crate) use listed_set::machines;
+pub(crate) use listed_set::machines as machine_names;
 use listed_set::{ListedSet, sets};
 
 use super::notify_problems;
 use super::output_format::output_file;
 use crate::arguments::{ListArguments, ListFormat, QueryArguments, has_log_extension};
 use crate::failure::Failure;
+use crate::machines;
 use crate::output::write_text;
 use crate::pager::PagedOutput;
 use crate::progress::Progress;
@@ -81,7 +82,7 @@ pub(crate) fn run(arguments: &ListArguments) -> Result<ExitCode, Failure> {
     show(
         &Request {
             names: arguments.what.iter().map(PathBuf::as_path).collect(),
-            accepts_logs: true,
+            accepts_logs: arguments.machine.is_none(),
             form,
             is_verbose: arguments.verbose,
             output: arguments.output.as_deref(),
@@ -95,6 +96,11 @@ pub(crate) fn run(arguments: &ListArguments) -> Result<ExitCode, Failure> {
                 Some(opened) => opened,
                 None => {
                     let opened = this_machine::registry()?;
+                    if let Some(machine) = &arguments.machine
+                        && !this_machine::is_this_machine(&opened, machine)
+                    {
+                        return Ok(Arc::clone(registry.insert(machines::one(&opened, Some(machine))?)));
+                    }
                     let is_named =
                         |set: &str| arguments.what.iter().any(|word| chosen_set::is_about(word, set));
                     let is_everything = arguments.what.is_empty();
@@ -116,8 +122,8 @@ pub(crate) fn run(arguments: &ListArguments) -> Result<ExitCode, Failure> {
     )
 }
 
-/// Lists counter paths for `query -q` and `query -qx`.
-pub(super) fn paths_of_this_machine(
+/// Lists counter paths of a machine, for `query -q` and `query -qx`.
+pub(super) fn paths_of_machine(
     registry: &Arc<Registry>,
     arguments: &QueryArguments,
 ) -> Result<ExitCode, Failure> {
@@ -281,7 +287,7 @@ pub(crate) fn summary(report: &LogReport, scan: &UnionScan) -> String {
     let mut text = String::new();
     let bytes = grouped(&facts.file_bytes.to_string());
     text += &line(format_args!("{}: {}, {bytes} bytes", report.path().display(), facts.format.name()));
-    let machines: Vec<_> = machines(scan).into_iter().map(|machine| format!(r"\\{machine}")).collect();
+    let machines: Vec<_> = machine_names(scan).into_iter().map(|machine| format!(r"\\{machine}")).collect();
     if !machines.is_empty() {
         text += &line(format_args!("  machine   {}", machines.join(", ")));
     }

@@ -7,7 +7,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use tachograph_counters::Status;
-use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
 use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_flow::live::{LiveOptions, Schedule, Stop};
@@ -16,13 +15,14 @@ use tachograph_flow::sinks::{LateInstances, LiveJsonSink, TextSink};
 use tachograph_flow::{FlowError, NameSums, NameSumsSink, Sink, Source, UnionScan};
 use tachograph_logs::{Digits, Format};
 use tachograph_machine::Machine;
-use tachograph_perflib::{FREQUENCY, Registry};
+use tachograph_perflib::FREQUENCY;
 
 use super::list;
 use super::output_format::{blg_on_standard_output, format_of_output, is_text, output_file};
 use super::row_output::{RowOutput, refuse_existing};
 use crate::arguments::QueryArguments;
 use crate::failure::{Failure, notify};
+use crate::machines;
 use crate::ranking::counter_name;
 use crate::signals;
 use crate::table::{counted, terminal_width};
@@ -43,11 +43,16 @@ fn format_of(arguments: &QueryArguments) -> Result<Option<Format>, Failure> {
 pub(crate) fn run(arguments: &QueryArguments) -> Result<ExitCode, Failure> {
     let machine = Machine::of_this_machine().map_err(Failure::runtime)?;
     let registry = machine.registry();
-    arguments.live.check_machine(&registry)?;
     if arguments.query || arguments.query_instances {
-        return list::paths_of_this_machine(&registry, arguments);
+        let registry = machines::one(&registry, arguments.live.machine.as_deref())?;
+        return list::paths_of_machine(&registry, arguments);
     }
-    let paths = paths(&registry, arguments)?;
+    let mut targets = arguments.live.targets(&registry)?;
+    if targets.iter().all(|target| target.paths.is_empty()) {
+        for target in &mut targets {
+            target.paths = this_machine::default_counters(&target.registry)?;
+        }
+    }
     let format = format_of(arguments)?;
     let is_blg = format == Some(Format::Blg);
     let output = output_file(arguments.output.as_deref());
@@ -65,10 +70,15 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<ExitCode, Failure> {
         stop: stop.clone(),
         ..Schedule::default()
     };
-    let mut live = this_machine::open(&registry, &paths, options, schedule)?;
+    let mut live = match &targets[..] {
+        [target] if target.is_this_machine() => {
+            this_machine::open(&registry, &target.paths, options, schedule)?
+        }
+        _ => machines::open(targets, options, schedule, None)?,
+    };
     // The first sample fixes the columns of a text file (CSV/TSV) and the counters of a BLG.
     if matches!(format, None | Some(Format::Json)) {
-        live.source.live_mut().follow(Box::new(move || machine.refresh()));
+        live.source.follow(Box::new(move || machine.refresh()));
     }
     if let Some(output) = output {
         refuse_existing(output, arguments.yes)?;
@@ -177,12 +187,6 @@ fn check_sort_counter(arguments: &QueryArguments, first: &Sample) -> Result<(), 
     )))
 }
 
-/// The requested paths, or the default counters.
-fn paths(registry: &Registry, arguments: &QueryArguments) -> Result<Vec<PathPattern>, Failure> {
-    let paths = arguments.live.patterns(registry)?;
-    if paths.is_empty() { this_machine::default_counters(registry) } else { Ok(paths) }
-}
-
 /// The columns of a text file (CSV/TSV); fails if there are none.
 fn columns(first: &Sample, is_text: bool) -> Result<UnionScan, Failure> {
     let mut scan = UnionScan::default();
@@ -236,7 +240,7 @@ fn notify_late_instances(late: &LateInstances) {
 /// Reports requested instances that do not exist yet. The columns of a text file are fixed by the first sample, which has one
 /// for each path without a wildcard.
 fn notify_missing_instances(live: &Live, is_text: bool) {
-    let missing = live.source.live().missing_instances();
+    let missing = live.source.missing_instances();
     this_machine::notify_first(&missing, "such paths", |path| {
         let consequence = match path.contains(['*', '?']) {
             _ if !is_text => "",

@@ -13,17 +13,16 @@ use std::time::SystemTime;
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use tachograph_counters::civil::{FileTime, Moment};
-use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
 use tachograph_export::Export;
 use tachograph_flow::live::{LiveCounts, LiveOptions, Schedule, Stop};
 use tachograph_flow::{FlowError, Source};
 use tachograph_metrics::MetricsOptions;
 use tachograph_monitor::{Catalogue as _, MachineCatalogue, View};
-use tachograph_perflib::Registry;
 
-use crate::arguments::RecordArguments;
+use crate::arguments::{RecordArguments, RecordFormat};
 use crate::failure::{Failure, cannot_create, notify};
+use crate::machines::{self, Target};
 use crate::table::counted;
 use crate::this_machine::{self, Live};
 use crate::{exports, signals};
@@ -35,12 +34,33 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
     let mut view = super::open_view(arguments.view.as_deref())?;
     let interval = arguments.live.interval_or(view.interval);
     let registry = this_machine::registry()?;
-    let mut target = LogTarget::new(arguments, interval, registry.machine())?;
-    arguments.live.check_machine(&registry)?;
-    this_machine::resolve_view(&registry, &mut view)?.iter().for_each(notify);
-    let paths = paths(&registry, arguments, &view)?;
+    let mut targets = arguments.live.targets(&registry)?;
+    let is_this_machine = matches!(&targets[..], [target] if target.is_this_machine());
+    match &targets[..] {
+        [target] => {
+            let registry = Arc::clone(&target.registry);
+            this_machine::resolve_view(&registry, &mut view)?.iter().for_each(notify);
+        }
+        _ if arguments.view.is_some() => {
+            return Err(Failure::usage("--view records one machine; name several machines with paths"));
+        }
+        _ => {}
+    }
+    add_paths(&mut targets, &view)?;
+    let mut log = match &targets[..] {
+        [target] => LogTarget::new(arguments, interval, target.registry.machine())?,
+        _ if arguments.format == Some(RecordFormat::Archive) => {
+            return Err(Failure::usage(
+                "-f archive records one machine: start a recorder for each, into the same folder",
+            ));
+        }
+        _ => LogTarget::new(arguments, interval, registry.machine())?,
+    };
+    if !is_this_machine && !arguments.export.targets.is_empty() {
+        return Err(Failure::usage("--to sends counters of this machine: run it on the other machine"));
+    }
     let stop = Stop::default();
-    let options = LiveOptions { pairs_by_identity: target.is_formatted(), ..LiveOptions::default() };
+    let options = LiveOptions { pairs_by_identity: log.is_formatted(), ..LiveOptions::default() };
     let schedule = Schedule {
         interval,
         samples: arguments.live.samples,
@@ -48,22 +68,25 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
         has_baseline: false,
         stop: stop.clone(),
     };
-    let mut live = this_machine::open(&registry, &paths, options, schedule)?;
-    signals::stop_on(&stop, &[SIGINT, SIGTERM])?;
-    let shared = SharedRecorder::default();
-    shared.handle_hangups(&stop)?;
-    let max = target.max_bytes();
-    target.set_zone(&live.zone);
-    let utc = FileTime::from_system_time(SystemTime::now());
-    let now = Moment { utc, bias_minutes: live.zone.bias_minutes };
-    let mut recorder = target.create(now).map_err(start_failure)?;
-    recorder.notify_events();
-    shared.lock().recorder = Some(recorder);
     let metrics = MetricsOptions {
-        selection: paths.clone(),
+        selection: targets[0].paths.clone(),
         mounts: Some(exports::mounts_now()),
         ..MetricsOptions::default()
     };
+    let mut live = match is_this_machine {
+        true => this_machine::open(&registry, &targets[0].paths, options, schedule)?,
+        false => machines::open(targets, options, schedule, None)?,
+    };
+    signals::stop_on(&stop, &[SIGINT, SIGTERM])?;
+    let shared = SharedRecorder::default();
+    shared.handle_hangups(&stop)?;
+    let max = log.max_bytes();
+    log.set_zone(&live.zone);
+    let utc = FileTime::from_system_time(SystemTime::now());
+    let now = Moment { utc, bias_minutes: live.zone.bias_minutes };
+    let mut recorder = log.create(now).map_err(start_failure)?;
+    recorder.notify_events();
+    shared.lock().recorder = Some(recorder);
     let mut export = exports::start(&arguments.export, &registry, metrics)?;
     let mut counts = LiveCounts::default();
     let outcome = record(&mut live, &shared, &mut counts, export.as_mut(), arguments.print_times);
@@ -104,8 +127,8 @@ fn record(
         let Recording { recorder: Some(recorder), error: None } = &mut *shared.lock() else { break };
         let before = recorder.summary().samples;
         recorder.push(&sample)?;
-        if let Some(export) = &mut export {
-            export.push(live.source.live().query(), sample.at.utc);
+        if let (Some(export), Some(source)) = (&mut export, live.source.this_machine()) {
+            export.push(source.query(), sample.at.utc);
         }
         recorder.notify_events();
         if prints_times && recorder.summary().samples > before {
@@ -116,7 +139,7 @@ fn record(
         this_machine::notify_new_problems(&live.report);
         if recorder.summary().samples == 1 {
             notify_cut_row(recorder);
-            this_machine::notify_first(&live.source.live().missing_instances(), "such paths", |path| {
+            this_machine::notify_first(&live.source.missing_instances(), "such paths", |path| {
                 format!("'{path}': no such instance now; it is recorded as soon as it appears")
             });
         }
@@ -152,25 +175,31 @@ fn notify_cut_row(recorder: &LogOutput) {
     }
 }
 
-/// The requested paths and those of the view. If both are empty, reports and returns the default counters.
-fn paths(
-    registry: &Arc<Registry>,
-    arguments: &RecordArguments,
-    view: &View,
-) -> Result<Vec<PathPattern>, Failure> {
-    let mut paths = arguments.live.patterns(registry)?;
-    for path in view.paths() {
-        paths.push(this_machine::local_path(registry, path)?);
+/// Adds the paths of the view to those requested. If both are empty, reports and adds the default counters of each machine.
+fn add_paths(targets: &mut [Target], view: &View) -> Result<(), Failure> {
+    for target in &mut *targets {
+        for path in view.paths() {
+            target.paths.push(this_machine::local_path(&target.registry, path)?);
+        }
+        // The log also has the counters of the view's tables.
+        let of_tables = view.table_paths(&MachineCatalogue(Arc::clone(&target.registry)).sets());
+        for path in of_tables {
+            if !target.paths.contains(&path) {
+                target.paths.push(path);
+            }
+        }
     }
-    // The log also has the counters of the view's tables.
-    let of_tables = view.table_paths(&MachineCatalogue(Arc::clone(registry)).sets());
-    paths.extend(of_tables.into_iter().filter(|path| !paths.contains(path)).collect::<Vec<_>>());
-    if paths.is_empty() {
-        paths = this_machine::default_counters(registry)?;
-        let names: Vec<_> = paths.iter().map(|path| format!(r"'\\{}{path}'", registry.machine())).collect();
-        notify(format_args!("recording the default counters: {}", names.join(", ")));
+    if targets.iter().any(|target| !target.paths.is_empty()) {
+        return Ok(());
     }
-    Ok(paths)
+    let mut names = Vec::new();
+    for target in targets {
+        target.paths = this_machine::default_counters(&target.registry)?;
+        let machine = target.registry.machine();
+        names.extend(target.paths.iter().map(|path| format!(r"'\\{machine}{path}'")));
+    }
+    notify(format_args!("recording the default counters: {}", names.join(", ")));
+    Ok(())
 }
 
 /// Converts an error from starting a recording to a message with advice.

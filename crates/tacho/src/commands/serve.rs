@@ -13,7 +13,7 @@ use tachograph_machine::Machine;
 use tachograph_metrics::MetricsOptions;
 use tachograph_monitor::{Axis, AxisScale, Chosen, Panel, View};
 use tachograph_perflib::Registry;
-use tachograph_web::{LineLog, LiveOptions, ServeError, ServeOptions, Server, Token, Uploads};
+use tachograph_web::{LineLog, LiveOptions, ServeError, ServeOptions, Server, Services, Token, Uploads};
 
 use crate::arguments::ServeArguments;
 use crate::failure::{Failure, notify};
@@ -69,8 +69,9 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     };
     let server = Server::bind(ServeOptions {
         address: arguments.address(),
+        services: Services::All,
         tls: arguments.tls_cert.clone().zip(arguments.tls_key.clone()),
-        token: arguments.token_file.as_deref().map(Token::read).transpose()?,
+        token: arguments.token_file.as_deref().map(Token::read).transpose().map_err(Failure::runtime)?,
         hosts: arguments.hosts.clone(),
         live,
         view,

@@ -200,6 +200,7 @@ impl TestServer {
         machine.write_log(&at("logs/a.blg"), 11);
         machine.write_log(&at("logs/deep/b.blg"), 11);
         let server = Server::bind(ServeOptions {
+            services: tachograph_web::Services::All,
             metrics: Default::default(),
             address: SocketAddr::from(([127, 0, 0, 1], 0)),
             tls: options.tls,

@@ -36,6 +36,7 @@ pub(crate) fn files() -> Files {
 /// Options of a server without TLS and token.
 fn options(machine: &Machine, address: &str) -> ServeOptions {
     ServeOptions {
+        services: tachograph_web::Services::All,
         metrics: Default::default(),
         address: address.parse().expect("an address"),
         tls: None,

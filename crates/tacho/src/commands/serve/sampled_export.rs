@@ -31,19 +31,21 @@ pub(super) fn start(
     let mut live =
         this_machine::open(&machine.registry(), &export.paths(), LiveOptions::default(), schedule)?;
     let machine = Arc::clone(machine);
-    live.source.live_mut().follow(Box::new(move || machine.refresh()));
+    live.source.follow(Box::new(move || machine.refresh()));
     let run = move || {
         let mut sample = Sample::default();
-        let mut registry = Arc::clone(live.source.live().registry());
+        let mut registry = None;
         loop {
             match live.source.next(&mut sample) {
                 Ok(true) => {
-                    export.push(live.source.live().query(), sample.at.utc);
+                    let Some(source) = live.source.this_machine() else { break };
+                    export.push(source.query(), sample.at.utc);
                     // The next sample has the counters of sets that were published meanwhile.
-                    if !Arc::ptr_eq(&registry, live.source.live().registry()) {
-                        registry = Arc::clone(live.source.live().registry());
-                        live.source.live_mut().set_paths(&export.paths());
+                    let now = Arc::clone(source.registry());
+                    if registry.as_ref().is_some_and(|before| !Arc::ptr_eq(before, &now)) {
+                        source.set_paths(&export.paths());
                     }
+                    registry = Some(now);
                 }
                 Ok(false) => break,
                 Err(error) => {

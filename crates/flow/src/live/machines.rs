@@ -1,0 +1,218 @@
+//! Samples of several machines, each of which is read by a thread of its own.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+use tachograph_counters::civil::{FileTime, Moment};
+use tachograph_counters::sample::{Group, Sample};
+use tachograph_counters::set::CounterSet;
+use tachograph_counters::{RawValue, Status};
+use tachograph_perflib::Clock;
+
+use super::sample_times::SampleTimes;
+use super::{Collect, LiveReport, LiveSource};
+
+/// A machine, and the source that reads it.
+pub struct MachineMember {
+    /// The source. Its registry names the machine.
+    pub source: LiveSource,
+    /// Returns when the machine was started, in UTC; 0 if unknown. It is called after each sample.
+    pub boot_time: Box<dyn Fn() -> FileTime + Send>,
+}
+
+/// Takes samples of several machines at the same time. A machine that does not answer within the time limit has no values
+/// in the sample, and does not delay the others. The time of a sample is that of this machine; the clocks of each group are
+/// those of the group's machine.
+pub struct MachinesSource {
+    members: Vec<Worker>,
+    /// Maximum time that a sample waits.
+    max_wait: Duration,
+    clock: Clock,
+    times: SampleTimes,
+    bias_minutes: i32,
+    report: LiveReport,
+}
+
+/// A machine's thread.
+struct Worker {
+    machine: Arc<str>,
+    requests: SyncSender<Sample>,
+    answers: Receiver<Answer>,
+    /// The buffer for the next request; `None` while the thread has it.
+    spare: Option<Sample>,
+    /// The groups for the next sample.
+    groups: Vec<Group>,
+    /// The descriptions of the groups of the last answer, which a sample without an answer has too.
+    descriptions: Vec<Arc<CounterSet>>,
+    /// See [`LiveSource::missing_instances`].
+    missing: Vec<String>,
+    late: Arc<str>,
+}
+
+/// A machine's sample, with the paths that name instances it does not have.
+struct Answer {
+    sample: Sample,
+    missing: Vec<String>,
+}
+
+impl MachinesSource {
+    /// A source of these machines. A sample waits at most for `max_wait`, and at most for a second. `bias_minutes` is the
+    /// UTC offset of the samples' times, and `report` that of all sources.
+    ///
+    /// # Errors
+    ///
+    /// If a thread cannot be started.
+    pub fn new(
+        members: Vec<MachineMember>,
+        max_wait: Duration,
+        bias_minutes: i32,
+        report: &LiveReport,
+    ) -> std::io::Result<Self> {
+        let members = members.into_iter().map(|member| Worker::start(member, max_wait, report));
+        Ok(Self {
+            members: members.collect::<std::io::Result<_>>()?,
+            max_wait,
+            clock: Clock::of_this_machine(),
+            times: SampleTimes::default(),
+            bias_minutes,
+            report: report.clone(),
+        })
+    }
+}
+
+impl MachinesSource {
+    /// The paths that name instances and select a counter, but had no matching instance in the last sample, each with its
+    /// machine.
+    pub fn missing_instances(&self) -> Vec<String> {
+        let of_machine = |worker: &Worker| {
+            let name = Arc::clone(&worker.machine);
+            worker.missing.clone().into_iter().map(move |path| format!(r"\\{name}{path}"))
+        };
+        self.members.iter().flat_map(of_machine).collect()
+    }
+}
+
+impl Collect for MachinesSource {
+    fn collect(&mut self, sample: &mut Sample) {
+        self.members.iter_mut().for_each(Worker::request);
+        let wall = self.clock.now().wall;
+        // The sources stop waiting at `max_wait`; the rest of the time is for passing the sample on.
+        let until = Instant::now() + self.max_wait + self.max_wait / 8;
+        let mut count = 0;
+        for member in &mut self.members {
+            if !member.receive(until) {
+                self.report.add_machine_error(&member.machine, &member.late);
+                member.mark_late();
+            }
+            for group in &mut member.groups {
+                match sample.groups.get_mut(count) {
+                    Some(known) => std::mem::swap(known, group),
+                    None => sample.groups.push(std::mem::replace(group, Group::new(Arc::clone(&group.set)))),
+                }
+                count += 1;
+            }
+        }
+        sample.groups.truncate(count);
+        sample.is_baseline = false;
+        sample.log = 0;
+        // Each group has that of its machine.
+        sample.boot_time = FileTime(0);
+        sample.at = Moment { utc: self.times.next(wall), bias_minutes: self.bias_minutes };
+    }
+
+    fn report(&self) -> LiveReport {
+        self.report.clone()
+    }
+
+    fn is_clock_behind(&self) -> bool {
+        self.times.is_clock_behind
+    }
+}
+
+impl Worker {
+    fn start(member: MachineMember, max_wait: Duration, report: &LiveReport) -> std::io::Result<Self> {
+        let MachineMember { mut source, boot_time } = member;
+        let machine = Arc::clone(source.registry().machine());
+        source.limit_wait(max_wait);
+        source.set_report(report.clone());
+        let (requests, receiver) = sync_channel::<Sample>(1);
+        let (sender, answers) = sync_channel(1);
+        let name = machine.chars().take(15).collect();
+        std::thread::Builder::new().name(name).spawn(move || {
+            while let Ok(mut sample) = receiver.recv() {
+                source.collect(&mut sample);
+                sample.boot_time = boot_time();
+                let boot_time = sample.boot_time;
+                sample.groups.iter_mut().for_each(|group| group.boot_time = boot_time);
+                if sender.send(Answer { sample, missing: source.missing_instances() }).is_err() {
+                    break;
+                }
+            }
+        })?;
+        let late = format!("no answer within {} ms", max_wait.as_millis()).into();
+        Ok(Self {
+            machine,
+            requests,
+            answers,
+            spare: Some(Sample::default()),
+            groups: Vec::new(),
+            descriptions: Vec::new(),
+            missing: Vec::new(),
+            late,
+        })
+    }
+
+    /// Requests a sample, unless the thread is still working on an earlier one.
+    fn request(&mut self) {
+        if self.spare.is_none()
+            && let Ok(answer) = self.answers.try_recv()
+        {
+            // It is too late for its sample, whose time has passed.
+            self.spare = Some(answer.sample);
+        }
+        if let Some(buffer) = self.spare.take() {
+            // If the thread has ended, there is no answer.
+            let _ = self.requests.send(buffer);
+        }
+    }
+
+    /// Receives the answer; returns false if there is none in time.
+    fn receive(&mut self, until: Instant) -> bool {
+        let left = until.saturating_duration_since(Instant::now());
+        match self.answers.recv_timeout(left) {
+            Ok(mut answer) => {
+                std::mem::swap(&mut self.groups, &mut answer.sample.groups);
+                let described = self.groups.iter().map(|group| &group.set);
+                if !described.clone().eq(&self.descriptions) {
+                    self.descriptions = described.cloned().collect();
+                }
+                self.spare = Some(answer.sample);
+                self.missing = answer.missing;
+                true
+            }
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => false,
+        }
+    }
+
+    /// Turns the groups of the last answer into groups without values.
+    fn mark_late(&mut self) {
+        self.groups.resize_with(self.descriptions.len(), || Group::new(Arc::clone(&self.descriptions[0])));
+        for (group, description) in self.groups.iter_mut().zip(&self.descriptions) {
+            group.describe(description);
+            group.clear_values();
+            match &group.set.instance {
+                Some(instance) => {
+                    group.instances = [Arc::clone(instance)].into();
+                    let missing = RawValue::error(Status::CSTATUS_INVALID_DATA);
+                    group.values.resize(group.set.counters.len(), missing);
+                    group.identities.push(0);
+                }
+                None => {
+                    group.clear_rows();
+                    group.status = Status::NO_DATA;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! The agent: answers the requests of consumers, within limits. It does no I/O itself.
+
+mod clients;
+mod query;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use tachograph_counters::civil::FileTime;
+use tachograph_perflib::{ErrorCode, Guid, IgnorePoison, Registry};
+
+use crate::frame::Attributes;
+use crate::limits::{MAX_QUERIES, MAX_QUERIES_PER_CLIENT};
+use crate::message::{
+    CollectRequest, Greeting, InstanceReply, ListedSet, OpenReply, Sets, decode_selections,
+};
+use crate::wire::{MessageError, Reader};
+use clients::Clients;
+use query::AgentQuery;
+
+/// Returns the current counter sets of the machine; the same object as before if nothing changed.
+pub type RegistryNow = Arc<dyn Fn() -> Arc<Registry> + Send + Sync>;
+
+/// The time between two checks for new counter sets.
+const REFRESH: Duration = Duration::from_secs(2);
+
+/// The options of an agent.
+#[derive(Clone)]
+pub struct AgentOptions {
+    /// The machine's counter sets.
+    pub registry: RegistryNow,
+    /// When the machine was started, in UTC; 0 if unknown.
+    pub boot_time: FileTime,
+    /// A random number that differs after every start.
+    pub id: u64,
+    /// The program, with its version.
+    pub software: String,
+    /// Returns unpredictable random numbers, for the ids of queries.
+    pub random: fn() -> u64,
+}
+
+/// Why a request is refused. The message is for people, and has no details of the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AgentError {
+    /// The message breaks a rule.
+    Message(MessageError),
+    /// No query with this id: it expired, or is that of another client or of an earlier run of the agent.
+    NoQuery,
+    /// A limit of the client is reached; the limit in words.
+    Limit(&'static str),
+    /// The collection failed as a whole.
+    Failed(ErrorCode),
+}
+
+impl fmt::Display for AgentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Message(error) => write!(f, "invalid message: {error}"),
+            Self::NoQuery => f.write_str("no such query: it was closed, or the agent was restarted"),
+            Self::Limit(limit) => write!(f, "limit of this client: {limit}"),
+            Self::Failed(code) => code.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for AgentError {}
+
+impl From<MessageError> for AgentError {
+    fn from(error: MessageError) -> Self {
+        Self::Message(error)
+    }
+}
+
+/// The agent of a machine. All methods can be called from several threads at once; they block while providers collect.
+///
+/// `client` identifies a consumer for the limits, such as its address: queries belong to the client that opened them.
+pub struct Agent {
+    options: AgentOptions,
+    state: Mutex<State>,
+    clients: Mutex<Clients>,
+}
+
+struct State {
+    registry: Arc<Registry>,
+    generation: u64,
+    checked: Instant,
+    queries: HashMap<u64, Arc<AgentQuery>>,
+}
+
+impl Agent {
+    /// An agent without queries.
+    pub fn new(options: AgentOptions) -> Self {
+        let registry = (options.registry)();
+        let state = State { registry, generation: 1, checked: Instant::now(), queries: HashMap::new() };
+        Self { options, state: Mutex::new(state), clients: Mutex::default() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().ignore_poison()
+    }
+
+    /// Counts a request of a client.
+    fn admit(&self, client: &str) -> Result<(), AgentError> {
+        match self.clients.lock().ignore_poison().admit(client, Instant::now()) {
+            true => Ok(()),
+            false => Err(AgentError::Limit("too many requests per second")),
+        }
+    }
+
+    /// The current registry and its generation. Checks for new sets at most every [`REFRESH`].
+    fn registry(&self) -> (Arc<Registry>, u64) {
+        let is_due = {
+            let mut state = self.state();
+            let is_due = state.checked.elapsed() >= REFRESH;
+            if is_due {
+                state.checked = Instant::now();
+            }
+            is_due
+        };
+        // The lock is not held meanwhile: a check reads folders.
+        let now = is_due.then(|| (self.options.registry)());
+        let mut state = self.state();
+        if let Some(now) = now
+            && !Arc::ptr_eq(&now, &state.registry)
+        {
+            state.registry = now;
+            state.generation += 1;
+        }
+        (Arc::clone(&state.registry), state.generation)
+    }
+
+    /// Answers `GET /agent/v1`.
+    ///
+    /// # Errors
+    ///
+    /// [`AgentError::Limit`].
+    pub fn greet(&self, client: &str) -> Result<Vec<u8>, AgentError> {
+        self.admit(client)?;
+        let (registry, generation) = self.registry();
+        let greeting = Greeting {
+            agent_id: self.options.id,
+            generation,
+            boot_time: self.options.boot_time,
+            wall: registry.clock().now().wall,
+            machine: registry.machine().to_string(),
+            software: self.options.software.clone(),
+        };
+        Ok(greeting.encode())
+    }
+
+    /// Answers `GET /agent/v1/sets`.
+    ///
+    /// # Errors
+    ///
+    /// [`AgentError::Limit`].
+    pub fn sets(&self, client: &str) -> Result<Vec<u8>, AgentError> {
+        self.admit(client)?;
+        let (registry, generation) = self.registry();
+        let sets = registry
+            .counter_sets()
+            .map(|info| ListedSet { info: Arc::clone(info), is_published: registry.is_published(info.guid) });
+        Ok(Sets { agent_id: self.options.id, generation, sets: sets.collect() }.encode())
+    }
+
+    /// Answers `POST /agent/v1/instances`.
+    ///
+    /// # Errors
+    ///
+    /// [`AgentError::Limit`], [`AgentError::Message`].
+    pub fn instances(&self, client: &str, body: &[u8]) -> Result<Vec<u8>, AgentError> {
+        self.admit(client)?;
+        let mut reader = Reader::new(body);
+        let set: Guid = reader.guid()?;
+        reader.end()?;
+        let (registry, _) = self.registry();
+        let outcome = registry
+            .instances(set)
+            .map_err(|failure| (failure.code, failure.reason.to_string()))
+            .and_then(|instances| {
+                let mut list = Vec::new();
+                for instance in &instances {
+                    tachograph_perflib::block::push_instance(&mut list, instance.full_name(), instance.id())
+                        .map_err(|error| (error.code(), error.to_string()))?;
+                }
+                Ok((list, instances.iter().map(|instance| Attributes::of(instance)).collect()))
+            });
+        let now = registry.clock().now();
+        let times = [now.ticks, now.system_time.0, now.wall.0];
+        Ok(InstanceReply { times, outcome }.encode())
+    }
+
+    /// Answers `POST /agent/v1/queries`: opens a query.
+    ///
+    /// # Errors
+    ///
+    /// [`AgentError::Limit`], [`AgentError::Message`].
+    pub fn open(&self, client: &str, body: &[u8]) -> Result<Vec<u8>, AgentError> {
+        self.admit(client)?;
+        let selections = decode_selections(body)?;
+        let (registry, generation) = self.registry();
+        self.close_idle();
+        self.check_query_count(client)?;
+        let (query, statuses) = AgentQuery::open(client, &registry, selections);
+        let mut state = self.state();
+        // Another request may have opened queries in the meantime.
+        Self::check_counts(&state, client)?;
+        let mut ids = (0..MAX_QUERIES).map(|_| (self.options.random)());
+        let id = ids.find(|id| *id != 0 && !state.queries.contains_key(id));
+        let id = id.ok_or(AgentError::Failed(ErrorCode::INTERNAL_ERROR))?;
+        state.queries.insert(id, Arc::new(query));
+        Ok(OpenReply { agent_id: self.options.id, generation, query: id, statuses }.encode())
+    }
+
+    fn check_query_count(&self, client: &str) -> Result<(), AgentError> {
+        Self::check_counts(&self.state(), client)
+    }
+
+    fn check_counts(state: &State, client: &str) -> Result<(), AgentError> {
+        let of_client = state.queries.values().filter(|query| query.client() == client).count();
+        match of_client < MAX_QUERIES_PER_CLIENT && state.queries.len() < MAX_QUERIES {
+            true => Ok(()),
+            false => Err(AgentError::Limit("too many open queries")),
+        }
+    }
+
+    /// Answers `POST /agent/v1/queries/ID/collect`.
+    ///
+    /// # Errors
+    ///
+    /// [`AgentError::Limit`], [`AgentError::Message`], [`AgentError::NoQuery`], [`AgentError::Failed`].
+    pub fn collect(&self, client: &str, id: u64, body: &[u8]) -> Result<Vec<u8>, AgentError> {
+        self.admit(client)?;
+        let request = CollectRequest::decode(body)?;
+        let query = self.query(client, id)?;
+        let (_, generation) = self.registry();
+        let (bytes_of_client, bytes) = self.kept_bytes(client);
+        query.collect(request, &self.options, generation, bytes_of_client, bytes)
+    }
+
+    /// The size of the frames that are kept for a client, and for all.
+    fn kept_bytes(&self, client: &str) -> (usize, usize) {
+        let state = self.state();
+        let sum = |of_client: bool| {
+            let queries = state.queries.values();
+            queries
+                .filter(|query| !of_client || query.client() == client)
+                .map(|query| query.kept_bytes())
+                .sum()
+        };
+        (sum(true), sum(false))
+    }
+
+    fn query(&self, client: &str, id: u64) -> Result<Arc<AgentQuery>, AgentError> {
+        let state = self.state();
+        let query = state.queries.get(&id).filter(|query| query.client() == client);
+        query.cloned().ok_or(AgentError::NoQuery)
+    }
+
+    /// Answers `DELETE /agent/v1/queries/ID`.
+    ///
+    /// # Errors
+    ///
+    /// [`AgentError::Limit`], [`AgentError::NoQuery`].
+    pub fn close(&self, client: &str, id: u64) -> Result<(), AgentError> {
+        self.admit(client)?;
+        self.query(client, id)?;
+        let closed = self.state().queries.remove(&id);
+        // Closing a query can close files, for which the lock is not needed.
+        drop(closed);
+        Ok(())
+    }
+
+    /// Closes the queries that have not been collected for [`MAX_IDLE`](crate::limits::MAX_IDLE).
+    pub fn close_idle(&self) {
+        let now = Instant::now();
+        let idle: Vec<_> = {
+            let mut state = self.state();
+            state.queries.extract_if(|_, query| query.is_idle(now)).collect()
+        };
+        drop(idle);
+    }
+
+    /// The number of open queries.
+    pub fn open_queries(&self) -> usize {
+        self.state().queries.len()
+    }
+}
+
+impl fmt::Debug for Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Agent").field("queries", &self.open_queries()).finish_non_exhaustive()
+    }
+}

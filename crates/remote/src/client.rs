@@ -1,0 +1,15 @@
+//! The consumer's side: a link to one agent, and the counter sets that it provides.
+
+mod answers;
+mod http;
+mod link;
+mod machine;
+mod provider;
+mod tls;
+mod transport;
+
+pub use http::HttpTransport;
+pub use link::Link;
+pub use machine::RemoteMachine;
+pub use tls::{Fingerprint, Trust};
+pub use transport::{ExchangeError, Method, Peer, Response, Transport};

@@ -1,0 +1,112 @@
+//! The collections that are in progress, and the answers of the last ones.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tachograph_counters::civil::FileTime;
+use tachograph_perflib::{CollectionId, Failure, Guid, InstanceKey, SetSelection, Timestamps};
+
+use crate::frame::Frame;
+
+/// Maximum number of collections that are remembered: those of threads that collect at the same time.
+const MAX_COLLECTIONS: usize = 64;
+
+/// What providers requested in a collection, and the answer.
+#[derive(Debug)]
+pub(super) struct Collection {
+    pub(super) id: CollectionId,
+    /// The selections, one for each set, in the order of requests.
+    pub(super) selections: Vec<Arc<SetSelection>>,
+    /// The sets whose instances are requested, without values.
+    pub(super) listed: Vec<Guid>,
+    /// `None` until the agent was asked.
+    pub(super) answer: Option<Answer>,
+}
+
+/// The answer to a collection.
+#[derive(Clone, Debug)]
+pub(super) struct Answer {
+    pub(super) timestamps: Timestamps,
+    pub(super) outcome: Result<Content, Failure>,
+}
+
+/// The content of an answer.
+#[derive(Clone, Debug)]
+pub(super) enum Content {
+    /// The values, and for each selection the index of its result, or the error with which the agent refused it.
+    Values(Arc<Frame>, Arc<[Result<usize, Failure>]>),
+    /// The instances of the listed sets.
+    Instances(Vec<Result<Vec<Arc<InstanceKey>>, Failure>>),
+}
+
+/// The last collections, and an estimate of the machine's time.
+#[derive(Debug)]
+pub(super) struct Answers {
+    collections: VecDeque<Collection>,
+    /// The times of the last answer, and when it was received.
+    last: (Timestamps, Instant),
+    /// Whether `last` is from the machine, and not an estimate from before the first answer.
+    pub(super) has_answer: bool,
+}
+
+impl Answers {
+    /// `now` is used as the machine's time until the first answer.
+    pub(super) fn new(now: Timestamps) -> Self {
+        Self { collections: VecDeque::new(), last: (now, Instant::now()), has_answer: false }
+    }
+
+    /// The collection with this id, which is added if it is new.
+    pub(super) fn collection(&mut self, id: CollectionId) -> &mut Collection {
+        let index = match self.collections.iter().position(|known| known.id == id) {
+            Some(index) => index,
+            None => {
+                let (selections, listed) = match self.collections.len() >= MAX_COLLECTIONS {
+                    true => self.collections.pop_front().map(|old| (old.selections, old.listed)),
+                    false => None,
+                }
+                .unwrap_or_default();
+                let mut new = Collection { id, selections, listed, answer: None };
+                new.selections.clear();
+                new.listed.clear();
+                self.collections.push_back(new);
+                self.collections.len() - 1
+            }
+        };
+        &mut self.collections[index]
+    }
+
+    /// The collection with this id.
+    pub(super) fn known(&self, id: CollectionId) -> Option<&Collection> {
+        self.collections.iter().find(|known| known.id == id)
+    }
+
+    /// The answer with these times to a collection with this selection of a set.
+    pub(super) fn find(&self, at: Timestamps, is_match: impl Fn(&Collection) -> bool) -> Option<&Collection> {
+        self.collections.iter().rev().find(|known| {
+            known.answer.as_ref().is_some_and(|answer| answer.timestamps == at) && is_match(known)
+        })
+    }
+
+    /// Stores the times of an answer.
+    pub(super) fn set_times(&mut self, timestamps: Timestamps) {
+        self.last = (timestamps, Instant::now());
+        self.has_answer = true;
+    }
+
+    /// The times of the last answer.
+    pub(super) fn last_times(&self) -> Timestamps {
+        self.last.0
+    }
+
+    /// The machine's time now: that of the last answer, and the time since then.
+    pub(super) fn estimate(&self) -> Timestamps {
+        let (last, received) = self.last;
+        let since = i64::try_from(received.elapsed().as_nanos() / 100).unwrap_or(i64::MAX);
+        Timestamps {
+            ticks: last.ticks.saturating_add(since),
+            system_time: FileTime(last.system_time.0.saturating_add(since)),
+            wall: FileTime(last.wall.0.saturating_add(since)),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Another machine, whose counter sets are a registry.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use tachograph_counters::civil::FileTime;
+use tachograph_perflib::published::Notice;
+use tachograph_perflib::{Clock, Failure, IgnorePoison, Registry};
+
+use super::provider::RemoteSet;
+use super::{Link, Transport};
+use crate::message::{Greeting, Sets};
+
+/// Time limit for reading the counter sets.
+const SETS_TIMEOUT: Duration = Duration::from_secs(5);
+/// Clocks that differ by less are not reported.
+const MIN_CLOCK_DIFFERENCE: i64 = FileTime::PER_SECOND;
+
+/// Another machine. Its registry has the sets that the agent had when they were last read.
+///
+/// Queries over the registry collect from the agent. Failures are those of the sets: the registry stays valid, and the
+/// next collection connects again.
+#[derive(Debug)]
+pub struct RemoteMachine {
+    name: Arc<str>,
+    link: Arc<Link>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    registry: Arc<Registry>,
+    /// The generation of the registry's sets, with the agent's id; `None` before they were read.
+    generation: Option<(u64, u64)>,
+    greeting: Option<Greeting>,
+    /// The machine's clock minus ours, in units of 100 ns.
+    clock_difference: i64,
+}
+
+impl RemoteMachine {
+    /// A machine that is not connected yet. `name` has no backslashes, and is the machine's name in paths and samples,
+    /// whatever the agent says.
+    pub fn new(name: &str, transport: Box<dyn Transport>) -> Self {
+        let link = Arc::new(Link::new(transport, Clock::of_this_machine().now()));
+        let registry = Arc::new(Registry::new(name, link.clock()));
+        let state = State { registry, generation: None, greeting: None, clock_difference: 0 };
+        Self { name: name.into(), link, state: Mutex::new(state) }
+    }
+
+    /// The machine's name.
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// Whether the last exchange succeeded.
+    pub fn is_connected(&self) -> bool {
+        self.link.is_connected()
+    }
+
+    /// The machine's counter sets as they were last read, without connecting; empty before the first
+    /// [`refresh`](Self::refresh).
+    pub fn registry(&self) -> Arc<Registry> {
+        Arc::clone(&self.state.lock().ignore_poison().registry)
+    }
+
+    /// Reads the machine's counter sets, unless the agent's replies have shown that they are unchanged. Returns the same
+    /// [`Arc`] as long as they are.
+    ///
+    /// # Errors
+    ///
+    /// See [`Connector::registry`](tachograph_perflib::Connector::registry). The registry stays as it was.
+    pub fn refresh(&self) -> Result<Arc<Registry>, Failure> {
+        let mut state = self.state.lock().ignore_poison();
+        if state.generation.is_some_and(|(_, known)| known == self.link.generation()) {
+            return Ok(Arc::clone(&state.registry));
+        }
+        let deadline = Instant::now() + SETS_TIMEOUT;
+        if state.greeting.is_none() {
+            let greeting = self.link.greet(deadline)?;
+            let now = Clock::of_this_machine().now().wall;
+            state.clock_difference = greeting.wall.0.saturating_sub(now.0);
+            state.greeting = Some(greeting);
+        }
+        let mut problems = Vec::new();
+        let sets = self.link.sets(deadline, &mut problems)?;
+        state.generation = Some((sets.agent_id, sets.generation));
+        let registry = self.registry_of(sets, problems, &state.registry);
+        if !registry.is_same(&state.registry) {
+            state.registry = Arc::new(registry);
+        }
+        Ok(Arc::clone(&state.registry))
+    }
+
+    /// A registry of these sets, which shares the providers of unchanged sets with `before`.
+    fn registry_of(&self, sets: Sets, problems: Vec<String>, before: &Registry) -> Registry {
+        let mut registry = Registry::new(Arc::clone(&self.name), self.link.clock());
+        for set in sets.sets {
+            if registry.share_from(before, &set.info) {
+                continue;
+            }
+            let name = Arc::from(&*set.info.name);
+            let provider = RemoteSet::new(set.info, Arc::clone(&self.link));
+            if let Err(code) = registry.register(Box::new(provider)) {
+                registry.add_notice(Notice::new(Some(name), format!(r"\\{}: skipped: {code}", self.name)));
+            }
+        }
+        for problem in problems {
+            registry.add_notice(Notice::new(None, format!(r"\\{}: skipped: {problem}", self.name)));
+        }
+        registry
+    }
+
+    /// When the machine was started, in UTC; 0 if unknown.
+    pub fn boot_time(&self) -> FileTime {
+        let state = self.state.lock().ignore_poison();
+        state.greeting.as_ref().map_or(FileTime(0), |greeting| greeting.boot_time)
+    }
+
+    /// The name that the agent has for its machine, if it differs from the configured one.
+    pub fn other_name(&self) -> Option<String> {
+        let state = self.state.lock().ignore_poison();
+        let name = &state.greeting.as_ref()?.machine;
+        (!name.eq_ignore_ascii_case(&self.name)).then(|| name.clone())
+    }
+
+    /// The machine's clock minus ours when it was first reached, in units of 100 ns, if they differ by a second or more.
+    pub fn clock_difference(&self) -> Option<i64> {
+        let difference = self.state.lock().ignore_poison().clock_difference;
+        (difference.saturating_abs() >= MIN_CLOCK_DIFFERENCE).then_some(difference)
+    }
+}

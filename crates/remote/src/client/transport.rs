@@ -1,0 +1,125 @@
+//! Exchanging a request and a response with an agent.
+
+use std::fmt;
+use std::time::Instant;
+
+use tachograph_perflib::ErrorCode;
+
+/// The method of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Reads.
+    Get,
+    /// Opens a query, or collects.
+    Post,
+    /// Closes a query.
+    Delete,
+}
+
+impl Method {
+    /// The name in HTTP.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
+/// A response: its HTTP status. The body is in the caller's buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Response {
+    /// The HTTP status.
+    pub status: u16,
+}
+
+/// Exchanges messages with an agent. Implementations connect when necessary, and close the connection after an error.
+pub trait Transport: Send + fmt::Debug {
+    /// Sends a request, and receives the response's body into `body`, which is overwritten.
+    ///
+    /// # Errors
+    ///
+    /// If the agent cannot be reached or is not the expected one, if the deadline passes, or if the response breaks a rule of
+    /// HTTP or is longer than [`MAX_RESPONSE_BYTES`](crate::limits::MAX_RESPONSE_BYTES).
+    fn exchange(
+        &mut self,
+        method: Method,
+        path: &str,
+        request: &[u8],
+        body: &mut Vec<u8>,
+        deadline: Instant,
+    ) -> Result<Response, ExchangeError>;
+
+    /// Closes the connection without waiting.
+    fn close(&mut self);
+
+    /// Whom the transport connects to, for messages.
+    fn peer(&self) -> &Peer;
+}
+
+/// The address and name of an agent, for messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// The name of the machine, without backslashes.
+    pub machine: String,
+    /// The address as configured: host and port.
+    pub address: String,
+}
+
+/// Why an exchange failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExchangeError {
+    /// Nothing answers at the address; the cause.
+    Unreachable(String),
+    /// The connection was closed or failed after it was established; the cause.
+    Broken(String),
+    /// The deadline passed; the step that took too long.
+    TimedOut(&'static str),
+    /// The peer is not the agent that was expected, such as one with another certificate.
+    NotTrusted(String),
+    /// The response breaks a rule.
+    Invalid(String),
+}
+
+impl ExchangeError {
+    /// The Win32 code of the error.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Unreachable(_) | Self::Broken(_) => ErrorCode::SERVER_UNAVAILABLE,
+            Self::TimedOut(_) => ErrorCode::TIMEOUT,
+            Self::NotTrusted(_) => ErrorCode::ACCESS_DENIED,
+            Self::Invalid(_) => ErrorCode::INVALID_DATA,
+        }
+    }
+
+    /// A message with the address, and what to do.
+    pub fn describe(&self, peer: &Peer) -> String {
+        let Peer { machine, address } = peer;
+        match self {
+            Self::Unreachable(cause) => format!(
+                "no agent answers at {address} ({cause}); start one on that machine with 'tacho agent', and check the \
+                 address of '{machine}' in machines.toml (Windows machines have no agent: their own remote access is not \
+                 supported)"
+            ),
+            Self::Broken(cause) => format!("the connection to the agent at {address} failed: {cause}"),
+            Self::TimedOut(step) => format!("the agent at {address} did not answer in time ({step})"),
+            Self::NotTrusted(cause) => format!("the agent at {address} is not trusted: {cause}"),
+            Self::Invalid(cause) => format!("the agent at {address} sent an invalid answer: {cause}"),
+        }
+    }
+}
+
+impl fmt::Display for ExchangeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreachable(cause) => write!(f, "unreachable: {cause}"),
+            Self::Broken(cause) => write!(f, "connection failed: {cause}"),
+            Self::TimedOut(step) => write!(f, "timed out: {step}"),
+            Self::NotTrusted(cause) => write!(f, "not trusted: {cause}"),
+            Self::Invalid(cause) => write!(f, "invalid answer: {cause}"),
+        }
+    }
+}
+
+impl std::error::Error for ExchangeError {}

@@ -1,0 +1,411 @@
+//! Decoding and checking frames, and filling the rows of a collection from them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::{RawValue, Status};
+use tachograph_perflib::block::{Block, BlockError, Content, DecodeOptions, Instance, Kind, decode_with};
+use tachograph_perflib::registration::CounterInfo;
+use tachograph_perflib::{ErrorCode, FREQUENCY, Failure, InstanceKey, Row, Rows, SetSelection, Timestamps};
+
+use super::attributes::ATTRIBUTE_BYTES;
+use super::{Attributes, FrameTimes, HEADER_BYTES};
+use crate::limits::{MAX_ERRORS, MAX_FRAME_BYTES, MAX_TEXT_BYTES};
+use crate::wire::{MessageError, Reader};
+
+/// Size of the status of a value.
+const STATUS_BYTES: usize = 16;
+/// Times must be before the year 10000.
+const MAX_TIME: i64 = 8_400 * 366 * FileTime::PER_DAY;
+
+/// Why a frame is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FrameError {
+    /// A field of the frame breaks a rule.
+    Message(MessageError),
+    /// The block breaks a rule; offsets count from the start of the block.
+    Block(BlockError),
+}
+
+impl fmt::Display for FrameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Message(error) => error.fmt(f),
+            Self::Block(error) => write!(f, "the raw data block: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for FrameError {}
+
+impl From<MessageError> for FrameError {
+    fn from(error: MessageError) -> Self {
+        Self::Message(error)
+    }
+}
+
+impl From<BlockError> for FrameError {
+    fn from(error: BlockError) -> Self {
+        Self::Block(error)
+    }
+}
+
+/// A completely checked frame, which owns its bytes.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    bytes: Vec<u8>,
+    /// The ends of the block, the attributes and the statuses.
+    ends: [usize; 3],
+    timestamps: Timestamps,
+    times: FrameTimes,
+    /// For each result, the index of its first instance among the attributes.
+    first_rows: Vec<usize>,
+}
+
+impl Frame {
+    /// Checks a frame that has one result for each of these selections, in their order.
+    ///
+    /// # Errors
+    ///
+    /// The first violated rule.
+    pub fn new(bytes: Vec<u8>, selections: &[&SetSelection]) -> Result<Self, FrameError> {
+        if bytes.len() > MAX_FRAME_BYTES {
+            return Err(MessageError::new(0, format!("at most {MAX_FRAME_BYTES} bytes")).into());
+        }
+        let mut reader = Reader::new(&bytes);
+        let (wall, boot_time) = (reader.i64()?, reader.i64()?);
+        let mut ends = [0; 3];
+        let mut end = HEADER_BYTES;
+        for field in &mut ends {
+            let length = usize::try_from(reader.u64()?).ok().filter(|length| length.is_multiple_of(8));
+            let next = length.and_then(|length| end.checked_add(length)).filter(|next| *next <= bytes.len());
+            end = next.ok_or_else(|| reader.invalid(8, "a size within the frame, a multiple of 8"))?;
+            *field = end;
+        }
+        let block = decode_with(&bytes[HEADER_BYTES..ends[0]], DecodeOptions::CONSUMER)?;
+        if HEADER_BYTES + block.total_bytes() != ends[0] {
+            return Err(MessageError::new(HEADER_BYTES, "a block of the size in the frame's header").into());
+        }
+        block.expect_results(selections.len())?;
+        let timestamps = check_times(&block, wall, boot_time)?;
+        let (first_rows, rows) = check_results(&block, selections)?;
+        if ends[1] - ends[0] != rows * ATTRIBUTE_BYTES {
+            return Err(MessageError::new(ends[0], format!("attributes of {rows} instances")).into());
+        }
+        let mut reader = Reader::new(&bytes[..ends[1]]);
+        reader.bytes(ends[0])?;
+        for _ in 0..rows {
+            Attributes::read(&mut reader)?;
+        }
+        check_statuses(&bytes[..ends[2]], ends[1], selections.len())?;
+        let mut errors = Errors::new(&bytes, ends[2]);
+        for _ in 0..MAX_ERRORS {
+            if errors.read()?.is_none() {
+                break;
+            }
+        }
+        let times = FrameTimes { wall: FileTime(wall), boot_time: FileTime(boot_time) };
+        Ok(Self { ends, timestamps, times, first_rows, bytes })
+    }
+
+    /// The times of the collection.
+    pub fn timestamps(&self) -> Timestamps {
+        self.timestamps
+    }
+
+    /// When the machine was started, in UTC.
+    pub fn boot_time(&self) -> FileTime {
+        self.times.boot_time
+    }
+
+    /// The bytes, which are the base of the next frame.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Returns the buffer.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    /// Fills the rows of a set from the result with this index. `selection` is that of the result. `keys` are the instances
+    /// of the previous collection, which are used again if they are the same.
+    ///
+    /// # Errors
+    ///
+    /// The error of the result, with the agent's reason.
+    pub fn fill(
+        &self,
+        result: usize,
+        selection: &SetSelection,
+        keys: &mut Vec<Arc<InstanceKey>>,
+        rows: &mut Rows,
+    ) -> Result<(), Failure> {
+        // The frame was checked, so these errors cannot occur.
+        let invalid = || Failure::new(ErrorCode::INVALID_DATA, "the agent's frame is damaged");
+        let block = &self.bytes[HEADER_BYTES..self.ends[0]];
+        let block = decode_with(block, DecodeOptions::CONSUMER).map_err(|_| invalid())?;
+        let content = block.results().nth(result).map(|result| result.content());
+        let instances = match content {
+            Some(Content::CounterSet(instances)) => instances,
+            Some(Content::Error(code)) => return Err(self.failure(result, code)),
+            _ => return Err(invalid()),
+        };
+        let sources: Vec<ColumnSource> = (0..rows.width())
+            .map(|column| ColumnSource::new(rows.counter(column), &selection.counter_ids))
+            .collect();
+        let first = self.first_rows.get(result).copied().unwrap_or_default();
+        let mut attributes = Reader::new(&self.bytes[self.ends[0] + first * ATTRIBUTE_BYTES..self.ends[1]]);
+        let mut statuses = self.statuses(result);
+        let mut values = Vec::with_capacity(selection.counter_ids.len());
+        let mut value_statuses = Vec::with_capacity(selection.counter_ids.len());
+        for (index, instance) in instances.enumerate() {
+            let attributes = Attributes::read(&mut attributes).map_err(|_| invalid())?;
+            values.clear();
+            values.extend(instance.values());
+            value_statuses.clear();
+            let first_value = index * selection.counter_ids.len();
+            for value in first_value..first_value + values.len() {
+                value_statuses.push(statuses.of(value));
+            }
+            let key = key_of(keys, index, &instance, attributes);
+            if rows.info().has_instances() && !rows.wants_instance(key.full_name(), key.id()) {
+                continue;
+            }
+            let mut row = rows.push(&key);
+            sources.iter().for_each(|source| source.set(&mut row, &values, &value_statuses));
+        }
+        self.report_errors(result, rows);
+        Ok(())
+    }
+
+    /// The failure of a result, with the agent's reason.
+    fn failure(&self, result: usize, code: ErrorCode) -> Failure {
+        let reason = self.errors().find(|error| error.result == result && error.counter.is_none());
+        match reason {
+            Some(error) if !error.reason.is_empty() => Failure::new(code, error.reason),
+            _ => Failure::new(code, code.to_string()),
+        }
+    }
+
+    /// Reports the reasons of values that could not be read.
+    fn report_errors(&self, result: usize, rows: &mut Rows) {
+        for error in self.errors().filter(|error| error.result == result) {
+            if let Some(counter) = error.counter {
+                rows.report(counter, error.instance, error.reason, error.count);
+            }
+        }
+    }
+
+    fn errors(&self) -> impl Iterator<Item = FrameProblem<'_>> {
+        let mut errors = Errors::new(&self.bytes, self.ends[2]);
+        std::iter::from_fn(move || errors.read().ok().flatten()).take(MAX_ERRORS)
+    }
+
+    /// The statuses of the values of a result.
+    fn statuses(&self, result: usize) -> Statuses<'_> {
+        let mut reader = Reader::new(&self.bytes[self.ends[1]..self.ends[2]]);
+        let mut next = Statuses::read(&mut reader);
+        while next.is_some_and(|(other, ..)| other < result) {
+            next = Statuses::read(&mut reader);
+        }
+        Statuses { result, reader, next }
+    }
+}
+
+/// Checks the times of a frame.
+fn check_times(block: &Block<'_>, wall: i64, boot_time: i64) -> Result<Timestamps, FrameError> {
+    let stamp = block.stamp();
+    let times = [stamp.ticks, stamp.system_time.0, wall, boot_time];
+    if times.iter().any(|time| !(0..MAX_TIME).contains(time)) {
+        return Err(MessageError::new(0, "times between the years 1601 and 9999").into());
+    }
+    if stamp.frequency != FREQUENCY {
+        let expected = format!("a performance clock of {FREQUENCY} ticks per second");
+        return Err(MessageError::new(HEADER_BYTES + 24, expected).into());
+    }
+    Ok(Timestamps { ticks: stamp.ticks, system_time: stamp.system_time, wall: FileTime(wall) })
+}
+
+/// Checks the kind and the counters of each result. Returns the index of the first instance of each, and the number of
+/// instances.
+fn check_results(block: &Block<'_>, selections: &[&SetSelection]) -> Result<(Vec<usize>, usize), FrameError> {
+    let mut first_rows = Vec::with_capacity(selections.len());
+    let mut rows = 0;
+    for (result, selection) in block.results().zip(selections) {
+        first_rows.push(rows);
+        match result.content() {
+            Content::CounterSet(instances) => {
+                let ids = instances.ids().map(|ids| ids.iter());
+                if !ids.is_some_and(|ids| ids.eq(selection.counter_ids.iter().copied())) {
+                    let expected = "the counters that were selected, in their order";
+                    return Err(MessageError::new(HEADER_BYTES, expected).into());
+                }
+                rows += instances.count();
+            }
+            Content::Error(_) => {}
+            _ => {
+                let expected = format!("a result of type {} or an error", Kind::CounterSet.number());
+                return Err(MessageError::new(HEADER_BYTES, expected).into());
+            }
+        }
+    }
+    Ok((first_rows, rows))
+}
+
+/// Checks that the statuses are in the order of results and values, and that none is a success.
+fn check_statuses(bytes: &[u8], begin: usize, results: usize) -> Result<(), MessageError> {
+    let mut reader = Reader::new(bytes);
+    reader.bytes(begin)?;
+    if !(bytes.len() - begin).is_multiple_of(STATUS_BYTES) {
+        return Err(reader.invalid(0, "statuses of 16 bytes"));
+    }
+    let mut last = None;
+    while reader.end().is_err() {
+        let place = (reader.u32()?, reader.u32()?);
+        let status = Status(reader.u32()?);
+        reader.u32()?;
+        if place.0 as usize >= results || last >= Some(place) || status.is_good() {
+            return Err(reader.invalid(STATUS_BYTES, "an error status, in the order of the values"));
+        }
+        last = Some(place);
+    }
+    Ok(())
+}
+
+/// The statuses of the values of one result, in order.
+struct Statuses<'a> {
+    result: usize,
+    reader: Reader<'a>,
+    /// The next result, value and status.
+    next: Option<(usize, usize, Status)>,
+}
+
+impl Statuses<'_> {
+    fn read(reader: &mut Reader<'_>) -> Option<(usize, usize, Status)> {
+        let (result, value, status) = (reader.u32().ok()?, reader.u32().ok()?, reader.u32().ok()?);
+        reader.u32().ok()?;
+        Some((result as usize, value as usize, Status(status)))
+    }
+
+    /// The status of a value that is missing. Values must be passed in order.
+    fn of(&mut self, value: usize) -> Status {
+        while let Some((result, known, status)) = self.next {
+            match (result, known).cmp(&(self.result, value)) {
+                std::cmp::Ordering::Less => self.next = Self::read(&mut self.reader),
+                std::cmp::Ordering::Equal => return status,
+                std::cmp::Ordering::Greater => break,
+            }
+        }
+        Status::CSTATUS_INVALID_DATA
+    }
+}
+
+/// A problem that a frame describes in words.
+struct FrameProblem<'a> {
+    result: usize,
+    /// The counter; `None` for the whole set.
+    counter: Option<u32>,
+    count: u64,
+    instance: &'a str,
+    reason: &'a str,
+}
+
+/// Reads the problems of a frame.
+struct Errors<'a> {
+    reader: Reader<'a>,
+}
+
+impl<'a> Errors<'a> {
+    fn new(bytes: &'a [u8], begin: usize) -> Self {
+        let mut reader = Reader::new(bytes);
+        // The caller has checked that the frame has these bytes.
+        let _ = reader.bytes(begin);
+        Self { reader }
+    }
+
+    fn read(&mut self) -> Result<Option<FrameProblem<'a>>, MessageError> {
+        let reader = &mut self.reader;
+        if reader.end().is_ok() {
+            return Ok(None);
+        }
+        let (result, counter, count) = (reader.u32()? as usize, reader.u32()?, reader.u64()?);
+        let lengths = [reader.u32()? as usize, reader.u32()? as usize];
+        if lengths.iter().any(|&length| length > MAX_TEXT_BYTES) {
+            return Err(reader.invalid(8, format!("texts of at most {MAX_TEXT_BYTES} bytes")));
+        }
+        let mut text = |length| {
+            let text = reader.bytes(length)?;
+            std::str::from_utf8(text).map_err(|_| reader.invalid(length, "UTF-8"))
+        };
+        let (instance, reason) = (text(lengths[0])?, text(lengths[1])?);
+        let padding = self.reader.offset().next_multiple_of(8) - self.reader.offset();
+        self.reader.bytes(padding)?;
+        let counter = Some(counter).filter(|&id| id != u32::MAX);
+        Ok(Some(FrameProblem { result, counter, count, instance, reason }))
+    }
+}
+
+/// The key of an instance: that of the previous collection if it is the same.
+fn key_of(
+    keys: &mut Vec<Arc<InstanceKey>>,
+    index: usize,
+    instance: &Instance<'_>,
+    attributes: Attributes,
+) -> Arc<InstanceKey> {
+    if let Some(known) = keys.get(index)
+        && attributes.is_of(known, instance.id())
+        && instance.name() == known.full_name()
+    {
+        return Arc::clone(known);
+    }
+    let key = Arc::new(attributes.key(&instance.name().to_string(), instance.id()));
+    keys.truncate(index);
+    keys.push(Arc::clone(&key));
+    key
+}
+
+/// Where the numbers of a counter's raw values are in the result.
+struct ColumnSource {
+    id: u32,
+    /// The index of the counter's own value.
+    first: Option<usize>,
+    /// The index of the base, or of the time of the provider's clock; `None` if the counter has neither, and its second
+    /// number is the time of the collection.
+    second: Option<Option<usize>>,
+    multiplier: Option<usize>,
+}
+
+impl ColumnSource {
+    fn new(counter: &CounterInfo, ids: &[u32]) -> Self {
+        let position = |id: u32| ids.iter().position(|&other| other == id);
+        Self {
+            id: counter.id,
+            first: position(counter.id),
+            second: counter.base_id.or(counter.time_id).map(position),
+            multiplier: counter.multiplier_id.and_then(position),
+        }
+    }
+
+    /// Sets the raw value in a row, from the values of the row and the statuses of those that are missing.
+    fn set(&self, row: &mut Row<'_>, values: &[Option<u64>], statuses: &[Status]) {
+        let value = |index: Option<usize>| {
+            let index = index.ok_or(Status::CSTATUS_INVALID_DATA)?;
+            let value = values.get(index).copied().flatten();
+            value.ok_or_else(|| statuses.get(index).copied().unwrap_or(Status::CSTATUS_INVALID_DATA))
+        };
+        let numbers = value(self.first).and_then(|first| Ok((first, self.second.map(value).transpose()?)));
+        match numbers {
+            Err(status) => row.set_raw(self.id, RawValue::error(status)),
+            Ok((first, None)) => row.set(self.id, first),
+            Ok((first, Some(second))) => {
+                let mut raw = RawValue::new(first.cast_signed(), second.cast_signed());
+                if let Some(Ok(multiplier)) = self.multiplier.map(|index| value(Some(index))) {
+                    raw.multi_count = u32::try_from(multiplier).unwrap_or(u32::MAX);
+                }
+                row.set_raw(self.id, raw);
+            }
+        }
+    }
+}

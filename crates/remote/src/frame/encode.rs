@@ -1,0 +1,120 @@
+//! Encoding a frame from a query that was collected.
+
+use tachograph_counters::Status;
+use tachograph_perflib::{CounterError, ErrorCode, QueriedSet, Query, SetSelection};
+
+use super::{Attributes, FrameTimes, HEADER_BYTES};
+use crate::limits::{MAX_ERRORS, MAX_FRAME_BYTES};
+use crate::message::shortened;
+use crate::wire::{pad_to_8, push_u32, push_u64};
+
+/// The set of a query that a selection of it refers to.
+pub fn selected_set<'a>(query: &'a Query, selection: &SetSelection) -> Option<&'a QueriedSet> {
+    query.sets().iter().find(|set| set.rows().info().guid == selection.set)
+}
+
+/// Encodes the last collection of a query, to which exactly these selections were added, one for each set. `block` is a
+/// buffer. `out` is overwritten.
+///
+/// # Errors
+///
+/// [`ErrorCode::OUT_OF_MEMORY`] if the frame would exceed [`MAX_FRAME_BYTES`], or those of [`Query::data`].
+pub fn encode(
+    query: &Query,
+    selections: &[SetSelection],
+    times: FrameTimes,
+    block: &mut Vec<u8>,
+    out: &mut Vec<u8>,
+) -> Result<(), ErrorCode> {
+    query.data(block)?;
+    out.clear();
+    out.resize(HEADER_BYTES, 0);
+    out.extend_from_slice(block);
+    let attributes_at = out.len();
+    for selection in selections {
+        for_each_row(query, selection, |set, row| Attributes::of(&set.rows().instances()[row]).push(out));
+    }
+    let statuses_at = out.len();
+    for (result, selection) in (0_u32..).zip(selections) {
+        push_statuses(query, result, selection, out);
+    }
+    let errors_at = out.len();
+    push_errors(query, selections, out);
+    pad_to_8(out);
+    if out.len() > MAX_FRAME_BYTES {
+        return Err(ErrorCode::OUT_OF_MEMORY);
+    }
+    let header = [
+        times.wall.0.cast_unsigned(),
+        times.boot_time.0.cast_unsigned(),
+        block.len() as u64,
+        (statuses_at - attributes_at) as u64,
+        (errors_at - statuses_at) as u64,
+        0,
+    ];
+    for (index, field) in header.into_iter().enumerate() {
+        out[8 * index..][..8].copy_from_slice(&field.to_le_bytes());
+    }
+    Ok(())
+}
+
+/// Calls `then` for each row of a selection's result.
+fn for_each_row(query: &Query, selection: &SetSelection, mut then: impl FnMut(&QueriedSet, usize)) {
+    let Some(set) = selected_set(query, selection).filter(|set| set.outcome().is_ok()) else { return };
+    let is_unfiltered = !set.rows().info().has_instances();
+    for (row, instance) in set.rows().instances().iter().enumerate() {
+        let is_match =
+            selection.instances.iter().any(|filter| filter.can_match(instance.full_name(), instance.id()));
+        if is_unfiltered || is_match {
+            then(set, row);
+        }
+    }
+}
+
+/// Appends the statuses of the values that a block has no value for, other than the usual one.
+fn push_statuses(query: &Query, result: u32, selection: &SetSelection, out: &mut Vec<u8>) {
+    let mut value = 0;
+    for_each_row(query, selection, |set, row| {
+        let rows = set.rows();
+        for &id in &selection.counter_ids {
+            let status = rows.column(id).map(|column| rows.values(row)[column].status);
+            if let Some(status) = status
+                && !status.is_good()
+                && status != Status::CSTATUS_INVALID_DATA
+            {
+                push_u32(out, result);
+                push_u32(out, value);
+                push_u32(out, status.0);
+                push_u32(out, 0);
+            }
+            value += 1;
+        }
+    });
+}
+
+/// Appends the reasons in words: of each set that failed, and of values.
+fn push_errors(query: &Query, selections: &[SetSelection], out: &mut Vec<u8>) {
+    let mut left = MAX_ERRORS;
+    for (result, selection) in (0_u32..).zip(selections) {
+        let Some(set) = selected_set(query, selection) else { continue };
+        if let Err(failure) = set.outcome() {
+            push_error(result, u32::MAX, 1, ["", &failure.reason], &mut left, out);
+        }
+        for CounterError { counter_id, instance, reason, count } in set.rows().errors() {
+            push_error(result, *counter_id, *count, [instance.full_name(), reason], &mut left, out);
+        }
+    }
+}
+
+/// Appends one reason: the result, the counter or the wildcard for the whole set, how often, the instance, the reason.
+fn push_error(result: u32, counter: u32, count: u64, texts: [&str; 2], left: &mut usize, out: &mut Vec<u8>) {
+    let Some(less) = left.checked_sub(1) else { return };
+    *left = less;
+    push_u32(out, result);
+    push_u32(out, counter);
+    push_u64(out, count);
+    let texts = texts.map(shortened);
+    texts.iter().for_each(|text| push_u32(out, text.len() as u32));
+    texts.iter().for_each(|text| out.extend_from_slice(text.as_bytes()));
+    pad_to_8(out);
+}

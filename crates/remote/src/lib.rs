@@ -1,0 +1,31 @@
+//! The counters of other machines: the agent's protocol, for consumers and for the agent that serves them.
+//!
+//! - [`message`] and [`frame`] are the messages, [`Agent`] answers them, and [`Link`] sends them. None of them does I/O:
+//!   the agent is given requests, and the link has a [`Transport`].
+//! - [`HttpTransport`] is the transport over TCP and TLS. It blocks, with a deadline for every exchange, and has no thread.
+//! - [`Machines`] is the list of known machines (`machines.toml`), and the [`Connector`](tachograph_perflib::Connector)
+//!   that connects to them.
+//!
+//! `docs/remote.md` describes the protocol. Each side checks everything that it receives: [`limits`] are the bounds.
+
+#![forbid(unsafe_code)]
+
+mod agent;
+mod client;
+pub mod difference;
+pub mod frame;
+pub mod limits;
+mod machines;
+pub mod message;
+mod secret_file;
+mod token;
+mod wire;
+
+pub use agent::{Agent, AgentError, AgentOptions, RegistryNow};
+pub use client::{
+    ExchangeError, Fingerprint, HttpTransport, Link, Method, Peer, RemoteMachine, Response, Transport, Trust,
+};
+pub use machines::{DEFAULT_PORT, Machine, Machines, MachinesError};
+pub use secret_file::{SecretFileError, read_secret_file};
+pub use token::Token;
+pub use wire::MessageError;

@@ -1,0 +1,183 @@
+//! The known machines: `machines.toml`, and connecting to them.
+
+mod config;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use tachograph_counters::wildcard::{Pattern, closest, eq_ignore_case, fold_case};
+use tachograph_perflib::{Connector, ErrorCode, Failure, IgnorePoison, Registry};
+
+use crate::client::{HttpTransport, RemoteMachine, Trust};
+use crate::token::Token;
+
+pub use config::MachinesError;
+
+/// A machine of `machines.toml`.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// The name, which paths use.
+    pub name: String,
+    host: String,
+    port: u16,
+    trust: Option<Trust>,
+    token: Option<Token>,
+    groups: Vec<String>,
+    /// The file that names it.
+    file: PathBuf,
+}
+
+impl Machine {
+    /// The transport to the machine's agent.
+    fn transport(&self) -> Result<HttpTransport, Failure> {
+        let transport =
+            HttpTransport::new(&self.name, &self.host, self.port, self.trust.as_ref(), self.token.clone());
+        transport.map_err(|error| {
+            let reason = format!("{}: '{}': {error}", self.file.display(), self.name);
+            Failure::new(ErrorCode::BAD_NETWORK_PATH, reason)
+        })
+    }
+}
+
+/// The port of agents that `machines.toml` names without a port.
+pub const DEFAULT_PORT: u16 = 7321;
+
+/// The known machines, and those that are connected. A [`Connector`] for the registry of this machine.
+#[derive(Debug, Default)]
+pub struct Machines {
+    machines: Vec<Machine>,
+    /// The files that were searched, for messages.
+    files: Vec<PathBuf>,
+    /// The machines that were connected, by name in one case.
+    connected: Mutex<HashMap<String, Arc<RemoteMachine>>>,
+}
+
+impl Machines {
+    /// Reads the files of the user (`$XDG_CONFIG_HOME` or `~/.config`, in `tachograph/machines.toml`) and of the system
+    /// (`/etc/tachograph/machines.toml`), as far as they exist. If both have a machine, that of the user is used.
+    ///
+    /// # Errors
+    ///
+    /// The first invalid file or entry.
+    pub fn of_user() -> Result<Self, MachinesError> {
+        Self::read(&config::files())
+    }
+
+    /// Reads these files, as far as they exist.
+    ///
+    /// # Errors
+    ///
+    /// The first invalid file or entry.
+    pub fn read(files: &[PathBuf]) -> Result<Self, MachinesError> {
+        let mut machines: Vec<Machine> = Vec::new();
+        for file in files {
+            for machine in config::read(file)? {
+                if !machines.iter().any(|known| eq_ignore_case(&known.name, &machine.name)) {
+                    machines.push(machine);
+                }
+            }
+        }
+        Ok(Self { machines, files: files.to_vec(), connected: Mutex::default() })
+    }
+
+    /// The machines, in the order of the files.
+    pub fn machines(&self) -> &[Machine] {
+        &self.machines
+    }
+
+    /// The names of the machines that a name selects: that of a machine, `@GROUP`, `@all`, or a pattern with `*` and `?`.
+    /// Leading backslashes are ignored.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorCode::BAD_NETWORK_PATH`] if it selects none; the message says what to do.
+    pub fn select(&self, name: &str) -> Result<Vec<&str>, Failure> {
+        let name = name.trim_start_matches('\\');
+        let is_selected = |machine: &&Machine| match name.strip_prefix('@') {
+            Some("all") => true,
+            Some(group) => machine.groups.iter().any(|known| eq_ignore_case(known, group)),
+            None => Pattern::new(name).matches(&machine.name),
+        };
+        let selected: Vec<_> =
+            self.machines.iter().filter(is_selected).map(|one| one.name.as_str()).collect();
+        if selected.is_empty() {
+            return Err(Failure::new(ErrorCode::BAD_NETWORK_PATH, self.unknown(name)));
+        }
+        Ok(selected)
+    }
+
+    /// The message for a name that selects no machine.
+    fn unknown(&self, name: &str) -> String {
+        let near = closest(name, self.machines.iter().map(|machine| machine.name.as_str()));
+        let advice = near.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
+        let file = self.files.first().map_or("machines.toml".into(), |file| file.display().to_string());
+        match name.strip_prefix('@') {
+            Some(group) => {
+                format!(
+                    "no machine is in the group '{group}'; add groups = [\"{group}\"] to machines in {file}"
+                )
+            }
+            None => format!(
+                "unknown machine '{name}'{advice}; run 'tacho agent setup' on that machine, and add the line that it prints \
+                 to {file}"
+            ),
+        }
+    }
+
+    /// A machine, which need not be reachable. The same object for each call with its name.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorCode::BAD_NETWORK_PATH`] if no machine has this name, or if its certificates cannot be read.
+    pub fn machine(&self, name: &str) -> Result<Arc<RemoteMachine>, Failure> {
+        let name = name.trim_start_matches('\\');
+        let mut connected = self.connected.lock().ignore_poison();
+        if let Some(known) = connected.get(&fold_case(name)) {
+            return Ok(Arc::clone(known));
+        }
+        let machine = self.machines.iter().find(|machine| eq_ignore_case(&machine.name, name));
+        let machine = machine.ok_or_else(|| Failure::new(ErrorCode::BAD_NETWORK_PATH, self.unknown(name)))?;
+        let remote = Arc::new(RemoteMachine::new(&machine.name, Box::new(machine.transport()?)));
+        connected.insert(fold_case(name), Arc::clone(&remote));
+        Ok(remote)
+    }
+}
+
+impl Connector for Machines {
+    fn registry(&self, machine: &str) -> Result<Arc<Registry>, Failure> {
+        self.machine(machine)?.refresh()
+    }
+
+    fn connected(&self) -> Vec<Arc<str>> {
+        let connected = self.connected.lock().ignore_poison();
+        let connected = connected.values().filter(|machine| machine.is_connected());
+        let mut names: Vec<_> = connected.map(|machine| Arc::clone(machine.name())).collect();
+        names.sort_unstable();
+        names
+    }
+}
+
+/// Splits an address `HOST[:PORT]`; an IPv6 address with a port is in brackets.
+fn split_address(address: &str) -> Option<(String, u16)> {
+    let (host, port) = match address.strip_prefix('[') {
+        Some(rest) => {
+            let (host, rest) = rest.split_once(']')?;
+            (host, if rest.is_empty() { None } else { Some(rest.strip_prefix(':')?) })
+        }
+        None if address.matches(':').count() > 1 => (address, None),
+        None => match address.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (address, None),
+        },
+    };
+    let port = port.map_or(Some(DEFAULT_PORT), |port| port.parse().ok())?;
+    (!host.is_empty() && port != 0).then(|| (host.to_owned(), port))
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}

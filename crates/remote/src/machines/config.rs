@@ -1,0 +1,114 @@
+//! Reading `machines.toml`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::{Machine, split_address};
+use crate::client::Trust;
+use crate::token::Token;
+
+const MAX_BYTES: u64 = 1 << 20;
+
+/// The name of the file in a folder of settings.
+const FILE: &str = "tachograph/machines.toml";
+
+/// Why a file of machines cannot be used. The message names the file and the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MachinesError(String);
+
+impl fmt::Display for MachinesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for MachinesError {}
+
+/// A machine as written in the file, under its name.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    /// `HOST[:PORT]`.
+    address: String,
+    fingerprint: Option<String>,
+    /// A PEM file.
+    ca: Option<PathBuf>,
+    token: Option<String>,
+    token_file: Option<PathBuf>,
+    #[serde(default)]
+    groups: Vec<String>,
+}
+
+/// The files of the user and of the system.
+pub(super) fn files() -> Vec<PathBuf> {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let user = variable("XDG_CONFIG_HOME").or_else(|| Some(variable("HOME")?.join(".config")));
+    user.into_iter().chain([PathBuf::from("/etc")]).map(|folder| folder.join(FILE)).collect()
+}
+
+/// The machines of a file, sorted by name; none if it does not exist.
+pub(super) fn read(file: &Path) -> Result<Vec<Machine>, MachinesError> {
+    let failed = |error: &dyn fmt::Display| MachinesError(format!("{}: {error}", file.display()));
+    let metadata = match std::fs::metadata(file) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(&error)),
+    };
+    if metadata.len() > MAX_BYTES {
+        return Err(failed(&format_args!("longer than {MAX_BYTES} bytes")));
+    }
+    let text = std::fs::read_to_string(file).map_err(|error| failed(&error))?;
+    let entries: BTreeMap<String, Entry> =
+        toml::from_str(&text).map_err(|error| failed(&error.to_string().trim_end()))?;
+    let is_exposed = metadata.mode() & 0o006 != 0;
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let mut machines = Vec::with_capacity(entries.len());
+    for (name, entry) in entries {
+        let machine = entry.machine(&name, file, folder, is_exposed);
+        machines.push(machine.map_err(|error| failed(&format_args!("'{name}': {error}")))?);
+    }
+    Ok(machines)
+}
+
+impl Entry {
+    fn machine(self, name: &str, file: &Path, folder: &Path, is_exposed: bool) -> Result<Machine, String> {
+        let is_valid = |c: char| !c.is_control() && !"\\/@*?\" ".contains(c);
+        if name.is_empty() || !name.chars().all(is_valid) {
+            return Err("a machine's name has no spaces, and none of \\ / @ * ? \"".to_owned());
+        }
+        let (host, port) = split_address(&self.address)
+            .ok_or_else(|| format!("address = \"{}\": expected HOST or HOST:PORT", self.address))?;
+        let trust = match (self.fingerprint, self.ca) {
+            (Some(_), Some(_)) => return Err("either fingerprint or ca, not both".to_owned()),
+            (Some(fingerprint), None) => Some(Trust::Fingerprint(fingerprint.parse()?)),
+            (None, Some(ca)) => Some(Trust::Authority(folder.join(ca))),
+            (None, None) => None,
+        };
+        let token = match (self.token, self.token_file) {
+            (Some(_), Some(_)) => return Err("either token or token_file, not both".to_owned()),
+            (Some(_), None) if is_exposed => {
+                return Err(format!(
+                    "token: other users can read or write this file; run 'chmod 600 {}', or use token_file",
+                    file.display()
+                ));
+            }
+            (Some(token), None) => Some(Token::new(&token)?),
+            (None, Some(token_file)) => Some(Token::read(&folder.join(token_file))?),
+            (None, None) => None,
+        };
+        Ok(Machine {
+            name: name.to_owned(),
+            host,
+            port,
+            trust,
+            token,
+            groups: self.groups,
+            file: file.to_owned(),
+        })
+    }
+}

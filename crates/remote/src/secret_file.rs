@@ -1,0 +1,80 @@
+//! Files with a secret: a token or a private key.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+const MAX_BYTES: u64 = 1 << 20;
+
+/// Why a file with a secret cannot be used. The message names the file.
+#[derive(Debug)]
+pub struct SecretFileError {
+    path: PathBuf,
+    reason: Reason,
+}
+
+#[derive(Debug)]
+enum Reason {
+    Io(io::Error),
+    Folder,
+    /// Other users can read or write the file.
+    Exposed,
+    TooLong,
+}
+
+impl SecretFileError {
+    /// The error of the operating system, if the file could not be read.
+    pub fn io_error(&self) -> Option<&io::Error> {
+        match &self.reason {
+            Reason::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for SecretFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        match &self.reason {
+            Reason::Io(error) => {
+                let text = error.to_string();
+                // Without the number, which says nothing to most readers.
+                write!(f, "{path}: {}", text.split(" (os error").next().unwrap_or(&text))
+            }
+            Reason::Folder => write!(f, "{path}: is a folder; a file is required"),
+            Reason::Exposed => {
+                write!(f, "{path}: other users can read or write this file; run 'chmod o-rw' on it")
+            }
+            Reason::TooLong => write!(f, "{path}: longer than {MAX_BYTES} bytes"),
+        }
+    }
+}
+
+impl std::error::Error for SecretFileError {}
+
+/// Reads a file that other users can neither read nor write.
+///
+/// # Errors
+///
+/// If the file cannot be read, is a folder or too long, or if other users can read or write it.
+pub fn read_secret_file(path: &Path) -> Result<Vec<u8>, SecretFileError> {
+    let failed = |reason| SecretFileError { path: path.to_owned(), reason };
+    let unreadable = |error| failed(Reason::Io(error));
+    let file = File::open(path).map_err(unreadable)?;
+    // Metadata of the open file, because the path may refer to another file by now.
+    let metadata = file.metadata().map_err(unreadable)?;
+    if metadata.is_dir() {
+        return Err(failed(Reason::Folder));
+    }
+    if metadata.mode() & 0o006 != 0 {
+        return Err(failed(Reason::Exposed));
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(failed(Reason::TooLong));
+    }
+    Ok(bytes)
+}

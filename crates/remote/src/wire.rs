@@ -1,0 +1,132 @@
+//! Reading and writing the fields of messages: little-endian numbers, and texts with their length.
+
+use std::fmt;
+
+use tachograph_perflib::Guid;
+
+use crate::limits::MAX_TEXT_BYTES;
+
+/// A message that breaks a rule: the offset of the field, and what was expected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessageError {
+    /// Offset in the message.
+    pub offset: usize,
+    /// The rule in words.
+    pub expected: String,
+}
+
+impl MessageError {
+    pub(crate) fn new(offset: usize, expected: impl Into<String>) -> Self {
+        Self { offset, expected: expected.into() }
+    }
+}
+
+impl fmt::Display for MessageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "offset {:#x}: expected {}", self.offset, self.expected)
+    }
+}
+
+impl std::error::Error for MessageError {}
+
+/// Reads fields in sequence.
+#[derive(Clone, Debug)]
+pub(crate) struct Reader<'a> {
+    bytes: &'a [u8],
+    offset: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, offset: 0 }
+    }
+
+    pub(crate) fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// The error for the field that was read last, which ends at the current offset and has `size` bytes.
+    pub(crate) fn invalid(&self, size: usize, expected: impl Into<String>) -> MessageError {
+        MessageError::new(self.offset.saturating_sub(size), expected)
+    }
+
+    pub(crate) fn bytes(&mut self, length: usize) -> Result<&'a [u8], MessageError> {
+        let field = self.bytes.get(self.offset..).and_then(|rest| rest.get(..length));
+        let field = field.ok_or_else(|| MessageError::new(self.offset, format!("{length} more bytes")))?;
+        self.offset += length;
+        Ok(field)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], MessageError> {
+        let mut array = [0; N];
+        array.copy_from_slice(self.bytes(N)?);
+        Ok(array)
+    }
+
+    pub(crate) fn u32(&mut self) -> Result<u32, MessageError> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    pub(crate) fn u64(&mut self) -> Result<u64, MessageError> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    pub(crate) fn i64(&mut self) -> Result<i64, MessageError> {
+        self.array().map(i64::from_le_bytes)
+    }
+
+    pub(crate) fn guid(&mut self) -> Result<Guid, MessageError> {
+        self.array().map(Guid::from_bytes)
+    }
+
+    /// A number of items, each of which has at least `min_bytes` bytes in the rest of the message.
+    pub(crate) fn count(&mut self, max: usize, min_bytes: usize) -> Result<usize, MessageError> {
+        let count = self.u32()? as usize;
+        let rest = self.bytes.len() - self.offset;
+        if count > max || count > rest / min_bytes.max(1) {
+            return Err(self.invalid(4, format!("at most {} items", max.min(rest / min_bytes.max(1)))));
+        }
+        Ok(count)
+    }
+
+    /// A text of at most [`MAX_TEXT_BYTES`] bytes.
+    pub(crate) fn text(&mut self) -> Result<&'a str, MessageError> {
+        let length = self.u32()? as usize;
+        if length > MAX_TEXT_BYTES {
+            return Err(self.invalid(4, format!("a text of at most {MAX_TEXT_BYTES} bytes")));
+        }
+        let text = self.bytes(length)?;
+        std::str::from_utf8(text).map_err(|_| self.invalid(length, "UTF-8"))
+    }
+
+    /// Checks that the message ends here.
+    pub(crate) fn end(&self) -> Result<(), MessageError> {
+        match self.offset == self.bytes.len() {
+            true => Ok(()),
+            false => Err(MessageError::new(self.offset, "the end of the message")),
+        }
+    }
+}
+
+/// Appends a text, cut at a character boundary if it is longer than [`MAX_TEXT_BYTES`].
+pub(crate) fn push_text(out: &mut Vec<u8>, text: &str) {
+    let text = &text[..text.floor_char_boundary(MAX_TEXT_BYTES)];
+    push_u32(out, text.len() as u32);
+    out.extend_from_slice(text.as_bytes());
+}
+
+pub(crate) fn push_u32(out: &mut Vec<u8>, number: u32) {
+    out.extend_from_slice(&number.to_le_bytes());
+}
+
+pub(crate) fn push_u64(out: &mut Vec<u8>, number: u64) {
+    out.extend_from_slice(&number.to_le_bytes());
+}
+
+pub(crate) fn push_i64(out: &mut Vec<u8>, number: i64) {
+    out.extend_from_slice(&number.to_le_bytes());
+}
+
+pub(crate) fn pad_to_8(out: &mut Vec<u8>) {
+    out.resize(out.len().next_multiple_of(8), 0);
+}

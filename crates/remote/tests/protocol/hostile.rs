@@ -1,0 +1,303 @@
+//! Agents and consumers that send anything.
+
+use std::sync::Arc;
+
+use tachograph_counters::path::PathPattern;
+use tachograph_perflib::{ErrorCode, InstanceFilter, Query, SetSelection};
+use tachograph_remote::RemoteMachine;
+use tachograph_remote::frame::Frame;
+use tachograph_remote::limits::{MAX_QUERIES_PER_CLIENT, REQUEST_BURST};
+use tachograph_remote::message::{
+    CollectReply, CollectRequest, Greeting, InstanceReply, OpenReply, Sets, decode_selections,
+    encode_selections,
+};
+use tachograph_remote::{AgentError, difference};
+
+use crate::fixture::{DISK, SYSTEM, TASKS, Times, Wire, agent, machine};
+
+fn selections() -> Vec<SetSelection> {
+    let of = |set, counter_ids: &[u32], instances| SetSelection {
+        set,
+        counter_ids: counter_ids.to_vec(),
+        instances,
+    };
+    let filters = vec![InstanceFilter::from_path("sd*#1"), InstanceFilter::new("*", Some(2))];
+    vec![
+        of(DISK, &[1, 2, 3, 4, 5], vec![InstanceFilter::all()]),
+        of(TASKS, &[7], filters),
+        of(SYSTEM, &[1, 2], vec![InstanceFilter::all()]),
+    ]
+}
+
+/// A frame with missing values, statuses and errors.
+fn frame() -> (Vec<SetSelection>, Vec<u8>) {
+    let selections = selections();
+    let agent = agent(&machine(&Times::default()));
+    let reply = agent.open("a", &encode_selections(selections.iter())).expect("a query");
+    let reply = OpenReply::decode(&reply, selections.len()).expect("a reply");
+    assert_eq!(reply.statuses, [0, 0, 0]);
+    let collected = agent.collect("a", reply.query, &CollectRequest { number: 1, held: 0 }.encode());
+    let collected = collected.expect("a frame");
+    let reply = CollectReply::decode(&collected).expect("a reply");
+    let mut frame = Vec::new();
+    difference::decode(&[], reply.frame_bytes, reply.differences, &mut frame).expect("a frame");
+    (selections, frame)
+}
+
+fn decode(frame: &[u8], selections: &[SetSelection]) -> bool {
+    let selections: Vec<_> = selections.iter().collect();
+    Frame::new(frame.to_vec(), &selections).is_ok()
+}
+
+#[test]
+fn every_cut_frame_is_refused() {
+    let (selections, frame) = frame();
+    assert!(decode(&frame, &selections));
+    for length in 0..frame.len() {
+        // The errors in words come last; without them, the frame is complete.
+        let is_cut_at_errors = decode(&frame[..length], &selections);
+        assert!(!is_cut_at_errors || length.is_multiple_of(8) && length > frame.len() - 200, "{length}");
+    }
+    assert!(!decode(&[&frame[..], &[0; 4]].concat(), &selections));
+    assert!(!decode(&frame, &selections[1..]));
+    let mut other = selections.clone();
+    other[0].counter_ids.swap(0, 1);
+    assert!(!decode(&frame, &other), "the counters must be those that were selected");
+}
+
+#[test]
+fn no_changed_word_makes_a_consumer_panic_or_accept_other_counters() {
+    let (selections, frame) = frame();
+    for offset in (0..frame.len() - 3).step_by(4) {
+        let value = u32::from_le_bytes(frame[offset..offset + 4].try_into().expect("4 bytes"));
+        for changed in [
+            0,
+            1,
+            7,
+            8,
+            value.wrapping_add(1),
+            value.wrapping_sub(1),
+            value.wrapping_add(8),
+            value.wrapping_sub(8),
+            0x7FFF_FFFF,
+            0x8000_0000,
+            0xFFFF_FFF8,
+            u32::MAX,
+        ] {
+            let mut bytes = frame.clone();
+            bytes[offset..offset + 4].copy_from_slice(&changed.to_le_bytes());
+            decode(&bytes, &selections);
+        }
+    }
+}
+
+#[test]
+fn times_that_cannot_be_are_refused() {
+    let (selections, frame) = frame();
+    // The wall clock, the boot time; ticks, system time and frequency of the block.
+    for (offset, number) in [(0, -1), (8, i64::MAX), (48 + 8, -5), (48 + 16, i64::MIN), (48 + 24, 1)] {
+        let mut bytes = frame.clone();
+        bytes[offset..offset + 8].copy_from_slice(&i64::to_le_bytes(number));
+        assert!(!decode(&bytes, &selections), "{offset}");
+    }
+}
+
+/// The vectors of the block format that change the first result of a frame: the offset in the block, and the value.
+#[test]
+fn the_negative_vectors_of_blocks_are_refused_over_the_wire() {
+    let (selections, frame) = frame();
+    let block_bytes = u64::from_le_bytes(frame[16..24].try_into().expect("8 bytes")) as u32;
+    let u32_at =
+        |offset: usize| u32::from_le_bytes(frame[48 + offset..48 + offset + 4].try_into().expect("4 bytes"));
+    // The result begins at 0x30, its ids at 0x40 (8 + 5 * 4 bytes, padded to 32), the instances at 0x60, the first at 0x68.
+    assert_eq!((u32_at(0x34), u32_at(0x44), u32_at(0x64)), (6, 5, 4));
+    let instance = u32_at(0x68) as usize;
+    let value = 0x68 + instance;
+    for (offset, changed) in [
+        (0x00, 47),
+        (0x00, block_bytes + 8),
+        (0x00, block_bytes - 4),
+        (0x04, u32::MAX),
+        (0x04, 4),
+        (0x04, 0),
+        (0x38, 15),
+        (0x38, block_bytes),
+        (0x34, 3),
+        (0x34, 0),
+        (0x40, 4),
+        (0x40, block_bytes),
+        (0x44, 0x4000_0002),
+        (0x44, 7),
+        (0x44, 0),
+        (0x4C, 1),
+        (0x4C, u32::MAX),
+        (0x60, block_bytes),
+        (0x60, 4),
+        (0x64, 5),
+        (0x64, u32::MAX),
+        (0x64, 3),
+        (0x68, 8),
+        (0x68, 18),
+        (0x68, 0x1000_0000),
+        (value, 9),
+        (value + 4, 8),
+        (value + 4, 18),
+        (value + 4, 0xFFFF_FFF8),
+    ] {
+        let mut bytes = frame.clone();
+        bytes[48 + offset..48 + offset + 4].copy_from_slice(&changed.to_le_bytes());
+        assert!(!decode(&bytes, &selections), "u32 at {offset:#x} = {changed:#x}");
+    }
+}
+
+#[test]
+fn every_message_is_decoded_or_refused_however_it_is_cut_or_flipped() {
+    let selections = selections();
+    let agent = agent(&machine(&Times::default()));
+    let opened = agent.open("a", &encode_selections(selections.iter())).expect("a query");
+    let query = OpenReply::decode(&opened, 3).expect("a reply").query;
+    let messages: Vec<(&str, Vec<u8>, fn(&[u8]) -> bool)> = vec![
+        ("greeting", agent.greet("a").expect("a reply"), |bytes| Greeting::decode(bytes).is_ok()),
+        ("sets", agent.sets("a").expect("a reply"), |bytes| {
+            let mut problems = Vec::new();
+            Sets::decode(bytes, &mut problems).is_ok_and(|_| problems.is_empty())
+        }),
+        ("selections", encode_selections(selections.iter()), |bytes| decode_selections(bytes).is_ok()),
+        ("open", opened, |bytes| OpenReply::decode(bytes, 3).is_ok()),
+        ("request", CollectRequest { number: 3, held: 2 }.encode().to_vec(), |bytes| {
+            CollectRequest::decode(bytes).is_ok()
+        }),
+        ("instances", agent.instances("a", &DISK.to_bytes()).expect("a reply"), |bytes| {
+            InstanceReply::decode(bytes).is_ok()
+        }),
+    ];
+    agent.close("a", query).expect("an open query");
+    for (name, message, decode) in messages {
+        assert!(decode(&message), "{name}");
+        for length in 0..message.len() {
+            // A list of instances has no end of its own: without all attributes, it is refused when it is used.
+            assert!(!decode(&message[..length]) || name == "instances", "{name} cut to {length}");
+        }
+        for bit in 0..message.len() * 8 {
+            let mut changed = message.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            decode(&changed);
+        }
+        assert!(!decode(&[&message[..], &[0]].concat()), "{name} with a trailing byte");
+    }
+}
+
+/// A consumer whose agent changes each answer stays usable: every set has values or an error, and after the agent has become
+/// honest again, values.
+#[test]
+fn a_consumer_survives_an_agent_that_changes_its_answers() {
+    let times = Times::default();
+    let wire = Wire::to(agent(&machine(&times)));
+    let mut state = 12345_u64;
+    let mut random = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 33
+    };
+    for round in 0..60 {
+        wire.with(|wire| wire.change = None);
+        let remote = RemoteMachine::new("web1", wire.transport());
+        let registry = remote.refresh().expect("the agent answers");
+        let mut query = Query::open(&registry, None).expect("a query");
+        query.add_path(&PathPattern::parse(r"\PhysicalDisk(*)\*").expect("a path"));
+        query.collect();
+        let bits: Vec<u64> = (0..2).map(|_| random()).collect();
+        let is_cut = round % 3 == 0;
+        wire.with(|wire| {
+            wire.change = Some(Box::new(move |_, body| {
+                for bit in &bits {
+                    let bit = (*bit % (body.len().max(1) as u64 * 8)) as usize;
+                    if let Some(byte) = body.get_mut(bit / 8) {
+                        *byte ^= 1 << (bit % 8);
+                    }
+                }
+                if is_cut {
+                    body.truncate(body.len() / 2);
+                }
+            }));
+        });
+        times.advance(1_000_000);
+        query.collect();
+        if let Err(failure) = query.sets()[0].outcome() {
+            assert!(!failure.reason.is_empty());
+        }
+        // Closes the query at the agent, which limits them.
+        wire.with(|wire| wire.agent = Some(Arc::new(agent(&machine(&times)))));
+    }
+}
+
+#[test]
+fn a_client_cannot_use_more_than_its_share() {
+    let agent = agent(&machine(&Times::default()));
+    let selections = encode_selections(selections()[..1].iter());
+    let mut opened = Vec::new();
+    loop {
+        match agent.open("greedy", &selections) {
+            Ok(reply) => opened.push(OpenReply::decode(&reply, 1).expect("a reply").query),
+            Err(error) => {
+                assert!(matches!(error, AgentError::Limit(_)), "{error}");
+                break;
+            }
+        }
+    }
+    assert_eq!(opened.len(), MAX_QUERIES_PER_CLIENT);
+    assert!(agent.open("modest", &selections).is_ok(), "other clients are not affected");
+    let requests = (0..10 * REQUEST_BURST).filter(|_| agent.greet("greedy").is_ok()).count();
+    assert!(requests <= 2 * REQUEST_BURST as usize, "{requests}");
+    assert!(agent.greet("modest").is_ok());
+}
+
+#[test]
+fn a_selection_gets_a_status_of_its_own() {
+    let agent = agent(&machine(&Times::default()));
+    let mut wanted = selections();
+    wanted.push(SetSelection { set: tachograph_perflib::Guid::from_u128(1), ..wanted[0].clone() });
+    wanted.push(SetSelection { counter_ids: vec![1, 99], ..wanted[0].clone() });
+    wanted.swap(0, 4);
+    wanted.push(SetSelection { counter_ids: Vec::new(), ..wanted[4].clone() });
+    let reply = agent.open("a", &encode_selections(wanted.iter())).expect("a query");
+    let statuses = OpenReply::decode(&reply, 6).expect("a reply").statuses;
+    let expected = [
+        ErrorCode::ITEM_ID_NOT_FOUND.0,
+        0,
+        0,
+        ErrorCode::GUID_NOT_FOUND.0,
+        0,
+        // The set was already selected.
+        ErrorCode::ALREADY_EXISTS.0,
+    ];
+    assert_eq!(statuses, expected);
+}
+
+/// The check of the fuzz target, with all messages, cut and with flipped bits.
+#[test]
+fn the_fuzz_target_accepts_messages_and_their_neighbours() {
+    let agent = agent(&machine(&Times::default()));
+    let wanted = crate::remote_checks::selections();
+    let opened = agent.open("a", &encode_selections(wanted.iter())).expect("a query");
+    let query = OpenReply::decode(&opened, 2).expect("a reply").query;
+    let collected = agent.collect("a", query, &CollectRequest { number: 1, held: 0 }.encode());
+    let collected = collected.expect("a frame");
+    let messages = [
+        agent.greet("a").expect("a reply"),
+        agent.sets("a").expect("a reply"),
+        agent.instances("a", &TASKS.to_bytes()).expect("a reply"),
+        encode_selections(wanted.iter()),
+        opened,
+        collected,
+    ];
+    for message in messages {
+        for length in 0..=message.len() {
+            crate::remote_checks::remote_message(&message[..length]);
+        }
+        for bit in 0..message.len() * 8 {
+            let mut changed = message.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            crate::remote_checks::remote_message(&changed);
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! The protocol between an agent and consumers, without sockets.
+
+mod fixture;
+mod hostile;
+mod restarts;
+mod values;
+
+#[path = "../../../../fuzz/remote_checks.rs"]
+mod remote_checks;

@@ -1,0 +1,167 @@
+//! Lost answers, lost links, restarts, and sets that appear and disappear.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use tachograph_counters::CounterType;
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::path::PathPattern;
+use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType};
+use tachograph_perflib::{ErrorCode, Guid, Query, Registry, Rows};
+use tachograph_remote::message::{CollectReply, CollectRequest, OpenReply, encode_selections};
+use tachograph_remote::{Agent, AgentOptions, RemoteMachine};
+
+use crate::fixture::{DISK, Made, Times, Wire, agent, machine, random};
+
+fn query(registry: &Arc<Registry>) -> Query {
+    let mut query = Query::open(registry, None).expect("a query");
+    query.add_path(&PathPattern::parse(r"\PhysicalDisk(*)\Disk Reads/sec").expect("a path"));
+    query
+}
+
+fn outcome(query: &mut Query) -> Result<usize, ErrorCode> {
+    query.collect();
+    let set = &query.sets()[0];
+    set.outcome().map(|()| set.rows().instances().len()).map_err(|failure| failure.code)
+}
+
+/// Collects until the link tries again, which it does after at most a second.
+fn retried(query: &mut Query) -> Result<usize, ErrorCode> {
+    let until = Instant::now() + Duration::from_millis(1500);
+    loop {
+        match outcome(query) {
+            Err(ErrorCode::SERVER_UNAVAILABLE | ErrorCode::TIMEOUT) if Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+#[test]
+fn a_lost_link_is_an_error_until_it_is_back() {
+    let times = Times::default();
+    let wire = Wire::to(agent(&machine(&times)));
+    let remote = RemoteMachine::new("web1", wire.transport());
+    let mut query = query(&remote.refresh().expect("the agent answers"));
+    assert_eq!(outcome(&mut query), Ok(4));
+    let agent = wire.with(|wire| wire.agent.take());
+    assert_eq!(outcome(&mut query), Err(ErrorCode::SERVER_UNAVAILABLE));
+    assert!(!remote.is_connected());
+    let reason = query.sets()[0].outcome().expect_err("no link").reason.to_string();
+    assert!(reason.contains("192.0.2.1:7321") && reason.contains("tacho agent"), "{reason}");
+    wire.with(|wire| wire.agent = agent);
+    assert_eq!(retried(&mut query), Ok(4));
+    assert!(remote.is_connected());
+}
+
+#[test]
+fn a_restarted_agent_gets_the_selections_again_after_one_sample_without_values() {
+    let times = Times::default();
+    times.advance(10);
+    let registry = machine(&times);
+    let wire = Wire::to(agent(&registry));
+    let remote = RemoteMachine::new("web1", wire.transport());
+    let known = remote.refresh().expect("the agent answers");
+    let (mut one, mut other) = (query(&known), query(&known));
+    other.add_path(&PathPattern::parse(r"\System\*").expect("a path"));
+    assert_eq!((outcome(&mut one), outcome(&mut other)), (Ok(4), Ok(4)));
+    wire.with(|wire| wire.agent = Some(Arc::new(agent(&registry))));
+    // Each query has a gap, so that totals from before the restart are not paired with those from after it.
+    for query in [&mut one, &mut other] {
+        assert_eq!(outcome(query), Err(ErrorCode::NO_DATA));
+        assert_eq!(outcome(query), Ok(4));
+    }
+}
+
+#[test]
+fn a_lost_answer_is_not_collected_twice() {
+    let times = Times::default();
+    let agent = agent(&machine(&times));
+    let selection = tachograph_perflib::SetSelection {
+        set: DISK,
+        counter_ids: vec![1],
+        instances: vec![tachograph_perflib::InstanceFilter::all()],
+    };
+    let reply = agent.open("a", &encode_selections([&selection].into_iter())).expect("a query");
+    let query = OpenReply::decode(&reply, 1).expect("a reply").query;
+    let collect =
+        |client: &str, number, held| agent.collect(client, query, &CollectRequest { number, held }.encode());
+    let first = collect("a", 1, 0).expect("a frame");
+    assert_eq!(collect("a", 1, 0).expect("the same frame"), first);
+    let second = collect("a", 2, 1).expect("differences");
+    assert!(second.len() < first.len());
+    assert_eq!(collect("a", 2, 1).expect("the same differences"), second);
+    let base = |reply: &[u8]| CollectReply::decode(reply).expect("a reply").base;
+    assert_eq!((base(&first), base(&second)), (0, 1));
+    // A consumer that lost an answer for good gets a whole frame.
+    assert_eq!(base(&collect("a", 4, 1).expect("a frame")), 0);
+    // Queries belong to their client.
+    assert!(collect("b", 5, 4).is_err());
+    assert!(agent.close("b", query).is_err());
+    assert_eq!(agent.close("a", query), Ok(()));
+    assert_eq!(agent.open_queries(), 0);
+}
+
+#[test]
+fn an_answer_that_was_lost_is_collected_at_the_next_sample() {
+    let times = Times::default();
+    let wire = Wire::to(agent(&machine(&times)));
+    let remote = RemoteMachine::new("web1", wire.transport());
+    let mut query = query(&remote.refresh().expect("the agent answers"));
+    assert_eq!(outcome(&mut query), Ok(4));
+    wire.with(|wire| wire.lose_next = true);
+    assert_eq!(outcome(&mut query), Err(ErrorCode::TIMEOUT));
+    assert_eq!(retried(&mut query), Ok(4));
+}
+
+#[test]
+fn sets_that_appear_are_found_and_known_sets_are_kept() {
+    let times = Times::default();
+    let first = machine(&times);
+    let now = Arc::new(Mutex::new(Arc::clone(&first)));
+    let current = Arc::clone(&now);
+    let options = AgentOptions {
+        registry: Arc::new(move || Arc::clone(&current.lock().expect("no panic"))),
+        boot_time: FileTime(0),
+        id: 1,
+        software: String::new(),
+        random,
+    };
+    let wire = Wire::to(Agent::new(options));
+    let remote = RemoteMachine::new("web1", wire.transport());
+    let known = remote.refresh().expect("the agent answers");
+    let mut query = query(&known);
+    assert_eq!(outcome(&mut query), Ok(4));
+
+    let mut more = Registry::new("WEB1", times.clock());
+    for info in first.counter_sets() {
+        assert!(more.share_from(&first, info));
+    }
+    let mut info = CounterSetInfo::new("Shop", Guid::from_u128(0x5409), InstanceType::Single);
+    info.counters.push(CounterInfo::new(1, "Orders/sec", CounterType::BULK_COUNT));
+    let fill = |rows: &mut Rows| {
+        rows.push(&Arc::default()).set(1, 5);
+        Ok(())
+    };
+    more.register(Box::new(Made { info: Arc::new(info), fill: Box::new(fill) })).expect("a valid set");
+    *now.lock().expect("no panic") = Arc::new(more);
+    // The agent checks its sets every two seconds, and says in each answer whether they have changed.
+    let until = Instant::now() + Duration::from_secs(10);
+    let refreshed = loop {
+        assert_eq!(outcome(&mut query), Ok(4));
+        let refreshed = remote.refresh().expect("the agent answers");
+        if !Arc::ptr_eq(&refreshed, &known) {
+            break refreshed;
+        }
+        assert!(Instant::now() < until, "the new set was not found");
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert!(refreshed.find("Shop").is_some());
+    query.adopt(&refreshed);
+    query.add_path(&PathPattern::parse(r"\Shop\*").expect("a path"));
+    assert_eq!(outcome(&mut query), Ok(4));
+    assert_eq!(query.sets().len(), 2, "the known set keeps its place and its provider");
+    assert_eq!(query.sets()[1].rows().values(0)[0].first, 5);
+}

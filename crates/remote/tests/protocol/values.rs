@@ -1,0 +1,155 @@
+//! What a consumer reads from another machine is what the machine itself reads.
+
+use std::sync::Arc;
+
+use tachograph_counters::path::PathPattern;
+use tachograph_counters::{RawValue, Status};
+use tachograph_perflib::block::{DecodeOptions, Identifier, decode_with};
+use tachograph_perflib::registration::Request;
+use tachograph_perflib::{ErrorCode, InstanceKey, Query, Registry, Timestamps};
+use tachograph_remote::RemoteMachine;
+
+use crate::fixture::{BROKEN, DISK, SYSTEM, TASKS, Times, Wire, agent, machine};
+
+/// The rows of all sets of a query, their errors and the times.
+type Collected = (
+    Timestamps,
+    Vec<(Vec<Arc<InstanceKey>>, Vec<RawValue>, Vec<(u32, String, String, u64)>, Option<String>)>,
+);
+
+fn collect(query: &mut Query) -> Collected {
+    let at = query.collect();
+    let sets = query.sets().iter().map(|set| {
+        let rows = set.rows();
+        let errors = rows.errors().iter().map(|error| {
+            (error.counter_id, error.instance.full_name().to_owned(), error.reason.to_string(), error.count)
+        });
+        let failure = set.outcome().err().map(|failure| format!("{:?}: {failure}", failure.code));
+        (rows.instances().to_vec(), rows.all_values().to_vec(), errors.collect(), failure)
+    });
+    (at, sets.collect())
+}
+
+fn with_paths(registry: &Arc<Registry>, paths: &[&str]) -> Query {
+    let mut query = Query::open(registry, None).expect("a query");
+    for path in paths {
+        let matches = query.add_path(&PathPattern::parse(path).expect("a path"));
+        assert!(!matches.is_empty(), "{path}");
+    }
+    query
+}
+
+/// The same machine twice: read directly, and through an agent.
+fn twins() -> (Times, Arc<Registry>, Wire, RemoteMachine, Arc<Registry>) {
+    let times = Times::default();
+    times.advance(5_000_000);
+    let wire = Wire::to(agent(&machine(&times)));
+    let remote = RemoteMachine::new("web1", wire.transport());
+    let registry = remote.refresh().expect("the agent answers");
+    (times.clone(), machine(&times), wire, remote, registry)
+}
+
+#[test]
+fn registrations_are_those_of_the_machine() {
+    let (_, local, _, remote, registry) = twins();
+    assert_eq!(&**registry.machine(), "web1");
+    let sets: Vec<_> = registry.counter_sets().collect();
+    assert!(sets.iter().copied().eq(local.counter_sets()), "{sets:#?}");
+    for code in 1..=10 {
+        let request = Request::from_number(code, if code == 2 { 4 } else { 0 }).expect("a request");
+        let (mut expected, mut found) = (Vec::new(), Vec::new());
+        local.registration_info(DISK, request, &mut expected).expect("a registration");
+        registry.registration_info(DISK, request, &mut found).expect("a registration");
+        assert_eq!(found, expected, "{request:?}");
+    }
+    assert!(Arc::ptr_eq(&registry, &remote.refresh().expect("unchanged")));
+    let instances = registry.instances(DISK).expect("instances");
+    assert_eq!(instances, local.instances(DISK).expect("instances"));
+    let failure = registry.instances(BROKEN).expect_err("a broken provider");
+    assert_eq!(
+        (failure.code, &*failure.reason),
+        (ErrorCode::ACCESS_DENIED, "/proc/broken: permission denied")
+    );
+}
+
+#[test]
+fn samples_are_those_of_the_machine() {
+    for paths in [
+        &[r"\PhysicalDisk(*)\*", r"\Process(*)\*", r"\System\*", r"\Broken(*)\*"][..],
+        &[r"\PhysicalDisk(sd?)\Avg. Disk sec/Read", r"\System\System Up Time"],
+        &[r"\PhysicalDisk(sda)\% Idle Time", r"\PhysicalDisk(_total)\Queue Length"],
+        &[r"\Process(bash#1)\*"],
+        &[r"\Process(bash)\*", r"\Process(nobody)\*"],
+        &[r"\Process(bash/0/1)\*"],
+    ] {
+        let (times, local, _, _remote, registry) = twins();
+        let (mut expected, mut found) = (with_paths(&local, paths), with_paths(&registry, paths));
+        for _ in 0..5 {
+            times.advance(10_000_001);
+            assert_eq!(collect(&mut found), collect(&mut expected), "{paths:?}");
+        }
+    }
+}
+
+#[test]
+fn blocks_are_those_of_the_machine() {
+    let (times, local, _, _remote, registry) = twins();
+    let mut identifiers = vec![
+        Identifier::new(DISK, "*"),
+        Identifier { counter_id: Some(2), ..Identifier::new(DISK, "sdb") },
+        Identifier { counter_id: Some(4), ..Identifier::new(DISK, "*") },
+        Identifier::new(SYSTEM, ""),
+        Identifier { counter_id: Some(7), instance_id: Some(1), ..Identifier::new(TASKS, "bash") },
+        Identifier::new(BROKEN, "*"),
+        Identifier::new(DISK, "sdz"),
+        Identifier { counter_id: Some(99), ..Identifier::new(DISK, "*") },
+    ];
+    let mut block_of = |registry: &Arc<Registry>| {
+        let mut query = Query::open(registry, Some(".")).expect("a query");
+        query.add(&mut identifiers);
+        let statuses: Vec<u32> = identifiers.iter().map(|identifier| identifier.status).collect();
+        query.collect();
+        let mut block = Vec::new();
+        query.data(&mut block).expect("a block");
+        decode_with(&block, DecodeOptions::CONSUMER).expect("a valid block");
+        (statuses, block)
+    };
+    times.advance(10_000_000);
+    let expected = block_of(&local);
+    assert_eq!(expected.0, [0, 0, 0, 0, 0, 0, 3, 4202]);
+    assert_eq!(block_of(&registry), expected);
+}
+
+#[test]
+fn idle_counters_cost_no_bytes_and_others_few() {
+    let (times, _, wire, _remote, registry) = twins();
+    let mut query = with_paths(&registry, &[r"\PhysicalDisk(*)\*", r"\System\*"]);
+    collect(&mut query);
+    let values: usize = query.sets().iter().map(|set| set.rows().all_values().len()).sum();
+    assert_eq!(values, 4 * 4 + 2);
+    let before = wire.with(|wire| (wire.sent, wire.received));
+    for _ in 0..10 {
+        times.advance(10_000_000);
+        assert!(query.sets().iter().all(|set| set.outcome().is_ok()));
+        collect(&mut query);
+    }
+    let (sent, received) = wire.with(|wire| (wire.sent - before.0, wire.received - before.1));
+    assert_eq!(sent, 10 * 16);
+    // 40 bytes of the head; less than 4 bytes for each value.
+    assert!(received < 10 * (40 + 4 * values), "{received} bytes");
+}
+
+#[test]
+fn two_queries_do_not_disturb_each_other() {
+    let (times, local, _, _remote, registry) = twins();
+    let (one, other) = ([r"\PhysicalDisk(*)\Queue Length"], [r"\PhysicalDisk(sda)\*"]);
+    let (mut first, mut second) = (with_paths(&registry, &one), with_paths(&registry, &other));
+    let mut expected = with_paths(&local, &one);
+    for _ in 0..3 {
+        times.advance(10_000_000);
+        assert_eq!(collect(&mut first), collect(&mut expected));
+        let (_, sets) = collect(&mut second);
+        assert_eq!((sets[0].0.len(), sets[0].1.len()), (1, 4));
+        assert!(sets[0].1.iter().all(|raw| raw.status == Status::VALID_DATA));
+    }
+}

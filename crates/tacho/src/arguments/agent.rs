@@ -1,0 +1,72 @@
+//! The arguments of `tacho agent`.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use tachograph_remote::DEFAULT_PORT;
+
+/// Serve this machine's counters to other machines, over TLS.
+///
+/// Other machines then query and record them: tacho query -s MACHINE, tacho query '\\MACHINE\SET(*)\COUNTER'. Needs a
+/// certificate and a token, which 'tacho agent setup' creates. Stops on Ctrl-C.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = r"Examples:
+  tacho agent setup                 create key, certificate and token; prints a line for the other machines
+  tacho agent                       serve on port 7321 of all addresses
+  tacho agent --listen 10.0.0.7     serve on one address
+
+The other machines add the printed line to ~/.config/tachograph/machines.toml (mode 600). docs/guide.md shows all steps.")]
+pub(crate) struct AgentArguments {
+    #[command(subcommand)]
+    pub(crate) action: Option<AgentAction>,
+    /// The address to listen on. Default: all IPv4 addresses, port 7321.
+    #[arg(long, value_name = "ADDRESS[:PORT]", value_parser = parse_address)]
+    listen: Option<SocketAddr>,
+    #[command(flatten)]
+    pub(crate) folder: AgentFolder,
+    /// Log each request on standard error: method, path and status.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
+
+/// Where the agent's key, certificate and token are.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct AgentFolder {
+    /// The folder with key.pem, cert.pem and token. Default: /etc/tachograph/agent for root, ~/.config/tachograph/agent
+    /// for other users.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) folder: Option<PathBuf>,
+}
+
+/// The action.
+#[derive(Debug, Subcommand)]
+pub(crate) enum AgentAction {
+    /// Create a key, a self-signed certificate and a token, and print the line for machines.toml of the other machines.
+    /// Existing files are kept.
+    Setup {
+        #[command(flatten)]
+        folder: AgentFolder,
+        /// The address in the printed line. Default: the address of this machine's default route.
+        #[arg(long, value_name = "HOST[:PORT]")]
+        address: Option<String>,
+        /// The name in the printed line. Default: the host name.
+        #[arg(long, value_name = "NAME")]
+        name: Option<String>,
+    },
+}
+
+impl AgentArguments {
+    /// The address to listen on.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.listen.unwrap_or(SocketAddr::from((Ipv4Addr::UNSPECIFIED, DEFAULT_PORT)))
+    }
+}
+
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    let alone = || text.parse::<IpAddr>().map(|address| SocketAddr::new(address, DEFAULT_PORT));
+    text.parse().or_else(|_| alone()).map_err(|_| {
+        "must be an IP address, with or without a port: 0.0.0.0:7321, [::]:7321, 192.168.1.7".to_owned()
+    })
+}

@@ -1,0 +1,110 @@
+//! `tacho agent setup`: creates the agent's key, certificate and token.
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Write as _};
+use std::net::{Ipv4Addr, UdpSocket};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::Path;
+use std::process::ExitCode;
+
+use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
+use tachograph_remote::{DEFAULT_PORT, Fingerprint, Token, read_secret_file};
+use tachograph_web::random_secret;
+
+use super::Files;
+use crate::failure::{Failure, notify};
+
+pub(super) fn run(files: &Files, address: Option<&str>, name: Option<&str>) -> Result<ExitCode, Failure> {
+    let machine = tachograph_machine::name();
+    let name = name.map_or_else(|| machine.to_lowercase(), str::to_owned);
+    create_folder(&files.folder)?;
+    // A certificate and its key belong together: one without the other is of no use.
+    let is_new = !files.key.exists() || !files.certificate.exists();
+    if is_new {
+        create_certificate(files, &machine)?;
+    }
+    if !files.token.exists() {
+        let token = random_secret()?;
+        write(&files.token, format!("{token}\n").as_bytes(), 0o600)?;
+    }
+    let fingerprint = Fingerprint::of_file(&files.certificate).map_err(Failure::runtime)?;
+    read_secret_file(&files.key).map_err(Failure::runtime)?;
+    let token = Token::read(&files.token).map_err(Failure::runtime)?;
+    let token = String::from_utf8_lossy(token.bytes());
+    let address = address.map_or_else(default_address, str::to_owned);
+    let folder = files.folder.display();
+    match is_new {
+        true => notify(format_args!("created key.pem, cert.pem and token in {folder}")),
+        false => {
+            notify(format_args!("kept key.pem, cert.pem and token in {folder}; remove them to renew them"))
+        }
+    }
+    notify(
+        "add this line to ~/.config/tachograph/machines.toml (mode 600) of each machine that reads the counters:",
+    );
+    // The name is quoted if TOML requires it.
+    let is_bare = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+    let key = if is_bare { name.clone() } else { format!("\"{name}\"") };
+    let mut out = io::stdout().lock();
+    writeln!(
+        out,
+        "{key} = {{ address = \"{address}\", fingerprint = \"{fingerprint}\", token = \"{token}\" }}"
+    )?;
+    out.flush()?;
+    notify(format_args!(
+        "then start 'tacho agent' here, and try 'tacho list -s {name}' there; the token is a secret"
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn create_folder(folder: &Path) -> Result<(), Failure> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = folder.parent() {
+        fs::create_dir_all(parent).map_err(|error| failed(parent, &error))?;
+    }
+    fs::DirBuilder::new().mode(0o700).create(folder).map_err(|error| failed(folder, &error))
+}
+
+fn create_certificate(files: &Files, machine: &str) -> Result<(), Failure> {
+    let failed = |error: rcgen::Error| Failure::runtime(format!("cannot create a certificate: {error}"));
+    let key = KeyPair::generate().map_err(failed)?;
+    let mut parameters = CertificateParams::new(vec![machine.to_owned()]).map_err(failed)?;
+    parameters.distinguished_name = DistinguishedName::new();
+    parameters.distinguished_name.push(DnType::CommonName, machine);
+    // The default dates, from 1975 to 4096: the certificate is recognised by its fingerprint, not by its age.
+    let certificate = parameters.self_signed(&key).map_err(failed)?;
+    write(&files.key, key.serialize_pem().as_bytes(), 0o600)?;
+    write(&files.certificate, certificate.pem().as_bytes(), 0o644)
+}
+
+/// Writes a new file with these permissions. An incomplete file is never visible under its name.
+fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Failure> {
+    let temporary = path.with_extension("new");
+    let store = || -> io::Result<()> {
+        let _ = fs::remove_file(&temporary);
+        let mut file: File = OpenOptions::new().write(true).create_new(true).mode(mode).open(&temporary)?;
+        // The mode of a new file is limited by the umask.
+        file.set_permissions(Permissions::from_mode(mode))?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)
+    };
+    store().map_err(|error| failed(path, &error))
+}
+
+fn failed(path: &Path, error: &io::Error) -> Failure {
+    Failure::runtime(format!("{}: {error}", path.display()))
+}
+
+/// The address of this machine on the way to others; the host name if there is no route.
+fn default_address() -> String {
+    let route = || -> io::Result<String> {
+        let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+        // Sends nothing: it only chooses the local address. The destination is reserved for documentation.
+        socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9))?;
+        Ok(socket.local_addr()?.ip().to_string())
+    };
+    format!("{}:{DEFAULT_PORT}", route().unwrap_or_else(|_| tachograph_machine::name()))
+}

@@ -1,0 +1,309 @@
+//! The machines of a command: this one, and those that -s and paths name.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::path::{CounterPath, PathPattern};
+use tachograph_counters::sample::Sample;
+use tachograph_flow::live::{
+    LiveOptions, LiveReport, LiveSource, MachineMember, MachinesSource, Refresh, Schedule, TimedSource,
+};
+use tachograph_flow::{FlowError, Selection, Source};
+use tachograph_perflib::Registry;
+use tachograph_remote::{Machines, RemoteMachine};
+
+use crate::failure::{Failure, notify};
+use crate::this_machine::{self, Live};
+
+/// A machine, and the paths that are queried on it.
+pub(crate) struct Target {
+    pub(crate) registry: Arc<Registry>,
+    /// `None` for this machine.
+    remote: Option<Arc<RemoteMachine>>,
+    /// The paths without the machine's name.
+    pub(crate) paths: Vec<PathPattern>,
+}
+
+impl Target {
+    fn this_machine(registry: &Arc<Registry>) -> Self {
+        Self { registry: Arc::clone(registry), remote: None, paths: Vec::new() }
+    }
+
+    pub(crate) fn is_this_machine(&self) -> bool {
+        self.remote.is_none()
+    }
+
+    /// The path of this machine, without its name.
+    fn add(&mut self, path: &PathPattern) {
+        let path = CounterPath { machine: None, ..path.path().clone() }.into();
+        // An unreachable machine has no sets yet; its paths are resolved when it has.
+        self.paths.push(self.registry.resolve_path(&path));
+    }
+}
+
+/// The machines that -s names, without paths; this machine if `name` is `None`. Connects to all of them.
+///
+/// # Errors
+///
+/// If the name selects no machine, or if no selected machine can be read.
+pub(crate) fn named(local: &Arc<Registry>, name: Option<&str>) -> Result<Vec<Target>, Failure> {
+    let mut targets = TargetList::new(local);
+    let names = targets.names(name)?;
+    targets.connect(&names)?;
+    Ok(targets.targets)
+}
+
+/// The machine that -s names for a command that reads only one.
+///
+/// # Errors
+///
+/// Those of [`named`], or if the name selects several machines.
+pub(crate) fn one(local: &Arc<Registry>, name: Option<&str>) -> Result<Arc<Registry>, Failure> {
+    let mut targets = named(local, name)?;
+    match (targets.pop(), targets.is_empty()) {
+        (Some(target), true) => Ok(target.registry),
+        _ => {
+            let name = name.unwrap_or_default();
+            Err(Failure::usage(format!("-s '{name}' selects several machines; this command lists one")))
+        }
+    }
+}
+
+/// Assigns paths to the machines that they name, or else to those that -s names.
+///
+/// # Errors
+///
+/// If a name selects no machine, or if no selected machine can be read.
+pub(crate) fn of_paths(
+    local: &Arc<Registry>,
+    default: Option<&str>,
+    paths: &[PathPattern],
+) -> Result<Vec<Target>, Failure> {
+    let mut targets = TargetList::new(local);
+    let default = if paths.iter().all(|path| path.path().machine.is_some()) && !paths.is_empty() {
+        Vec::new()
+    } else {
+        targets.names(default)?
+    };
+    let mut assigned: Vec<(Option<String>, &PathPattern)> = Vec::new();
+    for path in paths {
+        let names = match &path.path().machine {
+            Some(machine) => targets.names(Some(machine))?,
+            None => default.clone(),
+        };
+        assigned.extend(names.into_iter().map(|name| (name, path)));
+    }
+    let names: Vec<_> =
+        default.iter().cloned().chain(assigned.iter().map(|(name, _)| name.clone())).collect();
+    targets.connect(&names)?;
+    for (name, path) in assigned {
+        targets.add(name.as_deref(), path);
+    }
+    Ok(targets.targets)
+}
+
+/// The machines of a command, as far as they are known yet.
+struct TargetList<'a> {
+    local: &'a Arc<Registry>,
+    /// Read when the first other machine is named.
+    machines: Option<Machines>,
+    targets: Vec<Target>,
+}
+
+impl<'a> TargetList<'a> {
+    fn new(local: &'a Arc<Registry>) -> Self {
+        Self { local, machines: None, targets: Vec::new() }
+    }
+
+    fn machines(&mut self) -> Result<&Machines, Failure> {
+        let machines = match self.machines.take() {
+            Some(machines) => machines,
+            None => Machines::of_user().map_err(Failure::usage)?,
+        };
+        Ok(self.machines.insert(machines))
+    }
+
+    /// The machines that a name selects; `None` in the list is this machine.
+    fn names(&mut self, name: Option<&str>) -> Result<Vec<Option<String>>, Failure> {
+        match name {
+            Some(name) if !this_machine::is_this_machine(self.local, name) => {
+                let selected = self.machines()?.select(name).map_err(Failure::usage)?;
+                Ok(selected.into_iter().map(|name| Some(name.to_owned())).collect())
+            }
+            _ => Ok(vec![None]),
+        }
+    }
+
+    /// Adds these machines as targets and connects to the others at the same time. Reports those that cannot be read.
+    fn connect(&mut self, names: &[Option<String>]) -> Result<(), Failure> {
+        for name in names {
+            if self.position(name.as_deref()).is_some() {
+                continue;
+            }
+            let target = match name {
+                None => Target::this_machine(self.local),
+                Some(name) => {
+                    let remote = self.machines()?.machine(name).map_err(Failure::usage)?;
+                    Target { registry: remote.registry(), remote: Some(remote), paths: Vec::new() }
+                }
+            };
+            self.targets.push(target);
+        }
+        let outcomes: Vec<_> = std::thread::scope(|scope| {
+            let start = |target: &Target| {
+                let remote = target.remote.clone();
+                scope.spawn(move || remote.map(|remote| remote.refresh()))
+            };
+            let threads: Vec<_> = self.targets.iter().map(start).collect();
+            threads.into_iter().map(|thread| thread.join().ok().flatten()).collect()
+        });
+        let mut failures = Vec::new();
+        for (target, outcome) in self.targets.iter_mut().zip(outcomes) {
+            match outcome {
+                Some(Ok(registry)) => target.registry = registry,
+                Some(Err(failure)) => failures.push(format!(r"\\{}: {failure}", target.registry.machine())),
+                None => {}
+            }
+        }
+        if failures.len() == self.targets.len() && !failures.is_empty() {
+            return Err(Failure::merge(failures.into_iter().map(Failure::runtime).collect()));
+        }
+        for failure in failures {
+            notify(format_args!("{failure}; its counters are read as soon as it answers"));
+        }
+        self.targets.iter().for_each(notify_of_differences);
+        Ok(())
+    }
+
+    fn position(&self, name: Option<&str>) -> Option<usize> {
+        self.targets.iter().position(|target| match (&target.remote, name) {
+            (None, None) => true,
+            (Some(remote), Some(name)) => **remote.name() == *name,
+            _ => false,
+        })
+    }
+
+    fn add(&mut self, name: Option<&str>, path: &PathPattern) {
+        if let Some(index) = self.position(name) {
+            self.targets[index].add(path);
+        }
+    }
+}
+
+/// Reports another name and another time of a machine.
+fn notify_of_differences(target: &Target) {
+    let Some(remote) = &target.remote else { return };
+    let name = remote.name();
+    if let Some(other) = remote.other_name() {
+        notify(format_args!(r"\\{name}: the agent's machine calls itself '{other}'"));
+    }
+    if let Some(difference) = remote.clock_difference() {
+        let seconds = difference as f64 / FileTime::PER_SECOND as f64;
+        let direction = if difference > 0 { "ahead of" } else { "behind" };
+        notify(format_args!(
+            r"\\{name}: its clock is {:.1} s {direction} this machine's; samples have this machine's time",
+            seconds.abs()
+        ));
+    }
+    target.registry.notices().iter().for_each(notify);
+}
+
+/// The share of the interval that a sample waits for other machines.
+const WAIT_SHARE: f64 = 0.7;
+const MAX_WAIT: Duration = Duration::from_secs(1);
+
+/// Opens the counters of several machines. Reports paths that match nothing; fails if no path matches.
+pub(crate) fn open(
+    targets: Vec<Target>,
+    mut options: LiveOptions,
+    schedule: Schedule,
+    this_refresh: Option<Refresh>,
+) -> Result<Live, Failure> {
+    let zone = this_machine::current_zone();
+    options.bias_minutes = zone.bias_minutes;
+    let report = LiveReport::default();
+    let max_wait = schedule.interval.mul_f64(WAIT_SHARE).min(MAX_WAIT);
+    let mut this_refresh = this_refresh;
+    let (mut members, mut lines, mut count) = (Vec::new(), Vec::new(), 0);
+    for Target { registry, remote, paths } in targets {
+        let (mut source, selection) =
+            LiveSource::open(&registry, &paths, options.clone()).map_err(Failure::runtime)?;
+        count += paths.len();
+        let boot_time: Box<dyn Fn() -> FileTime + Send> = match remote {
+            None => {
+                lines.extend(this_machine::unmatched_here(&selection));
+                if let Some(refresh) = this_refresh.take() {
+                    source.follow(refresh);
+                }
+                Box::new(this_machine::boot_time)
+            }
+            Some(remote) => {
+                // The sets of a machine that was not reached are not known.
+                if registry.counter_sets().next().is_some() {
+                    lines.extend(unmatched_there(&selection, remote.name()));
+                }
+                let machine = Arc::clone(&remote);
+                source.follow(Box::new(move || machine.refresh().unwrap_or_else(|_| machine.registry())));
+                Box::new(move || remote.boot_time())
+            }
+        };
+        members.push(MachineMember { source, boot_time });
+    }
+    if count > 0 && lines.len() == count {
+        return Err(Failure::usage_messages(lines));
+    }
+    lines.iter().for_each(notify);
+    let source =
+        MachinesSource::new(members, max_wait, zone.bias_minutes, &report).map_err(Failure::runtime)?;
+    Ok(Live { report, source: LiveMachines::Several(TimedSource::new(source, schedule)), zone })
+}
+
+/// A message for each path that matches nothing on another machine.
+fn unmatched_there(selection: &Selection, machine: &str) -> Vec<String> {
+    let message = |(path, advice): (String, Option<String>)| {
+        let advice = advice.unwrap_or_else(|| format!("'tacho list -s {machine}' lists its counters"));
+        format!(r"'{path}' is not on \\{machine}: {advice}")
+    };
+    selection.unmatched().into_iter().map(message).collect()
+}
+
+/// The source of a command: this machine alone, or machines that are read by threads.
+pub(crate) enum LiveMachines {
+    This(TimedSource),
+    Several(TimedSource<MachinesSource>),
+}
+
+impl LiveMachines {
+    /// The paths that name instances and select a counter, but had no matching instance in the last sample.
+    pub(crate) fn missing_instances(&self) -> Vec<String> {
+        match self {
+            Self::This(source) => source.live().missing_instances(),
+            Self::Several(source) => source.live().missing_instances(),
+        }
+    }
+
+    /// The source of this machine alone.
+    pub(crate) fn this_machine(&mut self) -> Option<&mut LiveSource> {
+        match self {
+            Self::This(source) => Some(source.live_mut()),
+            Self::Several(_) => None,
+        }
+    }
+
+    /// Watches for counter sets of this machine that appear and disappear. Other machines are always watched.
+    pub(crate) fn follow(&mut self, refresh: Refresh) {
+        if let Self::This(source) = self {
+            source.live_mut().follow(refresh);
+        }
+    }
+}
+
+impl Source for LiveMachines {
+    fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
+        match self {
+            Self::This(source) => source.next(sample),
+            Self::Several(source) => source.next(sample),
+        }
+    }
+}

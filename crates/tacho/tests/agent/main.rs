@@ -1,0 +1,324 @@
+//! `tacho agent` and the commands that read another machine, as processes on loopback addresses.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpListener};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// A folder with the agent's files and a consumer's machines.toml.
+struct Setup {
+    folder: TempDir,
+    /// The line that `setup` printed.
+    line: String,
+}
+
+impl Setup {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let agent = folder.path().join("agent");
+        let output =
+            tacho(&folder, &["agent", "setup", "--name", "web1", "--address", "127.0.0.1:1", "--folder"])
+                .arg(&agent)
+                .output()
+                .expect("tacho runs");
+        assert!(output.status.success(), "{output:?}");
+        let line = String::from_utf8(output.stdout).expect("UTF-8");
+        Self { folder, line }
+    }
+
+    fn agent_file(&self, name: &str) -> std::path::PathBuf {
+        self.folder.path().join("agent").join(name)
+    }
+
+    /// Writes machines.toml with this text.
+    fn write_machines(&self, text: &str) {
+        let folder = self.folder.path().join("config/tachograph");
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let file = folder.join("machines.toml");
+        std::fs::write(&file, text).expect("written");
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).expect("a mode");
+    }
+
+    /// The printed line with another port.
+    fn line_for(&self, port: u16) -> String {
+        self.line.replace("127.0.0.1:1\"", &format!("127.0.0.1:{port}\""))
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        tacho(&self.folder, arguments).output().expect("tacho runs")
+    }
+
+    fn prints(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    /// The messages of a command that fails.
+    fn fails(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert!(!output.status.success(), "{arguments:?}");
+        String::from_utf8(output.stderr).expect("UTF-8")
+    }
+}
+
+fn tacho(folder: &TempDir, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tacho"));
+    command.args(arguments).env("XDG_CONFIG_HOME", folder.path().join("config"));
+    command.env("TACHO_RUNTIME_DIR", folder.path()).env("TACHO_MMV_DIR", "");
+    command
+}
+
+/// A running agent, which is killed when dropped.
+struct Agent {
+    child: Child,
+    port: u16,
+    /// Keeps the pipe open.
+    _err: BufReader<std::process::ChildStderr>,
+}
+
+impl Agent {
+    fn start(setup: &Setup) -> Self {
+        Self::start_on(setup, 0)
+    }
+
+    fn start_on(setup: &Setup, port: u16) -> Self {
+        let mut command =
+            tacho(&setup.folder, &["agent", "--listen", &format!("127.0.0.1:{port}"), "--folder"]);
+        command.arg(setup.folder.path().join("agent")).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("tacho runs");
+        let mut err = BufReader::new(child.stderr.take().expect("a pipe"));
+        let mut line = String::new();
+        err.read_line(&mut line).expect("a line");
+        let port = line.trim().rsplit(':').next().and_then(|port| port.parse().ok());
+        Self { child, port: port.unwrap_or_else(|| panic!("no port: '{line}'")), _err: err }
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn setup_creates_secret_files_and_keeps_them() {
+    let setup = Setup::new();
+    let mode =
+        |name: &str| std::fs::metadata(setup.agent_file(name)).expect("a file").permissions().mode() & 0o777;
+    assert_eq!((mode("key.pem"), mode("token"), mode("cert.pem")), (0o600, 0o600, 0o644));
+    assert!(
+        setup.line.starts_with("web1 = { address = \"127.0.0.1:1\", fingerprint = \"sha256:"),
+        "{}",
+        setup.line
+    );
+    assert_eq!(setup.line.lines().count(), 1);
+    let folder = setup.agent_file("");
+    let again =
+        tacho(&setup.folder, &["agent", "setup", "--name", "web1", "--address", "127.0.0.1:1", "--folder"])
+            .arg(folder)
+            .output()
+            .expect("tacho runs");
+    assert_eq!(String::from_utf8_lossy(&again.stdout), setup.line);
+    // An agent refuses a token that others can read.
+    std::fs::set_permissions(setup.agent_file("token"), std::fs::Permissions::from_mode(0o644))
+        .expect("a mode");
+    let folder = setup.agent_file("").display().to_string();
+    let refused = setup.fails(&["agent", "--listen", "127.0.0.1:0", "--folder", &folder]);
+    assert!(refused.contains("chmod o-rw"), "{refused}");
+}
+
+#[test]
+fn another_machine_is_listed_queried_and_recorded() {
+    let setup = Setup::new();
+    let agent = Agent::start(&setup);
+    setup.write_machines(&setup.line_for(agent.port));
+    let here = setup.prints(&["list", "-q", "Memory"]);
+    assert_eq!(setup.prints(&["list", "-q", "-s", "web1", "Memory"]), here);
+    assert!(setup.prints(&["list", "-s", r"\\WEB1"]).contains("PhysicalDisk"));
+    let json =
+        setup.prints(&["query", "-s", "web1", r"\System\Processes", "-si", "0.2", "-sc", "2", "-f", "json"]);
+    assert_eq!(json.lines().count(), 2);
+    assert!(json.contains(r"\\\\web1\\System\\Processes"), "{json}");
+    // This machine and the other one, which are the same: equal values that change rarely.
+    let paths = [r"\\web1\Memory\Commit Limit", r"\Memory\Commit Limit"];
+    let both = setup.prints(&["query", paths[0], paths[1], "-si", "0.2", "-sc", "1", "-f", "csv", "-o", "-"]);
+    let row: Vec<&str> = both.lines().last().expect("a row").split(',').collect();
+    assert!(row.len() == 3 && row[1] == row[2] && row[1] != "\" \"", "{both}");
+    let log = setup.folder.path().join("web1.blg").display().to_string();
+    setup.prints(&[
+        "record",
+        "-s",
+        "web1",
+        r"\Processor Information(*)\*",
+        r"\System\*",
+        "-si",
+        "0.2",
+        "-sc",
+        "3",
+        "-o",
+        &log,
+    ]);
+    let listed = setup.prints(&["list", &log]);
+    assert!(listed.contains(r"\\web1") && listed.contains("Processor Information"), "{listed}");
+    let checked = setup.prints(&["stats", &log, "-c", r"\System\Processes", "-f", "json"]);
+    assert!(checked.contains("\"values\":3"), "{checked}");
+}
+
+#[test]
+fn groups_and_patterns_select_machines() {
+    let setup = Setup::new();
+    let agent = Agent::start(&setup);
+    let line = setup.line_for(agent.port);
+    let with_group = line.replace(" }", ", groups = [\"web\"] }");
+    setup.write_machines(
+        &(with_group.clone() + &with_group.replace("web1 =", "web2 =") + &line.replace("web1 =", "db =")),
+    );
+    for (selected, count) in [("@web", 2), ("@all", 3), ("web*", 2), ("d?", 1)] {
+        let json = setup.prints(&[
+            "query",
+            "-s",
+            selected,
+            r"\System\Processes",
+            "-si",
+            "0.2",
+            "-sc",
+            "1",
+            "-f",
+            "json",
+        ]);
+        assert_eq!(json.matches("Processes").count(), count, "{selected}: {json}");
+    }
+    let failed = setup.fails(&["query", "-s", "@none", r"\System\Processes"]);
+    assert!(failed.contains("groups = [\"none\"]"), "{failed}");
+}
+
+#[test]
+fn messages_say_what_to_do() {
+    let setup = Setup::new();
+    let agent = Agent::start(&setup);
+    let line = setup.line_for(agent.port);
+    let query = |name: &str| setup.fails(&["query", "-s", name, r"\System\Processes", "-sc", "1"]);
+
+    setup.write_machines(&line);
+    let unknown = query("web2");
+    assert!(unknown.contains("did you mean 'web1'?") && unknown.contains("tacho agent setup"), "{unknown}");
+    let no_counter = setup.fails(&["query", "-s", "web1", r"\System\Procesess", "-sc", "1"]);
+    assert!(no_counter.contains(r"is not on \\web1") && no_counter.contains("did you mean"), "{no_counter}");
+
+    let start = line.find("sha256:").expect("a fingerprint") + 7;
+    let digit = if line[start..].starts_with('0') { "1" } else { "0" };
+    setup.write_machines(&format!("{}{digit}{}", &line[..start], &line[start + 1..]));
+    let refused = query("web1");
+    assert!(refused.contains("fingerprint") && refused.contains("is expected"), "{refused}");
+
+    let (head, _) = line.split_once("token = ").expect("a token");
+    setup.write_machines(&format!("{head}token = \"0123456789abcdef\" }}\n"));
+    let denied = query("web1");
+    assert!(denied.contains("refuses the token") && denied.contains("tacho agent setup"), "{denied}");
+
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
+    setup.write_machines(&setup.line_for(free));
+    let absent = query("web1");
+    assert!(absent.contains("tacho agent") && absent.contains("Windows machines"), "{absent}");
+
+    setup.write_machines(&line);
+    let file = setup.folder.path().join("config/tachograph/machines.toml");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).expect("a mode");
+    let exposed = query("web1");
+    assert!(exposed.contains("chmod 600"), "{exposed}");
+    setup.write_machines("web1 = { adress = \"10.0.0.1\" }");
+    let wrong = query("web1");
+    assert!(wrong.contains("adress") && wrong.contains("machines.toml"), "{wrong}");
+}
+
+/// A server that sends bytes to each connection without end.
+fn hostile(send: fn(&mut std::net::TcpStream)) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { continue };
+            std::thread::spawn(move || {
+                let mut request = [0; 4096];
+                let _ = stream.read(&mut request);
+                send(&mut stream);
+                let _ = stream.shutdown(Shutdown::Both);
+            });
+        }
+    });
+    port
+}
+
+#[test]
+fn hostile_agents_do_not_delay_or_stop_a_consumer_of_others() {
+    let setup = Setup::new();
+    let agent = Agent::start(&setup);
+    let slow = hostile(|stream| {
+        let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n";
+        for byte in answer.iter().chain([&0_u8; 1000]) {
+            if stream.write_all(&[*byte]).is_err() {
+                return;
+            }
+            std::thread::sleep(Duration::from_secs(1));
+        }
+    });
+    let huge = hostile(|stream| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 10000000000\r\n\r\n");
+        while stream.write_all(&[0; 65536]).is_ok() {}
+    });
+    let endless_header = hostile(|stream| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n");
+        while stream.write_all(b"X: y\r\n").is_ok() {}
+    });
+    let mut machines = setup.line_for(agent.port);
+    for (name, port) in [("slow", slow), ("huge", huge), ("endless", endless_header)] {
+        machines += &format!("{name} = {{ address = \"127.0.0.1:{port}\" }}\n");
+    }
+    setup.write_machines(&machines);
+    let start = Instant::now();
+    let output =
+        setup.run(&["query", "-s", "@all", r"\System\Processes", "-si", "0.5", "-sc", "4", "-f", "json"]);
+    let taken = start.elapsed();
+    assert!(output.status.success(), "{output:?}");
+    let json = String::from_utf8(output.stdout).expect("UTF-8");
+    assert_eq!(json.matches(r"\\\\web1\\System\\Processes").count(), 4, "{json}");
+    let messages = String::from_utf8(output.stderr).expect("UTF-8");
+    for name in ["slow", "huge", "endless"] {
+        assert!(messages.contains(&format!(r"\\{name}: ")), "{messages}");
+    }
+    // Five seconds for the slow one at the start, then five samples.
+    assert!(taken < Duration::from_secs(30), "{taken:?}");
+}
+
+#[test]
+fn a_restarted_agent_is_found_again() {
+    let setup = Setup::new();
+    let agent = Agent::start(&setup);
+    let port = agent.port;
+    setup.write_machines(&setup.line_for(port));
+    let mut command =
+        tacho(&setup.folder, &["query", "-s", "web1", r"\System\Processes", "-si", "0.2", "-f", "json"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("tacho runs");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let mut next = || lines.next().expect("a line").expect("UTF-8");
+    let has_value = |line: &str| !line.contains("null") && line.contains("Processes");
+    assert!(has_value(&next()));
+    drop(agent);
+    let until = Instant::now() + Duration::from_secs(20);
+    while has_value(&next()) {
+        assert!(Instant::now() < until, "the agent is gone, but values arrive");
+    }
+    let _agent = Agent::start_on(&setup, port);
+    while !has_value(&next()) {
+        assert!(Instant::now() < until + Duration::from_secs(20), "the agent is back, but no values arrive");
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    assert!(Path::new(env!("CARGO_BIN_EXE_tacho")).exists());
+}
