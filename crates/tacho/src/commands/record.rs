@@ -138,7 +138,11 @@ fn paths(
     if paths.is_empty() {
         paths = this_machine::default_counters(registry)?;
         let names: Vec<_> = paths.iter().map(|path| format!(r"'\\{}{path}'", registry.machine())).collect();
-        notify(format_args!("recording the default counters: {}", names.join(", ")));
+        notify(format_args!(
+            "recording only {} totals: {}; '--view overview' records more, '--view processes' also the processes, '--all' everything",
+            names.len(),
+            names.join(", ")
+        ));
     }
     Ok(paths)
 }
