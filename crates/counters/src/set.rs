@@ -10,6 +10,7 @@ use std::sync::Arc;
 use tachograph_schema::{CounterType, Formula, Suffix};
 
 use crate::formula::Calculator;
+use crate::wildcard::eq_ignore_case;
 
 pub use rows::rows_before;
 
@@ -59,6 +60,10 @@ pub struct Counter {
     pub described_unit: Option<Arc<str>>,
 }
 
+/// Counters whose values identify something.
+const IDENTIFIERS: [&str; 6] =
+    ["ID Process", "ID Thread", "Process ID", "Thread ID", "Creating Process ID", "ID Base Process"];
+
 impl Counter {
     /// A counter with this name, type and time base, and default attributes.
     pub fn new(name: impl Into<Arc<str>>, counter_type: CounterType, time_base: i64) -> Self {
@@ -86,6 +91,12 @@ impl Counter {
             Some(unit) => Cow::Borrowed(unit),
             None => self.implied_unit(),
         }
+    }
+
+    /// Whether the values identify something, such as a process, so that their sums and averages mean nothing.
+    pub fn is_identifier(&self) -> bool {
+        let name = self.english_name.as_deref().unwrap_or(&self.name);
+        IDENTIFIERS.iter().any(|known| eq_ignore_case(known, name))
     }
 
     /// The unit that follows from type and name: percent, seconds and "per second" from the type; bytes, bits and their

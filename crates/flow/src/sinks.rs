@@ -11,16 +11,14 @@ mod report;
 mod statistics;
 mod text;
 
-pub use comparison::{ComparisonRow, compare, write_comparison};
+pub use comparison::{ComparisonOrder, ComparisonRow, compare, sort_comparison, write_comparison};
 pub use json::JsonSink;
 pub use late::LateInstances;
 pub use live_json::LiveJsonSink;
 pub use live_values::{LiveGroupValues, LiveValues};
 pub use log::{ArchiveSink, LogSink};
 pub use periodic::PeriodicStatistics;
-pub use report::{
-    ReportForm, StatisticsRecord, StatisticsReport, write_statistics_csv, write_statistics_json,
-};
+pub use report::{ReportForm, StatisticsReport, write_statistics_csv, write_statistics_json};
 pub use statistics::{
     CounterErrors, ErrorCause, ExtraFigures, MAX_CAUSES, StatisticsOptions, StatisticsRow, StatisticsSink,
     StatisticsSpan,

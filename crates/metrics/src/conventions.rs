@@ -28,6 +28,10 @@ pub(super) static ROWS: &[Row] = &[
     row(&["GPU Engine"], "Running Time", Part::First, same_as("busy_seconds")),
     row(&["ZFS ARC"], "% Hits", Part::First, same_as("hits")),
     row(&["ZFS ARC"], "% Hits", Part::Second, named("lookups")),
+    row(&["Network Interface"], "Packets Received Discarded/sec", Part::First, same_as("received_discarded_packets")),
+    row(&["Network Interface"], "Packets Received Errors/sec", Part::First, same_as("received_errors")),
+    row(&["Network Interface"], "Packets Outbound Discarded/sec", Part::First, same_as("sent_discarded_packets")),
+    row(&["Network Interface"], "Packets Outbound Errors/sec", Part::First, same_as("sent_errors")),
     row(&["Container"], "% Memory Limit Used", Part::First, same_as("memory_current_bytes")),
     row(&["Container"], "% Memory Limit Used", Part::Second, same_as("memory_limit_bytes")),
 ];

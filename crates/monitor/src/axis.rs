@@ -1,5 +1,7 @@
 //! The axis of a chart: values and their heights.
 
+use tachograph_counters::set::Counter;
+
 use crate::figures::Unit;
 use crate::view::{Axis, AxisScale};
 
@@ -16,8 +18,9 @@ const MAX_DECADES: f64 = 9.0;
 
 impl AxisRange {
     /// The range of an axis for visible values from `smallest` to `largest`. `smallest_positive` is the smallest value
-    /// above 0. Ends that the axis does not fix are round numbers; a linear axis begins at 0 if no value is negative.
-    pub fn new(axis: &Axis, values: ValueRange, unit: &Unit) -> Self {
+    /// above 0. Ends that the axis does not fix are round numbers; a linear axis begins at 0 if no value is negative, and ends at
+    /// `bound` at the latest: the largest value that is possible (measured values can be slightly larger).
+    pub fn new(axis: &Axis, values: ValueRange, unit: &Unit, bound: Option<f64>) -> Self {
         let is_logarithmic = axis.scale == AxisScale::Logarithmic;
         if is_logarithmic {
             // Ends that are not positive are those of a linear axis.
@@ -34,7 +37,8 @@ impl AxisRange {
             return Self { is_logarithmic, bottom, top: top.max(bottom * 10.0) };
         }
         let bottom = axis.min.unwrap_or_else(|| -round_up(-values.smallest, unit));
-        let top = axis.max.unwrap_or_else(|| round_up(values.largest, unit));
+        let largest = bound.map_or(values.largest, |bound| values.largest.min(bound));
+        let top = axis.max.unwrap_or_else(|| round_up(largest, unit));
         let top = if top > bottom { top } else { bottom + 1.0 / unit.factor() };
         Self { is_logarithmic, bottom, top }
     }
@@ -60,8 +64,9 @@ impl AxisRange {
         share.clamp(0.0, 1.0)
     }
 
-    /// Values to label, with their heights, from the bottom: the ends, and up to `between` round numbers between them.
-    pub fn ticks(&self, between: usize, unit: &Unit) -> Vec<(f64, f64)> {
+    /// Values to label, with their heights, from the bottom: the ends, and up to `between` round numbers between them. On a
+    /// linear axis of this number of rows, each is in the middle of a row.
+    pub fn ticks(&self, between: usize, rows: usize, unit: &Unit) -> Vec<(f64, f64)> {
         let value_at = |share: f64| {
             if self.is_logarithmic {
                 self.bottom * (self.top / self.bottom).powf(share)
@@ -81,8 +86,26 @@ impl AxisRange {
             ticks.reverse();
             return ticks;
         }
-        let parts = (1..=between + 1).rev().find(|&parts| self.has_round_steps(parts, unit)).unwrap_or(1);
+        let parts = self.parts(between, rows, unit);
         (0..=parts).map(|part| part as f64 / parts as f64).map(|share| (value_at(share), share)).collect()
+    }
+
+    /// The largest number of equal parts, up to `between` + 1, that divides a linear axis at round numbers and its rows evenly.
+    fn parts(&self, between: usize, rows: usize, unit: &Unit) -> usize {
+        let steps = rows.saturating_sub(1);
+        let is_even = |parts: usize| steps.is_multiple_of(parts);
+        (2..=between + 1)
+            .rev()
+            .find(|&parts| is_even(parts) && self.has_round_steps(parts, unit))
+            .unwrap_or(1)
+    }
+
+    /// The number of rows to use of those available: all, or one less if that allows more labels between the ends.
+    pub fn usable_rows(&self, between: usize, rows: usize, unit: &Unit) -> usize {
+        let has_spare = !self.is_logarithmic && rows > MIN_ROWS;
+        let fewer = rows.saturating_sub(1);
+        let allows_more = || self.parts(between, fewer, unit) > self.parts(between, rows, unit);
+        if has_spare && allows_more() { fewer } else { rows }
     }
 
     /// Whether this number of equal parts divides a linear axis at round numbers.
@@ -91,13 +114,33 @@ impl AxisRange {
         let first = self.bottom * unit.factor() / step;
         let is_near = |value: f64, expected: f64| (value - expected).abs() < 1e-6;
         let is_round = if unit.is_binary() {
-            is_near(step.log2(), step.log2().round())
+            [step, step / 1.5].iter().any(|step| is_near(step.log2(), step.log2().round()))
         } else {
             let leading = step / 10f64.powf(step.log10().floor());
             STEPS.iter().any(|round| is_near(leading, *round))
         };
         is_round && is_near(first, first.round())
     }
+}
+
+/// An axis of at most this number of rows uses all.
+const MIN_ROWS: usize = 4;
+
+/// The names of counters of a share of the time that cannot exceed 100 %, in lower case.
+const SHARES: [&str; 6] =
+    ["% idle time", "% steal time", "% io wait time", "% free space", "% usage", "% committed bytes in use"];
+
+/// The sets whose percentages are shares of the time of one processor, or of the mean of several.
+const SETS_OF_SHARES: [&str; 2] = ["Processor Information", "Processor"];
+
+/// The largest possible value of a counter, if it is known: 100 for shares of time and space, such as the time in which tasks stall.
+/// Samples that are late can be slightly above it.
+pub fn largest_possible(set: &str, counter: &Counter) -> Option<f64> {
+    let name = counter.english_name.as_deref().unwrap_or(&counter.name).to_lowercase();
+    let is_stall = name.starts_with('%') && name.contains(" stall");
+    let is_share = is_stall || SHARES.contains(&name.as_str());
+    let is_of_processors = name.starts_with('%') && name.ends_with(" time") && SETS_OF_SHARES.contains(&set);
+    (is_share || is_of_processors).then_some(100.0)
 }
 
 /// The leading digits of the steps between the labels of an axis.
@@ -146,7 +189,7 @@ fn power_of_ten(value: f64) -> f64 {
     if power.is_finite() && power > 0.0 { power } else { 1.0 }
 }
 
-/// The smallest round number that is not below `value`: 1, 2, 4 or 8 of a unit of 1024, or one of [`ENDS`] times a power of
+/// The smallest round number that is not below `value`: a power of two or one and a half of it for bytes, or one of [`ENDS`] times a power of
 /// ten; 0 for values up to 0.
 fn round_up(value: f64, unit: &Unit) -> f64 {
     let value = value * unit.factor();
@@ -154,7 +197,8 @@ fn round_up(value: f64, unit: &Unit) -> f64 {
         return 0.0;
     }
     let rounded = if unit.is_binary() {
-        2f64.powf(value.log2().ceil())
+        let power = 2f64.powf(value.log2().floor());
+        [1.0, 1.5, 2.0].map(|end| end * power).into_iter().find(|end| value <= *end).unwrap_or(2.0 * power)
     } else {
         let power = 10f64.powf(value.log10().floor());
         let ends = ENDS.map(|end| end * power);
@@ -187,9 +231,9 @@ mod tests {
     fn a_logarithmic_axis_ignores_ends_that_are_not_positive() {
         let values = range(&[0.5, 50.0]);
         let axis = |min, max| Axis { scale: AxisScale::Logarithmic, min, max };
-        let free = AxisRange::new(&axis(None, None), values, &unit("Bytes"));
+        let free = AxisRange::new(&axis(None, None), values, &unit("Bytes"), None);
         for (min, max) in [(-50.0, -10.0), (-1.0, 0.0), (0.0, 0.0)] {
-            assert_eq!(AxisRange::new(&axis(Some(min), Some(max)), values, &unit("Bytes")), free);
+            assert_eq!(AxisRange::new(&axis(Some(min), Some(max)), values, &unit("Bytes"), None), free);
         }
     }
 
@@ -204,53 +248,86 @@ mod tests {
             ("Things", 0.07, 0.08),
             ("Things", 0.083, 0.1),
             ("Things", 1e-7, 1e-7),
-            ("Available Bytes", 1025.0, 2048.0),
-            ("Available Bytes", 24e9, 34_359_738_368.0),
-            // 2049 MiB: 4 GiB.
-            ("Available MBytes", 2049.0, 4096.0),
+            ("Available Bytes", 1025.0, 1536.0),
+            ("Available Bytes", 24e9, 25_769_803_776.0),
+            ("Available Bytes", 1537.0, 2048.0),
+            // 2049 MiB: 3 GiB.
+            ("Available MBytes", 2049.0, 3072.0),
             ("% Idle Time", 99.0, 100.0),
         ] {
-            let axis = AxisRange::new(&LINEAR, range(&[0.0, largest]), &unit(name));
+            let axis = AxisRange::new(&LINEAR, range(&[0.0, largest]), &unit(name), None);
             assert_eq!((axis.bottom(), axis.top()), (0.0, top), "{name} {largest}");
         }
-        let axis = AxisRange::new(&LINEAR, range(&[-30.0, 10.0, f64::NAN]), &unit("Things"));
+        let axis = AxisRange::new(&LINEAR, range(&[-30.0, 10.0, f64::NAN]), &unit("Things"), None);
         assert_eq!((axis.bottom(), axis.top()), (-30.0, 10.0));
         let fixed = Axis { min: Some(0.0), max: Some(100.0), ..LINEAR };
-        let axis = AxisRange::new(&fixed, range(&[250.0]), &unit("Things"));
+        let axis = AxisRange::new(&fixed, range(&[250.0]), &unit("Things"), None);
         assert_eq!((axis.bottom(), axis.top(), axis.share_of(250.0)), (0.0, 100.0, 1.0));
     }
 
     #[test]
     fn logarithmic_axes_have_powers_of_ten() {
         let logarithmic = Axis { scale: AxisScale::Logarithmic, ..LINEAR };
-        let axis = AxisRange::new(&logarithmic, range(&[0.0, 0.004, 30.0]), &unit("Things"));
+        let axis = AxisRange::new(&logarithmic, range(&[0.0, 0.004, 30.0]), &unit("Things"), None);
         let near = |value: f64, expected: f64| (value / expected - 1.0).abs() < 1e-9;
         assert!(near(axis.bottom(), 0.001) && near(axis.top(), 100.0), "{axis:?}");
         assert_eq!(axis.share_of(0.0), 0.0);
         assert!(near(axis.share_of(0.1), 0.4));
-        let ticks = axis.ticks(4, &unit("Things"));
+        let ticks = axis.ticks(4, 40, &unit("Things"));
         assert_eq!(ticks.len(), 6);
         assert!(
             ticks.iter().zip([0.001, 0.01, 0.1, 1.0, 10.0, 100.0]).all(|(tick, value)| near(tick.0, value))
         );
         // Without values.
-        let axis = AxisRange::new(&logarithmic, ValueRange::default(), &unit("Things"));
+        let axis = AxisRange::new(&logarithmic, ValueRange::default(), &unit("Things"), None);
         assert!(axis.top() > axis.bottom() && axis.bottom() > 0.0, "{axis:?}");
     }
 
     #[test]
     fn ticks_divide_the_axis() {
-        let axis = AxisRange::new(&LINEAR, range(&[100.0]), &unit("Things"));
-        assert_eq!(axis.ticks(1, &unit("Things")), [(0.0, 0.0), (50.0, 0.5), (100.0, 1.0)]);
-        assert_eq!(axis.ticks(0, &unit("Things")), [(0.0, 0.0), (100.0, 1.0)]);
+        let axis = AxisRange::new(&LINEAR, range(&[100.0]), &unit("Things"), None);
+        assert_eq!(axis.ticks(1, 3, &unit("Things")), [(0.0, 0.0), (50.0, 0.5), (100.0, 1.0)]);
+        assert_eq!(axis.ticks(0, 3, &unit("Things")), [(0.0, 0.0), (100.0, 1.0)]);
+    }
+
+    #[test]
+    fn a_share_of_the_time_ends_at_100() {
+        let percent = Unit::named("%");
+        let top = |counter: &str, set: &str, largest: f64| {
+            let counter = Counter::new(counter, CounterType::TIMER_100NS, 1);
+            let bound = largest_possible(set, &counter);
+            AxisRange::new(&LINEAR, range(&[largest]), &percent, bound).top()
+        };
+        assert_eq!(top("% Some Stall Time", "Pressure Stall", 103.0), 100.0);
+        assert_eq!(top("% Memory Some Stall Time", "Cgroup", 103.0), 100.0);
+        assert_eq!(top("% Some Stall Time", "Pressure Stall", 1.9), 2.0);
+        assert_eq!(top("% Processor Time", "Processor Information", 100.5), 100.0);
+        // A process can use several processors.
+        assert_eq!(top("% Processor Time", "Process", 103.0), 200.0);
+    }
+
+    #[test]
+    fn labels_are_in_the_middle_of_rows() {
+        let unit = Unit::named("%");
+        let axis = AxisRange::new(&LINEAR, range(&[100.0]), &unit, None);
+        for (rows, usable, labels) in
+            [(5, 5, 3), (9, 9, 5), (10, 9, 5), (6, 5, 5), (4, 4, 2), (3, 3, 3), (12, 11, 3)]
+        {
+            assert_eq!(axis.usable_rows(3, rows, &unit), usable, "{rows}");
+            let between = if rows == 5 { 1 } else { 3 };
+            let ticks = axis.ticks(between, usable, &unit);
+            assert_eq!(ticks.len(), labels, "{rows}");
+            let is_whole = |share: f64| (share * (usable - 1) as f64).fract() == 0.0;
+            assert!(ticks.iter().all(|(_, share)| is_whole(*share)), "{rows}: {ticks:?}");
+        }
     }
 
     #[test]
     fn labels_are_round_numbers() {
         let labels = |name: &str, values: &[f64], between: usize| -> Vec<String> {
             let unit = Unit::named(name);
-            let axis = AxisRange::new(&LINEAR, range(values), &unit);
-            axis.ticks(between, &unit).into_iter().map(|(value, _)| unit.tick(value)).collect()
+            let axis = AxisRange::new(&LINEAR, range(values), &unit, None);
+            axis.ticks(between, 61, &unit).into_iter().map(|(value, _)| unit.tick(value)).collect()
         };
         for (name, values, between, expected) in [
             ("bytes/s", &[45e6][..], 3, "0 B/s|25 MB/s|50 MB/s"),
@@ -259,8 +336,8 @@ mod tests {
             ("bytes/s", &[29e6], 3, "0 B/s|10 MB/s|20 MB/s|30 MB/s"),
             ("bytes/s", &[29e6], 1, "0 B/s|15 MB/s|30 MB/s"),
             ("bytes/s", &[29e6], 0, "0 B/s|30 MB/s"),
-            ("bytes", &[24e9], 3, "0 B|8 GiB|16 GiB|24 GiB|32 GiB"),
-            ("KB", &[700.0], 1, "0 B|512 KiB|1 MiB"),
+            ("bytes", &[24e9], 3, "0 B|6 GiB|12 GiB|18 GiB|24 GiB"),
+            ("KB", &[700.0], 1, "0 B|384 KiB|768 KiB"),
             ("%", &[1.9], 3, "0 %|0.5 %|1 %|1.5 %|2 %"),
             ("", &[-30.0, 10.0], 3, "-30|-20|-10|0|10"),
             ("", &[-30.0, 50.0], 3, "-30|50"),

@@ -6,10 +6,13 @@ use std::borrow::Cow;
 
 use tachograph_counters::CounterType;
 
-pub use unit::{NumberForm, Unit, UnitForm, shown};
+pub use unit::{NumberForm, Unit, UnitForm, shown, shown_steady};
 
 /// Shown for a missing value, to distinguish it from zero.
 pub const NONE: &str = "---";
+
+/// Shown in place of an average of ids of several objects, which would mean nothing.
+pub const SEVERAL: &str = "several";
 
 /// Formats a number for tables: grouped digits and three decimals; more decimals for small numbers, none for whole ones.
 pub fn number(value: f64) -> String {

@@ -51,6 +51,9 @@ pub struct Chosen {
     pub label: Option<String>,
     /// Whether instances whose values in the visible range are all 0 are left out of charts.
     pub only_active: bool,
+    /// Whether the counter is the capacity of what the others are parts of, such as the size of the memory: it is not drawn, but the
+    /// axis reaches it.
+    pub is_capacity: bool,
 }
 
 impl Chosen {
@@ -63,6 +66,7 @@ impl Chosen {
             alternatives: Vec::new(),
             label: None,
             only_active: false,
+            is_capacity: false,
         }
     }
 
@@ -374,12 +378,27 @@ impl Legend {
             .collect()
     }
 
+    /// The labels of items, or else the names of their counters.
+    pub fn labels(&self, items: &[&LegendItem]) -> Vec<String> {
+        let label = |item: &&LegendItem| {
+            let entry = self.entries.iter().find(|entry| entry.id == item.entry);
+            let label = entry.and_then(|entry| entry.chosen.label.clone());
+            label.unwrap_or_else(|| {
+                item.info().map_or_else(|| self.path_of(item), |info| info.counter.name.to_string())
+            })
+        };
+        items.iter().map(label).collect()
+    }
+
     /// Whether an item is on the chart: not hidden, and not left out for lack of [activity](Chosen::only_active).
     pub fn is_charted(&self, item: &LegendItem, reduced: &Reduced) -> bool {
         if !item.is_shown() {
             return false;
         }
         let entry = self.entries.iter().find(|entry| entry.id == item.entry);
+        if entry.is_some_and(|entry| entry.chosen.is_capacity) {
+            return false;
+        }
         if !entry.is_some_and(|entry| entry.chosen.only_active) {
             return true;
         }
@@ -387,6 +406,25 @@ impl Legend {
         summary.is_some_and(|summary| {
             [summary.minimum, summary.maximum].into_iter().flatten().any(|value| value != 0.0)
         })
+    }
+
+    /// The items that are a [capacity](Chosen::is_capacity).
+    pub fn capacities(&self) -> impl Iterator<Item = &LegendItem> {
+        let is_capacity = |item: &&LegendItem| {
+            self.entries.iter().any(|entry| entry.id == item.entry && entry.chosen.is_capacity)
+        };
+        self.items.iter().filter(is_capacity)
+    }
+
+    /// The instances that the chosen paths leave out by name.
+    pub fn excluded_instances(&self) -> Vec<String> {
+        let paths = self.entries.iter().flat_map(|entry| &entry.chosen.except);
+        let parsed = paths.filter_map(|path| PathPattern::parse(path).ok());
+        let mut names: Vec<_> = parsed
+            .filter_map(|path| path.path().instance.as_ref().map(|instance| instance.to_string()))
+            .collect();
+        names.dedup();
+        names
     }
 
     /// The chosen paths that have no item, because they have wildcards and have not selected anything yet.

@@ -32,7 +32,7 @@ mod span;
 mod table;
 mod view;
 
-pub use axis::{AxisRange, ValueRange};
+pub use axis::{AxisRange, ValueRange, largest_possible};
 pub use board::Board;
 pub use catalogue::{Catalogue, CounterEntry, MachineCatalogue, SetEntry};
 pub use defaults::first_paths;
@@ -50,5 +50,6 @@ pub use span::Span;
 pub use table::{
     ColumnContent, Figure, ProcessProperties, Property, READY_MADE_TABLES, RowId, RowProperties, TableColumn,
     TableFigures, TableLayout, TableLine, TableModel, TableOrder, TableRow, TableSettings, TreeKind,
+    has_no_rank, ready_made_columns,
 };
 pub use view::{Axis, AxisScale, MAX_SHARE, MAX_TOP, Panel, View, ViewError, ViewKind};

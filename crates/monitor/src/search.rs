@@ -132,7 +132,28 @@ impl SearchIndex {
         hits.sort_by_key(|hit| Reverse(hit.score));
         hits
     }
+
+    /// The largest part of these words that occurs together in a set or counter. Of two parts of the same size, the one with the
+    /// better match, and of equal ones the one with the earlier words. Empty if none of the words occurs.
+    ///
+    /// The time grows with two to the power of the number of words.
+    pub fn words_together<'a>(&self, words: &[&'a str]) -> Vec<&'a str> {
+        let known: Vec<_> = words.iter().copied().filter(|word| !self.search(word).is_empty()).collect();
+        let parts = 1_u32..1 << known.len().min(MAX_WORDS);
+        let words_of = |part: u32| -> Vec<&str> {
+            let is_in = |(index, _): &(usize, &&str)| part & 1 << index != 0;
+            known.iter().enumerate().filter(is_in).map(|(_, word)| *word).collect()
+        };
+        let found = parts.filter_map(|part| {
+            let score = self.search(&words_of(part).join(" ")).first()?.score;
+            Some((part.count_ones(), score, Reverse(part)))
+        });
+        found.max().map_or_else(Vec::new, |(_, _, Reverse(part))| words_of(part))
+    }
 }
+
+/// The maximum number of words of which all parts are tried.
+const MAX_WORDS: usize = 8;
 
 impl Hit {
     fn new(set: usize, counter: Option<usize>, scores: &[u32]) -> Self {
@@ -304,6 +325,19 @@ mod tests {
             assert!(!found.contains(&"Process/Page Faults/sec".to_owned()), "{text}: {found:?}");
         }
         assert!(found("process quantum").is_empty() && found(" ").is_empty());
+    }
+
+    #[test]
+    fn as_many_words_as_occur_together_are_kept() {
+        let sets = [
+            set("Processor", "", true, &[("% Steal Time", ""), ("% User Time", "")]),
+            set("Disk", "", true, &[("Reads/sec", "")]),
+        ];
+        let index = SearchIndex::new(&sets);
+        assert_eq!(index.words_together(&["processor", "xylophone", "steal"]), ["processor", "steal"]);
+        assert_eq!(index.words_together(&["disk", "steal"]).len(), 1);
+        assert!(index.words_together(&["xylophone", "quantum"]).is_empty());
+        assert!(index.words_together(&[]).is_empty());
     }
 
     #[test]

@@ -21,14 +21,14 @@ use std::sync::Arc;
 
 use tachograph_counters::path::PathPattern;
 
-use crate::figures::NumberForm;
+use crate::figures::{NumberForm, SEVERAL};
 use crate::reduced::{Reduced, ReducedSeries};
 
 pub use columns::{ColumnContent, Figure, Property, TableColumn, TableLayout};
 pub use figures::TableFigures;
 pub use properties::{ProcessProperties, RowProperties};
-pub use ready_made::READY_MADE_TABLES;
-pub use rows::{RowId, TableRow};
+pub use ready_made::{READY_MADE_TABLES, ready_made_columns};
+pub use rows::{RowId, TableRow, has_no_rank};
 pub use settings::TableSettings;
 
 use rows::Rows;
@@ -306,6 +306,11 @@ impl TableModel {
         self.rows.rows.iter().any(|row| !row.is_reserved && row.intervals < self.intervals)
     }
 
+    /// Whether averages are ranked by weights that differ: the parts of the range in which rows were present.
+    pub fn is_weighted(&self) -> bool {
+        self.intervals > 1 && self.has_partly_present()
+    }
+
     /// Whether the rows are of several machines.
     pub fn has_machines(&self) -> bool {
         self.has_machines
@@ -358,8 +363,10 @@ impl TableModel {
 
     /// The text of any cell; `None` if the value is missing.
     pub fn text(&self, row: usize, column: usize, form: NumberForm) -> Option<Cow<'_, str>> {
+        let found = self.layout.columns.get(column)?;
         match self.value(row, column) {
-            Some(value) => Some(self.layout.columns.get(column)?.text(value, form).into()),
+            Some(value) => Some(found.text(value, form).into()),
+            None if found.is_id() && self.row(row)?.has_several_ids => Some(SEVERAL.into()),
             None => self.name(row, column),
         }
     }

@@ -53,6 +53,8 @@ pub struct View {
     pub interval: Option<Duration>,
     /// The number of intervals in a live chart.
     pub points: Option<usize>,
+    /// Counters whose values are in the first line, in order.
+    pub headline: Vec<Chosen>,
     /// The panels, in reading order.
     pub panels: Vec<Panel>,
     /// Whether counters that the machine or log lacks are left out; otherwise they stay, without values.
@@ -107,10 +109,10 @@ impl View {
         self.panels.iter().any(|panel| panel.kind == ViewKind::Table && panel.table.set.is_some())
     }
 
-    /// The paths of all panels, each once.
+    /// The paths of the first line and of all panels, each once.
     pub fn paths(&self) -> Vec<PathPattern> {
         let mut paths: Vec<PathPattern> = Vec::new();
-        for chosen in self.counters() {
+        for chosen in self.headline.iter().chain(self.counters()) {
             if !paths.contains(&chosen.path) {
                 paths.push(chosen.path.clone());
             }
@@ -118,9 +120,11 @@ impl View {
         paths
     }
 
-    /// The paths of the counters that the view's tables show, as far as `sets` has them.
+    /// The paths of the counters that the view's tables show, as far as `sets` has them; without tables that only large terminals
+    /// show.
     pub fn table_paths(&self, sets: &[SetEntry]) -> Vec<PathPattern> {
-        let tables = self.panels.iter().filter(|panel| panel.kind == ViewKind::Table);
+        let is_table = |panel: &&Panel| panel.kind == ViewKind::Table && panel.min_size.is_none();
+        let tables = self.panels.iter().filter(is_table);
         let entry = |panel: &Panel| {
             let name = panel.table.set.as_deref()?;
             Some(TableModel::with_settings(
@@ -147,6 +151,8 @@ impl View {
     /// counters that are missing, and panels without counters, and returns the missing paths.
     pub fn resolve(&mut self, has: impl Fn(&PathPattern) -> bool) -> Vec<String> {
         let mut missing = Vec::new();
+        // The first line shows what there is.
+        self.headline.retain_mut(|chosen| chosen.resolve(&has) || !self.is_optional);
         for panel in &mut self.panels {
             panel.counters.retain_mut(|chosen| {
                 let is_present = chosen.resolve(&has);

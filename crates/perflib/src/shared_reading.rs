@@ -52,6 +52,11 @@ impl<T: Reading> SharedReading<T> {
         state.outcome.clone()?;
         Ok(then(&mut state.reading))
     }
+
+    /// Calls `then` with the source without reading it, for example to close its files.
+    pub fn with<R>(&self, then: impl FnOnce(&mut T) -> R) -> R {
+        then(&mut self.0.lock().ignore_poison().reading)
+    }
 }
 
 impl<T> Clone for SharedReading<T> {

@@ -10,6 +10,7 @@ mod panes;
 mod request;
 mod table;
 mod time;
+mod views;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +21,9 @@ use tachograph_counters::civil::{FileTime, Moment, TimeArgument};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_monitor::figures::NumberForm;
-use tachograph_monitor::{MAX_POINTS, MIN_POINTS, Reduced, ReducedSeries, Ring, SetEntry, Span, View};
+use tachograph_monitor::{
+    Chosen, Legend, MAX_POINTS, MIN_POINTS, Reduced, ReducedSeries, Ring, SetEntry, Span, View,
+};
 
 use crate::canvas::Canvas;
 use crate::draw::Areas;
@@ -37,6 +40,7 @@ pub use request::Request;
 pub(crate) use table::Table;
 pub use table::TableId;
 use time::Drag;
+pub(crate) use views::menu;
 
 /// The default number of intervals on a live chart.
 pub const DEFAULT_POINTS: usize = 100;
@@ -54,6 +58,8 @@ pub struct Facts {
     pub is_live: bool,
     /// The name of the machine or logs.
     pub name: String,
+    /// What else is known about the machine, for the first line of a view that has counters there; can be empty.
+    pub about: String,
     /// The time zone of displayed times.
     pub zone: TimeZone,
 }
@@ -65,6 +71,8 @@ pub(crate) enum Overlay {
     Help(usize),
     Messages(usize),
     Prompt(Prompt),
+    /// The list of ready-made views, with the index of the selected one.
+    Views(usize),
     /// All counters and properties of the selected row of the focused table.
     Row(usize),
 }
@@ -74,6 +82,8 @@ pub struct App {
     pub(crate) facts: Facts,
     pub(crate) theme: Theme,
     pub(crate) panes: Panes,
+    /// The counters of the first line.
+    pub(crate) headline: Legend,
     pub(crate) numbers: NumberForm,
     /// The title of the view.
     pub(crate) title: Option<String>,
@@ -114,9 +124,19 @@ pub struct App {
     pub(crate) areas: Areas,
     /// The number of columns for which figures were last requested.
     columns_requested: usize,
+    /// Whether another size of the terminal shows other panels, whose counters are not requested yet.
+    pub(crate) are_panels_changed: bool,
     is_changed: bool,
     /// Whether the mark of arithmetic averages has been explained.
     is_mark_explained: bool,
+}
+
+fn headline_of(counters: Vec<Chosen>) -> Legend {
+    let mut legend = Legend::default();
+    for chosen in counters {
+        legend.add(chosen);
+    }
+    legend
 }
 
 impl App {
@@ -128,6 +148,7 @@ impl App {
             facts,
             theme,
             panes: Panes::new(view.panels),
+            headline: headline_of(view.headline),
             numbers: NumberForm::Units,
             title: view.title,
             is_optional: view.is_optional,
@@ -152,6 +173,7 @@ impl App {
             requested_range: (view.begin, view.end),
             areas: Areas::default(),
             columns_requested: 0,
+            are_panels_changed: false,
             is_changed: true,
             is_mark_explained: false,
         }
@@ -159,13 +181,20 @@ impl App {
 
     /// The paths whose counters the screen needs: the selected ones, and those of the tables.
     pub fn paths(&self) -> Vec<PathPattern> {
-        self.panes.paths(self.facts.is_live)
+        self.with_headline(self.panes.paths(self.facts.is_live))
+    }
+
+    /// Adds the paths of the first line.
+    fn with_headline(&self, mut paths: Vec<PathPattern>) -> Vec<PathPattern> {
+        let of_headline = self.headline.paths();
+        paths.extend(of_headline.into_iter().filter(|path| !paths.contains(path)).collect::<Vec<_>>());
+        paths
     }
 
     /// The selected paths whose figures the screen needs: those of the panels that show no table. If all panels show
     /// tables, all selected paths: the cursor steps through their values.
     pub fn charted_paths(&self) -> Vec<PathPattern> {
-        self.panes.charted_paths()
+        self.with_headline(self.panes.charted_paths())
     }
 
     /// The sample interval.
@@ -196,12 +225,45 @@ impl App {
             self.messages.add(format!("not in the log: {}", missing.join(", ")), false);
         }
         self.panes.replace(view.panels);
+        self.headline = headline_of(view.headline);
         self.sets = Some(sets.into());
         self.open_tables();
     }
 
+    /// Shows a ready-made view in place of the present panels, as far as the machine or log has its counters.
+    fn show_ready_made(&mut self, name: &str, requests: &mut Vec<Request>) {
+        let (Some(mut view), Some(sets)) = (View::ready_made(name), self.sets.clone()) else { return };
+        let has = |path: &PathPattern| {
+            let mut of_path = sets.iter().filter(|set| path.matches_set(&set.name, set.has_instances));
+            of_path.any(|set| set.counters.iter().any(|entry| path.matches_counter(&entry.counter.name)))
+        };
+        let missing = view.resolve(has);
+        if view.panels.is_empty() {
+            return self.messages.answer(format!("nothing to show in the view '{name}' here"), false);
+        }
+        match missing.len() {
+            0 => {}
+            1 => self.messages.answer(format!("{name}: not here: {}", missing[0]), false),
+            count => self
+                .messages
+                .answer(format!("{name}: not here: {} and {} more", missing[0], count - 1), false),
+        }
+        self.title = view.title;
+        self.is_optional = view.is_optional;
+        self.panes.replace(view.panels);
+        self.headline = headline_of(view.headline);
+        self.panes.set_screen((self.areas.screen.width, self.areas.screen.height));
+        self.open_tables();
+        self.request_paths(requests);
+    }
+
+    /// Shows messages about the view, which stay until a key is pressed.
+    pub fn open_with(&mut self, notices: Vec<String>) {
+        self.messages.open_with(notices);
+    }
+
     /// Adds a path to the legend.
-    pub fn choose(&mut self, chosen: tachograph_monitor::Chosen) {
+    pub fn choose(&mut self, chosen: Chosen) {
         self.panes.focused_mut().legend.add(chosen);
     }
 
@@ -279,6 +341,7 @@ impl App {
             Input::Figures(reduced) => {
                 // A frozen chart keeps its rows, even those of instances that did not exist yet at its end.
                 self.panes.update(&reduced, !self.facts.is_live || self.frozen.is_some());
+                self.headline.update(&reduced, true);
                 self.explain_averages(&reduced);
                 self.reduced = reduced;
             }
@@ -323,6 +386,11 @@ impl App {
     /// Requests new figures if drawing has changed the number of columns.
     pub fn after_drawing(&mut self) -> Vec<Request> {
         let mut requests = Vec::new();
+        if std::mem::take(&mut self.are_panels_changed) {
+            // The counters of a table are read only while it is shown.
+            self.panes.tables_mut().for_each(|table| table.requested = None);
+            requests.push(Request::Paths(self.paths()));
+        }
         self.request_new_properties(&mut requests);
         let columns = self.required_figures().map_or(0, |(_, columns)| columns);
         if columns != self.columns_requested {
@@ -380,6 +448,7 @@ impl App {
             },
             Overlay::Help(_) | Overlay::Messages(_) | Overlay::Row(_) => self.scroll_key(key, requests),
             Overlay::Tree(_) => self.tree_key(key, requests),
+            Overlay::Views(_) => self.views_key(key, requests),
             Overlay::Prompt(_) => self.prompt_key(key, requests),
         }
     }
@@ -409,6 +478,7 @@ impl App {
             interval: self.facts.is_live.then_some(self.interval),
             points: self.facts.is_live.then_some(self.points),
             title: self.title.clone(),
+            headline: self.headline.chosen(machines.len() > 1),
             panels: self.panes.iter().map(|pane| pane.to_panel(machines.len() > 1)).collect(),
             is_optional: self.is_optional,
             begin: span.and_then(|span| argument(span.begin())),

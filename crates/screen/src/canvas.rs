@@ -4,15 +4,18 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-/// A drawing made of dots. Lines are drawn over bands. Each character has the colour of the line that was drawn last in
-/// it.
+/// A drawing made of dots. Lines are drawn over bands. A character has one colour, so where several lines share characters, these
+/// show one of the lines in turn: each line stays visible, in its own colour.
 pub(crate) struct Canvas {
     columns: usize,
     rows: usize,
     is_braille: bool,
-    lines: Vec<Cell>,
+    lines: Vec<[Cell; MAX_SHARING]>,
     bands: Vec<Cell>,
 }
+
+/// The maximum number of lines that share a character; others are below them.
+const MAX_SHARING: usize = 3;
 
 #[derive(Clone, Copy, Default)]
 struct Cell {
@@ -36,8 +39,9 @@ impl Canvas {
     /// An empty drawing with the size of `area`.
     pub(crate) fn new(area: Rect, is_braille: bool) -> Self {
         let (columns, rows) = (usize::from(area.width), usize::from(area.height));
-        let empty = vec![Cell::default(); columns * rows];
-        Self { columns, rows, is_braille, lines: empty.clone(), bands: empty }
+        let count = columns * rows;
+        let (lines, bands) = (vec![[Cell::default(); MAX_SHARING]; count], vec![Cell::default(); count]);
+        Self { columns, rows, is_braille, lines, bands }
     }
 
     /// The number of dots across `columns` characters.
@@ -48,6 +52,11 @@ impl Canvas {
     /// Dots from left to right.
     pub(crate) fn width(&self) -> usize {
         Self::dots_across(self.columns, self.is_braille)
+    }
+
+    /// Characters from top to bottom.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
     }
 
     /// Dots from top to bottom.
@@ -62,9 +71,24 @@ impl Canvas {
         }
         let (column, row, bit) =
             if self.is_braille { (x / 2, y / 4, BITS[y % 4][x % 2]) } else { (x, y, pen.mark) };
-        let layer = if pen.is_band { &mut self.bands } else { &mut self.lines };
-        let cell = &mut layer[row * self.columns + column];
-        cell.dots = if self.is_braille { cell.dots | bit } else { bit };
+        let index = row * self.columns + column;
+        let cell = if pen.is_band {
+            &mut self.bands[index]
+        } else {
+            let sharing = &mut self.lines[index];
+            let is_known = |cell: &Cell| cell.dots != 0 && cell.style == pen.style;
+            // The last line is the first.
+            match sharing.iter().position(is_known) {
+                Some(known) => sharing[..=known].rotate_right(1),
+                None => {
+                    sharing.rotate_right(1);
+                    sharing[0] = Cell::default();
+                }
+            }
+            &mut sharing[0]
+        };
+        let is_same = self.is_braille && cell.style == pen.style;
+        cell.dots = if is_same { cell.dots | bit } else { bit };
         cell.style = pen.style;
     }
 
@@ -109,7 +133,9 @@ impl Canvas {
         for row in 0..self.rows {
             for column in 0..self.columns {
                 let index = row * self.columns + column;
-                let cell = if self.lines[index].dots != 0 { self.lines[index] } else { self.bands[index] };
+                let sharing = self.lines[index].iter().take_while(|cell| cell.dots != 0).count();
+                let line = column.checked_rem(sharing).map(|turn| self.lines[index][turn]);
+                let cell = line.unwrap_or(self.bands[index]);
                 if cell.dots == 0 {
                     continue;
                 }
@@ -152,6 +178,21 @@ mod tests {
         assert_eq!(shown(true, |canvas| canvas.line((2, 7), (3, 0), PEN, |_| true)), [" ⢸  ", " ⡇  "]);
         assert_eq!(shown(true, |canvas| canvas.line((3, 0), (3, 7), PEN, |_| true)), [" ⢸  ", " ⢸  "]);
         assert_eq!(shown(false, |canvas| canvas.line((0, 1), (3, 0), PEN, |_| true)), ["  **", "**  "]);
+    }
+
+    #[test]
+    fn lines_that_share_characters_keep_their_colours() {
+        use ratatui::style::Color::{Red, Reset};
+        let area = Rect::new(0, 0, 4, 1);
+        let mut canvas = Canvas::new(area, true);
+        let red = Pen { style: Style::new().red(), ..PEN };
+        canvas.line((0, 3), (7, 3), PEN, |_| true);
+        canvas.line((2, 0), (7, 0), red, |_| true);
+        let mut buffer = Buffer::empty(area);
+        canvas.draw(&mut buffer, area);
+        let shown: Vec<_> = (0..4).map(|x| (buffer[(x, 0)].symbol().to_owned(), buffer[(x, 0)].fg)).collect();
+        let expected = [("⣀", Reset), ("⣀", Reset), ("⠉", Red), ("⣀", Reset)];
+        assert_eq!(shown, expected.map(|(symbol, colour)| (symbol.to_owned(), colour)));
     }
 
     #[test]

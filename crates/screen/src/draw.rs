@@ -10,8 +10,10 @@ mod overlay;
 mod report;
 mod stack;
 mod table;
+mod times;
 mod tree;
 mod value_bar;
+mod views;
 
 use std::ops::Range;
 
@@ -21,7 +23,8 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use tachograph_counters::civil::{FileTime, TimeArgument};
 use tachograph_counters::path::PathPattern;
-use tachograph_monitor::figures::grouped;
+use tachograph_counters::wildcard::eq_ignore_case;
+use tachograph_monitor::figures::{grouped, shown};
 use tachograph_monitor::{ItemId, LegendColumn, Span, ViewKind};
 
 use crate::app::{App, Overlay, Pane};
@@ -83,17 +86,17 @@ const MIN_SIZE: (u16, u16) = (24, 8);
 
 /// The keys that the footer lists for live data. Those that do not fit are omitted.
 const LIVE_KEYS: &str =
-    "?:keys|q:quit|4:table|a:add|d:remove|h:highlight|x:hide|=:fit|s:sort|g:view|f:freeze|r:record";
+    "?:keys|q:quit|4:table|m:views|a:add|d:remove|h:highlight|x:hide|=:fit|s:sort|g:kind|f:freeze|r:record";
 
 /// The keys that the footer lists for several panels.
-const GRID_KEYS: &str = "?:keys|q:quit|Tab:next panel|z:enlarge|v:add panel|a:add counters|4:table|g:view|l:axis|e:only this|f:freeze";
+const GRID_KEYS: &str = "?:keys|q:quit|Tab:next panel|z:enlarge|m:views|a:add counters|4:table|v:add panel|g:kind|l:axis|e:only this|f:freeze";
 
 /// The keys that the footer lists for several panels over logs.
-const LOG_GRID_KEYS: &str = "?:keys|q:quit|Tab:next panel|z:enlarge|t:jump|+-:zoom|0:whole|[ ]:select|a:add counters|4:table|g:view|v:add panel";
+const LOG_GRID_KEYS: &str = "?:keys|q:quit|Tab:next panel|z:enlarge|t:jump|m:views|+-:zoom|0:whole|[ ]:select|a:add counters|4:table|g:kind|v:add panel";
 
 /// The keys that the footer lists for logs.
 const LOG_KEYS: &str =
-    "?:keys|q:quit|4:table|t:jump|+-:zoom|0:whole|[ ]:select|a:add|d:remove|h:highlight|=:fit|g:view";
+    "?:keys|q:quit|4:table|m:views|t:jump|+-:zoom|0:whole|[ ]:select|a:add|d:remove|h:highlight|=:fit|g:kind";
 
 /// The keys beside a message.
 const BASIC_KEYS: &str = "?:keys q:quit";
@@ -145,6 +148,7 @@ impl App {
         let area = frame.area();
         let buffer = frame.buffer_mut();
         self.areas = Areas { screen: area, ..Areas::default() };
+        self.are_panels_changed |= self.panes.set_screen((area.width, area.height));
         if area.width < MIN_SIZE.0 || area.height < MIN_SIZE.1 {
             let mut line = 0;
             overlay::wrap("too small; q quits", usize::from(area.width), |text| {
@@ -240,6 +244,9 @@ impl App {
         if self.panes.is_zoomed() && self.title.as_deref() != Some(&*panel) {
             part(&panel, Style::new());
         }
+        if self.panes.is_grid() {
+            self.headline_parts().iter().for_each(|text| part(text, Style::new()));
+        }
         if let Some(recording) = &self.recording {
             let mark = self.theme.either("●", "*");
             let samples = grouped(&recording.samples.to_string());
@@ -262,17 +269,47 @@ impl App {
             if self.frozen.is_some() {
                 part("FROZEN", bold);
             }
-            part(&format!("every {} s", self.interval.as_secs_f64()), Style::new());
-            part(&self.points_text(), Style::new());
-            if let Some(last) = self.frozen.or(self.times.newest().copied()) {
-                let text = format!("{} ", self.time_of_day(last, false));
-                if usize::from(area.width) > column + width(&text) + 1 {
-                    self.write_right_aligned(buffer, area, &text, Style::new());
+            let last = self.frozen.or(self.times.newest().copied());
+            let time = last.map(|last| format!("{} ", self.time_of_day(last, false)));
+            // The time is more important.
+            let room = usize::from(area.width).saturating_sub(time.as_deref().map_or(0, width) + 1);
+            for text in [format!("every {} s", self.interval.as_secs_f64()), self.points_text()] {
+                if column + 2 + width(&text) <= room || area.width < MIN_MESSAGE_AND_KEYS {
+                    column = self.write_text(buffer, area, column + 2, &text, Style::new());
                 }
+            }
+            if let Some(text) = time.filter(|text| usize::from(area.width) > column + width(text) + 1) {
+                self.write_right_aligned(buffer, area, &text, Style::new());
             }
         } else if !range.is_empty() {
             part(&range, Style::new());
         }
+    }
+
+    /// The facts of the first line: what is known about the machine, and the values of the view's counters, those without a label
+    /// together with the one before.
+    fn headline_parts(&self) -> Vec<String> {
+        let items: Vec<_> = self.headline.items().iter().collect();
+        if items.is_empty() {
+            return Vec::new();
+        }
+        let mut parts: Vec<String> =
+            Some(self.facts.about.clone()).filter(|about| !about.is_empty()).into_iter().collect();
+        let names = self.headline.labels(&items);
+        for (item, name) in items.iter().zip(names) {
+            let Some(series) = item.series(&self.reduced) else { continue };
+            let value = match self.column_under_cursor() {
+                Some(column) => self.drawn_value(series, column),
+                None => series.summary.last,
+            };
+            let Some(value) = value else { continue };
+            let value = shown(&series.info.counter, Some(value), self.numbers);
+            match parts.last_mut().filter(|_| name.is_empty()) {
+                Some(last) => *last = format!("{last} {value}"),
+                None => parts.push(format!("{name} {value}").trim_start().to_owned()),
+            }
+        }
+        parts
     }
 
     /// The number of intervals on the chart: `100 points`, or `20 of 100 points` while there are few samples.
@@ -388,24 +425,50 @@ impl App {
         true
     }
 
-    /// Says for which counters a panel without data waits.
+    /// Says for which counters a panel without data waits, or why it has none.
     fn draw_waiting(&self, buffer: &mut Buffer, area: Rect, pane: &Pane) -> bool {
         let middle = usize::from(area.height) / 2;
         let paths = pane.legend.paths();
         let is_of_instances =
             |path: &PathPattern| path.instance().is_some_and(|instance| !instance.is_literal());
-        match paths.first().filter(|path| is_of_instances(path)) {
-            Some(path) => {
-                let set = format!("{} has no instances", path.path().set);
-                let set = crate::text::cut(&set, usize::from(area.width), self.theme.is_unicode);
-                self.write_centred(buffer, row(area, middle), &set);
-                if middle + 1 < usize::from(area.height) {
-                    self.write_centred(buffer, row(area, middle + 1), "they are shown when they appear");
-                }
-            }
-            None => self.write_centred(buffer, row(area, middle), "no data for the selected counters yet"),
+        let Some(path) = paths.first().filter(|path| is_of_instances(path)) else {
+            self.write_centred(buffer, row(area, middle), "no data for the selected counters yet");
+            return true;
+        };
+        let set = &path.path().set;
+        let excluded = pane.legend.excluded_instances();
+        let (text, more) = if self.has_instances(set) {
+            // Other counters of the set have values.
+            let counters: Vec<_> = paths.iter().map(|path| path.path().counter.clone()).collect();
+            (format!("not counted here: {}", counters.join(", ")), "")
+        } else if excluded.is_empty() {
+            (format!("{set} has no instances"), "they are shown when they appear")
+        } else {
+            (
+                format!("{set} has no instances besides {}", excluded.join(", ")),
+                "they are shown when they appear",
+            )
+        };
+        let text = crate::text::cut(&text, usize::from(area.width), self.theme.is_unicode);
+        self.write_centred(buffer, row(area, middle), &text);
+        if middle + 1 < usize::from(area.height) {
+            self.write_centred(buffer, row(area, middle + 1), more);
         }
         true
+    }
+
+    /// Whether a set has instances, as far as the figures of charts and tables show.
+    fn has_instances(&self, set: &str) -> bool {
+        let is_in_charts = || {
+            self.reduced
+                .series
+                .iter()
+                .any(|series| eq_ignore_case(&series.info.set.name, set) && series.info.instance.is_some())
+        };
+        let mut tables = self.panes.iter().filter_map(Pane::shown_table);
+        is_in_charts()
+            || tables
+                .any(|table| eq_ignore_case(&table.model.layout().set, set) && !table.model.rows().is_empty())
     }
 
     fn write_centred(&self, buffer: &mut Buffer, line: Rect, text: &str) {
@@ -422,6 +485,7 @@ impl App {
             Overlay::Help(top) => self.draw_help(frame, top),
             Overlay::Messages(top) => self.draw_messages(frame, top),
             Overlay::Prompt(prompt) => self.draw_prompt(frame, prompt),
+            Overlay::Views(selected) => self.draw_views(frame, *selected),
             Overlay::Row(top) => self.draw_row(frame, top),
         }
         self.overlay = overlay;

@@ -6,6 +6,8 @@ pub(crate) struct Messages {
     pub(crate) all: Vec<Message>,
     /// The number of messages when a key was last pressed; messages added since then are new.
     seen: usize,
+    /// The number of messages when the screen opened: they are about the view, and stay until a key is pressed.
+    opened: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +31,7 @@ impl Messages {
         if self.all.len() == MAX_MESSAGES {
             self.all.remove(0);
             self.seen = self.seen.saturating_sub(1);
+            self.opened = self.opened.saturating_sub(1);
         }
         self.all.push(Message { text, is_problem, count: 1 });
     }
@@ -41,13 +44,39 @@ impl Messages {
         self.add(text, is_problem);
     }
 
-    /// The last new message, and the number of new messages.
+    /// Adds the messages with which the screen opens.
+    pub(crate) fn open_with(&mut self, texts: Vec<String>) {
+        texts.into_iter().for_each(|text| self.add(text, true));
+        self.opened = self.all.len();
+    }
+
+    /// The new message to show, and the number of new messages: the last one, or the last one with which the screen opened.
     pub(crate) fn news(&self) -> Option<(&Message, usize)> {
         let news = self.all.get(self.seen..)?;
-        Some((news.last()?, news.len()))
+        let of_opening = self.opened.checked_sub(self.seen + 1).and_then(|index| news.get(index));
+        Some((of_opening.or(news.last())?, news.len()))
     }
 
     pub(crate) fn mark_seen(&mut self) {
         self.seen = self.all.len();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_about_the_view_stay_until_a_key_is_pressed() {
+        let mut messages = Messages::default();
+        messages.open_with(vec!["a column needs a setting".to_owned()]);
+        messages.add("a file cannot be read", true);
+        let shown =
+            |messages: &Messages| messages.news().map(|(message, count)| (message.text.clone(), count));
+        assert_eq!(shown(&messages), Some(("a column needs a setting".to_owned(), 2)));
+        messages.mark_seen();
+        assert_eq!(shown(&messages), None);
+        messages.add("another file cannot be read", true);
+        assert_eq!(shown(&messages), Some(("another file cannot be read".to_owned(), 1)));
     }
 }

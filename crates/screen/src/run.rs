@@ -113,14 +113,18 @@ pub fn run(
 ) -> Result<End, ScreenError> {
     let waiting = Waiting::new(end_signals)?;
     let facts = match &source {
-        Source::Live(live) => Facts { is_live: true, name: live.name.clone(), zone: live.zone.clone() },
-        Source::Logs(logs) => Facts { is_live: false, name: name_of(&logs.files), zone: TimeZone::utc() },
+        Source::Live(live) => {
+            let (name, about, zone) = (live.name.clone(), live.about.clone(), live.zone.clone());
+            Facts { is_live: true, name, about, zone }
+        }
+        Source::Logs(logs) => {
+            let name = name_of(&logs.files);
+            Facts { is_live: false, name, about: String::new(), zone: TimeZone::utc() }
+        }
     };
     let mut app = App::new(facts, view, theme);
     app.set_numbers(numbers);
-    for notice in notices {
-        app.update(Input::Problem(notice));
-    }
+    app.open_with(notices);
     let feed = match source {
         Source::Live(live) => Feed::Live(Box::new(LiveFeed::new(*live, app.paths(), app.interval()))),
         Source::Logs(logs) => {

@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use tachograph_counters::AverageKind;
 use tachograph_counters::set::Counter;
-use tachograph_monitor::figures::{NONE, NumberForm, escape_controls, grouped, shown};
+use tachograph_monitor::figures::{NONE, NumberForm, SEVERAL, escape_controls, grouped, shown, shown_steady};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// The width of a string in columns, with control characters escaped.
@@ -64,7 +64,20 @@ pub(crate) fn cut_start(text: &str, columns: usize, is_unicode: bool) -> Cow<'_,
 /// Formats a counter's value in at most `columns` columns. Raw numbers get fewer decimals if necessary, then an exponent.
 /// If nothing fits: a row of `#`.
 pub(crate) fn figure_in(counter: &Counter, value: Option<f64>, columns: usize, form: NumberForm) -> String {
-    let text = shown(counter, value, form);
+    shortened(shown(counter, value, form), value, columns, form)
+}
+
+/// Like [`figure_in`], with a fixed number of decimals if there is room: for figures that change in place.
+pub(crate) fn steady_figure_in(
+    counter: &Counter,
+    value: Option<f64>,
+    columns: usize,
+    form: NumberForm,
+) -> String {
+    shortened(shown_steady(counter, value, form), value, columns, form)
+}
+
+fn shortened(text: String, value: Option<f64>, columns: usize, form: NumberForm) -> String {
     if text.width() <= columns {
         return text;
     }
@@ -83,14 +96,23 @@ pub(crate) fn figure_in(counter: &Counter, value: Option<f64>, columns: usize, f
 /// Marks an arithmetic average, which was computed from formatted values.
 const ARITHMETIC: char = '*';
 
-/// Formats an average like [`figure_in`], with a mark if it is arithmetic.
+/// Formats an average like [`figure_in`], with a mark if it is arithmetic. `ends` are the smallest and the largest value: ids
+/// have no average if they differ.
 pub(crate) fn average_in(
     counter: &Counter,
     average: Option<f64>,
+    ends: [Option<f64>; 2],
     kind: AverageKind,
     columns: usize,
     form: NumberForm,
 ) -> String {
+    if counter.is_identifier() && average.is_some() {
+        return if ends[0] == ends[1] {
+            figure_in(counter, ends[0], columns, form)
+        } else {
+            SEVERAL.to_owned()
+        };
+    }
     if kind != AverageKind::Arithmetic || average.is_none() {
         return figure_in(counter, average, columns, form);
     }
@@ -150,10 +172,15 @@ mod tests {
         assert_eq!(format(12_345_678.25, 7), "1.235e7");
         assert_eq!(format(12_345_678.25, 2), "##");
         assert_eq!(figure_in(&counter, None, 2, NumberForm::Raw), "---");
-        let average = |value, kind, columns| average_in(&counter, value, kind, columns, NumberForm::Raw);
+        let average =
+            |value, kind, columns| average_in(&counter, value, [None; 2], kind, columns, NumberForm::Raw);
         assert_eq!(average(Some(12_345_678.25), AverageKind::Arithmetic, 14), "12,345,678.2*");
         assert_eq!(average(Some(12_345_678.25), AverageKind::Raw, 14), "12,345,678.250");
         assert_eq!(average(None, AverageKind::Arithmetic, 14), "---");
+        let id = Counter::new("ID Process", CounterType::RAWCOUNT, 1);
+        let of_ids = |ends| average_in(&id, Some(150.0), ends, AverageKind::Raw, 14, NumberForm::Units);
+        assert_eq!(of_ids([Some(100.0), Some(200.0)]), "several");
+        assert_eq!(of_ids([Some(150.0), Some(150.0)]), "150");
         let format = |value, columns| figure_in(&counter, Some(value), columns, NumberForm::Units);
         assert_eq!(format(12_345_678.25, 8), "11.8 MiB");
         assert_eq!(format(12_345_678.25, 7), "11.8MiB");

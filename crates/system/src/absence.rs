@@ -79,7 +79,7 @@ mod tests {
         let text = of_process.expect("an absence").to_string();
         assert_eq!(
             text,
-            r"\Process(*)\% Block IO Wait Time: the kernel does not account for delays; 'sysctl kernel.task_delayacct=1' turns this on"
+            r"\Process(*)\% Block IO Wait Time: 'sysctl kernel.task_delayacct=1' turns on the kernel's accounting of delays"
         );
         machine.write("proc/sys/kernel/task_delayacct", "1\n");
         assert!(

@@ -44,7 +44,7 @@ pub(crate) fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
 }
 
 fn providers_with(roots: &Roots, library: &OsStr) -> Vec<Box<dyn Provider>> {
-    let Found { adapters, nvidia } = Found::on(roots);
+    let Found { adapters, nvidia } = Found::on(roots, library);
     let nvidia = nvidia.ok().map(|()| Nvidia::new(library));
     let user = || nvidia.as_ref().map(Nvidia::user);
     let users = [user(), user(), user(), user()];
@@ -68,20 +68,21 @@ fn providers_with(roots: &Roots, library: &OsStr) -> Vec<Box<dyn Provider>> {
 /// The graphics cards of a machine.
 struct Found {
     adapters: Vec<Adapter>,
-    /// The reason if there is no card of NVIDIA's.
+    /// The reason if there is no card of NVIDIA's, or no library to read it.
     nvidia: Result<(), String>,
 }
 
 impl Found {
-    fn on(roots: &Roots) -> Self {
+    fn on(roots: &Roots, library: &OsStr) -> Self {
         let mut adapters = adapters::list(roots);
-        let nvidia = nvidia::addresses(roots).map(|addresses| adapters::add_nvidia(&mut adapters, addresses));
+        let addresses = nvidia::addresses(roots, library);
+        let nvidia = addresses.map(|addresses| adapters::add_nvidia(&mut adapters, addresses));
         Self { adapters, nvidia }
     }
 }
 
 fn check_clients(roots: &Roots) -> Result<(), String> {
-    let Found { adapters, nvidia } = Found::on(roots);
+    let Found { adapters, nvidia } = Found::on(roots, LIBRARY.as_ref());
     if adapters.iter().any(Adapter::has_clients) {
         return Ok(());
     }
@@ -100,11 +101,11 @@ fn check_clients(roots: &Roots) -> Result<(), String> {
 fn check_nvidia(roots: &Roots) -> Result<(), String> {
     let of_others =
         "other drivers report temperature and power as sensors (Temperature Sensor, Power Sensor)";
-    nvidia::addresses(roots).map(drop).map_err(|reason| format!("{reason}; {of_others}"))
+    nvidia::addresses(roots, LIBRARY.as_ref()).map(drop).map_err(|reason| format!("{reason}; {of_others}"))
 }
 
 fn check_adapter(roots: &Roots) -> Result<(), String> {
-    let Found { adapters, nvidia } = Found::on(roots);
+    let Found { adapters, nvidia } = Found::on(roots, LIBRARY.as_ref());
     match (nvidia, Adapters::new(&adapters, None, None)) {
         (Err(reason), None) => Err(format!(
             "no graphics driver shows gpu_busy_percent in /sys/class/drm (amdgpu does); {reason}"

@@ -57,6 +57,8 @@ pub(crate) fn providers(roots: &Roots, stat: &SharedReading<Stat>) -> Vec<Box<dy
     let processors = SharedReading::new(Processors::new(roots, stat));
     let at = Timestamps::default();
     let present = processors.at(at, |processors| processors.probe(at));
+    // The counters may never be queried.
+    processors.with(Processors::close);
     // No sets if /proc/stat cannot be read or lists no processors.
     let Ok(Some(present)) = present else { return Vec::new() };
     let provider = |table: &SetTable, order| -> Box<dyn Provider> {
@@ -80,6 +82,11 @@ impl Provider for ProcessorSet {
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         self.processors.at(rows.timestamps(), |processors| processors.push_rows(self.order, rows))
+    }
+
+    fn idle(&mut self) {
+        // Files that the other set still needs are opened again by its next collection.
+        self.processors.with(Processors::close);
     }
 }
 

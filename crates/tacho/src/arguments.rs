@@ -15,6 +15,7 @@ mod manifest;
 mod monitor;
 mod query;
 mod record;
+mod rows;
 #[cfg(feature = "web")]
 mod serve;
 mod stats;
@@ -48,6 +49,7 @@ pub(crate) use manifest::{CodeOutput, ManifestAction, ManifestArguments};
 pub(crate) use monitor::MonitorArguments;
 pub(crate) use query::QueryArguments;
 pub(crate) use record::{RecordArguments, RecordFormat, SegmentLimit};
+pub(crate) use rows::RowArguments;
 #[cfg(feature = "web")]
 pub(crate) use serve::ServeArguments;
 pub(crate) use stats::StatsArguments;
@@ -242,9 +244,15 @@ impl SelectionArguments {
         Ok(query)
     }
 
-    /// The logs, also those after `-c`, and the counter paths.
+    /// The logs, also those after `-c`, and the counter paths, also those among the logs: they start with a backslash.
     fn logs_and_paths(&self, files: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<PathPattern>), Failure> {
-        let (mut logs, mut patterns) = (files.to_vec(), Vec::new());
+        let (mut logs, mut patterns) = (Vec::new(), Vec::new());
+        for file in files {
+            match file.to_str().filter(|text| text.starts_with('\\')) {
+                Some(text) => push_log_or_path(text, "", &mut logs, &mut patterns)?,
+                None => logs.push(file.clone()),
+            }
+        }
         for path in &self.counters {
             push_log_or_path(path, "-c ", &mut logs, &mut patterns)?;
         }

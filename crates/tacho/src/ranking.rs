@@ -3,8 +3,6 @@
 use std::cmp::Ordering;
 
 use tachograph_counters::path::PathPattern;
-use tachograph_counters::set::Instance;
-use tachograph_counters::wildcard::eq_ignore_case;
 
 /// Compares values in descending order. Missing values are last.
 pub(crate) fn descending(one: Option<f64>, other: Option<f64>) -> Ordering {
@@ -12,13 +10,6 @@ pub(crate) fn descending(one: Option<f64>, other: Option<f64>) -> Ordering {
         (Some(one), Some(other)) => other.total_cmp(&one),
         (one, other) => other.is_some().cmp(&one.is_some()),
     }
-}
-
-/// Whether an instance stands for others or for idle time. It has no rank, because it would always be the first.
-pub(crate) fn is_total(instance: &Instance) -> bool {
-    let name = instance.name();
-    let last = name.rsplit([',', '/']).next().unwrap_or(name);
-    ["_Total", "Idle"].iter().any(|total| eq_ignore_case(last, total))
 }
 
 /// The name of the counter that `--sort` names: on its own, or as the last part of a path.
@@ -38,21 +29,6 @@ mod tests {
         let mut values = [None, Some(1.0), Some(f64::MAX), Some(-1.0), None];
         values.sort_by(|one, other| descending(*one, *other));
         assert_eq!(values, [Some(f64::MAX), Some(1.0), Some(-1.0), None, None]);
-    }
-
-    #[test]
-    fn totals_have_no_rank() {
-        for (parent, name, expected) in [
-            (None, "_Total", true),
-            (None, "0,_Total", true),
-            (Some("Idle"), "0", false),
-            (Some("_Total"), "_Total", true),
-            (None, "idle", true),
-            (None, "_Exited", false),
-            (None, "Idler", false),
-        ] {
-            assert_eq!(is_total(&Instance::new(parent, name, 0)), expected, "{name}");
-        }
     }
 
     #[test]

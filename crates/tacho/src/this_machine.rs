@@ -12,7 +12,7 @@ use tachograph_counters::time_zone::TimeZone;
 use tachograph_counters::wildcard::{Pattern, closest, eq_ignore_case};
 use tachograph_flow::Selection;
 use tachograph_flow::live::{CollectionError, LiveOptions, LiveReport, LiveSource, Schedule, TimedSource};
-use tachograph_monitor::{SearchIndex, SetEntry, View, first_paths};
+use tachograph_monitor::{SearchIndex, SetEntry, View, ViewKind, first_paths, ready_made_columns};
 use tachograph_perflib::Registry;
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo};
 use tachograph_system::Roots;
@@ -37,7 +37,8 @@ pub(crate) fn default_counters(registry: &Registry) -> Result<Vec<PathPattern>, 
 }
 
 /// Fits a view to this machine: chooses among alternative paths, and leaves out what an optional view lacks. Returns
-/// messages about that: one for each reason. Fails if nothing is left.
+/// messages about that: one for each reason, also for the columns of its tables that a setting would turn on. Fails if nothing
+/// is left.
 pub(crate) fn resolve_view(registry: &Registry, view: &mut View) -> Result<Vec<String>, Failure> {
     let was_empty = view.panels.is_empty();
     let missing = view.resolve(|path| has_counter(registry, path));
@@ -58,7 +59,33 @@ pub(crate) fn resolve_view(registry: &Registry, view: &mut View) -> Result<Vec<S
         [path] => format!("the view leaves out '{path}': {why}"),
         paths => format!("the view leaves out '{}' and {} more: {why}", paths[0], paths.len() - 1),
     };
-    Ok(reasons.into_iter().map(message).collect())
+    let of_tables = view.panels.iter().filter(|panel| panel.kind == ViewKind::Table);
+    let columns = of_tables
+        .filter(|panel| panel.table.columns.is_empty())
+        .filter_map(|panel| panel.table.set.as_deref());
+    Ok(columns
+        .flat_map(|set| absent_columns(registry, set))
+        .chain(reasons.into_iter().map(message))
+        .collect())
+}
+
+/// A message for each ready-made column of a set's table that this machine lacks for a known reason.
+fn absent_columns(registry: &Registry, set: &str) -> Vec<String> {
+    let Some(found) = registry.find(set) else { return Vec::new() };
+    let has = |name: &&str| found.counters.iter().any(|counter| eq_ignore_case(&counter.name, name));
+    let absent: Vec<_> = ready_made_columns(set).filter(|(_, names)| !names.iter().any(&has)).collect();
+    if absent.is_empty() {
+        return Vec::new();
+    }
+    let absences = tachograph_system::absences(&Roots::of_this_machine());
+    let reason = |names: &[&str]| {
+        let explains = |absence: &&tachograph_system::Absence| {
+            names.iter().any(|name| absence.explains(&found.name, name))
+        };
+        absences.iter().find(explains).map(|absence| absence.reason.as_str())
+    };
+    let message = |(heading, names): (&str, &[&str])| Some(format!("{heading}: {}", reason(names)?));
+    absent.into_iter().filter_map(message).collect()
 }
 
 fn has_counter(registry: &Registry, path: &PathPattern) -> bool {

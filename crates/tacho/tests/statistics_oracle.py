@@ -267,7 +267,12 @@ def main(stats, paths):
         problems.append(f"paths differ: {sorted(rows.keys() ^ expected.keys())}")
     count = 0
     for path in rows.keys() & expected.keys():
-        for name, value, tolerance in expected[path].results():
+        results = list(expected[path].results())
+        figures = {name: value for name, value, _ in results}
+        for name, value, tolerance in results:
+            if name == "average" and path.endswith("\\ID Process") and figures["minimum"] != figures["maximum"]:
+                # Ids of several processes have no average.
+                value = None
             count += 1
             if not is_equal(rows[path][name], value, tolerance):
                 problems.append(f"{path}: {name} is {rows[path][name]!r}, expected {value!r}")

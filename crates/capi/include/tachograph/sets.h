@@ -596,6 +596,10 @@ static const GUID NetworkInterfaceGuid = { 0xfe745151, 0xe7b2, 0x5bfb, { 0x9e, 0
 #define NetworkInterface_PacketsOutboundCollisions 24 /* Packets Outbound Collisions (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define NetworkInterface_PacketsReceivedCompressedPerSec 25 /* Packets Received Compressed/sec (PERF_COUNTER_BULK_COUNT) */
 #define NetworkInterface_PacketsSentCompressedPerSec 26 /* Packets Sent Compressed/sec (PERF_COUNTER_BULK_COUNT) */
+#define NetworkInterface_PacketsReceivedDiscardedPerSec 27 /* Packets Received Discarded/sec (PERF_COUNTER_BULK_COUNT) */
+#define NetworkInterface_PacketsReceivedErrorsPerSec 28 /* Packets Received Errors/sec (PERF_COUNTER_BULK_COUNT) */
+#define NetworkInterface_PacketsOutboundDiscardedPerSec 29 /* Packets Outbound Discarded/sec (PERF_COUNTER_BULK_COUNT) */
+#define NetworkInterface_PacketsOutboundErrorsPerSec 30 /* Packets Outbound Errors/sec (PERF_COUNTER_BULK_COUNT) */
 
 /* Paging Activity: Linux memory management events: reads and writes, reclaim, swap, compaction, huge pages. */
 #define PagingActivity_NAME TACHO_W("Paging Activity")

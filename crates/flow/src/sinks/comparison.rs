@@ -1,16 +1,18 @@
 //! The averages of two logs side by side.
 
-use std::cmp::Ordering;
-use std::collections::HashMap;
+mod order;
+
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 
-use serde::Serialize;
 use tachograph_counters::Summary;
 use tachograph_counters::set::{Counter, CounterSet, Instance};
 
-use super::report::{ReportForm, into_io, number};
+pub use order::{ComparisonOrder, sort_comparison};
+
+use super::report::{Figure, IDENTITY_COLUMNS, ReportForm, RowFrame, RowIdentity};
 use super::statistics::StatisticsRow;
 
 /// One counter of one instance in two logs. At least one of them has it.
@@ -30,12 +32,24 @@ pub struct ComparisonRow {
     pub before: Option<Summary>,
     /// The statistics in the second log.
     pub after: Option<Summary>,
+    /// Whether the log that lacks the instance has the counter of other instances: the instance did nothing in that log.
+    is_missing_instance: bool,
 }
 
 impl ComparisonRow {
     fn new(row: StatisticsRow) -> (Self, Summary) {
         let StatisticsRow { path, machine, set, counter, instance, summary, .. } = row;
-        (Self { path, machine, set, counter, instance, before: None, after: None }, summary)
+        let row = Self {
+            path,
+            machine,
+            set,
+            counter,
+            instance,
+            before: None,
+            after: None,
+            is_missing_instance: false,
+        };
+        (row, summary)
     }
 
     /// The average in the first log.
@@ -72,47 +86,38 @@ impl ComparisonRow {
     }
 }
 
-/// Pairs the rows of two logs by their paths, in any case. Machines are compared only if one of the logs has several.
-///
-/// The result is sorted by [`change`](ComparisonRow::change), largest first, and by path. Rows that only one of the logs
-/// has are last.
+/// Pairs the rows of two logs by their paths, in any case. Machines are compared only if one of the logs has several. The
+/// result is sorted by [weight](ComparisonOrder::Weight).
 pub fn compare(before: Vec<StatisticsRow>, after: Vec<StatisticsRow>) -> Vec<ComparisonRow> {
     let has_machines = has_several_machines(&before) || has_several_machines(&after);
+    let lower = |text: &str| text.to_lowercase();
+    let counter_key = |row: &StatisticsRow| (lower(&row.set.name), lower(&row.counter.name));
     let key = |row: &StatisticsRow| {
-        let lower = |text: &str| text.to_lowercase();
         let machine = row.machine.as_deref().filter(|_| has_machines).map(lower);
         // On Linux, names of instances can differ in case only.
         let instance = row.instance.as_ref().map(|instance| instance.label().to_owned());
-        (machine, lower(&row.set.name), instance, lower(&row.counter.name))
+        (machine, counter_key(row), instance)
     };
+    let counters = [&before, &after].map(|rows| rows.iter().map(counter_key).collect::<HashSet<_>>());
     let mut rows: Vec<ComparisonRow> = Vec::with_capacity(after.len());
     let mut positions = HashMap::with_capacity(after.len());
     for row in after {
+        let is_missing_instance = row.instance.is_some() && counters[0].contains(&counter_key(&row));
         positions.insert(key(&row), rows.len());
         let (row, summary) = ComparisonRow::new(row);
-        rows.push(ComparisonRow { after: Some(summary), ..row });
+        rows.push(ComparisonRow { after: Some(summary), is_missing_instance, ..row });
     }
     for row in before {
         match positions.entry(key(&row)) {
             Entry::Occupied(found) => rows[*found.get()].before = Some(row.summary),
             Entry::Vacant(_) => {
+                let is_missing_instance = row.instance.is_some() && counters[1].contains(&counter_key(&row));
                 let (row, summary) = ComparisonRow::new(row);
-                rows.push(ComparisonRow { before: Some(summary), ..row });
+                rows.push(ComparisonRow { before: Some(summary), is_missing_instance, ..row });
             }
         }
     }
-    rows.sort_by_cached_key(|row| row.path.to_lowercase());
-    rows.sort_by(|one, other| match (one.change(), other.change()) {
-        (Some(one), Some(other)) => other.total_cmp(&one),
-        (None, None) => Ordering::Equal,
-        (one, _) => {
-            if one.is_some() {
-                Ordering::Less
-            } else {
-                Ordering::Greater
-            }
-        }
-    });
+    sort_comparison(&mut rows, ComparisonOrder::Weight);
     rows
 }
 
@@ -120,72 +125,9 @@ fn has_several_machines(rows: &[StatisticsRow]) -> bool {
     rows.iter().any(|row| row.machine != rows[0].machine)
 }
 
-/// A row for JSON and CSV. A missing value is `null` in JSON and empty in CSV. Schema: docs/json.md.
-#[derive(Serialize)]
-struct ComparisonRecord<'a> {
-    path: &'a str,
-    machine: Option<&'a str>,
-    set: &'a str,
-    parent: Option<&'a str>,
-    instance: Option<&'a str>,
-    index: Option<u32>,
-    counter: &'a str,
-    #[serde(rename = "type")]
-    counter_type: String,
-    unit: String,
-    #[serde(serialize_with = "number")]
-    before: Option<f64>,
-    #[serde(serialize_with = "number")]
-    after: Option<f64>,
-    #[serde(serialize_with = "number")]
-    difference: Option<f64>,
-    #[serde(serialize_with = "number")]
-    ratio: Option<f64>,
-    values_before: u64,
-    values_after: u64,
-}
-
-/// The columns of [`ComparisonRecord`], in order.
-const COLUMNS: [&str; 15] = [
-    "path",
-    "machine",
-    "set",
-    "parent",
-    "instance",
-    "index",
-    "counter",
-    "type",
-    "unit",
-    "before",
-    "after",
-    "difference",
-    "ratio",
-    "values_before",
-    "values_after",
-];
-
-impl<'a> From<&'a ComparisonRow> for ComparisonRecord<'a> {
-    fn from(row: &'a ComparisonRow) -> Self {
-        let values = |summary: &Option<Summary>| summary.as_ref().map_or(0, |summary| summary.values);
-        Self {
-            path: &row.path,
-            machine: row.machine.as_deref(),
-            set: &row.set.name,
-            parent: row.instance.as_ref().and_then(|instance| instance.parent()),
-            instance: row.instance.as_ref().map(|instance| instance.name()),
-            index: row.instance.as_ref().map(|instance| instance.index()),
-            counter: &row.counter.name,
-            counter_type: row.counter.counter_type.to_string(),
-            unit: row.counter.unit().into_owned(),
-            before: row.average_before(),
-            after: row.average_after(),
-            difference: row.difference(),
-            ratio: row.ratio(),
-            values_before: values(&row.before),
-            values_after: values(&row.after),
-        }
-    }
-}
+/// The columns after those of the identity: figures, and numbers of values. Schema: docs/json.md.
+const FIGURES: [&str; 4] = ["before", "after", "difference", "ratio"];
+const COUNTS: [&str; 2] = ["values_before", "values_after"];
 
 /// Writes a comparison with full precision: as a JSON array with one object per line, or as CSV with a header line.
 ///
@@ -197,21 +139,21 @@ pub fn write_comparison(
     form: ReportForm,
     out: &mut impl io::Write,
 ) -> io::Result<()> {
-    match form {
-        ReportForm::Json => {
-            out.write_all(b"[")?;
-            for (index, row) in rows.iter().enumerate() {
-                out.write_all(if index == 0 { b"\n" } else { b",\n" })?;
-                serde_json::to_writer(&mut *out, &ComparisonRecord::from(row))?;
-            }
-            out.write_all(b"\n]\n")?;
-        }
-        ReportForm::Csv => {
-            let mut csv = csv::WriterBuilder::new().has_headers(false).from_writer(&mut *out);
-            csv.write_record(COLUMNS).map_err(into_io)?;
-            rows.iter().try_for_each(|row| csv.serialize(ComparisonRecord::from(row))).map_err(into_io)?;
-            csv.flush()?;
-        }
+    let columns = IDENTITY_COLUMNS.into_iter().chain(FIGURES).chain(COUNTS);
+    let mut frame = RowFrame::new(form, columns, out)?;
+    for row in rows {
+        let identity = || {
+            RowIdentity::new(&row.path, row.machine.as_ref(), &row.set, &row.counter, row.instance.as_ref())
+        };
+        let values = |summary: &Option<Summary>| summary.as_ref().map_or(0, |summary| summary.values);
+        let figures = [row.average_before(), row.average_after(), row.difference(), row.ratio()];
+        let counts = [values(&row.before), values(&row.after)];
+        frame.push(
+            |line| {
+                line.of_figures(&identity(), FIGURES.into_iter().zip(figures), COUNTS.into_iter().zip(counts))
+            },
+            || (identity(), figures.map(Figure), counts),
+        )?;
     }
-    out.flush()
+    frame.finish()
 }

@@ -1,72 +1,52 @@
 //! Statistics in machine-readable form: JSON and CSV with the same columns. Schema: docs/json.md.
 
+mod frame;
 mod json_line;
+mod row_identity;
 
 use std::fmt::Write as _;
 use std::io;
 
-use json_line::JsonLine;
 use serde::{Serialize, Serializer};
-use tachograph_counters::AverageKind;
+use tachograph_counters::{AverageKind, Summary};
+
+pub use frame::ReportForm;
+pub(super) use frame::RowFrame;
+pub(super) use row_identity::{IDENTITY_COLUMNS, RowIdentity};
 
 use super::statistics::{ExtraFigures, StatisticsRow, StatisticsSpan};
 
-/// The statistics of one counter for JSON and CSV. A missing value is `null` in JSON and empty in CSV.
-#[derive(Clone, Debug, Serialize)]
-pub struct StatisticsRecord {
-    /// The full counter path.
-    pub path: String,
-    /// The machine, without backslashes.
-    pub machine: Option<String>,
-    /// The counter set.
-    pub set: String,
-    /// The parent of the instance.
-    pub parent: Option<String>,
-    /// The instance, without parent and index.
-    pub instance: Option<String>,
-    /// Index of the instance among those with its name.
-    pub index: Option<u32>,
-    /// The counter.
-    pub counter: String,
-    /// The Windows name of the counter type, or its number as `0x...`.
-    #[serde(rename = "type")]
-    pub counter_type: String,
-    /// The unit; empty if the counter has no unit.
-    pub unit: String,
+/// The statistics of one counter for CSV, after its [`RowIdentity`].
+#[derive(Serialize)]
+struct StatisticsFigures {
     /// `raw` or `arithmetic`.
-    pub average_kind: &'static str,
+    average_kind: &'static str,
     /// Number of formatted values.
-    pub values: u64,
+    values: u64,
     /// Number of intervals with an error status.
-    pub errors: u64,
-    /// The last value.
+    errors: u64,
     #[serde(serialize_with = "number")]
-    pub last: Option<f64>,
-    /// The average.
+    last: Option<f64>,
+    /// `None` also for ids of several objects.
     #[serde(serialize_with = "number")]
-    pub average: Option<f64>,
-    /// The smallest value.
+    average: Option<f64>,
     #[serde(serialize_with = "number")]
-    pub minimum: Option<f64>,
-    /// The largest value.
+    minimum: Option<f64>,
     #[serde(serialize_with = "number")]
-    pub maximum: Option<f64>,
+    maximum: Option<f64>,
     /// The 50th percentile (nearest rank).
     #[serde(serialize_with = "number")]
-    pub p50: Option<f64>,
-    /// The 90th percentile.
+    p50: Option<f64>,
     #[serde(serialize_with = "number")]
-    pub p90: Option<f64>,
-    /// The 95th percentile.
+    p90: Option<f64>,
     #[serde(serialize_with = "number")]
-    pub p95: Option<f64>,
-    /// The 99th percentile.
+    p95: Option<f64>,
     #[serde(serialize_with = "number")]
-    pub p99: Option<f64>,
+    p99: Option<f64>,
     /// The time of the first valid raw value, as RFC 3339.
-    pub first_time: Option<String>,
+    first_time: Option<String>,
     /// The time of the last valid raw value, as RFC 3339.
-    pub last_time: Option<String>,
+    last_time: Option<String>,
 }
 
 /// Serializes a number with full precision. Integers below 10^15 have no decimal point.
@@ -82,28 +62,35 @@ fn is_plain_integer(number: f64) -> bool {
     number.fract() == 0.0 && number.abs() < 1e15
 }
 
-impl From<&StatisticsRow> for StatisticsRecord {
+/// The word for a kind of average.
+fn kind_word(kind: AverageKind) -> &'static str {
+    match kind {
+        AverageKind::Raw => "raw",
+        AverageKind::Arithmetic => "arithmetic",
+    }
+}
+
+/// The average of a row. Ids of several objects have none.
+fn average_of(row: &StatisticsRow) -> Option<f64> {
+    let Summary { average, minimum, maximum, .. } = &row.summary;
+    average.filter(|_| minimum == maximum || !row.counter.is_identifier())
+}
+
+/// What identifies a row of statistics.
+fn identity_of(row: &StatisticsRow) -> RowIdentity<'_> {
+    RowIdentity::new(&row.path, row.machine.as_ref(), &row.set, &row.counter, row.instance.as_ref())
+}
+
+impl From<&StatisticsRow> for StatisticsFigures {
     fn from(row: &StatisticsRow) -> Self {
         let summary = &row.summary;
         let quantile = |number: usize| summary.quantiles.map(|quantiles| quantiles[number]);
         Self {
-            path: row.path.clone(),
-            machine: row.machine.as_ref().map(|machine| machine.to_string()),
-            set: row.set.name.to_string(),
-            parent: row.instance.as_ref().and_then(|instance| instance.parent()).map(str::to_owned),
-            instance: row.instance.as_ref().map(|instance| instance.name().to_owned()),
-            index: row.instance.as_ref().map(|instance| instance.index()),
-            counter: row.counter.name.to_string(),
-            counter_type: row.counter.counter_type.to_string(),
-            unit: row.counter.unit().into_owned(),
-            average_kind: match summary.average_kind {
-                AverageKind::Raw => "raw",
-                AverageKind::Arithmetic => "arithmetic",
-            },
+            average_kind: kind_word(summary.average_kind),
             values: summary.values,
             errors: summary.errors,
             last: summary.last,
-            average: summary.average,
+            average: average_of(row),
             minimum: summary.minimum,
             maximum: summary.maximum,
             p50: quantile(0),
@@ -116,28 +103,12 @@ impl From<&StatisticsRow> for StatisticsRecord {
     }
 }
 
-/// The form of a [`StatisticsReport`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReportForm {
-    /// An array with one object per line.
-    Json,
-    /// A header line, then one line per row.
-    Csv,
-}
-
 /// Writes rows of statistics as JSON or CSV, one by one.
 pub struct StatisticsReport<W: io::Write> {
-    to: Target<W>,
+    frame: RowFrame<W>,
     /// The columns after the fixed ones: their positions in [`StatisticsRow::extra`], and their names.
     extra: Vec<(usize, String)>,
     has_spans: bool,
-}
-
-/// The writer of the rows, by format.
-enum Target<W: io::Write> {
-    Json { out: W, separator: &'static str, line: JsonLine },
-    // Boxed, since a writer is large.
-    Csv(Box<csv::Writer<W>>),
 }
 
 impl<W: io::Write> StatisticsReport<W> {
@@ -146,24 +117,14 @@ impl<W: io::Write> StatisticsReport<W> {
     /// # Errors
     ///
     /// When writing fails.
-    pub fn new(form: ReportForm, extra: &ExtraFigures, has_spans: bool, mut out: W) -> io::Result<Self> {
+    pub fn new(form: ReportForm, extra: &ExtraFigures, has_spans: bool, out: W) -> io::Result<Self> {
         // Some percentiles are in every report.
         let names = extra.names().into_iter().enumerate();
         let extra: Vec<_> = names.filter(|(_, name)| !COLUMNS.contains(&name.as_str())).collect();
-        let to = match form {
-            ReportForm::Json => {
-                out.write_all(b"[")?;
-                Target::Json { out, separator: "\n", line: JsonLine::default() }
-            }
-            ReportForm::Csv => {
-                let mut csv = csv::WriterBuilder::new().has_headers(false).from_writer(out);
-                let spans: &[&str] = if has_spans { &SPAN_COLUMNS } else { &[] };
-                let names = extra.iter().map(|(_, name)| name.as_str());
-                csv.write_record(spans.iter().chain(&COLUMNS).copied().chain(names)).map_err(into_io)?;
-                Target::Csv(Box::new(csv))
-            }
-        };
-        Ok(Self { to, extra, has_spans })
+        let spans: &[&str] = if has_spans { &SPAN_COLUMNS } else { &[] };
+        let fixed = spans.iter().chain(&IDENTITY_COLUMNS).chain(&COLUMNS).copied();
+        let frame = RowFrame::new(form, fixed.chain(extra.iter().map(|(_, name)| name.as_str())), out)?;
+        Ok(Self { frame, extra, has_spans })
     }
 
     /// Writes a row, and the time range that it covers.
@@ -175,21 +136,13 @@ impl<W: io::Write> StatisticsReport<W> {
         let span = span.filter(|_| self.has_spans);
         let figure = |index: usize| row.extra.get(index).copied().flatten();
         let extra = self.extra.iter().map(|(index, name)| (name.as_str(), figure(*index)));
-        match &mut self.to {
-            Target::Json { out, separator, line } => {
-                out.write_all(separator.as_bytes())?;
-                *separator = ",\n";
-                out.write_all(line.of_row(span, row, extra)?)
-            }
-            Target::Csv(csv) => {
-                let record = StatisticsRecord::from(row);
-                let extra: Vec<_> = extra.map(|(_, figure)| Figure(figure)).collect();
-                match span.map(|span| [span.begin.rfc3339(), span.end.rfc3339()]) {
-                    Some(span) => csv.serialize((span, record, extra)).map_err(into_io),
-                    None => csv.serialize((record, extra)).map_err(into_io),
-                }
-            }
-        }
+        let record = || {
+            let times = span.into_iter().flat_map(|span| [span.begin.rfc3339(), span.end.rfc3339()]);
+            let extra = extra.clone().map(|(_, figure)| Figure(figure));
+            let (times, extra): (Vec<_>, Vec<_>) = (times.collect(), extra.collect());
+            (times, identity_of(row), StatisticsFigures::from(row), extra)
+        };
+        self.frame.push(|line| line.of_row(span, row, extra.clone()), record)
     }
 
     /// Writes the end of the report.
@@ -198,19 +151,13 @@ impl<W: io::Write> StatisticsReport<W> {
     ///
     /// When writing fails.
     pub fn finish(self) -> io::Result<()> {
-        match self.to {
-            Target::Json { mut out, .. } => {
-                out.write_all(b"\n]\n")?;
-                out.flush()
-            }
-            Target::Csv(mut csv) => csv.flush(),
-        }
+        self.frame.finish()
     }
 }
 
 /// A number with full precision.
 #[derive(Serialize)]
-struct Figure(#[serde(serialize_with = "number")] Option<f64>);
+pub(super) struct Figure(#[serde(serialize_with = "number")] pub(super) Option<f64>);
 
 /// Writes the statistics as a JSON array with one object per line.
 ///
@@ -247,17 +194,8 @@ pub(super) fn into_io(error: csv::Error) -> io::Error {
 /// The columns of a row's time range.
 const SPAN_COLUMNS: [&str; 2] = ["begin", "end"];
 
-/// The columns of every report, in order.
-const COLUMNS: [&str; 22] = [
-    "path",
-    "machine",
-    "set",
-    "parent",
-    "instance",
-    "index",
-    "counter",
-    "type",
-    "unit",
+/// The columns of [`StatisticsFigures`], in order.
+const COLUMNS: [&str; 13] = [
     "average_kind",
     "values",
     "errors",

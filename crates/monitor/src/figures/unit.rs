@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use tachograph_counters::Formula;
 use tachograph_counters::set::Counter;
-use tachograph_counters::wildcard::eq_ignore_case;
 
 use super::{NONE, grouped, hexadecimal, three_decimals};
 
@@ -97,10 +97,6 @@ const MINUTE: f64 = 60.0;
 const HOUR: f64 = 3600.0;
 const DAY: f64 = 86_400.0;
 
-/// Counters whose values identify something.
-const IDENTIFIERS: [&str; 6] =
-    ["ID Process", "ID Thread", "Process ID", "Thread ID", "Creating Process ID", "ID Base Process"];
-
 impl Unit {
     /// The unit of a counter, from its description, or else from its type and name.
     pub fn of(counter: &Counter) -> Self {
@@ -108,7 +104,7 @@ impl Unit {
         if counter.counter_type.is_hexadecimal() {
             return Self { kind: Kind::Hexadecimal, factor: 1.0 };
         }
-        if IDENTIFIERS.iter().any(|known| eq_ignore_case(known, name)) {
+        if counter.is_identifier() {
             return Self { kind: Kind::Identifier, factor: 1.0 };
         }
         if name.starts_with("Load Average") {
@@ -200,6 +196,38 @@ impl Unit {
         format!("{}{rest}", number.trim_end_matches('0').trim_end_matches('.'))
     }
 
+    /// Formats a value with a fixed number of decimals, for numbers that change in place: one for percentages, rates and values with
+    /// a prefix, none for bytes and identifiers, two for other fractions. A count that is always whole (`is_whole`) has none.
+    pub fn steady_text(&self, value: f64, is_whole: bool) -> String {
+        if !value.is_finite() {
+            return format!("{value}");
+        }
+        let scaled_value = value * self.factor;
+        let one = |value: f64| grouped(&format!("{:.1}", value + 0.0));
+        match &self.kind {
+            Kind::Plain(symbol) => format!("{} {symbol}", one(scaled_value)),
+            Kind::Bytes | Kind::Si(_) => {
+                let (step, prefixes, unit) = match &self.kind {
+                    Kind::Si(symbol) => (1000.0, &LARGE[..], *symbol),
+                    _ => (1024.0, &BINARY[..], ""),
+                };
+                let (number, index) = reduced(scaled_value, step, prefixes.len());
+                let is_of_bytes = self.kind == Kind::Bytes || unit == "B/s";
+                let number = match index {
+                    0 if is_of_bytes || is_whole => grouped(&format!("{:.0}", number + 0.0)),
+                    _ => one(number),
+                };
+                format!("{number} {}{unit}", prefixes[index])
+            }
+            Kind::Other(unit) if scaled_value.abs() < MAX_GROUPED => {
+                let decimals = if is_whole && scaled_value.fract() == 0.0 { 0 } else { 2 };
+                let number = grouped(&format!("{:.decimals$}", scaled_value + 0.0));
+                if unit.is_empty() { number } else { format!("{number} {unit}") }
+            }
+            _ => self.text(value),
+        }
+    }
+
     /// Formats a value.
     pub fn text(&self, value: f64) -> String {
         if !value.is_finite() {
@@ -233,14 +261,19 @@ impl Unit {
     }
 }
 
-/// Divides a value by powers of `step` until it has at most three digits before the decimal point.
-fn scaled<'a>(value: f64, step: f64, prefixes: &[&'a str]) -> (String, &'a str) {
-    let mut scaled = value;
-    let mut index = 0;
-    while scaled.abs() >= MAX_THREE_DIGITS && index + 1 < prefixes.len() {
-        scaled /= step;
+/// Divides a value by powers of `step` until it has at most three digits before the decimal point. Returns also the power, which
+/// is less than `powers`.
+fn reduced(value: f64, step: f64, powers: usize) -> (f64, usize) {
+    let (mut reduced, mut index) = (value, 0);
+    while reduced.abs() >= MAX_THREE_DIGITS && index + 1 < powers {
+        reduced /= step;
         index += 1;
     }
+    (reduced, index)
+}
+
+fn scaled<'a>(value: f64, step: f64, prefixes: &[&'a str]) -> (String, &'a str) {
+    let (scaled, index) = reduced(value, step, prefixes.len());
     let number = if index == 0 { count(scaled) } else { significant(scaled) };
     (number, prefixes.get(index).copied().unwrap_or_default())
 }
@@ -300,6 +333,17 @@ pub fn shown(counter: &Counter, value: Option<f64>, form: NumberForm) -> String 
         (Some(value), NumberForm::Raw) => {
             hexadecimal(counter.counter_type, value).unwrap_or_else(|| three_decimals(value))
         }
+    }
+}
+
+/// Like [`shown`], with a fixed number of decimals: for live figures, which change in place.
+pub fn shown_steady(counter: &Counter, value: Option<f64>, form: NumberForm) -> String {
+    match (value, form) {
+        (Some(value), NumberForm::Units) => {
+            let is_whole = counter.counter_type.formula() == Some(Formula::Value);
+            Unit::of(counter).steady_text(value, is_whole)
+        }
+        _ => shown(counter, value, form),
     }
 }
 
@@ -383,6 +427,44 @@ mod tests {
             ("Processor Queue Length", CounterType::DOUBLE_RAW, 7.0, "7"),
         ] {
             assert_eq!(text_of(name, counter_type, value), text, "{name} {value}");
+        }
+    }
+
+    #[test]
+    fn live_figures_have_a_fixed_number_of_decimals() {
+        let gauge = CounterType::LARGE_RAWCOUNT;
+        for (name, counter_type, values, texts) in [
+            (
+                "% Processor Time",
+                CounterType::TIMER_100NS,
+                [0.0417, 7.02, 1234.5],
+                ["0.0 %", "7.0 %", "1,234.5 %"],
+            ),
+            (
+                "Disk Writes/sec",
+                CounterType::BULK_COUNT,
+                [0.0, 9.98, 12_345.6],
+                ["0.0 /s", "10.0 /s", "12.3 k/s"],
+            ),
+            (
+                "Disk Read Bytes/sec",
+                CounterType::BULK_COUNT,
+                [0.0, 999.4, 4.6e6],
+                ["0 B/s", "999 B/s", "4.6 MB/s"],
+            ),
+            ("Working Set", gauge, [0.0, 1_698_693.0, 252_706_816.0], ["0 B", "1.6 MiB", "241.0 MiB"]),
+            ("Threads", gauge, [9.0, 10.0, 213.0], ["9", "10", "213"]),
+            (
+                "Avg. Disk Queue Length",
+                CounterType::QUEUELEN_100NS,
+                [1.0, 1.083, 12.0],
+                ["1.00", "1.08", "12.00"],
+            ),
+            ("ID Process", gauge, [1.0, 14_642.0, 4_194_304.0], ["1", "14642", "4194304"]),
+        ] {
+            let counter = Counter::new(name, counter_type, 10_000_000);
+            let shown = values.map(|value| shown_steady(&counter, Some(value), NumberForm::Units));
+            assert_eq!(shown, texts, "{name}");
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tachograph_counters::Formula;
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::set::Counter;
 use tachograph_counters::wildcard::eq_ignore_case;
@@ -95,7 +96,7 @@ impl TableColumn {
     }
 
     /// Whether the column shows ids of processes or threads.
-    pub(super) fn is_id(&self) -> bool {
+    pub fn is_id(&self) -> bool {
         self.identity.is_some_and(|identity| identity != Identity::Elapsed)
     }
 
@@ -125,11 +126,16 @@ impl TableColumn {
         }
     }
 
-    /// A value as text, with its unit, except a percent sign that the heading has.
+    /// Whether the last value is shown of a counter that is a plain count.
+    fn is_whole(&self) -> bool {
+        self.counter().is_some_and(|counter| counter.counter_type.formula() == Some(Formula::Value))
+    }
+
+    /// A value as text with a fixed number of decimals and its unit, except a percent sign that the heading has.
     pub fn text(&self, value: f64, form: NumberForm) -> String {
         match (&self.content, &self.unit, form) {
             (_, Some(unit), NumberForm::Units) => {
-                let mut text = unit.text(value);
+                let mut text = unit.steady_text(value, self.is_whole());
                 if self.title.contains('%') && text.ends_with(" %") {
                     text.truncate(text.len() - 2);
                 }

@@ -25,7 +25,7 @@ const PROCESS: &[Ready] = &[
     Counter("PID", &["ID Process", "Process ID"], 0),
     Of("USER", User, 5),
     Of("S", State, 4),
-    Ranking("CPU %", &["% Processor Time"], 0),
+    Ranking("% OF 1 CPU", &["% Processor Time"], 0),
     Counter("CPU WAIT %", &["% Run Queue Wait Time"], 6),
     Counter("MEMORY", &["Working Set"], 0),
     Counter("READ", &["Storage Read Bytes/sec", "IO Read Bytes/sec"], 3),
@@ -40,7 +40,7 @@ const THREAD: &[Ready] = &[
     Machine,
     Counter("PID", &["ID Process"], 2),
     Counter("TID", &["ID Thread"], 0),
-    Ranking("CPU %", &["% Processor Time"], 0),
+    Ranking("% OF 1 CPU", &["% Processor Time"], 0),
     Counter("CPU WAIT %", &["% Run Queue Wait Time"], 4),
     Counter("USER %", &["% User Time"], 5),
     Counter("SYSTEM %", &["% Privileged Time"], 5),
@@ -52,7 +52,7 @@ const THREAD: &[Ready] = &[
 
 const CGROUP: &[Ready] = &[
     Machine,
-    Ranking("CPU %", &["% Processor Time"], 0),
+    Ranking("% OF 1 CPU", &["% Processor Time"], 0),
     Counter("CPU WAIT %", &["% CPU Some Stall Time"], 5),
     Counter("THROTTLED %", &["% Throttled Time"], 7),
     Ranking("MEMORY", &["Memory Current Bytes", "Anonymous Bytes"], 0),
@@ -87,10 +87,12 @@ const NETWORK: &[Ready] = &[
     Counter("SENT", &["Bytes Sent/sec"], 0),
     Counter("PACKETS IN/s", &["Packets Received/sec"], 3),
     Counter("PACKETS OUT/s", &["Packets Sent/sec"], 3),
-    Counter("DROPPED IN", &["Packets Received Discarded"], 2),
-    Counter("DROPPED OUT", &["Packets Outbound Discarded"], 2),
-    Counter("ERRORS IN", &["Packets Received Errors"], 5),
-    Counter("ERRORS OUT", &["Packets Outbound Errors"], 5),
+    Counter("DROPPED IN/s", &["Packets Received Discarded/sec"], 2),
+    Counter("DROPPED OUT/s", &["Packets Outbound Discarded/sec"], 2),
+    Counter("ERRORS IN/s", &["Packets Received Errors/sec"], 5),
+    Counter("ERRORS OUT/s", &["Packets Outbound Errors/sec"], 5),
+    Counter("DROPPED IN", &["Packets Received Discarded"], 7),
+    Counter("DROPPED OUT", &["Packets Outbound Discarded"], 7),
     Counter("BANDWIDTH", &["Current Bandwidth"], 6),
 ];
 
@@ -104,4 +106,13 @@ pub(super) fn ready_made(set: &str) -> &'static [Ready] {
         "Network Interface" => NETWORK,
         _ => &[],
     }
+}
+
+/// The headings of the ready-made columns of a set that show counters, each with the counters of which it shows the first that
+/// the set has.
+pub fn ready_made_columns(set: &str) -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+    ready_made(set).iter().filter_map(|column| match column {
+        Counter(heading, counters, _) | Ranking(heading, counters, _) => Some((*heading, *counters)),
+        _ => None,
+    })
 }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use tachograph_counters::Summary;
 use tachograph_counters::civil::FileTime;
+use tachograph_counters::set::Instance;
+use tachograph_counters::wildcard::eq_ignore_case;
 
 use super::TableFigures;
 use super::columns::{Figure, Identity, TableColumn};
@@ -35,6 +37,8 @@ pub struct TableRow {
     /// Whether it is a total or another instance that stands for no object of its own: `_Total`, `Idle`, `_Exited`,
     /// `_Unattributed`. These are not ranked.
     pub is_reserved: bool,
+    /// Whether it is a name that several processes or threads had in the range, so that it has no id.
+    pub has_several_ids: bool,
     /// The number of intervals of the range in which it has values.
     pub intervals: u64,
     /// The part of its series in the [figures](TableFigures).
@@ -62,16 +66,22 @@ impl TableRow {
 /// The names of instances that providers reserve, in lower case, without an id that follows after a colon.
 const RESERVED: [&str; 4] = ["_total", "idle", "_exited", "_unattributed"];
 
-pub(super) fn is_reserved(info: &SeriesInfo) -> bool {
-    let Some(instance) = &info.instance else { return false };
+/// Whether an instance of a set has no rank among the others, because it stands for several of them, for time without an owner,
+/// or for idle time: `_Total`, `0,_Total`, `Idle`, `_Exited`, `_Unattributed`, and the root of control groups.
+pub fn has_no_rank(set: &str, instance: &Instance) -> bool {
     // Another instance with such a name has an index.
     if instance.index() != 0 {
         return false;
     }
-    let name = instance.name().to_ascii_lowercase();
-    let name = name.split(':').next().unwrap_or_default();
-    let is_root = &*info.set.name == "Cgroup" && name == "/";
-    is_root || RESERVED.contains(&name) || name.ends_with(",_total")
+    let name = instance.name();
+    // An instance of a node or of a parent: `0,_Total`.
+    let last = name.rsplit([',', '/']).next().unwrap_or(name);
+    let last = last.split(':').next().unwrap_or(last);
+    set == "Cgroup" && name == "/" || RESERVED.iter().any(|reserved| eq_ignore_case(last, reserved))
+}
+
+pub(super) fn is_reserved(info: &SeriesInfo) -> bool {
+    info.instance.as_ref().is_some_and(|instance| has_no_rank(&info.set.name, instance))
 }
 
 /// Index of the series of a missing value.
@@ -134,6 +144,7 @@ impl Rows {
                     parent: None,
                     started: None,
                     is_reserved: is_reserved(info),
+                    has_several_ids: false,
                     intervals: 0,
                     part,
                 });
@@ -152,6 +163,7 @@ impl Rows {
             };
             // A name of several processes has no id.
             if role.identity.is_some_and(|identity| is_mixed(identity, &series.summary)) {
+                self.rows[row].has_several_ids = true;
                 continue;
             }
             if let Some(column) = role.column {
@@ -236,5 +248,30 @@ impl Role {
             })
         });
         Self { column, identity: Identity::of(&info.counter) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_have_no_rank() {
+        for (set, parent, name, index, expected) in [
+            ("Process", None, "_Total", 0, true),
+            ("Processor Information", None, "0,_Total", 0, true),
+            ("Thread", Some("Idle"), "0", 0, false),
+            ("Thread", Some("_Total"), "_Total", 0, true),
+            ("Process", None, "idle", 0, true),
+            ("Process", None, "_Exited", 0, true),
+            ("Process", None, "_Unattributed", 0, true),
+            ("Process V2", None, "_Total:0", 0, true),
+            ("Process", None, "_Exited", 1, false),
+            ("Process", None, "Idler", 0, false),
+            ("Cgroup", None, "/", 0, true),
+            ("LogicalDisk", None, "/", 0, false),
+        ] {
+            assert_eq!(has_no_rank(set, &Instance::new(parent, name, index)), expected, "{set} {name}");
+        }
     }
 }

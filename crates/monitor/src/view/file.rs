@@ -37,6 +37,8 @@ struct ReadView {
     #[serde(default)]
     counter: Vec<Spanned<ReadCounter>>,
     #[serde(default)]
+    headline: Vec<Spanned<ReadCounter>>,
+    #[serde(default)]
     panel: Vec<Spanned<ReadPanel>>,
 }
 
@@ -60,6 +62,7 @@ struct ReadPanel {
     limits: Vec<Spanned<f64>>,
     width: Option<Spanned<i64>>,
     height: Option<Spanned<i64>>,
+    min_size: Option<Spanned<Vec<i64>>>,
     set: Option<Spanned<String>>,
     columns: Option<Spanned<Vec<String>>>,
     sort: Option<Spanned<String>>,
@@ -82,6 +85,8 @@ struct ReadCounter {
     label: Option<String>,
     #[serde(default)]
     only_active: bool,
+    #[serde(default)]
+    capacity: bool,
     colour: Option<Spanned<i64>>,
     scale: Option<Spanned<i64>>,
     #[serde(default = "yes")]
@@ -174,6 +179,7 @@ impl Lines<'_> {
             alternatives: alternatives.collect::<Result<_, _>>()?,
             label: read.label,
             only_active: read.only_active,
+            is_capacity: read.capacity,
         })
     }
 
@@ -265,6 +271,17 @@ impl Lines<'_> {
         })
     }
 
+    fn min_size(&self, size: &Option<Spanned<Vec<i64>>>) -> Result<Option<(u16, u16)>, ViewError> {
+        let Some(size) = size else { return Ok(None) };
+        let number = |number: &i64| u16::try_from(*number).ok().filter(|number| *number > 0);
+        match &size.get_ref()[..] {
+            [columns, lines] => number(columns).zip(number(lines)),
+            _ => None,
+        }
+        .map(Some)
+        .ok_or_else(|| self.error_at(size.span(), "min_size: expected columns and lines, such as [120, 40]"))
+    }
+
     fn panel(&self, read: ReadPanel) -> Result<Panel, ViewError> {
         let kinds = ViewKind::ALL.map(|kind| (kind.name(), kind));
         let kind = self.choice("kind", &read.kind, &kinds)?.unwrap_or_default();
@@ -281,6 +298,7 @@ impl Lines<'_> {
             table: self.table(&read, kind)?,
             width: share("width", &read.width)?,
             height: share("height", &read.height)?,
+            min_size: self.min_size(&read.min_size)?,
             title: read.title,
             counters: read
                 .counter
@@ -293,6 +311,9 @@ impl Lines<'_> {
 
 /// The maximum number of panels.
 const MAX_PANELS: usize = 100;
+
+/// The maximum number of counters in the first line.
+const MAX_HEADLINE: usize = 10;
 
 /// The panel of a file of version 1.
 fn only_panel(
@@ -324,6 +345,7 @@ fn check_keys(lines: &Lines<'_>, read: &ReadView, version: i64) -> Result<(), Vi
         ("title", read.title.as_ref().map(Spanned::span), "set version = 2"),
         ("optional", read.optional.as_ref().map(Spanned::span), "set version = 2"),
         ("panel", read.panel.first().map(Spanned::span), "set version = 2"),
+        ("headline", read.headline.first().map(Spanned::span), "set version = 2"),
     ];
     let other = if version == 1 { &of_2[..] } else { &of_1[..] };
     let found = other.iter().find_map(|(key, span, advice)| Some((key, span.clone()?, advice)));
@@ -374,7 +396,13 @@ pub(super) fn parse(text: &str) -> Result<View, ViewError> {
         }
         read.panel.into_iter().map(|panel| lines.panel(panel.into_inner())).collect::<Result<_, _>>()?
     };
+    if let Some(counter) = read.headline.get(MAX_HEADLINE) {
+        let message = format_args!("headline: more than {MAX_HEADLINE} counters");
+        return Err(lines.error_at(counter.span(), message));
+    }
+    let headline = read.headline.into_iter().map(|counter| lines.counter(counter.into_inner()));
     Ok(View {
+        headline: headline.collect::<Result<_, _>>()?,
         title: read.title.map(Spanned::into_inner),
         interval,
         points: points.map(|points| points as usize),

@@ -116,6 +116,8 @@ pub struct Panel {
     pub width: u8,
     /// A hint: the height relative to the other panels, 1 to [`MAX_SHARE`].
     pub height: u8,
+    /// The columns and lines that a terminal must have to show the panel among others; `None`: any size.
+    pub min_size: Option<(u16, u16)>,
 }
 
 impl Default for Panel {
@@ -130,6 +132,7 @@ impl Default for Panel {
             table: TableSettings::default(),
             width: 1,
             height: 1,
+            min_size: None,
         }
     }
 }

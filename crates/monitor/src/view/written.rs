@@ -27,6 +27,8 @@ struct WrittenView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     range: Option<WrittenRange>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    headline: Vec<WrittenCounter<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     panel: Vec<WrittenPanel<'a>>,
 }
 
@@ -56,6 +58,8 @@ struct WrittenPanel<'a> {
     width: u8,
     #[serde(skip_serializing_if = "is_one")]
     height: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_size: Option<[u16; 2]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     set: Option<&'a str>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
@@ -111,6 +115,7 @@ impl<'a> WrittenPanel<'a> {
             limits: &panel.limits,
             width: panel.width,
             height: panel.height,
+            min_size: panel.min_size.map(|(columns, lines)| [columns, lines]),
             set: table.set.as_deref(),
             columns: &table.columns,
             sort: table.sort.as_deref(),
@@ -133,6 +138,8 @@ struct WrittenCounter<'a> {
     label: Option<&'a str>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     only_active: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    capacity: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     colour: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -157,6 +164,7 @@ impl<'a> WrittenCounter<'a> {
             alternatives: chosen.alternatives.iter().map(ToString::to_string).collect(),
             label: chosen.label.as_deref(),
             only_active: chosen.only_active,
+            capacity: chosen.is_capacity,
             colour: style.map(|style| style.0 % STYLES + 1),
             scale: match scale {
                 Scale::Default => None,
@@ -193,6 +201,7 @@ pub(super) fn text_of(view: &View) -> String {
         optional: view.is_optional,
         range: has_range
             .then(|| WrittenRange { begin: view.begin.map(time_text), end: view.end.map(time_text) }),
+        headline: view.headline.iter().map(WrittenCounter::of).collect(),
         panel: view.panels.iter().map(WrittenPanel::of).collect(),
     };
     // Every field has a TOML form.

@@ -46,11 +46,11 @@ fn the_largest_is_first_and_totals_are_apart() {
     let reserved: Vec<_> = model.reserved().iter().map(|&row| model.rows()[row].label()).collect();
     assert_eq!(reserved, ["_Total", "Idle"]);
     assert_eq!(model.counts(), (5, 5));
-    let (cpu, pid, memory) = (column(&model, "CPU %"), column(&model, "PID"), column(&model, "MEMORY"));
+    let (cpu, pid, memory) = (column(&model, "% OF 1 CPU"), column(&model, "PID"), column(&model, "MEMORY"));
     let total = model.reserved()[0];
-    assert_eq!(model.text(total, cpu, NumberForm::Units).as_deref(), Some("183"));
+    assert_eq!(model.text(total, cpu, NumberForm::Units).as_deref(), Some("183.0"));
     assert_eq!(model.text(total, pid, NumberForm::Units), None, "a total has no id");
-    assert_eq!(model.text(total, memory, NumberForm::Units).as_deref(), Some("205 MiB"));
+    assert_eq!(model.text(total, memory, NumberForm::Units).as_deref(), Some("205.0 MiB"));
     model.sort_by(cpu);
     assert_eq!(shown(&model), ["init 1", "shell 20", "worker 31", "kernel 2", "worker 30"]);
     model.sort_by(column(&model, "NAME"));
@@ -69,7 +69,7 @@ fn rows_without_a_value_are_last_in_both_directions() {
     let mut board = log.board();
     let mut model = table(&mut board, seconds(4, 4));
     assert_eq!(shown(&model).last().map(String::as_str), Some("new 99"));
-    model.sort_by(column(&model, "CPU %"));
+    model.sort_by(column(&model, "% OF 1 CPU"));
     assert_eq!(shown(&model)[0], "init 1");
     assert_eq!(shown(&model).last().map(String::as_str), Some("new 99"));
 }
@@ -165,7 +165,10 @@ fn ready_made_columns_and_paths() {
     let board = log().board();
     let model = model(&board);
     let titles: Vec<_> = model.layout().columns.iter().map(|column| &*column.title).collect();
-    assert_eq!(titles, ["COMPUTER", "PID", "USER", "S", "CPU %", "PRESENT %", "MEMORY", "NAME", "COMMAND"]);
+    assert_eq!(
+        titles,
+        ["COMPUTER", "PID", "USER", "S", "% OF 1 CPU", "PRESENT %", "MEMORY", "NAME", "COMMAND"]
+    );
     let live: Vec<_> = model.paths(true).iter().map(ToString::to_string).collect();
     assert_eq!(
         live,
@@ -199,7 +202,7 @@ fn processes_of_one_interval_are_ranked_below_those_that_were_busy_for_long() {
     // 30 % of 20 s is more than 100 % of 1 s. The averages are exact, and a column says why.
     assert_eq!(shown(&model), ["long 10", "flash 12", "quiet 11"]);
     assert!(model.has_partly_present());
-    let (cpu, present) = (column(&model, "CPU %"), column(&model, "PRESENT %"));
+    let (cpu, present) = (column(&model, "% OF 1 CPU"), column(&model, "PRESENT %"));
     let texts = |model: &TableModel, column: usize| -> Vec<String> {
         let rows = (0..3).filter_map(|line| match model.lines()[line] {
             TableLine::Row { row, .. } => model.text(row, column, NumberForm::Units),
@@ -207,9 +210,9 @@ fn processes_of_one_interval_are_ranked_below_those_that_were_busy_for_long() {
         });
         rows.map(String::from).collect()
     };
-    assert_eq!(texts(&model, cpu), ["30.0", "100", "0"]);
+    assert_eq!(texts(&model, cpu), ["30.0", "100.0", "0.0"]);
     // In two of 21 samples.
-    assert_eq!(texts(&model, present), ["100", "9.52", "100"]);
+    assert_eq!(texts(&model, present), ["100.0", "9.5", "100.0"]);
     // The same for memory: 500 MiB for two of 21 samples.
     model.sort_by(column(&model, "MEMORY"));
     assert_eq!(shown(&model)[0], "flash 12");
@@ -241,7 +244,7 @@ fn idle_kernel_threads_are_hidden() {
     assert_eq!(shown(&model), ["kswapd0 16", "init 1"]);
     assert_eq!((model.hidden(), model.counts()), (2, (2, 2)));
     let total = model.reserved()[0];
-    let cpu = column(&model, "CPU %");
+    let cpu = column(&model, "% OF 1 CPU");
     assert_eq!(model.text(total, cpu, NumberForm::Units).as_deref(), Some("10.0"), "totals are unaffected");
     // A filter finds them.
     model.set_filter("kworker".to_owned());
@@ -269,13 +272,13 @@ fn columns_without_values_are_left_out() {
     log.sample(&one);
     let mut board = log.board();
     let mut model = model(&board);
-    let cpu = column(&model, "CPU %");
+    let cpu = column(&model, "% OF 1 CPU");
     let figures = TableFigures::read(&mut board, seconds(0, 0), &[crate::processes::all()]).expect("figures");
     model.update(figures.clone());
     model.update(figures.clone());
     assert!(!model.is_empty_column(cpu) && model.order().column == cpu);
     model.update(figures.clone());
-    assert_eq!(model.empty_columns(), ["CPU %"]);
+    assert_eq!(model.empty_columns(), ["% OF 1 CPU"]);
     // The order is that of the next column of numbers.
     assert_eq!(
         (model.order().column, shown(&model)),

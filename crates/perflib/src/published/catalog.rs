@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use rustix::io::Errno;
 use tachograph_schema::IgnorePoison;
 use tachograph_shm::folder::Folder;
 use tachograph_shm::{OpenError, SetReader};
@@ -186,10 +187,16 @@ impl State {
             if is_unchanged {
                 continue;
             }
-            watched.version = version;
             has_changed = true;
+            // A folder that could not be listed is listed again by the next scan, and so is one with a file that this process had no
+            // resources to open.
+            watched.version = 0;
             match folder.files() {
-                Ok(names) => self.open_files_of(index, &folder, names),
+                Ok(names) => {
+                    if self.open_files_of(index, &folder, names) {
+                        self.folders[index].version = version;
+                    }
+                }
                 Err(error) => watched.error = Some(error.to_string().into()),
             }
         }
@@ -204,8 +211,9 @@ impl State {
         watched.files.retain(|_, found| matches!(found, FileState::Member(_)));
     }
 
-    /// Opens the files that are not open yet.
-    fn open_files_of(&mut self, index: usize, folder: &Arc<Folder>, mut names: Vec<String>) {
+    /// Opens the files that are not open yet. Returns whether none failed for lack of resources, which may be available later.
+    fn open_files_of(&mut self, index: usize, folder: &Arc<Folder>, mut names: Vec<String>) -> bool {
+        let mut is_complete = true;
         // Sorted, so that each scan omits the same files if there are too many.
         names.sort_unstable();
         let watched = &mut self.folders[index];
@@ -222,7 +230,7 @@ impl State {
                 watched.error = Some(why.into());
                 break;
             }
-            let Some(mut found) = open(folder, &name) else { continue };
+            let Some(mut found) = open(folder, &name, &mut is_complete) else { continue };
             if let FileState::Member(member) = &found {
                 if self.open_files.insert(member.file_id) {
                     let key = member.key;
@@ -234,6 +242,7 @@ impl State {
             }
             watched.files.insert(name, found);
         }
+        is_complete
     }
 }
 
@@ -266,13 +275,25 @@ impl WatchedFolder {
     }
 }
 
-/// Opens a file; `None` if it no longer exists or was abandoned and has been removed.
-fn open(folder: &Arc<Folder>, name: &str) -> Option<FileState> {
+/// Whether an error means that this process or the machine lacks resources, which may be available later.
+fn is_shortage(error: &io::Error) -> bool {
+    [Errno::MFILE, Errno::NFILE, Errno::NOMEM]
+        .iter()
+        .any(|shortage| error.raw_os_error() == Some(shortage.raw_os_error()))
+}
+
+/// Opens a file; `None` if it no longer exists or was abandoned and has been removed. Sets `is_complete` to false if it cannot
+/// be opened for lack of resources.
+fn open(folder: &Arc<Folder>, name: &str, is_complete: &mut bool) -> Option<FileState> {
     let reader = match SetReader::open(folder, name) {
         Ok(reader) => reader,
         Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::NotFound => return None,
         Err(OpenError::Io(error)) if error.kind() == io::ErrorKind::PermissionDenied => {
             return Some(FileState::Hidden);
+        }
+        Err(OpenError::Io(error)) if is_shortage(&error) => {
+            *is_complete = false;
+            return Some(FileState::Rejected(error.to_string().into()));
         }
         Err(error) => {
             // If the file is invalid because its writer died before finishing it, remove it without an error.

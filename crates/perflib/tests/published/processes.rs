@@ -298,3 +298,67 @@ fn kill_until(folder: &Path, end: Instant, dead: &Mutex<HashSet<u32>>) -> u64 {
     }
     before.map_or(count, kill)
 }
+
+/// The environment variable with the folder that a child process reads with few open files.
+const FEW_FILES: &str = "TACHO_TEST_FEW_FILES";
+
+/// The number of sets that are published.
+const SETS: usize = 3;
+
+/// Runs one test of this program with at most 64 open files.
+fn with_few_files(test: &str, folder: &Path) {
+    let output = std::process::Command::new("sh")
+        .args(["-c", "ulimit -n 64 && exec \"$0\" --exact \"$1\" --nocapture"])
+        .arg(std::env::current_exe().expect("this program"))
+        .arg(test)
+        .env(FEW_FILES, folder)
+        .output()
+        .expect("a shell");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Opens files until the limit is reached.
+fn exhaust_descriptors() -> Vec<std::fs::File> {
+    std::iter::from_fn(|| std::fs::File::open("/dev/null").ok()).collect()
+}
+
+/// The number of sets that a new registry has.
+fn set_count(published: &Published) -> usize {
+    registry(published, None).counter_sets().count()
+}
+
+#[test]
+fn a_folder_is_listed_again_after_a_shortage_of_descriptors() {
+    let Some(folder) = std::env::var_os(FEW_FILES) else {
+        let folder = tempfile::tempdir().expect("create folder");
+        let sets = (0..SETS as u128).map(|number| {
+            let description = shop(InstanceKind::Single);
+            let guid = tachograph_shm::Guid::from_u128(0x5409 + number);
+            publish_single(
+                folder.path(),
+                tachograph_shm::Description { guid, name: format!("Shop {number}").into(), ..description },
+            )
+        });
+        let _sets: Vec<_> = sets.collect();
+        let test = "processes::a_folder_is_listed_again_after_a_shortage_of_descriptors";
+        return with_few_files(test, folder.path());
+    };
+    let folder = Path::new(&folder);
+    // A recent change makes every scan list the folder again.
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let changed = || std::fs::metadata(folder).and_then(|found| found.modified()).expect("a time");
+    while changed().elapsed().is_ok_and(|age| age < Duration::from_millis(100)) {
+        assert!(Instant::now() < deadline, "the folder keeps changing");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // With two free descriptors the files cannot all be opened, with one the folder cannot be listed, without one not be opened.
+    for free in [2, 1, 0] {
+        let published = published(folder);
+        let mut opened = exhaust_descriptors();
+        opened.truncate(opened.len() - free);
+        let during = set_count(&published);
+        assert!(during < SETS, "{free} free descriptors are enough");
+        drop(opened);
+        assert_eq!(set_count(&published), SETS, "with {free} free descriptors at first");
+    }
+}

@@ -75,6 +75,7 @@ impl App {
                 self.panes.split(Panel { axis: LINEAR, ..Panel::default() });
                 self.open_tree(false, requests);
             }
+            Command::Views => self.open_views(requests),
             Command::RemovePane => {
                 self.panes.remove();
                 self.request_paths(requests);

@@ -28,7 +28,10 @@ impl App {
                 }
                 return;
             }
-            Overlay::Prompt(_) => return self.is_changed = false,
+            Overlay::Views(_) if matches!(mouse.kind, MouseEventKind::Down(_)) => {
+                return self.overlay = Overlay::None;
+            }
+            Overlay::Views(_) | Overlay::Prompt(_) => return self.is_changed = false,
         }
         if matches!(mouse.kind, MouseEventKind::Down(_))
             && let Some(panel) = self.areas.panels.iter().find(|panel| panel.area.contains(at))

@@ -11,6 +11,8 @@ pub(crate) struct Panes {
     list: Vec<Pane>,
     focus: usize,
     is_zoomed: bool,
+    /// The columns and lines of the terminal.
+    screen: (u16, u16),
 }
 
 impl Panes {
@@ -19,7 +21,7 @@ impl Panes {
         if list.is_empty() {
             list.push(Pane::new(Panel::default()));
         }
-        Self { list, focus: 0, is_zoomed: false }
+        Self { list, focus: 0, is_zoomed: false, screen: (0, 0) }
     }
 
     pub(crate) fn iter(&self) -> std::slice::Iter<'_, Pane> {
@@ -30,10 +32,33 @@ impl Panes {
         self.list.iter_mut()
     }
 
+    /// The indexes of the panels that are shown.
+    pub(crate) fn shown(&self) -> Vec<usize> {
+        (0..self.list.len()).filter(|index| self.is_shown(*index)).collect()
+    }
+
+    /// Whether a panel is shown: the focused one is enlarged, or the terminal is large enough for it.
+    fn is_shown(&self, index: usize) -> bool {
+        if !self.is_grid() {
+            return index == self.focus;
+        }
+        let is_large = |(columns, lines): (u16, u16)| self.screen.0 >= columns && self.screen.1 >= lines;
+        self.list.get(index).is_some_and(|pane| pane.panel.min_size.is_none_or(is_large))
+    }
+
+    /// Sets the columns and lines of the terminal; returns whether other panels are shown than before.
+    pub(crate) fn set_screen(&mut self, screen: (u16, u16)) -> bool {
+        let before = self.shown();
+        self.screen = screen;
+        if self.is_grid() && !self.is_shown(self.focus) {
+            self.move_focus(1);
+        }
+        self.shown() != before
+    }
+
     /// Whether all panels that are shown are tables.
     pub(super) fn are_tables(&self) -> bool {
-        let shown = if self.is_grid() { &self.list[..] } else { &self.list[self.focus..=self.focus] };
-        shown.iter().all(|pane| pane.kind() == ViewKind::Table)
+        self.shown().iter().all(|index| self.list[*index].kind() == ViewKind::Table)
     }
 
     pub(super) fn tables_mut(&mut self) -> impl Iterator<Item = &mut Table> {
@@ -42,8 +67,8 @@ impl Panes {
 
     /// The tables that are shown.
     pub(super) fn shown_tables_mut(&mut self) -> impl Iterator<Item = &mut Table> {
-        let (is_grid, focus) = (self.is_grid(), self.focus);
-        let shown = self.list.iter_mut().enumerate().filter(move |(index, _)| is_grid || *index == focus);
+        let shown = self.shown();
+        let shown = self.list.iter_mut().enumerate().filter(move |(index, _)| shown.contains(index));
         let tables = shown.filter(|(_, pane)| pane.kind() == ViewKind::Table);
         tables.filter_map(|(_, pane)| pane.table.as_deref_mut())
     }
@@ -100,7 +125,14 @@ impl Panes {
     }
 
     pub(super) fn move_focus(&mut self, by: isize) {
-        self.focus = (self.focus as isize + by).rem_euclid(self.list.len() as isize) as usize;
+        let count = self.list.len() as isize;
+        for _ in 0..count {
+            self.focus = (self.focus as isize + by).rem_euclid(count) as usize;
+            // All are reachable while one is enlarged.
+            if !self.is_grid() || self.is_shown(self.focus) {
+                break;
+            }
+        }
     }
 
     /// Adds a panel after the focused one, and moves the focus to it.
@@ -123,7 +155,7 @@ impl Panes {
 
     /// Replaces all panels.
     pub(super) fn replace(&mut self, panels: Vec<Panel>) {
-        *self = Self::new(panels);
+        *self = Self { screen: self.screen, ..Self::new(panels) };
     }
 
     /// Updates all legends. The figures lack the counters of panels that show tables ([`charted_paths`](Self::charted_paths)), so
@@ -138,9 +170,10 @@ impl Panes {
     /// The paths of all panels, each once, tables included. Live, a table needs its paths only while it is shown; paths of
     /// logs stay, because reading them again takes long.
     pub(super) fn paths(&self, is_live: bool) -> Vec<PathPattern> {
-        let of_tables = self.list.iter().filter_map(|pane| {
+        let of_tables = self.list.iter().enumerate().filter_map(|(index, pane)| {
+            let is_left_out = is_live && self.is_grid() && !self.is_shown(index);
             let table = if is_live { pane.shown_table() } else { pane.table.as_deref() };
-            Some(table?.model.paths(is_live))
+            Some(table.filter(|_| !is_left_out)?.model.paths(is_live))
         });
         each_once(self.list.iter().flat_map(|pane| pane.legend.paths()).chain(of_tables.flatten()))
     }

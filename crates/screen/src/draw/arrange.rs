@@ -5,6 +5,12 @@ use ratatui::layout::Rect;
 /// The minimum size of a panel with its edges.
 const MIN_SIZE: (u16, u16) = (30, 5);
 
+/// From this size on, a panel has a list of its counters beside the chart; smaller ones name them on their edges.
+pub(super) const LIST_SIZE: (u16, u16) = (50, 7);
+
+/// What a panel without room for a list costs: as much as one that is 2.7 times as wide as preferred.
+const SMALL_COST: f64 = 1.0;
+
 /// The preferred width of a panel in relation to its height, in characters.
 const SHAPE: f64 = 4.0;
 
@@ -21,7 +27,9 @@ pub(super) fn arrange(sizes: &[(u8, u8)], area: Rect, focus: usize) -> Vec<(usiz
     let cost = |rows: &[Row]| {
         let areas = areas_of(rows, area);
         let shapes = areas.iter().map(|(_, area)| f64::from(area.width) / f64::from(area.height.max(1)));
-        shapes.map(|shape| (shape / SHAPE).ln().abs()).sum::<f64>()
+        let small =
+            areas.iter().filter(|(_, area)| area.width < LIST_SIZE.0 || area.height < LIST_SIZE.1).count();
+        shapes.map(|shape| (shape / SHAPE).ln().abs()).sum::<f64>() + SMALL_COST * small as f64
     };
     let fits = |rows: &[Row]| {
         areas_of(rows, area).iter().all(|(_, area)| area.width >= MIN_SIZE.0 && area.height >= MIN_SIZE.1)
@@ -100,6 +108,11 @@ mod tests {
             let covered: u32 = areas.iter().map(|(_, area)| area.area()).sum();
             assert_eq!(covered, u32::from(size.0) * u32::from(size.1), "{size:?}");
         }
+        // Six charts above a table: wide enough for lists of counters.
+        let seven = [(1, 1), (1, 1), (1, 1), (1, 1), (1, 1), (1, 1), (2, 2)];
+        let widths = |size| sizes_of(&seven, size).iter().map(|area| area.2).collect::<Vec<_>>();
+        assert_eq!(widths((120, 38)), [60, 60, 60, 60, 60, 60, 120]);
+        assert_eq!(widths((200, 48)), [66, 67, 67, 66, 67, 67, 200]);
         assert_eq!(
             sizes_of(&[(2, 3), (1, 1), (1, 1)], (120, 40)),
             [(0, 1, 120, 30), (0, 31, 60, 10), (60, 31, 60, 10)]

@@ -4,7 +4,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tachograph_monitor::figures::{NumberForm, Unit, number};
 use tachograph_monitor::scale::AXIS_TOP;
-use tachograph_monitor::{Axis, AxisRange, AxisScale, LegendItem, ReducedSeries, ValueRange, ViewKind};
+use tachograph_monitor::{
+    Axis, AxisRange, AxisScale, LegendItem, ReducedSeries, ValueRange, ViewKind, largest_possible,
+};
 
 use crate::app::{App, Bands, Pane};
 use crate::text::{row, width};
@@ -28,13 +30,13 @@ pub(super) struct ValueAxis {
 const MIN_TWO_AXES: u16 = 36;
 
 impl ValueAxis {
-    /// Labels with their heights, from the bottom; up to `between` of them between the ends.
-    fn labels(&self, between: usize) -> Vec<(String, f64)> {
+    /// Labels for this number of rows with their heights, from the bottom.
+    fn labels(&self, rows: usize) -> Vec<(String, f64)> {
         let text = |value: f64| match self.form {
             NumberForm::Units => self.unit.tick(value),
             NumberForm::Raw => number(value),
         };
-        let ticks = self.range.ticks(between, &self.unit);
+        let ticks = self.range.ticks(labels_between(rows), rows, &self.unit);
         ticks.into_iter().map(|(value, share)| (text(value), share)).collect()
     }
 }
@@ -74,17 +76,32 @@ impl PaneAxis {
         })
     }
 
-    /// Labels on the left with their heights, from the bottom; up to `between` of them between the ends.
-    pub(super) fn labels(&self, between: usize) -> Vec<(String, f64)> {
+    /// Labels on the left for this number of rows with their heights, from the bottom.
+    pub(super) fn labels(&self, rows: usize) -> Vec<(String, f64)> {
         match self {
             Self::Scaled => {
-                let parts = between + 1;
+                let parts = scaled_parts(rows);
                 let shares = (0..=parts).map(|part| part as f64 / parts as f64);
                 shares.map(|share| ((AXIS_TOP * share).to_string(), share)).collect()
             }
-            Self::Values { left, .. } => left.labels(between),
+            Self::Values { left, .. } => left.labels(rows),
         }
     }
+
+    /// The number of rows to use of those available, so that labels are in the rows of their values.
+    fn usable_rows(&self, rows: usize) -> usize {
+        match self {
+            Self::Scaled if rows > 4 && scaled_parts(rows - 1) > scaled_parts(rows) => rows - 1,
+            Self::Scaled => rows,
+            Self::Values { left, .. } => left.range.usable_rows(labels_between(rows), rows, &left.unit),
+        }
+    }
+}
+
+/// The number of equal parts of an axis from 0 to 100 that has this number of rows.
+fn scaled_parts(rows: usize) -> usize {
+    let parts = [4, 2].into_iter().filter(|parts| *parts <= labels_between(rows) + 1);
+    parts.into_iter().find(|parts| rows.saturating_sub(1).is_multiple_of(*parts)).unwrap_or(1)
 }
 
 fn is_of_unit(item: &LegendItem, unit: &Unit) -> bool {
@@ -110,8 +127,18 @@ impl App {
             units.sort_by_key(|unit| !unit.is_comparable(named));
         }
         let axis = |unit: &Unit, axis: &Axis| {
-            let of_unit = items.iter().copied().filter(|item| is_of_unit(item, unit));
-            let range = AxisRange::new(axis, self.values_of(of_unit, pane), unit);
+            let of_unit = || items.iter().copied().filter(|item| is_of_unit(item, unit));
+            let mut values = self.values_of(of_unit(), pane);
+            let capacities = pane.legend.capacities().filter(|item| is_of_unit(item, unit));
+            let capacities = capacities.filter_map(|item| item.series(&self.reduced)?.summary.maximum);
+            capacities.for_each(|capacity| values.add(capacity));
+            let possible = |item: &LegendItem| {
+                let info = item.info()?;
+                largest_possible(info.set.english_name.as_deref().unwrap_or(&info.set.name), &info.counter)
+            };
+            // Unknown if it is unknown of one of the counters.
+            let bound = of_unit().map(possible).reduce(|one, other| Some(one?.max(other?))).flatten();
+            let range = AxisRange::new(axis, values, unit, bound);
             ValueAxis { range, unit: unit.clone(), form: self.numbers }
         };
         let is_line = matches!(pane.kind(), ViewKind::Line | ViewKind::Area);
@@ -144,7 +171,7 @@ impl App {
             ViewKind::Stacked => {
                 for column in 0..self.reduced.columns {
                     let average = |(_, series): &(&LegendItem, &ReducedSeries)| {
-                        series.columns.get(column)?.average.filter(|value| value.is_finite())
+                        self.drawn_value(series, column).filter(|value| value.is_finite())
                     };
                     values.add(series.iter().filter_map(average).sum());
                 }
@@ -152,15 +179,23 @@ impl App {
             _ => {
                 for (item, series) in &series {
                     let has_band = self.has_band(item, pane);
-                    for column in &series.columns {
+                    for (index, column) in series.columns.iter().enumerate() {
                         let ends =
                             [column.minimum, column.maximum].into_iter().filter(|_| has_band).flatten();
-                        ends.chain(column.average).for_each(|value| values.add(value));
+                        ends.chain(self.drawn_value(series, index)).for_each(|value| values.add(value));
                     }
                 }
             }
         }
         values
+    }
+
+    /// The value that a chart shows in a column: the average of its intervals; in the newest column of a live chart the last value, as
+    /// beside the chart.
+    pub(super) fn drawn_value(&self, series: &ReducedSeries, column: usize) -> Option<f64> {
+        let found = series.columns.get(column)?;
+        let is_newest = || series.columns[column + 1..].iter().all(|later| later.average.is_none());
+        if self.facts.is_live && found.last.is_some() && is_newest() { found.last } else { found.average }
     }
 
     /// Whether the minimum and maximum of a line are shown.
@@ -175,7 +210,7 @@ impl App {
     }
 
     /// Writes the labels of the axis to the left of a plot with room for them, and those of a second axis to the right; returns
-    /// the plot. `edge` is the number of columns between the labels and the plot.
+    /// the plot. It can be a row lower than the area, so that labels are in the rows of their values. `edge` is the number of columns between the labels and the plot.
     pub(super) fn draw_labels(
         &self,
         buffer: &mut Buffer,
@@ -184,8 +219,8 @@ impl App {
         min_width: u16,
         edge: u16,
     ) -> Rect {
-        let rows = usize::from(area.height);
-        let between = labels_between(rows);
+        let rows = axis.usable_rows(usize::from(area.height));
+        let area = Rect { y: area.bottom() - rows as u16, height: rows as u16, ..area };
         let shorten = |mut labels: Vec<(String, f64)>| {
             if rows < 2 {
                 labels.drain(..labels.len() - 1);
@@ -193,7 +228,7 @@ impl App {
             labels
         };
         let widest = |labels: &[(String, f64)]| labels.iter().map(|(text, _)| width(text)).max().unwrap_or(0);
-        let labels = shorten(axis.labels(between));
+        let labels = shorten(axis.labels(rows));
         let columns = (widest(&labels) as u16).max(min_width).saturating_add(edge).min(area.width);
         for (text, share) in &labels {
             let line = row(area, row_of(*share, rows));
@@ -204,7 +239,7 @@ impl App {
         if let PaneAxis::Values { right: Some(right), .. } = axis
             && area.width >= MIN_TWO_AXES
         {
-            let labels = shorten(right.labels(between));
+            let labels = shorten(right.labels(rows));
             // A space before the labels.
             plot.width = plot.width.saturating_sub(widest(&labels) as u16 + 1);
             for (text, share) in &labels {
@@ -216,8 +251,8 @@ impl App {
     }
 }
 
-/// The number of labels between the ends of an axis with this number of rows.
-pub(super) fn labels_between(rows: usize) -> usize {
+/// The maximum number of labels between the ends of an axis with this number of rows.
+fn labels_between(rows: usize) -> usize {
     match rows {
         9.. => 3,
         3.. => 1,

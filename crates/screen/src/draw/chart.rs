@@ -7,7 +7,7 @@ use tachograph_counters::civil::FileTime;
 use tachograph_monitor::palette::{COLOURS, LineStyle};
 use tachograph_monitor::{Column, LegendItem, ReducedSeries, Span, ViewKind};
 
-use super::axis::{PaneAxis, labels_between, row_of};
+use super::axis::{PaneAxis, row_of};
 use crate::app::{App, Pane};
 use crate::canvas::{Canvas, Pen};
 use crate::text::row;
@@ -28,7 +28,8 @@ impl App {
         let above = Rect { height: area.height.saturating_sub(1), ..area };
         // A space and the line.
         let plot = self.draw_labels(buffer, above, &axis, MIN_LABEL, 2);
-        self.draw_edges(buffer, area, plot, &axis);
+        let used = Rect { y: plot.y, height: area.bottom() - plot.y, ..area };
+        self.draw_edges(buffer, used, plot, &axis);
         if !self.draw_placeholder(buffer, plot, pane) {
             self.draw_plot(buffer, plot, pane, &axis);
         }
@@ -42,8 +43,14 @@ impl App {
             self.draw_brush(buffer, plot);
         } else {
             let mut canvas = Canvas::new(plot, self.theme.is_unicode);
-            // Highlighted and selected lines are drawn last, on top.
-            let rank = |item: &LegendItem| (item.is_highlighted(), Some(item.id()) == pane.selected);
+            // Lines at 0 are drawn first, below others; highlighted and selected lines last, on top.
+            let is_active = |item: &LegendItem| {
+                let summary = item.series(&self.reduced).map(|series| &series.summary);
+                summary.is_some_and(|it| it.minimum != Some(0.0) || it.maximum != Some(0.0))
+            };
+            let rank = |item: &LegendItem| {
+                (is_active(item), item.is_highlighted(), Some(item.id()) == pane.selected)
+            };
             let mut items = pane.charted(&self.reduced);
             items.sort_by_key(|item| rank(item));
             for item in items {
@@ -81,10 +88,8 @@ impl App {
     ) {
         let (width, height) = (canvas.width(), canvas.height());
         let columns = series.columns.len();
-        let height_of = |value: f64| {
-            let share = 1.0 - axis.share_of(item, value);
-            (share * (height.saturating_sub(1)) as f64).round() as usize
-        };
+        let per_row = height / canvas.rows().max(1);
+        let height_of = |value: f64| dot_row(axis.share_of(item, value), height, per_row);
         let is_area = pane.kind() == ViewKind::Area;
         let style = item.style();
         let mark = MARKS[style.0 % MARKS.len()];
@@ -100,8 +105,8 @@ impl App {
         let max_distance = max_gap(&series.columns, &self.reduced.span);
         let mut before: Option<(usize, usize, FileTime)> = None;
         for (index, column) in series.columns.iter().enumerate() {
-            let Some((average, at)) = column.average.zip(column.at).filter(|(value, _)| value.is_finite())
-            else {
+            let shown = self.drawn_value(series, index);
+            let Some((shown, at)) = shown.zip(column.at).filter(|(value, _)| value.is_finite()) else {
                 // An error interrupts the line; a column in which no interval ends does not.
                 if column.errors > 0 {
                     before = None;
@@ -109,7 +114,7 @@ impl App {
                 continue;
             };
             let x = dot_of(index, columns, width);
-            let y = height_of(average);
+            let y = height_of(shown);
             if has_band && let (Some(minimum), Some(maximum)) = (column.minimum, column.maximum) {
                 canvas.vertical(x, height_of(minimum), height_of(maximum), band);
             }
@@ -152,7 +157,7 @@ impl App {
         for index in 0..rows {
             self.write_text(buffer, row(area, index), column, rule, dim);
         }
-        for (_, share) in axis.labels(labels_between(rows)) {
+        for (_, share) in axis.labels(rows) {
             self.write_text(buffer, row(area, row_of(share, rows)), column, tick, dim);
         }
         let line = row(area, rows);
@@ -162,43 +167,6 @@ impl App {
             return;
         };
         self.draw_times(buffer, Rect { x: plot.x, width: plot.width, ..line }, &span, across);
-    }
-
-    pub(super) fn draw_times(&self, buffer: &mut Buffer, line: Rect, span: &Span, across: &str) {
-        let dim = self.theme.dim();
-        let width = usize::from(line.width);
-        let label = |time: FileTime| -> String {
-            let length = span.length();
-            if length > 2 * FileTime::PER_DAY {
-                let time_of_day = self.time_of_day(time, false);
-                format!(
-                    "{} {}",
-                    self.date(time).as_deref().and_then(|date| date.get(5..)).unwrap_or_default(),
-                    &time_of_day[..5.min(time_of_day.len())]
-                )
-            } else {
-                self.time_of_day(time, length < 10 * FileTime::PER_SECOND)
-            }
-        };
-        self.write_text(buffer, line, 0, &across.repeat(width), dim);
-        let sample = label(span.begin()).len();
-        let parts = (width / (sample + 6)).clamp(1, 8);
-        for part in 0..=parts {
-            let time =
-                span.begin().saturating_add((span.length() as f64 * part as f64 / parts as f64) as i64);
-            // The end is exclusive.
-            let time = if part == parts { span.end().saturating_sub(1) } else { time };
-            let text = label(time);
-            let column = match part {
-                0 => 0,
-                _ if part == parts => width.saturating_sub(text.len()),
-                _ => (width * part / parts).saturating_sub(text.len() / 2),
-            };
-            if part > 0 && width < 2 * text.len() + 2 {
-                break;
-            }
-            self.write_text(buffer, line, column, &text, dim);
-        }
     }
 
     fn draw_brush(&self, buffer: &mut Buffer, plot: Rect) {
@@ -234,6 +202,19 @@ fn dot_of(column: usize, columns: usize, width: usize) -> usize {
     (column * (width - 1) + (columns - 1) / 2) / (columns - 1)
 }
 
+/// A chart of fewer rows of characters uses all dots.
+const MIN_CENTRED_ROWS: usize = 3;
+
+/// The row of dots that shows a height. The ends of the axis are in the middle of the first and the last row of characters, as
+/// their labels are.
+fn dot_row(share: f64, dots: usize, dots_per_row: usize) -> usize {
+    let dots_per_row = if dots < MIN_CENTRED_ROWS * dots_per_row { 1 } else { dots_per_row };
+    let span = dots.saturating_sub(dots_per_row) as f64;
+    let first = dots_per_row.saturating_sub(1) as f64 / 2.0;
+    // A value at the lower end is at the lowest of the two dots in the middle.
+    (first + (1.0 - share) * span + 0.5).floor().clamp(0.0, dots.saturating_sub(1) as f64) as usize
+}
+
 /// The maximum time between two values that a line connects, in units of 100 ns.
 pub(super) fn max_gap(columns: &[Column], span: &Span) -> f64 {
     let times: Vec<_> = columns.iter().filter_map(|column| column.at).collect();
@@ -250,6 +231,19 @@ pub(super) fn max_gap(columns: &[Column], span: &Span) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_are_in_the_rows_of_their_labels() {
+        // Nine rows of four dots: 0, 25, 50, 75 and 100 % are in the rows 8, 6, 4, 2 and 0.
+        let rows = [0.0, 0.25, 0.5, 0.75, 1.0].map(|share| dot_row(share, 36, 4) / 4);
+        assert_eq!(rows, [8, 6, 4, 2, 0]);
+        assert_eq!([0.0, 1.0].map(|share| dot_row(share, 36, 4)), [34, 2]);
+        // ASCII has a dot per row.
+        assert_eq!([0.0, 0.5, 1.0].map(|share| dot_row(share, 9, 1)), [8, 4, 0]);
+        // A single row of four dots.
+        assert_eq!([0.0, 1.0].map(|share| dot_row(share, 4, 4)), [3, 0]);
+        assert_eq!(dot_row(0.5, 0, 4), 0);
+    }
 
     #[test]
     fn columns_fill_the_width() {

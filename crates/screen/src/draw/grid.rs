@@ -3,24 +3,21 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
-use tachograph_monitor::figures::shown;
+use tachograph_monitor::figures::{shown, shown_steady};
 use tachograph_monitor::{LegendItem, ViewKind};
 
 use super::PanelArea;
-use super::arrange::arrange;
+use super::arrange::{LIST_SIZE, arrange};
 use super::axis::PaneAxis;
 use super::chart::MARKS;
 use crate::app::{App, Pane};
 use crate::text::{cut, row, width};
 
-/// From this size on, a panel has a list of its counters beside the chart; smaller ones name them on their edges.
-const MIN_LIST: (u16, u16) = (50, 7);
-
 /// The columns of the list beside a chart, at least and at most.
 const LIST_WIDTH: (usize, usize) = (14, 34);
 
-/// Shown in a panel all of whose counters are hidden, or are 0 and shown only if they are not.
-const NO_ACTIVITY: &str = "no activity";
+/// The maximum number of instances that an empty panel names.
+const MAX_NAMED: usize = 3;
 
 /// A counter of a small panel: name, value, style.
 struct Entry {
@@ -32,9 +29,16 @@ struct Entry {
 impl App {
     /// Draws all panels; returns where they are.
     pub(super) fn draw_grid(&mut self, buffer: &mut Buffer, area: Rect) -> Vec<PanelArea> {
-        let sizes: Vec<_> = self.panes.iter().map(|pane| (pane.panel.width, pane.panel.height)).collect();
-        let areas = arrange(&sizes, area, self.panes.focus());
-        let bottom = areas.iter().map(|(_, area)| area.bottom()).max().unwrap_or_default();
+        let shown = self.panes.shown();
+        let sizes = shown.iter().filter_map(|index| self.panes.iter().nth(*index));
+        let sizes: Vec<_> = sizes.map(|pane| (pane.panel.width, pane.panel.height)).collect();
+        let focus = shown.iter().position(|index| *index == self.panes.focus()).unwrap_or_default();
+        let areas = arrange(&sizes, area, focus).into_iter().map(|(place, area)| (shown[place], area));
+        let areas: Vec<_> = areas.collect();
+        // Times are below the lowest charts.
+        let is_chart = |index: usize| self.panes.iter().nth(index).is_some_and(|pane| pane.kind().is_chart());
+        let charts = areas.iter().filter(|(index, _)| is_chart(*index));
+        let bottom = charts.map(|(_, area)| area.bottom()).max().unwrap_or_default();
         let mut panels = Vec::with_capacity(areas.len());
         for (index, area) in areas {
             let Some(pane) = self.panes.iter().nth(index) else { continue };
@@ -61,7 +65,8 @@ impl App {
             false => Modifier::BOLD,
         });
         let room = usize::from(area.width).saturating_sub(6);
-        let title = format!(" {} ", cut(&pane.title(), room, self.theme.is_unicode));
+        let title = self.title_with_capacity(pane);
+        let title = format!(" {} ", cut(&title, room, self.theme.is_unicode));
         let title_end = self.write_text(buffer, row(area, 0), 2, &title, title_style);
         let inside = inside_of(area);
         match pane.kind() {
@@ -83,12 +88,12 @@ impl App {
         let axis = self.axis_of(pane);
         let entries = self.entries(pane, &axis, is_focused);
         if entries.is_empty() {
-            let line = row(inside, usize::from(inside.height) / 2);
-            let column = usize::from(inside.width).saturating_sub(NO_ACTIVITY.len()) / 2;
-            self.write_text(buffer, line, column, NO_ACTIVITY, self.theme.dim());
+            let text = self.no_activity(pane);
+            let text = cut(&text, usize::from(inside.width), self.theme.is_unicode).into_owned();
+            self.write_centred(buffer, row(inside, usize::from(inside.height) / 2), &text);
             return;
         }
-        let has_list = area.width >= MIN_LIST.0 && area.height >= MIN_LIST.1;
+        let has_list = area.width >= LIST_SIZE.0 && area.height >= LIST_SIZE.1;
         let mut chart = inside;
         let mut bottom_column = 1;
         if has_list {
@@ -117,6 +122,33 @@ impl App {
             self.draw_times(buffer, line, &span, self.theme.either("─", "-"));
         }
         drawn.plot = plot;
+    }
+
+    /// The title of a panel with its capacity: `Memory 23.4 GiB`.
+    fn title_with_capacity(&self, pane: &Pane) -> String {
+        let mut title = pane.title().into_owned();
+        for item in pane.legend.capacities() {
+            if let Some(series) = item.series(&self.reduced).filter(|series| series.summary.last.is_some()) {
+                let value = shown(&series.info.counter, series.summary.last, self.numbers);
+                title = format!("{title} {value}");
+            }
+        }
+        title
+    }
+
+    /// The text of a panel all of whose counters are hidden, or are 0 and shown only if they are not: it names their instances.
+    fn no_activity(&self, pane: &Pane) -> String {
+        let mut names: Vec<&str> = Vec::new();
+        for name in pane.legend.items().iter().filter_map(|item| item.info()?.instance_name()) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        match names.len() {
+            0 => "no activity".to_owned(),
+            count if count > MAX_NAMED => format!("no activity: {} and {} more", names[0], count - 1),
+            _ => format!("no activity: {}", names.join(", ")),
+        }
     }
 
     /// Draws the edges of a panel.
@@ -158,11 +190,11 @@ impl App {
         let entry = |(item, mut name): (&LegendItem, String)| {
             let series = item.series(&self.reduced);
             let value = series.and_then(|series| match column {
-                Some(column) => series.columns.get(column)?.average,
+                Some(column) => self.drawn_value(series, column),
                 None => self.shown_value(series),
             });
             let mut value = match item.info() {
-                Some(info) => shown(&info.counter, value, self.numbers),
+                Some(info) => shown_steady(&info.counter, value, self.numbers),
                 None => String::new(),
             };
             if axis.is_on_the_right(item) {
@@ -187,10 +219,28 @@ impl App {
     fn draw_list(&self, buffer: &mut Buffer, area: Rect, entries: &[Entry], is_reversed: bool) -> u16 {
         let value_width = entries.iter().map(|entry| width(&entry.value)).max().unwrap_or(0);
         let name_width = entries.iter().map(|entry| width(&entry.name)).max().unwrap_or(0);
-        let max = LIST_WIDTH.1.min(usize::from(area.width) * 2 / 5);
+        let max = LIST_WIDTH.1.min(usize::from(area.width) * 9 / 20);
         let columns = (name_width + value_width + 3).clamp(LIST_WIDTH.0, max);
         let list = Rect { x: area.right() - columns as u16, width: columns as u16, ..area };
-        let room = usize::from(area.height);
+        // With room for it, a heading says which values these are.
+        let has_heading = entries.len() < usize::from(area.height);
+        let heading = match self.column_under_cursor() {
+            Some(_) => "at cursor",
+            None if self.facts.is_live => "last",
+            None => "mean",
+        };
+        if has_heading {
+            self.write_text(
+                buffer,
+                row(list, 0),
+                columns.saturating_sub(heading.len() + 1),
+                heading,
+                self.theme.dim(),
+            );
+        }
+        let list =
+            Rect { y: list.y + u16::from(has_heading), height: list.height - u16::from(has_heading), ..list };
+        let room = usize::from(list.height);
         let shown = if entries.len() > room { room - 1 } else { entries.len() };
         for (index, entry) in entries.iter().take(shown).enumerate() {
             let line = row(list, if is_reversed { shown - 1 - index } else { index });
@@ -214,8 +264,10 @@ impl App {
             if column + needed > room {
                 return entries.len() - index;
             }
+            // A space between two entries.
             column = self.write_text(buffer, line, column, &format!(" {} ", entry.name), entry.style);
             column = self.write_text(buffer, line, column, &format!("{} ", entry.value), Style::new());
+            column -= 1;
         }
         0
     }

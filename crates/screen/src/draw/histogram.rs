@@ -25,7 +25,8 @@ impl App {
         if self.facts.is_live {
             return figure_in(counter, value, columns, self.numbers);
         }
-        average_in(counter, value, series.summary.average_kind, columns, self.numbers)
+        let ends = [series.summary.minimum, series.summary.maximum];
+        average_in(counter, value, ends, series.summary.average_kind, columns, self.numbers)
     }
 
     pub(super) fn draw_histogram(&self, buffer: &mut Buffer, area: Rect, pane: &Pane) {

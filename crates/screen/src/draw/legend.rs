@@ -6,6 +6,7 @@ use std::ops::Range;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
+use tachograph_counters::AverageKind;
 use tachograph_monitor::figures::NONE;
 use tachograph_monitor::palette::LineStyle;
 use tachograph_monitor::scale::Factor;
@@ -13,7 +14,7 @@ use tachograph_monitor::{ItemId, LegendColumn, LegendItem};
 
 use super::chart::MARKS;
 use crate::app::{App, Pane};
-use crate::text::{average_in, cut, figure_in, row, width};
+use crate::text::{average_in, cut, figure_in, row, steady_figure_in, width};
 
 /// The minimum and the preferred width of a column.
 struct ColumnWidth {
@@ -125,8 +126,14 @@ impl App {
     fn figure_of(&self, item: &LegendItem, column: LegendColumn, columns: usize) -> String {
         let Some(series) = item.series(&self.reduced) else { return NONE.to_owned() };
         let (counter, value) = (&series.info.counter, column.value(item, &self.reduced));
+        let is_arithmetic = series.summary.average_kind == AverageKind::Arithmetic;
+        if self.facts.is_live && !is_arithmetic && !counter.is_identifier() {
+            return steady_figure_in(counter, value, columns, self.numbers);
+        }
         if column == LegendColumn::Average {
-            return average_in(counter, value, series.summary.average_kind, columns, self.numbers);
+            let summary = &series.summary;
+            let ends = [summary.minimum, summary.maximum];
+            return average_in(counter, value, ends, summary.average_kind, columns, self.numbers);
         }
         figure_in(counter, value, columns, self.numbers)
     }

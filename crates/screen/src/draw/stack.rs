@@ -33,8 +33,7 @@ impl App {
             tops.clear();
             let mut sum = 0.0;
             for (item, series) in &layers {
-                let value = series.columns.get(column).and_then(|column| column.average);
-                let value = value.filter(|value| value.is_finite()).unwrap_or(0.0);
+                let value = self.drawn_value(series, column).filter(|value| value.is_finite()).unwrap_or(0.0);
                 let share = match axis {
                     // Each counter has a scale of its own, so heights are added.
                     PaneAxis::Scaled => {

@@ -315,7 +315,10 @@ impl App {
         if let Some(sorted) = table.model.layout().columns.get(order.column) {
             let direction = if order.is_descending { "largest first" } else { "smallest first" };
             let direction = if sorted.is_text() { "" } else { direction };
-            part(format!("by {} {direction}", sorted.title).trim_end(), self.theme.dim());
+            // Processes that started or ended in the range.
+            let is_weighted = table.model.is_weighted() && !sorted.is_text() && !sorted.is_id();
+            let weight = if is_weighted { " x time present" } else { "" };
+            part(format!("by {}{weight} {direction}", sorted.title).trim_end(), self.theme.dim());
         }
         match table.model.tree() {
             TreeKind::None => {}
@@ -349,7 +352,7 @@ fn totals_text(model: &TableModel, room: usize) -> String {
     let mut text = String::from(" not sorted: totals");
     for (start, meaning) in [
         ("_Exited", "; _Exited: processes that have ended"),
-        ("_Unattributed", "; _Unattributed: time of no known process"),
+        ("_Unattributed", "; _Unattributed: time of no process that is visible here"),
     ] {
         if has(start) && width(&text) + width(meaning) < room {
             text.push_str(meaning);

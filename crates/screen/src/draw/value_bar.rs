@@ -34,7 +34,8 @@ impl App {
             return Some(format!("at {time}: {}", format(column.average)));
         }
         let kind = series.summary.average_kind;
-        let average = average_in(&series.info.counter, column.average, kind, usize::MAX, self.numbers);
+        let ends = [column.minimum, column.maximum];
+        let average = average_in(&series.info.counter, column.average, ends, kind, usize::MAX, self.numbers);
         let (minimum, maximum) = (format(column.minimum), format(column.maximum));
         Some(format!("at {time}: {average} ({minimum} to {maximum}, {} values)", column.values))
     }
@@ -58,7 +59,8 @@ impl App {
                 None => NONE.to_owned(),
             };
             let average = series.map(|series| {
-                average_in(&series.info.counter, summary.average, summary.average_kind, columns, self.numbers)
+                let (average, ends) = (summary.average, [summary.minimum, summary.maximum]);
+                average_in(&series.info.counter, average, ends, summary.average_kind, columns, self.numbers)
             });
             let name = |long: &'static str, short: &'static str| if is_long { long } else { short };
             vec![

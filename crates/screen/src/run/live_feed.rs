@@ -25,6 +25,8 @@ pub struct Live {
     pub unmatched: fn(&Selection) -> Vec<String>,
     /// The machine's name.
     pub name: String,
+    /// What else the first line says about the machine, such as its number of processors.
+    pub about: String,
     /// The time zone of displayed and recorded times.
     pub zone: TimeZone,
     /// Ticks per second of the performance counter.

@@ -4,6 +4,7 @@ mod arithmetic;
 mod behaviour;
 mod boards;
 mod frozen;
+mod overview;
 mod panels;
 mod pictures;
 mod range;

@@ -9,7 +9,7 @@ use tachograph_screen::{ColourDepth, Request, Theme};
 use crate::test_screen::{Line, TestScreen};
 
 /// A counter whose default scale does not matter.
-const fn line(
+pub(crate) const fn line(
     set: &'static str,
     instance: Option<&'static str>,
     counter: &'static str,
@@ -24,7 +24,7 @@ fn wave(second: u64, period: f64, middle: f64) -> Option<f64> {
 }
 
 /// The counters of the overview, with an interface that is down and one that is up.
-const LINES: [Line; 17] = [
+pub(crate) const LINES: [Line; 22] = [
     line("Processor Information", Some("_Total"), "% User Time", |second| wave(second, 9.0, 40.0)),
     line("Processor Information", Some("_Total"), "% Privileged Time", |second| wave(second, 5.0, 12.0)),
     line("Processor Information", Some("_Total"), "% IO Wait Time", |second| wave(second, 3.0, 6.0)),
@@ -33,6 +33,7 @@ const LINES: [Line; 17] = [
     line("Memory", None, "Cache Bytes", |_| Some(5_368_709_120.0)),
     line("Memory", None, "Available Bytes", |second| Some(9e9 - 4e7 * second as f64)),
     line("Memory", None, "Swap Used Bytes", |_| Some(0.0)),
+    line("Memory", None, "Total Bytes", |_| Some(25_100_000_000.0)),
     line("PhysicalDisk", Some("_Total"), "Disk Read Bytes/sec", |second| wave(second, 6.0, 28_800_000.0)),
     line("PhysicalDisk", Some("_Total"), "Disk Write Bytes/sec", |second| wave(second, 11.0, 90_000_000.0)),
     line("PhysicalDisk", Some("_Total"), "Avg. Disk sec/Read", |second| wave(second, 7.0, 0.000_9)),
@@ -42,9 +43,13 @@ const LINES: [Line; 17] = [
     line("Pressure Stall", Some("cpu"), "% Some Stall Time", |second| wave(second, 9.0, 30.0)),
     line("Pressure Stall", Some("memory"), "% Some Stall Time", |_| Some(0.0)),
     line("Pressure Stall", Some("io"), "% Some Stall Time", |second| wave(second, 4.0, 8.0)),
+    line("System", None, "Load Average, 1 min", |_| Some(0.5)),
+    line("System", None, "Load Average, 5 min", |_| Some(1.25)),
+    line("System", None, "Load Average, 15 min", |_| Some(2.0)),
+    line("System", None, "System Up Time", |second| Some(24_000.0 + second as f64)),
 ];
 
-fn overview(size: (u16, u16), theme: Theme) -> TestScreen {
+pub(crate) fn overview(size: (u16, u16), theme: Theme) -> TestScreen {
     let view = View::ready_made("overview").expect("the overview");
     TestScreen::with_view(true, size, 100, theme, &LINES, view)
 }
@@ -59,14 +64,19 @@ fn the_overview_fills_the_screen() {
     for (width, height) in [(80, 24), (120, 40), (200, 50)] {
         let mut screen = overview((width, height), Theme::default());
         let text = screen.text();
-        for title in ["Processor", "Memory", "Disk throughput", "Disk latency", "Network", "Pressure"] {
+        for title in ["All processors", "Memory", "Disk throughput", "Disk latency", "Network", "Pressure"] {
             assert!(text.contains(&format!(" {title} ")), "{title} in\n{text}");
         }
         // The interface that is down is left out.
         assert!(text.contains("eth0 in") && !text.contains("eth1"), "{text}");
         // Nothing is cut off.
         assert!(!text.contains('…') && !text.contains('#'), "{text}");
-        assert_eq!(text.lines().filter(|line| line.ends_with('╮')).count(), if width == 200 { 2 } else { 3 });
+        let rows = text.lines().filter(|line| line.ends_with('╮')).count();
+        // Large screens have a table of processes below the charts.
+        assert_eq!(
+            (rows, text.contains(" Processes ")),
+            if width == 120 { (4, true) } else { (3, width == 200) }
+        );
         screen.assert_matches(&format!("overview_{width}x{height}"));
     }
 }
@@ -83,16 +93,16 @@ fn the_overview_without_unicode_and_colours() {
 #[test]
 fn a_small_screen_shows_the_focused_panel() {
     let mut screen = overview((40, 12), Theme::default());
-    screen.line_with(" Processor ");
+    screen.line_with(" All processors ");
     for _ in 0..5 {
         screen.press(KeyCode::Tab);
     }
     screen.line_with(" Pressure ");
-    assert!(!screen.text().contains(" Processor "));
+    assert!(!screen.text().contains(" All processors "));
     screen.press(KeyCode::BackTab);
     screen.type_in("w");
     screen.press(KeyCode::Tab);
-    screen.line_with(" Processor ");
+    screen.line_with(" All processors ");
 }
 
 #[test]
@@ -101,7 +111,7 @@ fn a_panel_is_enlarged() {
     screen.press(KeyCode::Tab);
     screen.type_in("z");
     // The legend of the panel, and the unit on its axis.
-    screen.line_with("16 GiB ┤");
+    screen.line_with("12 GiB ┤");
     screen.line_with("Used Bytes");
     assert!(!screen.text().contains("Disk latency"));
     // Esc clears the cursor first.
@@ -119,7 +129,7 @@ fn a_panel_is_enlarged() {
 #[test]
 fn one_cursor_for_all_panels() {
     let mut screen = overview((120, 40), Theme::default());
-    let used = |second: f64| format!("{:.2} GiB", (6e9 + 4e7 * second) / 1024f64.powi(3));
+    let used = |second: f64| format!("{:.1} GiB", (6e9 + 4e7 * second) / 1024f64.powi(3));
     let read = |second: f64| 28.8 * (1.0 + 0.6 * (second / 6.0).sin());
     // The last values.
     screen.line_with(&used(99.0));
@@ -236,7 +246,7 @@ fn the_legend_is_filtered() {
     screen.type_in("F");
     screen.type_in("priv");
     screen.press(KeyCode::Enter);
-    screen.line_with(" Processor ");
+    screen.line_with(" All processors ");
     screen.line_with("system");
     assert!(!screen.text().contains("iowait"));
     screen.type_in("F");
@@ -263,17 +273,17 @@ fn a_report_scrolls_within_its_panel() {
         screen.press(KeyCode::Down);
         screen.draw();
     }
-    screen.line_with("Swap Used");
+    screen.line_with("Total Bytes");
     // The end is where the last line is visible, so one key moves it.
     screen.press(KeyCode::Up);
-    assert!(!screen.text().contains("Swap Used"), "{}", screen.text());
+    assert!(!screen.text().contains("Total Bytes"), "{}", screen.text());
 }
 
 #[test]
 fn a_click_moves_the_focus() {
     let mut screen = overview((120, 40), Theme::default());
-    screen.mouse(MouseEventKind::Down(MouseButton::Left), (90, 20));
-    screen.mouse(MouseEventKind::Up(MouseButton::Left), (90, 20));
+    screen.mouse(MouseEventKind::Down(MouseButton::Left), (90, 12));
+    screen.mouse(MouseEventKind::Up(MouseButton::Left), (90, 12));
     screen.type_in("2");
     assert_eq!(kinds(&screen)[3], ViewKind::Bars);
 }
@@ -282,7 +292,7 @@ fn a_click_moves_the_focus() {
 fn missing_counters_are_left_out_and_reported() {
     let mut screen = overview((120, 40), Theme::default());
     screen.app.resolve(&[], |path: &PathPattern| !path.set().to_string().contains("Pressure"), false);
-    assert_eq!(kinds(&screen).len(), 6);
+    assert_eq!(kinds(&screen).len(), 7);
     let paths: Vec<_> = screen.app.paths().iter().map(ToString::to_string).collect();
     assert!(paths.contains(&r"\System\Processor Queue Length".to_owned()), "{paths:?}");
     screen.app.mark_changed();
@@ -306,10 +316,10 @@ fn stacked_areas_of_sparse_samples_have_no_gaps() {
 fn raw_numbers() {
     let view = View::ready_made("overview").expect("the overview");
     let mut screen = TestScreen::with_view(true, (120, 40), 100, Theme::default(), &LINES, view);
-    screen.line_with("5.00 GiB");
+    screen.line_with("5.0 GiB");
     screen.app.set_numbers(NumberForm::Raw);
     screen.line_with("5,368,709,120.000");
-    screen.line_with("17,179,869,184");
+    screen.line_with("25,769,803,776");
 }
 
 #[test]
@@ -317,7 +327,7 @@ fn the_view_is_saved_with_its_panels() {
     let screen = overview((120, 40), Theme::default());
     let view = screen.app.view();
     assert_eq!(View::parse(&view.to_text()).as_ref(), Ok(&view));
-    assert_eq!((view.title.as_deref(), view.panels.len()), (Some("Overview"), 6));
+    assert_eq!((view.title.as_deref(), view.panels.len()), (Some("Overview"), 7));
     assert_eq!(view.panels[0].counters[0].label.as_deref(), Some("user"));
 }
 
@@ -367,7 +377,7 @@ fn counters_of_two_units_have_an_axis_each() {
         let view = one_panel(keys, &LATENCY_AND_RATE);
         let mut screen = TestScreen::with_view(true, (120, 40), 100, Theme::default(), &LINES, view);
         let text = screen.text();
-        let top = text.lines().nth(1).expect("a line");
+        let top = text.lines().find(|line| line.contains('┤')).expect("a label");
         assert_eq!(axis(top), (left.to_owned(), right.to_owned()), "{text}");
         let bottom = text
             .lines()

@@ -107,8 +107,12 @@ fn ends_are_whole_milliseconds_unless_requested_otherwise() {
     let mut screen = TestScreen::log((80, 24), 60);
     screen.input(Input::Opened(Some(whole), TimeZone::utc()));
     assert_eq!(screen.line(0), " web1.blg  2024-03-05 09:00:01.234 - 09:00:11.235");
-    let facts =
-        Facts { is_live: false, name: "a log of a name that is long.blg".to_owned(), zone: TimeZone::utc() };
+    let facts = Facts {
+        is_live: false,
+        name: "a log of a name that is long.blg".to_owned(),
+        about: String::new(),
+        zone: TimeZone::utc(),
+    };
     let requested = Some(TimeArgument::Utc(begin.saturating_add(1)));
     screen.app = App::new(facts, View { begin: requested, ..View::default() }, Theme::default());
     screen.input(Input::Opened(Some(whole), TimeZone::utc()));
@@ -204,7 +208,8 @@ fn ranges_of_a_growing_log(begin: Option<i64>, end: Option<i64>, keys: &str) -> 
     let at = |second: i64| START.saturating_add(second * FileTime::PER_SECOND);
     let samples = |seconds: i64| Span::of_samples(at(0), at(seconds));
     let requested = |second: Option<i64>| second.map(|second| TimeArgument::Utc(at(second)));
-    let facts = Facts { is_live: false, name: "growing.blg".to_owned(), zone: TimeZone::utc() };
+    let facts =
+        Facts { is_live: false, name: "growing.blg".to_owned(), about: String::new(), zone: TimeZone::utc() };
     let view = View { begin: requested(begin), end: requested(end), ..View::default() };
     let mut screen = TestScreen::log((80, 24), 60);
     screen.app = App::new(facts, view, Theme::default());
@@ -251,7 +256,12 @@ fn a_requested_range_without_samples_shows_a_message() {
     // The times of the samples are not whole milliseconds.
     let samples = Span::of_samples(at(12_345), at(100_000_017));
     let open = |begin: Option<i64>, end: Option<TimeArgument>| {
-        let facts = Facts { is_live: false, name: "a.blg".to_owned(), zone: TimeZone::fixed("E", -60) };
+        let facts = Facts {
+            is_live: false,
+            name: "a.blg".to_owned(),
+            about: String::new(),
+            zone: TimeZone::fixed("E", -60),
+        };
         let begin = begin.map(|units| TimeArgument::Utc(at(units)));
         let mut screen = TestScreen::log((80, 24), 60);
         screen.app = App::new(facts.clone(), View { begin, end, ..View::default() }, Theme::default());

@@ -266,7 +266,7 @@ fn pictures() {
 fn the_smallest_screens_do_not_panic() {
     for size in [(24, 8), (25, 9), (30, 10), (400, 200)] {
         let mut tables = Tables::live(size, Theme::default());
-        assert!(tables.text().contains("CPU %"), "{size:?}");
+        assert!(tables.text().contains("% OF 1 CPU"), "{size:?}");
         tables.type_in("T");
         tables.press(KeyCode::End);
         tables.press(KeyCode::Enter);
@@ -383,7 +383,7 @@ fn columns_can_be_chosen_and_saved() {
     assert_eq!(settings.sort.as_deref(), Some("Creating Process ID"));
     assert_eq!((view.panels[0].kind, settings.reversed), (ViewKind::Table, true));
     // The same table opens again.
-    let facts = Facts { is_live: true, name: "web1".to_owned(), zone: TimeZone::utc() };
+    let facts = Facts { is_live: true, name: "web1".to_owned(), about: String::new(), zone: TimeZone::utc() };
     tables.screen.app = App::new(facts, view, Theme::default());
     tables.screen.input(Input::Sets(sets()));
     tables.collect();
@@ -463,7 +463,7 @@ fn tables_of_other_sets() {
     tables.press(KeyCode::Tab);
     assert!(tables.screen.line_with("NAME").contains("% Disk Time"), "{}", tables.text());
     tables.press(KeyCode::Tab);
-    assert!(tables.screen.line_with("CPU %").contains("MEMORY"));
+    assert!(tables.screen.line_with("% OF 1 CPU").contains("MEMORY"));
     tables.press(KeyCode::BackTab);
     assert!(tables.text().contains("Processor Information"));
 }
@@ -589,8 +589,8 @@ fn a_table_of_an_unknown_set_is_empty() {
 fn the_first_table_is_that_of_all_instances_in_the_panel() {
     for (path, heading) in [
         (r"\PhysicalDisk(*)\% Disk Time", "DISK"),
-        (r"\PhysicalDisk(sda)\% Disk Time", "CPU %"),
-        (r"\Memory\Available Bytes", "CPU %"),
+        (r"\PhysicalDisk(sda)\% Disk Time", "% OF 1 CPU"),
+        (r"\Memory\Available Bytes", "% OF 1 CPU"),
     ] {
         let text = format!("version = 2\n[[panel]]\n[[panel.counter]]\npath = '{path}'");
         let mut tables = Tables::of_view((80, 24), &text);
@@ -633,12 +633,19 @@ fn columns_without_values_are_named_below_the_table() {
     tables.type_in("4");
     tables.collect();
     tables.collect();
-    assert!(tables.text().contains(" CPU % ") || tables.text().contains("CPU %▾"), "{}", tables.text());
+    assert!(
+        tables.text().contains(" % OF 1 CPU ") || tables.text().contains("% OF 1 CPU▾"),
+        "{}",
+        tables.text()
+    );
     tables.collect();
     tables.collect();
     let text = tables.text();
-    assert!(text.contains("not counted here: CPU %") && text.contains("by MEMORY largest first"), "{text}");
-    assert!(!text.lines().nth(1).is_some_and(|heading| heading.contains("CPU %")), "{text}");
+    assert!(
+        text.contains("not counted here: % OF 1 CPU") && text.contains("by MEMORY largest first"),
+        "{text}"
+    );
+    assert!(!text.lines().nth(1).is_some_and(|heading| heading.contains("% OF 1 CPU")), "{text}");
 }
 
 #[test]

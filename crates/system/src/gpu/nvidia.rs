@@ -4,6 +4,8 @@
 //! time. While the library is loaded, its open files keep the cards awake. So it is loaded for the first collection and closed
 //! when no set uses it.
 
+mod library_file;
+
 use std::ffi::{OsStr, OsString};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex};
@@ -20,6 +22,7 @@ use tachograph_perflib::{ErrorCode, FREQUENCY, Failure, Reading, Timestamps};
 use super::adapters::MAX_ADAPTERS;
 use super::tables::{BUSY, MEMORY_BUSY, POWER, TEMPERATURE};
 use crate::roots::Roots;
+use library_file::is_installed;
 
 /// The file name of the library.
 pub(super) const LIBRARY: &str = "libnvidia-ml.so.1";
@@ -113,12 +116,12 @@ impl Card {
     }
 }
 
-/// The addresses of the cards of NVIDIA's driver. The library is not loaded, because this wakes the cards.
+/// The addresses of the cards of NVIDIA's driver, if its library is installed.
 ///
 /// # Errors
 ///
 /// Why there are none, as a text for people.
-pub(super) fn addresses(roots: &Roots) -> Result<Vec<String>, String> {
+pub(super) fn addresses(roots: &Roots, library: &OsStr) -> Result<Vec<String>, String> {
     let folder = roots.proc.join("driver/nvidia");
     if !folder.join("version").exists() {
         return Err("NVIDIA's driver is not loaded".to_owned());
@@ -129,6 +132,11 @@ pub(super) fn addresses(roots: &Roots) -> Result<Vec<String>, String> {
     addresses.sort_unstable();
     match addresses.as_slice() {
         [] => Err("NVIDIA's driver shows no cards in /proc/driver/nvidia/gpus".to_owned()),
+        _ if !is_installed(roots, library) => Err(format!(
+            "NVIDIA's driver is loaded, but its library {} is not installed (a package such as libnvidia-compute or \
+             nvidia-utils has it)",
+            library.display()
+        )),
         _ => Ok(addresses),
     }
 }

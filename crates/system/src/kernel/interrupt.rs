@@ -110,6 +110,10 @@ impl Provider for Interrupts {
         &self.info
     }
 
+    fn idle(&mut self) {
+        self.file.close();
+    }
+
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         let text = split_complete_lines(self.file.read_or_fail()?).0;
         let mut text_lines = lines(text);

@@ -140,6 +140,10 @@ impl Provider for ThermalZones {
         }
         Ok(())
     }
+
+    fn idle(&mut self) {
+        self.zones.iter_mut().flat_map(Zone::temperatures).for_each(|temperature| temperature.file.close());
+    }
 }
 
 impl ThermalZones {
@@ -215,6 +219,13 @@ impl Zone {
     }
 }
 
+impl Zone {
+    /// All files with a temperature.
+    fn temperatures(&mut self) -> impl Iterator<Item = &mut Temperature> {
+        std::iter::once(&mut self.temperature).chain(&mut self.passive).chain(&mut self.critical)
+    }
+}
+
 impl Temperature {
     fn new(path: PathBuf) -> Self {
         let unusable = format!("{}: no temperature", path.display()).into();
@@ -265,7 +276,7 @@ fn degrees(millidegrees: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Machine, at, collect, first_value, names, value};
+    use crate::testing::{Machine, at, check_idle, collect, first_value, names, value};
 
     const ZONE: &str = "sys/class/thermal/thermal_zone";
 
@@ -304,6 +315,13 @@ mod tests {
         assert_eq!(first_value(&rows, "2 acpitz", CRITICAL), 105);
         assert!(!value(&rows, "10 x86_pkg_temp", PASSIVE).status.is_good());
         assert_eq!(rows.instances()[1].id(), 10);
+    }
+
+    #[test]
+    fn files_are_closed_while_the_set_is_idle() {
+        let machine = machine();
+        let mut provider = provider(&machine.roots).expect("a provider");
+        check_idle(&machine, "sys", &mut *provider);
     }
 
     #[test]

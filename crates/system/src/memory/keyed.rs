@@ -60,6 +60,11 @@ impl KeyedFile {
         Self { greatest: Some(vec![0; keys.len()]), ..Self::new(path, "", keys) }
     }
 
+    /// Closes the file until the next read.
+    pub(super) fn close(&mut self) {
+        self.file = None;
+    }
+
     /// Reads the current values.
     pub(super) fn read(&mut self) {
         self.values.fill(None);

@@ -161,6 +161,8 @@ pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
     });
     let has_any = !info.counters.is_empty();
     set.info = info;
+    // The counters may never be queried.
+    set.idle();
     has_any.then(|| -> Box<dyn Provider> { Box::new(set) })
 }
 
@@ -237,6 +239,14 @@ impl Provider for NodeMemory {
             }
         }
         Ok(())
+    }
+
+    fn idle(&mut self) {
+        self.online.close();
+        for node in &mut self.nodes {
+            node.meminfo.close();
+            node.numastat.close();
+        }
     }
 }
 

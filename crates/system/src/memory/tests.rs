@@ -5,7 +5,7 @@ use tachograph_perflib::{Clock, FREQUENCY, InstanceFilter, Rows};
 
 use super::*;
 use crate::adjtimex::ClockState;
-use crate::testing::{Machine, at, collect, first_value, names, value};
+use crate::testing::{Machine, at, check_idle, collect, first_value, names, value};
 
 const MEMINFO: &str = "MemTotal:       24684092 kB\nMemFree:        2000 kB\nMemAvailable:   24324324 kB\n\
     Buffers:            1712 kB\nCached:           517884 kB\nSwapCached:            3 kB\nDirty:   180 kB\n\
@@ -231,6 +231,7 @@ fn nodes_are_instances() {
         ("sys/devices/system/node/node2/numastat", numastat),
     ]);
     let mut set = set(&machine, "NUMA Node Memory");
+    check_idle(&machine, "sys", &mut *set);
     let rows = collect(&mut *set, at(1));
     assert_eq!(names(&rows), ["0", "2", "_Total"]);
     let all = |id| ["0", "2", "_Total"].map(|name| first_value(&rows, name, id));

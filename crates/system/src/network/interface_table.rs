@@ -24,6 +24,10 @@ pub(super) const SENT_CARRIER: u32 = 23;
 pub(super) const COLLISIONS: u32 = 24;
 pub(super) const RECEIVED_COMPRESSED: u32 = 25;
 pub(super) const SENT_COMPRESSED: u32 = 26;
+pub(super) const RECEIVED_DISCARDED_RATE: u32 = 27;
+pub(super) const RECEIVED_ERROR_RATE: u32 = 28;
+pub(super) const SENT_DISCARDED_RATE: u32 = 29;
+pub(super) const SENT_ERROR_RATE: u32 = 30;
 
 #[rustfmt::skip]
 pub(super) static TABLE: SetTable = SetTable {
@@ -95,6 +99,19 @@ pub(super) static TABLE: SetTable = SetTable {
         CounterInfo::row(SENT_COMPRESSED, "Packets Sent Compressed/sec", T::BULK_COUNT, "packets/s", -1,
             "/proc/net/dev: compressed, sent",
             "Compressed packets sent (PPP, SLIP). Linux only."),
+        CounterInfo::row(RECEIVED_DISCARDED_RATE, "Packets Received Discarded/sec", T::BULK_COUNT, "packets/s", 0,
+            "/proc/net/dev: drop, received",
+            "Error-free packets that were discarded: no room in the device or the kernel, or no receiver. The rate of Packets \
+             Received Discarded. Linux only."),
+        CounterInfo::row(RECEIVED_ERROR_RATE, "Packets Received Errors/sec", T::BULK_COUNT, "packets/s", 0,
+            "/proc/net/dev: errs, received",
+            "Packets received with errors. The rate of Packets Received Errors. Linux only."),
+        CounterInfo::row(SENT_DISCARDED_RATE, "Packets Outbound Discarded/sec", T::BULK_COUNT, "packets/s", 0,
+            "/proc/net/dev: drop, sent",
+            "Error-free packets that were discarded instead of sent. The rate of Packets Outbound Discarded. Linux only."),
+        CounterInfo::row(SENT_ERROR_RATE, "Packets Outbound Errors/sec", T::BULK_COUNT, "packets/s", 0,
+            "/proc/net/dev: errs, sent",
+            "Packets that could not be sent because of errors. The rate of Packets Outbound Errors. Linux only."),
     ],
 };
 
@@ -128,6 +145,10 @@ pub(super) const SINGLE: &[(u32, usize)] = &[
     (COLLISIONS, SENT + 5),
     (RECEIVED_COMPRESSED, RECEIVED + 6),
     (SENT_COMPRESSED, SENT + 7),
+    (RECEIVED_DISCARDED_RATE, RECEIVED + 3),
+    (RECEIVED_ERROR_RATE, RECEIVED + 2),
+    (SENT_DISCARDED_RATE, SENT + 3),
+    (SENT_ERROR_RATE, SENT + 2),
 ];
 /// Counters that add up two columns.
 pub(super) const DOUBLE: &[(u32, [usize; 2])] =

@@ -91,6 +91,9 @@ fn every_counter_of_an_interface_has_its_value() {
         (1, 2, 6)
     );
     assert_eq!((of(nic::SENT_ERRORS), of(nic::SENT_DISCARDED)), (7, 8));
+    assert_eq!((of(nic::RECEIVED_ERROR_RATE), of(nic::SENT_ERROR_RATE)), (of(nic::RECEIVED_ERRORS), 7));
+    let discarded = (of(nic::RECEIVED_DISCARDED_RATE), of(nic::SENT_DISCARDED_RATE));
+    assert_eq!(discarded, (of(nic::RECEIVED_DISCARDED), 8));
     let extra: Vec<i64> = (20..=26).map(of).collect();
     assert_eq!(extra, [3, 4, 9, 12, 11, 5, 13]);
     assert_eq!(of(nic::BANDWIDTH), 10_000_000_000);

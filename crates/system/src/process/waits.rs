@@ -204,9 +204,9 @@ pub(super) fn run_queue_wait(text: &[u8]) -> Option<u64> {
 pub(super) fn delay_accounting(roots: &Roots) -> Result<(), String> {
     let setting = OpenFile::new(roots.proc.join("sys/kernel/task_delayacct")).read().map(only_number);
     match setting {
-        Ok(Some(0)) => Err("the kernel does not account for delays; \
-                            'sysctl kernel.task_delayacct=1' turns this on"
-            .to_owned()),
+        Ok(Some(0)) => {
+            Err("'sysctl kernel.task_delayacct=1' turns on the kernel's accounting of delays".to_owned())
+        }
         Ok(Some(_)) => Ok(()),
         _ => Err("the kernel has no sysctl kernel.task_delayacct (Linux 5.14 and later)".to_owned()),
     }

@@ -97,6 +97,11 @@ impl ColumnSums {
         self.outcome.as_ref().copied().map_err(String::as_str)
     }
 
+    /// Closes the file until the next read.
+    pub(super) fn close(&mut self) {
+        self.file.close();
+    }
+
     /// Whether the file has a row of this kind.
     pub(super) fn has(&self, kind: usize) -> bool {
         self.has_kind.get(kind).copied().unwrap_or_default()

@@ -48,6 +48,14 @@ impl Frequency {
         }
     }
 
+    /// Closes all files until the next read.
+    pub(super) fn close(&mut self) {
+        [&mut self.current, &mut self.limit, &mut self.times]
+            .into_iter()
+            .flatten()
+            .for_each(SmallFile::close);
+    }
+
     pub(super) fn has_current(&self) -> bool {
         self.current.is_some()
     }

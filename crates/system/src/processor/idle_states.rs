@@ -57,6 +57,14 @@ impl IdleStates {
         ([has(0), has(1), has(2)], !self.states.is_empty())
     }
 
+    /// Closes all files until the next read.
+    pub(super) fn close(&mut self) {
+        for state in &mut self.states {
+            state.time.close();
+            state.usage.close();
+        }
+    }
+
     /// The current sums.
     pub(super) fn read(&mut self) -> Result<IdleSums, String> {
         let mut sums = IdleSums::default();

@@ -116,6 +116,17 @@ impl Processors {
         Some(Present(OUTPUTS.iter().filter(is_present).map(|output| output.id).collect()))
     }
 
+    /// Closes all files until the next read.
+    pub(super) fn close(&mut self) {
+        self.interrupts.close();
+        self.softirqs.close();
+        self.softnet.close();
+        for member in &mut self.members {
+            member.idle_states.close();
+            member.frequency.close();
+        }
+    }
+
     /// Adds the rows of a set.
     pub(super) fn push_rows(&mut self, order: Order, rows: &mut Rows) {
         for output in OUTPUTS {

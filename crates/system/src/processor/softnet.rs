@@ -50,6 +50,11 @@ impl Softnet {
         Self { file: OpenFile::new(&path), path, processors: Vec::new(), has_backlog: false }
     }
 
+    /// Closes the file until the next read.
+    pub(super) fn close(&mut self) {
+        self.file.close();
+    }
+
     /// Reads the file. `online` are the ids of the online processors, sorted; they are needed because the lines of older
     /// kernels have no ids.
     pub(super) fn read(&mut self, mut online: impl Iterator<Item = u32>) -> Result<(), String> {

@@ -3,7 +3,7 @@ use tachograph_perflib::block::{Content, Identifier, decode};
 use tachograph_perflib::{Clock, InstanceFilter, Query, Registry};
 
 use super::*;
-use crate::testing::{Machine, at, collect, first_value, names, value};
+use crate::testing::{Machine, at, check_idle, collect, first_value, names, value};
 
 const STAT: &str = "cpu  11 22 33 44 55 66 77 8\n\
     cpu0 100 10 30 1000 50 4 6 9 40 5\n\
@@ -519,4 +519,23 @@ fn processor_instances_keep_their_identity() {
     instances.update(&machine.roots, &[0, 1, 2, 3]);
     assert_eq!(described(&instances)[0], ("_Total".into(), vec![0, 2, 1, 3]));
     assert_eq!(keys(&instances)[..6], first, "the same instances as before");
+}
+
+#[test]
+fn files_are_closed_while_the_sets_are_idle() {
+    let cpu = "sys/devices/system/cpu/cpu0";
+    let softnet = "00000001 0 0 0 0 0 0 0 0 0 0 00000000 00000000\n".repeat(2);
+    let machine = Machine::new(&[
+        ("proc/stat", STAT),
+        ("proc/interrupts", INTERRUPTS),
+        ("proc/softirqs", SOFTIRQS),
+        ("proc/net/softnet_stat", &softnet),
+        (&format!("{cpu}/cpuidle/state0/name"), "C1\n"),
+        (&format!("{cpu}/cpuidle/state0/time"), "10\n"),
+        (&format!("{cpu}/cpuidle/state0/usage"), "2\n"),
+        (&format!("{cpu}/cpufreq/scaling_cur_freq"), "2000000\n"),
+    ]);
+    for file in ["sys", "proc/interrupts", "proc/softirqs", "proc/net/softnet_stat"] {
+        check_idle(&machine, file, &mut *information(&machine));
+    }
 }

@@ -4,18 +4,20 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::interval::parse_top;
-use super::{NumberArguments, ReportFormat, SelectionArguments, log_name};
+use tachograph_flow::sinks::ComparisonOrder;
 
-/// Show what changed between two logs: the averages of each counter in both, largest change first.
+use super::{NumberArguments, ReportFormat, RowArguments, SelectionArguments, Word, log_name, words};
+
+/// Show what changed between two logs: the averages of each counter in both, most important change first.
 ///
-/// Averages are computed from raw values by the formula of the counter type, as in 'tacho stats'. A rise to the double is as large a
-/// change as a fall to a half. Counters whose average is 0 in only one of the logs are first, and instances that only one of the logs
-/// has are last. Counters that identify something, such as ID Process, are left out.
+/// Averages are computed from raw values by the formula of the counter type, as in 'tacho stats'. A rise to the double weighs as much
+/// as a fall to a half; values too small to notice weigh little, and an instance that only one of the logs has counts as 0 in the
+/// other. Counters that only one of the logs has are last. Counters that identify something, such as ID Process, are left out.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
-    /// Two logs, the earlier one first: .blg, .csv, .tsv or .json (from relog and query), or folders of archives.
-    #[arg(required_unless_present = "counters", num_args = 1..=2, value_names = ["BEFORE", "AFTER"], value_parser = log_name())]
+    /// Two logs, the earlier one first: .blg, .csv, .tsv or .json (from relog and query), or folders of archives. Arguments that
+    /// start with a backslash are counter paths, as after -c.
+    #[arg(required_unless_present = "counters", num_args = 1.., value_names = ["BEFORE", "AFTER"], value_parser = log_name())]
     pub(crate) files: Vec<PathBuf>,
     /// Selects counters, and the same time range of both logs; a time without a date is on the first day of each log.
     #[command(flatten)]
@@ -25,17 +27,23 @@ pub(crate) struct CompareArguments {
     pub(crate) format: ReportFormat,
     #[command(flatten)]
     pub(crate) numbers: NumberArguments,
-    /// Show only the N largest changes.
-    #[arg(long, value_name = "N", value_parser = parse_top)]
-    pub(crate) top: Option<usize>,
-    /// Sum the instances of each name: svchost, svchost#1, ... become svchost, and in Process V2 svchost:1234. Otherwise, the
-    /// processes of one name are compared by their numbers, which can differ between the logs.
-    #[arg(long, value_name = "WHAT", value_parser = ["name"])]
-    pub(crate) group_by: Option<String>,
-    /// Show all columns and full paths, also if they do not fit into the terminal.
-    #[arg(long)]
-    pub(crate) wide: bool,
-    /// Do not show a long table in the pager of the environment variable PAGER (by default less).
-    #[arg(long)]
-    pub(crate) no_pager: bool,
+    /// Sort by weight, ratio, difference (its magnitude), before, after or path.
+    #[arg(long, value_name = "FIGURE", ignore_case = true, default_value = "weight", value_parser = words(ORDERS))]
+    pub(crate) sort: ComparisonOrder,
+    #[command(flatten)]
+    pub(crate) rows: RowArguments,
 }
+
+/// The words of `--sort`.
+const ORDERS: &[Word<ComparisonOrder>] = &[
+    (
+        "weight",
+        ComparisonOrder::Weight,
+        "Relative change; one below a noticeable size (1 %, 1 ms, 16 MiB, 100 kB/s, 10 /s) counts little",
+    ),
+    ("ratio", ComparisonOrder::Ratio, "Relative change alone: from 0 and to 0 first"),
+    ("difference", ComparisonOrder::Difference, "Magnitude of the difference in the unit of each counter"),
+    ("before", ComparisonOrder::Before, "Average in the first log"),
+    ("after", ComparisonOrder::After, "Average in the second log"),
+    ("path", ComparisonOrder::Path, "Counter path"),
+];

@@ -48,7 +48,7 @@ pub(crate) struct QueryArguments {
     /// Show a table of instances for each sample, sorted by the value of the named counter, largest first. Only as a table.
     #[arg(long, value_name = "COUNTER")]
     pub(crate) sort: Option<String>,
-    /// With --sort: show only the N first instances. Totals and Idle are left out.
+    /// With --sort: show only the N first instances. Totals, Idle, _Exited and _Unattributed are left out.
     #[arg(long, value_name = "N", value_parser = parse_top, requires = "sort")]
     pub(crate) top: Option<usize>,
     /// Sum the instances of each name: svchost, svchost#1, ... become svchost. Sums of averages per operation are averages

@@ -7,8 +7,8 @@ use std::time::Duration;
 use clap::Args;
 use tachograph_flow::sinks::ExtraFigures;
 
-use super::interval::{parse_length, parse_top};
-use super::{NumberArguments, ReportFormat, SelectionArguments, log_name};
+use super::interval::parse_length;
+use super::{NumberArguments, ReportFormat, RowArguments, SelectionArguments, log_name};
 
 /// Show last, average, minimum, maximum and percentiles of each counter.
 ///
@@ -16,7 +16,8 @@ use super::{NumberArguments, ReportFormat, SelectionArguments, log_name};
 /// of one machine are read as one; each machine has its own rows.
 #[derive(Debug, Args)]
 pub(crate) struct StatsArguments {
-    /// Logs: .blg, .csv, .tsv or .json (from relog and query), recognised by their content, and folders of archives.
+    /// Logs: .blg, .csv, .tsv or .json (from relog and query), recognised by their content, and folders of archives. An argument
+    /// that starts with a backslash is a counter path, as after -c.
     #[arg(required_unless_present = "counters", value_name = "FILE", value_parser = log_name())]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
@@ -53,23 +54,8 @@ pub(crate) struct StatsArguments {
     /// was busy for an hour.
     #[arg(long, value_name = "FIGURE|COUNTER")]
     pub(crate) sort: Option<String>,
-    /// Show only the N largest: rows of each counter, or instances. Without --sort: by average. Totals and Idle are
-    /// left out, and so are sets without instances and ids.
-    #[arg(long, value_name = "N", value_parser = parse_top)]
-    pub(crate) top: Option<usize>,
-    /// Sum the instances of each name: svchost, svchost#1, ... become svchost, and in Process V2 svchost:1234. Sums of averages per operation are averages
-    /// over all operations.
-    #[arg(long, value_name = "WHAT", value_parser = ["name"])]
-    pub(crate) group_by: Option<String>,
-    /// Show all columns and full paths, also if they do not fit into the terminal. By default, a terminal shows machine, set
-    /// and counter once if all rows have the same, and columns that do not fit are left out: errors (if there are none), values,
-    /// p50, p99, p95, minimum, last, unit, maximum, in this order, but not that of --sort. The output to a file or a pipe is
-    /// always complete.
-    #[arg(long)]
-    pub(crate) wide: bool,
-    /// Do not show a long table in the pager of the environment variable PAGER (by default less).
-    #[arg(long)]
-    pub(crate) no_pager: bool,
+    #[command(flatten)]
+    pub(crate) rows: RowArguments,
     /// Also show the causes of errors: counter, status, count, and the times of the first and the last one. Below the
     /// table; with csv and json, on standard error.
     #[arg(short, long)]

@@ -6,10 +6,11 @@ use std::process::ExitCode;
 use tachograph_counters::AverageKind;
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::sinks::{
-    ComparisonRow, ReportForm, StatisticsOptions, StatisticsRow, StatisticsSink, compare, write_comparison,
+    ComparisonOrder, ComparisonRow, ReportForm, StatisticsOptions, StatisticsRow, StatisticsSink, compare,
+    sort_comparison, write_comparison,
 };
 use tachograph_logs::{Grouping, LogError};
-use tachograph_monitor::figures::{NumberForm, Unit};
+use tachograph_monitor::figures::NumberForm;
 
 use super::{no_sample, no_value, notify_problems, notify_unmatched, stats};
 use crate::arguments::{CompareArguments, ReportFormat};
@@ -25,9 +26,12 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<ExitCode, Failure> {
         ));
     };
     let mut rows = compare(statistics_of(arguments, before)?, statistics_of(arguments, after)?);
-    rows.retain(|row| !Unit::of(&row.counter).is_identifier());
+    rows.retain(|row| !row.counter.is_identifier());
+    if arguments.sort != ComparisonOrder::Weight {
+        sort_comparison(&mut rows, arguments.sort);
+    }
     let all = rows.len();
-    rows.truncate(arguments.top.unwrap_or(usize::MAX));
+    rows.truncate(arguments.rows.top.unwrap_or(usize::MAX));
     match arguments.format {
         ReportFormat::Table => write_table(arguments, &rows, all)?,
         ReportFormat::Csv => {
@@ -49,7 +53,7 @@ fn statistics_of(arguments: &CompareArguments, query: &mut LogQuery) -> Result<V
     if pipeline.reports.iter().any(|report| report.facts().format.is_formatted()) {
         sink.count_memory(query.reading.budget.reserve(0).map_err(LogError::over_budget)?);
     }
-    let (sink, samples) = stats::read(&mut pipeline, sink, arguments.group_by.is_some())?;
+    let (sink, samples) = stats::read(&mut pipeline, sink, arguments.rows.group_by.is_some())?;
     notify_problems(&pipeline.reports);
     notify_unmatched(query)?;
     let rows = sink.rows();
@@ -71,8 +75,8 @@ const COLUMNS: [(&str, bool, u8); 7] = [
 ];
 
 fn write_table(arguments: &CompareArguments, rows: &[ComparisonRow], all: usize) -> io::Result<()> {
-    let mut out = BufWriter::new(PagedOutput::new(!arguments.no_pager));
-    let max_width = terminal_width().filter(|_| !arguments.wide);
+    let mut out = BufWriter::new(PagedOutput::new(!arguments.rows.no_pager));
+    let max_width = terminal_width().filter(|_| !arguments.rows.wide);
     let form = arguments.numbers.form();
     let columns = COLUMNS.map(|(heading, is_number, drop_rank)| Column {
         heading: heading.to_owned(),
@@ -87,6 +91,12 @@ fn write_table(arguments: &CompareArguments, rows: &[ComparisonRow], all: usize)
     let start = machine.map_or(0, |machine| machine.len());
     let dropped = write_columns(&mut out, &columns, max_width, rows, |row| cells(row, start, form))?;
     let mut notes = Vec::new();
+    if arguments.sort == ComparisonOrder::Weight && rows.len() > 1 {
+        notes.push(
+            "By weight: the relative change, in which values too small to notice count little (--sort: other orders)."
+                .to_owned(),
+        );
+    }
     if rows.len() < all {
         notes.push(format!("{} of {} rows.", grouped(&rows.len().to_string()), grouped(&all.to_string())));
     }

@@ -6,7 +6,6 @@ mod json;
 mod listed_set;
 mod processes;
 
-use std::borrow::Cow;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -220,10 +219,10 @@ fn search(
     let words = names.join(" ");
     let found = found::search(&registry, &words, request.form);
     if found.is_empty() {
-        let unknown = |name: &&Cow<'_, str>| found::search(&registry, name, request.form).is_empty();
         return match names.len() {
             1 => Ok(None),
-            _ => Err(found::no_match(&words, names.iter().find(unknown))),
+            // A file is only written if it is complete.
+            _ => found::search_some(&registry, &words, request.form, request.output.is_some()).map(Some),
         };
     }
     found::notify_absent(&words);

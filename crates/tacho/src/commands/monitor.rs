@@ -13,12 +13,13 @@ use tachograph_monitor::figures::NumberForm;
 use tachograph_monitor::{Chosen, LiveBoard, View};
 use tachograph_perflib::FREQUENCY;
 use tachograph_screen::{DEFAULT_POINTS, End, Live, Logs, ScreenError, Source, Theme, ThemeChoice};
-use tachograph_system::Roots;
+use tachograph_system::{OnlineProcessors, Roots};
 
 use super::{problem_messages, unmatched_in_logs};
 use crate::arguments::MonitorArguments;
 use crate::failure::{Failure, notify};
 use crate::process_properties::MachineProperties;
+use crate::table::counted;
 use crate::{signals, this_machine};
 
 /// Whether standard input and output are a terminal that supports a full-screen display.
@@ -115,11 +116,18 @@ fn this_machine(paths: Vec<PathPattern>, mut view: View, look: Look) -> Result<E
         board,
         unmatched: this_machine::unmatched_here,
         name,
+        about: about_this_machine(),
         zone,
         frequency: FREQUENCY,
         properties: Some(Box::new(MachineProperties::new(&Roots::of_this_machine()))),
     };
     show(Source::Live(Box::new(source)), view, look, messages)
+}
+
+/// The number of processors that this machine uses.
+fn about_this_machine() -> String {
+    let mut online = OnlineProcessors::new(&Roots::of_this_machine());
+    online.read().map_or_else(|_| String::new(), |ids| counted(ids.len() as u64, "processor", "processors"))
 }
 
 fn logs(query: LogQuery, are_paths_required: bool, mut view: View, look: Look) -> Result<ExitCode, Failure> {

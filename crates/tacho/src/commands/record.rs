@@ -198,7 +198,11 @@ fn add_paths(targets: &mut [Target], view: &View) -> Result<(), Failure> {
         let machine = target.registry.machine();
         names.extend(target.paths.iter().map(|path| format!(r"'\\{machine}{path}'")));
     }
-    notify(format_args!("recording the default counters: {}", names.join(", ")));
+    notify(format_args!(
+        "recording only {} totals: {}; '--view overview' records more, '--view processes' also the processes, '--all' everything",
+        names.len(),
+        names.join(", ")
+    ));
     Ok(())
 }
 

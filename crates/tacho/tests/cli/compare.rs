@@ -41,29 +41,50 @@ fn compared(folder: &Folder, arguments: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn the_largest_change_is_first() {
+fn the_most_important_change_is_first() {
     let folder = two_logs();
     let expected = [
-        // From 0.
-        r"Disk(e:)\Transfers/sec 0 1 1 null",
-        r"Memory\Free 500 250 -250 0.5",
-        r"Disk(d:)\Transfers/sec 40 40 0 1",
-        r"Disk(same)\Transfers/sec 7 7 0 1",
-        // Names of instances can differ in case only, so these are two disks.
-        r"Disk(c:)\Transfers/sec 10 null null null",
+        // Disks that only one of the logs has count as 0 in the other: asinh(40 / 10) = 2.1. Names can differ in case only.
         r"Disk(C:)\Transfers/sec null 40 null null",
+        r"Disk(c:)\Transfers/sec 10 null null null",
+        // A count: asinh(500) - asinh(250) = 0.69.
+        r"Memory\Free 500 250 -250 0.5",
+        // asinh(3 / 10) = 0.296.
         r"Disk(new)\Transfers/sec null 3 null null",
         r"Disk(old)\Transfers/sec 3 null null null",
+        // From 0, but only to one per second: asinh(1 / 10) = 0.1.
+        r"Disk(e:)\Transfers/sec 0 1 1 null",
+        r"Disk(d:)\Transfers/sec 40 40 0 1",
+        r"Disk(same)\Transfers/sec 7 7 0 1",
     ];
-    let mut rows = compared(&folder, &["a.blg", "b.blg"]);
-    // Equal paths in lower case, in any order.
-    rows[4..6].sort_by_key(|row| row.contains("C:"));
-    assert_eq!(rows, expected);
+    assert_eq!(compared(&folder, &["a.blg", "b.blg"]), expected);
     assert_eq!(compared(&folder, &["a.blg", "b.blg", "--top", "2"]), expected[..2]);
     let memory = compared(&folder, &["b.blg", "a.blg", "-c", r"\Memory\*"]);
     assert_eq!(memory, [r"Memory\Free 250 500 250 2"]);
-    // A log after the paths of -c.
+    // A log after the paths of -c, and a path among the logs.
     assert_eq!(compared(&folder, &["b.blg", "-c", r"\Memory\*", "a.blg"]), memory);
+    assert_eq!(compared(&folder, &["b.blg", "a.blg", r"\Memory\*"]), memory);
+}
+
+#[test]
+fn rows_are_sorted_by_another_figure() {
+    let folder = two_logs();
+    let first = |order: &str| compared(&folder, &["a.blg", "b.blg", "--sort", order, "--top", "1"]).concat();
+    assert_eq!(first("ratio"), r"Disk(e:)\Transfers/sec 0 1 1 null");
+    assert_eq!(first("difference"), r"Memory\Free 500 250 -250 0.5");
+    assert_eq!(first("before"), r"Memory\Free 500 250 -250 0.5");
+    assert_eq!(first("after"), r"Memory\Free 500 250 -250 0.5");
+    let paths = compared(&folder, &["a.blg", "b.blg", "--sort", "path"]);
+    let mut sorted = paths.clone();
+    sorted.sort_by_key(|row| row.to_lowercase());
+    assert_eq!(paths.len(), 8);
+    assert_eq!(paths.last(), sorted.last());
+    folder
+        .run(["compare", "a.blg", "b.blg", "--sort", "size"])
+        .fails_with(
+            2,
+            "--sort size: must be weight, ratio, difference, before, after or path; 'tacho compare --help' lists the options",
+        );
 }
 
 #[test]
@@ -81,13 +102,6 @@ fn averages_are_those_of_stats() {
             assert_eq!(compared[format!("values_{key}")], row["values"]);
         }
     }
-    let changes: Vec<_> = rows
-        .iter()
-        .map(|row| {
-            (row["after"].as_f64().expect("a number") / row["before"].as_f64().expect("a number")).ln().abs()
-        })
-        .collect();
-    assert!(changes.windows(2).all(|pair| pair[0] >= pair[1]), "{changes:?}");
     let csv = folder.prints(["compare", "a.blg", "b.blg", "-f", "csv"]);
     assert_eq!(csv.lines().count(), rows.len() + 1);
     assert!(
@@ -103,11 +117,18 @@ fn the_table_says_what_changed() {
     let lines: Vec<_> =
         table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     assert_eq!(lines[0], "counter before after difference ratio values before values after");
-    assert_eq!(lines[1], r"\\web1\Disk(e:)\Transfers/sec 0 /s 1 /s +1 /s from 0 3 3");
-    assert_eq!(lines[2], r"\\web1\Memory\Free 500 250 -250 / 2.00 4 4");
-    assert_eq!(lines[3], r"\\web1\Disk(d:)\Transfers/sec 40 /s 40 /s 0 /s same 3 3");
-    assert!(lines[5].contains("only"), "{table}");
-    assert_eq!(lines.last().map(String::as_str), Some("5 of 8 rows."));
+    assert!(lines[1].contains("only after"), "{table}");
+    assert_eq!(lines[3], r"\\web1\Memory\Free 500 250 -250 / 2.00 4 4");
+    assert!(
+        lines.last().is_some_and(|note| note.starts_with("By weight:") && note.ends_with("5 of 8 rows.")),
+        "{table}"
+    );
+    let table = folder.prints(["compare", "a.blg", "b.blg", "--sort", "ratio", "--top", "3"]);
+    let line = |index: usize| {
+        table.lines().nth(index).unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(line(1), r"\\web1\Disk(e:)\Transfers/sec 0 /s 1 /s +1 /s from 0 3 3");
+    assert_eq!(line(3), r"\\web1\Disk(d:)\Transfers/sec 40 /s 40 /s 0 /s same 3 3");
 }
 
 #[test]

@@ -169,3 +169,16 @@ errors of                     status       number                          first
         assert_eq!(ran.stderr.lines().collect::<Vec<_>>(), [line]);
     }
 }
+
+#[test]
+fn a_path_among_the_logs_selects_counters() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 12).write(&folder.path("in.blg"));
+    let selected = folder.stats(&["in.blg", r"\Memory\Available Bytes"]);
+    assert_eq!(selected, folder.stats(&["in.blg", "-c", r"\Memory\Available Bytes"]));
+    assert_eq!(selected.len(), 1);
+    assert_eq!(folder.stats(&[r"\Memory\Available Bytes", "in.blg"]), selected);
+    folder
+        .run(["stats", r"\Memory\Available Bytes"])
+        .fails_with(2, "no log is named: put it before -c, as in 'tacho stats FILE -c PATH'");
+}

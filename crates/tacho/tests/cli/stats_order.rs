@@ -209,3 +209,44 @@ fn unknown_orders_are_refused() {
         folder.run([&["stats", "in.blg"], arguments].concat()).fails_with(2, message);
     }
 }
+
+#[test]
+fn what_stands_for_others_has_no_rank() {
+    let folder = Folder::new();
+    let mut log =
+        LogFixture::new("WEB1").column("Process", counter("% Processor Time", CounterType::TIMER_100NS));
+    for second in 0..=4 {
+        let busy = |share: i64| [raw(share * second * TICKS / 100, second * TICKS)];
+        let shares = [("_Total", 200), ("Idle", 90), ("_Exited", 80), ("_Unattributed", 70), ("own", 5)];
+        log.at(second, vec![rows(&shares.map(|(name, share)| (name, busy(share))))]);
+    }
+    log.write(&folder.path("in.blg"));
+    assert_eq!(order(&folder, &["--top", "3"]), ["own % Processor Time 5"]);
+    assert_eq!(order(&folder, &["--sort", "average"])[0], "own % Processor Time 5");
+}
+
+#[test]
+fn ids_have_no_average() {
+    let folder = Folder::new();
+    let mut log = LogFixture::new("WEB1")
+        .column("Process", counter("ID Process", CounterType::RAWCOUNT))
+        .column("Process", counter("Creating Process ID", CounterType::RAWCOUNT));
+    for second in 0..4 {
+        let ids = [("stays", [raw(100, 0)]), ("passes", [raw(if second < 2 { 200 } else { 400 }, 0)])];
+        log.at(second, vec![rows(&ids), rows(&[("stays", [raw(1, 0)]), ("passes", [raw(second + 1, 0)])])]);
+    }
+    log.write(&folder.path("in.blg"));
+    let table = folder.prints(["stats", "in.blg", "--group-by", "name"]);
+    assert!(!table.contains("300"), "an average: {table}");
+    let table = folder.prints(["stats", "in.blg"]);
+    let cells = |start: &str| {
+        let line = table.lines().find(|line| line.contains(start)).unwrap_or_default();
+        line.rsplit("ID").next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert!(cells(r"(passes)\ID Process").contains("several"), "{table}");
+    assert!(cells(r"(stays)\ID Process").contains("100 100 100 100"), "{table}");
+    for row in folder.stats(&["in.blg"]) {
+        let is_single = row["instance"] == "stays";
+        assert_eq!(row["average"].is_null(), !is_single, "{row}");
+    }
+}

@@ -28,6 +28,7 @@ fn this_machine() -> Source {
         board,
         unmatched: |_| Vec::new(),
         name: "test".to_owned(),
+        about: String::new(),
         zone: tachograph_counters::time_zone::TimeZone::utc(),
         frequency: 10_000_000,
         properties: None,

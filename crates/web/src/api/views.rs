@@ -331,14 +331,22 @@ impl FittingTarget<'_> {
             points: view.points,
             begin: view.begin.map(|time| rfc3339(utc_of(time, zone))),
             end: view.end.map(|time| rfc3339(utc_of(time, zone))),
-            panels: view.panels.iter().map(|panel| self.panel(panel)).collect(),
+            // The page has no panels that depend on the size of a terminal.
+            panels: view
+                .panels
+                .iter()
+                .filter(|panel| panel.min_size.is_none())
+                .map(|panel| self.panel(panel))
+                .collect(),
             title: view.title,
             missing,
         }
     }
 
     fn panel(&self, panel: &Panel) -> FittedPanel {
-        let counters = panel.counters.iter().map(|chosen| FittedCounter {
+        // A capacity is no line.
+        let drawn = panel.counters.iter().filter(|chosen| !chosen.is_capacity);
+        let counters = drawn.map(|chosen| FittedCounter {
             path: chosen.path.to_string(),
             or: chosen.alternatives.iter().map(ToString::to_string).collect(),
             label: chosen.label.clone(),

@@ -16,10 +16,10 @@ test("panels: this machine opens with the overview, each chart with its unit", a
   await withPage("overview", server.url, async (page) => {
     await page.waitForFunction(() => document.querySelectorAll("#panels .panel .u-over").length >= 5);
     const names = await titles(page);
-    for (const title of ["Processor", "Memory", "Disk throughput", "Disk latency", "Network"]) assert.ok(names.includes(title), names.join());
+    for (const title of ["All processors", "Memory", "Disk throughput", "Disk latency", "Network"]) assert.ok(names.includes(title), names.join());
     await page.waitForFunction(() => [...document.querySelectorAll(".legend-value")].filter((value) => value.dataset.value !== "").length > 8);
     const found = await figures(page);
-    const unitOf = { Processor: / %$/, Memory: / ([KMGT]i)?B$/, "Disk throughput": / [kMG]?B\/s$/, "Disk latency": /( [mµn]?s|---)$/, Network: / [kMG]?B\/s$/ };
+    const unitOf = { "All processors": / %$/, Memory: / ([KMGT]i)?B$/, "Disk throughput": / [kMG]?B\/s$/, "Disk latency": /( [mµn]?s|---)$/, Network: / [kMG]?B\/s$/ };
     for (const [panel, name, , text] of found) if (unitOf[panel]) assert.match(text, unitOf[panel], `${panel}: ${name}`);
     // The window is not empty: the server has collected these counters since its start.
     assert.equal(await page.evaluate(() => document.getElementById("content").scrollWidth <= document.documentElement.clientWidth), true);

@@ -1,17 +1,18 @@
-//! Rows of statistics as lines of JSON. They are written without the intermediate texts that a
-//! [`StatisticsRecord`](super::StatisticsRecord) needs: for logs with many counters, that takes longer than the statistics.
+//! Rows as lines of JSON. They are written without the intermediate texts that a serializer needs: for logs with many
+//! counters, that takes longer than the statistics.
 
 use std::io;
 
 use serde::Serialize;
-use tachograph_counters::AverageKind;
 use tachograph_counters::civil::Moment;
 
-use super::{StatisticsRow, StatisticsSpan, is_plain_integer};
+use super::{
+    RowIdentity, StatisticsRow, StatisticsSpan, average_of, identity_of, is_plain_integer, kind_word,
+};
 
 /// The line of one row. It keeps its memory for the next row.
 #[derive(Default)]
-pub(super) struct JsonLine {
+pub(in crate::sinks) struct JsonLine {
     line: Vec<u8>,
     /// The times of the row before, as JSON. Most rows have the same times as the row before.
     first_time: TimeText,
@@ -26,8 +27,8 @@ struct TimeText {
 }
 
 impl JsonLine {
-    /// The line of a row: an object with the fields of a [`StatisticsRecord`](super::StatisticsRecord). The fields of `span`
-    /// are before them, and those of `extra` after them.
+    /// The line of a row: an object with the columns of a report. Those of `span` are before them, and those of `extra` after
+    /// them.
     pub(super) fn of_row<'a>(
         &mut self,
         span: Option<StatisticsSpan>,
@@ -41,26 +42,13 @@ impl JsonLine {
             write_text(line, "begin", &span.begin.rfc3339())?;
             write_text(line, "end", &span.end.rfc3339())?;
         }
-        let instance = row.instance.as_ref();
-        write_text(line, "path", &row.path)?;
-        write_optional_text(line, "machine", row.machine.as_deref())?;
-        write_text(line, "set", &row.set.name)?;
-        write_optional_text(line, "parent", instance.and_then(|instance| instance.parent()))?;
-        write_optional_text(line, "instance", instance.map(|instance| instance.name()))?;
-        write_value(line, "index", &instance.map(|instance| instance.index()))?;
-        write_text(line, "counter", &row.counter.name)?;
-        write_text(line, "type", &row.counter.counter_type.to_string())?;
-        write_text(line, "unit", &row.counter.unit())?;
+        write_identity(line, &identity_of(row))?;
         let summary = &row.summary;
-        let kind = match summary.average_kind {
-            AverageKind::Raw => "raw",
-            AverageKind::Arithmetic => "arithmetic",
-        };
-        write_text(line, "average_kind", kind)?;
+        write_text(line, "average_kind", kind_word(summary.average_kind))?;
         write_value(line, "values", &summary.values)?;
         write_value(line, "errors", &summary.errors)?;
         write_number(line, "last", summary.last)?;
-        write_number(line, "average", summary.average)?;
+        write_number(line, "average", average_of(row))?;
         write_number(line, "minimum", summary.minimum)?;
         write_number(line, "maximum", summary.maximum)?;
         for (index, name) in ["p50", "p90", "p95", "p99"].into_iter().enumerate() {
@@ -74,6 +62,35 @@ impl JsonLine {
         line.push(b'}');
         Ok(line)
     }
+
+    /// The line of a row that consists of these figures and counts.
+    pub(in crate::sinks) fn of_figures<'a>(
+        &mut self,
+        identity: &RowIdentity<'_>,
+        mut figures: impl Iterator<Item = (&'a str, Option<f64>)>,
+        mut counts: impl Iterator<Item = (&'a str, u64)>,
+    ) -> io::Result<&[u8]> {
+        let line = &mut self.line;
+        line.clear();
+        line.push(b'{');
+        write_identity(line, identity)?;
+        figures.try_for_each(|(name, figure)| write_number(line, name, figure))?;
+        counts.try_for_each(|(name, count)| write_value(line, name, &count))?;
+        line.push(b'}');
+        Ok(line)
+    }
+}
+
+fn write_identity(line: &mut Vec<u8>, identity: &RowIdentity<'_>) -> io::Result<()> {
+    write_text(line, "path", identity.path)?;
+    write_optional_text(line, "machine", identity.machine)?;
+    write_text(line, "set", identity.set)?;
+    write_optional_text(line, "parent", identity.parent)?;
+    write_optional_text(line, "instance", identity.instance)?;
+    write_value(line, "index", &identity.index)?;
+    write_text(line, "counter", identity.counter)?;
+    write_text(line, "type", &identity.counter_type)?;
+    write_text(line, "unit", &identity.unit)
 }
 
 impl TimeText {
@@ -145,10 +162,19 @@ mod tests {
     use proptest::prelude::*;
     use tachograph_counters::civil::FileTime;
     use tachograph_counters::set::{Counter, CounterSet, Extent, Instance};
-    use tachograph_counters::{CounterType, Summary};
+    use tachograph_counters::{AverageKind, CounterType, Summary};
 
+    use super::super::StatisticsFigures;
     use super::*;
-    use crate::sinks::StatisticsRecord;
+
+    /// A row as `serde` writes it.
+    #[derive(Serialize)]
+    struct Record<'a> {
+        #[serde(flatten)]
+        identity: RowIdentity<'a>,
+        #[serde(flatten)]
+        figures: StatisticsFigures,
+    }
 
     fn figure() -> impl Strategy<Value = Option<f64>> {
         let number = prop_oneof![any::<f64>(), Just(0.0), Just(-7.0), Just(1e15), Just(0.1)];
@@ -197,7 +223,8 @@ mod tests {
                     summary,
                     extra: Box::new([figure]),
                 };
-                let mut expected = serde_json::to_string(&StatisticsRecord::from(&row)).expect("JSON");
+                let record = Record { identity: identity_of(&row), figures: StatisticsFigures::from(&row) };
+                let mut expected = serde_json::to_string(&record).expect("JSON");
                 expected.pop();
                 let figure = serde_json::to_string(&super::super::Figure(figure)).expect("JSON");
                 let expected = format!("{expected},\"p99.9\":{figure}}}");

@@ -137,6 +137,7 @@ fn a_new_recording_has_the_counters_of_the_charts() {
         board,
         unmatched: |_: &Selection| Vec::new(),
         name: "made".to_owned(),
+        about: String::new(),
         zone: TimeZone::utc(),
         frequency: FREQUENCY,
         properties: None,

@@ -34,6 +34,8 @@ fn machine() -> (Machine, PathBuf) {
     let machine = Machine::new(&[
         ("proc/driver/nvidia/version", "NVRM version: 580\n"),
         ("proc/driver/nvidia/gpus/0000:41:00.0/information", "Model: \t\t Fake\n"),
+        // The checks search for the library under its usual name.
+        ("usr/lib64/libnvidia-ml.so.1", ""),
     ]);
     std::fs::create_dir(machine.path("state")).expect("created");
     for (pid, start) in [(20, 120), (30, 130)] {
@@ -190,10 +192,24 @@ fn the_library_is_loaded_while_a_set_is_in_use() {
 }
 
 #[test]
-fn a_missing_library_is_an_error_until_it_is_installed() {
+fn without_the_library_there_are_no_sets_and_a_reason() {
+    let (machine, _) = machine();
+    machine.remove("usr/lib64/libnvidia-ml.so.1");
+    assert!(providers_with(&machine.roots, LIBRARY.as_ref()).is_empty());
+    let absences = crate::absences(&machine.roots);
+    for set in ["GPU Engine", "GPU Process Memory", "GPU Adapter Memory", "GPU Adapter"] {
+        let absence = absences.iter().find(|absence| absence.set == set).expect("an absence");
+        assert!(absence.reason.contains("libnvidia-ml.so.1 is not installed"), "{absence}");
+    }
+}
+
+#[test]
+fn a_removed_library_is_an_error_until_it_is_installed_again() {
     let (machine, library) = machine();
     let path = machine.path("libnone.so");
+    machine.write("libnone.so", "");
     let mut sets = providers_with(&machine.roots, path.as_os_str());
+    machine.remove("libnone.so");
     let last = sets.last_mut().expect("a set");
     let rows = collect(&mut **last, at(1));
     let reason = rows.errors()[0].reason.to_string();
@@ -219,10 +235,10 @@ fn without_cards_there_are_no_sets_and_a_reason() {
     let (machine, library) = machine();
     machine.remove("proc/driver/nvidia/gpus");
     assert!(providers_with(&machine.roots, library.as_os_str()).is_empty());
-    let reason = addresses(&machine.roots).expect_err("a reason");
+    let reason = addresses(&machine.roots, LIBRARY.as_ref()).expect_err("a reason");
     assert_eq!(reason, "NVIDIA's driver shows no cards in /proc/driver/nvidia/gpus");
     machine.remove("proc/driver");
-    let reason = addresses(&machine.roots).expect_err("a reason");
+    let reason = addresses(&machine.roots, LIBRARY.as_ref()).expect_err("a reason");
     assert_eq!(reason, "NVIDIA's driver is not loaded");
     assert!(check_clients(&machine.roots).expect_err("a reason").ends_with(&reason));
     assert!(check_nvidia(&machine.roots).expect_err("a reason").starts_with(&reason));

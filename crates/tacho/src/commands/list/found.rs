@@ -15,6 +15,9 @@ use crate::this_machine::all_counters;
 /// The maximum number of lines of a table.
 const MAX_LINES: usize = 25;
 
+/// The maximum number of words of a search that does not find all of them.
+const MAX_WORDS: usize = 8;
+
 /// The results of a search, best first: a counter or a whole set each.
 pub(super) struct Found {
     words: String,
@@ -40,14 +43,35 @@ pub(super) fn search(registry: &Arc<Registry>, words: &str, form: Form) -> Found
     found
 }
 
-/// The failure of a search for several words. `unknown` is a word that is not found even alone.
-pub(super) fn no_match(words: &str, unknown: Option<impl AsRef<str>>) -> Failure {
-    let mut messages = absent_messages(words);
-    messages.push(match unknown {
-        Some(word) => format!("no counter of this machine contains the word '{}'; omit it", word.as_ref()),
-        None => format!("no counter of this machine contains all words of '{words}'; use fewer words"),
-    });
-    Failure::usage_messages(messages)
+/// Searches for as many of the words as occur together, and reports those that were left out.
+///
+/// # Errors
+///
+/// If no counter contains any of the words, and if words are left out although the result `must_be_complete`.
+pub(super) fn search_some(
+    registry: &Arc<Registry>,
+    words: &str,
+    form: Form,
+    must_be_complete: bool,
+) -> Result<Found, Failure> {
+    let all: Vec<&str> = words.split_whitespace().take(MAX_WORDS).collect();
+    let index = SearchIndex::new(&MachineCatalogue(Arc::clone(registry)).sets());
+    let kept = index.words_together(&all);
+    if kept.is_empty() {
+        let mut messages = absent_messages(words);
+        messages.push(format!("no counter of this machine contains one of the words '{words}'"));
+        return Err(Failure::usage_messages(messages));
+    }
+    let left_out = all.iter().filter(|word| !kept.contains(word)).map(|word| format!("'{word}'"));
+    let left_out = left_out.collect::<Vec<_>>().join(", ");
+    if must_be_complete {
+        return Err(Failure::usage(format!(
+            "no counter of this machine contains all words; omit {left_out}"
+        )));
+    }
+    notify_absent(words);
+    notify(format_args!("no counter of this machine contains all words; left out: {left_out}"));
+    Ok(search(registry, &kept.join(" "), form))
 }
 
 /// Reports metrics of other tools that match these words but have no counter.

@@ -10,9 +10,10 @@ use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_flow::sinks::{LiveGroupValues, LiveValues};
 use tachograph_flow::{FlowError, Sink};
 use tachograph_monitor::figures::NumberForm;
+use tachograph_monitor::has_no_rank;
 
 use crate::commands::list::local;
-use crate::ranking::{descending, is_total};
+use crate::ranking::descending;
 use crate::table::{Column, figure, line, write_columns};
 
 /// Writes each sample as tables, one for each counter set. The rows are instances, in descending order of a counter.
@@ -115,12 +116,14 @@ impl Table<'_> {
         let key = self.counters().into_iter().find(|(.., counter)| eq_ignore_case(&counter.name, key));
         let Some((group, column, _)) = key else { return };
         let mut rows = std::mem::take(&mut self.rows);
+        let set = &self.groups[0].set().name;
+        let has_no_rank = |row: &Row<'_>| has_no_rank(set, row.instance);
         if top.is_some() {
-            rows.retain(|row| !is_total(row.instance));
+            rows.retain(|row| !has_no_rank(row));
         }
         rows.sort_by_cached_key(|row| row.instance.label().to_owned());
         rows.sort_by(|one, other| {
-            let lasts = is_total(one.instance).cmp(&is_total(other.instance));
+            let lasts = has_no_rank(one).cmp(&has_no_rank(other));
             let values = [one, other].map(|row| self.value(row, group, column));
             lasts.then(descending(values[0], values[1]))
         });

@@ -120,8 +120,8 @@ impl<'a> Output<'a> {
             }
             return report.finish();
         }
-        let mut out = BufWriter::new(PagedOutput::new(!self.arguments.no_pager));
-        let max_width = terminal_width().filter(|_| !self.arguments.wide);
+        let mut out = BufWriter::new(PagedOutput::new(!self.arguments.rows.no_pager));
+        let max_width = terminal_width().filter(|_| !self.arguments.rows.wide);
         let sorted_by = self.arguments.sort.as_deref();
         let has_spans = self.arguments.every.is_some();
         let form = self.arguments.numbers.form();

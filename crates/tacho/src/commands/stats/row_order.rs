@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use tachograph_counters::Summary;
 use tachograph_counters::wildcard::{eq_ignore_case, fold_case};
 use tachograph_flow::sinks::{ExtraFigures, StatisticsRow};
-use tachograph_monitor::figures::Unit;
+use tachograph_monitor::has_no_rank;
 
 use crate::arguments::StatsArguments;
 use crate::failure::Failure;
-use crate::ranking::{counter_name, descending, is_total};
+use crate::ranking::{counter_name, descending};
 
 /// The order of the rows, and how many of them are shown.
 pub(super) struct RowOrder {
@@ -36,11 +36,11 @@ impl RowOrder {
     /// The order that the arguments request. By default, the largest averages are the first of `--top`.
     pub(super) fn new(arguments: &StatsArguments, extra: &ExtraFigures) -> Result<Self, Failure> {
         let key = match arguments.sort.as_deref() {
-            None if arguments.top.is_none() => Key::Path,
+            None if arguments.rows.top.is_none() => Key::Path,
             None => Key::Figure(Box::new(|row| row.summary.rank())),
             Some(text) => Key::parse(text, extra)?,
         };
-        if arguments.top.is_some() && matches!(key, Key::Path) {
+        if arguments.rows.top.is_some() && matches!(key, Key::Path) {
             return Err(Failure::usage(
                 "--top needs an order: use --sort with a counter or a figure such as average",
             ));
@@ -51,7 +51,7 @@ impl RowOrder {
             Key::Counter(_) => true,
             Key::Figure(_) => sort.is_none_or(|sort| sort == "average"),
         };
-        Ok(Self { key, top: arguments.top, is_counter_known: false, weighs_averages })
+        Ok(Self { key, top: arguments.rows.top, is_counter_known: false, weighs_averages })
     }
 
     /// Sorts rows, which are sorted by path, and removes those after the first of each counter or set.
@@ -143,12 +143,12 @@ impl RowOrder {
 }
 
 fn is_ranked_last(row: &StatisticsRow) -> bool {
-    row.instance.as_ref().is_some_and(|instance| is_total(instance))
+    row.instance.as_ref().is_some_and(|instance| has_no_rank(&row.set.name, instance))
 }
 
 /// Whether a row can be one of the largest: one of several instances, with a number that is a quantity.
 fn is_ranked(row: &StatisticsRow) -> bool {
-    row.instance.is_some() && !Unit::of(&row.counter).is_identifier()
+    row.instance.is_some() && !row.counter.is_identifier()
 }
 
 impl Key {

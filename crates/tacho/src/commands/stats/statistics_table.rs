@@ -3,7 +3,7 @@
 use tachograph_counters::AverageKind;
 use tachograph_counters::civil::Moment;
 use tachograph_flow::sinks::{ExtraFigures, StatisticsRow};
-use tachograph_monitor::figures::NumberForm;
+use tachograph_monitor::figures::{NumberForm, SEVERAL};
 
 use super::super::list;
 use super::output::TableRow;
@@ -179,6 +179,10 @@ impl StatisticsTable {
 fn cell(content: Content, TableRow { span, row }: &TableRow, form: NumberForm) -> String {
     let summary = &row.summary;
     let shown = |value: Option<f64>| figure(&row.counter, value, form);
+    let is_mean = matches!(content, Content::Average | Content::Quantile(_) | Content::Extra(_));
+    if is_mean && row.counter.is_identifier() && summary.values > 0 {
+        return if summary.minimum == summary.maximum { shown(summary.last) } else { SEVERAL.to_owned() };
+    }
     match content {
         Content::From => span.map(|span| local_seconds(span.begin)).unwrap_or_default(),
         Content::Counter => row.path.clone(),

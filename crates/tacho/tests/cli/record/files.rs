@@ -83,7 +83,8 @@ fn without_a_path_the_default_counters_are_recorded_and_reported() {
     let ran = folder.run(["record", "-si", "0.02", "-sc", "2", "-o", "a.blg"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     let notice = ran.stderr.lines().next().unwrap_or_default();
-    assert!(notice.starts_with(r"tacho: recording the default counters: '\\"), "{notice}");
+    assert!(notice.starts_with("tacho: recording only ") && notice.contains(r": '\\"), "{notice}");
+    assert!(notice.contains("--view") && notice.contains("--all"), "{notice}");
     assert_eq!(samples(&folder.path("a.blg")).len(), 2);
 }
 
@@ -278,4 +279,14 @@ fn sync_writes_complete_logs() {
     let folder = Folder::new();
     recorded(&folder, &["--sync", "-sc", "3", "-o", "a.blg"]);
     assert_eq!(samples(&folder.path("a.blg")).len(), 3);
+}
+
+#[test]
+fn a_view_names_the_setting_that_a_column_of_its_table_needs() {
+    let folder = Folder::new();
+    let ran = folder.run(["record", "--view", "processes", "-si", "0.02", "-sc", "1", "-o", "processes.blg"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let setting = std::fs::read_to_string("/proc/sys/kernel/task_delayacct").unwrap_or_default();
+    let notice = "DISK WAIT %: 'sysctl kernel.task_delayacct=1' turns on the kernel's accounting of delays";
+    assert_eq!(ran.stderr.contains(notice), setting.trim() == "0", "{}", ran.stderr);
 }

@@ -1,0 +1,154 @@
+//! The order of a comparison.
+
+use std::cmp::Ordering;
+
+use super::ComparisonRow;
+
+/// By what the rows of a comparison are sorted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum ComparisonOrder {
+    /// By [`ComparisonRow::weight`], largest first.
+    #[default]
+    Weight,
+    /// By [`ComparisonRow::change`], largest first: rows in which one average is 0 come first.
+    Ratio,
+    /// By the magnitude of the difference in the counter's own unit, largest first.
+    Difference,
+    /// By the average in the first log, largest first.
+    Before,
+    /// By the average in the second log, largest first.
+    After,
+    /// By the path.
+    Path,
+}
+
+/// For each unit, a noticeable size: a rise from 0 to less than it has little weight.
+const NOTICEABLE: [(&str, f64); 13] = [
+    ("%", 1.0),
+    ("seconds", 1e-3),
+    ("ns", 1e6),
+    ("bytes", 16.0 * MIB),
+    ("KB", 16.0 * 1024.0),
+    ("MB", 16.0),
+    ("bytes/s", 1e5),
+    ("KB/s", 1e2),
+    ("MB/s", 0.1),
+    ("bits/s", 1e6),
+    ("1/s", 10.0),
+    ("packets/s", 10.0),
+    ("Hz", 1e7),
+];
+
+const MIB: f64 = 1024.0 * 1024.0;
+
+/// The noticeable size of units that are not listed, such as counts.
+const NOTICEABLE_COUNT: f64 = 1.0;
+
+impl ComparisonRow {
+    /// How much the change matters: the distance of the averages on a scale that is linear below the noticeable size of the
+    /// unit, and logarithmic above it: `|asinh(after / size) - asinh(before / size)|`. A rise from 0 to 90 % weighs more than
+    /// one from 20 % to 90 %, and one from 0 to 0.1 % weighs little.
+    ///
+    /// An instance that is missing in a log that has others counts as 0 there. `None` if an average is missing.
+    pub fn weight(&self) -> Option<f64> {
+        let is_zero = |summary: &Option<_>| summary.is_none() && self.is_missing_instance;
+        let or_zero = |average: Option<f64>, is_zero: bool| average.or(is_zero.then_some(0.0));
+        let before = or_zero(self.average_before(), is_zero(&self.before))?;
+        let after = or_zero(self.average_after(), is_zero(&self.after))?;
+        let unit = self.counter.unit();
+        let known = NOTICEABLE.iter().find(|(name, _)| *name == unit);
+        let size = known.map_or(NOTICEABLE_COUNT, |(_, size)| *size);
+        Some(((after / size).asinh() - (before / size).asinh()).abs())
+    }
+}
+
+/// Sorts rows. Rows without the figure are last; equal ones are sorted by path.
+pub fn sort_comparison(rows: &mut [ComparisonRow], order: ComparisonOrder) {
+    rows.sort_by_cached_key(|row| row.path.to_lowercase());
+    let figure = |row: &ComparisonRow| match order {
+        ComparisonOrder::Weight => row.weight(),
+        ComparisonOrder::Ratio => row.change(),
+        ComparisonOrder::Difference => row.difference().map(f64::abs),
+        ComparisonOrder::Before => row.average_before(),
+        ComparisonOrder::After => row.average_after(),
+        ComparisonOrder::Path => None,
+    };
+    rows.sort_by(|one, other| match (figure(one), figure(other)) {
+        (Some(one), Some(other)) => other.total_cmp(&one),
+        (None, None) => Ordering::Equal,
+        (one, _) => {
+            if one.is_some() {
+                Ordering::Less
+            } else {
+                Ordering::Greater
+            }
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tachograph_counters::set::{Counter, CounterSet, Extent};
+    use tachograph_counters::{CounterType, Summary};
+
+    use super::*;
+
+    fn row(name: &str, counter_type: CounterType, before: Option<f64>, after: Option<f64>) -> ComparisonRow {
+        let summary = |average: Option<f64>| {
+            average.map(|average| Summary { average: Some(average), ..Summary::default() })
+        };
+        ComparisonRow {
+            path: name.to_owned(),
+            machine: None,
+            set: Arc::new(CounterSet::new("", "Set", Extent::Table)),
+            counter: Counter::new(name, counter_type, 10_000_000),
+            instance: None,
+            before: summary(before),
+            after: summary(after),
+            is_missing_instance: false,
+        }
+    }
+
+    fn order(mut rows: Vec<ComparisonRow>, order: ComparisonOrder) -> Vec<String> {
+        sort_comparison(&mut rows, order);
+        rows.into_iter().map(|row| row.path).collect()
+    }
+
+    #[test]
+    fn large_changes_of_noticeable_size_are_first() {
+        let percent = CounterType::TIMER_100NS;
+        let rows = || {
+            vec![
+                row("tiny %", percent, Some(0.0), Some(0.01)),
+                row("doubled %", percent, Some(40.0), Some(80.0)),
+                row("new %", percent, Some(0.0), Some(90.0)),
+                row("Rare/sec", CounterType::BULK_COUNT, Some(0.0), Some(0.2)),
+                row("Busy/sec", CounterType::BULK_COUNT, Some(7.0), Some(2540.0)),
+                row("gone %", percent, Some(5.0), None),
+            ]
+        };
+        let by_weight = order(rows(), ComparisonOrder::Weight);
+        // asinh(254) - asinh(0.7) = 5.58; asinh(90) = 5.19; asinh(80) - asinh(40) = 0.69; 0.02; 0.01.
+        assert_eq!(by_weight, ["Busy/sec", "new %", "doubled %", "Rare/sec", "tiny %", "gone %"]);
+        let by_ratio = order(rows(), ComparisonOrder::Ratio);
+        assert_eq!(by_ratio, ["new %", "Rare/sec", "tiny %", "Busy/sec", "doubled %", "gone %"]);
+        let by_difference = order(rows(), ComparisonOrder::Difference);
+        assert_eq!(by_difference, ["Busy/sec", "new %", "doubled %", "Rare/sec", "tiny %", "gone %"]);
+        assert_eq!(order(rows(), ComparisonOrder::Before)[..2], ["doubled %", "Busy/sec"]);
+        assert_eq!(order(rows(), ComparisonOrder::After)[..2], ["Busy/sec", "new %"]);
+        assert_eq!(order(rows(), ComparisonOrder::Path)[0], "Busy/sec");
+    }
+
+    #[test]
+    fn an_instance_that_ended_did_nothing_afterwards() {
+        let mut gone = row("gone %", CounterType::TIMER_100NS, Some(90.0), None);
+        assert_eq!(gone.weight(), None);
+        gone.is_missing_instance = true;
+        assert_eq!(gone.weight(), Some(90f64.asinh()));
+        // A value that could not be computed is not 0.
+        gone.after = Some(Summary::default());
+        assert_eq!(gone.weight(), None);
+    }
+}

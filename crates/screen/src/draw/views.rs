@@ -1,0 +1,32 @@
+//! The menu of ready-made views.
+
+use ratatui::Frame;
+use ratatui::style::{Modifier, Style};
+
+use crate::app::{App, menu};
+use crate::text::{row, width};
+
+impl App {
+    pub(super) fn draw_views(&self, frame: &mut Frame<'_>, selected: usize) {
+        let entries: Vec<_> = menu().collect();
+        let names = entries.iter().map(|(_, name, _)| width(name)).max().unwrap_or(0);
+        let titles = entries.iter().map(|(.., title)| width(title)).max().unwrap_or(0);
+        // Edges, a mark, the key, and the spaces between.
+        let columns = u16::try_from(names + titles + 10).unwrap_or(u16::MAX);
+        let rows = u16::try_from(entries.len() + 2).unwrap_or(u16::MAX);
+        let inside = self.open_box(frame, "Views (Enter, or the digit)", columns.max(40), rows);
+        // On a low screen, the selected entry stays visible.
+        let first = (selected + 1).saturating_sub(usize::from(inside.height));
+        let buffer = frame.buffer_mut();
+        for (index, (key, name, title)) in entries.iter().enumerate().skip(first) {
+            let line = row(inside, index - first);
+            if index == selected {
+                buffer.set_style(line, self.theme.selected());
+            }
+            let bold = Style::new().add_modifier(Modifier::BOLD);
+            self.write_text(buffer, line, 1, &key.to_string(), bold);
+            self.write_text(buffer, line, 3, name, Style::new());
+            self.write_text(buffer, line, names + 6, title, Style::new());
+        }
+    }
+}
