@@ -11,14 +11,22 @@ mod folder;
 mod interval;
 mod parquet;
 mod read;
+mod row_average;
+mod rows;
 mod table;
 mod varint;
 mod write;
 
 pub use file::ArchiveFacts;
 pub use folder::{ArchiveInput, archive_inputs, is_archive_file};
+pub use interval::{CounterFacts, counter_facts};
+pub use parquet::{Numbers, Present, Runs};
 pub(crate) use read::ArchivePosition;
 pub use read::ArchiveReader;
+pub use row_average::{MixedTypes, RowAverage, RowNumbers};
+pub use rows::{
+    ARCHIVE_COLUMNS, ArchiveRows, ColumnValues, MachineBlock, RowColumn, RowGroup, RowGroupSpan, SampleRows,
+};
 pub use write::{ArchiveOptions, ArchiveWriter};
 
 /// The version of the layout.

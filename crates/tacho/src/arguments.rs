@@ -13,6 +13,7 @@ mod query;
 mod record;
 #[cfg(feature = "web")]
 mod serve;
+mod sql;
 mod stats;
 mod text;
 mod usage;
@@ -42,6 +43,7 @@ pub(crate) use query::QueryArguments;
 pub(crate) use record::{RecordArguments, RecordFormat, SegmentLimit};
 #[cfg(feature = "web")]
 pub(crate) use serve::ServeArguments;
+pub(crate) use sql::SqlArguments;
 pub(crate) use stats::StatsArguments;
 pub(crate) use text::{DigitsArguments, NumberArguments, ReadingArguments, parse_encoding};
 pub(crate) use usage::parse;
@@ -77,6 +79,7 @@ pub(crate) enum Command {
     Cpi(CpiArguments),
     #[cfg(feature = "web")]
     Serve(ServeArguments),
+    Sql(SqlArguments),
     Manifest(ManifestArguments),
 }
 

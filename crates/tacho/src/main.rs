@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         Some(Command::Cpi(cpi)) => commands::cpi::run(&cpi),
         #[cfg(feature = "web")]
         Some(Command::Serve(serve)) => commands::serve::run(&serve),
+        Some(Command::Sql(sql)) => commands::sql::run(&sql),
         Some(Command::Manifest(manifest)) => commands::manifest::run(&manifest),
     };
     match outcome {
