@@ -44,6 +44,7 @@ pub fn blg(data: &[u8]) {
 
 /// Input: a file that may be one of an archive. Samples are complete up to the first damage, which ends reading.
 pub fn archive(data: &[u8]) {
+    archive_rows(data);
     let mut reader = match tachograph_logs::archive::ArchiveReader::new(Cursor::new(data.to_vec())) {
         Ok(reader) => reader,
         Err(error) => return assert!(error.is_corrupt(), "{error}"),
@@ -57,6 +58,35 @@ pub fn archive(data: &[u8]) {
         }
         for group in &sample.groups {
             assert_eq!(group.values.len(), group.instances.len() * group.set.counters.len());
+        }
+    }
+}
+
+/// Reads all rows of a file that may be one of an archive, and every other eleven of them: each column has all of them.
+fn archive_rows(data: &[u8]) {
+    use tachograph_logs::archive::{ARCHIVE_COLUMNS, ArchiveRows, ColumnValues, Present, RowGroupSpan};
+    let path = std::path::Path::new("x.parquet");
+    let Ok(mut file) = ArchiveRows::new(Cursor::new(data), path) else { return };
+    let spans: Vec<RowGroupSpan> = file.row_groups().collect();
+    for (index, RowGroupSpan { rows, .. }) in spans.into_iter().enumerate() {
+        let Ok(group) = file.row_group(index) else { continue };
+        let parts: Vec<_> = (0..rows).step_by(22).map(|start| start..rows.min(start + 11)).collect();
+        for wanted in [std::slice::from_ref(&(0..rows)), &parts] {
+            let expected: usize = wanted.iter().map(|range| range.len()).sum();
+            for column in ARCHIVE_COLUMNS {
+                let sum = |runs: &[(Option<u32>, usize)]| runs.iter().map(|(_, len)| len).sum::<usize>();
+                let found = match file.column(&group, column, wanted) {
+                    Ok(ColumnValues::Texts(texts)) => sum(&texts.runs),
+                    Ok(ColumnValues::Doubles(doubles)) => sum(&doubles.runs),
+                    Ok(ColumnValues::Numbers(numbers)) if numbers.present == Present::None => expected,
+                    Ok(ColumnValues::Numbers(numbers)) => numbers.values.len(),
+                    Err(error) => {
+                        assert!(error.is_corrupt(), "{error}");
+                        continue;
+                    }
+                };
+                assert_eq!(found, expected, "{column:?}");
+            }
         }
     }
 }

@@ -36,8 +36,8 @@ pub use problem::Problem;
 pub use quantiles::Quantiles;
 pub use raw::RawValue;
 pub use statistics::{
-    AverageKind, DifferentFormulas, Intervals, PackedStatistics, Packing, RawRun, SampleTimes, Series,
-    Statistics, Summary,
+    Average, AverageKind, DifferenceSums, DifferentFormulas, Intervals, PackedStatistics, Packing, RawRun,
+    SampleTimes, Series, Statistics, Summary,
 };
 pub use status::Status;
 pub use tachograph_schema::{Class, CounterType, Formula, IgnorePoison, Size, Subtype, Suffix, TimeBase};

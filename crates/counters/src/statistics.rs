@@ -1,5 +1,6 @@
 //! Statistics of one counter over time: a small state that can be merged.
 
+mod average;
 mod packed;
 mod regression;
 mod run;
@@ -17,6 +18,7 @@ use crate::quantiles::Quantiles;
 use crate::raw::RawValue;
 use crate::status::Status;
 
+pub use average::{Average, DifferenceSums};
 pub use packed::{PackedStatistics, Packing};
 pub use run::{RawRun, SampleTimes};
 pub use series::Series;

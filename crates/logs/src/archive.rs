@@ -12,6 +12,8 @@ mod interval;
 mod machine;
 mod parquet;
 mod read;
+mod row_average;
+mod rows;
 mod segments;
 mod storage;
 mod table;
@@ -23,10 +25,16 @@ pub use folder::{
     ArchiveInput, FileSpan, archive_inputs, complete_files, date_folder, date_folders, entries,
     is_archive_file, machine_folder, machine_folders, overlapping_file,
 };
+pub use interval::{CounterFacts, counter_facts};
 pub(crate) use machine::MachinePosition;
 pub use machine::MachineReader;
+pub use parquet::{Numbers, Present, Runs};
 pub(crate) use read::ArchivePosition;
 pub use read::ArchiveReader;
+pub use row_average::{MixedTypes, RowAverage, RowNumbers};
+pub use rows::{
+    ARCHIVE_COLUMNS, ArchiveRows, ColumnValues, MachineBlock, RowColumn, RowGroup, RowGroupSpan, SampleRows,
+};
 pub use segments::{SegmentName, open_folder, segments};
 pub use storage::{DiskStorage, Storage, StorageFile};
 pub use write::{ArchiveOptions, ArchiveWriter};

@@ -18,6 +18,7 @@ mod record;
 mod rows;
 #[cfg(feature = "web")]
 mod serve;
+mod sql;
 mod stats;
 mod text;
 mod usage;
@@ -52,6 +53,7 @@ pub(crate) use record::{RecordArguments, RecordFormat, SegmentLimit};
 pub(crate) use rows::RowArguments;
 #[cfg(feature = "web")]
 pub(crate) use serve::ServeArguments;
+pub(crate) use sql::SqlArguments;
 pub(crate) use stats::StatsArguments;
 pub(crate) use text::{DigitsArguments, NumberArguments, ReadingArguments, parse_encoding};
 pub(crate) use usage::parse;
@@ -90,6 +92,7 @@ pub(crate) enum Command {
     Serve(ServeArguments),
     #[cfg(feature = "web")]
     Agent(AgentArguments),
+    Sql(SqlArguments),
     Manifest(ManifestArguments),
 }
 

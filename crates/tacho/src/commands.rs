@@ -19,6 +19,7 @@ pub(crate) mod relog;
 mod row_output;
 #[cfg(feature = "web")]
 pub(crate) mod serve;
+pub(crate) mod sql;
 pub(crate) mod stats;
 
 use std::path::{Path, PathBuf};

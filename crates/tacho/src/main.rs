@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         Some(Command::Serve(serve)) => commands::serve::run(&serve),
         #[cfg(feature = "web")]
         Some(Command::Agent(agent)) => commands::agent::run(&agent),
+        Some(Command::Sql(sql)) => commands::sql::run(&sql),
         Some(Command::Manifest(manifest)) => commands::manifest::run(&manifest),
     };
     match outcome {

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Every crate of the workspace, lowest layer first, with the workspace crates that it is allowed to use.
-const LAYERS: [(&str, &[&str]); 21] = [
+const LAYERS: [(&str, &[&str]); 22] = [
     ("tachograph-schema", &[]),
     ("tachograph-counters", &["tachograph-schema"]),
     ("tachograph-shm", &["tachograph-schema"]),
@@ -91,10 +91,11 @@ const LAYERS: [(&str, &[&str]); 21] = [
             "tachograph-web",
         ],
     ),
+    ("tachograph-sql", &["tachograph-counters", "tachograph-logs", "tachograph-flow", "tachograph-monitor"]),
 ];
 
 /// The third-party dependencies of each crate, except for tests.
-const THIRD_PARTY: [(&str, &[&str]); 20] = [
+const THIRD_PARTY: [(&str, &[&str]); 21] = [
     ("tachograph-counters", &["jiff"]),
     ("tachograph-shm", &["libc", "loom"]),
     ("tachograph-publish-derive", &["proc-macro2", "quote", "syn", "uuid"]),
@@ -161,6 +162,24 @@ const THIRD_PARTY: [(&str, &[&str]); 20] = [
             "serde_json",
             "signal-hook",
             "tempfile",
+            "unicode-width",
+        ],
+    ),
+    (
+        "tachograph-sql",
+        &[
+            "async-trait",
+            "clap",
+            "datafusion",
+            "futures",
+            "indicatif",
+            "jiff",
+            "parquet",
+            "rustix",
+            "serde_json",
+            "signal-hook",
+            "tempfile",
+            "tokio",
             "unicode-width",
         ],
     ),

@@ -29,15 +29,15 @@ const SCALE_UP: f64 = (1u128 << 64) as f64;
 
 /// Sums of the differences for one time base and multiplier.
 #[derive(Clone, Copy, Debug, Default)]
-struct Differences {
+pub(super) struct Differences {
     /// The frequency of the counter's clock in units per second.
-    time_base: i64,
+    pub(super) time_base: i64,
     /// The multiplier of a multi timer; 0 if the formula does not use it.
-    multi_count: u32,
+    pub(super) multi_count: u32,
     /// The number of differences.
-    count: u64,
-    numerator: i128,
-    denominator: i128,
+    pub(super) count: u64,
+    pub(super) numerator: i128,
+    pub(super) denominator: i128,
 }
 
 impl Differences {
@@ -158,9 +158,7 @@ impl Sums {
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
-        for part in std::iter::once(&other.main).chain(&other.others).filter(|part| part.count > 0) {
-            self.absorb(part);
-        }
+        other.parts().for_each(|part| self.absorb(part));
         self.formatted.add(other.formatted.sum);
         self.formatted.add(other.formatted.error);
         if let (Some(regression), Some(other)) = (&mut self.regression, &other.regression) {
@@ -168,8 +166,29 @@ impl Sums {
         }
     }
 
+    /// The sums of each time base and multiplier.
+    pub(super) fn parts(&self) -> impl Iterator<Item = &Differences> {
+        std::iter::once(&self.main).chain(&self.others).filter(|part| part.count > 0)
+    }
+
+    /// The sum of displayed values, and its rounding error.
+    pub(super) fn formatted_parts(&self) -> [f64; 2] {
+        [self.formatted.sum, self.formatted.error]
+    }
+
+    /// Sets the result of [`formatted_parts`](Self::formatted_parts).
+    pub(super) fn set_formatted_parts(&mut self, [sum, error]: [f64; 2]) {
+        self.formatted = Compensated { sum, error };
+    }
+
+    /// Number of bytes on the heap, without those of the regression.
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.others.capacity() * size_of::<Differences>()
+    }
+
     /// Adds sums for any time base and multiplier.
-    fn absorb(&mut self, part: &Differences) {
+    #[inline]
+    pub(super) fn absorb(&mut self, part: &Differences) {
         if self.main.count == 0 {
             self.main = *part;
         } else if self.main.key() == part.key() {

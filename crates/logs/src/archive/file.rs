@@ -8,6 +8,7 @@
 //! tables and of the descriptions are in the metadata, and the last one covers everything from the page indexes on.
 
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -20,7 +21,9 @@ use tachograph_counters::time_zone::{TimeZone, is_possible_bias};
 use super::block::Rows;
 use super::columns::COLUMNS;
 use super::description::{self, Descriptions, EncodedZone};
-use super::parquet::{ChunkReader, ChunkWriter, FileFooter, MAGIC, Numbers, RowGroup, Texts, find_text};
+use super::parquet::{
+    ChunkReader, ChunkWriter, FileFooter, MAGIC, Numbers, RowGroup, Runs, Texts, find_text,
+};
 use super::table::{Chunk, SampleTable};
 use super::{ARCHIVE_VERSION, Damage, MAX_CHUNK_BYTES, MAX_ROWS};
 use crate::LogError;
@@ -382,8 +385,20 @@ impl<R: Read + Seek> ArchiveFile<R> {
         column: usize,
     ) -> Result<Numbers, LogError> {
         let rows = self.row_groups[index].rows;
+        self.some_numbers(index, table, column, std::slice::from_ref(&(0..rows)))
+    }
+
+    /// Reads a column of numbers of a row group, and decodes the rows in ascending ranges.
+    pub(super) fn some_numbers(
+        &mut self,
+        index: usize,
+        table: &SampleTable,
+        column: usize,
+        wanted: &[Range<usize>],
+    ) -> Result<Numbers, LogError> {
+        let rows = self.row_groups[index].rows;
         self.chunk(index, table, column)?;
-        let numbers = self.chunks.numbers(COLUMNS[column], &self.buffer, rows);
+        let numbers = self.chunks.numbers(COLUMNS[column], &self.buffer, rows, wanted);
         numbers.map_err(|damage| corrupt(table.chunks[column].offset, &name_of(index, column), damage))
     }
 
@@ -398,6 +413,19 @@ impl<R: Read + Seek> ArchiveFile<R> {
         self.chunk(index, table, column)?;
         let texts = self.chunks.texts(COLUMNS[column], &self.buffer, rows);
         texts.map_err(|damage| corrupt(table.chunks[column].offset, &name_of(index, column), damage))
+    }
+
+    /// Reads and decodes a column of doubles that have a dictionary.
+    pub(super) fn doubles(
+        &mut self,
+        index: usize,
+        table: &SampleTable,
+        column: usize,
+    ) -> Result<Runs<f64>, LogError> {
+        let rows = self.row_groups[index].rows;
+        self.chunk(index, table, column)?;
+        let doubles = self.chunks.doubles(COLUMNS[column], &self.buffer, rows);
+        doubles.map_err(|damage| corrupt(table.chunks[column].offset, &name_of(index, column), damage))
     }
 
     /// Reads the bytes of a column of a row group, and verifies them.

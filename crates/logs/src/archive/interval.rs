@@ -1,5 +1,6 @@
 //! The numbers of a row: the contribution of an interval to sums, from which raw values can be restored.
 
+use tachograph_counters::set::Counter;
 use tachograph_counters::{Calculator, CounterType, Formula, RawValue, Status};
 
 /// The contribution of one raw value, or of the interval that it ends.
@@ -62,6 +63,27 @@ pub(super) fn factor(counter_type: CounterType, time_base: i64) -> f64 {
 /// The name of a counter type in the column `type`: Windows' name, or the number of an unknown type.
 pub(super) fn type_name(counter_type: CounterType) -> String {
     counter_type.name().map_or_else(|| format!("{:#010x}", counter_type.0), str::to_owned)
+}
+
+/// What the rows of a counter say of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CounterFacts {
+    /// How rows are combined (docs/archive.md).
+    pub kind: &'static str,
+    /// The factor from `num / den` to the displayed unit.
+    pub factor: f64,
+    /// Windows' name of the counter type, or its number.
+    pub type_name: String,
+}
+
+/// The columns `kind`, `factor` and `type` of a counter.
+pub fn counter_facts(counter: &Counter) -> CounterFacts {
+    let counter_type = counter.counter_type;
+    CounterFacts {
+        kind: Kind::of(counter_type.formula()).name(),
+        factor: factor(counter_type, counter.time_base),
+        type_name: type_name(counter_type),
+    }
 }
 
 /// The contribution of `newer`, or of the interval that began with `older`. Empty for errors.

@@ -8,7 +8,8 @@ mod page;
 mod runs;
 mod thrift;
 
-pub(super) use chunk::{ChunkReader, ChunkWriter, Column, Numbers, PhysicalType, Texts, WrittenChunk};
+pub(super) use chunk::{ChunkReader, ChunkWriter, Column, PhysicalType, Texts, WrittenChunk, spread};
+pub use chunk::{Numbers, Present, Runs};
 pub(super) use footer::{FileFooter, RowGroup};
 pub(super) use thrift::find_text;
 

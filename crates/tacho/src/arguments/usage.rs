@@ -3,12 +3,19 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory as _, Parser as _};
 
-use super::{Arguments, WindowsForm, windows_form};
+use super::{Arguments, SqlArguments, WindowsForm, windows_form};
 use crate::failure::Failure;
 
 /// Parses the arguments. If help or the version is requested, prints it and exits.
 pub(crate) fn parse(arguments: impl Iterator<Item = std::ffi::OsString>) -> Result<Arguments, Failure> {
-    let form = windows_form(arguments)?;
+    let mut arguments = arguments.peekable();
+    let program = arguments.next();
+    if arguments.next_if(|command| command == "sql").is_some() {
+        // They are parsed by another program, which has no options in Windows' form.
+        let sql = SqlArguments { arguments: arguments.collect() };
+        return Ok(Arguments { command: Some(super::Command::Sql(sql)) });
+    }
+    let form = windows_form(program.into_iter().chain(arguments))?;
     if let Some(problem) = repeated_option(&form) {
         return Err(Failure::usage(with_advice(problem, &form)));
     }

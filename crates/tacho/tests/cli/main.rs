@@ -45,6 +45,7 @@ mod run;
 mod segments;
 mod select;
 mod split;
+mod sql;
 mod stats;
 mod stats_every;
 mod stats_order;

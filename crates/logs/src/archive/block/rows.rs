@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::io;
 
+use tachograph_counters::Status;
 use tachograph_counters::set::{Counter, CounterSet, Instance};
-use tachograph_counters::{CounterType, Status};
 
 use super::super::columns::{COLUMNS, at};
-use super::super::interval::{Interval, Kind, factor, type_name};
-use super::super::parquet::{ChunkWriter, WrittenChunk};
+use super::super::interval::{CounterFacts, Interval, counter_facts};
+use super::super::parquet::{ChunkWriter, Numbers, Present, Runs, WrittenChunk, spread};
+use super::super::rows::ColumnValues;
 use super::microseconds;
 
 /// The names of a series.
@@ -125,18 +126,17 @@ impl Rows {
 
     pub(super) fn begin_series(&mut self, facts: &SeriesFacts<'_>) {
         let SeriesFacts { set, counter, instance } = facts;
-        let counter_type: CounterType = counter.counter_type;
         let label = instance.label();
         // The parent is a column of its own.
         let name = instance.parent().map_or(label, |parent| &label[parent.len() + 1..]);
-        let (factor, unit) = (factor(counter_type, counter.time_base).to_le_bytes(), counter.unit());
-        let type_name = type_name(counter_type);
+        let CounterFacts { kind, factor, type_name } = counter_facts(counter);
+        let (factor, unit) = (factor.to_le_bytes(), counter.unit());
         let values: [Option<&[u8]>; OF_SERIES.len()] = [
             Some(set.name.as_bytes()),
             Some(counter.name.as_bytes()),
             instance.parent().map(str::as_bytes),
             set.has_instances.then_some(name.as_bytes()),
-            Some(Kind::of(counter_type.formula()).name().as_bytes()),
+            Some(kind.as_bytes()),
             Some(&factor),
             Some(unit.as_bytes()),
             Some(type_name.as_bytes()),
@@ -160,6 +160,36 @@ impl Rows {
                 .or_insert_with(|| self.status.index(row.status.to_string().as_bytes()))
         });
         self.status.push_index(status);
+    }
+
+    /// The values of a column.
+    pub(in super::super) fn column(&self, column: usize) -> ColumnValues {
+        let numbers = match column {
+            at::TIME => {
+                return ColumnValues::Numbers(Numbers { values: self.times.clone(), present: Present::All });
+            }
+            at::NUM => &self.num,
+            at::DEN => &self.den,
+            at::VALUE => &self.value,
+            at::RAW_FIRST => &self.raw_first,
+            at::RAW_SECOND => &self.raw_second,
+            at::MULTI_COUNT => &self.multi_count,
+            _ => {
+                let words = OF_SERIES.iter().position(|&of_series| of_series == column);
+                let words = words.map_or(&self.status, |words| &self.of_series[words]);
+                let runs = words.runs.clone();
+                if column == at::FACTOR {
+                    let double =
+                        |bytes: &Vec<u8>| f64::from_le_bytes(*bytes.first_chunk().unwrap_or(&[0; 8]));
+                    let dictionary = words.dictionary.iter().map(double).collect();
+                    return ColumnValues::Doubles(Runs { dictionary, runs });
+                }
+                let text = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).into_owned();
+                let dictionary = words.dictionary.iter().map(text).collect();
+                return ColumnValues::Texts(Runs { dictionary, runs });
+            }
+        };
+        ColumnValues::Numbers(spread(numbers.numbers.clone(), &numbers.present, self.len()))
     }
 
     /// Encodes the columns one after another. Offsets are those in `out`.

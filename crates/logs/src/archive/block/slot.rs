@@ -8,7 +8,7 @@ use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::{Counter, CounterSet, Instance, Instances};
 use tachograph_counters::{Calculator, Origin, Pairer, RawValue};
 
-use super::super::interval::{self, interval};
+use super::super::interval::{self, Interval, interval};
 use super::super::table::{GroupHead, GroupHeads, InstanceRuns, SampleHead, Slot};
 use super::rows::{Row, Rows, SeriesFacts};
 
@@ -192,10 +192,16 @@ impl SlotBuilder {
                     identity = next;
                 }
                 pairer.follow(Origin::new(calculator, identity, boot_time));
-                let interval = interval(calculator, pairer.pair(raw).as_ref(), raw);
+                let older = pairer.pair(raw);
+                let head = &samples[sample as usize];
+                // A sample that only opens intervals is not counted.
+                let interval = match head.is_baseline {
+                    true => Interval::default(),
+                    false => interval(calculator, older.as_ref(), raw),
+                };
                 let multi_count = (raw.multi_count != previous.multi_count).then_some(raw.multi_count);
                 let restored = interval::restore(formula, &previous, &interval, raw.multi_count, raw.status);
-                let utc = samples[sample as usize].at.utc.0;
+                let utc = head.at.utc.0;
                 let raws = (restored != *raw).then_some((raw.first, raw.second));
                 rows.push(&Row { utc, interval, raws, multi_count, status: raw.status });
                 previous = *raw;

@@ -248,23 +248,28 @@ fn push_levels(out: &mut Vec<u8>, present: &[(bool, usize)]) {
 
 /// Which rows have a value.
 #[derive(Debug, PartialEq, Eq)]
-pub(in super::super) enum Present {
+pub enum Present {
+    /// All rows.
     All,
+    /// No row.
     None,
+    /// The rows with `true`.
     Some(Vec<bool>),
 }
 
 /// The decoded numbers of a chunk: one per row, 0 for rows without a number; empty if no row has one.
 #[derive(Debug)]
-pub(in super::super) struct Numbers {
-    pub(in super::super) values: Vec<i64>,
-    pub(in super::super) present: Present,
+pub struct Numbers {
+    /// The numbers; of doubles, their bits.
+    pub values: Vec<i64>,
+    /// Which rows have a number.
+    pub present: Present,
 }
 
 impl Numbers {
     /// The number of a row.
     #[inline]
-    pub(in super::super) fn get(&self, row: usize) -> Option<i64> {
+    pub fn get(&self, row: usize) -> Option<i64> {
         match &self.present {
             Present::All => Some(self.values[row]),
             Present::None => None,
@@ -273,13 +278,40 @@ impl Numbers {
     }
 }
 
-/// The decoded texts of a chunk.
-#[derive(Debug)]
-pub(in super::super) struct Texts {
-    pub(in super::super) dictionary: Vec<String>,
-    /// Runs of rows with an index of the dictionary, or without a text.
-    pub(in super::super) runs: Vec<(Option<u32>, usize)>,
+/// The values of a column in which few different ones occur.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Runs<T> {
+    /// The different values.
+    pub dictionary: Vec<T>,
+    /// Runs of rows with an index of the dictionary, or without a value, and their lengths.
+    pub runs: Vec<(Option<u32>, usize)>,
 }
+
+impl<T> Runs<T> {
+    /// Keeps the rows in these ascending ranges.
+    pub(in super::super) fn keep(&mut self, wanted: &[Range<usize>]) {
+        let mut kept = Vec::new();
+        let (mut end, mut wanted) = (0, wanted);
+        for &(index, len) in &self.runs {
+            let run = end..end + len;
+            end = run.end;
+            let mut taken = 0;
+            for range in wanted.iter().take_while(|range| range.start < run.end) {
+                taken += range.end.min(run.end) - range.start.max(run.start);
+            }
+            while wanted.first().is_some_and(|range| range.end <= run.end) {
+                wanted = &wanted[1..];
+            }
+            if taken > 0 {
+                kept.push((index, taken));
+            }
+        }
+        self.runs = kept;
+    }
+}
+
+/// The decoded texts of a chunk.
+pub(in super::super) type Texts = Runs<String>;
 
 /// Decodes column chunks.
 pub(in super::super) struct ChunkReader {
@@ -291,31 +323,49 @@ impl ChunkReader {
         Ok(Self { decompressor: zstd::bulk::Decompressor::new()? })
     }
 
-    /// Decodes a chunk of numbers.
+    /// Decodes the numbers of some rows of a chunk with `rows` rows. `wanted` are ascending ranges. Pages without such rows are not
+    /// decompressed.
     pub(in super::super) fn numbers(
         &mut self,
         column: Column,
         bytes: &[u8],
         rows: usize,
+        wanted: &[Range<usize>],
     ) -> Result<Numbers, Damage> {
         let mut cursor = Cursor::new(bytes);
         let mut values: Vec<i64> = Vec::new();
         let mut present: Vec<(bool, usize)> = Vec::new();
         let mut found = 0;
+        let mut wanted = wanted;
         while cursor.len() > 0 {
-            let (facts, body) = page::read(&mut cursor, &mut self.decompressor)?;
-            if facts.content != Content::Data || facts.values > rows - found {
-                return Err(Damage("a column has too many rows"));
+            let page = page::read(&mut cursor)?;
+            let facts = page.facts;
+            if facts.content != Content::Data || facts.values == 0 || facts.values > rows - found {
+                return Err(Damage("a column has a page without rows, or too many rows"));
             }
+            let page_rows = found..found + facts.values;
+            found = page_rows.end;
+            while wanted.first().is_some_and(|range| range.end <= page_rows.start) {
+                wanted = &wanted[1..];
+            }
+            let Some(first) = wanted.first().filter(|range| range.start < page_rows.end) else { continue };
+            let body = page.decompress(&mut self.decompressor)?;
             check_page(facts, body.len())?;
-            found += facts.values;
             let mut body = Cursor::new(&body);
-            let with_value = read_levels(&mut body, column, facts.values, &mut present)?;
-            read_numbers(&mut body, column, facts.encoding, with_value, &mut values)?;
+            if first.start <= page_rows.start && page_rows.end <= first.end {
+                let with_value = read_levels(&mut body, column, facts.values, &mut present)?;
+                read_numbers(&mut body, column, facts.encoding, with_value, &mut values)?;
+                continue;
+            }
+            let (mut page_values, mut page_present) = (Vec::new(), Vec::new());
+            let with_value = read_levels(&mut body, column, facts.values, &mut page_present)?;
+            read_numbers(&mut body, column, facts.encoding, with_value, &mut page_values)?;
+            push_wanted(&page_rows, wanted, &page_present, &page_values, &mut present, &mut values);
         }
         if found != rows {
             return Err(Damage("a column has too few rows"));
         }
+        let rows = present.iter().map(|(_, len)| len).sum();
         Ok(spread(values, &present, rows))
     }
 
@@ -326,12 +376,39 @@ impl ChunkReader {
         bytes: &[u8],
         rows: usize,
     ) -> Result<Texts, Damage> {
+        self.runs(column, bytes, rows, read_texts)
+    }
+
+    /// Decodes a chunk of doubles that have a dictionary.
+    pub(in super::super) fn doubles(
+        &mut self,
+        column: Column,
+        bytes: &[u8],
+        rows: usize,
+    ) -> Result<Runs<f64>, Damage> {
+        self.runs(column, bytes, rows, |body, count| {
+            let doubles = body.take(count.checked_mul(8).ok_or(Damage("a dictionary is too large"))?)?;
+            let double = |bytes: &[u8]| f64::from_le_bytes(*bytes.first_chunk().unwrap_or(&[0; 8]));
+            Ok(doubles.chunks_exact(8).map(double).collect())
+        })
+    }
+
+    /// Decodes a chunk whose values have a dictionary.
+    fn runs<T>(
+        &mut self,
+        column: Column,
+        bytes: &[u8],
+        rows: usize,
+        read_dictionary: fn(&mut Cursor<'_>, usize) -> Result<Vec<T>, Damage>,
+    ) -> Result<Runs<T>, Damage> {
         let mut cursor = Cursor::new(bytes);
         let mut dictionary = None;
         let mut runs: Vec<(Option<u32>, usize)> = Vec::new();
         let mut found = 0;
         while cursor.len() > 0 {
-            let (facts, body) = page::read(&mut cursor, &mut self.decompressor)?;
+            let page = page::read(&mut cursor)?;
+            let facts = page.facts;
+            let body = page.decompress(&mut self.decompressor)?;
             let page_bytes = body.len();
             let mut body = Cursor::new(&body);
             let Some(known) = &dictionary else {
@@ -339,6 +416,7 @@ impl ChunkReader {
                     return Err(Damage("a column of texts does not begin with its dictionary"));
                 }
                 dictionary = Some(read_dictionary(&mut body, facts.values)?);
+                body.end()?;
                 continue;
             };
             if facts.content != Content::Data
@@ -366,7 +444,7 @@ impl ChunkReader {
         if found != rows {
             return Err(Damage("a column has too few rows"));
         }
-        Ok(Texts { dictionary: dictionary.unwrap_or_default(), runs })
+        Ok(Runs { dictionary: dictionary.unwrap_or_default(), runs })
     }
 }
 
@@ -445,8 +523,37 @@ fn read_numbers(
     Ok(())
 }
 
+/// Appends the wanted rows of a page.
+fn push_wanted(
+    rows: &Range<usize>,
+    wanted: &[Range<usize>],
+    page_present: &[(bool, usize)],
+    page_values: &[i64],
+    present: &mut Vec<(bool, usize)>,
+    values: &mut Vec<i64>,
+) {
+    let (mut row, mut value) = (rows.start, 0);
+    let mut wanted = wanted;
+    for &(is_present, len) in page_present {
+        let run = row..row + len;
+        for range in wanted.iter().take_while(|range| range.start < run.end) {
+            let taken = range.start.max(run.start)..range.end.min(run.end);
+            present.push((is_present, taken.len()));
+            if is_present {
+                let start = value + (taken.start - run.start);
+                values.extend_from_slice(page_values.get(start..start + taken.len()).unwrap_or_default());
+            }
+        }
+        while wanted.first().is_some_and(|range| range.end <= run.end) {
+            wanted = &wanted[1..];
+        }
+        row = run.end;
+        value += if is_present { len } else { 0 };
+    }
+}
+
 /// Moves each number to its row.
-fn spread(values: Vec<i64>, present: &[(bool, usize)], rows: usize) -> Numbers {
+pub(in super::super) fn spread(values: Vec<i64>, present: &[(bool, usize)], rows: usize) -> Numbers {
     if values.len() == rows {
         return Numbers { values, present: Present::All };
     }
@@ -468,14 +575,13 @@ fn spread(values: Vec<i64>, present: &[(bool, usize)], rows: usize) -> Numbers {
     Numbers { values: spread, present: Present::Some(is_present) }
 }
 
-fn read_dictionary(body: &mut Cursor<'_>, count: usize) -> Result<Vec<String>, Damage> {
+fn read_texts(body: &mut Cursor<'_>, count: usize) -> Result<Vec<String>, Damage> {
     let mut dictionary = Vec::new();
     for _ in 0..count {
         let len = body.take(4)?.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
         let text = std::str::from_utf8(body.take(len as usize)?);
         dictionary.push(text.map_err(|_| Damage("a text is not UTF-8"))?.to_owned());
     }
-    body.end()?;
     Ok(dictionary)
 }
 
@@ -530,6 +636,10 @@ mod tests {
         runs
     }
 
+    fn all(reader: &mut ChunkReader, column: Column, bytes: &[u8], rows: usize) -> Result<Numbers, Damage> {
+        reader.numbers(column, bytes, rows, std::slice::from_ref(&(0..rows)))
+    }
+
     fn written(column: Column, values: &[Option<i64>]) -> Vec<u8> {
         let mut out = Vec::new();
         let numbers: Vec<i64> = values.iter().copied().flatten().collect();
@@ -547,11 +657,11 @@ mod tests {
                 let column = Column { is_split, ..NUMBERS };
                 let bytes = written(column, &values);
                 let mut reader = ChunkReader::new().expect("a decompressor");
-                let numbers = reader.numbers(column, &bytes, values.len()).expect("the chunk was just written");
+                let numbers = all(&mut reader, column, &bytes, values.len()).expect("the chunk was just written");
                 let found: Vec<_> = (0..values.len()).map(|row| numbers.get(row)).collect();
                 prop_assert_eq!(&found, &values);
-                prop_assert!(reader.numbers(column, &bytes, values.len() + 1).is_err());
-                prop_assert!(reader.numbers(column, &bytes, values.len() - 1).is_err());
+                prop_assert!(all(&mut reader, column, &bytes, values.len() + 1).is_err());
+                prop_assert!(all(&mut reader, column, &bytes, values.len() - 1).is_err());
             }
         }
 
@@ -587,8 +697,34 @@ mod tests {
                 let _ = reader.texts(TEXTS, &out, 50);
                 let mut alone = Vec::new();
                 page::write(&mut alone, &mut compressor, facts, &body).expect("bytes in memory");
-                prop_assert!(reader.numbers(NUMBERS, &alone, 50).is_err() || values == 50);
+                prop_assert!(all(&mut reader, NUMBERS, &alone, 50).is_err() || values == 50);
             }
+        }
+    }
+
+    proptest! {
+        /// Ranges of rows, in several pages, are those of the whole column.
+        #[test]
+        fn ranges_of_rows_are_read(
+            cuts in prop::collection::btree_set(0..3 * PAGE_ROWS, 0..12),
+            is_sparse in any::<bool>(),
+        ) {
+            let rows = 2 * PAGE_ROWS + 100;
+            let has_value = |row: usize| !is_sparse || row % 1000 < 700;
+            let values: Vec<_> = (0..rows).map(|row| has_value(row).then_some(row as i64)).collect();
+            let cuts: Vec<usize> = cuts.into_iter().filter(|&cut| cut <= rows).collect();
+            let wanted: Vec<Range<usize>> = cuts.chunks_exact(2).map(|pair| pair[0]..pair[1]).collect();
+            let expected: Vec<_> = wanted.iter().flat_map(|range| &values[range.clone()]).copied().collect();
+            let mut reader = ChunkReader::new().expect("a decompressor");
+            let numbers = reader.numbers(NUMBERS, &written(NUMBERS, &values), rows, &wanted).expect("a chunk");
+            let found: Vec<_> = (0..expected.len()).map(|row| numbers.get(row)).collect();
+            prop_assert_eq!(found, expected.clone());
+            // The same ranges of runs.
+            let mut texts = Runs { dictionary: Vec::<String>::new(), runs: runs_of(values.iter().map(|value| value.map(|row| row as u32 / 77))) };
+            texts.keep(&wanted);
+            let found: Vec<_> = texts.runs.iter().flat_map(|&(index, len)| std::iter::repeat_n(index, len)).collect();
+            let expected: Vec<_> = expected.iter().map(|value| value.map(|row| row as u32 / 77)).collect();
+            prop_assert_eq!(found, expected);
         }
     }
 
@@ -597,7 +733,7 @@ mod tests {
         let values: Vec<_> = (0..3 * PAGE_ROWS as i64 + 5).map(|row| (row % 7 != 0).then_some(row)).collect();
         let bytes = written(NUMBERS, &values);
         let mut reader = ChunkReader::new().expect("a decompressor");
-        let numbers = reader.numbers(NUMBERS, &bytes, values.len()).expect("the chunk was just written");
+        let numbers = all(&mut reader, NUMBERS, &bytes, values.len()).expect("the chunk was just written");
         assert!((0..values.len()).all(|row| numbers.get(row) == values[row]));
     }
 
@@ -613,14 +749,14 @@ mod tests {
             out
         };
         let one = written(NUMBERS, &[Some(7)]);
-        assert!(reader.numbers(NUMBERS, &one, 1).is_ok());
+        assert!(all(&mut reader, NUMBERS, &one, 1).is_ok());
         let empty = page(Content::Data, 0, PLAIN, &[0, 0, 0, 0]);
-        assert!(reader.numbers(NUMBERS, &[empty, one].concat(), 1).is_err(), "no rows");
+        assert!(all(&mut reader, NUMBERS, &[empty, one].concat(), 1).is_err(), "no rows");
         // One row without a value, and levels that are not read.
         let levels = [4, 0, 0, 0, 2, 0, 0, 0];
-        assert!(reader.numbers(NUMBERS, &page(Content::Data, 1, PLAIN, &levels), 1).is_err(), "levels");
+        assert!(all(&mut reader, NUMBERS, &page(Content::Data, 1, PLAIN, &levels), 1).is_err(), "levels");
         let levels = [&1000u32.to_le_bytes()[..], &[2, 0], &[0; 998]].concat();
-        assert!(reader.numbers(NUMBERS, &page(Content::Data, 1, PLAIN, &levels), 1).is_err(), "many bytes");
+        assert!(all(&mut reader, NUMBERS, &page(Content::Data, 1, PLAIN, &levels), 1).is_err(), "many bytes");
         let dictionary = page(Content::Dictionary, 1, PLAIN, &[1, 0, 0, 0, b'a']);
         let text = [2, 0, 0, 0, 2, 1, 0, 2];
         let mut texts = |body: &[u8]| {
@@ -643,7 +779,7 @@ mod tests {
         page::write(&mut out, &mut compressor, facts, &bomb).expect("bytes in memory");
         assert!(out.len() < 10_000);
         let mut reader = ChunkReader::new().expect("a decompressor");
-        let refused = reader.numbers(NUMBERS, &out, 1).map(|numbers| numbers.values.len());
+        let refused = all(&mut reader, NUMBERS, &out, 1).map(|numbers| numbers.values.len());
         assert_eq!(refused, Err(Damage("a page is larger than 16 MiB")));
     }
 }

@@ -60,11 +60,35 @@ pub(super) fn write(
     Ok(header + body.len())
 }
 
-/// Reads the next page of a column chunk, checks its checksum, and decompresses it.
-pub(super) fn read(
-    cursor: &mut Cursor<'_>,
-    decompressor: &mut zstd::bulk::Decompressor<'_>,
-) -> Result<(PageFacts, Vec<u8>), Damage> {
+/// A page whose header is read, but whose bytes are still compressed.
+pub(super) struct CompressedPage<'a> {
+    pub(super) facts: PageFacts,
+    compressed: &'a [u8],
+    /// The number of bytes before compression.
+    bytes: usize,
+    crc: i64,
+}
+
+impl CompressedPage<'_> {
+    /// Checks the checksum and decompresses the page.
+    pub(super) fn decompress(
+        &self,
+        decompressor: &mut zstd::bulk::Decompressor<'_>,
+    ) -> Result<Vec<u8>, Damage> {
+        if self.crc != i64::from(crc32fast::hash(self.compressed).cast_signed()) {
+            return Err(Damage("the checksum of a page is wrong"));
+        }
+        let body = decompressor.decompress(self.compressed, self.bytes);
+        let body = body.map_err(|_| Damage("a page cannot be decompressed"))?;
+        if body.len() != self.bytes {
+            return Err(Damage("a page has the wrong size"));
+        }
+        Ok(body)
+    }
+}
+
+/// Reads the header of the next page of a column chunk.
+pub(super) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<CompressedPage<'a>, Damage> {
     let fields = Fields::read(cursor)?;
     let size = |id: i16| {
         let size = fields.get(id).and_then(|size| usize::try_from(size).ok());
@@ -81,9 +105,6 @@ pub(super) fn read(
     }
     let compressed = cursor.take(compressed_bytes)?;
     let crc = fields.get(4).ok_or(Damage("a page has no checksum"))?;
-    if crc != i64::from(crc32fast::hash(compressed).cast_signed()) {
-        return Err(Damage("the checksum of a page is wrong"));
-    }
     let encoding = fields.get(outer + 2).and_then(|encoding| i32::try_from(encoding).ok());
     let facts = PageFacts {
         content,
@@ -95,10 +116,5 @@ pub(super) fn read(
     {
         return Err(Damage("definition levels have an unknown encoding"));
     }
-    let body =
-        decompressor.decompress(compressed, bytes).map_err(|_| Damage("a page cannot be decompressed"))?;
-    if body.len() != bytes {
-        return Err(Damage("a page has the wrong size"));
-    }
-    Ok((facts, body))
+    Ok(CompressedPage { facts, compressed, bytes, crc })
 }

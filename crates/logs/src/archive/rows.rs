@@ -1,0 +1,358 @@
+//! The rows of archives and of other logs, column by column, for SQL.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::sample::Sample;
+use tachograph_counters::set::CounterSet;
+
+use super::MAX_ROWS;
+use super::block::{BlockBuilder, for_each_series};
+use super::columns::{COLUMNS, at};
+use super::description::Descriptions;
+use super::file::{ArchiveFacts, ArchiveFile};
+use super::parquet::{Numbers, Present, Runs};
+use super::table::{MAX_SAMPLES, SampleTable};
+use crate::LogError;
+
+/// The columns of a row (docs/archive.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "docs/archive.md describes the columns")]
+pub enum RowColumn {
+    Set,
+    Counter,
+    Parent,
+    Instance,
+    /// Microseconds since 1970, UTC.
+    Time,
+    Num,
+    Den,
+    Value,
+    Kind,
+    Factor,
+    Unit,
+    Type,
+    RawFirst,
+    RawSecond,
+    /// Unlike in the file, each row has its multiplier.
+    MultiCount,
+    Status,
+}
+
+/// The columns, in the order of the file.
+pub const ARCHIVE_COLUMNS: [RowColumn; 16] = {
+    use RowColumn::*;
+    [
+        Set, Counter, Parent, Instance, Time, Num, Den, Value, Kind, Factor, Unit, Type, RawFirst, RawSecond,
+        MultiCount, Status,
+    ]
+};
+
+impl RowColumn {
+    fn index(self) -> usize {
+        self as usize
+    }
+
+    /// The name of the column.
+    pub fn name(self) -> &'static str {
+        COLUMNS[self.index()].name
+    }
+
+    /// Whether all rows of a counter of an instance have the same text in this column.
+    pub fn is_text_of_series(self) -> bool {
+        use RowColumn::*;
+        matches!(self, Set | Counter | Parent | Instance | Kind | Unit | Type)
+    }
+}
+
+/// The values of a column, one per row.
+#[derive(Debug)]
+pub enum ColumnValues {
+    /// Texts.
+    Texts(Runs<String>),
+    /// Doubles of which few are different.
+    Doubles(Runs<f64>),
+    /// Numbers; of the column `value`, the bits of doubles.
+    Numbers(Numbers),
+}
+
+/// The properties of a row group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowGroupSpan {
+    /// The number of rows.
+    pub rows: usize,
+    /// The number of samples.
+    pub samples: usize,
+    /// The time of the first sample, UTC.
+    pub first: FileTime,
+    /// The time of the last sample, UTC.
+    pub last: FileTime,
+}
+
+/// Reads the rows of a file of an archive, column by column. Everything that is read is compared with its checksum.
+pub struct ArchiveRows<R = File> {
+    file: ArchiveFile<R>,
+    path: PathBuf,
+}
+
+/// A row group that is being read.
+pub struct RowGroup {
+    index: usize,
+    table: SampleTable,
+}
+
+impl ArchiveRows {
+    /// Opens a file and reads its footer.
+    ///
+    /// # Errors
+    ///
+    /// When reading fails, or the file is not one of an archive, or is damaged.
+    pub fn open(path: &Path) -> Result<Self, LogError> {
+        let file = File::open(path).map_err(|error| LogError::io(error).at_path(path))?;
+        Self::new(file, path)
+    }
+}
+
+impl<R: Read + Seek> ArchiveRows<R> {
+    /// Reads the footer of a stream. Errors name `path`.
+    ///
+    /// # Errors
+    ///
+    /// When reading fails, or the stream is not a file of an archive, or is damaged.
+    pub fn new(stream: R, path: &Path) -> Result<Self, LogError> {
+        let file = ArchiveFile::open(stream).map_err(|error| error.at_path(path))?;
+        Ok(Self { file, path: path.to_path_buf() })
+    }
+
+    /// The facts of the recording.
+    pub fn facts(&self) -> &ArchiveFacts {
+        &self.file.facts
+    }
+
+    /// The descriptions of the counter sets in the file.
+    pub fn sets(&self) -> &[Arc<CounterSet>] {
+        &self.file.sets
+    }
+
+    /// The row groups.
+    pub fn row_groups(&self) -> impl Iterator<Item = RowGroupSpan> {
+        self.file.row_groups.iter().map(|group| RowGroupSpan {
+            rows: group.rows,
+            samples: group.samples,
+            first: group.first.utc,
+            last: group.last,
+        })
+    }
+
+    /// The number of bytes that were read.
+    pub fn bytes_read(&self) -> u64 {
+        self.file.bytes_read
+    }
+
+    /// Begins to read a row group.
+    ///
+    /// # Errors
+    ///
+    /// When the file has fewer row groups, reading fails, or the sample table is damaged.
+    pub fn row_group(&mut self, index: usize) -> Result<RowGroup, LogError> {
+        if index >= self.file.row_groups.len() {
+            return Err(LogError::unsupported(format!("there is no row group {index}")).at_path(&self.path));
+        }
+        let table = self.file.table(index).map_err(|error| error.at_path(&self.path))?;
+        Ok(RowGroup { index, table })
+    }
+
+    /// Reads a column of the rows in these ascending ranges.
+    ///
+    /// # Errors
+    ///
+    /// When reading fails, or the column is damaged.
+    pub fn column(
+        &mut self,
+        group: &RowGroup,
+        column: RowColumn,
+        wanted: &[Range<usize>],
+    ) -> Result<ColumnValues, LogError> {
+        self.read_column(group, column, wanted).map_err(|error| error.at_path(&self.path))
+    }
+
+    fn read_column(
+        &mut self,
+        group: &RowGroup,
+        column: RowColumn,
+        wanted: &[Range<usize>],
+    ) -> Result<ColumnValues, LogError> {
+        let RowGroup { index, table } = group;
+        Ok(match column {
+            RowColumn::Factor => {
+                let mut doubles = self.file.doubles(*index, table, at::FACTOR)?;
+                doubles.keep(wanted);
+                ColumnValues::Doubles(doubles)
+            }
+            RowColumn::Status => self.texts(group, column, wanted)?,
+            _ if column.is_text_of_series() => self.texts(group, column, wanted)?,
+            RowColumn::MultiCount => {
+                let numbers = self.file.numbers(*index, table, at::MULTI_COUNT)?;
+                ColumnValues::Numbers(fill_multipliers(numbers, table, wanted))
+            }
+            _ => ColumnValues::Numbers(self.file.some_numbers(*index, table, column.index(), wanted)?),
+        })
+    }
+
+    fn texts(
+        &mut self,
+        group: &RowGroup,
+        column: RowColumn,
+        wanted: &[Range<usize>],
+    ) -> Result<ColumnValues, LogError> {
+        let mut texts = self.file.texts(group.index, &group.table, column.index())?;
+        texts.keep(wanted);
+        Ok(ColumnValues::Texts(texts))
+    }
+}
+
+/// The multiplier of each wanted row: that of the last row of its series that has one, else 1.
+fn fill_multipliers(numbers: Numbers, table: &SampleTable, wanted: &[Range<usize>]) -> Numbers {
+    let rows = wanted.iter().map(ExactSizeIterator::len).sum();
+    if numbers.present == Present::None {
+        return Numbers { values: vec![1; rows], present: Present::All };
+    }
+    let mut filled = Vec::with_capacity(numbers.values.len());
+    for section in &table.sections {
+        let instances = &table.instances[section.instances as usize];
+        for_each_series(section, instances.len(), |_, _, instance| {
+            let mut current = 1;
+            for _ in 0..instances[instance].rows() {
+                current = numbers.get(filled.len()).unwrap_or(current);
+                filled.push(current);
+            }
+        });
+    }
+    let values = wanted.iter().flat_map(|range| filled.get(range.clone()).unwrap_or_default()).copied();
+    Numbers { values: values.collect(), present: Present::All }
+}
+
+/// Makes rows from samples, by the same code as the writer of archives.
+#[derive(Default)]
+pub struct SampleRows {
+    machines: Vec<MachineRows>,
+    by_name: HashMap<Arc<str>, usize>,
+}
+
+struct MachineRows {
+    machine: Arc<str>,
+    builder: BlockBuilder,
+    descriptions: Descriptions,
+    /// The indexes of its groups in the sample.
+    groups: Vec<usize>,
+}
+
+/// Rows of one machine.
+pub struct MachineBlock {
+    /// The machine's name.
+    pub machine: Arc<str>,
+    rows: super::block::Rows,
+    table: SampleTable,
+}
+
+impl SampleRows {
+    /// Adds a sample. Calls `each` with the rows of earlier samples when there are at least `block_rows` of them.
+    ///
+    /// # Errors
+    ///
+    /// When a sample has more than 4,194,304 values, and those of `each`.
+    pub fn push<E: From<LogError>>(
+        &mut self,
+        sample: &Sample,
+        block_rows: usize,
+        mut each: impl FnMut(MachineBlock) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if sample.len() > MAX_ROWS {
+            let message = format!("a sample has {} values, and SQL allows {MAX_ROWS}", sample.len());
+            return Err(LogError::unsupported(message).into());
+        }
+        self.machines.iter_mut().for_each(|machine| machine.groups.clear());
+        for (index, group) in sample.groups.iter().enumerate() {
+            let machine = self.machine(&group.set.machine);
+            self.machines[machine].groups.push(index);
+        }
+        for machine in &mut self.machines {
+            // A sample without groups belongs to all machines.
+            if machine.groups.is_empty() && !sample.groups.is_empty() {
+                continue;
+            }
+            if !machine.builder.accepts(sample) {
+                machine.take().map_or(Ok(()), &mut each)?;
+            }
+            let MachineRows { builder, descriptions, groups, .. } = machine;
+            builder.push(sample, groups, descriptions);
+            if builder.len() >= block_rows || builder.samples().len() >= MAX_SAMPLES / 16 {
+                machine.take().map_or(Ok(()), &mut each)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows of the samples since the last blocks.
+    pub fn finish(&mut self) -> Vec<MachineBlock> {
+        self.machines.iter_mut().filter_map(MachineRows::take).collect()
+    }
+
+    /// The index of a machine. Machines are compared without case.
+    fn machine(&mut self, name: &Arc<str>) -> usize {
+        if let Some(&known) = self.by_name.get(name) {
+            return known;
+        }
+        let key = name.to_lowercase();
+        let known = self.machines.iter().position(|known| known.machine.to_lowercase() == key);
+        let machine = known.unwrap_or_else(|| {
+            self.machines.push(MachineRows {
+                machine: Arc::clone(name),
+                builder: BlockBuilder::default(),
+                descriptions: Descriptions::default(),
+                groups: Vec::new(),
+            });
+            self.machines.len() - 1
+        });
+        self.by_name.insert(Arc::clone(name), machine);
+        machine
+    }
+}
+
+impl MachineRows {
+    fn take(&mut self) -> Option<MachineBlock> {
+        if self.builder.samples().is_empty() {
+            return None;
+        }
+        let (rows, table) = self.builder.take();
+        (rows.len() > 0).then(|| MachineBlock { machine: Arc::clone(&self.machine), rows, table })
+    }
+}
+
+impl MachineBlock {
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows.len() == 0
+    }
+
+    /// The values of a column.
+    pub fn column(&self, column: RowColumn) -> ColumnValues {
+        match self.rows.column(column.index()) {
+            ColumnValues::Numbers(numbers) if column == RowColumn::MultiCount => {
+                let all = 0..self.len();
+                ColumnValues::Numbers(fill_multipliers(numbers, &self.table, std::slice::from_ref(&all)))
+            }
+            values => values,
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Reads the files of archives as batches of rows.
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::{DataFusionError, Result};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::streaming::PartitionStream;
+use futures::stream;
+use tachograph_logs::LogError;
+use tachograph_logs::archive::{ArchiveRows, RowGroup};
+
+use crate::batches::{Block, BlockColumn, DATE, MACHINE, column_at, one_date, one_text};
+use crate::filters::Filters;
+use crate::progress::BytesRead;
+
+/// The files of a scan, which its partitions share: each takes a file, and when there are no more, helps with the row groups of
+/// those that are being read.
+#[derive(Debug)]
+pub(crate) struct FileQueue {
+    files: Vec<QueuedFile>,
+    next: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct QueuedFile {
+    path: PathBuf,
+    /// The next row group.
+    next: AtomicUsize,
+    /// The number of row groups, when the file was opened.
+    row_groups: OnceLock<usize>,
+}
+
+impl FileQueue {
+    pub(crate) fn new(files: Vec<PathBuf>) -> Self {
+        let queued = |path| QueuedFile { path, next: AtomicUsize::new(0), row_groups: OnceLock::new() };
+        Self { files: files.into_iter().map(queued).collect(), next: AtomicUsize::new(0) }
+    }
+
+    /// The index of a file to read.
+    fn take_file(&self) -> Option<usize> {
+        let index = self.next.fetch_add(1, Ordering::Relaxed);
+        if index < self.files.len() {
+            return Some(index);
+        }
+        let has_groups = |file: &QueuedFile| {
+            file.row_groups.get().is_some_and(|&groups| file.next.load(Ordering::Relaxed) < groups)
+        };
+        self.files.iter().rposition(has_groups)
+    }
+}
+
+/// A part of a scan of archives.
+pub(crate) struct ArchivePartition {
+    /// The schema of the batches.
+    schema: SchemaRef,
+    /// The positions of their columns in the table.
+    projection: Arc<[usize]>,
+    queue: Arc<FileQueue>,
+    filters: Arc<Filters>,
+    read: BytesRead,
+}
+
+impl std::fmt::Debug for ArchivePartition {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ArchivePartition: {} files", self.queue.files.len())
+    }
+}
+
+impl ArchivePartition {
+    pub(crate) fn new(
+        schema: SchemaRef,
+        projection: Arc<[usize]>,
+        queue: Arc<FileQueue>,
+        filters: Arc<Filters>,
+        read: BytesRead,
+    ) -> Self {
+        Self { schema, projection, queue, filters, read }
+    }
+}
+
+impl PartitionStream for ArchivePartition {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn execute(&self, context: Arc<TaskContext>) -> SendableRecordBatchStream {
+        let reader = PartitionReader {
+            schema: Arc::clone(&self.schema),
+            projection: Arc::clone(&self.projection),
+            queue: Arc::clone(&self.queue),
+            filters: Arc::clone(&self.filters),
+            read: self.read.clone(),
+            batch_rows: context.session_config().batch_size(),
+            file: None,
+            block: None,
+        };
+        let batches = stream::try_unfold(reader, |mut reader| async move {
+            let batch = reader.next()?;
+            Ok(batch.map(|batch| (batch, reader)))
+        });
+        Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), batches))
+    }
+}
+
+/// An error of a log as one of a query.
+pub(crate) fn log_error(error: LogError) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
+/// Reads the row groups of one partition.
+struct PartitionReader {
+    schema: SchemaRef,
+    projection: Arc<[usize]>,
+    queue: Arc<FileQueue>,
+    filters: Arc<Filters>,
+    read: BytesRead,
+    batch_rows: usize,
+    file: Option<OpenFile>,
+    block: Option<Block>,
+}
+
+struct OpenFile {
+    /// Its index in the queue.
+    index: usize,
+    rows: ArchiveRows,
+    /// The number of bytes of it that were reported as read.
+    reported: u64,
+}
+
+impl PartitionReader {
+    fn next(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            if let Some(batch) = self.block.as_mut().and_then(|block| block.next_batch(self.batch_rows)) {
+                return batch.map(Some);
+            }
+            self.block = None;
+            let queue = Arc::clone(&self.queue);
+            let Some(file) = &mut self.file else {
+                let Some(index) = queue.take_file() else { return Ok(None) };
+                self.open(index)?;
+                continue;
+            };
+            let group = queue.files[file.index].next.fetch_add(1, Ordering::Relaxed);
+            let Some(span) = file.rows.row_groups().nth(group) else {
+                self.file = None;
+                continue;
+            };
+            if self.filters.time.overlaps(span.first, span.last) {
+                let block = read_block(
+                    &mut file.rows,
+                    group,
+                    span.rows,
+                    &self.schema,
+                    &self.projection,
+                    &self.filters,
+                );
+                self.block = block?;
+            }
+            let read = file.rows.bytes_read();
+            self.read.add(read - file.reported);
+            file.reported = read;
+        }
+    }
+
+    /// Opens a file, unless no row of it satisfies the filters.
+    fn open(&mut self, index: usize) -> Result<()> {
+        let queued = &self.queue.files[index];
+        let rows = ArchiveRows::open(&queued.path).map_err(log_error)?;
+        let groups = rows.row_groups().count();
+        let is_wanted = match (&self.filters.file, rows.row_groups().next()) {
+            (Some(filter), Some(first)) => {
+                let column = |&position: &usize| match position {
+                    MACHINE => one_text(&rows.facts().machine),
+                    _ => one_date(unix_microseconds(first.first.0)),
+                };
+                filter.evaluate(filter.columns.iter().map(column).collect())?.value(0)
+            }
+            _ => true,
+        };
+        let _ = queued.row_groups.set(if is_wanted { groups } else { 0 });
+        if is_wanted {
+            let reported = rows.bytes_read();
+            self.read.add(reported);
+            self.file = Some(OpenFile { index, rows, reported });
+        }
+        Ok(())
+    }
+}
+
+/// A time in microseconds since 1970.
+fn unix_microseconds(utc: i64) -> i64 {
+    utc.div_euclid(10) - 11_644_473_600_000_000
+}
+
+/// Reads the rows of a row group that satisfy the filters; `None` if there are none.
+fn read_block(
+    file: &mut ArchiveRows,
+    index: usize,
+    rows: usize,
+    schema: &SchemaRef,
+    projection: &[usize],
+    filters: &Filters,
+) -> Result<Option<Block>> {
+    // The number of rows is in the footer.
+    let has_columns = projection.iter().any(|&position| position != MACHINE && position != DATE);
+    let group = match has_columns || filters.series.is_some() {
+        true => Some(file.row_group(index).map_err(log_error)?),
+        false => None,
+    };
+    let all = 0..rows;
+    let mut wanted = vec![all];
+    if let (Some(filter), Some(group)) = (&filters.series, &group) {
+        let mut values = Vec::new();
+        for column in filter.row_columns() {
+            values.push((column, file.column(group, column, &wanted).map_err(log_error)?));
+        }
+        wanted = filter.ranges(values, rows)?;
+    }
+    let found = wanted.iter().map(ExactSizeIterator::len).sum();
+    if found == 0 {
+        return Ok(None);
+    }
+    let columns: Result<Vec<_>> = projection
+        .iter()
+        .map(|&position| column_of(file, group.as_ref(), position, &wanted, found))
+        .collect();
+    Ok(Some(Block::new(Arc::clone(schema), columns?, found)))
+}
+
+fn column_of(
+    file: &mut ArchiveRows,
+    group: Option<&RowGroup>,
+    position: usize,
+    wanted: &[Range<usize>],
+    rows: usize,
+) -> Result<BlockColumn> {
+    match (column_at(position), group) {
+        (Some(column), Some(group)) => {
+            let values = file.column(group, column, wanted).map_err(log_error)?;
+            Ok(BlockColumn::new(column, values))
+        }
+        _ if position == MACHINE => Ok(BlockColumn::constant(one_text(&file.facts().machine), rows)),
+        _ => {
+            // A file never spans two dates.
+            let first = file.row_groups().next().map_or(0, |group| group.first.0);
+            Ok(BlockColumn::constant(one_date(unix_microseconds(first)), rows))
+        }
+    }
+}

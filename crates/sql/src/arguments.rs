@@ -1,0 +1,136 @@
+//! The command line.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{CommandFactory as _, Parser, ValueEnum};
+
+use crate::failure::Failure;
+
+/// The formats of the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Human-readable, as wide as the terminal.
+    Table,
+    /// With a header line.
+    Csv,
+    /// JSON lines: an object per row.
+    Json,
+    /// A Parquet file; needs -o.
+    Parquet,
+}
+
+/// Query logs with SQL.
+///
+/// Tables: 'samples' (a row per value), 'averages' (a row per counter of each instance), 'counters' and 'machines'. In a query over
+/// samples, average(*) is the average of the rows by the counter's own formula:
+///
+/// tacho sql "SELECT instance, average(*) FROM samples WHERE counter = 'Avg. Disk sec/Read' GROUP BY instance" LOG
+///
+/// docs/sql.md describes the tables.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "tacho sql", version, max_term_width = 100, args_override_self = true)]
+pub struct Arguments {
+    /// The query. DESCRIBE samples lists the columns of a table, EXPLAIN shows how a query is run.
+    #[arg(value_name = "SQL")]
+    pub query: String,
+    /// Logs (.blg, .csv, .tsv, .json), files of archives, and folders of archives.
+    #[arg(required = true, value_name = "LOG|FOLDER")]
+    pub inputs: Vec<PathBuf>,
+    /// Format of the result. Default: by the extension of -o, else table.
+    #[arg(short, long)]
+    pub format: Option<Format>,
+    /// Write the result to a file.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Overwrite the output if it exists.
+    #[arg(short, long)]
+    pub yes: bool,
+    /// Memory for sorting, grouping and joining, such as 512M or 2G. A query that needs more uses temporary files.
+    #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = parse_bytes)]
+    pub memory: usize,
+    /// Folder for temporary files. Default: $TMPDIR, or /tmp.
+    #[arg(long, value_name = "FOLDER")]
+    pub temp_folder: Option<PathBuf>,
+    /// Number of threads. Default: one per processor.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+}
+
+/// What the arguments ask for.
+#[derive(Debug)]
+pub enum Outcome {
+    /// To run a query.
+    Run(Arguments),
+    /// To print a help text.
+    Text(String),
+}
+
+/// Parses the arguments of the process.
+///
+/// # Errors
+///
+/// When they are wrong.
+pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Outcome, Failure> {
+    use clap::error::ErrorKind;
+    match Arguments::try_parse_from(words) {
+        Ok(arguments) => Ok(Outcome::Run(arguments)),
+        Err(error) => match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(Outcome::Text(error.to_string())),
+            ErrorKind::MissingRequiredArgument => {
+                let usage = Arguments::command().render_usage();
+                Err(Failure::usage(format!("a query and a log are needed\n\n{usage}")))
+            }
+            _ => {
+                let text = error.to_string();
+                let text = text.strip_prefix("error: ").unwrap_or(&text);
+                Err(Failure::usage(text.split("\n\n").next().unwrap_or(text)))
+            }
+        },
+    }
+}
+
+/// Parses a number of bytes with an optional unit: K, M or G (powers of 1024).
+///
+/// # Errors
+///
+/// When the text is not such a number, or it is below 16 MiB.
+pub fn parse_bytes(text: &str) -> Result<usize, String> {
+    let upper = text.trim().to_ascii_uppercase();
+    let upper = upper.strip_suffix("IB").or(upper.strip_suffix('B')).unwrap_or(&upper);
+    let (number, shift) = match upper.as_bytes().last() {
+        Some(b'K') => (&upper[..upper.len() - 1], 10),
+        Some(b'M') => (&upper[..upper.len() - 1], 20),
+        Some(b'G') => (&upper[..upper.len() - 1], 30),
+        _ => (upper, 0),
+    };
+    let bytes = number.trim().parse::<usize>().ok().and_then(|number| number.checked_mul(1 << shift));
+    match bytes {
+        Some(bytes) if bytes >= MIN_MEMORY => Ok(bytes),
+        Some(_) => Err("at least 16M are needed".to_owned()),
+        None => Err("not a size: use a number with M or G, such as 512M".to_owned()),
+    }
+}
+
+/// Minimum memory of a query.
+const MIN_MEMORY: usize = 16 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clap_definition_is_valid() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        let sizes = ["16M", "512m", "1G", "2GiB", "64 MB", "16777216"].map(|text| parse_bytes(text).ok());
+        let expected = [16usize << 20, 512 << 20, 1 << 30, 2 << 30, 64 << 20, 16 << 20].map(Some);
+        assert_eq!(sizes, expected);
+        for wrong in ["", "15M", "x", "1T", "99999999999999999999", "-8M", "99999999999999999G"] {
+            assert!(parse_bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! The aggregate function `average(*)`.
+
+use std::mem::size_of;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    Array, ArrayRef, BinaryArray, BinaryBuilder, BooleanArray, Float64Array, Int32Array, Int64Array,
+    StringViewArray, TimestampMicrosecondArray,
+};
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::common::{
+    DataFusionError, Result, ScalarValue, exec_datafusion_err, internal_datafusion_err,
+};
+use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::utils::AggregateOrderSensitivity;
+use datafusion::logical_expr::utils::format_state_name;
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDFImpl, EmitTo, GroupsAccumulator, Signature, Volatility,
+};
+use tachograph_counters::CounterType;
+use tachograph_logs::archive::{MixedTypes, RowAverage, RowNumbers};
+
+use crate::batches::time_type;
+
+/// The name of the function.
+pub(crate) const AVERAGE: &str = "average";
+
+/// The columns that it needs, in the order of its arguments.
+pub(crate) const ARGUMENTS: [&str; 7] = ["type", "factor", "num", "den", "value", "multi_count", "time"];
+
+/// The average of rows by the formula of their counter type, as `tacho stats` computes it.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(crate) struct AverageFunction {
+    signature: Signature,
+}
+
+impl AverageFunction {
+    pub(crate) fn new() -> Self {
+        Self { signature: Signature::user_defined(Volatility::Immutable) }
+    }
+}
+
+impl AggregateUDFImpl for AverageFunction {
+    fn name(&self) -> &str {
+        AVERAGE
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn coerce_types(&self, arg_types: &[DataType]) -> Result<Vec<DataType>> {
+        let expected = [
+            DataType::Utf8View,
+            DataType::Float64,
+            DataType::Int64,
+            DataType::Int64,
+            DataType::Float64,
+            DataType::Int32,
+            time_type(),
+        ];
+        match arg_types.len() == expected.len() {
+            true => Ok(expected.into()),
+            false => Err(DataFusionError::Plan(
+                "average takes no columns: write average(*) for the average of rows of samples, or avg(COLUMN) for an arithmetic mean"
+                    .to_owned(),
+            )),
+        }
+    }
+
+    fn return_type(&self, _arg_types: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Float64)
+    }
+
+    fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
+        Ok(vec![Arc::new(Field::new(format_state_name(args.name, "sums"), DataType::Binary, true))])
+    }
+
+    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
+        AggregateOrderSensitivity::Insensitive
+    }
+
+    fn accumulator(&self, _args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
+        Ok(Box::new(OneAverage::default()))
+    }
+
+    fn groups_accumulator_supported(&self, _args: AccumulatorArgs<'_>) -> bool {
+        true
+    }
+
+    fn create_groups_accumulator(&self, _args: AccumulatorArgs<'_>) -> Result<Box<dyn GroupsAccumulator>> {
+        Ok(Box::new(GroupAverages::default()))
+    }
+}
+
+fn mixed(error: MixedTypes) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
+/// The arguments of a batch.
+struct Rows<'a> {
+    types: &'a StringViewArray,
+    factors: &'a Float64Array,
+    nums: &'a Int64Array,
+    dens: &'a Int64Array,
+    values: &'a Float64Array,
+    multi_counts: &'a Int32Array,
+    times: &'a TimestampMicrosecondArray,
+    /// The last type, with its text as it is in the array.
+    last: Option<(u128, CounterType)>,
+}
+
+fn cast<T: 'static>(array: &ArrayRef) -> Result<&T> {
+    let wrong = || internal_datafusion_err!("average: an argument has the type {}", array.data_type());
+    array.downcast_ref_opt().ok_or_else(wrong)
+}
+
+/// Casts an array to its type.
+trait Downcast {
+    fn downcast_ref_opt<T: 'static>(&self) -> Option<&T>;
+}
+
+impl Downcast for ArrayRef {
+    fn downcast_ref_opt<T: 'static>(&self) -> Option<&T> {
+        self.as_any().downcast_ref::<T>()
+    }
+}
+
+impl<'a> Rows<'a> {
+    fn new(values: &'a [ArrayRef]) -> Result<Self> {
+        let [types, factors, nums, dens, values, multi_counts, times] = values else {
+            return Err(internal_datafusion_err!("average: it has {} arguments", values.len()));
+        };
+        Ok(Self {
+            types: cast(types)?,
+            factors: cast(factors)?,
+            nums: cast(nums)?,
+            dens: cast(dens)?,
+            values: cast(values)?,
+            multi_counts: cast(multi_counts)?,
+            times: cast(times)?,
+            last: None,
+        })
+    }
+
+    fn len(&self) -> usize {
+        self.types.len()
+    }
+
+    /// The type and the numbers of a row; `None` for a row without a value.
+    #[inline]
+    fn get(&mut self, row: usize) -> Result<Option<(CounterType, RowNumbers)>> {
+        let (num, value) = (self.nums.is_valid(row), self.values.is_valid(row));
+        if (!num && !value) || self.types.is_null(row) {
+            return Ok(None);
+        }
+        let view = self.types.views()[row];
+        let counter_type = match self.last {
+            Some((last, counter_type)) if last == view => counter_type,
+            _ => {
+                let name = self.types.value(row);
+                let found = RowAverage::type_of(name);
+                let counter_type =
+                    found.ok_or_else(|| exec_datafusion_err!("average: '{name}' is not a counter type"))?;
+                self.last = Some((view, counter_type));
+                counter_type
+            }
+        };
+        let numbers = RowNumbers {
+            num: num.then(|| self.nums.value(row)),
+            den: self.dens.is_valid(row).then(|| self.dens.value(row)),
+            value: value.then(|| self.values.value(row)),
+            factor: self.factors.value(row),
+            multi_count: match self.multi_counts.is_valid(row) {
+                true => self.multi_counts.value(row).cast_unsigned(),
+                false => 1,
+            },
+            time: self.times.value(row),
+        };
+        Ok(Some((counter_type, numbers)))
+    }
+}
+
+/// The state of a group; `None` before the first row with a value.
+type State = Option<RowAverage>;
+
+#[inline]
+fn add(state: &mut State, counter_type: CounterType, numbers: &RowNumbers) -> Result<()> {
+    state.get_or_insert_with(|| RowAverage::new(counter_type)).add(counter_type, numbers).map_err(mixed)
+}
+
+fn merge(state: &mut State, bytes: &[u8]) -> Result<()> {
+    let wrong = || internal_datafusion_err!("average: a state has {} bytes", bytes.len());
+    let other = RowAverage::decode(bytes).ok_or_else(wrong)?;
+    match state {
+        Some(state) => state.merge(&other).map_err(mixed)?,
+        None => *state = Some(other),
+    }
+    Ok(())
+}
+
+/// The states as bytes.
+fn encode(states: &[State]) -> ArrayRef {
+    let mut builder = BinaryBuilder::with_capacity(states.len(), states.len() * 104);
+    let mut bytes = Vec::new();
+    for state in states {
+        bytes.clear();
+        match state {
+            Some(state) => {
+                state.encode(&mut bytes);
+                builder.append_value(&bytes);
+            }
+            None => builder.append_null(),
+        }
+    }
+    Arc::new(builder.finish())
+}
+
+/// The average of all rows.
+#[derive(Debug, Default)]
+struct OneAverage {
+    state: State,
+}
+
+impl Accumulator for OneAverage {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        let mut rows = Rows::new(values)?;
+        for row in 0..rows.len() {
+            if let Some((counter_type, numbers)) = rows.get(row)? {
+                add(&mut self.state, counter_type, &numbers)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        Ok(ScalarValue::Float64(self.state.as_ref().and_then(RowAverage::value)))
+    }
+
+    fn size(&self) -> usize {
+        size_of::<Self>() + self.state.as_ref().map_or(0, RowAverage::heap_bytes)
+    }
+
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        let bytes = self.state.as_ref().map(|state| {
+            let mut bytes = Vec::new();
+            state.encode(&mut bytes);
+            bytes
+        });
+        Ok(vec![ScalarValue::Binary(bytes)])
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
+        let [states] = states else { return Err(internal_datafusion_err!("average: several states")) };
+        cast::<BinaryArray>(states)?.iter().flatten().try_for_each(|bytes| merge(&mut self.state, bytes))
+    }
+}
+
+/// The averages of groups.
+#[derive(Default)]
+struct GroupAverages {
+    states: Vec<State>,
+    /// Number of bytes on the heap beside `states`.
+    heap_bytes: usize,
+}
+
+impl GroupAverages {
+    fn change(&mut self, group: usize, change: impl FnOnce(&mut State) -> Result<()>) -> Result<()> {
+        let state = &mut self.states[group];
+        let heap_bytes = |state: &State| state.as_ref().map_or(0, RowAverage::heap_bytes);
+        let before = heap_bytes(state);
+        change(state)?;
+        self.heap_bytes = (self.heap_bytes + heap_bytes(state)).saturating_sub(before);
+        Ok(())
+    }
+
+    fn take(&mut self, emit_to: EmitTo) -> Vec<State> {
+        let taken = emit_to.take_needed(&mut self.states);
+        let heap_bytes: usize = taken.iter().flatten().map(RowAverage::heap_bytes).sum();
+        self.heap_bytes = self.heap_bytes.saturating_sub(heap_bytes);
+        taken
+    }
+}
+
+impl GroupsAccumulator for GroupAverages {
+    fn update_batch(
+        &mut self,
+        values: &[ArrayRef],
+        group_indices: &[usize],
+        opt_filter: Option<&BooleanArray>,
+        total_num_groups: usize,
+    ) -> Result<()> {
+        self.states.resize(total_num_groups, None);
+        let mut rows = Rows::new(values)?;
+        for (row, &group) in group_indices.iter().enumerate() {
+            if opt_filter.is_some_and(|filter| filter.is_null(row) || !filter.value(row)) {
+                continue;
+            }
+            if let Some((counter_type, numbers)) = rows.get(row)? {
+                self.change(group, |state| add(state, counter_type, &numbers))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
+        let states = self.take(emit_to);
+        let values = states.iter().map(|state| state.as_ref().and_then(RowAverage::value));
+        Ok(Arc::new(values.collect::<Float64Array>()))
+    }
+
+    fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
+        Ok(vec![encode(&self.take(emit_to))])
+    }
+
+    fn merge_batch(
+        &mut self,
+        values: &[ArrayRef],
+        group_indices: &[usize],
+        total_num_groups: usize,
+    ) -> Result<()> {
+        self.states.resize(total_num_groups, None);
+        let [states] = values else { return Err(internal_datafusion_err!("average: several states")) };
+        for (bytes, &group) in cast::<BinaryArray>(states)?.iter().zip(group_indices) {
+            if let Some(bytes) = bytes {
+                self.change(group, |state| merge(state, bytes))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn convert_to_state(
+        &self,
+        values: &[ArrayRef],
+        opt_filter: Option<&BooleanArray>,
+    ) -> Result<Vec<ArrayRef>> {
+        let mut rows = Rows::new(values)?;
+        let mut states: Vec<State> = vec![None; rows.len()];
+        for (row, state) in states.iter_mut().enumerate() {
+            let is_filtered = opt_filter.is_some_and(|filter| filter.is_null(row) || !filter.value(row));
+            if !is_filtered && let Some((counter_type, numbers)) = rows.get(row)? {
+                add(state, counter_type, &numbers)?;
+            }
+        }
+        Ok(vec![encode(&states)])
+    }
+
+    fn size(&self) -> usize {
+        self.states.capacity() * size_of::<State>() + self.heap_bytes
+    }
+}

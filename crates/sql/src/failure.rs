@@ -1,0 +1,162 @@
+//! Failures of a query, in plain English.
+
+use std::fmt::Display;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use datafusion::common::{DataFusionError, SchemaError};
+use tachograph_flow::FlowError;
+use tachograph_logs::LogError;
+use tachograph_monitor::figures::escape_controls;
+
+/// Why the command failed: a message, and the exit status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    message: String,
+    status: u8,
+}
+
+impl Failure {
+    /// The command failed: exit status 1.
+    pub(crate) fn runtime(message: impl Display) -> Self {
+        Self { message: message.to_string(), status: 1 }
+    }
+
+    /// The arguments or the query are wrong: exit status 2.
+    pub(crate) fn usage(message: impl Display) -> Self {
+        Self { message: message.to_string(), status: 2 }
+    }
+
+    /// The reader of the output closed the pipe: no message, exit status 0.
+    pub(crate) fn closed_pipe() -> Self {
+        Self { message: String::new(), status: 0 }
+    }
+
+    /// Ctrl-C: no message, the exit status of shells.
+    pub(crate) fn interrupted(signal: i32) -> Self {
+        Self { message: String::new(), status: u8::try_from(128 + signal).unwrap_or(1) }
+    }
+
+    /// An error of writing the result.
+    pub(crate) fn of_output(error: &std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Self::closed_pipe(),
+            _ => Self::runtime(format!("cannot write the output: {}", tachograph_logs::io_error_text(error))),
+        }
+    }
+
+    /// The message; empty if there is nothing to say.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The exit status.
+    pub fn status(&self) -> u8 {
+        self.status
+    }
+
+    /// Prints the message to standard error; returns the exit status.
+    pub(crate) fn report(&self) -> ExitCode {
+        if !self.message.is_empty() {
+            let lines: Vec<_> = self.message.lines().map(escape_controls).collect();
+            // Nothing can be done if standard error is closed.
+            let _ = writeln!(std::io::stderr(), "tacho sql: {}", lines.join("\n"));
+        }
+        ExitCode::from(self.status)
+    }
+
+    /// An error of planning or running a query. `tables` has the names of the tables.
+    pub(crate) fn of_query(error: &DataFusionError, tables: &[&str]) -> Self {
+        let root = error.find_root();
+        match root {
+            DataFusionError::SQL(error, _) => {
+                Self::usage(format!("the query is not valid SQL: {}", sql_error(error)))
+            }
+            DataFusionError::SchemaError(error, _) => Self::usage(schema_error(error)),
+            DataFusionError::ResourcesExhausted(text) => Self::runtime(format!(
+                "the query needs more memory than --memory allows: {}",
+                text.lines().next().unwrap_or_default()
+            )),
+            DataFusionError::External(error) => Self::of_external(error.as_ref()),
+            DataFusionError::ArrowError(error, _) => match error.as_ref() {
+                datafusion::arrow::error::ArrowError::ExternalError(error) => {
+                    Self::of_external(error.as_ref())
+                }
+                error => Self::runtime(error),
+            },
+            DataFusionError::Plan(text) => Self::usage(plan_error(text, tables)),
+            DataFusionError::NotImplemented(text) => Self::usage(format!("not supported: {text}")),
+            DataFusionError::Execution(text) | DataFusionError::Configuration(text) => Self::runtime(text),
+            DataFusionError::IoError(error) => Self::runtime(format!(
+                "a temporary file could not be written: {}; choose another folder with --temp-folder",
+                tachograph_logs::io_error_text(error)
+            )),
+            other => Self::runtime(other.strip_backtrace()),
+        }
+    }
+
+    fn of_external(error: &(dyn std::error::Error + Send + Sync + 'static)) -> Self {
+        match error.downcast_ref::<DataFusionError>() {
+            Some(error) => Self::of_query(error, &[]),
+            None => Self::runtime(error),
+        }
+    }
+}
+
+impl From<FlowError> for Failure {
+    fn from(error: FlowError) -> Self {
+        Self::runtime(error)
+    }
+}
+
+impl From<LogError> for Failure {
+    fn from(error: LogError) -> Self {
+        Self::runtime(error)
+    }
+}
+
+/// The text of a parser's error, without its kind.
+fn sql_error(error: &datafusion::sql::sqlparser::parser::ParserError) -> String {
+    use datafusion::sql::sqlparser::parser::ParserError;
+    match error {
+        ParserError::TokenizerError(text) | ParserError::ParserError(text) => {
+            text.replace(" at Line: 1, Column: ", " at column ")
+        }
+        ParserError::RecursionLimitExceeded => "it is nested too deeply".to_owned(),
+    }
+}
+
+/// Maximum number of names that a message lists.
+const MAX_NAMES: usize = 40;
+
+fn schema_error(error: &SchemaError) -> String {
+    match error {
+        SchemaError::FieldNotFound { field, valid_fields } => {
+            let mut names: Vec<&str> = Vec::new();
+            for valid in valid_fields {
+                if !names.contains(&valid.name()) {
+                    names.push(valid.name());
+                }
+            }
+            names.truncate(MAX_NAMES);
+            match names.is_empty() {
+                true => format!("there is no column '{}' here", field.name()),
+                false => {
+                    format!("there is no column '{}': the columns are {}", field.name(), names.join(", "))
+                }
+            }
+        }
+        SchemaError::AmbiguousReference { field } => {
+            format!("column '{}' is in several tables: write TABLE.{}", field.name(), field.name())
+        }
+        other => other.to_string(),
+    }
+}
+
+fn plan_error(text: &str, tables: &[&str]) -> String {
+    if let Some(name) = text.strip_prefix("table '").and_then(|text| text.strip_suffix("' not found")) {
+        let name = name.rsplit('.').next().unwrap_or(name);
+        return format!("there is no table '{name}': the tables are {}", tables.join(", "));
+    }
+    text.to_owned()
+}

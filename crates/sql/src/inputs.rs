@@ -1,0 +1,49 @@
+//! The logs and archives of a query.
+
+use std::path::PathBuf;
+
+use tachograph_logs::archive::{archive_inputs, is_archive_file};
+
+use crate::failure::Failure;
+
+/// The inputs of a query.
+#[derive(Clone, Debug, Default)]
+pub struct Inputs {
+    /// The files of archives.
+    pub(crate) archive_files: Vec<PathBuf>,
+    /// Other logs.
+    pub(crate) logs: Vec<PathBuf>,
+    /// The size of all of them.
+    pub(crate) bytes: u64,
+}
+
+impl Inputs {
+    /// Finds the files of folders.
+    ///
+    /// # Errors
+    ///
+    /// When an input does not exist, or a folder is not an archive.
+    pub fn new(paths: &[PathBuf]) -> Result<Self, Failure> {
+        let mut inputs = Self::default();
+        for path in paths {
+            let failed = |error: &std::io::Error| {
+                Failure::runtime(format!("{}: {}", path.display(), tachograph_logs::io_error_text(error)))
+            };
+            let metadata = std::fs::metadata(path).map_err(|error| failed(&error))?;
+            if metadata.is_dir() {
+                let machines = archive_inputs(path)?;
+                inputs.archive_files.extend(machines.into_iter().flat_map(|machine| machine.files));
+            } else if is_archive_file(path) {
+                inputs.archive_files.push(path.clone());
+            } else {
+                inputs.logs.push(path.clone());
+            }
+        }
+        // A folder and a file in it.
+        inputs.archive_files.sort();
+        inputs.archive_files.dedup();
+        let all = inputs.archive_files.iter().chain(&inputs.logs);
+        inputs.bytes = all.filter_map(|path| Some(std::fs::metadata(path).ok()?.len())).sum();
+        Ok(inputs)
+    }
+}

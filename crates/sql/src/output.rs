@@ -1,0 +1,204 @@
+//! The formats of results.
+
+mod json;
+mod table;
+mod text;
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal as _, Write};
+use std::path::{Path, PathBuf};
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
+
+use crate::arguments::{Arguments, Format};
+use crate::failure::Failure;
+use table::TableWriter;
+use text::Cells;
+
+/// Writes a result.
+pub(crate) struct Output {
+    format: Format,
+    target: Target,
+    writer: Option<Writer>,
+}
+
+/// Where a result goes.
+enum Target {
+    StandardOutput,
+    /// A temporary file, which gets its name when it is complete, and the name.
+    File {
+        file: tempfile::NamedTempFile,
+        path: PathBuf,
+        overwrite: bool,
+    },
+}
+
+enum Writer {
+    Table(TableWriter<Box<dyn Write + Send>>),
+    Csv { out: Box<dyn Write + Send>, cells: Vec<String> },
+    Json(Box<dyn Write + Send>),
+    Parquet(Box<ArrowWriter<File>>),
+}
+
+impl Output {
+    /// Creates the output file.
+    ///
+    /// # Errors
+    ///
+    /// When the arguments contradict each other, or the file cannot be created.
+    pub(crate) fn new(arguments: &Arguments) -> Result<Self, Failure> {
+        let format = format_of(arguments)?;
+        let target = match &arguments.output {
+            Some(path) if path != Path::new("-") => create(path, arguments.yes)?,
+            _ => Target::StandardOutput,
+        };
+        Ok(Self { format, target, writer: None })
+    }
+
+    /// Begins a result with these columns.
+    pub(crate) fn begin(&mut self, schema: &SchemaRef) -> Result<(), Failure> {
+        let failed = |error: io::Error| Failure::of_output(&error);
+        let names = schema.fields().iter().map(|field| field.name().clone());
+        self.writer = Some(match self.format {
+            Format::Table => {
+                let width = matches!(self.target, Target::StandardOutput).then(terminal_width).flatten();
+                Writer::Table(TableWriter::new(self.stream().map_err(failed)?, schema, width))
+            }
+            Format::Csv => {
+                let mut out = self.stream().map_err(failed)?;
+                let header: Vec<String> = names.collect();
+                text::write_csv_line(&mut out, &header).map_err(failed)?;
+                Writer::Csv { out, cells: Vec::new() }
+            }
+            Format::Json => Writer::Json(self.stream().map_err(failed)?),
+            Format::Parquet => {
+                let Target::File { file, .. } = &self.target else {
+                    return Err(Failure::usage("-f parquet needs -o FILE"));
+                };
+                let zstd = Compression::ZSTD(ZstdLevel::default());
+                let properties = WriterProperties::builder().set_compression(zstd).build();
+                let file = file.reopen().map_err(failed)?;
+                let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties));
+                Writer::Parquet(Box::new(writer.map_err(Failure::runtime)?))
+            }
+        });
+        Ok(())
+    }
+
+    fn stream(&self) -> io::Result<Box<dyn Write + Send>> {
+        Ok(match &self.target {
+            Target::StandardOutput => Box::new(BufWriter::with_capacity(1 << 16, io::stdout())),
+            Target::File { file, .. } => Box::new(BufWriter::with_capacity(1 << 16, file.reopen()?)),
+        })
+    }
+
+    /// Writes rows.
+    pub(crate) fn push(&mut self, batch: &RecordBatch) -> Result<(), Failure> {
+        let failed = |error: io::Error| Failure::of_output(&error);
+        match &mut self.writer {
+            None => Ok(()),
+            Some(Writer::Table(table)) => table.push(batch).map_err(failed),
+            Some(Writer::Csv { out, cells }) => {
+                let columns = Cells::new(batch).map_err(Failure::runtime)?;
+                for row in 0..batch.num_rows() {
+                    columns.row(row, cells);
+                    text::write_csv_line(out, cells).map_err(failed)?;
+                }
+                Ok(())
+            }
+            Some(Writer::Json(out)) => json::write(out, batch).map_err(failed),
+            Some(Writer::Parquet(writer)) => writer.write(batch).map_err(Failure::runtime),
+        }
+    }
+
+    /// Completes the output.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        let failed = |error: io::Error| Failure::of_output(&error);
+        match self.writer {
+            None => {}
+            Some(Writer::Table(table)) => table.finish().map_err(failed)?,
+            Some(Writer::Csv { mut out, .. } | Writer::Json(mut out)) => out.flush().map_err(failed)?,
+            Some(Writer::Parquet(writer)) => drop(writer.close().map_err(Failure::runtime)?),
+        }
+        match self.target {
+            Target::StandardOutput => Ok(()),
+            Target::File { file, path, overwrite } => persist(file, &path, overwrite),
+        }
+    }
+}
+
+fn format_of(arguments: &Arguments) -> Result<Format, Failure> {
+    let extension = arguments.output.as_deref().and_then(Path::extension).and_then(|text| text.to_str());
+    let of_extension = match extension.map(str::to_ascii_lowercase).as_deref() {
+        Some("csv") => Some(Format::Csv),
+        Some("json" | "jsonl" | "ndjson") => Some(Format::Json),
+        Some("parquet") => Some(Format::Parquet),
+        _ => None,
+    };
+    let format = arguments.format.or(of_extension).unwrap_or(Format::Table);
+    let is_to_file = arguments.output.as_deref().is_some_and(|path| path != Path::new("-"));
+    match format == Format::Parquet && !is_to_file {
+        true => Err(Failure::usage(
+            "-f parquet needs -o FILE: a Parquet file cannot be written to standard output",
+        )),
+        false => Ok(format),
+    }
+}
+
+fn create(path: &Path, overwrite: bool) -> Result<Target, Failure> {
+    if path.is_dir() {
+        return Err(Failure::usage(format!("{}: this is a folder, not a file", path.display())));
+    }
+    if path.exists() && !overwrite {
+        return Err(already_exists(path));
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let file = tempfile::Builder::new().prefix(".tacho-sql-").tempfile_in(folder).map_err(|error| {
+        Failure::runtime(format!(
+            "{}: cannot write: {}",
+            path.display(),
+            tachograph_logs::io_error_text(&error)
+        ))
+    })?;
+    Ok(Target::File { file, path: path.to_path_buf(), overwrite })
+}
+
+fn already_exists(path: &Path) -> Failure {
+    Failure::usage(format!("{} exists: use -y to overwrite it, or another name", path.display()))
+}
+
+/// Gives a complete file its name, when it is on the disk.
+fn persist(file: tempfile::NamedTempFile, path: &Path, overwrite: bool) -> Result<(), Failure> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let failed = |error: &io::Error| {
+        Failure::runtime(format!(
+            "{}: cannot write: {}",
+            path.display(),
+            tachograph_logs::io_error_text(error)
+        ))
+    };
+    // Temporary files are private; an output has the usual permissions.
+    let readable = std::fs::Permissions::from_mode(0o644);
+    let complete = file.as_file().set_permissions(readable).and_then(|()| file.as_file().sync_all());
+    complete.map_err(|error| failed(&error))?;
+    let persisted = match overwrite {
+        true => file.persist(path),
+        false => file.persist_noclobber(path),
+    };
+    match persisted {
+        Ok(_) => Ok(()),
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Err(already_exists(path)),
+        Err(error) => Err(failed(&error.error)),
+    }
+}
+
+/// The width of the terminal; `None` if standard output is not a terminal.
+fn terminal_width() -> Option<usize> {
+    let out = io::stdout();
+    let size = if out.is_terminal() { rustix::termios::tcgetwinsize(&out).ok() } else { None };
+    size.map(|size| usize::from(size.ws_col)).filter(|&columns| columns > 0)
+}

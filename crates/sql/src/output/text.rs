@@ -1,0 +1,148 @@
+//! Cells as text, with full precision.
+
+use std::io::{self, Write};
+
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray as _, Date32Array, Float32Array, Float64Array, RecordBatch,
+};
+use datafusion::arrow::datatypes::{
+    DataType, TimeUnit, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType,
+};
+use datafusion::arrow::error::ArrowError;
+use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
+use jiff::Timestamp;
+use jiff::civil::Date;
+
+/// The columns of a batch.
+pub(super) struct Cells<'a> {
+    columns: Vec<Cell<'a>>,
+}
+
+/// The values of a column.
+pub(super) enum Cell<'a> {
+    Double(&'a Float64Array),
+    Single(&'a Float32Array),
+    Date(&'a Date32Array),
+    Time(&'a ArrayRef, TimeUnit),
+    Other(&'a ArrayRef, ArrayFormatter<'a>),
+}
+
+impl<'a> Cell<'a> {
+    pub(super) fn new(array: &'a ArrayRef) -> Result<Self, ArrowError> {
+        let other = || ArrayFormatter::try_new(array.as_ref(), &FormatOptions::default());
+        Ok(match array.data_type() {
+            DataType::Float64 => Self::Double(array.as_primitive()),
+            DataType::Float32 => Self::Single(array.as_primitive()),
+            DataType::Date32 => Self::Date(array.as_primitive()),
+            DataType::Timestamp(unit, _) => Self::Time(array, *unit),
+            _ => Self::Other(array, other()?),
+        })
+    }
+
+    /// The text of a row; `None` for a missing value.
+    pub(super) fn text(&self, row: usize) -> Option<String> {
+        match self {
+            Self::Double(array) => array.is_valid(row).then(|| number(array.value(row))),
+            Self::Single(array) => array.is_valid(row).then(|| array.value(row).to_string()),
+            Self::Date(array) => array.is_valid(row).then(|| date(array.value(row))),
+            Self::Time(array, unit) => array.is_valid(row).then(|| time(array, *unit, row)),
+            Self::Other(array, formatter) => array.is_valid(row).then(|| formatter.value(row).to_string()),
+        }
+    }
+}
+
+impl<'a> Cells<'a> {
+    pub(super) fn new(batch: &'a RecordBatch) -> Result<Self, ArrowError> {
+        Ok(Self { columns: batch.columns().iter().map(Cell::new).collect::<Result<_, _>>()? })
+    }
+
+    pub(super) fn columns(&self) -> &[Cell<'a>] {
+        &self.columns
+    }
+
+    /// Replaces `cells` by those of a row.
+    pub(super) fn row(&self, row: usize, cells: &mut Vec<String>) {
+        cells.clear();
+        cells.extend(self.columns.iter().map(|column| column.text(row).unwrap_or_default()));
+    }
+}
+
+/// The shortest text that is read back as the same double.
+pub(super) fn number(double: f64) -> String {
+    match serde_json::Number::from_f64(double) {
+        Some(number) => {
+            let text = number.to_string();
+            text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
+        }
+        None => double.to_string(),
+    }
+}
+
+fn date(days: i32) -> String {
+    const EPOCH: Date = Date::constant(1970, 1, 1);
+    let date = jiff::Span::new().try_days(days).and_then(|span| EPOCH.checked_add(span));
+    date.map_or_else(|_| days.to_string(), |date| date.to_string())
+}
+
+/// A time in UTC, in RFC 3339.
+fn time(array: &ArrayRef, unit: TimeUnit, row: usize) -> String {
+    let (number, time) = match unit {
+        TimeUnit::Second => {
+            let number = array.as_primitive::<TimestampSecondType>().value(row);
+            (number, Timestamp::from_second(number))
+        }
+        TimeUnit::Millisecond => {
+            let number = array.as_primitive::<TimestampMillisecondType>().value(row);
+            (number, Timestamp::from_millisecond(number))
+        }
+        TimeUnit::Microsecond => {
+            let number = array.as_primitive::<TimestampMicrosecondType>().value(row);
+            (number, Timestamp::from_microsecond(number))
+        }
+        TimeUnit::Nanosecond => {
+            let number = array.as_primitive::<TimestampNanosecondType>().value(row);
+            (number, Timestamp::from_nanosecond(number.into()))
+        }
+    };
+    time.map_or_else(|_| number.to_string(), |time| time.to_string())
+}
+
+/// Writes a line of CSV (RFC 4180).
+pub(super) fn write_csv_line(out: &mut impl Write, cells: &[String]) -> io::Result<()> {
+    for (index, cell) in cells.iter().enumerate() {
+        if index > 0 {
+            out.write_all(b",")?;
+        }
+        // A cell that a spreadsheet could join with its neighbours is quoted.
+        if cell.contains(['"', ',', '\n', '\r']) {
+            write!(out, "\"{}\"", cell.replace('"', "\"\""))?;
+        } else {
+            out.write_all(cell.as_bytes())?;
+        }
+    }
+    out.write_all(b"\r\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn csv_cells_are_quoted_where_necessary() {
+        let mut out = Vec::new();
+        let cells = ["a", "b,c", "say \"x\"", "", "two\nlines"].map(str::to_owned);
+        write_csv_line(&mut out, &cells).expect("written");
+        assert_eq!(String::from_utf8(out).expect("UTF-8"), "a,\"b,c\",\"say \"\"x\"\"\",,\"two\nlines\"\r\n");
+    }
+
+    #[test]
+    fn numbers_and_dates_are_complete() {
+        assert_eq!(number(0.1 + 0.2), "0.30000000000000004");
+        assert_eq!(number(5.0), "5");
+        assert_eq!(number(1e300), "1e+300");
+        assert_eq!(date(20_783), "2026-11-26");
+        assert_eq!(date(-1), "1969-12-31");
+        assert_eq!(date(i32::MAX), i32::MAX.to_string());
+    }
+}

@@ -1,0 +1,249 @@
+//! Runs a query and writes its result.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Duration;
+
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::{DataFusionError, Result};
+use datafusion::dataframe::DataFrame;
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::logical_expr::AggregateUDF;
+use datafusion::prelude::{SQLOptions, SessionConfig, SessionContext};
+use futures::StreamExt as _;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use tokio::sync::Notify;
+
+use crate::arguments::Arguments;
+use crate::average::AverageFunction;
+use crate::failure::Failure;
+use crate::inputs::Inputs;
+use crate::inventory::{Inventory, InventoryTable, SharedInventory};
+use crate::log_scan::by_machine;
+use crate::memory::QueryMemory;
+use crate::output::Output;
+use crate::progress::{BytesRead, Progress};
+use crate::samples::Samples;
+use crate::statement::complete;
+
+/// The tables.
+const TABLES: [&str; 4] = ["samples", "averages", "counters", "machines"];
+
+/// The view `averages`: a row per counter of each instance. Rows without a value, such as starts of intervals, are not counted.
+const AVERAGES: &str = r#"
+SELECT machine, "set", parent, instance, counter, average(*) AS average, unit, type, count(*) AS intervals,
+       min(time) AS first_time, max(time) AS last_time
+FROM samples
+WHERE num IS NOT NULL OR value IS NOT NULL
+GROUP BY machine, "set", parent, instance, counter, unit, type
+"#;
+
+/// Bytes of memory of a thread for each row of a batch.
+const MEMORY_PER_BATCH_ROW: usize = 16 << 10;
+const MIN_BATCH_ROWS: usize = 256;
+const MAX_BATCH_ROWS: usize = 8 << 10;
+
+/// How queries run.
+#[derive(Clone, Debug)]
+pub struct EngineOptions {
+    /// Bytes of memory for sorting, grouping and joining.
+    pub memory: usize,
+    /// The folder for temporary files; by default that of the system.
+    pub temp_folder: Option<std::path::PathBuf>,
+    /// Number of threads; 0 for one per processor.
+    pub threads: usize,
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        Self { memory: 1 << 30, temp_folder: None, threads: 0 }
+    }
+}
+
+/// The tables of some inputs, and the engine that runs queries over them.
+pub struct Engine {
+    context: SessionContext,
+    read: BytesRead,
+    total: u64,
+}
+
+impl Engine {
+    /// An engine over these inputs.
+    ///
+    /// # Errors
+    ///
+    /// When an input cannot be opened.
+    pub async fn new(inputs: Inputs, options: &EngineOptions) -> Result<Self, Failure> {
+        let failed = |error: DataFusionError| Failure::of_query(&error, &TABLES);
+        let threads = match options.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        };
+        // Each thread holds several batches at a time, of perhaps 200 bytes a row.
+        let batch_rows =
+            (options.memory / threads / MEMORY_PER_BATCH_ROW).clamp(MIN_BATCH_ROWS, MAX_BATCH_ROWS);
+        let config = SessionConfig::new().with_target_partitions(threads).with_batch_size(batch_rows);
+        let mut config = config.with_information_schema(true);
+        // The memory that merging needs is reserved by each sort; small limits leave less of it.
+        let reserved = (options.memory / (4 * threads)).min(10 << 20);
+        config.options_mut().execution.sort_spill_reservation_bytes = reserved;
+        let mut disk = DiskManagerBuilder::default();
+        if let Some(folder) = &options.temp_folder {
+            disk = disk.with_mode(DiskManagerMode::Directories(vec![folder.clone()]));
+        }
+        let runtime = RuntimeEnvBuilder::new()
+            .with_memory_pool(Arc::new(QueryMemory::new(options.memory)))
+            .with_disk_manager_builder(disk)
+            .build_arc()
+            .map_err(failed)?;
+        let context = SessionContext::new_with_config_rt(config, runtime);
+        context.register_udaf(AggregateUDF::from(AverageFunction::new()));
+        let (read, total) = (BytesRead::default(), inputs.bytes);
+        let logs = by_machine(&inputs.logs)?;
+        let shared = Arc::new(SharedInventory::new(inputs.archive_files.clone(), logs.clone()));
+        let samples = Samples::new(inputs.archive_files, logs, read.clone());
+        context.register_table("samples", Arc::new(samples)).map_err(failed)?;
+        for (name, which) in [("machines", Inventory::Machines), ("counters", Inventory::Counters)] {
+            let table = InventoryTable::new(which, Arc::clone(&shared));
+            context.register_table(name, Arc::new(table)).map_err(failed)?;
+        }
+        let engine = Self { context, read, total };
+        let averages = engine.plan(AVERAGES).await?;
+        engine.context.register_table("averages", averages.into_view()).map_err(failed)?;
+        Ok(engine)
+    }
+
+    /// Plans a query. Only statements that read are allowed.
+    ///
+    /// # Errors
+    ///
+    /// When the query is wrong.
+    pub async fn plan(&self, sql: &str) -> Result<DataFrame, Failure> {
+        self.data_frame(sql).await.map_err(|error| Failure::of_query(&error, &TABLES))
+    }
+
+    async fn data_frame(&self, sql: &str) -> Result<DataFrame> {
+        let state = self.context.state();
+        let dialect = state.config_options().sql_parser.dialect;
+        let mut statement = state.sql_to_statement(sql, &dialect)?;
+        complete(&mut statement);
+        let plan = state.statement_to_plan(statement).await?;
+        let only_reads =
+            SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
+        only_reads.verify_plan(&plan)?;
+        self.context.execute_logical_plan(plan).await
+    }
+
+    /// Runs a query. Returns its schema and its batches.
+    ///
+    /// # Errors
+    ///
+    /// When the query is wrong.
+    pub async fn run(&self, sql: &str) -> Result<(SchemaRef, SendableRecordBatchStream), Failure> {
+        let frame = self.plan(sql).await?;
+        let stream = frame.execute_stream().await.map_err(|error| Failure::of_query(&error, &TABLES))?;
+        Ok((stream.schema(), stream))
+    }
+
+    /// Number of bytes that queries have read.
+    pub fn bytes_read(&self) -> u64 {
+        self.read.get()
+    }
+}
+
+/// How long to wait for the tasks of a query that has ended.
+const SHUTDOWN: Duration = Duration::from_secs(5);
+
+/// Ctrl-C and SIGTERM.
+#[derive(Clone, Default)]
+struct Interrupt {
+    signal: Arc<AtomicI32>,
+    notify: Arc<Notify>,
+}
+
+impl Interrupt {
+    /// Listens on a thread. A second signal ends the process.
+    fn listen() -> Result<Self, Failure> {
+        let interrupt = Self::default();
+        let failed = |error: std::io::Error| Failure::runtime(format!("cannot handle signals: {error}"));
+        let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
+        let shared = interrupt.clone();
+        let listen = move || {
+            for signal in signals.forever() {
+                if shared.signal.swap(signal, Ordering::SeqCst) != 0 {
+                    std::process::exit(128 + signal);
+                }
+                shared.notify.notify_one();
+            }
+        };
+        std::thread::Builder::new().name("signals".to_owned()).spawn(listen).map_err(failed)?;
+        Ok(interrupt)
+    }
+}
+
+/// Stack of the thread that plans a query: planning is recursive, and a condition can have thousands of terms.
+const PLANNING_STACK: usize = 512 << 20;
+/// Stack of the threads that run it.
+const WORKER_STACK: usize = 32 << 20;
+
+/// Runs the query of the arguments.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure::runtime(format!("cannot start a thread: {error}"));
+    std::thread::scope(|scope| {
+        let planning = std::thread::Builder::new().name("query".to_owned()).stack_size(PLANNING_STACK);
+        let thread = planning.spawn_scoped(scope, || run_here(arguments)).map_err(failed)?;
+        thread.join().unwrap_or_else(|_| Err(Failure::runtime("the query failed: this is a bug")))
+    })
+}
+
+fn run_here(arguments: &Arguments) -> Result<(), Failure> {
+    let interrupt = Interrupt::listen()?;
+    let threads = arguments.threads.map_or(0, usize::from);
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    if threads > 0 {
+        builder.worker_threads(threads);
+    }
+    let failed = |error: std::io::Error| Failure::runtime(format!("cannot start threads: {error}"));
+    let runtime = builder.thread_stack_size(WORKER_STACK).enable_time().build().map_err(failed)?;
+    let outcome = runtime.block_on(async {
+        tokio::select! {
+            biased;
+            () = interrupt.notify.notified() => {
+                Err(Failure::interrupted(interrupt.signal.load(Ordering::SeqCst)))
+            }
+            outcome = run_query(arguments, threads) => outcome,
+        }
+    });
+    // Ends the tasks of the query, with which temporary files are removed. A thread that reads a log ends at its next batch.
+    runtime.shutdown_timeout(SHUTDOWN);
+    outcome
+}
+
+async fn run_query(arguments: &Arguments, threads: usize) -> Result<(), Failure> {
+    let mut output = Output::new(arguments)?;
+    let inputs = Inputs::new(&arguments.inputs)?;
+    let temp_folder = arguments.temp_folder.clone();
+    let options = EngineOptions { memory: arguments.memory, temp_folder, threads };
+    let engine = Engine::new(inputs, &options).await?;
+    let (schema, mut batches) = engine.run(&arguments.query).await?;
+    let mut progress = Progress::new(engine.read.clone(), engine.total);
+    let mut tick = tokio::time::interval(Duration::from_millis(200));
+    output.begin(&schema)?;
+    loop {
+        tokio::select! {
+            batch = batches.next() => {
+                let Some(batch) = batch else { break };
+                let batch = batch.map_err(|error| Failure::of_query(&error, &TABLES))?;
+                if batch.num_rows() > 0 {
+                    progress.clear();
+                    output.push(&batch)?;
+                }
+            }
+            _ = tick.tick() => progress.update(),
+        }
+    }
+    progress.clear();
+    output.finish()
+}

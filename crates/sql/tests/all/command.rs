@@ -1,0 +1,308 @@
+//! The program `tacho-sql`.
+
+use std::io::Read as _;
+use std::process::{Command, Output, Stdio};
+
+use tachograph_counters::{RawValue, Status};
+
+use crate::generated::{TempFolder, recording, write};
+use crate::log_fixture::mixed;
+
+fn tacho_sql(folder: &TempFolder, words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tacho-sql"));
+    command.current_dir(&folder.0).args(words).output().expect("tacho-sql runs")
+}
+
+/// The output of a query that succeeds.
+#[track_caller]
+fn prints(folder: &TempFolder, words: &[&str]) -> String {
+    let ran = tacho_sql(folder, words);
+    assert!(ran.status.success(), "{words:?}: {}", String::from_utf8_lossy(&ran.stderr));
+    assert_eq!(String::from_utf8_lossy(&ran.stderr), "");
+    String::from_utf8(ran.stdout).expect("UTF-8")
+}
+
+/// The message and the exit status of a query that fails.
+#[track_caller]
+fn fails(folder: &TempFolder, words: &[&str]) -> (String, i32) {
+    let ran = tacho_sql(folder, words);
+    assert!(!ran.status.success(), "{words:?}: {}", String::from_utf8_lossy(&ran.stdout));
+    (String::from_utf8_lossy(&ran.stderr).trim_end().to_owned(), ran.status.code().expect("an exit status"))
+}
+
+fn folder_with_log() -> TempFolder {
+    let folder = TempFolder::new();
+    mixed("WEB1", 0, 20).write(&folder.0.join("a.blg"));
+    folder
+}
+
+const QUERY: &str =
+    r#"SELECT "set", instance, counter, average, unit FROM averages ORDER BY "set", instance"#;
+
+#[test]
+fn the_result_is_a_table_csv_or_json() {
+    let folder = folder_with_log();
+    let table = prints(&folder, &[QUERY, "a.blg"]);
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!(lines.len(), 8, "{table}");
+    assert!(lines[0].starts_with("set ") && lines[0].ends_with("unit"), "{table}");
+    assert!(lines.iter().any(|line| line.starts_with("Processor     _Total    % Processor Time")), "{table}");
+    let query = "SELECT counter, instance, time, date, num, average FROM (SELECT counter, instance, time, date, num, average(*) FROM samples GROUP BY 1, 2, 3, 4, 5) WHERE counter = 'Available Bytes' ORDER BY time LIMIT 2";
+    let csv = prints(&folder, &[query, "a.blg", "-f", "csv"]);
+    assert_eq!(
+        csv,
+        "counter,instance,time,date,num,average\r\n\
+         Available Bytes,,2024-03-05T09:00:00Z,2024-03-05,4000000,4000000\r\n\
+         Available Bytes,,2024-03-05T09:00:01Z,2024-03-05,4001024,4001024\r\n"
+    );
+    let json = prints(&folder, &[query, "a.blg", "-f", "json"]);
+    let first: serde_json::Value = serde_json::from_str(json.lines().next().expect("a line")).expect("JSON");
+    assert_eq!(
+        first,
+        serde_json::json!({"counter": "Available Bytes", "instance": null, "time": "2024-03-05T09:00:00Z", "date": "2024-03-05", "num": 4_000_000, "average": 4_000_000.0})
+    );
+    assert_eq!(json.lines().count(), 2);
+    assert_eq!(prints(&folder, &["SELECT 1 AS one FROM samples WHERE false", "a.blg"]), "one\n(no rows)\n");
+}
+
+#[test]
+fn results_are_written_to_files() {
+    let folder = folder_with_log();
+    assert_eq!(prints(&folder, &[QUERY, "a.blg", "-o", "out.parquet"]), "");
+    assert_eq!(prints(&folder, &[QUERY, "a.blg", "-o", "out.csv"]), "");
+    let csv = std::fs::read_to_string(folder.0.join("out.csv")).expect("the output");
+    assert_eq!(csv, prints(&folder, &[QUERY, "a.blg", "-f", "csv"]));
+    let file = std::fs::File::open(folder.0.join("out.parquet")).expect("the output");
+    let builder =
+        parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder::try_new(file).expect("Parquet");
+    let rows: usize =
+        builder.build().expect("a reader").map(|batch| batch.expect("a batch").num_rows()).sum();
+    assert_eq!(rows, 7);
+    let (message, status) = fails(&folder, &[QUERY, "a.blg", "-o", "out.csv"]);
+    assert_eq!(
+        (message.as_str(), status),
+        ("tacho sql: out.csv exists: use -y to overwrite it, or another name", 2)
+    );
+    prints(&folder, &["SELECT 1", "a.blg", "-o", "out.csv", "-y"]);
+    assert_ne!(std::fs::read_to_string(folder.0.join("out.csv")).expect("the output"), csv);
+    let (message, _) = fails(&folder, &[QUERY, "a.blg", "-f", "parquet"]);
+    assert!(message.contains("-f parquet needs -o FILE"), "{message}");
+    // A failed query leaves nothing.
+    fails(&folder, &["SELECT nothing FROM samples", "a.blg", "-o", "none.csv"]);
+    let names: Vec<_> = std::fs::read_dir(&folder.0)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").file_name())
+        .collect();
+    assert_eq!(names.len(), 3, "{names:?}");
+}
+
+#[test]
+fn errors_say_what_to_write() {
+    let folder = folder_with_log();
+    let message = |query: &str| fails(&folder, &[query, "a.blg"]);
+    assert_eq!(
+        message("SELECT * FROM sample"),
+        (
+            "tacho sql: there is no table 'sample': the tables are samples, averages, counters, machines"
+                .to_owned(),
+            2
+        )
+    );
+    let (unknown, status) = message("SELECT disk FROM machines");
+    assert_eq!(status, 2);
+    assert!(
+        unknown.starts_with("tacho sql: there is no column 'disk': the columns are machine, files,"),
+        "{unknown}"
+    );
+    let (syntax, status) = message("SELECT * FORM samples");
+    assert!(status == 2 && syntax.starts_with("tacho sql: the query is not valid SQL: "), "{syntax}");
+    let (mixed, status) = message("SELECT average(*) FROM samples");
+    assert!(mixed.contains("have no common average: select one counter"), "{mixed}");
+    assert_eq!(status, 1);
+    let (one, _) = message("SELECT average(num) FROM samples");
+    assert!(one.contains("write average(*)"), "{one}");
+    for changing in [
+        "CREATE TABLE x AS SELECT 1",
+        "DROP TABLE samples",
+        "SET x = 1",
+        "INSERT INTO samples SELECT * FROM samples",
+        "COPY samples TO 'x.csv'",
+    ] {
+        let (message, _) = message(changing);
+        assert!(!message.is_empty() && !folder.0.join("x.csv").exists(), "{changing}");
+    }
+    let (missing, status) = fails(&folder, &["SELECT 1", "none.blg"]);
+    assert!(status == 1 && missing.starts_with("tacho sql: none.blg: No such file"), "{missing}");
+    std::fs::write(folder.0.join("x.txt"), "hello").expect("written");
+    let (no_log, _) = fails(&folder, &["SELECT count(*) FROM samples", "x.txt"]);
+    assert!(no_log.contains("x.txt"), "{no_log}");
+    let (usage, status) = fails(&folder, &[]);
+    assert!(status == 2 && usage.contains("a query and a log are needed"), "{usage}");
+    let (memory, status) = fails(&folder, &["SELECT 1", "a.blg", "--memory", "much"]);
+    assert!(status == 2 && memory.contains("not a size"), "{memory}");
+}
+
+/// A condition with many terms is a deep tree.
+#[test]
+fn long_conditions_are_planned() {
+    let folder = folder_with_log();
+    let terms: Vec<String> = (0..300).map(|number| format!("num + {number} = {}", 2 * number)).collect();
+    let query = format!("SELECT count(*) > 0 AS found FROM samples WHERE {}", terms.join(" OR "));
+    assert!(prints(&folder, &[&query, "a.blg"]).starts_with("found\n"));
+    let nested = format!("SELECT {}1{}", "(".repeat(5000), ")".repeat(5000));
+    let (message, status) = fails(&folder, &[&nested, "a.blg"]);
+    assert!(status == 2 && message.contains("nested too deeply"), "{message}");
+}
+
+/// A damaged byte that a query reads is an error that names the file, the row group and the column.
+#[test]
+fn damage_is_an_error() {
+    let folder = TempFolder::new();
+    write(&folder.0.join("archive"), &mixed("WEB1", 0, 500).samples, 10_000);
+    let file = crate::generated::files(&folder.0.join("archive")).pop().expect("a file");
+    let whole = std::fs::read(&file).expect("a file");
+    let query = r#"SELECT "set", counter, average(*) FROM samples GROUP BY 1, 2"#;
+    let expected = prints(&folder, &[&format!("{query} ORDER BY 1, 2"), "archive"]);
+    let mut failed = 0;
+    for at in (4..whole.len()).step_by(whole.len() / 40) {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 4;
+        std::fs::write(&file, &damaged).expect("written");
+        let ran = tacho_sql(&folder, &[&format!("{query} ORDER BY 1, 2"), "archive"]);
+        match ran.status.success() {
+            // Bytes of a column that the query does not read.
+            true => assert_eq!(String::from_utf8_lossy(&ran.stdout), expected, "byte {at}"),
+            false => {
+                let message = String::from_utf8_lossy(&ran.stderr).into_owned();
+                assert!(message.contains(".parquet: "), "{message}");
+                failed += 1;
+            }
+        }
+    }
+    assert!(failed > 20, "{failed}");
+}
+
+/// A sort of more rows than fit into the memory uses temporary files, and removes them.
+#[test]
+fn a_sort_beyond_the_memory_limit_is_spilled() {
+    let folder = TempFolder::new();
+    write(&folder.0.join("archive"), &recording(3, 340), 50_000);
+    let temp = folder.0.join("temp");
+    std::fs::create_dir(&temp).expect("a folder");
+    let query = r#"SELECT machine, "set", counter, parent, instance, time, num, den, value, unit, type, status FROM samples ORDER BY num, time DESC, instance, counter, "set", value, status"#;
+    let sorted = |memory: &str| {
+        prints(
+            &folder,
+            &[query, "archive", "-f", "csv", "--memory", memory, "--temp-folder", "temp", "--threads", "2"],
+        )
+    };
+    let plan = prints(
+        &folder,
+        &[
+            &format!("EXPLAIN ANALYZE {query}"),
+            "archive",
+            "-f",
+            "csv",
+            "--memory",
+            "48M",
+            "--temp-folder",
+            "temp",
+            "--threads",
+            "2",
+        ],
+    );
+    let spills = plan.split("spill_count=").skip(1).filter(|rest| !rest.starts_with('0')).count();
+    assert!(spills > 0, "{plan}");
+    let (small, large) = (sorted("48M"), sorted("2G"));
+    assert!(small.lines().count() > 100_000, "{}", small.lines().count());
+    assert!(small == large, "the order depends on the memory");
+    assert_eq!(std::fs::read_dir(&temp).expect("a folder").count(), 0, "temporary files are left");
+}
+
+/// The reader of the output closes the pipe.
+#[test]
+fn a_closed_pipe_ends_the_query_without_a_message() {
+    let folder = TempFolder::new();
+    write(&folder.0.join("archive"), &recording(1, 100), 50_000);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tacho-sql"))
+        .current_dir(&folder.0)
+        .args(["SELECT * FROM samples", "archive", "-f", "csv"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("tacho-sql runs");
+    let mut out = child.stdout.take().expect("its output");
+    let mut start = [0; 100];
+    out.read_exact(&mut start).expect("the first bytes");
+    drop(out);
+    let ran = child.wait_with_output().expect("it ends");
+    assert_eq!((String::from_utf8_lossy(&ran.stderr).as_ref(), ran.status.code()), ("", Some(0)));
+}
+
+/// Ctrl-C ends a query that would take very long, and its temporary files are removed.
+#[test]
+fn an_interrupt_ends_the_query() {
+    let folder = TempFolder::new();
+    write(&folder.0.join("archive"), &recording(1, 100), 50_000);
+    let temp = folder.0.join("temp");
+    std::fs::create_dir(&temp).expect("a folder");
+    let query = "SELECT count(*) FROM samples a, samples b, samples c WHERE a.num + b.num + c.num = 12345";
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tacho-sql"))
+        .current_dir(&folder.0)
+        .args([query, "archive", "--temp-folder", "temp"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("tacho-sql runs");
+    // Until the signals are handled.
+    let status = format!("/proc/{}/status", child.id());
+    let handles = || {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let mask = text.lines().find_map(|line| line.strip_prefix("SigCgt:")).map(str::trim);
+        mask.and_then(|mask| u64::from_str_radix(mask, 16).ok()).is_some_and(|mask| mask & 2 != 0)
+    };
+    while !handles() {
+        assert!(child.try_wait().expect("its status").is_none(), "it ended before the signal");
+        std::thread::yield_now();
+    }
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+    assert!(killed.success());
+    let status = child.wait().expect("it ends");
+    assert_eq!(status.code(), Some(130));
+    assert_eq!(std::fs::read_dir(&temp).expect("a folder").count(), 0);
+}
+
+/// Ten minutes of a machine, with a gap of five seconds and a value that could not be read.
+fn archive_of_the_page(folder: &TempFolder) {
+    let mut samples = mixed("web-1", 0, 600).samples;
+    samples[100].groups[0].values[0] = RawValue::error(Status::NO_DATA);
+    samples.drain(300..304);
+    write(&folder.0.join("ARCHIVE"), &samples, 1000);
+}
+
+/// The queries of the page with their output. `TACHO_UPDATE=1` writes the output into the page.
+#[test]
+fn the_examples_of_the_page_have_their_output() {
+    const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/sql.md");
+    let page = std::fs::read_to_string(PAGE).expect("docs/sql.md");
+    let folder = TempFolder::new();
+    archive_of_the_page(&folder);
+    let mut blocks = page.split("```sql\n");
+    let mut updated = blocks.next().expect("the begin of the page").to_owned();
+    let mut run = 0;
+    for block in blocks {
+        let (query, rest) = block.split_once("```\n").expect("the end of the block");
+        let rest = rest
+            .strip_prefix("\n```text\n")
+            .and_then(|rest| rest.split_once("```\n"))
+            .map_or(rest, |(_, rest)| rest);
+        let output = prints(&folder, &[query, "ARCHIVE"]);
+        updated += &format!("```sql\n{query}```\n\n```text\n{output}```\n{rest}");
+        run += 1;
+    }
+    assert!(run >= 10, "{run} examples");
+    if std::env::var_os("TACHO_UPDATE").is_some() {
+        std::fs::write(PAGE, &updated).expect("docs/sql.md can be written");
+    } else {
+        assert!(page == updated, "the output of an example has changed: run the test with TACHO_UPDATE=1");
+    }
+}
