@@ -245,6 +245,6 @@ mod tests {
         let mut average = RowAverage::new(CounterType::BULK_COUNT);
         let error = average.merge(&RowAverage::new(CounterType::RAW_FRACTION)).expect_err("two formulas");
         assert!(error.to_string().contains("PERF_COUNTER_BULK_COUNT and PERF_RAW_FRACTION"), "{error}");
-        assert!(average.merge(&RowAverage::new(CounterType::COUNTER)).is_ok());
+        assert!(average.merge(&RowAverage::new(CounterType::COUNTER_COUNTER)).is_ok());
     }
 }
