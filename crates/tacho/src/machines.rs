@@ -259,7 +259,7 @@ pub(crate) fn open(
     lines.iter().for_each(notify);
     let source =
         MachinesSource::new(members, max_wait, zone.bias_minutes, &report).map_err(Failure::runtime)?;
-    Ok(Live { report, source: LiveMachines::Several(TimedSource::new(source, schedule)), zone })
+    Ok(Live { report, source: LiveMachines::Several(Box::new(TimedSource::new(source, schedule))), zone })
 }
 
 /// A message for each path that matches nothing on another machine.
@@ -274,7 +274,7 @@ fn unmatched_there(selection: &Selection, machine: &str) -> Vec<String> {
 /// The source of a command: this machine alone, or machines that are read by threads.
 pub(crate) enum LiveMachines {
     This(Box<TimedSource>),
-    Several(TimedSource<MachinesSource>),
+    Several(Box<TimedSource<MachinesSource>>),
 }
 
 impl LiveMachines {
