@@ -1,6 +1,8 @@
 //! Checks of the protocol of agents that hold for any bytes. They also run as a plain test
 //! (crates/remote/tests/protocol/hostile.rs).
 
+#![allow(unreachable_pub, reason = "this module is part of a fuzz target and of a test")]
+
 use tachograph_perflib::{Guid, InstanceFilter, SetSelection};
 use tachograph_remote::difference;
 use tachograph_remote::frame::Frame;

@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use tachograph_perflib::manifest::{self, Folders};
 use tachograph_perflib::published::{Notice, Published};
-use tachograph_perflib::{Clock, ErrorCode, IgnorePoison, Provider, Registry};
+use tachograph_perflib::{Clock, Connector, ErrorCode, IgnorePoison, Provider, Registry};
 use tachograph_system::Roots;
 
 use stamps::{StampKind, Stamps};
@@ -94,6 +94,15 @@ impl Machine {
     /// The registry of the last [`refresh`](Self::refresh).
     pub fn registry(&self) -> Arc<Registry> {
         Arc::clone(&self.state().current)
+    }
+
+    /// Installs the connector that finds other machines ([`Registry::of_machine`]), in the registry of the last refresh and
+    /// in later ones.
+    pub fn set_connector(&self, connector: Arc<dyn Connector>) {
+        let mut state = self.state();
+        let state = &mut *state;
+        state.sources.own.set_connector(connector);
+        state.current = Arc::new(state.sources.registry(Some(&state.current)));
     }
 
     /// The registry with the current sets; the same `Arc` as before if they have not changed.

@@ -62,7 +62,14 @@ pub(crate) fn named(local: &Arc<Registry>, name: Option<&str>) -> Result<Vec<Tar
 pub(crate) fn one(local: &Arc<Registry>, name: Option<&str>) -> Result<Arc<Registry>, Failure> {
     let mut targets = named(local, name)?;
     match (targets.pop(), targets.is_empty()) {
-        (Some(target), true) => Ok(target.registry),
+        (Some(target), true) => {
+            if let Some((remote, other)) =
+                target.remote.as_ref().and_then(|one| Some((one, one.other_name()?)))
+            {
+                notify(format_args!(r"\\{}: the agent's machine calls itself '{other}'", remote.name()));
+            }
+            Ok(target.registry)
+        }
         _ => {
             let name = name.unwrap_or_default();
             Err(Failure::usage(format!("-s '{name}' selects several machines; this command lists one")))
@@ -191,18 +198,15 @@ impl<'a> TargetList<'a> {
     }
 }
 
-/// Reports another name and another time of a machine.
+/// Reports another time of a machine, and sets that are left out.
 fn notify_of_differences(target: &Target) {
     let Some(remote) = &target.remote else { return };
     let name = remote.name();
-    if let Some(other) = remote.other_name() {
-        notify(format_args!(r"\\{name}: the agent's machine calls itself '{other}'"));
-    }
     if let Some(difference) = remote.clock_difference() {
         let seconds = difference as f64 / FileTime::PER_SECOND as f64;
-        let direction = if difference > 0 { "ahead of" } else { "behind" };
+        let direction = if difference > 0 { "later" } else { "earlier" };
         notify(format_args!(
-            r"\\{name}: its clock is {:.1} s {direction} this machine's; samples have this machine's time",
+            r"\\{name}: its clock is {:.1} s {direction} than this machine's; samples have this machine's time",
             seconds.abs()
         ));
     }
@@ -218,13 +222,12 @@ pub(crate) fn open(
     targets: Vec<Target>,
     mut options: LiveOptions,
     schedule: Schedule,
-    this_refresh: Option<Refresh>,
+    mut this_refresh: Option<Refresh>,
 ) -> Result<Live, Failure> {
     let zone = this_machine::current_zone();
     options.bias_minutes = zone.bias_minutes;
     let report = LiveReport::default();
     let max_wait = schedule.interval.mul_f64(WAIT_SHARE).min(MAX_WAIT);
-    let mut this_refresh = this_refresh;
     let (mut members, mut lines, mut count) = (Vec::new(), Vec::new(), 0);
     for Target { registry, remote, paths } in targets {
         let (mut source, selection) =
@@ -256,7 +259,7 @@ pub(crate) fn open(
     lines.iter().for_each(notify);
     let source =
         MachinesSource::new(members, max_wait, zone.bias_minutes, &report).map_err(Failure::runtime)?;
-    Ok(Live { report, source: LiveMachines::Several(TimedSource::new(source, schedule)), zone })
+    Ok(Live { report, source: LiveMachines::Several(Box::new(TimedSource::new(source, schedule))), zone })
 }
 
 /// A message for each path that matches nothing on another machine.
@@ -270,8 +273,8 @@ fn unmatched_there(selection: &Selection, machine: &str) -> Vec<String> {
 
 /// The source of a command: this machine alone, or machines that are read by threads.
 pub(crate) enum LiveMachines {
-    This(TimedSource),
-    Several(TimedSource<MachinesSource>),
+    This(Box<TimedSource>),
+    Several(Box<TimedSource<MachinesSource>>),
 }
 
 impl LiveMachines {
@@ -291,7 +294,7 @@ impl LiveMachines {
         }
     }
 
-    /// Watches for counter sets of this machine that appear and disappear. Other machines are always watched.
+    /// Watches for counter sets of this machine that appear and disappear, if it is the only one.
     pub(crate) fn follow(&mut self, refresh: Refresh) {
         if let Self::This(source) = self {
             source.live_mut().follow(refresh);

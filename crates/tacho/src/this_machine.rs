@@ -237,7 +237,7 @@ pub(crate) fn open(
     }
     lines.iter().for_each(notify);
     let report = source.report();
-    Ok(Live { report, source: LiveMachines::This(TimedSource::new(source, schedule)), zone })
+    Ok(Live { report, source: LiveMachines::This(Box::new(TimedSource::new(source, schedule))), zone })
 }
 
 /// Prints notices about the sets that these paths select; returns messages for paths that match nothing.

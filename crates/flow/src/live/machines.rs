@@ -177,7 +177,7 @@ impl Worker {
         }
     }
 
-    /// Receives the answer; returns false if there is none in time.
+    /// Receives the answer; returns false if it does not arrive in time.
     fn receive(&mut self, until: Instant) -> bool {
         let left = until.saturating_duration_since(Instant::now());
         match self.answers.recv_timeout(left) {

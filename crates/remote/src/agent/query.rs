@@ -30,7 +30,7 @@ struct State {
     block: Vec<u8>,
 }
 
-/// A frame with the number of its collection; 0 if there is none.
+/// A frame with the number of its collection; 0 without a frame.
 #[derive(Default)]
 struct Kept {
     number: u64,

@@ -37,8 +37,8 @@ pub struct Link {
 #[derive(Debug)]
 struct Session {
     transport: Box<dyn Transport>,
-    /// The agent's generation of the counter sets, from its last reply.
-    generation: u64,
+    /// The agent's id and its generation of the counter sets, from its last reply; `None` before the first.
+    version: Option<(u64, u64)>,
     queries: Vec<OpenQuery>,
     /// The number of the last collection.
     number: u64,
@@ -67,7 +67,7 @@ impl Link {
     pub fn new(transport: Box<dyn Transport>, now: Timestamps) -> Self {
         let session = Session {
             transport,
-            generation: 0,
+            version: None,
             queries: Vec::new(),
             number: 0,
             failed: None,
@@ -104,7 +104,7 @@ impl Link {
         let session = &mut *self.session();
         session.call(Method::Get, "/agent/v1", &[], deadline)?;
         let greeting = Greeting::decode(&session.body).map_err(|error| session.invalid(error))?;
-        session.generation = greeting.generation;
+        session.version = Some((greeting.agent_id, greeting.generation));
         Ok(greeting)
     }
 
@@ -117,19 +117,19 @@ impl Link {
         let session = &mut *self.session();
         session.call(Method::Get, "/agent/v1/sets", &[], deadline)?;
         let sets = Sets::decode(&session.body, problems).map_err(|error| session.invalid(error))?;
-        session.generation = sets.generation;
+        session.version = Some((sets.agent_id, sets.generation));
         Ok(sets)
     }
 
-    /// The agent's generation of its counter sets, from its last reply; 0 before the first.
-    pub fn generation(&self) -> u64 {
-        self.session().generation
+    /// The agent's id and its generation of the counter sets, from its last reply; `None` before the first.
+    pub fn version(&self) -> Option<(u64, u64)> {
+        self.session().version
     }
 
     /// Whether the last exchange succeeded.
     pub fn is_connected(&self) -> bool {
         let session = self.session();
-        session.failed.is_none() && session.generation != 0
+        session.failed.is_none() && session.version.is_some()
     }
 
     /// Adds a set's selection to a collection.
@@ -365,7 +365,7 @@ impl Session {
         let request = encode_selections(selections.iter().map(|selection| &**selection));
         self.call(Method::Post, "/agent/v1/queries", &request, deadline)?;
         let reply = OpenReply::decode(&self.body, selections.len()).map_err(|error| self.invalid(error))?;
-        self.generation = reply.generation;
+        self.version = Some((reply.agent_id, reply.generation));
         let mut next = 0;
         let results = reply.statuses.iter().map(|&status| match status {
             0 => {
@@ -443,7 +443,7 @@ impl Session {
         let mut bytes = std::mem::take(&mut self.frame);
         difference::decode(base, reply.frame_bytes, reply.differences, &mut bytes)
             .map_err(|error| error.to_string())?;
-        self.generation = reply.generation;
+        self.version = Some((reply.agent_id, reply.generation));
         let query = &self.queries[index];
         let added = query.selections.iter().zip(&*query.results).filter(|(_, result)| result.is_ok());
         let added: Vec<&SetSelection> = added.map(|(selection, _)| &**selection).collect();

@@ -30,8 +30,8 @@ pub struct RemoteMachine {
 #[derive(Debug)]
 struct State {
     registry: Arc<Registry>,
-    /// The generation of the registry's sets, with the agent's id; `None` before they were read.
-    generation: Option<(u64, u64)>,
+    /// The agent's id and generation when the sets were read; `None` before that.
+    version: Option<(u64, u64)>,
     greeting: Option<Greeting>,
     /// The machine's clock minus ours, in units of 100 ns.
     clock_difference: i64,
@@ -43,7 +43,7 @@ impl RemoteMachine {
     pub fn new(name: &str, transport: Box<dyn Transport>) -> Self {
         let link = Arc::new(Link::new(transport, Clock::of_this_machine().now()));
         let registry = Arc::new(Registry::new(name, link.clock()));
-        let state = State { registry, generation: None, greeting: None, clock_difference: 0 };
+        let state = State { registry, version: None, greeting: None, clock_difference: 0 };
         Self { name: name.into(), link, state: Mutex::new(state) }
     }
 
@@ -64,18 +64,21 @@ impl RemoteMachine {
     }
 
     /// Reads the machine's counter sets, unless the agent's replies have shown that they are unchanged. Returns the same
-    /// [`Arc`] as long as they are.
+    /// [`Arc`] until they change.
     ///
     /// # Errors
     ///
     /// See [`Connector::registry`](tachograph_perflib::Connector::registry). The registry stays as it was.
     pub fn refresh(&self) -> Result<Arc<Registry>, Failure> {
         let mut state = self.state.lock().ignore_poison();
-        if state.generation.is_some_and(|(_, known)| known == self.link.generation()) {
+        let version = self.link.version();
+        if state.version.is_some() && state.version == version {
             return Ok(Arc::clone(&state.registry));
         }
         let deadline = Instant::now() + SETS_TIMEOUT;
-        if state.greeting.is_none() {
+        let greeted = state.greeting.as_ref().map(|greeting| greeting.agent_id);
+        // After a restart of the machine, its boot time is another.
+        if greeted.is_none() || greeted != version.map(|(agent_id, _)| agent_id) {
             let greeting = self.link.greet(deadline)?;
             let now = Clock::of_this_machine().now().wall;
             state.clock_difference = greeting.wall.0.saturating_sub(now.0);
@@ -83,7 +86,7 @@ impl RemoteMachine {
         }
         let mut problems = Vec::new();
         let sets = self.link.sets(deadline, &mut problems)?;
-        state.generation = Some((sets.agent_id, sets.generation));
+        state.version = Some((sets.agent_id, sets.generation));
         let registry = self.registry_of(sets, problems, &state.registry);
         if !registry.is_same(&state.registry) {
             state.registry = Arc::new(registry);

@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(Fingerprint::of(b"abc").to_string(), expected);
         assert_eq!(expected.parse(), Ok(Fingerprint::of(b"abc")));
         let openssl =
-            expected[7..].as_bytes().chunks(2).map(|pair| String::from_utf8_lossy(pair).to_uppercase());
+            expected.as_bytes()[7..].chunks(2).map(|pair| String::from_utf8_lossy(pair).to_uppercase());
         let openssl = openssl.collect::<Vec<_>>().join(":");
         assert_eq!(openssl.parse(), Ok(Fingerprint::of(b"abc")));
         assert!("sha256:ba78".parse::<Fingerprint>().is_err());

@@ -15,10 +15,13 @@ pub(crate) const TASKS: Guid = Guid::from_u128(0x7A5C);
 pub(crate) const SYSTEM: Guid = Guid::from_u128(0x5757);
 pub(crate) const BROKEN: Guid = Guid::from_u128(0xBAD);
 
+/// Fills the rows of a collection.
+pub(crate) type Fill = dyn FnMut(&mut Rows) -> Result<(), Failure> + Send;
+
 /// A provider whose rows are filled by a function.
 pub(crate) struct Made {
     pub(crate) info: Arc<CounterSetInfo>,
-    pub(crate) fill: Box<dyn FnMut(&mut Rows) -> Result<(), Failure> + Send>,
+    pub(crate) fill: Box<Fill>,
 }
 
 impl Provider for Made {

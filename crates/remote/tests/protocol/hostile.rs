@@ -150,13 +150,16 @@ fn the_negative_vectors_of_blocks_are_refused_over_the_wire() {
     }
 }
 
+/// Decodes a message; returns whether it is valid.
+type Decode = fn(&[u8]) -> bool;
+
 #[test]
 fn every_message_is_decoded_or_refused_however_it_is_cut_or_flipped() {
     let selections = selections();
     let agent = agent(&machine(&Times::default()));
     let opened = agent.open("a", &encode_selections(selections.iter())).expect("a query");
     let query = OpenReply::decode(&opened, 3).expect("a reply").query;
-    let messages: Vec<(&str, Vec<u8>, fn(&[u8]) -> bool)> = vec![
+    let messages: [(&str, Vec<u8>, Decode); 6] = [
         ("greeting", agent.greet("a").expect("a reply"), |bytes| Greeting::decode(bytes).is_ok()),
         ("sets", agent.sets("a").expect("a reply"), |bytes| {
             let mut problems = Vec::new();

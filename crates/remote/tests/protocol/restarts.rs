@@ -116,6 +116,38 @@ fn an_answer_that_was_lost_is_collected_at_the_next_sample() {
     assert_eq!(retried(&mut query), Ok(4));
 }
 
+/// The sets of a machine, and another one.
+fn with_shop(first: &Arc<Registry>, times: &Times) -> Registry {
+    let mut more = Registry::new("WEB1", times.clock());
+    for info in first.counter_sets() {
+        assert!(more.share_from(first, info));
+    }
+    let mut info = CounterSetInfo::new("Shop", Guid::from_u128(0x5409), InstanceType::Single);
+    info.counters.push(CounterInfo::new(1, "Orders/sec", CounterType::BULK_COUNT));
+    let fill = |rows: &mut Rows| {
+        rows.push(&Arc::default()).set(1, 5);
+        Ok(())
+    };
+    more.register(Box::new(Made { info: Arc::new(info), fill: Box::new(fill) })).expect("a valid set");
+    more
+}
+
+#[test]
+fn a_restarted_agent_with_other_sets_is_read_again() {
+    let times = Times::default();
+    let first = machine(&times);
+    let wire = Wire::to(agent(&first));
+    let remote = RemoteMachine::new("web1", wire.transport());
+    let mut query = query(&remote.refresh().expect("the agent answers"));
+    assert_eq!(outcome(&mut query), Ok(4));
+    // Both agents begin with the same generation.
+    let more = Arc::new(with_shop(&first, &times));
+    wire.with(|wire| wire.agent = Some(Arc::new(agent(&more))));
+    assert_eq!(outcome(&mut query), Err(ErrorCode::NO_DATA));
+    assert!(remote.refresh().expect("the agent answers").find("Shop").is_some());
+    assert_eq!(outcome(&mut query), Ok(4));
+}
+
 #[test]
 fn sets_that_appear_are_found_and_known_sets_are_kept() {
     let times = Times::default();
@@ -135,17 +167,7 @@ fn sets_that_appear_are_found_and_known_sets_are_kept() {
     let mut query = query(&known);
     assert_eq!(outcome(&mut query), Ok(4));
 
-    let mut more = Registry::new("WEB1", times.clock());
-    for info in first.counter_sets() {
-        assert!(more.share_from(&first, info));
-    }
-    let mut info = CounterSetInfo::new("Shop", Guid::from_u128(0x5409), InstanceType::Single);
-    info.counters.push(CounterInfo::new(1, "Orders/sec", CounterType::BULK_COUNT));
-    let fill = |rows: &mut Rows| {
-        rows.push(&Arc::default()).set(1, 5);
-        Ok(())
-    };
-    more.register(Box::new(Made { info: Arc::new(info), fill: Box::new(fill) })).expect("a valid set");
+    let more = with_shop(&first, &times);
     *now.lock().expect("no panic") = Arc::new(more);
     // The agent checks its sets every two seconds, and says in each answer whether they have changed.
     let until = Instant::now() + Duration::from_secs(10);

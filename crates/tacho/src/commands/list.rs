@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use tachograph_counters::CounterType;
 use tachograph_counters::civil::{FileTime, Moment};
+use tachograph_counters::path::PathPattern;
 use tachograph_counters::set::{Counter, Instance};
 use tachograph_counters::wildcard::fold_case;
 use tachograph_flow::logs::LogReport;
@@ -77,6 +78,9 @@ pub(crate) fn run(arguments: &ListArguments) -> Result<ExitCode, Failure> {
         ListFormat::Table if arguments.query_instances => Form::PathsWithInstances,
         ListFormat::Table => Form::Description,
     };
+    // A path can name the machine too. Paths of several machines are refused when they are parsed.
+    let of_path = |what: &PathBuf| PathPattern::parse(&what.to_string_lossy()).ok()?.path().machine.clone();
+    let machine = arguments.machine.clone().or_else(|| arguments.what.iter().find_map(of_path));
     let mut registry: Option<Arc<Registry>> = None;
     show(
         &Request {
@@ -95,7 +99,7 @@ pub(crate) fn run(arguments: &ListArguments) -> Result<ExitCode, Failure> {
                 Some(opened) => opened,
                 None => {
                     let opened = this_machine::registry()?;
-                    if let Some(machine) = &arguments.machine
+                    if let Some(machine) = &machine
                         && !this_machine::is_this_machine(&opened, machine)
                     {
                         return Ok(Arc::clone(registry.insert(machines::one(&opened, Some(machine))?)));

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use tachograph_counters::Status;
 use tachograph_counters::sample::Sample;
 use tachograph_counters::wildcard::eq_ignore_case;
-use tachograph_flow::live::{LiveOptions, Schedule, Stop};
+use tachograph_flow::live::{LiveOptions, Refresh, Schedule, Stop};
 use tachograph_flow::record::{Existing, RecordOptions, Recorder};
 use tachograph_flow::sinks::{LateInstances, LiveJsonSink, TextSink};
 use tachograph_flow::{FlowError, NameSums, NameSumsSink, Sink, Source, UnionScan};
@@ -70,16 +70,19 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<ExitCode, Failure> {
         stop: stop.clone(),
         ..Schedule::default()
     };
+    // The first sample fixes the columns of a text file (CSV/TSV) and the counters of a BLG.
+    let follows_sets = matches!(format, None | Some(Format::Json));
+    let refresh = follows_sets.then(|| Box::new(move || machine.refresh()) as Refresh);
     let mut live = match &targets[..] {
         [target] if target.is_this_machine() => {
-            this_machine::open(&registry, &target.paths, options, schedule)?
+            let mut live = this_machine::open(&registry, &target.paths, options, schedule)?;
+            if let Some(refresh) = refresh {
+                live.source.follow(refresh);
+            }
+            live
         }
-        _ => machines::open(targets, options, schedule, None)?,
+        _ => machines::open(targets, options, schedule, refresh)?,
     };
-    // The first sample fixes the columns of a text file (CSV/TSV) and the counters of a BLG.
-    if matches!(format, None | Some(Format::Json)) {
-        live.source.follow(Box::new(move || machine.refresh()));
-    }
     if let Some(output) = output {
         refuse_existing(output, arguments.yes)?;
     }

@@ -140,6 +140,7 @@ fn another_machine_is_listed_queried_and_recorded() {
     setup.write_machines(&setup.line_for(agent.port));
     let here = setup.prints(&["list", "-q", "Memory"]);
     assert_eq!(setup.prints(&["list", "-q", "-s", "web1", "Memory"]), here);
+    assert_eq!(setup.prints(&["list", "-q", r"\\web1\Memory\Available*"]).lines().count(), 3);
     assert!(setup.prints(&["list", "-s", r"\\WEB1"]).contains("PhysicalDisk"));
     let json =
         setup.prints(&["query", "-s", "web1", r"\System\Processes", "-si", "0.2", "-sc", "2", "-f", "json"]);

@@ -134,11 +134,7 @@ fn unknown_names() {
     }
     let ran = folder.run(["list", r"\\elsewhere\Memory\*"]);
     assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
-    assert!(
-        ran.stderr.starts_with(r"tacho: '\\elsewhere' is another machine: only this machine, \\"),
-        "{}",
-        ran.stderr
-    );
+    assert!(ran.stderr.starts_with("tacho: unknown machine 'elsewhere'"), "{}", ran.stderr);
     let ran = folder.run(["list", r"\Process(no such process)\Thread Count"]);
     assert_eq!((ran.status, ran.stdout.as_str()), (0, ""));
     assert_eq!(ran.stderr, "tacho: 'Process' has no instance 'no such process' now\n");
