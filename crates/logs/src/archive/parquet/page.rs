@@ -1,7 +1,7 @@
 //! Pages: the header with its checksum, and compression.
 
-use super::super::Damage;
 use super::super::varint::Cursor;
+use super::super::{Damage, has_checksum};
 use super::thrift::{Fields, push_struct};
 
 /// Maximum number of bytes of an uncompressed page.
@@ -81,7 +81,8 @@ pub(super) fn read(
     }
     let compressed = cursor.take(compressed_bytes)?;
     let crc = fields.get(4).ok_or(Damage("a page has no checksum"))?;
-    if crc != i64::from(crc32fast::hash(compressed).cast_signed()) {
+    let crc = i32::try_from(crc).ok().map(i32::cast_unsigned);
+    if !crc.is_some_and(|crc| has_checksum(compressed, crc)) {
         return Err(Damage("the checksum of a page is wrong"));
     }
     let encoding = fields.get(outer + 2).and_then(|encoding| i32::try_from(encoding).ok());

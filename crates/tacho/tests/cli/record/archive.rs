@@ -67,7 +67,7 @@ fn kills_lose_and_duplicate_no_sample() {
             std::fs::remove_dir_all(folder.path("A")).expect("a folder");
             printed.clear();
         }
-        let mut child = start(&folder, &["--print-times", "-segment", "0.01"]);
+        let mut child = start(&folder, &["--print-times", "-segment", "0.03"]);
         let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
         for _ in 0..seed % 40 {
             let line = lines.next().expect("it is still recording").expect("UTF-8");
