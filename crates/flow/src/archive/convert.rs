@@ -14,6 +14,9 @@ use tachograph_logs::{LogError, LogReader as _, LogWriter as _};
 use super::{ArchiveStore, Continuation, last_sample, write_samples};
 use crate::FlowError;
 
+/// The level of zstd for a segment. Its file is compressed again, and better, when the files of the day are merged.
+const SEGMENT_LEVEL: i32 = 3;
+
 /// The outcome of a conversion.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Converted {
@@ -84,7 +87,8 @@ impl ArchiveStore {
             Some(found) => found?,
             None => None,
         };
-        let options = ArchiveOptions { recording, ..ArchiveOptions::of_log(reader.facts()) };
+        let facts = ArchiveOptions::of_log(reader.facts());
+        let options = ArchiveOptions { recording, level: SEGMENT_LEVEL, ..facts };
         let mut writer = ArchiveWriter::with_storage(&self.archive, options, Arc::clone(&self.storage));
         let source = Continuation { previous, reader: &mut reader, is_stopped: &|| false };
         let at_segment = |error: FlowError| match error {

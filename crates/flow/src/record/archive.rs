@@ -222,15 +222,14 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
 
     fn pause(&mut self, now: FileTime, notice: ArchiveNotice) -> Result<(), FlowError> {
         self.dropped += 1;
-        if std::mem::replace(&mut self.is_paused, true) {
-            // Converting and removing files makes room.
-            if self.worker.is_idle() {
-                self.start_worker(now);
-            }
-            return Ok(());
+        if !std::mem::replace(&mut self.is_paused, true) {
+            self.notices.push(notice);
         }
-        self.notices.push(notice);
-        self.close_segment(now)
+        // Converting the segment, and removing old files, makes room.
+        if self.segment.is_some() || self.worker.is_idle() {
+            self.close_segment(now)?;
+        }
+        Ok(())
     }
 
     /// Completes the open segment, and converts it on the worker's thread.

@@ -25,7 +25,7 @@ use super::parquet::{
     ChunkReader, ChunkWriter, FileFooter, MAGIC, Numbers, RowGroup, Runs, Texts, find_text,
 };
 use super::table::{Chunk, SampleTable};
-use super::{ARCHIVE_VERSION, Damage, MAX_CHUNK_BYTES, MAX_ROWS};
+use super::{ARCHIVE_VERSION, Damage, MAX_CHUNK_BYTES, MAX_ROWS, has_checksum};
 use crate::LogError;
 
 /// The keys of the metadata in the footer.
@@ -331,7 +331,7 @@ impl<R: Read + Seek> ArchiveFile<R> {
         if self.buffer.len() != bytes {
             return Err(corrupt(offset, "file", Damage("the file ends too early")));
         }
-        if crc32fast::hash(&self.buffer) != crc {
+        if !has_checksum(&self.buffer, crc) {
             return Err(corrupt(offset, "file", Damage("the checksum is wrong")));
         }
         Ok(())
@@ -476,7 +476,7 @@ fn read_tail<R: Read + Seek>(stream: &mut R, len: u64) -> Result<Vec<u8>, LogErr
     if let Some(at) = at {
         tail[at..at + text.len()].copy_from_slice(checksum_text(offset, 0).as_bytes());
     }
-    if found != Some(crc32fast::hash(&tail)) {
+    if !found.is_some_and(|crc| has_checksum(&tail, crc)) {
         return Err(broken(Damage("the checksum of the footer is wrong")));
     }
     Ok(tail)

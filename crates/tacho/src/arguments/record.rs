@@ -101,6 +101,8 @@ const AFTER_LONG_HELP: &str = concat!(
   A new file every 100 MB; only the latest 50 MB:
     tacho record '\PhysicalDisk(*)\*' -cnf -max 100 -v mmddhhmm -o disk.blg
     tacho record '\System\*' -f bincirc -max 50 -o flight.blg
+  An archive of the last 30 days, which 'stats' and SQL engines read:
+    tacho record '\Process(*)\*' -f archive -o processes --keep 30d
   Sixty rows of text:
     tacho record '\Memory\Available Bytes' -sc 60 -f csv -o memory.csv
 
@@ -108,6 +110,9 @@ const AFTER_LONG_HELP: &str = concat!(
     "Segments: each file is a complete log. No sample is in two files; 'stats' and 'relog' pair the last sample of one file \
      with the first of the next, so no interval is lost if you pass them together. Numbering continues after the highest \
      existing number, also after a restart, so segments are never overwritten.\n\n",
+    "Archives: -f archive writes each sample into an open segment, a BLG, which becomes a Parquet file every 10 minutes (-segment). \
+     Nothing is lost or duplicated by a kill: the next recorder continues the archive. All commands read the open segment, too. \
+     Small files of past days are merged. If the disk is almost full, the recording pauses (--min-free).\n\n",
     "Intervals below one second: the kernel updates some counters less often. Times of processors and processes advance in \
      steps of 10 ms, counts of memory pages about once a second, pressure averages every two seconds.\n\n",
     "Clocks: intervals are measured by a clock that cannot be set and that continues during suspend. Sample times are local \

@@ -1,7 +1,7 @@
 //! Pages: the header with its checksum, and compression.
 
-use super::super::Damage;
 use super::super::varint::Cursor;
+use super::super::{Damage, has_checksum};
 use super::thrift::{Fields, push_struct};
 
 /// Maximum number of bytes of an uncompressed page.
@@ -66,7 +66,8 @@ pub(super) struct CompressedPage<'a> {
     compressed: &'a [u8],
     /// The number of bytes before compression.
     bytes: usize,
-    crc: i64,
+    /// `None` if the header has a number that is no checksum.
+    crc: Option<u32>,
 }
 
 impl CompressedPage<'_> {
@@ -75,7 +76,7 @@ impl CompressedPage<'_> {
         &self,
         decompressor: &mut zstd::bulk::Decompressor<'_>,
     ) -> Result<Vec<u8>, Damage> {
-        if self.crc != i64::from(crc32fast::hash(self.compressed).cast_signed()) {
+        if !self.crc.is_some_and(|crc| has_checksum(self.compressed, crc)) {
             return Err(Damage("the checksum of a page is wrong"));
         }
         let body = decompressor.decompress(self.compressed, self.bytes);
@@ -105,6 +106,7 @@ pub(super) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<CompressedPage<'a>, Da
     }
     let compressed = cursor.take(compressed_bytes)?;
     let crc = fields.get(4).ok_or(Damage("a page has no checksum"))?;
+    let crc = i32::try_from(crc).ok().map(i32::cast_unsigned);
     let encoding = fields.get(outer + 2).and_then(|encoding| i32::try_from(encoding).ok());
     let facts = PageFacts {
         content,

@@ -52,7 +52,20 @@ fn start(folder: &Folder, rest: &[&str]) -> Child {
 
 #[test]
 fn kills_lose_and_duplicate_no_sample() {
-    let rounds = if std::env::var_os("TACHO_LONG").is_some() { 1000 } else { 50 };
+    check_kills(50);
+}
+
+/// Runs if TACHO_LONG is set.
+#[test]
+fn long_kills_lose_and_duplicate_no_sample() {
+    if std::env::var_os("TACHO_LONG").is_some() {
+        check_kills(1000);
+    }
+}
+
+/// Kills recorders of one archive at random moments.
+#[track_caller]
+fn check_kills(rounds: usize) {
     // The seed is fixed, so that the moments of the kills vary, but not from run to run.
     let mut seed = 0x2545_F491_4F6C_DD1D_u64;
     let folder = Folder::new();
@@ -67,7 +80,7 @@ fn kills_lose_and_duplicate_no_sample() {
             std::fs::remove_dir_all(folder.path("A")).expect("a folder");
             printed.clear();
         }
-        let mut child = start(&folder, &["--print-times", "-segment", "0.01"]);
+        let mut child = start(&folder, &["--print-times", "-segment", "0.03"]);
         let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
         for _ in 0..seed % 40 {
             let line = lines.next().expect("it is still recording").expect("UTF-8");
