@@ -126,6 +126,11 @@ impl Queue {
         self.state.lock().ignore_poison().remove(&self.folder, batch)
     }
 
+    /// Whether a batch is still in the queue.
+    pub(crate) fn has(&self, batch: &Batch) -> bool {
+        self.state.lock().ignore_poison().has(batch)
+    }
+
     /// The samples that were dropped since the last call, because the queue was full or damaged.
     pub(crate) fn take_dropped(&self) -> u64 {
         std::mem::take(&mut self.state.lock().ignore_poison().dropped)
@@ -160,7 +165,7 @@ impl Queue {
         !self.state.lock().ignore_poison().is_expired()
     }
 
-    /// Removes the files of a queue that is empty.
+    /// Removes the segments of a queue that is empty.
     pub(crate) fn tidy(&self) -> io::Result<()> {
         self.state.lock().ignore_poison().tidy(&self.folder)
     }

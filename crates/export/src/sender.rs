@@ -1,11 +1,13 @@
 //! The thread that empties a queue.
 
 use std::io::{self, Read as _, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use prost::Message as _;
 use tachograph_counters::IgnorePoison;
 use ureq::Agent;
 use ureq::http::StatusCode;
@@ -15,6 +17,7 @@ use crate::error::ExportError;
 use crate::export::Notify;
 use crate::queue::{Batch, Queue};
 use crate::target::{Authorization, Protocol, Target};
+use crate::wire::ExportResponse;
 
 /// The longest time for one request.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -74,6 +77,24 @@ pub(crate) struct Sender {
     queue: Arc<Queue>,
     counts: Arc<SharedCounts>,
     notify: Notify,
+    /// Whether rejected points were reported.
+    has_rejected_points: AtomicBool,
+}
+
+/// How often a batch of several entries is sent before they are sent one by one.
+const MAX_ATTEMPTS: u32 = 6;
+
+/// What has become of a batch.
+enum Outcome {
+    Accepted,
+    /// The receiver will never accept it.
+    Refused(String),
+    /// It failed several times.
+    Failing,
+    /// The queue dropped it, because it was full.
+    Dropped,
+    /// The queue was closed, and its time is over.
+    Ended,
 }
 
 /// The result of an attempt.
@@ -97,7 +118,12 @@ impl Sender {
         if let Some(pem) = certificates {
             tls = tls.root_certs(root_certificates(pem)?);
         }
-        let agent = Agent::config_builder()
+        let mut config = Agent::config_builder();
+        if target.is_here() {
+            // A proxy has another idea of localhost.
+            config = config.proxy(None);
+        }
+        let agent = config
             .http_status_as_error(false)
             .max_redirects(0)
             .timeout_connect(Some(CONNECT_TIMEOUT))
@@ -107,7 +133,16 @@ impl Sender {
             .build()
             .new_agent();
         let counts = Arc::default();
-        Ok(Self { target: target.clone(), authorization, agent, queue, counts, notify })
+        let target = target.clone();
+        Ok(Self {
+            target,
+            authorization,
+            agent,
+            queue,
+            counts,
+            notify,
+            has_rejected_points: AtomicBool::new(false),
+        })
     }
 
     pub(crate) fn counts(&self) -> Arc<SharedCounts> {
@@ -115,29 +150,41 @@ impl Sender {
     }
 
     /// Sends until the queue is closed, and then empty or too late.
-    pub(crate) fn run(mut self) {
-        if let Err(error) = self.send_all() {
-            self.say(&format!(
-                "cannot read the queue in {}: {error}; nothing more is sent",
-                self.queue.folder().display()
-            ));
-        }
+    pub(crate) fn run(self) {
+        self.send_all();
         self.count_dropped();
         self.counts.update(|counts| counts.is_ended = true);
     }
 
-    fn send_all(&mut self) -> io::Result<()> {
+    fn send_all(&self) {
         // After a refusal, the entries of the batch are sent one by one, so that one bad sample costs no other.
         let mut singles = 0;
-        while let Some(batch) = self.queue.next(singles > 0)? {
+        let mut has_failed = false;
+        loop {
+            let batch = match self.queue.next(singles > 0) {
+                Ok(Some(batch)) => batch,
+                Ok(None) => return,
+                Err(error) => {
+                    if !std::mem::replace(&mut has_failed, true) {
+                        let folder = self.queue.folder().display();
+                        self.say(&format!("cannot read the queue in {folder} for now: {error}"));
+                    }
+                    if !self.queue.wait(PAUSES[1], PAUSES[0]) {
+                        return;
+                    }
+                    continue;
+                }
+            };
             match self.send(&batch) {
-                None => break,
-                Some(Ok(())) => self.counts.update(|counts| counts.sent += batch.samples),
-                Some(Err(_)) if batch.entries > 1 => {
+                Outcome::Ended => return,
+                Outcome::Dropped => {}
+                Outcome::Accepted => self.counts.update(|counts| counts.sent += batch.samples),
+                Outcome::Refused(_) | Outcome::Failing if batch.entries > 1 => {
                     singles = batch.entries;
                     continue;
                 }
-                Some(Err(reason)) => {
+                Outcome::Failing => continue,
+                Outcome::Refused(reason) => {
                     if self.counts.get().refused == 0 {
                         self.say(&format!("a sample was refused: {reason}"));
                     }
@@ -145,14 +192,14 @@ impl Sender {
                 }
             }
             singles = singles.saturating_sub(batch.entries);
-            self.queue.remove(&batch)?;
+            // If the position cannot be written, the next process sends the batch again.
+            let _ = self.queue.remove(&batch);
             self.count_dropped();
         }
-        Ok(())
     }
 
-    /// Sends a batch until the receiver accepts or refuses it. `None`: the queue was closed before.
-    fn send(&self, batch: &Batch) -> Option<Result<(), String>> {
+    /// Sends a batch until the receiver accepts or refuses it, or something else has to be tried.
+    fn send(&self, batch: &Batch) -> Outcome {
         let body = match self.target.protocol() {
             Protocol::RemoteWrite => {
                 snap::raw::Encoder::new().compress_vec(&batch.body).map_err(|error| error.to_string())
@@ -161,19 +208,19 @@ impl Sender {
         };
         let body = match body {
             Ok(body) => body,
-            Err(reason) => return Some(Err(reason)),
+            Err(reason) => return Outcome::Refused(reason),
         };
         let mut pause = PAUSES[0];
         let mut since = None;
-        loop {
+        for attempt in 1_u32.. {
             match self.post(&body) {
                 Answer::Accepted => {
                     if let Some(since) = since {
                         self.say_recovered(since);
                     }
-                    return Some(Ok(()));
+                    return Outcome::Accepted;
                 }
-                Answer::Refused(reason) => return Some(Err(reason)),
+                Answer::Refused(reason) => return Outcome::Refused(reason),
                 Answer::Later(reason, requested) => {
                     if since.is_none() {
                         since = Some(Instant::now());
@@ -183,13 +230,21 @@ impl Sender {
                         ));
                     }
                     self.count_dropped();
-                    if !self.queue.wait(requested.unwrap_or(pause), PAUSES[0]) {
-                        return None;
+                    if !self.queue.wait(requested.unwrap_or(pause).max(pause), PAUSES[0]) {
+                        return Outcome::Ended;
                     }
                     pause = (pause * 2).min(PAUSES[1]);
+                    if !self.queue.has(batch) {
+                        return Outcome::Dropped;
+                    }
+                    // A receiver can fail at the size of a batch, or at one sample of it.
+                    if batch.entries > 1 && attempt >= MAX_ATTEMPTS {
+                        return Outcome::Failing;
+                    }
                 }
             }
         }
+        Outcome::Ended
     }
 
     fn post(&self, body: &[u8]) -> Answer {
@@ -215,22 +270,46 @@ impl Sender {
         // The connection is used again only if the whole answer was read.
         let _ = response.body_mut().as_reader().take(MAX_ANSWER).read_to_end(&mut text);
         if status.is_success() {
+            if self.target.protocol() == Protocol::Otlp {
+                self.report_rejected_points(&text);
+            }
             return Answer::Accepted;
         }
         let reason = format!("{status}: {}", one_line(&text));
-        if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
+        let is_temporary = matches!(
+            status,
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY
+        );
+        if status.is_server_error() || is_temporary {
             return Answer::Later(
                 reason,
                 retry_after.map(|seconds| Duration::from_secs(seconds).min(MAX_RETRY_AFTER)),
             );
         }
-        // These are mended by the receiver's administrator, so samples wait.
-        if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND)
-            || status.is_redirection()
-        {
+        // People correct these, so samples wait.
+        let is_misconfigured = matches!(
+            status,
+            StatusCode::UNAUTHORIZED
+                | StatusCode::FORBIDDEN
+                | StatusCode::NOT_FOUND
+                | StatusCode::PROXY_AUTHENTICATION_REQUIRED
+        );
+        if is_misconfigured || status.is_redirection() {
             return Answer::Later(reason, Some(PAUSES[1]));
         }
         Answer::Refused(reason)
+    }
+
+    /// Reports, once, that a collector has rejected points of a request that it accepted otherwise.
+    fn report_rejected_points(&self, answer: &[u8]) {
+        let Some(partial) = ExportResponse::decode(answer).ok().and_then(|answer| answer.partial_success)
+        else {
+            return;
+        };
+        if partial.rejected_data_points > 0 && !self.has_rejected_points.swap(true, Ordering::Relaxed) {
+            let (points, reason) = (partial.rejected_data_points, one_line(partial.error_message.as_bytes()));
+            self.say(&format!("{points} points of a sample were rejected: {reason}"));
+        }
     }
 
     fn count_dropped(&self) {

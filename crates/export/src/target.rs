@@ -61,15 +61,21 @@ impl Target {
 
     /// Whether the connection is encrypted, or does not leave this machine.
     pub fn is_private(&self) -> bool {
+        self.url.scheme_str() == Some("https") || self.is_here()
+    }
+
+    /// Whether the receiver is on this machine.
+    pub(crate) fn is_here(&self) -> bool {
         let host = self.url.host().unwrap_or_default().trim_matches(['[', ']']);
         let is_loopback = host.parse().is_ok_and(|address: std::net::IpAddr| address.is_loopback());
-        self.url.scheme_str() == Some("https") || is_loopback || host.eq_ignore_ascii_case("localhost")
+        is_loopback || host.eq_ignore_ascii_case("localhost")
     }
 
     /// A file name for the queue of this target.
     pub(crate) fn folder_name(&self) -> String {
-        let text = self.to_string();
-        let readable: String = text
+        let text = format!("{}={}", self.protocol.name(), self.url);
+        let readable: String = self
+            .to_string()
             .chars()
             .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-') { c } else { '_' })
             .take(100)
@@ -78,9 +84,12 @@ impl Target {
     }
 }
 
+/// The target without the query of its URL, which can contain a secret.
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}={}", self.protocol.name(), self.url)
+        let url = self.url.to_string();
+        let shown = url.split_once('?').map_or(&*url, |(before, _)| before);
+        write!(f, "{}={shown}", self.protocol.name())
     }
 }
 
@@ -208,7 +217,15 @@ mod tests {
     fn folders_of_different_targets_differ() {
         let name = |text: &str| text.parse::<Target>().expect("a target").folder_name();
         assert_ne!(name("otlp=http://a/x?y"), name("otlp=http://a/x_y"));
+        assert_ne!(name("otlp=http://a/x?key=1"), name("otlp=http://a/x?key=2"));
         assert!(!name("otlp=http://a/../..").contains('/'));
+    }
+
+    #[test]
+    fn secrets_of_the_query_are_not_shown() {
+        let target: Target = "otlp=https://a/x?key=SECRET".parse().expect("a target");
+        assert_eq!(target.to_string(), "otlp=https://a/x");
+        assert!(!target.folder_name().contains("SECRET"));
     }
 
     #[test]

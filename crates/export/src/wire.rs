@@ -132,3 +132,18 @@ pub(crate) struct InstrumentationScope {
     #[prost(string, tag = "2")]
     pub(crate) version: String,
 }
+
+/// The answer of a collector (`ExportMetricsServiceResponse`).
+#[derive(Clone, PartialEq, Eq, Message)]
+pub(crate) struct ExportResponse {
+    #[prost(message, optional, tag = "1")]
+    pub(crate) partial_success: Option<PartialSuccess>,
+}
+
+#[derive(Clone, PartialEq, Eq, Message)]
+pub(crate) struct PartialSuccess {
+    #[prost(int64, tag = "1")]
+    pub(crate) rejected_data_points: i64,
+    #[prost(string, tag = "2")]
+    pub(crate) error_message: String,
+}

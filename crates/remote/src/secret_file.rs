@@ -68,7 +68,8 @@ pub fn read_secret_file(path: &Path) -> Result<Vec<u8>, SecretFileError> {
     if metadata.is_dir() {
         return Err(failed(Reason::Folder));
     }
-    if metadata.mode() & 0o006 != 0 {
+    // A group can be meant to read it, but not to change it.
+    if metadata.mode() & 0o026 != 0 {
         return Err(failed(Reason::Exposed));
     }
     let mut bytes = Vec::new();

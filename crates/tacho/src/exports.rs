@@ -104,7 +104,7 @@ fn secret(
 ) -> Result<Authorization, Failure> {
     let failed = |error| cannot("read", file, &error);
     let opened = File::open(file).map_err(failed)?;
-    if opened.metadata().map_err(failed)?.mode() & 0o006 != 0 {
+    if opened.metadata().map_err(failed)?.mode() & 0o026 != 0 {
         let file = file.display();
         return Err(Failure::usage(format!(
             "{file}: other users can read this file; run 'chmod o-rw {file}'"

@@ -125,7 +125,7 @@ const THIRD_PARTY: [(&str, &[&str]); 21] = [
     ),
     ("tachograph-flow", &["csv", "serde", "serde_json"]),
     ("tachograph-metrics", &["rustix"]),
-    ("tachograph-export", &["crc32fast", "flate2", "prost", "snap", "ureq", "zstd"]),
+    ("tachograph-export", &["crc32fast", "flate2", "prost", "rustix", "snap", "ureq", "zstd"]),
     ("tachograph-monitor", &["serde", "toml"]),
     ("tachograph-screen", &["ratatui", "rustix", "signal-hook", "unicode-width"]),
     (

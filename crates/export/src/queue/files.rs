@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
-use std::os::unix::fs::{DirBuilderExt as _, FileExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use super::MAX_BODY;
@@ -103,12 +103,16 @@ fn position_path(folder: &Path) -> PathBuf {
     folder.join("position")
 }
 
-pub(super) fn write_position(folder: &Path, cursor: Cursor) -> io::Result<()> {
+/// Opens the file of the position, which is written in place: a full disk cannot empty it.
+pub(super) fn open_position(folder: &Path) -> io::Result<File> {
+    File::options().write(true).create(true).truncate(false).mode(0o600).open(position_path(folder))
+}
+
+pub(super) fn write_position(file: &File, cursor: Cursor) -> io::Result<()> {
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&cursor.segment.to_le_bytes());
     bytes[8..].copy_from_slice(&cursor.offset.to_le_bytes());
-    // One write of a few bytes, into a file that exists from the second time on. If it is lost, what follows is sent again.
-    fs::write(position_path(folder), bytes)
+    file.write_all_at(&bytes, 0)
 }
 
 fn read_position(folder: &Path) -> Option<Cursor> {
@@ -117,23 +121,33 @@ fn read_position(folder: &Path) -> Option<Cursor> {
     Some(Cursor { segment: word(&bytes[..8])?, offset: word(&bytes[8..])? })
 }
 
-pub(super) fn remove_position(folder: &Path) -> io::Result<()> {
-    super::remove_file(&position_path(folder))
-}
-
 /// Creates the folder and those above it. The last one is accessible to its owner only: it can hold names of processes.
 pub(super) fn create_folder(folder: &Path) -> io::Result<()> {
     if let Some(parent) = folder.parent() {
         fs::create_dir_all(parent)?;
     }
     match DirBuilder::new().mode(0o700).create(folder) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => check_folder(folder),
         other => other,
     }
 }
 
-/// The segments of a folder, oldest first, and the place up to where they were sent.
-pub(super) fn read_segments(folder: &Path) -> io::Result<(Vec<Segment>, Cursor)> {
+/// Whether the folder belongs to this user, and nobody else can read it or write into it.
+fn check_folder(folder: &Path) -> io::Result<()> {
+    let metadata = fs::symlink_metadata(folder)?;
+    if !metadata.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::NotADirectory, "is not a folder"));
+    }
+    let is_own = metadata.uid() == rustix::process::geteuid().as_raw();
+    if !is_own || metadata.mode() & 0o077 != 0 {
+        let reason = "the folder of a queue must belong to the user who sends, with mode 700";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+    }
+    Ok(())
+}
+
+/// The segments of a folder, oldest first; up to where the first of them was sent; and the highest id that was used.
+pub(super) fn read_segments(folder: &Path) -> io::Result<(Vec<Segment>, u64, u64)> {
     let mut ids = Vec::new();
     for entry in fs::read_dir(folder)? {
         let name = entry?.file_name();
@@ -143,7 +157,7 @@ pub(super) fn read_segments(folder: &Path) -> io::Result<(Vec<Segment>, Cursor)>
     }
     ids.sort_unstable();
     let position = read_position(folder).unwrap_or_default();
-    let mut segments = Vec::new();
+    let mut segments: Vec<Segment> = Vec::new();
     for id in ids {
         if id < position.segment {
             // It was sent, and the process ended before it removed the file.
@@ -151,11 +165,18 @@ pub(super) fn read_segments(folder: &Path) -> io::Result<(Vec<Segment>, Cursor)>
             continue;
         }
         let start = if id == position.segment { position.offset } else { 0 };
-        segments.push(Segment::read(folder, id, start)?);
+        // What cannot be read is dropped when its turn comes.
+        segments.push(Segment::read(folder, id, start).unwrap_or(Segment {
+            id,
+            bytes: start + 1,
+            samples: 0,
+        }));
     }
-    let first = segments.first().map_or(position.segment, |segment| segment.id);
-    let offset = if first == position.segment { position.offset } else { 0 };
-    Ok((segments, Cursor { segment: first, offset }))
+    // The position counts only in the segment that it names.
+    let named = segments.first().filter(|first| first.id == position.segment);
+    let offset = named.map_or(0, |first| position.offset.min(first.bytes));
+    let newest = segments.last().map_or(position.segment, |last| last.id);
+    Ok((segments, offset, newest))
 }
 
 /// Reads an entry that ends at `end` or before. `None`: the file is damaged.

@@ -25,6 +25,7 @@ pub(super) struct State {
     pub(super) close_by: Option<Instant>,
     /// The id of the next segment. Ids never repeat, because `position` names one.
     next_id: u64,
+    position: File,
     compressor: zstd::bulk::Compressor<'static>,
 }
 
@@ -40,16 +41,16 @@ impl fmt::Debug for State {
 impl State {
     /// The segments of a folder.
     pub(super) fn read(folder: &Path) -> io::Result<Self> {
-        let (segments, cursor) = files::read_segments(folder)?;
-        let last = segments.last().map_or(cursor.segment, |last| last.id);
+        let (segments, sent, newest) = files::read_segments(folder)?;
         Ok(Self {
             segments: segments.into(),
             writer: None,
             reader: None,
-            sent: cursor.offset,
+            sent,
             dropped: 0,
             close_by: None,
-            next_id: last + 1,
+            next_id: newest + 1,
+            position: files::open_position(folder)?,
             compressor: zstd::bulk::Compressor::new(1)?,
         })
     }
@@ -125,14 +126,11 @@ impl State {
             batch.begin = Cursor { segment: oldest.id, offset };
             let mut is_damaged = false;
             while offset < oldest.bytes && batch.entries < max_entries && batch.body.len() < BATCH_BYTES {
-                let file = match &self.reader {
-                    Some((id, file)) if *id == oldest.id => file,
-                    _ => {
-                        let file = File::open(Segment::path(folder, oldest.id))?;
-                        &self.reader.insert((oldest.id, file)).1
-                    }
+                let entry = match self.read_entry(folder, oldest, offset) {
+                    // Too many open files, for example: it can be read later.
+                    Err(error) if !is_damage(&error) => return Err(error),
+                    entry => entry.ok().flatten(),
                 };
-                let entry = files::read_entry(file, offset, oldest.bytes)?;
                 let body = entry
                     .as_ref()
                     .and_then(|(header, body)| zstd::bulk::decompress(body, header.raw_bytes as usize).ok());
@@ -156,22 +154,42 @@ impl State {
         Ok(batch)
     }
 
+    fn read_entry(
+        &mut self,
+        folder: &Path,
+        oldest: Segment,
+        offset: u64,
+    ) -> io::Result<Option<(Header, Vec<u8>)>> {
+        let file = match &self.reader {
+            Some((id, file)) if *id == oldest.id => file,
+            _ => &self.reader.insert((oldest.id, File::open(Segment::path(folder, oldest.id))?)).1,
+        };
+        files::read_entry(file, offset, oldest.bytes)
+    }
+
+    /// Whether a batch is still the oldest in the queue: it was not dropped.
+    pub(super) fn has(&self, batch: &Batch) -> bool {
+        self.segments
+            .front()
+            .is_some_and(|oldest| batch.begin == Cursor { segment: oldest.id, offset: self.sent })
+    }
+
     /// Removes the entries of a batch, which are the oldest. If they were dropped meanwhile, nothing is removed.
     pub(super) fn remove(&mut self, folder: &Path, batch: &Batch) -> io::Result<()> {
-        let Some(oldest) = self.segments.front_mut() else { return Ok(()) };
-        if batch.begin != (Cursor { segment: oldest.id, offset: self.sent }) {
+        if !self.has(batch) {
             return Ok(());
         }
+        let Some(oldest) = self.segments.front_mut() else { return Ok(()) };
         self.sent = batch.end.offset;
         oldest.samples = oldest.samples.saturating_sub(batch.samples);
         if oldest.bytes == self.sent && self.segments.len() > 1 {
             self.drop_oldest(folder);
             return Ok(());
         }
-        files::write_position(folder, batch.end)
+        files::write_position(&self.position, batch.end)
     }
 
-    /// Removes the files if everything was sent.
+    /// Removes the segments if everything was sent.
     pub(super) fn tidy(&mut self, folder: &Path) -> io::Result<()> {
         if self.waiting().bytes > 0 {
             return Ok(());
@@ -179,6 +197,16 @@ impl State {
         while !self.segments.is_empty() {
             self.drop_oldest(folder);
         }
-        files::remove_position(folder)
+        Ok(())
     }
+}
+
+/// Whether an error means that the file itself cannot be read.
+fn is_damage(error: &io::Error) -> bool {
+    // EIO
+    const INPUT_OUTPUT: i32 = 5;
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof | io::ErrorKind::IsADirectory
+    ) || error.raw_os_error() == Some(INPUT_OUTPUT)
 }

@@ -6,7 +6,9 @@ use tempfile::TempDir;
 use super::*;
 
 fn folder() -> TempDir {
-    tempfile::tempdir().expect("a folder")
+    use std::os::unix::fs::PermissionsExt as _;
+    let private = fs::Permissions::from_mode(0o700);
+    tempfile::Builder::new().permissions(private).tempdir().expect("a folder")
 }
 
 fn open(folder: &TempDir) -> Queue {
@@ -217,4 +219,46 @@ fn folders_are_private() {
     let path = parent.path().join("new/queue");
     let _queue = Queue::open(&path, 0).expect("a queue");
     assert_eq!(fs::metadata(&path).expect("a folder").mode() & 0o777, 0o700);
+}
+
+#[test]
+fn a_position_of_a_removed_segment_skips_nothing() {
+    let folder = folder();
+    let queue = open(&folder);
+    queue.push(&noise(1, 5000), 1).expect("written");
+    queue.push(&noise(2, 5000), 1).expect("written");
+    let batch = queue.next(false).expect("readable").expect("a batch");
+    queue.remove(&batch).expect("removed");
+    drop(queue);
+    // The next process removes the segment and ends before its first sample.
+    let queue = open(&folder);
+    queue.close(Instant::now() + Duration::from_secs(60));
+    assert!(queue.next(false).expect("readable").is_none());
+    drop(queue);
+    assert_eq!(segments(&folder), Vec::<PathBuf>::new());
+    let queue = open(&folder);
+    queue.push(b"short", 1).expect("written");
+    assert_eq!(queue.waiting().samples, 1);
+    assert!(queue.waiting().bytes > 0);
+    assert_eq!(take_all(&queue), [b"short"]);
+}
+
+#[test]
+fn a_segment_that_is_not_readable_is_dropped() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("0000000001.queue")).expect("a folder");
+    let queue = open(&folder);
+    queue.push(b"after", 1).expect("written");
+    assert_eq!(take_all(&queue), [b"after"]);
+}
+
+#[test]
+fn a_folder_that_others_can_read_is_refused() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let parent = folder();
+    let path = parent.path().join("queue");
+    fs::create_dir(&path).expect("a folder");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("changed");
+    let error = Queue::open(&path, 0).expect_err("refused");
+    assert!(error.to_string().contains("mode 700"), "{error}");
 }

@@ -239,6 +239,28 @@ fn a_sample_that_is_refused_costs_no_other() {
 }
 
 #[test]
+fn a_batch_that_always_fails_is_sent_in_parts() {
+    let mut fixture = Fixture::new();
+    let receiver = Receiver::start();
+    receiver.go_down();
+    let mut export = fixture.start(&[format!("prometheus={}", receiver.url())]);
+    for requests in 1..=3 {
+        fixture.shop.requests(requests);
+        fixture.sample(&mut export);
+    }
+    // A receiver that fails at requests of more than one sample.
+    receiver.fail_at(|body| {
+        let series = write_request(body);
+        let times: std::collections::BTreeSet<i64> =
+            series.iter().map(|series| series.samples[0].0).collect();
+        times.len() > 1
+    });
+    receiver.come_up();
+    let summary = only(export.finish(LONG));
+    assert_eq!((summary.sent, summary.refused, summary.waiting), (4, 0, 0));
+}
+
+#[test]
 fn credentials_are_sent_and_wrong_ones_lose_nothing() {
     let mut fixture = Fixture::new();
     let receiver = Receiver::start();

@@ -25,6 +25,8 @@ struct State {
     answers: Vec<&'static str>,
     is_down: bool,
     refuses: Option<Refuses>,
+    /// The status line for refused bodies.
+    refusal: &'static str,
 }
 
 #[derive(Clone)]
@@ -69,7 +71,18 @@ impl Receiver {
 
     /// Bodies for which `refuses` is true get 400.
     pub(crate) fn refuse(&self, refuses: impl Fn(&[u8]) -> bool + Send + 'static) {
-        self.state.lock().ignore_poison().refuses = Some(Box::new(refuses));
+        self.answer_for("400 Bad Request", refuses);
+    }
+
+    /// Bodies for which `fails` is true get 500.
+    pub(crate) fn fail_at(&self, fails: impl Fn(&[u8]) -> bool + Send + 'static) {
+        self.answer_for("500 Internal Server Error", fails);
+    }
+
+    fn answer_for(&self, refusal: &'static str, refuses: impl Fn(&[u8]) -> bool + Send + 'static) {
+        let mut state = self.state.lock().ignore_poison();
+        state.refuses = Some(Box::new(refuses));
+        state.refusal = refusal;
     }
 
     pub(crate) fn requests(&self) -> Vec<Request> {
@@ -116,7 +129,7 @@ fn serve(stream: &TcpStream, state: &Mutex<State>) -> Option<()> {
             }
             let refuses = state.refuses.as_ref().is_some_and(|refuses| refuses(&body));
             let answer =
-                state.answers.pop().unwrap_or(if refuses { "400 Bad Request" } else { "204 No Content" });
+                state.answers.pop().unwrap_or(if refuses { state.refusal } else { "204 No Content" });
             let is_accepted = answer.starts_with('2');
             state.requests.push(Request { head, body, is_accepted });
             answer

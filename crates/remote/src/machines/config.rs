@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -54,15 +55,27 @@ pub(super) fn files() -> Vec<PathBuf> {
 /// The machines of a file, sorted by name; none if it does not exist.
 pub(super) fn read(file: &Path) -> Result<Vec<Machine>, MachinesError> {
     let failed = |error: &dyn fmt::Display| MachinesError(format!("{}: {error}", file.display()));
-    let metadata = match std::fs::metadata(file) {
-        Ok(metadata) => metadata,
+    match std::fs::metadata(file) {
+        // Opening a pipe would wait.
+        Ok(metadata) if !metadata.is_file() => return Err(failed(&"is not a regular file")),
+        Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(failed(&error)),
-    };
-    if metadata.len() > MAX_BYTES {
+    }
+    let opened = File::open(file).map_err(|error| failed(&error))?;
+    let metadata = opened.metadata().map_err(|error| failed(&error))?;
+    if metadata.mode() & 0o002 != 0 {
+        // They could send the token elsewhere.
+        return Err(failed(&format_args!(
+            "other users can write this file; run 'chmod o-w {}'",
+            file.display()
+        )));
+    }
+    let mut text = String::new();
+    opened.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|error| failed(&error))?;
+    if text.len() as u64 > MAX_BYTES {
         return Err(failed(&format_args!("longer than {MAX_BYTES} bytes")));
     }
-    let text = std::fs::read_to_string(file).map_err(|error| failed(&error))?;
     let entries: BTreeMap<String, Entry> =
         toml::from_str(&text).map_err(|error| failed(&error.to_string().trim_end()))?;
     let is_exposed = metadata.mode() & 0o006 != 0;

@@ -14,7 +14,7 @@ use tachograph_metrics::{MetricNames, MetricsOptions};
 use tachograph_web::{LineLog, LiveOptions, ServeOptions, Server, Services, Token, Uploads};
 
 use crate::arguments::{AgentAction, AgentArguments, AgentFolder};
-use crate::failure::{Failure, notify};
+use crate::failure::{Failure, cannot, notify};
 use crate::{allocator, signals, this_machine};
 
 pub(crate) fn run(arguments: &AgentArguments) -> Result<ExitCode, Failure> {
@@ -41,8 +41,22 @@ impl Files {
         Self { folder, key, certificate, token }
     }
 
-    fn exist(&self) -> bool {
-        [&self.key, &self.certificate, &self.token].iter().all(|file| file.exists())
+    /// Whether the agent is set up: it has all files. It is an error if it has only some, or if that cannot be found out.
+    fn exist(&self) -> Result<bool, Failure> {
+        let mut missing = Vec::new();
+        let files = [&self.key, &self.certificate, &self.token];
+        for file in files {
+            if !file.try_exists().map_err(|error| cannot("find", file, &error))? {
+                missing.push(file.display().to_string());
+            }
+        }
+        match missing.len() {
+            0 => Ok(true),
+            count if count == files.len() => Ok(false),
+            _ => {
+                Err(Failure::usage(format!("missing: {}; run 'tacho agent setup' again", missing.join(", "))))
+            }
+        }
     }
 }
 
@@ -59,7 +73,7 @@ fn serve(arguments: &AgentArguments) -> Result<ExitCode, Failure> {
     allocator::prefer_small();
     let files = Files::in_folder(&arguments.folder);
     let address = arguments.address();
-    let is_set_up = files.exist();
+    let is_set_up = files.exist()?;
     if !is_set_up && !address.ip().is_loopback() {
         return Err(Failure::usage(format!(
             "{}: no key, certificate and token; run 'tacho agent setup' first",

@@ -84,10 +84,11 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
     log.set_zone(&live.zone);
     let utc = FileTime::from_system_time(SystemTime::now());
     let now = Moment { utc, bias_minutes: live.zone.bias_minutes };
+    // Before the log is created: if it cannot start, there is no empty log.
+    let mut export = exports::start(&arguments.export, &registry, metrics)?;
     let mut recorder = log.create(now).map_err(start_failure)?;
     recorder.notify_events();
     shared.lock().recorder = Some(recorder);
-    let mut export = exports::start(&arguments.export, &registry, metrics)?;
     let mut counts = LiveCounts::default();
     let outcome = record(&mut live, &shared, &mut counts, export.as_mut(), arguments.print_times);
     export.into_iter().for_each(exports::finish);

@@ -23,7 +23,8 @@ pub(super) fn run(files: &Files, address: Option<&str>, name: Option<&str>) -> R
     if is_new {
         create_certificate(files, &machine)?;
     }
-    if !files.token.exists() {
+    let is_new_token = !files.token.exists();
+    if is_new_token {
         let token = random_secret()?;
         write(&files.token, format!("{token}\n").as_bytes(), 0o600)?;
     }
@@ -33,10 +34,10 @@ pub(super) fn run(files: &Files, address: Option<&str>, name: Option<&str>) -> R
     let token = String::from_utf8_lossy(token.bytes());
     let address = address.map_or_else(default_address, str::to_owned);
     let folder = files.folder.display();
-    match is_new {
-        true => notify(format_args!("created key.pem, cert.pem and token in {folder}")),
-        false => {
-            notify(format_args!("kept key.pem, cert.pem and token in {folder}; remove them to renew them"))
+    for (is_new, names) in [(is_new, "key.pem and cert.pem"), (is_new_token, "token")] {
+        match is_new {
+            true => notify(format_args!("created {names} in {folder}")),
+            false => notify(format_args!("kept {names} in {folder}; remove what is to be renewed")),
         }
     }
     notify(
@@ -75,6 +76,13 @@ fn create_certificate(files: &Files, machine: &str) -> Result<(), Failure> {
     parameters.distinguished_name.push(DnType::CommonName, machine);
     // The default dates, from 1975 to 4096: the certificate is recognised by its fingerprint, not by its age.
     let certificate = parameters.self_signed(&key).map_err(failed)?;
+    // An old certificate must not stay beside the new key if the disk is full.
+    match fs::remove_file(&files.certificate) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(self::failed(&files.certificate, &error));
+        }
+        _ => {}
+    }
     write(&files.key, key.serialize_pem().as_bytes(), 0o600)?;
     write(&files.certificate, certificate.pem().as_bytes(), 0o644)
 }
