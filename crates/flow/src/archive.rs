@@ -6,6 +6,7 @@
 mod convert;
 mod merge;
 mod retention;
+mod written;
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -123,6 +124,26 @@ impl ArchiveStore {
         self.lock(FILES_LOCK)
     }
 
+    /// Locks the folder to add files of another recording. `None` if no recorder has ever written this machine.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::ResourceBusy`] if a recorder writes the machine; also fails if a recorder has left open segments, since their
+    /// samples must be added first, and with the errors of the operating system.
+    pub fn lock_to_add(&self) -> Result<Option<ArchiveLock>, LogError> {
+        if !self.open_folder().is_dir() {
+            return Ok(None);
+        }
+        let lock = self.lock_recorder()?;
+        match self.segments()?.first() {
+            Some(segment) => Err(LogError::unsupported(
+                "a recorder that was stopped has left this open segment: add its samples first, with 'tacho archive compact'",
+            )
+            .at_path(segment)),
+            None => Ok(Some(lock)),
+        }
+    }
+
     fn lock(&self, name: &str) -> Result<ArchiveLock, LogError> {
         let path = self.open_folder().join(name);
         let failed = |error| LogError::io(error).at_path(&self.machine);
@@ -196,7 +217,7 @@ impl Source for Continuation<'_> {
 /// Writes the samples of `reader` for which `is_written` is true. Returns their number.
 fn write_samples(
     source: Continuation<'_>,
-    is_written: impl Fn(&Sample) -> bool,
+    mut is_written: impl FnMut(&Sample) -> bool,
     writer: &mut ArchiveWriter,
 ) -> Result<u64, FlowError> {
     let mut is_previous = source.previous.is_some();

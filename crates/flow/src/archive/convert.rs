@@ -1,16 +1,19 @@
 //! An open segment becomes a complete file.
 
 use std::fs::File;
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tachograph_counters::civil::FileTime;
 use tachograph_logs::archive::{
-    ArchiveOptions, ArchiveReader, ArchiveWriter, SegmentName, date_folders, entries, segments,
+    ArchiveOptions, ArchiveReader, ArchiveWriter, SegmentName, complete_files, date_folders, entries,
+    segments,
 };
 use tachograph_logs::blg::BlgReader;
 use tachograph_logs::{LogError, LogReader as _, LogWriter as _};
 
+use super::written::WrittenSamples;
 use super::{ArchiveStore, Continuation, last_sample, write_samples};
 use crate::FlowError;
 
@@ -26,8 +29,8 @@ pub struct Converted {
     pub samples: u64,
     /// The size of the files in bytes.
     pub bytes: u64,
-    /// What was wrong with the segment or with the file before it, for a message.
-    pub problem: Option<String>,
+    /// What was wrong with the segment or with the file before it, for messages.
+    pub problems: Vec<String>,
 }
 
 impl ArchiveStore {
@@ -58,6 +61,8 @@ impl ArchiveStore {
     /// Converts a segment to a complete file, and removes it then. Samples that are in complete files already are not added again.
     /// The first rows have the intervals since the last complete file.
     ///
+    /// A segment with samples that no file has, although a file has later ones, is renamed instead: files cannot overlap in time.
+    ///
     /// # Errors
     ///
     /// When reading or writing fails. The segment is not removed.
@@ -77,11 +82,12 @@ impl ArchiveStore {
             }
             Err(error) => return Err(error.at_path(segment).into()),
         };
-        let last_file = self.last_file()?;
+        let files = complete_files(&self.machine)?;
+        let last_file = files.last().cloned();
         let after = self.last_time()?.unwrap_or(FileTime(i64::MIN));
         let previous = match last_file.map(|file| last_sample(&file.path)) {
             Some(Err(error)) if error.is_corrupt() => {
-                converted.problem = Some(format!("{error}; no interval leads from this file to the next"));
+                converted.problems.push(format!("{error}; no interval leads from this file to the next"));
                 None
             }
             Some(found) => found?,
@@ -95,8 +101,10 @@ impl ArchiveStore {
             FlowError::Log(error) => FlowError::Log(error.at_path(segment)),
             error => error,
         };
+        let mut written = WrittenSamples::new(files, after);
         converted.samples =
-            write_samples(source, |sample| sample.at.utc > after, &mut writer).map_err(at_segment)?;
+            write_samples(source, |sample| written.is_later(sample), &mut writer).map_err(at_segment)?;
+        let missing = written.missing()?;
         writer.finish()?;
         converted.files = writer.named_files().to_vec();
         for file in &converted.files {
@@ -108,10 +116,21 @@ impl ArchiveStore {
         if problems.count() > problems.warnings() {
             let first = problems.list().iter().find(|problem| !problem.is_warning);
             let first = first.map(ToString::to_string).unwrap_or_default();
-            converted.problem =
-                Some(format!("{}: damaged: {first}; intact samples were kept", segment.display()));
+            let why = format!("{}: damaged: {first}; intact samples were kept", segment.display());
+            converted.problems.push(why);
         }
-        self.remove(segment)?;
+        match missing {
+            Some((count, last)) => {
+                let renamed = self.rename_segment(segment, "overlap")?;
+                converted.problems.push(format!(
+                    "{}: samples up to {} ({count} in all) are in no Parquet file, and a file that was added or is damaged has \
+                     later times: this segment was kept, but is not a part of the archive",
+                    renamed.display(),
+                    last.rfc3339()
+                ));
+            }
+            None => self.remove(segment)?,
+        }
         Ok(converted)
     }
 
@@ -131,15 +150,37 @@ impl ArchiveStore {
 
     /// Removes a segment without a sample; renames one that is damaged, so that it can be examined.
     fn set_aside(&self, segment: &Path, error: &LogError, converted: &mut Converted) -> Result<(), LogError> {
-        let bytes = std::fs::read(segment).map_err(|error| LogError::io(error).at_path(segment))?;
-        if bytes.iter().all(|&byte| byte == 0) {
+        if is_zero(segment).map_err(|error| LogError::io(error).at_path(segment))? {
             return self.remove(segment);
         }
+        let renamed = self.rename_segment(segment, "damaged")?;
+        converted.problems.push(format!("{}: {error}; the file was kept", renamed.display()));
+        Ok(())
+    }
+
+    /// Adds an extension to the name of a segment, so that it is not one any more.
+    fn rename_segment(&self, segment: &Path, extension: &str) -> Result<PathBuf, LogError> {
         let mut name = segment.as_os_str().to_owned();
-        name.push(".damaged");
+        name.push(".");
+        name.push(extension);
         let renamed = PathBuf::from(name);
         self.storage.rename(segment, &renamed).map_err(|error| LogError::io(error).at_path(segment))?;
-        converted.problem = Some(format!("{}: {error}; the file was kept", renamed.display()));
-        Ok(())
+        self.sync_parent(&renamed)?;
+        Ok(renamed)
+    }
+}
+
+/// Whether a file has no byte other than zero.
+fn is_zero(path: &Path) -> std::io::Result<bool> {
+    let mut file = File::open(path)?;
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(true),
+            Ok(count) if buffer[..count].iter().any(|&byte| byte != 0) => return Ok(false),
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
 }

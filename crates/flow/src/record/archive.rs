@@ -15,7 +15,7 @@ use tachograph_logs::archive::{SegmentName, Storage};
 use tachograph_logs::{LogError, io_error_text};
 
 pub use notice::ArchiveNotice;
-use worker::{Tasks, Worker};
+use worker::{Tasks, Worker, not_converted};
 
 use super::{AtMax, DiskFiles, LogFiles, RecordOptions, RecordSummary, Recorder};
 use crate::archive::{ArchiveLock, ArchiveStore, Retention};
@@ -124,8 +124,8 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
     ///
     /// # Errors
     ///
-    /// When a folder cannot be created ([`ErrorKind::ResourceBusy`] if another recorder writes this machine), or a segment
-    /// cannot be converted for another reason than a full disk.
+    /// When a folder cannot be created or listed, and [`ErrorKind::ResourceBusy`] if another recorder writes this machine. A
+    /// segment that cannot be converted is kept, and reported by a [notice](Self::take_notices).
     pub fn with_files(
         files: L,
         options: ArchiveRecordOptions,
@@ -154,26 +154,39 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         Ok(recorder)
     }
 
-    /// Converts the segments that are left.
+    /// Converts the segments that are left. After an error the others are kept, since files must be in the order of time.
     fn recover(&mut self) -> Result<(), FlowError> {
-        for segment in self.store.segments()? {
+        let mut segments = self.store.segments()?.into_iter();
+        for segment in segments.by_ref() {
             match self.store.convert(&segment) {
                 Ok(converted) => {
                     if converted.samples > 0 {
                         self.notices.push(ArchiveNotice::Recovered { segment, samples: converted.samples });
                     }
-                    self.notices.extend(converted.problem.map(ArchiveNotice::Damaged));
+                    self.notices.extend(converted.problems.into_iter().map(ArchiveNotice::Damaged));
                 }
-                // It is converted when there is room.
-                Err(FlowError::Log(error)) if is_full_disk(&error) => {
-                    self.previous = self.previous.max(last_of_segment(&segment));
-                    self.worker.keep(segment);
+                Err(error) => {
+                    // It is converted when there is room.
+                    if !matches!(&error, FlowError::Log(error) if is_full_disk(error)) {
+                        self.notices.push(not_converted(&segment, &error));
+                    }
+                    self.keep_segment(segment);
+                    break;
                 }
-                Err(error) => return Err(error),
             }
         }
-        self.previous = self.previous.max(self.store.last_time()?.unwrap_or(self.previous));
+        segments.for_each(|segment| self.keep_segment(segment));
+        match self.store.last_time() {
+            Ok(last) => self.previous = self.previous.max(last.unwrap_or(self.previous)),
+            Err(error) => self.notices.push(ArchiveNotice::Damaged(error.to_string())),
+        }
         Ok(())
+    }
+
+    /// Keeps a segment of an earlier recorder to convert it later.
+    fn keep_segment(&mut self, segment: PathBuf) {
+        self.previous = self.previous.max(last_of_segment(&segment));
+        self.worker.keep(segment);
     }
 
     /// The results so far.

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tachograph_counters::civil::FileTime;
@@ -22,14 +22,17 @@ use crate::whole::{PATHS, shown};
 
 /// A disk with a given number of free bytes, which syncs nothing.
 #[derive(Clone, Debug)]
-struct TestDisk {
-    free: Arc<AtomicU64>,
-    can_exchange: bool,
+pub(crate) struct TestDisk {
+    pub(crate) free: Arc<AtomicU64>,
+    /// The number of files that can be created before one fails for lack of space, and how many fail then.
+    pub(crate) created: Arc<Mutex<(u64, u64)>>,
+    pub(crate) can_exchange: bool,
 }
 
 impl Default for TestDisk {
     fn default() -> Self {
-        Self { free: Arc::new(AtomicU64::new(u64::MAX)), can_exchange: true }
+        let free = Arc::new(AtomicU64::new(u64::MAX));
+        Self { free, created: Arc::new(Mutex::new((u64::MAX, 0))), can_exchange: true }
     }
 }
 
@@ -53,6 +56,15 @@ impl StorageFile for Unsynced {
 
 impl Storage for TestDisk {
     fn create(&self, path: &Path) -> io::Result<Box<dyn StorageFile>> {
+        let mut created = self.created.lock().expect("no panic");
+        match &mut *created {
+            (0, 0) => {}
+            (0, failures) => {
+                *failures -= 1;
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            (count, _) => *count -= 1,
+        }
         Ok(Box::new(Unsynced(DiskStorage.create(path)?)))
     }
 
@@ -89,11 +101,11 @@ impl Storage for TestDisk {
 }
 
 /// A time after all samples.
-const LATER: FileTime = FileTime(START.0 + 10 * FileTime::PER_DAY);
+pub(crate) const LATER: FileTime = FileTime(START.0 + 10 * FileTime::PER_DAY);
 
 const MINUTE: i64 = 60_000 * MILLISECOND;
 
-fn options(folder: &Path) -> ArchiveRecordOptions {
+pub(crate) fn options(folder: &Path) -> ArchiveRecordOptions {
     let mut options = ArchiveRecordOptions::new(folder.join("A"), "MADE", Duration::from_secs(60));
     options.segment_time = Duration::from_secs(3600);
     options.min_free_bytes = 0;
@@ -102,37 +114,37 @@ fn options(folder: &Path) -> ArchiveRecordOptions {
     options
 }
 
-fn disk() -> Arc<dyn Storage> {
+pub(crate) fn disk() -> Arc<dyn Storage> {
     Arc::new(TestDisk::default())
 }
 
-fn store(folder: &Path, storage: Arc<dyn Storage>) -> ArchiveStore {
+pub(crate) fn store(folder: &Path, storage: Arc<dyn Storage>) -> ArchiveStore {
     ArchiveStore::new(&folder.join("A"), "MADE", storage).expect("a short name")
 }
 
 /// Takes samples, every 20 minutes by default.
-struct Takes {
+pub(crate) struct Takes {
     machine: Machine,
     source: tachograph_flow::live::LiveSource,
-    samples: Vec<Sample>,
+    pub(crate) samples: Vec<Sample>,
     /// Time between two samples.
     step: i64,
 }
 
 impl Takes {
     /// From 22:00 UTC.
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::from_hour(22)
     }
 
-    fn from_hour(hour: i64) -> Self {
+    pub(crate) fn from_hour(hour: i64) -> Self {
         let machine = Machine::new(&["ann", "bob"]);
         let source = machine.source(&PATHS);
         machine.advance((hour - 9) * 60 * MINUTE);
         Self { machine, source, samples: Vec::new(), step: 20 * MINUTE }
     }
 
-    fn take(&mut self) -> Sample {
+    pub(crate) fn take(&mut self) -> Sample {
         if self.samples.len() % 5 == 3 {
             let more = self.samples.len().to_string();
             self.machine.set_workers(&["ann", "bob", &more]);
@@ -146,7 +158,7 @@ impl Takes {
 }
 
 /// The samples of the archive in a folder.
-fn read(folder: &Path) -> Vec<Sample> {
+pub(crate) fn read(folder: &Path) -> Vec<Sample> {
     let mut reader = match tachograph_logs::open(&folder.join("A")) {
         Ok(reader) => reader,
         Err(error) if error.is_not_found() || error.is_corrupt() => return Vec::new(),
@@ -159,11 +171,15 @@ fn read(folder: &Path) -> Vec<Sample> {
     samples
 }
 
-fn times(samples: &[Sample]) -> Vec<i64> {
+pub(crate) fn times(samples: &[Sample]) -> Vec<i64> {
     samples.iter().map(|sample| sample.at.utc.0).collect()
 }
 
-fn record<L: LogFiles + Clone>(recorder: &mut ArchiveRecorder<L>, takes: &mut Takes, count: usize) {
+pub(crate) fn record<L: LogFiles + Clone>(
+    recorder: &mut ArchiveRecorder<L>,
+    takes: &mut Takes,
+    count: usize,
+) {
     for _ in 0..count {
         recorder.push(&takes.take()).expect("room");
     }
@@ -246,6 +262,14 @@ fn check_every_power_failure(is_synced: bool) {
             drop(recorder);
             let after = read(folder.path());
             assert_eq!(check(&after, "after recovery"), before, "{context}");
+            let open = store(folder.path(), disk()).open_folder();
+            let kept: Vec<_> = std::fs::read_dir(open)
+                .into_iter()
+                .flatten()
+                .map(|entry| entry.expect("an entry").file_name())
+                .filter(|name| name.to_string_lossy().ends_with(".overlap"))
+                .collect();
+            assert!(kept.is_empty(), "{kept:?} {context}");
             // The values, too.
             let expected: Vec<_> =
                 samples.iter().filter(|sample| before.contains(&sample.at.utc.0)).cloned().collect();
@@ -383,7 +407,7 @@ fn old_files_are_removed_by_age_and_by_size() {
 #[test]
 fn a_recording_pauses_while_there_is_too_little_space() {
     let folder = tempfile::tempdir().expect("a folder");
-    let disk = TestDisk { free: Arc::new(AtomicU64::new(2000)), can_exchange: false };
+    let disk = TestDisk { free: Arc::new(AtomicU64::new(2000)), can_exchange: false, ..TestDisk::default() };
     let options = ArchiveRecordOptions { min_free_bytes: 1000, ..options(folder.path()) };
     let mut recorder = ArchiveRecorder::with_files(DiskFiles, options, Arc::new(disk.clone())).expect("room");
     let mut takes = Takes::from_hour(12);

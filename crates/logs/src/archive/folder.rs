@@ -221,7 +221,8 @@ fn subfolders(folder: &Path, prefix: &str) -> Result<Vec<PathBuf>, LogError> {
 
 /// The files in the order of their times.
 ///
-/// Names are sorted by the first second. If two files have it in common, or the first one ends in it, their footers decide.
+/// Names are sorted by the first second. If two files have it in common, or the first one ends in it, their footers decide. The name
+/// of a damaged file is all that is known of it; the error follows when it is read.
 fn in_order(files: Vec<PathBuf>) -> Result<Vec<FileSpan>, LogError> {
     let mut timed: Vec<(Span, PathBuf)> = Vec::with_capacity(files.len());
     for path in files {
@@ -232,13 +233,22 @@ fn in_order(files: Vec<PathBuf>) -> Result<Vec<FileSpan>, LogError> {
     let is_clear = |pair: &[(Span, PathBuf)]| pair[0].0.last < pair[1].0.first;
     let unclear: Vec<usize> =
         (0..timed.len().saturating_sub(1)).filter(|&at| !is_clear(&timed[at..at + 2])).collect();
+    let mut damaged: Vec<PathBuf> = Vec::new();
     for at in unclear {
         for (span, path) in &mut timed[at..at + 2] {
-            *span = span_of_footer(path)?;
+            match span_of_footer(path) {
+                Err(error) if error.is_corrupt() && span_of_name(path).is_some() => {
+                    damaged.push(path.clone())
+                }
+                outcome => *span = outcome?,
+            }
         }
     }
     timed.sort();
-    if let Some(pair) = timed.windows(2).find(|pair| !is_clear(pair)) {
+    let is_unclear = |pair: &&[(Span, PathBuf)]| {
+        !is_clear(pair) && !damaged.iter().any(|path| *path == pair[0].1 || *path == pair[1].1)
+    };
+    if let Some(pair) = timed.windows(2).find(is_unclear) {
         return Err(LogError::unsupported(format!(
             "its samples overlap in time with those of {}: move one of the two recordings to another folder",
             pair[1].1.display()
@@ -282,8 +292,16 @@ pub(super) fn overlapping(folder: &Path, span: Span) -> Result<Option<PathBuf>, 
         return Ok(None);
     }
     for path in entries(folder)?.into_iter().filter(|path| is_archive_file(path)) {
-        let is_clear = span_of_name(&path).is_some_and(|known| !known.overlaps(span));
-        if !is_clear && span_of_footer(&path)?.overlaps(span) {
+        let by_name = span_of_name(&path);
+        if by_name.is_some_and(|known| !known.overlaps(span)) {
+            continue;
+        }
+        let overlaps = match span_of_footer(&path) {
+            // Its name is all that is known.
+            Err(error) if error.is_corrupt() && by_name.is_some() => true,
+            outcome => outcome?.overlaps(span),
+        };
+        if overlaps {
             return Ok(Some(path));
         }
     }

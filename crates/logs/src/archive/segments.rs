@@ -71,7 +71,11 @@ pub fn segments(machine: &Path) -> io::Result<Vec<PathBuf>> {
     };
     let mut found = Vec::new();
     for entry in entries {
-        found.push(entry?.path());
+        let entry = entry?;
+        // Opening something else, such as a pipe, can block or fail.
+        if entry.file_type()?.is_file() {
+            found.push(entry.path());
+        }
     }
     found.retain(|path| SegmentName::of_path(path).is_some());
     found.sort_unstable();

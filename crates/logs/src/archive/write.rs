@@ -176,6 +176,17 @@ impl ArchiveWriter {
         &self.named
     }
 
+    /// The folders of the machines for which there are files to be named.
+    pub fn machine_folders(&self) -> Vec<PathBuf> {
+        let open = self.machines.iter().filter_map(|machine| machine.file.as_ref()).map(|file| &file.path);
+        let files = self.complete.iter().map(|file| &file.path).chain(open);
+        let mut folders: Vec<PathBuf> =
+            files.filter_map(|path| path.ancestors().nth(2)).map(Path::to_path_buf).collect();
+        folders.sort_unstable();
+        folders.dedup();
+        folders
+    }
+
     /// Completes the files so far, and sets the time zone and the clocks of the next ones. The next samples are those of other
     /// machines.
     ///

@@ -3,17 +3,20 @@
 mod compact;
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use tachograph_counters::sample::Sample;
+use tachograph_flow::archive::{ArchiveLock, ArchiveStore};
 use tachograph_flow::live::Stop;
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::sinks::ArchiveSink;
 use tachograph_flow::{FlowError, JoinedLogs, Sink};
-use tachograph_logs::LogWriter as _;
-use tachograph_logs::archive::{ArchiveOptions, ArchiveWriter};
+use tachograph_logs::archive::{ArchiveOptions, ArchiveWriter, DiskStorage};
+use tachograph_logs::{LogError, LogWriter as _};
 
 use super::output_format::is_standard_output;
 use super::relog::{notify_written, run_pipeline};
@@ -67,9 +70,34 @@ pub(crate) fn write(query: &mut LogQuery, folder: &Path, is_appended: bool) -> R
     notify_problems(&reports);
     notify_unmatched(query)?;
     let Some(mut writer) = writer.filter(|_| samples > 0) else { return Err(no_sample(query)) };
+    // Until the files have their names.
+    let _locks = lock_machines(&writer)?;
     writer.finish().map_err(|error| Failure::of_output(error.into(), folder))?;
     notify_written(query, folder, samples);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Locks the machines whose files will be named: open segments have samples that must stay later than those of all files.
+fn lock_machines(writer: &ArchiveWriter) -> Result<Vec<ArchiveLock>, Failure> {
+    let mut locks = Vec::new();
+    for folder in writer.machine_folders() {
+        match ArchiveStore::of_folder(&folder, Arc::new(DiskStorage)).lock_to_add() {
+            Ok(lock) => locks.extend(lock),
+            Err(error) if is_busy(&error) => {
+                return Err(Failure::runtime(format!(
+                    "{}: nothing was added, since a recorder writes the files of this machine: stop it first, or write \
+                     into another folder",
+                    folder.display()
+                )));
+            }
+            Err(error) => return Err(Failure::of_output(error.into(), &folder)),
+        }
+    }
+    Ok(locks)
+}
+
+fn is_busy(error: &LogError) -> bool {
+    error.io_error().is_some_and(|error| error.kind() == ErrorKind::ResourceBusy)
 }
 
 /// A sink that fails after a signal.

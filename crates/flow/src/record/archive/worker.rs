@@ -1,7 +1,7 @@
 //! The thread that converts segments, and removes and merges files.
 
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -25,6 +25,8 @@ pub(super) struct Tasks {
 #[derive(Default)]
 pub(super) struct Worker {
     thread: Option<JoinHandle<Outcome>>,
+    /// The segments of the thread.
+    converting: Vec<PathBuf>,
     /// Complete segments that are not converted yet, in order.
     segments: Vec<PathBuf>,
     stops_merging: Arc<AtomicBool>,
@@ -84,7 +86,7 @@ impl Worker {
             outcome
         };
         match std::thread::Builder::new().name("archive".to_owned()).spawn(work) {
-            Ok(thread) => self.thread = Some(thread),
+            Ok(thread) => (self.thread, self.converting) = (Some(thread), kept),
             // Too many threads: later.
             Err(_) => self.segments = kept,
         }
@@ -101,7 +103,17 @@ impl Worker {
 
     /// Waits for the thread.
     pub(super) fn join(&mut self) -> Vec<ArchiveNotice> {
-        let Some(Ok(outcome)) = self.thread.take().map(JoinHandle::join) else { return Vec::new() };
+        let Some(joined) = self.thread.take().map(JoinHandle::join) else { return Vec::new() };
+        let converting = std::mem::take(&mut self.converting);
+        let outcome = joined.unwrap_or_else(|_| Outcome {
+            // Those that were converted exist no more, and are skipped then.
+            left: converting,
+            notices: vec![ArchiveNotice::NotMaintained(
+                "the thread that converts segments has failed: it is started again with the next segment"
+                    .to_owned(),
+            )],
+            ..Outcome::default()
+        });
         self.segments.splice(0..0, outcome.left);
         self.files += outcome.files;
         self.bytes += outcome.bytes;
@@ -129,6 +141,14 @@ impl Worker {
     }
 }
 
+/// The message for a segment that could not be converted.
+pub(super) fn not_converted(segment: &Path, error: &FlowError) -> ArchiveNotice {
+    ArchiveNotice::NotConverted(match error {
+        FlowError::Log(error) if error.path().is_none() => format!("{}: {error}", segment.display()),
+        error => error.to_string(),
+    })
+}
+
 /// Converts segments in order. After an error the others are left, since files must be in the order of time.
 fn convert(store: &ArchiveStore, segments: Vec<PathBuf>, outcome: &mut Outcome) {
     let mut segments = segments.into_iter();
@@ -137,18 +157,12 @@ fn convert(store: &ArchiveStore, segments: Vec<PathBuf>, outcome: &mut Outcome) 
             Ok(converted) => {
                 outcome.files += converted.files.len() as u64;
                 outcome.bytes += converted.bytes;
-                outcome.notices.extend(converted.problem.map(ArchiveNotice::Damaged));
+                outcome.notices.extend(converted.problems.into_iter().map(ArchiveNotice::Damaged));
             }
             // It was removed by hand.
             Err(FlowError::Log(error)) if error.is_not_found() && !segment.exists() => {}
             Err(error) => {
-                let message = match &error {
-                    FlowError::Log(error) if error.path().is_none() => {
-                        format!("{}: {error}", segment.display())
-                    }
-                    error => error.to_string(),
-                };
-                outcome.notices.push(ArchiveNotice::NotConverted(message));
+                outcome.notices.push(not_converted(&segment, &error));
                 outcome.left.push(segment);
                 outcome.left.extend(segments.by_ref());
             }

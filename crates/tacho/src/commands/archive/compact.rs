@@ -1,6 +1,6 @@
 //! `tacho archive compact`: merges the small files of past days.
 
-use std::io::{ErrorKind, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use tachograph_counters::civil::FileTime;
 use tachograph_flow::FlowError;
 use tachograph_flow::archive::{ArchiveStore, Merged};
 use tachograph_flow::live::Stop;
-use tachograph_logs::LogError;
 use tachograph_logs::archive::{DiskStorage, archive_inputs};
 
+use super::is_busy;
 use crate::arguments::CompactArguments;
 use crate::failure::{Failure, notify};
 use crate::signals;
@@ -58,7 +58,7 @@ fn compact(machine: &Path, stop: &Stop) -> Result<u64, FlowError> {
         Ok(_lock) => {
             for segment in store.segments()? {
                 let converted = store.convert(&segment)?;
-                converted.problem.iter().for_each(notify);
+                converted.problems.iter().for_each(notify);
             }
         }
         Err(error) if is_busy(&error) => {}
@@ -82,10 +82,6 @@ fn compact(machine: &Path, stop: &Stop) -> Result<u64, FlowError> {
         merged += 1;
     }
     Ok(merged)
-}
-
-fn is_busy(error: &LogError) -> bool {
-    error.io_error().is_some_and(|error| error.kind() == ErrorKind::ResourceBusy)
 }
 
 fn failure(error: FlowError) -> Failure {

@@ -187,6 +187,31 @@ fn two_recorders_of_one_machine_are_refused() {
 }
 
 #[test]
+fn no_file_is_added_beside_open_segments() {
+    let folder = Folder::new();
+    let ran = folder.run([&FAST[..], &["-o", "B", "-sc", "3"]].concat());
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let mut child = start(&folder, &["--print-times"]);
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    lines.next().expect("it is recording").expect("UTF-8");
+    let add = || folder.run(["relog", "B", "-f", "archive", "-a", "-o", "A"]);
+    let refused = add();
+    assert_eq!(refused.status, 1, "{}", refused.stderr);
+    assert!(refused.stderr.contains("nothing was added, since a recorder writes"), "{}", refused.stderr);
+    kill("-KILL", &child);
+    child.wait().expect("an end");
+    let before = times(&folder, "A");
+    let refused = add();
+    assert_ne!(refused.status, 0);
+    assert!(refused.stderr.contains("with 'tacho archive compact'"), "{}", refused.stderr);
+    let compacted = folder.run(["archive", "compact", "A"]);
+    assert_eq!(compacted.status, 0, "{}", compacted.stderr);
+    let added = add();
+    assert_eq!(added.status, 0, "{}", added.stderr);
+    assert_eq!(times(&folder, "A"), [times(&folder, "B"), before].concat());
+}
+
+#[test]
 fn wrong_folders_and_options_are_refused() {
     let folder = Folder::new();
     std::fs::create_dir(folder.path("other")).expect("a folder");
