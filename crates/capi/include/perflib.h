@@ -1,5 +1,5 @@
 /*
- * perflib.h: performance counters of this machine and of its programs (PerfLib version 2).
+ * perflib.h: performance counters of this machine and of its programs, and of other machines (PerfLib version 2).
  *
  * Consumers read registrations and raw data blocks; providers publish counter sets of their own. Names,
  * layouts, constants and return codes are those of Windows. Link with -ltachograph (pkg-config --cflags --libs
@@ -179,7 +179,9 @@ typedef struct _PERF_COUNTER_DATA {
 /* ---- Consumers ---- */
 
 /*
- * szMachine is the name of this machine, or null. Other machines: ERROR_BAD_NETPATH.
+ * szMachine is null for this machine, or the name of a machine, which can begin with two backslashes. Other machines
+ * run "tacho agent" and are listed in machines.toml. Errors: ERROR_BAD_NETPATH for a machine that is not listed,
+ * RPC_S_SERVER_UNAVAILABLE, ERROR_ACCESS_DENIED, ERROR_TIMEOUT.
  *
  * Sizes are in bytes, unless noted otherwise. A function that fills a buffer writes the number of bytes to the
  * last argument ("Actual"). If the buffer is too small, the function returns ERROR_NOT_ENOUGH_MEMORY and writes

@@ -14,11 +14,16 @@ pub(crate) fn processors_online() -> c_int {
     c_int::try_from(count).unwrap_or(c_int::MAX).max(1)
 }
 
-/// The file that `TACHO_CPI_TRACE` names. The variable is ignored in a program that runs with more rights than its caller
-/// (set-user-ID): otherwise the caller could make the program create files where the caller itself may not.
-pub(crate) fn trace_path() -> Option<PathBuf> {
+/// Whether the program runs with more rights than its caller (set-user-ID), and must not trust the caller's environment.
+pub(crate) fn has_more_rights_than_caller() -> bool {
     // SAFETY: getauxval takes an integer, and does not access our memory.
-    if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
+    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
+}
+
+/// The file that `TACHO_CPI_TRACE` names. The variable is ignored in a program that runs with more rights than its caller:
+/// otherwise the caller could make the program create files where the caller itself may not.
+pub(crate) fn trace_path() -> Option<PathBuf> {
+    if has_more_rights_than_caller() {
         return None;
     }
     // SAFETY: the name is NUL-terminated. As in any C program, no thread may change the environment while another one

@@ -41,11 +41,11 @@ impl Registry {
     /// Whether a machine name, with or without leading backslashes, refers to this registry's machine.
     pub fn is_machine(&self, name: &str) -> bool {
         let name = name.trim_start_matches('\\');
-        name.is_empty() || name == "." || eq_ignore_case(name, self.machine())
+        name.is_empty() || [".", "localhost", self.machine()].iter().any(|here| eq_ignore_case(name, here))
     }
 
-    /// The registry of a machine: this one for `None`, an empty name, `.` and its own name; otherwise that of another
-    /// machine. The name can begin with backslashes.
+    /// The registry of a machine: this one for `None`, an empty name, `.`, `localhost` and its own name; otherwise that
+    /// of another machine. The name can begin with backslashes.
     ///
     /// # Errors
     ///

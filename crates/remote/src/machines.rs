@@ -62,7 +62,16 @@ impl Machines {
     ///
     /// The first invalid file or entry.
     pub fn of_user() -> Result<Self, MachinesError> {
-        Self::read(&config::files())
+        Self::read(&config::files_of_user())
+    }
+
+    /// Reads only the file of the system: for programs that must not trust the environment of their caller.
+    ///
+    /// # Errors
+    ///
+    /// If the file is invalid.
+    pub fn of_system() -> Result<Self, MachinesError> {
+        Self::read(&[config::file_of_system()])
     }
 
     /// Reads these files, as far as they exist.
@@ -147,7 +156,7 @@ impl Machines {
 
 impl Connector for Machines {
     fn registry(&self, machine: &str) -> Result<Arc<Registry>, Failure> {
-        self.machine(machine)?.refresh()
+        self.machine(machine)?.recheck()
     }
 
     fn connected(&self) -> Vec<Arc<str>> {

@@ -69,6 +69,7 @@ const LAYERS: [(&str, &[&str]); 22] = [
             "tachograph-pdh",
             "tachograph-perflib",
             "tachograph-publish",
+            "tachograph-remote",
             "tachograph-shm",
         ],
     ),

@@ -4,26 +4,13 @@ use std::sync::{Mutex, MutexGuard};
 
 use tachograph_perflib::block::{Identifier, decode_identifiers, write_statuses};
 use tachograph_perflib::registration::Request;
-use tachograph_perflib::{ErrorCode, Guid, Query, Registry};
+use tachograph_perflib::{ErrorCode, Guid, Query};
 
 use super::{ApiError, machine};
 
-/// Checks that a name is the name of this machine.
-///
-/// # Errors
-///
-/// [`ErrorCode::BAD_NETWORK_PATH`] for another machine.
-fn check_machine(registry: &std::sync::Arc<Registry>, machine: Option<&str>) -> Result<(), ApiError> {
-    Query::open(registry, machine).map(drop).map_err(|code| {
-        let name = machine.unwrap_or_default();
-        ApiError::new(code, format!("The machine '{name}' cannot be read: pass null for this machine."))
-    })
-}
-
 /// The GUIDs of all counter sets, 16 bytes each.
 pub(super) fn enumerate(machine: Option<&str>) -> Result<Vec<u8>, ApiError> {
-    let registry = machine::registry()?;
-    check_machine(&registry, machine)?;
+    let registry = machine::registry_of(machine)?;
     Ok(registry.enumerate().flat_map(Guid::to_bytes).collect())
 }
 
@@ -34,8 +21,7 @@ pub(super) fn registration(
     request: u32,
     argument: u32,
 ) -> Result<Vec<u8>, ApiError> {
-    let registry = machine::registry()?;
-    check_machine(&registry, machine)?;
+    let registry = machine::registry_of(machine)?;
     let request = Request::from_number(request, argument)
         .ok_or_else(|| ApiError::argument(format!("The request code {request} is invalid: pass 1 to 10.")))?;
     let mut bytes = Vec::new();
@@ -45,8 +31,7 @@ pub(super) fn registration(
 
 /// The instances that a set currently has, as PerfLib's bytes.
 pub(super) fn instances(machine: Option<&str>, set: Guid) -> Result<Vec<u8>, ApiError> {
-    let registry = machine::registry()?;
-    check_machine(&registry, machine)?;
+    let registry = machine::registry_of(machine)?;
     let mut bytes = Vec::new();
     registry.instance_list(set, &mut bytes)?;
     Ok(bytes)
@@ -62,6 +47,8 @@ pub(super) enum Change {
 /// The object of a query handle. Concurrent calls for one handle run one after the other.
 #[derive(Debug)]
 pub(super) struct OpenQuery {
+    /// The name of the machine; `None` means this machine.
+    machine: Option<String>,
     state: Mutex<State>,
 }
 
@@ -76,10 +63,9 @@ struct State {
 
 impl OpenQuery {
     pub(super) fn new(machine: Option<&str>) -> Result<Self, ApiError> {
-        let registry = machine::registry()?;
-        check_machine(&registry, machine)?;
-        let query = Query::open(&registry, None)?;
-        Ok(Self { state: Mutex::new(State { query, block: Vec::new(), is_pending: false }) })
+        let query = Query::open(&machine::registry_of(machine)?, None)?;
+        let state = State { query, block: Vec::new(), is_pending: false };
+        Ok(Self { machine: machine.map(str::to_owned), state: Mutex::new(state) })
     }
 
     fn state(&self) -> Result<MutexGuard<'_, State>, ApiError> {
@@ -114,8 +100,11 @@ impl OpenQuery {
         state.is_pending = false;
         match change {
             Change::Add => {
-                // The newer registry has sets that were published since the query was opened.
-                state.query.adopt(&machine::registry()?);
+                // The newer registry has sets that appeared since the query was opened. If another machine does not answer now,
+                // its known sets are added: it may answer when they are collected.
+                if let Ok(newer) = machine::registry_of(self.machine.as_deref()) {
+                    state.query.adopt(&newer);
+                }
                 state.query.add(&mut valid);
             }
             Change::Delete => state.query.delete(&mut valid),

@@ -7,6 +7,7 @@ mod header;
 mod host;
 mod install;
 mod library;
+mod other_machine;
 mod page;
 mod pdh;
 mod perflib;

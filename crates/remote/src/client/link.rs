@@ -37,6 +37,10 @@ pub struct Link {
 #[derive(Debug)]
 struct Session {
     transport: Box<dyn Transport>,
+    /// The process that uses the connection and the queries: a forked child must not share those of its parent.
+    process: u32,
+    /// When the agent last replied.
+    replied: Option<Instant>,
     /// The agent's id and its generation of the counter sets, from its last reply; `None` before the first.
     version: Option<(u64, u64)>,
     queries: Vec<OpenQuery>,
@@ -67,6 +71,8 @@ impl Link {
     pub fn new(transport: Box<dyn Transport>, now: Timestamps) -> Self {
         let session = Session {
             transport,
+            process: std::process::id(),
+            replied: None,
             version: None,
             queries: Vec::new(),
             number: 0,
@@ -82,7 +88,14 @@ impl Link {
     }
 
     fn session(&self) -> MutexGuard<'_, Session> {
-        self.session.lock().ignore_poison()
+        let mut session = self.session.lock().ignore_poison();
+        let process = std::process::id();
+        if session.process != process {
+            session.process = process;
+            session.queries.clear();
+            session.transport.close();
+        }
+        session
     }
 
     /// The clocks of the machine: the times of its answers.
@@ -130,6 +143,12 @@ impl Link {
     pub fn is_connected(&self) -> bool {
         let session = self.session();
         session.failed.is_none() && session.version.is_some()
+    }
+
+    /// Whether the last exchange succeeded, and is not older than `max_age`.
+    pub(super) fn has_replied_within(&self, max_age: Duration) -> bool {
+        let session = self.session();
+        session.failed.is_none() && session.replied.is_some_and(|at| at.elapsed() <= max_age)
     }
 
     /// Adds a set's selection to a collection.
@@ -282,6 +301,7 @@ impl Session {
             Ok(response) => match response.status {
                 status @ (200 | 404) => {
                     self.failed = None;
+                    self.replied = Some(Instant::now());
                     Ok(status)
                 }
                 status => Err(self.refused(status)),

@@ -13,6 +13,8 @@ use crate::message::{Greeting, Sets};
 
 /// Time limit for reading the counter sets.
 const SETS_TIMEOUT: Duration = Duration::from_secs(5);
+/// The age of the agent's last reply from which [`RemoteMachine::recheck`] asks it again. Agents look for new sets as often.
+const MAX_AGE: Duration = Duration::from_secs(2);
 /// Clocks that differ by less are not reported.
 const MIN_CLOCK_DIFFERENCE: i64 = FileTime::PER_SECOND;
 
@@ -79,10 +81,7 @@ impl RemoteMachine {
         let greeted = state.greeting.as_ref().map(|greeting| greeting.agent_id);
         // After a restart of the machine, its boot time is another.
         if greeted.is_none() || greeted != version.map(|(agent_id, _)| agent_id) {
-            let greeting = self.link.greet(deadline)?;
-            let now = Clock::of_this_machine().now().wall;
-            state.clock_difference = greeting.wall.0.saturating_sub(now.0);
-            state.greeting = Some(greeting);
+            self.greet(&mut state, deadline)?;
         }
         let mut problems = Vec::new();
         let sets = self.link.sets(deadline, &mut problems)?;
@@ -92,6 +91,27 @@ impl RemoteMachine {
             state.registry = Arc::new(registry);
         }
         Ok(Arc::clone(&state.registry))
+    }
+
+    /// Like [`refresh`](Self::refresh), but asks an agent that has not replied for two seconds, or whose last exchange failed:
+    /// for callers that have no query whose replies show changes.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`refresh`](Self::refresh).
+    pub fn recheck(&self) -> Result<Arc<Registry>, Failure> {
+        if !self.link.has_replied_within(MAX_AGE) {
+            self.greet(&mut self.state.lock().ignore_poison(), Instant::now() + SETS_TIMEOUT)?;
+        }
+        self.refresh()
+    }
+
+    fn greet(&self, state: &mut State, deadline: Instant) -> Result<(), Failure> {
+        let greeting = self.link.greet(deadline)?;
+        let now = Clock::of_this_machine().now().wall;
+        state.clock_difference = greeting.wall.0.saturating_sub(now.0);
+        state.greeting = Some(greeting);
+        Ok(())
     }
 
     /// A registry of these sets, which shares the providers of unchanged sets with `before`.

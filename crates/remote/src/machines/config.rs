@@ -46,10 +46,15 @@ struct Entry {
 }
 
 /// The files of the user and of the system.
-pub(super) fn files() -> Vec<PathBuf> {
+pub(super) fn files_of_user() -> Vec<PathBuf> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let user = variable("XDG_CONFIG_HOME").or_else(|| Some(variable("HOME")?.join(".config")));
-    user.into_iter().chain([PathBuf::from("/etc")]).map(|folder| folder.join(FILE)).collect()
+    user.map(|folder| folder.join(FILE)).into_iter().chain([file_of_system()]).collect()
+}
+
+/// The file of the system.
+pub(super) fn file_of_system() -> PathBuf {
+    Path::new("/etc").join(FILE)
 }
 
 /// The machines of a file, sorted by name; none if it does not exist.

@@ -57,6 +57,28 @@ fn a_lost_link_is_an_error_until_it_is_back() {
 }
 
 #[test]
+fn callers_without_a_query_see_that_an_agent_is_gone_and_back() {
+    let wire = Wire::to(agent(&machine(&Times::default())));
+    let remote = RemoteMachine::new("web1", wire.transport());
+    let known = remote.recheck().expect("the agent answers");
+    let gone = wire.with(|wire| wire.agent.take());
+    // Longer than the age at which the last reply no longer counts.
+    std::thread::sleep(Duration::from_millis(2100));
+    assert!(Arc::ptr_eq(&remote.refresh().expect("the last reply counts"), &known));
+    assert_eq!(remote.recheck().map_err(|failure| failure.code).err(), Some(ErrorCode::SERVER_UNAVAILABLE));
+    // Another agent: its sets are read again, and the same ones are the same objects.
+    wire.with(|wire| wire.agent = Some(Arc::new(agent(&machine(&Times::default())))));
+    let until = Instant::now() + Duration::from_secs(5);
+    let back = loop {
+        match remote.recheck() {
+            Err(_) if Instant::now() < until => std::thread::sleep(Duration::from_millis(20)),
+            outcome => break outcome.expect("the link tries again"),
+        }
+    };
+    assert!(Arc::ptr_eq(&back, &known) && gone.is_some());
+}
+
+#[test]
 fn a_restarted_agent_gets_the_selections_again_after_one_sample_without_values() {
     let times = Times::default();
     times.advance(10);
