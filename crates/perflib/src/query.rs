@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::wildcard::Pattern;
 
-use crate::block::{Identifier, WILDCARD_ID};
+use crate::block::{Identifier, MAX_BLOCK_BYTES, WILDCARD_ID};
 use crate::provider::{CollectionId, MAX_PREPARE_TIME};
 use crate::registry::{Entry, Registry};
 use crate::{ErrorCode, InstanceFilter, Timestamps};
@@ -313,6 +313,15 @@ impl Query {
     /// memory is exhausted.
     #[doc(alias = "PerfQueryCounterData")]
     pub fn data(&self, out: &mut Vec<u8>) -> Result<(), ErrorCode> {
-        results::encode(self, out)
+        self.data_within(MAX_BLOCK_BYTES, out)
+    }
+
+    /// Like [`data`](Self::data), with a block of at most `max_bytes` bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorCode::OUT_OF_MEMORY`] if the block would be larger or memory is exhausted.
+    pub fn data_within(&self, max_bytes: usize, out: &mut Vec<u8>) -> Result<(), ErrorCode> {
+        results::encode(self, max_bytes, out)
     }
 }

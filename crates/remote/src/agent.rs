@@ -12,7 +12,7 @@ use tachograph_counters::civil::FileTime;
 use tachograph_perflib::{ErrorCode, Guid, IgnorePoison, Registry};
 
 use crate::frame::Attributes;
-use crate::limits::{MAX_QUERIES, MAX_QUERIES_PER_CLIENT};
+use crate::limits::{MAX_QUERIES, MAX_QUERIES_PER_CLIENT, MIN_IDLE_TO_REPLACE};
 use crate::message::{
     CollectRequest, Greeting, InstanceReply, ListedSet, OpenReply, Sets, decode_selections,
 };
@@ -50,6 +50,8 @@ pub enum AgentError {
     NoQuery,
     /// A limit of the client is reached; the limit in words.
     Limit(&'static str),
+    /// The query is still collecting for an earlier request.
+    Busy,
     /// The collection failed as a whole.
     Failed(ErrorCode),
 }
@@ -60,6 +62,7 @@ impl fmt::Display for AgentError {
             Self::Message(error) => write!(f, "invalid message: {error}"),
             Self::NoQuery => f.write_str("no such query: it was closed, or the agent was restarted"),
             Self::Limit(limit) => write!(f, "limit of this client: {limit}"),
+            Self::Busy => f.write_str("busy: the query is still collecting for an earlier request"),
             Self::Failed(code) => code.fmt(f),
         }
     }
@@ -201,7 +204,8 @@ impl Agent {
         let selections = decode_selections(body)?;
         let (registry, generation) = self.registry();
         self.close_idle();
-        self.check_query_count(client)?;
+        self.make_room(client, Instant::now());
+        Self::check_counts(&self.state(), client)?;
         let (query, statuses) = AgentQuery::open(client, &registry, selections);
         let mut state = self.state();
         // Another request may have opened queries in the meantime.
@@ -213,8 +217,18 @@ impl Agent {
         Ok(OpenReply { agent_id: self.options.id, generation, query: id, statuses }.encode())
     }
 
-    fn check_query_count(&self, client: &str) -> Result<(), AgentError> {
-        Self::check_counts(&self.state(), client)
+    /// If a client has as many queries as it may have, closes the one that has been idle longest: consumers that ended
+    /// without closing theirs must not keep others from opening one.
+    fn make_room(&self, client: &str, now: Instant) {
+        let closed = {
+            let mut state = self.state();
+            let of_client = || state.queries.iter().filter(|(_, query)| query.client() == client);
+            let is_full = of_client().count() >= MAX_QUERIES_PER_CLIENT;
+            let oldest = of_client().map(|(id, query)| (query.idle(now), *id)).max();
+            let unused = oldest.filter(|(idle, _)| is_full && *idle >= MIN_IDLE_TO_REPLACE);
+            unused.and_then(|(_, id)| state.queries.remove(&id))
+        };
+        drop(closed);
     }
 
     fn check_counts(state: &State, client: &str) -> Result<(), AgentError> {
@@ -229,7 +243,8 @@ impl Agent {
     ///
     /// # Errors
     ///
-    /// [`AgentError::Limit`], [`AgentError::Message`], [`AgentError::NoQuery`], [`AgentError::Failed`].
+    /// [`AgentError::Limit`], [`AgentError::Message`], [`AgentError::NoQuery`], [`AgentError::Busy`],
+    /// [`AgentError::Failed`].
     pub fn collect(&self, client: &str, id: u64, body: &[u8]) -> Result<Vec<u8>, AgentError> {
         self.admit(client)?;
         let request = CollectRequest::decode(body)?;
@@ -291,5 +306,47 @@ impl Agent {
 impl fmt::Debug for Agent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Agent").field("queries", &self.open_queries()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use tachograph_perflib::Clock;
+
+    use super::*;
+    use crate::limits::MIN_IDLE_TO_REPLACE;
+    use crate::message::OpenReply;
+
+    #[test]
+    fn a_query_that_is_not_used_makes_room_for_another() {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let registry = Arc::new(Registry::new("web1", Clock::of_this_machine()));
+        let agent = Agent::new(AgentOptions {
+            registry: Arc::new(move || Arc::clone(&registry)),
+            boot_time: FileTime(0),
+            id: 1,
+            software: String::new(),
+            random: || NEXT.fetch_add(1, Ordering::Relaxed),
+        });
+        let none = 0_u32.to_le_bytes();
+        let opened: Vec<u64> = (0..MAX_QUERIES_PER_CLIENT)
+            .map(|_| agent.open("a", &none).expect("a query"))
+            .map(|reply| OpenReply::decode(&reply, 0).expect("a reply").query)
+            .collect();
+        let collect = |query, number| agent.collect("a", query, &CollectRequest { number, held: 0 }.encode());
+        assert!(collect(opened[0], 1).is_ok());
+        let now = Instant::now();
+        agent.make_room("a", now);
+        assert!(agent.open("a", &none).is_err(), "all queries are in use");
+        agent.make_room("b", now + MIN_IDLE_TO_REPLACE);
+        assert_eq!(agent.open_queries(), MAX_QUERIES_PER_CLIENT, "other clients close nothing");
+        agent.make_room("a", now + MIN_IDLE_TO_REPLACE);
+        assert_eq!(agent.open_queries(), MAX_QUERIES_PER_CLIENT - 1);
+        assert_eq!(collect(opened[1], 1), Err(AgentError::NoQuery), "it was used longest ago");
+        assert!(collect(opened[0], 2).is_ok());
+        agent.make_room("a", now + 2 * MIN_IDLE_TO_REPLACE);
+        assert_eq!(agent.open_queries(), MAX_QUERIES_PER_CLIENT - 1, "there is room");
     }
 }

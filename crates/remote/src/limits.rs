@@ -20,6 +20,8 @@ pub const MAX_SETS: usize = 4096;
 pub const MAX_SELECTIONS: usize = 512;
 /// Maximum number of counters of a query, over all its selections.
 pub const MAX_COUNTERS: usize = 65_536;
+/// Maximum number of instance filters of a selection. Each is tried for each instance, in every collection.
+pub const MAX_FILTERS_PER_SELECTION: usize = 256;
 /// Maximum number of instance filters of a query, over all its selections.
 pub const MAX_FILTERS: usize = 4096;
 /// Maximum number of errors that a frame describes in words.
@@ -37,5 +39,7 @@ pub const MAX_BYTES: usize = 256 << 20;
 pub const REQUEST_BURST: u32 = 200;
 /// The number of requests per second that a client may send.
 pub const REQUESTS_PER_SECOND: u32 = 100;
+/// A query that is not collected for this time is closed when its client opens one more than it may have.
+pub const MIN_IDLE_TO_REPLACE: Duration = Duration::from_secs(30);
 /// A query that is not collected for this time is closed.
 pub const MAX_IDLE: Duration = Duration::from_secs(900);

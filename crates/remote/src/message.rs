@@ -19,7 +19,8 @@ use tachograph_perflib::{ErrorCode, InstanceFilter, SetSelection};
 
 use crate::frame::Attributes;
 use crate::limits::{
-    MAX_COUNTERS, MAX_FILTERS, MAX_FRAME_BYTES, MAX_SELECTIONS, MAX_SETS, MAX_TEXT_BYTES, VERSION,
+    MAX_COUNTERS, MAX_FILTERS, MAX_FILTERS_PER_SELECTION, MAX_FRAME_BYTES, MAX_SELECTIONS, MAX_SETS,
+    MAX_TEXT_BYTES, VERSION,
 };
 use crate::wire::{MessageError, Reader, push_i64, push_text, push_u32, push_u64};
 
@@ -70,8 +71,8 @@ impl Greeting {
         let greeting = Self {
             agent_id: reader.u64()?,
             generation: reader.u64()?,
-            boot_time: FileTime(reader.i64()?),
-            wall: FileTime(reader.i64()?),
+            boot_time: FileTime(reader.time()?),
+            wall: FileTime(reader.time()?),
             machine: reader.text()?.to_owned(),
             software: reader.text()?.to_owned(),
         };
@@ -167,7 +168,8 @@ pub fn encode_selections<'a>(selections: impl ExactSizeIterator<Item = &'a SetSe
 ///
 /// # Errors
 ///
-/// The first invalid field; more than [`MAX_SELECTIONS`] selections, [`MAX_COUNTERS`] counters or [`MAX_FILTERS`] filters.
+/// The first invalid field; more than [`MAX_SELECTIONS`] selections, [`MAX_COUNTERS`] counters, [`MAX_FILTERS`] filters, or
+/// [`MAX_FILTERS_PER_SELECTION`] filters of a selection. A repeated filter is dropped.
 pub fn decode_selections(bytes: &[u8]) -> Result<Vec<SetSelection>, MessageError> {
     let mut reader = Reader::new(bytes);
     let mut selections = Vec::new();
@@ -177,9 +179,15 @@ pub fn decode_selections(bytes: &[u8]) -> Result<Vec<SetSelection>, MessageError
         let count = reader.count(counters, 4)?;
         counters -= count;
         let counter_ids = (0..count).map(|_| reader.u32()).collect::<Result<_, _>>()?;
-        let count = reader.count(filters, 12)?;
+        let count = reader.count(filters.min(MAX_FILTERS_PER_SELECTION), 12)?;
         filters -= count;
-        let instances = (0..count).map(|_| filter(&mut reader)).collect::<Result<_, _>>()?;
+        let mut instances: Vec<InstanceFilter> = Vec::new();
+        for _ in 0..count {
+            let filter = filter(&mut reader)?;
+            if !instances.contains(&filter) {
+                instances.push(filter);
+            }
+        }
         selections.push(SetSelection { set, counter_ids, instances });
     }
     reader.end()?;
@@ -359,7 +367,7 @@ impl InstanceReply {
     /// The first invalid field.
     pub fn decode(bytes: &[u8]) -> Result<Self, MessageError> {
         let mut reader = Reader::new(bytes);
-        let times = [reader.i64()?, reader.i64()?, reader.i64()?];
+        let times = [reader.time()?, reader.time()?, reader.time()?];
         let code = reader.u32()?;
         if code != 0 {
             let reason = reader.text()?.to_owned();

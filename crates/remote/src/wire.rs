@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use tachograph_counters::civil::FileTime;
 use tachograph_perflib::Guid;
 
 use crate::limits::MAX_TEXT_BYTES;
@@ -28,6 +29,16 @@ impl fmt::Display for MessageError {
 }
 
 impl std::error::Error for MessageError {}
+
+/// Times must be before the year 10000.
+const MAX_TIME: i64 = 8_400 * 366 * FileTime::PER_DAY;
+/// The rule of [`is_time`] in words.
+pub(crate) const TIME_RANGE: &str = "times between the years 1601 and 9999";
+
+/// Whether a time is within the range that consumers accept.
+pub(crate) fn is_time(time: i64) -> bool {
+    (0..MAX_TIME).contains(&time)
+}
 
 /// Reads fields in sequence.
 #[derive(Clone, Debug)]
@@ -73,6 +84,15 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn i64(&mut self) -> Result<i64, MessageError> {
         self.array().map(i64::from_le_bytes)
+    }
+
+    /// A time in units of 100 ns: from the year 1601 to the year 9999 as a time of day.
+    pub(crate) fn time(&mut self) -> Result<i64, MessageError> {
+        let time = self.i64()?;
+        match is_time(time) {
+            true => Ok(time),
+            false => Err(self.invalid(8, TIME_RANGE)),
+        }
     }
 
     pub(crate) fn guid(&mut self) -> Result<Guid, MessageError> {

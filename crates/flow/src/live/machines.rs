@@ -37,8 +37,10 @@ pub struct MachinesSource {
 /// A machine's thread.
 struct Worker {
     machine: Arc<str>,
-    requests: SyncSender<Sample>,
+    requests: SyncSender<(u64, Sample)>,
     answers: Receiver<Answer>,
+    /// The number of the current sample. Answers to earlier ones are too late.
+    number: u64,
     /// The buffer for the next request; `None` while the thread has it.
     spare: Option<Sample>,
     /// The groups for the next sample.
@@ -50,8 +52,9 @@ struct Worker {
     late: Arc<str>,
 }
 
-/// A machine's sample, with the paths that name instances it does not have.
+/// A machine's sample and its number, with the paths that name instances it does not have.
 struct Answer {
+    number: u64,
     sample: Sample,
     missing: Vec<String>,
 }
@@ -136,16 +139,16 @@ impl Worker {
         let machine = Arc::clone(source.registry().machine());
         source.limit_wait(max_wait);
         source.set_report(report.clone());
-        let (requests, receiver) = sync_channel::<Sample>(1);
+        let (requests, receiver) = sync_channel::<(u64, Sample)>(1);
         let (sender, answers) = sync_channel(1);
         let name = machine.chars().take(15).collect();
         std::thread::Builder::new().name(name).spawn(move || {
-            while let Ok(mut sample) = receiver.recv() {
+            while let Ok((number, mut sample)) = receiver.recv() {
                 source.collect(&mut sample);
                 sample.boot_time = boot_time();
                 let boot_time = sample.boot_time;
                 sample.groups.iter_mut().for_each(|group| group.boot_time = boot_time);
-                if sender.send(Answer { sample, missing: source.missing_instances() }).is_err() {
+                if sender.send(Answer { number, sample, missing: source.missing_instances() }).is_err() {
                     break;
                 }
             }
@@ -155,6 +158,7 @@ impl Worker {
             machine,
             requests,
             answers,
+            number: 0,
             spare: Some(Sample::default()),
             groups: Vec::new(),
             descriptions: Vec::new(),
@@ -165,6 +169,7 @@ impl Worker {
 
     /// Requests a sample, unless the thread is still working on an earlier one.
     fn request(&mut self) {
+        self.number += 1;
         if self.spare.is_none()
             && let Ok(answer) = self.answers.try_recv()
         {
@@ -173,7 +178,7 @@ impl Worker {
         }
         if let Some(buffer) = self.spare.take() {
             // If the thread has ended, there is no answer.
-            let _ = self.requests.send(buffer);
+            let _ = self.requests.send((self.number, buffer));
         }
     }
 
@@ -181,6 +186,10 @@ impl Worker {
     fn receive(&mut self, until: Instant) -> bool {
         let left = until.saturating_duration_since(Instant::now());
         match self.answers.recv_timeout(left) {
+            Ok(answer) if answer.number != self.number => {
+                self.spare = Some(answer.sample);
+                false
+            }
             Ok(mut answer) => {
                 std::mem::swap(&mut self.groups, &mut answer.sample.groups);
                 let described = self.groups.iter().map(|group| &group.set);
@@ -214,5 +223,43 @@ impl Worker {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_comes_too_late_is_not_used_for_the_next_sample() {
+        let (requests, received) = sync_channel(1);
+        let (sender, answers) = sync_channel(1);
+        let mut worker = Worker {
+            machine: "web1".into(),
+            requests,
+            answers,
+            number: 0,
+            spare: Some(Sample::default()),
+            groups: Vec::new(),
+            descriptions: Vec::new(),
+            missing: Vec::new(),
+            late: "late".into(),
+        };
+        let answer = |(number, sample)| {
+            let answer = Answer { number, sample, missing: vec![number.to_string()] };
+            sender.send(answer).expect("the worker exists");
+        };
+        let soon = || Instant::now() + Duration::from_secs(10);
+        worker.request();
+        assert!(!worker.receive(Instant::now()));
+        // The next sample begins while the machine still works on the first one.
+        worker.request();
+        answer(received.try_recv().expect("the first request"));
+        assert!(!worker.receive(soon()), "the answer is that of the first sample");
+        assert!(worker.missing.is_empty());
+        worker.request();
+        answer(received.try_recv().expect("the third request"));
+        assert!(worker.receive(soon()));
+        assert_eq!(worker.missing, ["3"]);
     }
 }

@@ -46,6 +46,11 @@ impl<'v> BlockWriter<'v> {
         Self { out, finished_bytes: HEADER_BYTES, results: 0, max_bytes: MAX_BLOCK_BYTES }
     }
 
+    /// Limits the length of the block to less than [`MAX_BLOCK_BYTES`].
+    pub(crate) fn limit(&mut self, max_bytes: usize) {
+        self.max_bytes = max_bytes.min(MAX_BLOCK_BYTES);
+    }
+
     /// The number of finished results, which is the index of the next one.
     pub fn results(&self) -> u32 {
         self.results

@@ -131,9 +131,13 @@ impl QueryItem {
 
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.is_selection == other.is_selection
-            && (!self.is_selection || (&self.ids, &self.filters) == (&other.ids, &other.filters))
             && (self.guid, &self.name, self.instance_id, self.counter_id)
                 == (other.guid, &other.name, other.instance_id, other.counter_id)
+    }
+
+    /// Whether this comes from a selection of the set with this GUID.
+    pub(super) fn is_selection_of(&self, set: Guid) -> bool {
+        self.is_selection && self.guid == set
     }
 
     /// Whether the identifier is the one that was added.

@@ -5,10 +5,11 @@ use super::item::QueryItem;
 use crate::block::{BlockWriter, Stamp, WriteError};
 use crate::{ErrorCode, FREQUENCY, Rows};
 
-pub(super) fn encode(query: &Query, out: &mut Vec<u8>) -> Result<(), ErrorCode> {
+pub(super) fn encode(query: &Query, max_bytes: usize, out: &mut Vec<u8>) -> Result<(), ErrorCode> {
     let at = query.timestamps();
     let stamp = Stamp { ticks: at.ticks, frequency: FREQUENCY, system_time: at.system_time };
     let mut block = BlockWriter::begin(out, &stamp);
+    block.limit(max_bytes);
     for added in &query.added {
         let set = &query.sets[added.set];
         match set.outcome() {

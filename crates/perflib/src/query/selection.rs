@@ -23,9 +23,30 @@ impl Query {
     /// # Errors
     ///
     /// [`ErrorCode::GUID_NOT_FOUND`], [`ErrorCode::ITEM_ID_NOT_FOUND`]: no such set, or no counter with one of the ids.
-    /// [`ErrorCode::INVALID_PARAMETER`]: no counters, a counter twice, or no filter. [`ErrorCode::ALREADY_EXISTS`].
+    /// [`ErrorCode::INVALID_PARAMETER`]: no counters, a counter twice, or no filter. [`ErrorCode::ALREADY_EXISTS`]: the set
+    /// already has a selection.
     pub fn add_selection(&mut self, selection: &SetSelection) -> Result<(), ErrorCode> {
+        let outcome = self.push_selection(selection);
+        self.update_selections();
+        outcome
+    }
+
+    /// Adds several selections; returns an outcome for each, like [`add_selection`](Self::add_selection).
+    pub fn add_selections<'a>(
+        &mut self,
+        selections: impl IntoIterator<Item = &'a SetSelection>,
+    ) -> Vec<Result<(), ErrorCode>> {
+        let outcomes = selections.into_iter().map(|selection| self.push_selection(selection)).collect();
+        self.update_selections();
+        outcomes
+    }
+
+    /// Adds a selection, without updating the selections of the sets.
+    fn push_selection(&mut self, selection: &SetSelection) -> Result<(), ErrorCode> {
         let registry = std::sync::Arc::clone(&self.registry);
+        if self.added.iter().any(|known| known.is_selection_of(selection.set)) {
+            return Err(ErrorCode::ALREADY_EXISTS);
+        }
         let entry = registry.entry(selection.set)?;
         let ids = &selection.counter_ids;
         let mut sorted = ids.clone();
@@ -38,11 +59,7 @@ impl Query {
             return Err(ErrorCode::ITEM_ID_NOT_FOUND);
         }
         let added = QueryItem::from_selection(self.set_index(entry), &entry.info, selection);
-        if self.added.iter().any(|known| known.is_same(&added)) {
-            return Err(ErrorCode::ALREADY_EXISTS);
-        }
         self.added.push(added);
-        self.update_selections();
         Ok(())
     }
 }

@@ -1,8 +1,8 @@
 //! A query of a client, with the frames of its last two collections.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, TryLockError};
+use std::time::{Duration, Instant};
 
 use tachograph_perflib::{ErrorCode, IgnorePoison, Query, Registry, SetSelection};
 
@@ -11,6 +11,10 @@ use crate::difference;
 use crate::frame::{self, FrameTimes};
 use crate::limits::{MAX_BYTES, MAX_BYTES_PER_CLIENT, MAX_IDLE};
 use crate::message::{CollectReply, CollectRequest};
+
+/// Maximum time that a collection waits for publishers: less than consumers wait for the answer, so that one slow publisher
+/// does not cost them the values of the other sets.
+const MAX_PUBLISHER_WAIT: Duration = Duration::from_millis(300);
 
 pub(super) struct AgentQuery {
     client: Box<str>,
@@ -45,19 +49,16 @@ impl AgentQuery {
         selections: Vec<SetSelection>,
     ) -> (Self, Vec<u32>) {
         let mut query = Query::open(registry, None).ok();
-        let mut added: Vec<SetSelection> = Vec::new();
-        let mut statuses = Vec::with_capacity(selections.len());
-        for selection in selections {
-            let outcome = match &mut query {
-                _ if added.iter().any(|known| known.set == selection.set) => Err(ErrorCode::ALREADY_EXISTS),
-                Some(query) => query.add_selection(&selection),
-                None => Err(ErrorCode::INTERNAL_ERROR),
-            };
-            statuses.push(outcome.err().map_or(0, |code| code.0));
-            if outcome.is_ok() {
-                added.push(selection);
+        let outcomes = match &mut query {
+            Some(query) => {
+                query.limit_wait(MAX_PUBLISHER_WAIT);
+                query.add_selections(&selections)
             }
-        }
+            None => vec![Err(ErrorCode::INTERNAL_ERROR); selections.len()],
+        };
+        let statuses = outcomes.iter().map(|outcome| outcome.err().map_or(0, |code| code.0)).collect();
+        let added = selections.into_iter().zip(outcomes).filter(|(_, outcome)| outcome.is_ok());
+        let added = added.map(|(selection, _)| selection).collect();
         let (last, before) = (Kept::default(), Kept::default());
         let query = Self {
             client: client.into(),
@@ -76,8 +77,13 @@ impl AgentQuery {
         self.kept_bytes.load(Ordering::Relaxed)
     }
 
+    /// The time since the query was last collected.
+    pub(super) fn idle(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(*self.used.lock().ignore_poison())
+    }
+
     pub(super) fn is_idle(&self, now: Instant) -> bool {
-        now.saturating_duration_since(*self.used.lock().ignore_poison()) >= MAX_IDLE
+        self.idle(now) >= MAX_IDLE
     }
 
     /// Collects, unless the request repeats the last one. `kept_of_client` and `kept` are the sizes of all frames that are
@@ -91,9 +97,20 @@ impl AgentQuery {
         kept: usize,
     ) -> Result<Vec<u8>, AgentError> {
         *self.used.lock().ignore_poison() = Instant::now();
-        let state = &mut *self.state.lock().ignore_poison();
+        // A request that waits would keep a thread from other clients.
+        let mut state = match self.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(error)) => error.into_inner(),
+            Err(TryLockError::WouldBlock) => return Err(AgentError::Busy),
+        };
+        let state = &mut *state;
         if state.last.number != request.number {
-            state.collect(request.number, options)?;
+            if let Err(error) = state.collect(request.number, options) {
+                // The buffers may be larger than a frame can be.
+                state.forget();
+                self.kept_bytes.store(0, Ordering::Relaxed);
+                return Err(error);
+            }
             let own = state.bytes();
             let before = self.kept_bytes.swap(own, Ordering::Relaxed);
             if kept_of_client - before.min(kept_of_client) + own > MAX_BYTES_PER_CLIENT
@@ -104,7 +121,8 @@ impl AgentQuery {
                 return Err(AgentError::Limit("the frames of its queries are too large"));
             }
         }
-        let base = if state.before.number == request.held { &state.before } else { &Kept::default() };
+        let is_held = request.held != 0 && state.before.number == request.held;
+        let base = if is_held { &state.before } else { &Kept::default() };
         let reply = CollectReply {
             agent_id: options.id,
             generation,
@@ -125,6 +143,7 @@ impl State {
     fn collect(&mut self, number: u64, options: &AgentOptions) -> Result<(), AgentError> {
         std::mem::swap(&mut self.last, &mut self.before);
         self.last.number = 0;
+        self.last.frame.clear();
         let query = self.query.as_mut().ok_or(AgentError::Failed(ErrorCode::INTERNAL_ERROR))?;
         let at = query.collect();
         let times = FrameTimes { wall: at.wall, boot_time: options.boot_time };
@@ -140,5 +159,67 @@ impl State {
 
     fn forget(&mut self) {
         (self.last, self.before, self.block) = Default::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tachograph_counters::CounterType;
+    use tachograph_counters::civil::FileTime;
+    use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType};
+    use tachograph_perflib::{
+        Clock, CollectionId, Failure, Guid, InstanceFilter, InstanceKey, Provider, Rows,
+    };
+
+    use super::*;
+
+    /// A set that stores how long it may wait, and whose instances do not fit a frame.
+    struct Large {
+        info: Arc<CounterSetInfo>,
+        wait: Arc<Mutex<Option<Duration>>>,
+    }
+
+    impl Provider for Large {
+        fn info(&self) -> &Arc<CounterSetInfo> {
+            &self.info
+        }
+
+        fn prepare(&mut self, _: &Rows, _: CollectionId, until: Instant) {
+            *self.wait.lock().ignore_poison() = Some(until.saturating_duration_since(Instant::now()));
+        }
+
+        fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
+            for id in 0..40_000 {
+                rows.push(&Arc::new(InstanceKey::new(format!("{id:0>200}"), id, 0))).set(1, 7);
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_collection_does_not_wait_long_and_leaves_no_memory_when_it_fails() {
+        let set = Guid::from_u128(0x1A46E);
+        let mut info = CounterSetInfo::new("Large", set, InstanceType::Multiple);
+        info.counters.push(CounterInfo::new(1, "Value", CounterType::RAWCOUNT));
+        let wait = Arc::new(Mutex::new(None));
+        let mut registry = Registry::new("web1", Clock::of_this_machine());
+        let provider = Large { info: Arc::new(info), wait: Arc::clone(&wait) };
+        registry.register(Box::new(provider)).expect("a valid set");
+        let registry = Arc::new(registry);
+        let selection = SetSelection { set, counter_ids: vec![1], instances: vec![InstanceFilter::all()] };
+        let (query, statuses) = AgentQuery::open("a", &registry, vec![selection]);
+        assert_eq!(statuses, [0]);
+        let options = AgentOptions {
+            registry: Arc::new(move || Arc::clone(&registry)),
+            boot_time: FileTime(0),
+            id: 1,
+            software: String::new(),
+            random: || 1,
+        };
+        let outcome = query.collect(CollectRequest { number: 1, held: 0 }, &options, 1, 0, 0);
+        assert_eq!(outcome, Err(AgentError::Failed(ErrorCode::OUT_OF_MEMORY)));
+        assert_eq!((query.state.lock().ignore_poison().bytes(), query.kept_bytes()), (0, 0));
+        let wait = wait.lock().ignore_poison().expect("the set was prepared");
+        assert!(wait <= MAX_PUBLISHER_WAIT, "{wait:?}");
     }
 }

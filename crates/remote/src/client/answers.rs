@@ -8,9 +8,14 @@ use tachograph_counters::civil::FileTime;
 use tachograph_perflib::{CollectionId, Failure, Guid, InstanceKey, SetSelection, Timestamps};
 
 use crate::frame::Frame;
+use crate::limits::MAX_FRAME_BYTES;
 
 /// Maximum number of collections that are remembered: those of threads that collect at the same time.
 const MAX_COLLECTIONS: usize = 64;
+/// Maximum number of collections whose frames are kept. Providers read a frame right after the exchange.
+const MAX_FRAMES: usize = 8;
+/// Maximum size of the kept frames. The last one always fits.
+const MAX_KEPT_BYTES: usize = 2 * MAX_FRAME_BYTES;
 
 /// What providers requested in a collection, and the answer.
 #[derive(Debug)]
@@ -36,6 +41,8 @@ pub(super) struct Answer {
 pub(super) enum Content {
     /// The values, and for each selection the index of its result, or the error with which the agent refused it.
     Values(Arc<Frame>, Arc<[Result<usize, Failure>]>),
+    /// Values whose frame is no longer kept.
+    Forgotten,
     /// The instances of the listed sets.
     Instances(Vec<Result<Vec<Arc<InstanceKey>>, Failure>>),
 }
@@ -44,9 +51,9 @@ pub(super) enum Content {
 #[derive(Debug)]
 pub(super) struct Answers {
     collections: VecDeque<Collection>,
-    /// The times of the last answer, and when it was received.
+    /// The times of the last frame, and when it was received.
     last: (Timestamps, Instant),
-    /// Whether `last` is from the machine, and not an estimate from before the first answer.
+    /// Whether `last` is from a frame, and not an estimate from before the first one.
     pub(super) has_answer: bool,
 }
 
@@ -88,7 +95,24 @@ impl Answers {
         })
     }
 
-    /// Stores the times of an answer.
+    /// Forgets the frames of earlier collections than the last [`MAX_FRAMES`]. Returns one of them, whose buffer can be used
+    /// again.
+    pub(super) fn forget_frames(&mut self) -> Option<Arc<Frame>> {
+        let (mut frames, mut bytes) = (0, 0_usize);
+        let mut forgotten = None;
+        for answer in self.collections.iter_mut().rev().filter_map(|known| known.answer.as_mut()) {
+            let Ok(Content::Values(frame, _)) = &answer.outcome else { continue };
+            frames += 1;
+            bytes = bytes.saturating_add(frame.bytes().len());
+            if frames > MAX_FRAMES || bytes > MAX_KEPT_BYTES {
+                forgotten = Some(Arc::clone(frame));
+                answer.outcome = Ok(Content::Forgotten);
+            }
+        }
+        forgotten
+    }
+
+    /// Stores the times of a frame.
     pub(super) fn set_times(&mut self, timestamps: Timestamps) {
         self.last = (timestamps, Instant::now());
         self.has_answer = true;
@@ -108,5 +132,47 @@ impl Answers {
             system_time: FileTime(last.system_time.0.saturating_add(since)),
             wall: FileTime(last.wall.0.saturating_add(since)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use tachograph_perflib::{Clock, IgnorePoison, Query, Registry};
+
+    use super::*;
+    use crate::frame::{FrameTimes, encode};
+
+    #[test]
+    fn frames_are_kept_for_the_last_collections_only() {
+        // A clock gets the id of each collection.
+        let ids = Arc::new(Mutex::new(None));
+        let last_id = Arc::clone(&ids);
+        let timestamps = Clock::of_this_machine().now();
+        let clock = Clock::of_collections(move |id| {
+            *ids.lock().ignore_poison() = id;
+            timestamps
+        });
+        let registry = Arc::new(Registry::new("web1", clock));
+        let mut query = Query::open(&registry, None).expect("a query");
+        query.collect();
+        let mut bytes = Vec::new();
+        encode(&query, &[], FrameTimes::default(), &mut Vec::new(), &mut bytes).expect("a frame");
+        let mut answers = Answers::new(timestamps);
+        let mut frames = Vec::new();
+        let mut is_forgotten = Vec::new();
+        for _ in 0..3 * MAX_FRAMES {
+            let frame = Arc::new(Frame::new(bytes.clone(), &[]).expect("a valid frame"));
+            frames.push(Arc::downgrade(&frame));
+            let outcome = Ok(Content::Values(frame, [].into()));
+            query.collect();
+            let id = last_id.lock().ignore_poison().expect("the id of the collection");
+            answers.collection(id).answer = Some(Answer { timestamps, outcome });
+            is_forgotten.push(answers.forget_frames().is_some());
+        }
+        let live: Vec<bool> = frames.iter().map(|frame| frame.strong_count() > 0).collect();
+        assert_eq!(live, [[false; 2 * MAX_FRAMES].as_slice(), &[true; MAX_FRAMES]].concat());
+        assert_eq!(is_forgotten, [[false; MAX_FRAMES].as_slice(), &[true; 2 * MAX_FRAMES]].concat());
     }
 }

@@ -189,6 +189,10 @@ impl Transport for HttpTransport {
         }
     }
 
+    fn is_open(&self) -> bool {
+        self.connection.as_ref().is_some_and(|connection| connection.stream.is_open())
+    }
+
     fn close(&mut self) {
         self.connection = None;
     }
@@ -287,6 +291,17 @@ impl ResponseHeader {
 }
 
 impl Stream {
+    /// Whether the peer has neither closed the connection nor sent anything, such as the announcement that it closes it.
+    fn is_open(&self) -> bool {
+        let stream = match self {
+            Self::Plain(stream) => &stream.stream,
+            Self::Tls(stream) => &stream.sock.stream,
+        };
+        let is_quiet = stream.set_nonblocking(true).is_ok()
+            && stream.peek(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
+        stream.set_nonblocking(false).is_ok() && is_quiet
+    }
+
     fn set_deadline(&mut self, deadline: Instant) {
         match self {
             Self::Plain(stream) => stream.deadline = deadline,
@@ -371,5 +386,38 @@ fn text_of(error: &io::Error) -> String {
 impl fmt::Debug for HttpTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpTransport").field("peer", &self.peer).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn a_connection_that_the_agent_closed_is_not_open() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let mut transport = HttpTransport::new("web1", "127.0.0.1", port, None, None).expect("a transport");
+        assert!(!transport.is_open());
+        let agent = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            let mut request = [0; 4096];
+            assert!(stream.read(&mut request).expect("a request") > 0);
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").expect("a client");
+            stream
+        });
+        let until = Instant::now() + Duration::from_secs(10);
+        let mut body = Vec::new();
+        let response = transport.exchange(Method::Get, "/agent/v1", &[], &mut body, until);
+        assert_eq!((response, &*body), (Ok(Response { status: 200 }), &b"ok"[..]));
+        let stream = agent.join().expect("no panic");
+        assert!(transport.is_open());
+        drop(stream);
+        while transport.is_open() {
+            assert!(Instant::now() < until, "the connection was closed");
+            std::thread::yield_now();
+        }
     }
 }

@@ -26,6 +26,9 @@ const DENIED_BACK_OFF: Duration = Duration::from_secs(5);
 /// Maximum number of queries that are kept open; the one that was used longest ago is closed for a new one.
 const MAX_QUERIES: usize = 16;
 
+/// Maximum time for closing the queries when the link is no longer used.
+const MAX_CLOSING: Duration = Duration::from_millis(200);
+
 /// A link to one agent. The providers of the machine's sets share it. Exchanges run one after another.
 pub struct Link {
     /// Is locked for a short time only.
@@ -59,6 +62,8 @@ struct OpenQuery {
     id: u64,
     /// The agent that opened it.
     agent_id: u64,
+    /// The agent's generation of the counter sets when it opened the query.
+    generation: u64,
     selections: Vec<Arc<SetSelection>>,
     /// For each selection, the index of its result or the agent's error.
     results: Arc<[Result<usize, Failure>]>,
@@ -179,12 +184,20 @@ impl Link {
         let mut answers = self.answers();
         let answer = match outcome {
             Ok((timestamps, content)) => {
-                answers.set_times(timestamps);
+                // The times of lists of instances are not those of a collection.
+                if matches!(content, Content::Values(..)) {
+                    answers.set_times(timestamps);
+                }
                 Answer { timestamps, outcome: Ok(content) }
             }
             Err(failure) => Answer { timestamps: answers.estimate(), outcome: Err(failure) },
         };
         answers.collection(collection).answer = Some(answer);
+        if let Some(frame) = answers.forget_frames()
+            && let Ok(frame) = Arc::try_unwrap(frame)
+        {
+            session.frame = frame.into_bytes();
+        }
     }
 
     /// Calls `then` with the answer to the collection that has these times and this selection, and the selection's index.
@@ -343,11 +356,11 @@ impl Session {
                 ErrorCode::NOT_SUPPORTED,
                 format!("the server at {address} is no agent, or has another version of the protocol"),
             ),
-            408 | 504 => Failure::new(
+            408 | 503 | 504 => Failure::new(
                 ErrorCode::TIMEOUT,
                 format!("the agent at {address} did not answer in time ({message})"),
             ),
-            413 | 429 | 503 => Failure::new(
+            413 | 429 => Failure::new(
                 ErrorCode::NO_SYSTEM_RESOURCES,
                 format!("the agent at {address} refuses the request: {message}"),
             ),
@@ -373,14 +386,17 @@ impl Session {
                 && query.selections.iter().zip(selections).all(|(one, other)| Arc::ptr_eq(one, other))
         };
         if let Some(known) = self.queries.iter().position(is_same) {
-            // The query that was used last is the last one.
             let query = self.queries.remove(known);
-            self.queries.push(query);
-            return Ok(self.queries.len() - 1);
+            if !self.is_outdated(&query) {
+                // The query that was used last is the last one.
+                self.queries.push(query);
+                return Ok(self.queries.len() - 1);
+            }
+            self.close(&query, deadline)?;
         }
         while self.queries.len() >= MAX_QUERIES {
             let old = self.queries.remove(0);
-            self.exchange(Method::Delete, &format!("/agent/v1/queries/{:016x}", old.id), &[], deadline)?;
+            self.close(&old, deadline)?;
         }
         let request = encode_selections(selections.iter().map(|selection| &**selection));
         self.call(Method::Post, "/agent/v1/queries", &request, deadline)?;
@@ -398,11 +414,24 @@ impl Session {
         self.queries.push(OpenQuery {
             id: reply.query,
             agent_id: reply.agent_id,
+            generation: reply.generation,
             selections: selections.to_vec(),
             results,
             held: None,
         });
         Ok(self.queries.len() - 1)
+    }
+
+    /// Whether the agent has refused a selection of the query, and has other counter sets since then: it may accept the
+    /// selection now. After a restart, it closes the query itself.
+    fn is_outdated(&self, query: &OpenQuery) -> bool {
+        let is_changed =
+            self.version.is_some_and(|(agent_id, now)| agent_id == query.agent_id && now != query.generation);
+        is_changed && query.results.iter().any(Result::is_err)
+    }
+
+    fn close(&mut self, query: &OpenQuery, deadline: Instant) -> Result<u16, Failure> {
+        self.exchange(Method::Delete, &format!("/agent/v1/queries/{:016x}", query.id), &[], deadline)
     }
 
     /// The failure of the first collection after a restart of the agent. Totals that the agent's process keeps have begun
@@ -496,6 +525,18 @@ impl Session {
         match attributes.next() {
             Some(_) => Err(self.invalid("the list has fewer instances than attributes")),
             None => Ok((at, Ok(keys))),
+        }
+    }
+}
+
+impl Drop for Session {
+    /// Closes the queries at the agent, which limits them, if that takes no new connection.
+    fn drop(&mut self) {
+        let deadline = Instant::now() + MAX_CLOSING;
+        for query in std::mem::take(&mut self.queries) {
+            if !self.transport.is_open() || self.close(&query, deadline).is_err() {
+                break;
+            }
         }
     }
 }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tachograph_perflib::registration::CounterSetInfo;
-use tachograph_perflib::{CollectionId, Failure, InstanceKey, Provider, Rows, SetSelection};
+use tachograph_perflib::{CollectionId, Failure, InstanceFilter, InstanceKey, Provider, Rows, SetSelection};
 
 use super::Link;
+use crate::limits::MAX_FILTERS_PER_SELECTION;
 
 /// A counter set of another machine. All providers of a collection share one exchange with the agent.
 pub(super) struct RemoteSet {
@@ -40,7 +41,11 @@ impl RemoteSet {
                 }
             }
         }
-        let new = SetSelection { set: self.info.guid, counter_ids, instances: rows.filters().to_vec() };
+        let instances = match rows.filters().len() > MAX_FILTERS_PER_SELECTION {
+            true => vec![InstanceFilter::all()],
+            false => rows.filters().to_vec(),
+        };
+        let new = SetSelection { set: self.info.guid, counter_ids, instances };
         let new = Arc::new(new);
         if self.selections.len() >= MAX_SELECTIONS {
             self.selections.remove(0);
@@ -53,7 +58,11 @@ impl RemoteSet {
         let is_same = |known: &Arc<SetSelection>| {
             rows.width() <= known.counter_ids.len()
                 && rows.selected_ids().eq(known.counter_ids.iter().copied().take(rows.width()))
-                && rows.filters() == known.instances
+                && match rows.filters().len() > MAX_FILTERS_PER_SELECTION {
+                    // All instances are read, and filtered here.
+                    true => known.instances == [InstanceFilter::all()],
+                    false => rows.filters() == known.instances,
+                }
         };
         let index = self.selections.iter().position(is_same)?;
         let known = self.selections.remove(index);

@@ -51,6 +51,9 @@ pub trait Transport: Send + fmt::Debug {
         deadline: Instant,
     ) -> Result<Response, ExchangeError>;
 
+    /// Whether a connection is open, so that the next exchange need not connect.
+    fn is_open(&self) -> bool;
+
     /// Closes the connection without waiting.
     fn close(&mut self);
 

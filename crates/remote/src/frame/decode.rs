@@ -12,12 +12,10 @@ use tachograph_perflib::{ErrorCode, FREQUENCY, Failure, InstanceKey, Row, Rows, 
 use super::attributes::ATTRIBUTE_BYTES;
 use super::{Attributes, FrameTimes, HEADER_BYTES};
 use crate::limits::{MAX_ERRORS, MAX_FRAME_BYTES, MAX_TEXT_BYTES};
-use crate::wire::{MessageError, Reader};
+use crate::wire::{MessageError, Reader, TIME_RANGE, is_time};
 
 /// Size of the status of a value.
 const STATUS_BYTES: usize = 16;
-/// Times must be before the year 10000.
-const MAX_TIME: i64 = 8_400 * 366 * FileTime::PER_DAY;
 
 /// Why a frame is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,6 +150,10 @@ impl Frame {
             Some(Content::Error(code)) => return Err(self.failure(result, code)),
             _ => return Err(invalid()),
         };
+        if !rows.info().has_instances() && instances.clone().nth(1).is_some() {
+            let reason = "the agent's frame has several rows of a set without instances";
+            return Err(Failure::new(ErrorCode::INVALID_DATA, reason));
+        }
         let sources: Vec<ColumnSource> = (0..rows.width())
             .map(|column| ColumnSource::new(rows.counter(column), &selection.counter_ids))
             .collect();
@@ -218,8 +220,8 @@ impl Frame {
 fn check_times(block: &Block<'_>, wall: i64, boot_time: i64) -> Result<Timestamps, FrameError> {
     let stamp = block.stamp();
     let times = [stamp.ticks, stamp.system_time.0, wall, boot_time];
-    if times.iter().any(|time| !(0..MAX_TIME).contains(time)) {
-        return Err(MessageError::new(0, "times between the years 1601 and 9999").into());
+    if !times.into_iter().all(is_time) {
+        return Err(MessageError::new(0, TIME_RANGE).into());
     }
     if stamp.frequency != FREQUENCY {
         let expected = format!("a performance clock of {FREQUENCY} ticks per second");

@@ -18,7 +18,7 @@ pub fn selected_set<'a>(query: &'a Query, selection: &SetSelection) -> Option<&'
 ///
 /// # Errors
 ///
-/// [`ErrorCode::OUT_OF_MEMORY`] if the frame would exceed [`MAX_FRAME_BYTES`], or those of [`Query::data`].
+/// [`ErrorCode::OUT_OF_MEMORY`] if the frame would exceed [`MAX_FRAME_BYTES`], or those of [`Query::data_within`].
 pub fn encode(
     query: &Query,
     selections: &[SetSelection],
@@ -26,7 +26,7 @@ pub fn encode(
     block: &mut Vec<u8>,
     out: &mut Vec<u8>,
 ) -> Result<(), ErrorCode> {
-    query.data(block)?;
+    query.data_within(MAX_FRAME_BYTES - HEADER_BYTES, block)?;
     out.clear();
     out.resize(HEADER_BYTES, 0);
     out.extend_from_slice(block);

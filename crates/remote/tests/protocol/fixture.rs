@@ -231,6 +231,7 @@ impl Transport for TestTransport {
                         AgentError::NoQuery => 404,
                         AgentError::Limit(_) => 429,
                         AgentError::Failed(_) => 500,
+                        AgentError::Busy => 503,
                     };
                     (status, error.to_string().into_bytes())
                 }
@@ -245,6 +246,10 @@ impl Transport for TestTransport {
             *body = bytes;
             Ok(Response { status })
         })
+    }
+
+    fn is_open(&self) -> bool {
+        self.wire.with(|state| state.agent.is_some())
     }
 
     fn close(&mut self) {}

@@ -1,19 +1,22 @@
 //! Agents and consumers that send anything.
 
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 
+use tachograph_counters::CounterType;
 use tachograph_counters::path::PathPattern;
-use tachograph_perflib::{ErrorCode, InstanceFilter, Query, SetSelection};
+use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType};
+use tachograph_perflib::{ErrorCode, Guid, InstanceFilter, InstanceKey, Query, Registry, Rows, SetSelection};
 use tachograph_remote::RemoteMachine;
 use tachograph_remote::frame::Frame;
-use tachograph_remote::limits::{MAX_QUERIES_PER_CLIENT, REQUEST_BURST};
+use tachograph_remote::limits::{MAX_FILTERS_PER_SELECTION, MAX_QUERIES_PER_CLIENT, REQUEST_BURST};
 use tachograph_remote::message::{
-    CollectReply, CollectRequest, Greeting, InstanceReply, OpenReply, Sets, decode_selections,
+    CollectReply, CollectRequest, Greeting, InstanceReply, ListedSet, OpenReply, Sets, decode_selections,
     encode_selections,
 };
 use tachograph_remote::{AgentError, difference};
 
-use crate::fixture::{DISK, SYSTEM, TASKS, Times, Wire, agent, machine};
+use crate::fixture::{DISK, Made, SYSTEM, TASKS, Times, Wire, agent, machine};
 
 fn selections() -> Vec<SetSelection> {
     let of = |set, counter_ids: &[u32], instances| SetSelection {
@@ -302,5 +305,159 @@ fn the_fuzz_target_accepts_messages_and_their_neighbours() {
             changed[bit / 8] ^= 1 << (bit % 8);
             crate::remote_checks::remote_message(&changed);
         }
+    }
+}
+
+/// A machine with a set whose first `large` collections have so many instances that their frames are too large.
+fn machine_with_large_set(large: u32) -> Arc<Registry> {
+    let mut registry = Registry::new("WEB1", Times::default().clock());
+    let mut info = CounterSetInfo::new("Large", LARGE, InstanceType::Multiple);
+    info.counters.push(CounterInfo::new(1, "Value", CounterType::RAWCOUNT));
+    let mut left = large;
+    let fill = move |rows: &mut Rows| {
+        let count = if left > 0 { 40_000 } else { 1 };
+        left = left.saturating_sub(1);
+        for id in 0..count {
+            let name = format!("{id:0>200}");
+            rows.push(&Arc::new(InstanceKey::new(name, id, 0))).set(1, 7);
+        }
+        Ok(())
+    };
+    registry.register(Box::new(Made { info: Arc::new(info), fill: Box::new(fill) })).expect("a valid set");
+    Arc::new(registry)
+}
+
+const LARGE: Guid = Guid::from_u128(0x1A46E);
+
+#[test]
+fn a_collection_that_fails_is_no_base_for_the_next() {
+    for large in 1..3 {
+        let agent = agent(&machine_with_large_set(large));
+        let selection =
+            SetSelection { set: LARGE, counter_ids: vec![1], instances: vec![InstanceFilter::all()] };
+        let opened = agent.open("a", &encode_selections([&selection].into_iter())).expect("a query");
+        let query = OpenReply::decode(&opened, 1).expect("a reply").query;
+        let collect = |number| agent.collect("a", query, &CollectRequest { number, held: 0 }.encode());
+        for number in 0..large {
+            assert_eq!(collect(1 + u64::from(number)), Err(AgentError::Failed(ErrorCode::OUT_OF_MEMORY)));
+        }
+        let collected = collect(10).expect("a frame");
+        let reply = CollectReply::decode(&collected).expect("a reply");
+        let mut frame = Vec::new();
+        difference::decode(&[], reply.frame_bytes, reply.differences, &mut frame).expect("a frame");
+        assert!(decode(&frame, std::slice::from_ref(&selection)));
+    }
+}
+
+#[test]
+fn a_query_that_still_collects_is_busy() {
+    let mut registry = Registry::new("WEB1", Times::default().clock());
+    let mut info = CounterSetInfo::new("Slow", LARGE, InstanceType::Single);
+    info.counters.push(CounterInfo::new(1, "Value", CounterType::RAWCOUNT));
+    let ((started, has_started), (go_on, gate)) = (channel(), channel());
+    let fill = move |rows: &mut Rows| {
+        started.send(()).expect("the test waits");
+        gate.recv().expect("the test opens the gate");
+        rows.push(&Arc::default()).set(1, 7);
+        Ok(())
+    };
+    registry.register(Box::new(Made { info: Arc::new(info), fill: Box::new(fill) })).expect("a valid set");
+    let agent = agent(&Arc::new(registry));
+    let selection = SetSelection { set: LARGE, counter_ids: vec![1], instances: vec![InstanceFilter::all()] };
+    let opened = agent.open("a", &encode_selections([&selection].into_iter())).expect("a query");
+    let query = OpenReply::decode(&opened, 1).expect("a reply").query;
+    let collect = |number| agent.collect("a", query, &CollectRequest { number, held: 0 }.encode());
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| collect(1));
+        has_started.recv().expect("the first collection");
+        let second = collect(2);
+        go_on.send(()).expect("the first collection waits");
+        assert_eq!(second, Err(AgentError::Busy));
+        assert!(first.join().expect("no panic").is_ok());
+    });
+    go_on.send(()).expect("the provider exists");
+    assert!(collect(3).is_ok());
+}
+
+#[test]
+fn times_outside_frames_are_checked_too() {
+    let agent = agent(&machine(&Times::default()));
+    let greeting = agent.greet("a").expect("a reply");
+    let instances = agent.instances("a", &DISK.to_bytes()).expect("a reply");
+    for (message, offsets) in [(&greeting, &[20, 28][..]), (&instances, &[0, 8, 16])] {
+        for &offset in offsets {
+            for number in [-1, i64::MIN, i64::MAX] {
+                let mut bytes = message.clone();
+                bytes[offset..offset + 8].copy_from_slice(&number.to_le_bytes());
+                assert!(Greeting::decode(&bytes).is_err() && InstanceReply::decode(&bytes).is_err());
+            }
+        }
+    }
+    assert!(Greeting::decode(&greeting).is_ok() && InstanceReply::decode(&instances).is_ok());
+}
+
+#[test]
+fn a_set_without_instances_has_one_row() {
+    let times = Times::default();
+    // The agent has a set with instances, which the consumer knows as one without.
+    let mut registry = Registry::new("WEB1", times.clock());
+    let mut info = CounterSetInfo::new("Several", LARGE, InstanceType::Multiple);
+    info.counters.push(CounterInfo::new(1, "Value", CounterType::RAWCOUNT));
+    let fill = |rows: &mut Rows| {
+        (0..3).for_each(|id| rows.push(&Arc::new(InstanceKey::new("x", id, 0))).set(1, 7));
+        Ok(())
+    };
+    let single = CounterSetInfo { instance_type: InstanceType::Single, ..info.clone() };
+    registry.register(Box::new(Made { info: Arc::new(info), fill: Box::new(fill) })).expect("a valid set");
+    let wire = Wire::to(agent(&Arc::new(registry)));
+    wire.with(|wire| {
+        wire.change = Some(Box::new(move |path, body| {
+            if path == "/agent/v1/sets" {
+                let sets = Sets::decode(body, &mut Vec::new()).expect("sets");
+                let set = ListedSet { info: Arc::new(single.clone()), is_published: false };
+                *body = Sets { sets: vec![set], ..sets }.encode();
+            }
+        }));
+    });
+    let remote = RemoteMachine::new("web1", wire.transport());
+    let registry = remote.refresh().expect("the agent answers");
+    let mut query = Query::open(&registry, None).expect("a query");
+    query.add_path(&PathPattern::parse(r"\Several\*").expect("a path"));
+    query.collect();
+    let set = &query.sets()[0];
+    assert_eq!(set.outcome().map_err(|failure| failure.code), Err(ErrorCode::INVALID_DATA));
+    assert!(set.rows().instances().is_empty());
+}
+
+#[test]
+fn filters_are_bounded_and_repeated_ones_are_dropped() {
+    let with = |count: usize, distinct: usize| {
+        let filters = (0..count).map(|index| InstanceFilter::new(&format!("sd{}", index % distinct), None));
+        let selection = SetSelection { set: DISK, counter_ids: vec![1], instances: filters.collect() };
+        let decoded = decode_selections(&encode_selections([&selection].into_iter()));
+        decoded.map(|selections| selections[0].instances.len())
+    };
+    assert_eq!(with(MAX_FILTERS_PER_SELECTION, MAX_FILTERS_PER_SELECTION), Ok(MAX_FILTERS_PER_SELECTION));
+    assert_eq!(with(MAX_FILTERS_PER_SELECTION, 3), Ok(3));
+    assert!(with(MAX_FILTERS_PER_SELECTION + 1, 3).is_err());
+}
+
+#[test]
+fn a_consumer_filters_itself_if_it_has_more_filters_than_an_agent_accepts() {
+    let wire = Wire::to(agent(&machine(&Times::default())));
+    let remote = RemoteMachine::new("web1", wire.transport());
+    let registry = remote.refresh().expect("the agent answers");
+    let mut query = Query::open(&registry, None).expect("a query");
+    let paths =
+        (0..=MAX_FILTERS_PER_SELECTION).map(|index| format!(r"\PhysicalDisk(none{index})\Queue Length"));
+    for path in paths.chain([r"\PhysicalDisk(sdb)\Queue Length".to_owned()]) {
+        query.add_path(&PathPattern::parse(&path).expect("a path"));
+    }
+    for _ in 0..2 {
+        query.collect();
+        let set = &query.sets()[0];
+        assert_eq!(set.outcome(), Ok(()));
+        let names: Vec<_> = set.rows().instances().iter().map(|key| key.full_name().to_owned()).collect();
+        assert_eq!(names, ["sdb"]);
     }
 }

@@ -170,20 +170,70 @@ fn a_restarted_agent_with_other_sets_is_read_again() {
     assert_eq!(outcome(&mut query), Ok(4));
 }
 
+/// An agent that serves the registry that `now` has at the time.
+fn changing_agent(now: &Arc<Mutex<Arc<Registry>>>) -> Agent {
+    let current = Arc::clone(now);
+    Agent::new(AgentOptions {
+        registry: Arc::new(move || Arc::clone(&current.lock().expect("no panic"))),
+        boot_time: FileTime(0),
+        id: random(),
+        software: String::new(),
+        random,
+    })
+}
+
+#[test]
+fn a_set_that_the_restarted_agent_has_later_is_collected_again() {
+    let times = Times::default();
+    let first = machine(&times);
+    let more = Arc::new(with_shop(&first, &times));
+    let wire = Wire::to(agent(&more));
+    let remote = RemoteMachine::new("web1", wire.transport());
+    let mut query = query(&remote.refresh().expect("the agent answers"));
+    query.add_path(&PathPattern::parse(r"\Shop\*").expect("a path"));
+    assert_eq!(outcome(&mut query), Ok(4));
+    assert_eq!(query.sets()[1].outcome(), Ok(()));
+    // The application that publishes the set starts after the agent.
+    let now = Arc::new(Mutex::new(Arc::clone(&first)));
+    let restarted = Arc::new(changing_agent(&now));
+    wire.with(|wire| wire.agent = Some(Arc::clone(&restarted)));
+    assert_eq!(outcome(&mut query), Err(ErrorCode::NO_DATA));
+    let mut shop = || {
+        assert_eq!(outcome(&mut query), Ok(4));
+        query.sets()[1].outcome().map_err(|failure| failure.code)
+    };
+    assert_eq!(shop(), Err(ErrorCode::GUID_NOT_FOUND));
+    *now.lock().expect("no panic") = more;
+    // The agent checks its sets every two seconds.
+    let until = Instant::now() + Duration::from_secs(10);
+    while shop().is_err() {
+        assert!(Instant::now() < until, "the set is not collected again");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(restarted.open_queries(), 1, "the outdated query is closed");
+}
+
+#[test]
+fn a_consumer_that_ends_closes_its_queries() {
+    let agent = Arc::new(agent(&machine(&Times::default())));
+    for _ in 0..2 {
+        let wire = Wire::to(crate::fixture::agent(&machine(&Times::default())));
+        wire.with(|wire| wire.agent = Some(Arc::clone(&agent)));
+        let remote = RemoteMachine::new("web1", wire.transport());
+        let mut query = query(&remote.refresh().expect("the agent answers"));
+        assert_eq!(outcome(&mut query), Ok(4));
+        assert_eq!(agent.open_queries(), 1);
+        drop((query, remote));
+        assert_eq!(agent.open_queries(), 0);
+    }
+}
+
 #[test]
 fn sets_that_appear_are_found_and_known_sets_are_kept() {
     let times = Times::default();
     let first = machine(&times);
     let now = Arc::new(Mutex::new(Arc::clone(&first)));
-    let current = Arc::clone(&now);
-    let options = AgentOptions {
-        registry: Arc::new(move || Arc::clone(&current.lock().expect("no panic"))),
-        boot_time: FileTime(0),
-        id: 1,
-        software: String::new(),
-        random,
-    };
-    let wire = Wire::to(Agent::new(options));
+    let wire = Wire::to(changing_agent(&now));
     let remote = RemoteMachine::new("web1", wire.transport());
     let known = remote.refresh().expect("the agent answers");
     let mut query = query(&known);

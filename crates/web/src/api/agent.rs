@@ -97,6 +97,7 @@ fn refusal(error: &AgentError) -> Response {
         AgentError::Message(_) => StatusCode::BAD_REQUEST,
         AgentError::NoQuery => StatusCode::NOT_FOUND,
         AgentError::Limit(_) => StatusCode::TOO_MANY_REQUESTS,
+        AgentError::Busy => StatusCode::SERVICE_UNAVAILABLE,
         AgentError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
     };
     ApiError::new(status, error.to_string()).into_response()
