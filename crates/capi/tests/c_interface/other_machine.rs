@@ -128,6 +128,7 @@ fn status(outcome: Result<Vec<u8>, AgentError>) -> Result<Vec<u8>, u16> {
     outcome.map_err(|error| match error {
         AgentError::Message(_) => 400,
         AgentError::NoQuery => 404,
+        AgentError::Busy => 503,
         AgentError::Limit(_) => 429,
         AgentError::Failed(_) => 500,
     })

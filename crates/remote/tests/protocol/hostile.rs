@@ -308,7 +308,7 @@ fn the_fuzz_target_accepts_messages_and_their_neighbours() {
     }
 }
 
-/// A machine with a set whose first `large` collections have so many instances that their frames are too large.
+/// A machine with a set that has too many instances for a frame in the first collections: in `large` of them.
 fn machine_with_large_set(large: u32) -> Arc<Registry> {
     let mut registry = Registry::new("WEB1", Times::default().clock());
     let mut info = CounterSetInfo::new("Large", LARGE, InstanceType::Multiple);
