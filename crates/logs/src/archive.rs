@@ -37,7 +37,7 @@ pub use rows::{
 };
 pub use segments::{SegmentName, open_folder, segments};
 pub use storage::{DiskStorage, Storage, StorageFile};
-pub use write::{ArchiveOptions, ArchiveWriter};
+pub use write::{ArchiveOptions, ArchiveWriter, is_full_file};
 
 /// The version of the layout.
 pub const ARCHIVE_VERSION: u64 = 1;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tachograph_counters::civil::FileTime;
 use tachograph_logs::archive::{
     ArchiveOptions, ArchiveReader, ArchiveWriter, FileSpan, complete_files, date_folder, date_folders,
-    entries, is_archive_file, machine_folders, overlapping_file,
+    entries, is_archive_file, is_full_file, machine_folders, overlapping_file,
 };
 use tachograph_logs::{LogError, LogReader as _, LogWriter as _};
 
@@ -16,8 +16,6 @@ use crate::FlowError;
 
 /// The folder in that of open segments in which files are merged. Its contents can be removed at any time.
 const MERGE_FOLDER: &str = "merge";
-/// Files of this average size are not merged again.
-const LARGE_FILE: u64 = 256 << 20;
 /// Number of values of a row group of a merged file: as many as memory for both the old and the new row group allows.
 const BLOCK_VALUES: usize = 1 << 19;
 
@@ -32,12 +30,27 @@ pub struct Merged {
     pub bytes: (u64, u64),
 }
 
+/// Whether a file in the merge folder has samples that the folder of its date does not have.
+fn is_needed(current: &Path, path: &Path) -> Result<bool, LogError> {
+    if !is_archive_file(path) || !current.is_dir() {
+        return Ok(false);
+    }
+    match overlapping_file(current, path) {
+        Ok(overlapping) => Ok(overlapping.is_none()),
+        // An interrupted merging, whose sources are in the folder of the date.
+        Err(error) if error.is_corrupt() && error.path() == Some(path) => Ok(false),
+        // It may be the only copy.
+        Err(error) => Err(error),
+    }
+}
+
 fn size(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |found| found.len())
 }
 
 impl ArchiveStore {
-    /// The folders of dates before that of `now` whose files should be merged.
+    /// The folders of dates before that of `now` whose files should be merged: those with a file, other than the last one, to which
+    /// more can be added.
     ///
     /// # Errors
     ///
@@ -51,8 +64,11 @@ impl ArchiveStore {
         let mut found = Vec::new();
         for date in date_folders(&self.machine)?.into_iter().filter(is_past) {
             let files: Vec<_> = entries(&date)?.into_iter().filter(|path| is_archive_file(path)).collect();
-            let bytes: u64 = files.iter().map(|path| size(path)).sum();
-            if files.len() > 1 && bytes / (files.len() as u64) < LARGE_FILE {
+            // Merging reports a file that cannot be read.
+            let is_full = |path: &PathBuf| is_full_file(path).unwrap_or(false);
+            if let [files @ .., _last] = &files[..]
+                && !files.iter().all(is_full)
+            {
                 found.push(date);
             }
         }
@@ -154,10 +170,7 @@ impl ArchiveStore {
             for date in date_folders(&machine)?.into_iter().filter(|date| *date != machine) {
                 let current = self.machine.join(date.file_name().unwrap_or_default());
                 for path in entries(&date)? {
-                    let is_needed = is_archive_file(&path)
-                        && current.is_dir()
-                        && matches!(overlapping_file(&current, &path), Ok(None));
-                    if is_needed {
+                    if is_needed(&current, &path)? {
                         let name = current.join(path.file_name().unwrap_or_default());
                         let moved = self.storage.rename(&path, &name);
                         moved.map_err(|error| LogError::io(error).at_path(&path))?;

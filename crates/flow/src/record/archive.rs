@@ -92,6 +92,10 @@ pub struct ArchiveRecorder<L: LogFiles + Clone = DiskFiles> {
     /// Samples must be later.
     previous: FileTime,
     is_clock_reported: bool,
+    /// The time of the last sample, also if it was dropped for lack of space.
+    seen: FileTime,
+    /// The same, but the clock can only go forward by a day at once: a wrong clock removes no files.
+    retention_now: FileTime,
     is_paused: bool,
     dropped: u64,
     summary: RecordSummary,
@@ -142,6 +146,8 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
             worker: Worker::default(),
             previous: FileTime(i64::MIN),
             is_clock_reported: false,
+            seen: FileTime(i64::MIN),
+            retention_now: FileTime(i64::MIN),
             is_paused: false,
             dropped: 0,
             summary: RecordSummary { first_file: store.folder().to_path_buf(), ..RecordSummary::default() },
@@ -151,6 +157,7 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         };
         recorder.summary.last_file = recorder.summary.first_file.clone();
         recorder.recover()?;
+        (recorder.seen, recorder.retention_now) = (recorder.previous, recorder.previous);
         Ok(recorder)
     }
 
@@ -203,6 +210,11 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
     pub fn take_notices(&mut self) -> Vec<ArchiveNotice> {
         self.notices.extend(self.worker.poll());
         std::mem::take(&mut self.notices)
+    }
+
+    /// Whether no segment is being converted at this moment, and no file merged or removed.
+    pub fn is_idle(&self) -> bool {
+        self.worker.is_done()
     }
 
     /// The folder of the machine.
@@ -259,8 +271,28 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         Ok(())
     }
 
+    /// Advances the time for the retention to that of a sample.
+    fn advance_retention(&mut self, at: Moment) {
+        let seen = std::mem::replace(&mut self.seen, at.utc);
+        if seen == FileTime(i64::MIN) {
+            self.retention_now = at.utc;
+            return;
+        }
+        let gap = at.utc.0.saturating_sub(seen.0);
+        if gap > FileTime::PER_DAY && self.options.retention.age.is_some() {
+            let previous = Moment { utc: seen, ..at };
+            self.notices.push(ArchiveNotice::ClockAhead { now: at, previous });
+        }
+        self.retention_now = self.retention_now.saturating_add(gap.min(FileTime::PER_DAY));
+    }
+
     fn start_worker(&mut self, now: FileTime) {
-        let tasks = Tasks { retention: self.options.retention, is_merged: self.options.is_merged, now };
+        let tasks = Tasks {
+            retention: self.options.retention,
+            is_merged: self.options.is_merged,
+            now,
+            retention_now: self.retention_now,
+        };
         self.notices.extend(self.worker.start(&self.store, tasks));
     }
 
@@ -330,6 +362,7 @@ impl<L: LogFiles + Clone> Sink for ArchiveRecorder<L> {
             }
             return Ok(());
         }
+        self.advance_retention(sample.at);
         if !self.has_room(utc)? {
             return Ok(());
         }
@@ -349,6 +382,7 @@ impl<L: LogFiles + Clone> Sink for ArchiveRecorder<L> {
             self.notices.push(ArchiveNotice::Resumed);
         }
         self.previous = utc;
+        self.is_clock_reported = false;
         self.summary.first.get_or_insert(sample.at);
         self.summary.last = Some(sample.at);
         Ok(())

@@ -124,11 +124,11 @@ pub(crate) fn store(folder: &Path, storage: Arc<dyn Storage>) -> ArchiveStore {
 
 /// Takes samples, every 20 minutes by default.
 pub(crate) struct Takes {
-    machine: Machine,
+    pub(crate) machine: Machine,
     source: tachograph_flow::live::LiveSource,
     pub(crate) samples: Vec<Sample>,
     /// Time between two samples.
-    step: i64,
+    pub(crate) step: i64,
 }
 
 impl Takes {

@@ -2,14 +2,18 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::Sample;
 use tachograph_flow::Sink as _;
+use tachograph_flow::archive::Retention;
 use tachograph_flow::record::{ArchiveNotice, ArchiveRecorder, DiskFiles};
 use tachograph_logs::LogWriter as _;
 use tachograph_logs::archive::{ArchiveOptions, ArchiveWriter, complete_files};
 
-use crate::archive::{Takes, TestDisk, disk, options, read, record, store, times};
+use crate::archive::{LATER, Takes, TestDisk, disk, options, read, record, store, times};
+use crate::fixture::MILLISECOND;
 use crate::whole::shown;
 
 /// A disk on which the files after the first `count` cannot be created `failures` times.
@@ -122,4 +126,101 @@ fn a_file_that_is_cut_short_does_not_stop_the_recorder() {
     std::fs::remove_file(last).expect("a file");
     let found = times(&read(folder.path()));
     assert!(found.ends_with(&times(&takes.samples[6..])), "{found:?}");
+}
+
+#[test]
+fn a_date_that_cannot_be_merged_does_not_keep_the_others() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut takes = Takes::new();
+    let mut recorder = ArchiveRecorder::create(options(folder.path()), disk()).expect("room");
+    // Two dates with several files each, then a third one.
+    record(&mut recorder, &mut takes, 12);
+    recorder.finish().expect("room");
+    drop(recorder);
+    let store = store(folder.path(), disk());
+    let files = complete_files(store.folder()).expect("files");
+    let (broken, whole) = (files[0].path.clone(), files[3].path.parent().expect("a folder").to_path_buf());
+    let bytes = std::fs::read(&broken).expect("a file");
+    std::fs::write(&broken, &bytes[..bytes.len() - 1]).expect("room");
+    takes.machine.advance(FileTime::PER_DAY);
+    let mut merging = options(folder.path());
+    merging.is_merged = true;
+    let mut recorder = ArchiveRecorder::create(merging, disk()).expect("a start");
+    let mut notices = Vec::new();
+    // The thread of the first segment has ended before finish() starts the second one, or finish() skips it.
+    for _ in 0..3 {
+        record(&mut recorder, &mut takes, 3);
+        while !recorder.is_idle() {
+            std::thread::yield_now();
+        }
+        notices.extend(recorder.take_notices());
+    }
+    let merged = std::fs::read_dir(&whole).expect("a folder").count();
+    assert_eq!(merged, 1, "{notices:?}");
+    assert_eq!(notices.len(), 1, "{notices:?}");
+    assert!(notices[0].to_string().contains(&broken.display().to_string()), "{notices:?}");
+}
+
+#[test]
+fn files_of_the_maximum_size_are_not_merged_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut takes = Takes::from_hour(12);
+    takes.step = 1000 * MILLISECOND;
+    let samples: Vec<Sample> = (0..1100).map(|_| takes.take()).collect();
+    // A row group per sample, of which a file has up to 512.
+    let each = ArchiveOptions { block_values: 1, ..ArchiveOptions::new(options(folder.path()).zone) };
+    let mut writer = ArchiveWriter::new(&folder.path().join("A"), each);
+    samples.iter().for_each(|sample| writer.write(sample).expect("room"));
+    writer.finish().expect("room");
+    let store = store(folder.path(), disk());
+    assert_eq!(complete_files(store.folder()).expect("files").len(), 3);
+    assert_eq!(store.dates_to_merge(LATER).expect("folders"), Vec::<PathBuf>::new());
+    write(folder.path(), &[takes.take()]);
+    let dates = store.dates_to_merge(LATER).expect("folders");
+    assert_eq!(dates.len(), 1, "the last but one is not full");
+    store.merge(&dates[0], &|| false).expect("room");
+    assert_eq!(complete_files(store.folder()).expect("files").len(), 1);
+    assert_eq!(times(&read(folder.path())), times(&takes.samples));
+}
+
+#[test]
+fn cleaning_the_merge_folder_removes_no_only_copy() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut takes = Takes::from_hour(12);
+    let samples: Vec<Sample> = (0..4).map(|_| takes.take()).collect();
+    write(folder.path(), &samples[..2]);
+    let store = store(folder.path(), disk());
+    write(folder.path(), &samples[2..]);
+    let files = complete_files(store.folder()).expect("files");
+    // The second file is in the merge folder only. A file in the folder of the date cannot be read at all.
+    let date = files[0].path.parent().expect("a folder");
+    let merge = store.open_folder().join("merge").join(store.folder().file_name().expect("a name"));
+    let merge = merge.join(date.file_name().expect("a name"));
+    std::fs::create_dir_all(&merge).expect("room");
+    let copy = merge.join(files[1].path.file_name().expect("a name"));
+    std::fs::rename(&files[1].path, &copy).expect("room");
+    let unreadable = date.join("other.parquet");
+    std::fs::create_dir(&unreadable).expect("room");
+    store.clean_merge_folder().expect_err("a folder is not a file");
+    assert!(copy.exists());
+    std::fs::remove_dir(unreadable).expect("a folder");
+    store.clean_merge_folder().expect("readable files");
+    assert!(!copy.exists());
+    assert_eq!(times(&read(folder.path())), times(&samples));
+}
+
+#[test]
+fn a_clock_that_is_years_ahead_removes_no_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut takes = Takes::new();
+    write(folder.path(), &(0..6).map(|_| takes.take()).collect::<Vec<_>>());
+    let mut options = options(folder.path());
+    options.retention = Retention { age: Some(Duration::from_secs(2 * 86_400)), bytes: None };
+    let mut recorder = ArchiveRecorder::create(options, disk()).expect("a start");
+    takes.machine.step(3650 * FileTime::PER_DAY);
+    record(&mut recorder, &mut takes, 5);
+    recorder.finish().expect("room");
+    let notices = recorder.take_notices();
+    assert!(matches!(notices[..], [ArchiveNotice::ClockAhead { .. }]), "{notices:?}");
+    assert_eq!(times(&read(folder.path())), times(&takes.samples));
 }

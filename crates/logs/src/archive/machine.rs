@@ -202,9 +202,10 @@ impl MachineReader {
 
     /// Lists the folder again, and continues after the last sample that was returned.
     fn refresh(&mut self) -> Result<(), LogError> {
-        self.bytes_before = self.bytes_read();
+        let bytes_read = self.bytes_read();
         let next_log = self.files.as_ref().map_or(0, ArchiveReader::next_log).max(self.next_log);
         let mut reopened = Self::open(&self.folder)?;
+        self.bytes_before = bytes_read;
         self.next_log = next_log;
         if let Some(files) = &mut reopened.files {
             if let Some(last) = self.last {
@@ -234,8 +235,8 @@ impl MachineReader {
                 break;
             }
             self.refreshes += 1;
-            self.refresh()?;
-            outcome = read(self);
+            // Another file can be removed while the folder is listed.
+            outcome = self.refresh().and_then(|()| read(self));
         }
         outcome
     }

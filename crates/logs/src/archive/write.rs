@@ -11,7 +11,7 @@ use tachograph_counters::time_zone::TimeZone;
 use super::MAX_ROWS;
 use super::block::BlockBuilder;
 use super::description::Descriptions;
-use super::file::{ArchiveFacts, FileWriter};
+use super::file::{ArchiveFacts, ArchiveFile, FileWriter};
 use super::folder::{Span, date_folder, file_name, machine_folder, overlapping};
 use super::segments::SegmentName;
 use super::storage::{DiskStorage, Storage, StorageFile};
@@ -25,6 +25,19 @@ const MAX_ROW_GROUPS: usize = 512;
 const MAX_HEADS: usize = 1 << 18;
 /// Number of bytes after which a file is complete.
 const MAX_FILE_BYTES: u64 = 1 << 30;
+
+/// Whether a file has the maximum size: more samples begin another one.
+///
+/// # Errors
+///
+/// When the file cannot be read, or is damaged.
+pub fn is_full_file(path: &Path) -> Result<bool, LogError> {
+    let failed = |error: LogError| error.at_path(path);
+    let file = std::fs::File::open(path).map_err(LogError::io).map_err(failed)?;
+    let bytes = file.metadata().map_err(LogError::io).map_err(failed)?.len();
+    let row_groups = ArchiveFile::open(file).map_err(failed)?.row_groups.len();
+    Ok(row_groups >= MAX_ROW_GROUPS || bytes >= MAX_FILE_BYTES)
+}
 
 /// Options of [`ArchiveWriter`].
 #[derive(Clone, Debug)]

@@ -38,6 +38,13 @@ pub enum ArchiveNotice {
         /// The time of the last sample of the archive.
         previous: Moment,
     },
+    /// The clock was set forward by more than a day, or the recorder did not run for so long.
+    ClockAhead {
+        /// The time of the sample.
+        now: Moment,
+        /// The time of the sample before it.
+        previous: Moment,
+    },
     /// A segment could not be converted. It is kept and converted later.
     NotConverted(String),
     /// Old files could not be removed, or files could not be merged.
@@ -71,6 +78,13 @@ impl fmt::Display for ArchiveNotice {
                 f,
                 "the clock shows {}, but the archive has samples up to {}: recording starts after that time; \
                  if the clock is right, move the folder of this machine away",
+                now.rfc3339(),
+                previous.rfc3339()
+            ),
+            Self::ClockAhead { now, previous } => write!(
+                f,
+                "the clock shows {}, more than a day after the sample before, {}: in case the clock is wrong, --keep counts this \
+                 gap as one day until the recorder is started again",
                 now.rfc3339(),
                 previous.rfc3339()
             ),

@@ -19,6 +19,8 @@ pub(super) struct Tasks {
     pub(super) retention: Retention,
     pub(super) is_merged: bool,
     pub(super) now: FileTime,
+    /// The time by which files are old.
+    pub(super) retention_now: FileTime,
 }
 
 /// Converts segments on a thread, one after another.
@@ -30,6 +32,8 @@ pub(super) struct Worker {
     /// Complete segments that are not converted yet, in order.
     segments: Vec<PathBuf>,
     stops_merging: Arc<AtomicBool>,
+    /// The folders of dates whose merging has failed, until the recorder is started again.
+    unmergeable: Vec<PathBuf>,
     files: u64,
     bytes: u64,
     /// Messages are not repeated.
@@ -41,6 +45,8 @@ struct Outcome {
     notices: Vec<ArchiveNotice>,
     /// Segments that could not be converted.
     left: Vec<PathBuf>,
+    /// The folders of dates whose merging has failed.
+    unmergeable: Vec<PathBuf>,
     files: u64,
     bytes: u64,
 }
@@ -54,6 +60,11 @@ impl Worker {
     /// Whether no thread is running.
     pub(super) fn is_idle(&self) -> bool {
         self.thread.is_none()
+    }
+
+    /// Whether no thread is running, or it has ended.
+    pub(super) fn is_done(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
     /// Number of complete files that were made.
@@ -79,10 +90,11 @@ impl Worker {
         }
         let (store, segments) = (store.clone(), std::mem::take(&mut self.segments));
         let (kept, stops) = (segments.clone(), Arc::clone(&self.stops_merging));
+        let unmergeable = self.unmergeable.clone();
         let work = move || {
             let mut outcome = Outcome::default();
             convert(&store, segments, &mut outcome);
-            maintain(&store, tasks, &stops, &mut outcome);
+            maintain(&store, tasks, &unmergeable, &stops, &mut outcome);
             outcome
         };
         match std::thread::Builder::new().name("archive".to_owned()).spawn(work) {
@@ -115,6 +127,7 @@ impl Worker {
             ..Outcome::default()
         });
         self.segments.splice(0..0, outcome.left);
+        self.unmergeable.extend(outcome.unmergeable);
         self.files += outcome.files;
         self.bytes += outcome.bytes;
         self.new_notices(outcome.notices)
@@ -171,26 +184,45 @@ fn convert(store: &ArchiveStore, segments: Vec<PathBuf>, outcome: &mut Outcome) 
 }
 
 /// Removes old files and merges those of past days.
-fn maintain(store: &ArchiveStore, tasks: Tasks, stops: &AtomicBool, outcome: &mut Outcome) {
+fn maintain(
+    store: &ArchiveStore,
+    tasks: Tasks,
+    unmergeable: &[PathBuf],
+    stops: &AtomicBool,
+    outcome: &mut Outcome,
+) {
     let is_busy =
         |error: &LogError| error.io_error().is_some_and(|error| error.kind() == ErrorKind::ResourceBusy);
-    let work = || -> Result<(), FlowError> {
+    let mut work = || -> Result<(), FlowError> {
         let _lock = match store.lock_files() {
             // 'tacho archive compact' is running.
             Err(error) if is_busy(&error) => return Ok(()),
             lock => lock?,
         };
-        store.remove_old(tasks.retention, tasks.now)?;
+        store.remove_old(tasks.retention, tasks.retention_now)?;
         store.clean_merge_folder()?;
         if tasks.is_merged {
-            for date in store.dates_to_merge(tasks.now)? {
-                store.merge(&date, &|| stops.load(Ordering::Relaxed))?;
+            for date in
+                store.dates_to_merge(tasks.now)?.into_iter().filter(|date| !unmergeable.contains(date))
+            {
+                match store.merge(&date, &|| stops.load(Ordering::Relaxed)) {
+                    Ok(_) => {}
+                    Err(FlowError::Stopped) => return Ok(()),
+                    // The other dates are merged nevertheless, and this one is not tried after each segment.
+                    Err(error) => {
+                        outcome.notices.push(not_maintained(&error));
+                        outcome.unmergeable.push(date);
+                    }
+                }
             }
         }
         Ok(())
     };
-    match work() {
-        Ok(()) | Err(FlowError::Stopped) => {}
-        Err(error) => outcome.notices.push(ArchiveNotice::NotMaintained(error.to_string())),
+    if let Err(error) = work() {
+        outcome.notices.push(not_maintained(&error));
     }
+}
+
+fn not_maintained(error: &FlowError) -> ArchiveNotice {
+    ArchiveNotice::NotMaintained(error.to_string())
 }
