@@ -21,6 +21,7 @@ def query_of(document: str, archive: str) -> str:
     assert "ARCHIVE" in query
     return query.replace("ARCHIVE", archive)
 
+
 IDENTIFIERS = {"ID Process", "ID Thread", "Creating Process ID"}
 
 
