@@ -65,6 +65,9 @@ class Prometheus:
         try:
             return json.loads(fetch(f"{self.url}/api/v1/{path}?{urllib.parse.urlencode(parameters, doseq=True)}"))["data"]
         except urllib.error.HTTPError as error:
+            if error.code == 503:
+                # It is still starting.
+                raise
             return {"error": json.loads(error.read())["error"]}
 
     def query(self, expression):
