@@ -19,6 +19,7 @@ use tachograph_counters::{CounterType, RawValue};
 use tachograph_logs::LogWriter as _;
 use tachograph_logs::archive::{
     ARCHIVE_COLUMNS, ArchiveOptions, ArchiveRows, ArchiveWriter, ColumnValues, RowColumn, archive_inputs,
+    complete_files,
 };
 
 /// 2026-03-01 00:00:00 UTC.
@@ -135,7 +136,11 @@ fn generate(folder: &Path, days: usize) -> Result<u64, String> {
 
 fn decode(folder: &Path) -> Result<u64, String> {
     let inputs = archive_inputs(folder).map_err(|error| error.to_string())?;
-    let files: Vec<PathBuf> = inputs.into_iter().flat_map(|input| input.files).collect();
+    let mut files: Vec<PathBuf> = Vec::new();
+    for input in inputs {
+        let complete = complete_files(&input.folder).map_err(|error| error.to_string())?;
+        files.extend(complete.into_iter().map(|file| file.path));
+    }
     let next = AtomicUsize::new(0);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use tachograph_logs::archive::{archive_inputs, is_archive_file};
+use tachograph_logs::archive::{archive_inputs, complete_files, is_archive_file};
 
 use crate::failure::Failure;
 
 /// The inputs of a query.
 #[derive(Clone, Debug, Default)]
 pub struct Inputs {
-    /// The files of archives.
+    /// The complete files of archives. As in other SQL engines, the open segment of a recorder is not part of an archive.
     pub(crate) archive_files: Vec<PathBuf>,
     /// Other logs.
     pub(crate) logs: Vec<PathBuf>,
@@ -31,8 +31,10 @@ impl Inputs {
             };
             let metadata = std::fs::metadata(path).map_err(|error| failed(&error))?;
             if metadata.is_dir() {
-                let machines = archive_inputs(path)?;
-                inputs.archive_files.extend(machines.into_iter().flat_map(|machine| machine.files));
+                for machine in archive_inputs(path)? {
+                    let files = complete_files(&machine.folder)?;
+                    inputs.archive_files.extend(files.into_iter().map(|file| file.path));
+                }
             } else if is_archive_file(path) {
                 inputs.archive_files.push(path.clone());
             } else {
