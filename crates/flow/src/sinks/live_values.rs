@@ -133,9 +133,9 @@ impl LiveGroupValues {
     fn push(&mut self, group: &Group) {
         if !Arc::ptr_eq(&self.instances, &group.instances) {
             // Sources with several buffers have a list for each.
-            let pairs = self.instances.iter().zip(group.instances.iter());
+            let mut pairs = self.instances.iter().zip(group.instances.iter());
             let is_equal = self.instances.len() == group.instances.len()
-                && pairs.into_iter().all(|(known, instance)| Arc::ptr_eq(known, instance));
+                && pairs.all(|(known, instance)| Arc::ptr_eq(known, instance));
             match is_equal {
                 true => self.instances = Arc::clone(&group.instances),
                 false => self.update_instances(group),
