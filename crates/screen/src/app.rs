@@ -58,7 +58,7 @@ pub struct Facts {
     pub is_live: bool,
     /// The name of the machine or logs.
     pub name: String,
-    /// What else is known about the machine, for the first line of a view that has counters there; can be empty.
+    /// More about the machine, such as its number of processors, for the headline of a view; can be empty.
     pub about: String,
     /// The time zone of displayed times.
     pub zone: TimeZone,

@@ -165,7 +165,7 @@ pub(super) fn read_segments(folder: &Path) -> io::Result<(Vec<Segment>, u64, u64
             continue;
         }
         let start = if id == position.segment { position.offset } else { 0 };
-        // What cannot be read is dropped when its turn comes.
+        // The reader drops an unreadable segment when it reaches it.
         segments.push(Segment::read(folder, id, start).unwrap_or(Segment {
             id,
             bytes: start + 1,

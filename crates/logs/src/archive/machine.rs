@@ -21,8 +21,8 @@ const MAX_REFRESHES: u32 = 100;
 /// Reads the samples of a machine in the order of time, while a recorder may add files, merge and remove them.
 ///
 /// A sample can be in a complete file and in the open segment from which the file was made; it is read once: samples of segments
-/// that are not later than the last complete file are skipped. If a file was removed because it was merged with others or became
-/// too old, the folder is listed again, and reading continues after the last sample.
+/// that are not later than the last complete file are skipped. If a file was merged with others or has expired,
+/// the folder is listed again, and reading continues after the last sample.
 pub struct MachineReader {
     folder: PathBuf,
     facts: LogFacts,

@@ -442,7 +442,7 @@ impl Session {
     }
 
     /// Collects a query; `None` if the agent does not have it.
-    #[allow(clippy::type_complexity)]
+    #[allow(clippy::type_complexity, reason = "the parts of one answer, used in one place")]
     fn collect(
         &mut self,
         index: usize,
@@ -499,7 +499,7 @@ impl Session {
         Frame::new(bytes, &added).map(Arc::new).map_err(|error| error.to_string())
     }
 
-    #[allow(clippy::type_complexity)]
+    #[allow(clippy::type_complexity, reason = "the parts of one answer, used in one place")]
     fn instances(
         &mut self,
         set: Guid,

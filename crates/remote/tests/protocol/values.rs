@@ -1,4 +1,4 @@
-//! What a consumer reads from another machine is what the machine itself reads.
+//! A consumer reads the same values as the machine itself.
 
 use std::sync::Arc;
 
