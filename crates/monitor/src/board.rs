@@ -12,7 +12,7 @@ pub trait Board: Send {
     fn span(&self) -> Option<Span>;
 
     /// Reduces a span to columns, for the counters that any of the paths selects, or for all counters if `paths` is
-    /// empty.
+    /// empty. With 0 columns, computes only the statistics of the whole span, which is cheaper.
     ///
     /// The statistics equal those of `tacho stats -b BEGIN -e END`: an interval belongs to the span in which it ends, and the
     /// last sample before the span opens the first interval.

@@ -84,7 +84,7 @@ impl LiveBoard {
 
     fn drop_absent_series(&mut self) {
         let Some(span) = self.span() else { return };
-        if let Ok(reduced) = self.reduce_first(self.ring.iter().len(), span, 1, &[]) {
+        if let Ok(reduced) = self.reduce_first(self.ring.iter().len(), span, 0, &[]) {
             let present: HashSet<_> = reduced.series.iter().map(|series| series.info.id).collect();
             self.table.retain(|id| present.contains(&id));
             self.reducers.clear();
@@ -164,6 +164,7 @@ impl LiveBoard {
         let is_kept = paths.is_empty() || !paths.iter().all(is_single);
         let mut new = KeptReducer::new(paths);
         let reducer = if is_kept { self.reducers.of(paths) } else { &mut new };
+        reduction.reserve(reducer.series());
         let first = self.ring.partition_point(|sample| sample.at.utc < span.begin());
         for (index, sample) in self.ring.iter_mut().enumerate().take(count).skip(first.saturating_sub(1)) {
             if sample.at.utc >= span.end() {

@@ -45,7 +45,7 @@ pub struct ReducedSeries {
     pub info: Arc<SeriesInfo>,
     /// The statistics of the whole span, equal to `tacho stats -b BEGIN -e END`.
     pub summary: Summary,
-    /// The requested number of columns, from left to right.
+    /// The requested number of columns, from left to right; empty if none were requested.
     pub columns: Vec<Column>,
 }
 
@@ -79,7 +79,10 @@ impl Reduced {
 #[derive(Debug)]
 pub struct Reduction {
     span: Span,
+    /// The number of columns into which the span is divided; at least 1.
     columns: usize,
+    /// Whether the statistics of each column are wanted, and not only those of the whole span.
+    keeps_columns: bool,
     /// The slot of each series: its index in `series`.
     slots: HashMap<SeriesId, usize>,
     series: Vec<SeriesBuilder>,
@@ -99,7 +102,7 @@ struct SeriesBuilder {
 }
 
 impl SeriesBuilder {
-    /// Adds `added` to a column: with `merge_into` if the column has statistics, otherwise with `into_state`.
+    /// Adds `added` to a column, of `columns` that are kept: with `merge_into` if the column has statistics, otherwise with `into_state`.
     #[inline]
     fn add<T>(
         &mut self,
@@ -119,10 +122,13 @@ impl SeriesBuilder {
         }
     }
 
+    /// Ends the current column, of `columns` that are kept.
     fn end_column(&mut self, columns: usize) {
         let Some(ended) = self.current.take() else { return };
         self.columns.resize(columns, Column::default());
-        self.columns[self.column] = Column::from_state(&ended);
+        if let Some(column) = self.columns.get_mut(self.column) {
+            *column = Column::from_state(&ended);
+        }
         match &mut self.completed {
             Some(completed) => merge(completed, &ended),
             None => self.completed = Some(ended),
@@ -137,9 +143,16 @@ pub(crate) fn merge(state: &mut Statistics, other: &Statistics) {
 }
 
 impl Reduction {
-    /// An empty reduction.
+    /// An empty reduction. With 0 columns, its result has only the statistics of the whole span.
     pub fn new(span: Span, columns: usize) -> Self {
-        Self { span, columns: columns.max(1), slots: HashMap::new(), series: Vec::new() }
+        let keeps_columns = columns > 0;
+        Self { span, columns: columns.max(1), keeps_columns, slots: HashMap::new(), series: Vec::new() }
+    }
+
+    /// Prepares for about this many series.
+    pub(crate) fn reserve(&mut self, series: usize) {
+        self.slots.reserve(series);
+        self.series.reserve(series);
     }
 
     /// The span.
@@ -147,9 +160,14 @@ impl Reduction {
         &self.span
     }
 
-    /// The number of columns.
+    /// The number of columns into which the span is divided; at least 1.
     pub fn columns(&self) -> usize {
         self.columns
+    }
+
+    /// The number of columns of the result.
+    fn kept_columns(&self) -> usize {
+        if self.keeps_columns { self.columns } else { 0 }
     }
 
     /// Adds the statistics of intervals that end in a column; ignores columns after the last one. The columns of a series
@@ -178,16 +196,18 @@ impl Reduction {
     pub(crate) fn add_at(&mut self, slot: usize, column: usize, state: Statistics) {
         if column < self.columns {
             let merge_into = |state: Statistics, current: &mut Statistics| merge(current, &state);
-            self.series[slot].add(column, self.columns, state, |state| state, merge_into);
+            let kept = self.kept_columns();
+            self.series[slot].add(column, kept, state, |state| state, merge_into);
         }
     }
 
     /// Like [`add_at`](Self::add_at), for a stored state.
     pub(crate) fn add_stored(&mut self, slot: usize, column: usize, state: StoredState<'_>) {
         if column < self.columns {
+            let kept = self.kept_columns();
             self.series[slot].add(
                 column,
-                self.columns,
+                kept,
                 state,
                 StoredState::to_state,
                 StoredState::merge_into,
@@ -213,7 +233,7 @@ impl Reduction {
         };
         let mut keys: Vec<_> = ranked.filter_map(key).collect();
         keys.sort_unstable();
-        let columns = self.columns;
+        let columns = self.kept_columns();
         let finished = keys.into_iter().filter_map(|(_, id, index)| {
             let builder = self.series.get_mut(index)?;
             builder.end_column(columns);
@@ -224,7 +244,7 @@ impl Reduction {
             })
         });
         let series = finished.collect();
-        Reduced { span: self.span, columns: self.columns, series }
+        Reduced { span: self.span, columns, series }
     }
 }
 

@@ -67,6 +67,11 @@ impl KeptReducer {
         Self { paths: paths.to_vec(), reducer: Reducer::default(), ranks: HashMap::new(), sets: Vec::new() }
     }
 
+    /// The number of series known from earlier reductions.
+    pub(super) fn series(&self) -> usize {
+        self.ranks.len()
+    }
+
     /// Adds the next sample; see [`Reducer::push`]. Groups of which no path selects a counter are skipped.
     pub(super) fn push(
         &mut self,

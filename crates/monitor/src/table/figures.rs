@@ -52,7 +52,7 @@ impl TableFigures {
     ///
     /// Those of [`Board::reduce`].
     pub fn read(board: &mut dyn Board, span: Span, paths: &[PathPattern]) -> Result<Self, FlowError> {
-        let reduced = board.reduce(span, 1, paths)?;
+        let reduced = board.reduce(span, 0, paths)?;
         let mixed = mixed_instances(&reduced);
         let mut figures = Self { parts: vec![0; reduced.series.len()], reduced };
         let mut reductions = MAX_REDUCTIONS;
@@ -65,7 +65,7 @@ impl TableFigures {
             reductions -= spans.len();
             figures.remove(key_of(&info));
             for (part, span) in spans.into_iter().enumerate() {
-                let reduced = board.reduce(span, 1, std::slice::from_ref(&pattern))?;
+                let reduced = board.reduce(span, 0, std::slice::from_ref(&pattern))?;
                 let selected = reduced.series.into_iter().filter(|series| {
                     paths.is_empty() || paths.iter().any(|path| series.info.is_selected_by(path))
                 });

@@ -96,6 +96,10 @@ fn the_sample_before_opens_the_first_interval() {
     let whole = board.span().expect("samples");
     let reduced = board.reduce(whole, 1, &[]).expect("no error");
     assert_eq!(reduced.series[0].summary.values, 3);
+    // Without columns, the statistics are the same.
+    let only_whole = board.reduce(whole, 0, &[]).expect("no error");
+    assert_eq!(only_whole.series[0].summary, reduced.series[0].summary);
+    assert!(only_whole.series[0].columns.is_empty());
     let last_two = Span::new(whole.end().saturating_sub(SECOND + 1), whole.end());
     let reduced = board.reduce(last_two, 1, &[]).expect("no error");
     assert_eq!(reduced.series[0].summary.values, 2);

@@ -23,6 +23,8 @@ const MAX_NAMED: usize = 3;
 struct Entry {
     name: String,
     value: String,
+    /// Whether the value is 0 or missing.
+    is_zero: bool,
     style: Style,
 }
 
@@ -86,7 +88,7 @@ impl App {
             return;
         }
         let axis = self.axis_of(pane);
-        let entries = self.entries(pane, &axis, is_focused);
+        let mut entries = self.entries(pane, &axis, is_focused);
         if entries.is_empty() {
             let text = self.no_activity(pane);
             let text = cut(&text, usize::from(inside.width), self.theme.is_unicode).into_owned();
@@ -99,11 +101,15 @@ impl App {
         if has_list {
             chart.width -= self.draw_list(buffer, inside, &entries, pane.kind() == ViewKind::Stacked);
         } else {
-            let rest = self.draw_on_edge(buffer, row(area, 0), title_end + 1, &entries);
-            let last = row(area, usize::from(area.height) - 1);
-            let more = &entries[entries.len() - rest..];
-            let left = self.draw_on_edge(buffer, last, 2, more);
-            if rest > 0 {
+            let (top, last) = (row(area, 0), row(area, usize::from(area.height) - 1));
+            let rooms = [room_on_edge(top, title_end + 1), room_on_edge(last, 2)];
+            let hidden = fit_on_edges(&mut entries, rooms);
+            let (above, rest) = entries.split_at(fitting(&entries, rooms[0]));
+            let (below, rest) = rest.split_at(fitting(rest, rooms[1]));
+            self.draw_on_edge(buffer, top, title_end + 1, above);
+            self.draw_on_edge(buffer, last, 2, below);
+            let left = hidden + rest.len();
+            if !below.is_empty() || left > 0 {
                 bottom_column = usize::from(area.width);
             }
             if left > 0 {
@@ -193,6 +199,7 @@ impl App {
                 Some(column) => self.drawn_value(series, column),
                 None => self.shown_value(series),
             });
+            let is_zero = value.is_none_or(|value| value == 0.0);
             let mut value = match item.info() {
                 Some(info) => shown_steady(&info.counter, value, self.numbers),
                 None => String::new(),
@@ -209,7 +216,7 @@ impl App {
                 name.insert(0, ' ');
                 name.insert(0, char::from(MARKS[item.style().0 % MARKS.len()]));
             }
-            Entry { name, value, style }
+            Entry { name, value, is_zero, style }
         };
         items.into_iter().zip(names).map(entry).collect()
     }
@@ -256,21 +263,54 @@ impl App {
         columns as u16
     }
 
-    /// Writes the counters that fit on an edge of a panel; returns the number of those that do not.
-    fn draw_on_edge(&self, buffer: &mut Buffer, line: Rect, mut column: usize, entries: &[Entry]) -> usize {
-        let room = usize::from(line.width).saturating_sub(1);
-        for (index, entry) in entries.iter().enumerate() {
-            let needed = width(&entry.name) + width(&entry.value) + 3;
-            if column + needed > room {
-                return entries.len() - index;
-            }
-            // A space between two entries.
+    /// Writes counters on an edge of a panel.
+    fn draw_on_edge(&self, buffer: &mut Buffer, line: Rect, mut column: usize, entries: &[Entry]) {
+        for entry in entries {
             column = self.write_text(buffer, line, column, &format!(" {} ", entry.name), entry.style);
             column = self.write_text(buffer, line, column, &format!("{} ", entry.value), Style::new());
+            // Two entries share a space.
             column -= 1;
         }
-        0
     }
+}
+
+/// The width that entries can have on an edge of a panel from this column on.
+fn room_on_edge(line: Rect, column: usize) -> usize {
+    usize::from(line.width).saturating_sub(1 + column)
+}
+
+/// The number of entries that fit on an edge with this room.
+fn fitting(entries: &[Entry], room: usize) -> usize {
+    let mut used = 0;
+    let fits = |entry: &&Entry| {
+        let end = used + width(&entry.name) + width(&entry.value) + 3;
+        // Two entries share a space.
+        used = end - 1;
+        end <= room
+    };
+    entries.iter().take_while(fits).count()
+}
+
+/// Makes entries fit on the two edges: first without the space before `%`, then without counters that are 0, the last one
+/// first. Returns the number of removed entries; the others may still not fit.
+fn fit_on_edges(entries: &mut Vec<Entry>, rooms: [usize; 2]) -> usize {
+    let fit = |entries: &[Entry]| {
+        let (_, below) = entries.split_at(fitting(entries, rooms[0]));
+        fitting(below, rooms[1]) == below.len()
+    };
+    if fit(entries) {
+        return 0;
+    }
+    for entry in entries.iter_mut() {
+        entry.value = entry.value.replace(" %", "%");
+    }
+    let count = entries.len();
+    while !fit(entries)
+        && let Some(zero) = entries.iter().rposition(|entry| entry.is_zero)
+    {
+        entries.remove(zero);
+    }
+    count - entries.len()
 }
 
 /// The area inside the edges of a panel.

@@ -189,10 +189,13 @@ impl ProcessReader {
         else {
             return Ok(None);
         };
-        self.buffer.resize(max_bytes, 0);
+        // Never shortened, so that it is filled with zeros once only.
+        if self.buffer.len() < max_bytes {
+            self.buffer.resize(max_bytes, 0);
+        }
         let mut length = 0;
         while length < max_bytes {
-            match read(&file, &mut self.buffer[length..]) {
+            match read(&file, &mut self.buffer[length..max_bytes]) {
                 Ok(0) => break,
                 Ok(read) => length += read,
                 Err(Errno::INTR) => {}
