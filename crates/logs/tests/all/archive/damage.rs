@@ -89,5 +89,5 @@ fn other_parquet_files_are_refused() {
     file.extend_from_slice(&100u32.to_le_bytes());
     file.extend_from_slice(b"PAR1");
     let error = open_stream(Cursor::new(file)).err().map(|error| error.to_string()).unwrap_or_default();
-    assert!(error.contains("not an archive of Tachograph"), "{error}");
+    assert!(error.contains("not part of a Tachograph archive"), "{error}");
 }
