@@ -57,7 +57,8 @@ impl Tracker {
         Self { metrics: Vec::new(), by_name: HashMap::new(), current: None, origin, previous: None }
     }
 
-    /// Adds a point, and returns its series.     pub(crate) fn observe(&mut self, point: &Point<'_>) -> SeriesIndex {
+    /// Adds a point, and returns its series.
+    pub(crate) fn observe(&mut self, point: &Point<'_>) -> SeriesIndex {
         let (metric, is_new_metric) = self.metric(point.family);
         let value = point.number.as_double();
         // A series that was absent from the previous sample began after it.

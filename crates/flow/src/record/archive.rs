@@ -49,8 +49,9 @@ pub struct ArchiveRecordOptions {
 }
 
 impl ArchiveRecordOptions {
-    /// The default duration of a segment.     pub const SEGMENT_TIME: Duration = Duration::from_secs(600); The maximum
-    /// size of a segment in bytes.
+    /// The default duration of a segment.
+    pub const SEGMENT_TIME: Duration = Duration::from_secs(600);
+    /// The default maximum size of a segment in bytes.
     pub const SEGMENT_BYTES: u64 = 1 << 30;
     /// The default free space in bytes below which a recording pauses.
     pub const MIN_FREE_BYTES: u64 = 200 << 20;

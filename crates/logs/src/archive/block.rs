@@ -44,7 +44,8 @@ impl BlockBuilder {
         self.heads
     }
 
-    /// The samples.     pub(super) fn samples(&self) -> &[SampleHead] {
+    /// The samples.
+    pub(super) fn samples(&self) -> &[SampleHead] {
         &self.samples
     }
 

@@ -113,7 +113,8 @@ impl Worker {
         }
     }
 
-    /// Waits for the thread, and returns its notices.     pub(super) fn join(&mut self) -> Vec<ArchiveNotice> {
+    /// Waits for the thread, and returns its notices.
+    pub(super) fn join(&mut self) -> Vec<ArchiveNotice> {
         let Some(joined) = self.thread.take().map(JoinHandle::join) else { return Vec::new() };
         let converting = std::mem::take(&mut self.converting);
         let outcome = joined.unwrap_or_else(|_| Outcome {
