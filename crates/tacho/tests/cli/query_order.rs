@@ -105,7 +105,7 @@ fn formats_with_fixed_columns_cannot_be_sorted() {
         ),
         (
             &["--group-by", "name", "-o", "out.blg"],
-            "--group-by: a BLG has the instances of the machine; record it without, then use 'tacho stats LOG --group-by name'",
+            "--group-by: a BLG stores the instances of the machine; omit --group-by and use 'tacho stats LOG --group-by name' later",
         ),
         (
             &["--sort", "Handle Count", "-sc", "1", "-si", "0.05"],

@@ -104,7 +104,7 @@ fn several_paths_in_every_form() {
     }
     folder
         .run(["stats", "-c", memory, total])
-        .fails_with(2, "no log is named: put it before -c, as in 'tacho stats FILE -c PATH'");
+        .fails_with(2, "no log: name one before -c, as in 'tacho stats FILE -c PATH'");
     folder
         .run(["stats", "-c", memory, "none.blg"])
         .fails_with(1, "none.blg: cannot read: No such file or directory");

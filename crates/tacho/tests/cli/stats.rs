@@ -180,5 +180,5 @@ fn a_path_among_the_logs_selects_counters() {
     assert_eq!(folder.stats(&[r"\Memory\Available Bytes", "in.blg"]), selected);
     folder
         .run(["stats", r"\Memory\Available Bytes"])
-        .fails_with(2, "no log is named: put it before -c, as in 'tacho stats FILE -c PATH'");
+        .fails_with(2, "no log: name one before -c, as in 'tacho stats FILE -c PATH'");
 }

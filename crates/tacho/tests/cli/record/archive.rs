@@ -197,7 +197,7 @@ fn no_file_is_added_beside_open_segments() {
     let add = || folder.run(["relog", "B", "-f", "archive", "-a", "-o", "A"]);
     let refused = add();
     assert_eq!(refused.status, 1, "{}", refused.stderr);
-    assert!(refused.stderr.contains("nothing was added, since a recorder writes"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("nothing was added, because a recorder is writing"), "{}", refused.stderr);
     kill("-KILL", &child);
     child.wait().expect("an end");
     let before = times(&folder, "A");
@@ -218,7 +218,7 @@ fn wrong_folders_and_options_are_refused() {
     folder.write("other/file", "");
     let record = |rest: &[&str]| folder.run([&FAST[..], rest].concat());
     record(&["-o", "other"])
-        .fails_with(2, "other: the folder is not empty and not an archive: name another folder");
+        .fails_with(2, "other: the folder is neither empty nor an archive: name another folder");
     record(&["-o", "other/file"])
         .fails_with(2, "other/file: this is a file; an archive is a folder: use another name");
     record(&["-o", "none/A"]).fails_with(1, "none/A: its folder does not exist; create it first");
@@ -228,13 +228,13 @@ fn wrong_folders_and_options_are_refused() {
         (&["-a"], "-a cannot be used with -f archive: an existing archive is always continued"),
         (
             &["-v", "nnnnnn"],
-            "-v cannot be used with -f archive: the files of an archive are named by their times",
+            "-v cannot be used with -f archive: the files of an archive are named by time",
         ),
     ] {
         record(&[&["-o", "A"], option].concat()).fails_with(2, text);
     }
     let of_log = folder.run(["record", r"\Memory\*", "--keep", "3d", "-o", "a.blg"]);
-    of_log.fails_with(2, "--keep is for archives: add -f archive");
+    of_log.fails_with(2, "--keep applies only to archives: add -f archive");
     let of_folder = folder.run(["record", r"\Memory\*", "-o", "other"]);
     of_folder.fails_with(
         2,
