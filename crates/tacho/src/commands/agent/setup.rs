@@ -106,7 +106,7 @@ fn failed(path: &Path, error: &io::Error) -> Failure {
     Failure::runtime(format!("{}: {error}", path.display()))
 }
 
-/// The address of this machine's default route, or the host name if there is none.
+/// The address of this machine's default route; the host name without one.
 fn default_address() -> String {
     let route = || -> io::Result<String> {
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
