@@ -111,7 +111,7 @@ fn a_menu_shows_another_view() {
     let paths: Vec<_> = screen.app.paths().iter().map(ToString::to_string).collect();
     assert_eq!(paths, [r"\Memory\Available Bytes", r"\Memory\Cache Bytes"]);
     assert!(matches!(screen.requests.last(), Some(Request::Paths(_))), "{:?}", screen.requests);
-    screen.line_with("memory: not here: ");
+    screen.line_with("memory: not available here: ");
     // With arrows and Enter; the selected one is the present view.
     screen.type_in("m");
     screen.press(KeyCode::Up);
@@ -171,5 +171,5 @@ except = ['\GPU Engine(0)\Utilization Percentage']
     screen.line_with("no activity: eth0");
     // Another panel shows that there are control groups.
     screen.line_with("not counted here: Tasks");
-    screen.line_with("GPU Engine has no instances besides 0");
+    screen.line_with("GPU Engine has no instances except 0");
 }
