@@ -111,7 +111,8 @@ struct Rows<'a> {
 }
 
 fn cast<T: 'static>(array: &ArrayRef) -> Result<&T> {
-    let wrong = || internal_datafusion_err!("average: an argument has the unexpected type {}", array.data_type());
+    let wrong =
+        || internal_datafusion_err!("average: an argument has the unexpected type {}", array.data_type());
     array.downcast_ref_opt().ok_or_else(wrong)
 }
 
@@ -251,7 +252,9 @@ impl Accumulator for OneAverage {
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        let [states] = states else { return Err(internal_datafusion_err!("average: expected one state column")) };
+        let [states] = states else {
+            return Err(internal_datafusion_err!("average: expected one state column"));
+        };
         cast::<BinaryArray>(states)?.iter().flatten().try_for_each(|bytes| merge(&mut self.state, bytes))
     }
 }
@@ -320,7 +323,9 @@ impl GroupsAccumulator for GroupAverages {
         total_num_groups: usize,
     ) -> Result<()> {
         self.states.resize(total_num_groups, None);
-        let [states] = values else { return Err(internal_datafusion_err!("average: expected one state column")) };
+        let [states] = values else {
+            return Err(internal_datafusion_err!("average: expected one state column"));
+        };
         for (bytes, &group) in cast::<BinaryArray>(states)?.iter().zip(group_indices) {
             if let Some(bytes) = bytes {
                 self.change(group, |state| merge(state, bytes))?;

@@ -225,9 +225,7 @@ impl SelectionArguments {
     pub(crate) fn query(&self, files: &[PathBuf], every: Option<u64>) -> Result<LogQuery, Failure> {
         let (logs, patterns) = self.logs_and_paths(files)?;
         if logs.is_empty() {
-            return Err(Failure::usage(
-                "no log: name one before -c, as in 'tacho stats FILE -c PATH'",
-            ));
+            return Err(Failure::usage("no log: name one before -c, as in 'tacho stats FILE -c PATH'"));
         }
         let mut query = self.query_of(logs, patterns)?;
         query.every = every.unwrap_or_default();

@@ -68,7 +68,10 @@ pub(crate) fn start(
             0 => format!("sending each sample to {}", summary.target),
             waiting => {
                 let samples = counted(waiting, "sample", "samples");
-                format!("sending each sample to {}, starting with {samples} of an earlier run", summary.target)
+                format!(
+                    "sending each sample to {}, starting with {samples} of an earlier run",
+                    summary.target
+                )
             }
         });
     }

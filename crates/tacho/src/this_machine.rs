@@ -60,9 +60,8 @@ pub(crate) fn resolve_view(registry: &Registry, view: &mut View) -> Result<Vec<S
         paths => format!("the view omits '{}' and {} more: {why}", paths[0], paths.len() - 1),
     };
     let tables = view.panels.iter().filter(|panel| panel.kind == ViewKind::Table);
-    let columns = tables
-        .filter(|panel| panel.table.columns.is_empty())
-        .filter_map(|panel| panel.table.set.as_deref());
+    let columns =
+        tables.filter(|panel| panel.table.columns.is_empty()).filter_map(|panel| panel.table.set.as_deref());
     Ok(columns
         .flat_map(|set| absent_columns(registry, set))
         .chain(reasons.into_iter().map(message))

@@ -88,7 +88,9 @@ impl ArchiveStore {
         let after = self.last_time()?.unwrap_or(FileTime(i64::MIN));
         let previous = match last_file.map(|file| last_sample(&file.path)) {
             Some(Err(error)) if error.is_corrupt() => {
-                converted.problems.push(format!("{error}; the intervals between this file and the next are missing"));
+                converted
+                    .problems
+                    .push(format!("{error}; the intervals between this file and the next are missing"));
                 None
             }
             Some(found) => found?,

@@ -233,7 +233,8 @@ impl<W: Write> FileWriter<W> {
         // The checksum covers itself as 0.
         let checksum = checksum_text(self.offset, crc32fast::hash(&tail));
         let placeholder = checksum_text(self.offset, 0);
-        if let Some(at) = tail.windows(placeholder.len()).rposition(|window| window == placeholder.as_bytes()) {
+        if let Some(at) = tail.windows(placeholder.len()).rposition(|window| window == placeholder.as_bytes())
+        {
             tail[at..at + placeholder.len()].copy_from_slice(checksum.as_bytes());
         }
         self.out.write_all(&tail)?;

@@ -274,7 +274,8 @@ impl SampleRows {
         mut each: impl FnMut(MachineBlock) -> Result<(), E>,
     ) -> Result<(), E> {
         if sample.len() > MAX_ROWS {
-            let message = format!("a sample has {} values, and SQL queries support at most {MAX_ROWS}", sample.len());
+            let message =
+                format!("a sample has {} values, and SQL queries support at most {MAX_ROWS}", sample.len());
             return Err(LogError::unsupported(message).into());
         }
         self.machines.iter_mut().for_each(|machine| machine.groups.clear());

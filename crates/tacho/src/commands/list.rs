@@ -79,7 +79,8 @@ pub(crate) fn run(arguments: &ListArguments) -> Result<ExitCode, Failure> {
         ListFormat::Table => Form::Description,
     };
     // A path can also name the machine. Paths of different machines are rejected when they are parsed.
-    let machine_of = |what: &PathBuf| PathPattern::parse(&what.to_string_lossy()).ok()?.path().machine.clone();
+    let machine_of =
+        |what: &PathBuf| PathPattern::parse(&what.to_string_lossy()).ok()?.path().machine.clone();
     let machine = arguments.machine.clone().or_else(|| arguments.what.iter().find_map(machine_of));
     let mut registry: Option<Arc<Registry>> = None;
     show(

@@ -120,7 +120,9 @@ fn the_table_says_what_changed() {
     assert!(lines[1].contains("only after"), "{table}");
     assert_eq!(lines[3], r"\\web1\Memory\Free 500 250 -250 / 2.00 4 4");
     assert!(
-        lines.last().is_some_and(|note| note.starts_with("Sorted by weight:") && note.ends_with("5 of 8 rows.")),
+        lines
+            .last()
+            .is_some_and(|note| note.starts_with("Sorted by weight:") && note.ends_with("5 of 8 rows.")),
         "{table}"
     );
     let table = folder.prints(["compare", "a.blg", "b.blg", "--sort", "ratio", "--top", "3"]);

@@ -121,8 +121,7 @@ impl Worker {
             // Some can be converted already; these no longer exist and are skipped.
             left: converting,
             notices: vec![ArchiveNotice::NotMaintained(
-                "the thread that converts segments failed; it is restarted with the next segment"
-                    .to_owned(),
+                "the thread that converts segments failed; it is restarted with the next segment".to_owned(),
             )],
             ..Outcome::default()
         });

@@ -37,7 +37,9 @@ pub(super) fn run(files: &Files, address: Option<&str>, name: Option<&str>) -> R
     for (is_new, names) in [(is_new, "key.pem and cert.pem"), (is_new_token, "token")] {
         match is_new {
             true => notify(format_args!("created {names} in {folder}")),
-            false => notify(format_args!("kept {names} in {folder}; to renew a file, remove it and run this command again")),
+            false => notify(format_args!(
+                "kept {names} in {folder}; to renew a file, remove it and run this command again"
+            )),
         }
     }
     notify(

@@ -129,9 +129,9 @@ impl HookRecord {
             }
             HookKind::Processors(hook) => {
                 let processors = hook.processors.iter().enumerate();
-                record
-                    .values
-                    .extend(processors.map(|(index, values)| Values::from_detailed(processor(index), values)));
+                record.values.extend(
+                    processors.map(|(index, values)| Values::from_detailed(processor(index), values)),
+                );
                 ("processors", hook.elapsed_cycles)
             }
             HookKind::Thread(thread) => {

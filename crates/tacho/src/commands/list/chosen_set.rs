@@ -58,7 +58,7 @@ pub(super) fn are_words(registry: &Registry, names: &[Cow<'_, str>]) -> bool {
 }
 
 /// All counter sets, sorted by name.
-    pub(super) fn every_set(registry: &Registry, form: Form) -> Vec<ChosenSet> {
+pub(super) fn every_set(registry: &Registry, form: Form) -> Vec<ChosenSet> {
     let mut sets: Vec<_> = registry.counter_sets().map(|info| ChosenSet::whole(registry, info)).collect();
     sets.sort_by_key(|set| fold_case(&set.info.name));
     // Reading the instances of all sets is slow (one set lists all processes), so it is done only if needed.

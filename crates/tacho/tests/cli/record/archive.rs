@@ -197,7 +197,11 @@ fn no_file_is_added_beside_open_segments() {
     let add = || folder.run(["relog", "B", "-f", "archive", "-a", "-o", "A"]);
     let refused = add();
     assert_eq!(refused.status, 1, "{}", refused.stderr);
-    assert!(refused.stderr.contains("nothing was added, because a recorder is writing"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("nothing was added, because a recorder is writing"),
+        "{}",
+        refused.stderr
+    );
     kill("-KILL", &child);
     child.wait().expect("an end");
     let before = times(&folder, "A");
@@ -226,10 +230,7 @@ fn wrong_folders_and_options_are_refused() {
     for (option, text) in [
         (&["-y"][..], "-y cannot be used with -f archive: an existing archive is always continued"),
         (&["-a"], "-a cannot be used with -f archive: an existing archive is always continued"),
-        (
-            &["-v", "nnnnnn"],
-            "-v cannot be used with -f archive: the files of an archive are named by time",
-        ),
+        (&["-v", "nnnnnn"], "-v cannot be used with -f archive: the files of an archive are named by time"),
     ] {
         record(&[&["-o", "A"], option].concat()).fails_with(2, text);
     }
