@@ -129,7 +129,7 @@ fn a_file_that_is_cut_short_does_not_stop_the_recorder() {
 }
 
 #[test]
-fn a_date_that_cannot_be_merged_does_not_keep_the_others() {
+fn a_date_that_cannot_be_merged_does_not_block_the_others() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut takes = Takes::new();
     let mut recorder = ArchiveRecorder::create(options(folder.path()), disk()).expect("room");

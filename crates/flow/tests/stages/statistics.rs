@@ -67,7 +67,7 @@ fn values_of_different_clocks_are_not_paired() {
 }
 
 #[test]
-fn a_restart_of_one_of_several_machines_breaks_its_pairs_alone() {
+fn a_restart_of_one_of_several_machines_breaks_only_its_pairs() {
     let (mut left, mut right) = (
         Table::typed("L", "Set", &["X"], CounterType::BULK_COUNT, 1),
         Table::typed("R", "Set", &["X"], CounterType::BULK_COUNT, 1),

@@ -211,7 +211,7 @@ fn unknown_orders_are_refused() {
 }
 
 #[test]
-fn what_stands_for_others_has_no_rank() {
+fn totals_idle_and_ended_processes_have_no_rank() {
     let folder = Folder::new();
     let mut log =
         LogFixture::new("WEB1").column("Process", counter("% Processor Time", CounterType::TIMER_100NS));

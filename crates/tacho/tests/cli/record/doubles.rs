@@ -72,7 +72,7 @@ fn record(command: &str, log: &str) -> Folder {
 }
 
 #[test]
-fn every_format_stores_them_exactly() {
+fn every_format_stores_doubles_exactly() {
     for (command, log) in [("record", "a.blg"), ("query", "a.blg"), ("record", "a.csv")] {
         let folder = record(command, log);
         let ran = folder.run(["stats", log, "-f", "json"]);
