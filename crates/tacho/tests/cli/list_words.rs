@@ -38,7 +38,7 @@ fn exact_names_win() {
     assert!(memory.lines().next().is_some_and(|line| line.ends_with(r"\Memory")), "{memory}");
     let both = folder.prints(["list", "memory", "cache"]);
     assert!(both.starts_with(&memory) && both.contains("\\Cache\n"), "{both}");
-    // A file wins over words.
+    // A file takes precedence over words.
     crate::log_fixture::mixed("WEB1", 0, 2).write(&folder.path("cpu"));
     assert!(folder.prints(["list", "cpu"]).starts_with("cpu: BLG, "));
 }

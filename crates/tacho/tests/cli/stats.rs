@@ -159,7 +159,7 @@ errors of                     status       number                          first
         text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
     };
     assert_eq!(words(shown), words(explained));
-    // As in the column.
+    // The number of errors is that of the column.
     let rows = folder.stats(&["in.blg"]);
     assert_eq!(crate::run::row(&rows, r"\Disk(bad)\Reads/sec")["errors"], 4);
     for format in ["csv", "json"] {

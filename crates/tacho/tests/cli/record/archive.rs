@@ -1,4 +1,4 @@
-//! Recording into an archive: kills at random moments, restarts, full disks, and what a newcomer can get wrong.
+//! Recording into an archive: kills at random moments, restarts, full disks, and common mistakes.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
@@ -89,13 +89,13 @@ fn check_kills(rounds: usize) {
         kill("-KILL", &child);
         let ended = child.wait_with_output().expect("an end");
         assert_eq!(ended.status.signal(), Some(9), "{}", String::from_utf8_lossy(&ended.stderr));
-        // What was written before the kill; each line is a single write to the pipe.
+        // The times printed before the kill; each line is a single write to the pipe.
         for line in lines.map_while(Result::ok) {
             *printed.entry(line.parse().expect("a time")).or_default() += 1;
         }
     }
     check(&folder, &printed);
-    // A recorder that ends leaves only complete files, and SQL finds all intervals.
+    // A recorder that ends normally leaves only complete files, and SQL finds all intervals.
     let ran = folder.run(fast(&["-sc", "3"]));
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     assert_eq!(open_segments(&folder), 0);
@@ -176,7 +176,7 @@ fn two_recorders_of_one_machine_are_refused() {
     let second = folder.run(fast(&["-sc", "2"]));
     assert_eq!(second.status, 2, "{}", second.stderr);
     assert!(second.stderr.contains(": another recorder is writing it"), "{}", second.stderr);
-    // Readers find the open segment.
+    // Readers read the open segment too.
     assert!(!times(&folder, "A").is_empty());
     let checked = folder.run(["check", "A"]);
     assert_eq!(checked.status, 0, "{}{}", checked.stdout, checked.stderr);
