@@ -70,7 +70,7 @@ impl Fixture {
     }
 }
 
-/// The only summary.
+/// The only summary message.
 fn only(summaries: Vec<ExportSummary>) -> ExportSummary {
     let [summary] = &summaries[..] else { panic!("one receiver: {summaries:?}") };
     summary.clone()
@@ -223,7 +223,7 @@ fn a_refused_sample_does_not_lose_others() {
         fixture.shop.requests(requests);
         fixture.sample(&mut export);
     }
-    // Every request with this sample is refused, as Prometheus does with a sample that is too old.
+    // Every request with this sample is rejected, like samples that are too old for Prometheus.
     receiver.refuse(|body| {
         let series = write_request(body);
         series.iter().any(|series| series.samples.contains(&(1_700_000_003_000, 3.0)))

@@ -25,7 +25,7 @@ struct State {
     answers: Vec<&'static str>,
     is_down: bool,
     refuses: Option<Refuses>,
-    /// The status line for refused bodies.
+    /// The status line for rejected bodies.
     refusal: &'static str,
 }
 
@@ -44,7 +44,7 @@ impl Receiver {
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let state = Arc::clone(&state);
-                // A connection that breaks ends its thread.
+                // A broken connection only ends its thread.
                 thread::spawn(move || serve(&stream.ok()?, &state));
             }
         });
@@ -96,7 +96,7 @@ impl Receiver {
     }
 }
 
-/// Answers the requests of a connection, until it ends.
+/// Responds to the requests of a connection until it is closed.
 fn serve(stream: &TcpStream, state: &Mutex<State>) -> Option<()> {
     let mut reader = BufReader::new(stream);
     loop {

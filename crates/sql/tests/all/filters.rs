@@ -98,7 +98,7 @@ fn row_groups_outside_a_time_range_are_not_read() {
     let archive = folder.0.join("archive");
     write(&archive, &mixed("WEB1", 0, 4000).samples, 700);
     let inputs = [archive];
-    // The footer is always read.
+    // Footers are always read.
     let average = "SELECT average(*) FROM samples WHERE counter = 'Available Bytes'";
     let footer = bytes_read(&inputs, &format!("{average} AND time < '2000-01-01T00:00:00Z'"));
     let all = bytes_read(&inputs, average) - footer;
