@@ -14,7 +14,7 @@ pub(crate) struct Canvas {
     bands: Vec<Cell>,
 }
 
-/// The maximum number of lines that share a character; the earliest drawn of more lines are not visible in it.
+/// The maximum number of lines that share a character. If there are more, those drawn first are not visible in it.
 const MAX_SHARING: usize = 3;
 
 #[derive(Clone, Copy, Default)]

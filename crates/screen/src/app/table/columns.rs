@@ -28,7 +28,7 @@ impl App {
         }
     }
 
-    /// Sorts by a column, or reverses the order if it is already sorted by that column.
+    /// Sorts by a column; reverses the order if this is the sorted column, or if `column` is `None`.
     pub(in super::super) fn sort_table(&mut self, column: Option<usize>) {
         let Some(table) = self.table_mut() else { return };
         table.model.sort_by(column.unwrap_or(table.model.order().column));
