@@ -1,4 +1,4 @@
-//! From the points of a sample to the bodies of requests.
+//! Encodes the points of a sample into request bodies.
 
 use tachograph_counters::civil::FileTime;
 use tachograph_metrics::Point;
@@ -7,22 +7,23 @@ use crate::otlp::OtlpEncoder;
 use crate::remote_write::RemoteWriteEncoder;
 use crate::target::Protocol;
 
-/// The maximum number of values in the body of a request; a metric of OTLP is not divided. Receivers limit the size of
-/// requests, and Prometheus sends 2,000 by default.
+/// The maximum number of values in a request body, because receivers limit its size; 2,000 is the default of
+/// Prometheus. A single OTLP metric with more values is not split.
 pub(crate) const MAX_POINTS: usize = 2_000;
 
-/// What is said of all series of an export.
+/// Attributes of all series of an export.
 #[derive(Clone, Debug)]
 pub(crate) struct Origin {
     /// The name of the machine.
     pub(crate) host: String,
     /// The name of the service.
     pub(crate) service: String,
-    /// When the machine was started.
+    /// When the machine was booted.
     pub(crate) boot: FileTime,
 }
 
-/// Encodes samples. Bodies that follow each other can be concatenated, because both protocols are repeated fields.
+/// Encodes samples. Consecutive bodies can be concatenated, because in both protocols a request is a repeated protobuf
+/// field.
 #[derive(Debug)]
 pub(crate) enum Encoder {
     RemoteWrite(RemoteWriteEncoder),

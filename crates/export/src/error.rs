@@ -12,11 +12,11 @@ pub enum ExportError {
     Queue(PathBuf, io::Error),
     /// Another process sends from the same queue.
     QueueInUse(PathBuf),
-    /// The certificates of the authority cannot be used.
+    /// The CA certificates cannot be used.
     Certificates(String),
     /// The counters cannot be queried.
     Counters(tachograph_perflib::ErrorCode),
-    /// The thread that sends cannot be started.
+    /// The sender thread cannot be started.
     Thread(io::Error),
 }
 

@@ -17,7 +17,7 @@ use crate::queue::Queue;
 use crate::sender::{Sender, SharedCounts};
 use crate::target::{Authorization, Target};
 
-/// Receives notices for people: that a receiver is down, that samples were dropped.
+/// Receives messages for the user, such as that a receiver is down or that samples were dropped.
 pub type Notify = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// What is sent, and where.
@@ -25,22 +25,22 @@ pub type Notify = Arc<dyn Fn(&str) + Send + Sync>;
 pub struct ExportOptions {
     /// The receivers. Each has a queue of its own.
     pub targets: Vec<Target>,
-    /// Which counters, and their names.
+    /// Which counters are sent, and under which names.
     pub metrics: MetricsOptions,
-    /// The value of `Authorization` in all requests.
+    /// The value of the `Authorization` header of all requests.
     pub authorization: Option<Authorization>,
-    /// The certificates of the authorities to trust, in PEM form, instead of the public ones.
+    /// The CA certificates to trust instead of the public ones, in PEM format.
     pub certificates: Option<Vec<u8>>,
     /// The folder of the queues. It is created if it is missing.
     pub queue: PathBuf,
-    /// The maximum size of the queue of each receiver, in bytes; at least 16 MiB are used. When it is full, the oldest samples
-    /// are dropped.
+    /// The maximum size of each receiver's queue in bytes; raised to 16 MiB if it is less. A full queue drops its
+    /// oldest samples.
     pub max_queue: u64,
     /// The label `job` of remote-write, and the attribute `service.name` of OTLP.
     pub service: String,
-    /// When the machine was started: since then its counters accumulate.
+    /// When the machine was booted: the start time of its counters.
     pub boot_time: FileTime,
-    /// Receives notices.
+    /// Receives messages for the user.
     pub notify: Notify,
 }
 
@@ -56,13 +56,13 @@ impl fmt::Debug for ExportOptions {
 /// Sends each sample of a query to all receivers.
 pub struct Export {
     reader: MetricReader,
-    targets: Vec<Exporting>,
+    targets: Vec<TargetState>,
     last: Option<FileTime>,
     notify: Notify,
 }
 
 /// The state of a receiver.
-struct Exporting {
+struct TargetState {
     target: Target,
     encoder: Encoder,
     queue: Arc<Queue>,
@@ -78,22 +78,23 @@ pub struct ExportSummary {
     pub target: Target,
     /// Samples that it accepted.
     pub sent: u64,
-    /// Samples that it refused, and will never accept.
+    /// Samples that it refused permanently.
     pub refused: u64,
     /// Samples that were dropped because the queue was full or could not be written.
     pub dropped: u64,
     /// Samples that wait in the queue.
     pub waiting: u64,
-    /// The folder in which they wait. The next export to the same receiver sends them first.
+    /// The folder of the queue. The next export to the same receiver first sends the samples that are left in it.
     pub queue: PathBuf,
 }
 
 impl Export {
-    /// Opens the queues and starts a thread per receiver. What an earlier export left in a queue is sent first.
+    /// Opens the queues and starts a thread per receiver. Samples that an earlier export left in a queue are sent
+    /// first.
     ///
     /// # Errors
     ///
-    /// If the counters cannot be queried, a queue cannot be opened or is in use, or the certificates are not usable.
+    /// If the counters cannot be queried, a queue cannot be opened or is in use, or the certificates cannot be used.
     pub fn start(registry: &Arc<Registry>, options: ExportOptions) -> Result<Self, ExportError> {
         let reader = MetricReader::new(registry, options.metrics).map_err(ExportError::Counters)?;
         let origin = Origin {
@@ -101,7 +102,7 @@ impl Export {
             service: options.service,
             boot: options.boot_time,
         };
-        let mut targets: Vec<Exporting> = Vec::new();
+        let mut targets: Vec<TargetState> = Vec::new();
         for target in options.targets {
             if targets.iter().any(|known| known.target == target) {
                 continue;
@@ -121,23 +122,23 @@ impl Export {
                 .spawn(move || sender.run())
                 .map_err(ExportError::Thread)?;
             let encoder = Encoder::new(target.protocol(), &origin);
-            targets.push(Exporting { target, encoder, queue, counts, unwritten: 0 });
+            targets.push(TargetState { target, encoder, queue, counts, unwritten: 0 });
         }
         Ok(Self { reader, targets, last: None, notify: options.notify })
     }
 
-    /// The paths that the query must have.
+    /// The paths that the query for [`push`](Self::push) must have.
     pub fn paths(&self) -> Vec<PathPattern> {
         self.reader.paths()
     }
 
-    /// Adds the last collection of a query to the queues, as the sample of `at`. A queue that cannot be written loses the
-    /// sample, which is reported once and counted; it is no reason to stop sampling.
+    /// Adds the query's last collection to the queues, as the sample taken at `at`. A queue that cannot be written does
+    /// not stop sampling: the sample is dropped and counted, and the first such error of each receiver is reported.
     pub fn push(&mut self, query: &Query, at: FileTime) {
         let targets = &mut self.targets;
         self.reader.read(query, |point| {
-            for exporting in &mut *targets {
-                exporting.encoder.push(point, at);
+            for state in &mut *targets {
+                state.encoder.push(point, at);
             }
         });
         self.end_sample(at);
@@ -145,9 +146,9 @@ impl Export {
 
     fn end_sample(&mut self, at: FileTime) {
         self.last = Some(at);
-        for exporting in &mut self.targets {
-            let Exporting { target, encoder, queue, unwritten, .. } = exporting;
-            // The last body of a sample counts it, so each one is written when the next one comes.
+        for state in &mut self.targets {
+            let TargetState { target, encoder, queue, unwritten, .. } = state;
+            // Only the last body of a sample carries its count, so each body is written when the next one is known.
             let mut pending: Vec<u8> = Vec::new();
             let mut outcome = Ok(());
             let mut write = |body: &[u8], samples| {
@@ -175,34 +176,34 @@ impl Export {
 
     /// The state of each receiver.
     pub fn summary(&self) -> Vec<ExportSummary> {
-        let of_target = |exporting: &Exporting| {
-            let counts = exporting.counts.get();
+        let summary = |state: &TargetState| {
+            let counts = state.counts.get();
             ExportSummary {
-                target: exporting.target.clone(),
+                target: state.target.clone(),
                 sent: counts.sent,
                 refused: counts.refused,
-                dropped: counts.dropped + exporting.unwritten,
-                waiting: exporting.queue.waiting().samples,
-                queue: exporting.queue.folder().to_owned(),
+                dropped: counts.dropped + state.unwritten,
+                waiting: state.queue.waiting().samples,
+                queue: state.queue.folder().to_owned(),
             }
         };
-        self.targets.iter().map(of_target).collect()
+        self.targets.iter().map(summary).collect()
     }
 
-    /// Ends all series, and waits until everything was sent, at most for `time`. What was not stays in the queues.
+    /// Ends all series and waits up to `time` until everything is sent. Unsent samples stay in the queues.
     pub fn finish(mut self, time: Duration) -> Vec<ExportSummary> {
         if let Some(last) = self.last {
             self.end_sample(last.saturating_add(FileTime::PER_MILLISECOND));
         }
         let deadline = Instant::now() + time;
-        for exporting in &self.targets {
-            exporting.queue.close(deadline);
+        for state in &self.targets {
+            state.queue.close(deadline);
         }
-        for exporting in &self.targets {
-            // A request that is under way is not waited for: its sample is sent again.
-            exporting.counts.wait_for_end(deadline + Duration::from_millis(100));
-            if let Err(error) = exporting.queue.tidy() {
-                (self.notify)(&format!("{}: {error}", exporting.queue.folder().display()));
+        for state in &self.targets {
+            // A request in flight is not awaited; the next export sends its samples again.
+            state.counts.wait_for_end(deadline + Duration::from_millis(100));
+            if let Err(error) = state.queue.tidy() {
+                (self.notify)(&format!("{}: {error}", state.queue.folder().display()));
             }
         }
         self.summary()

@@ -1,13 +1,13 @@
-//! Sends counters to other systems while they are sampled: to Prometheus and others that accept its remote-write, and to
-//! collectors of OpenTelemetry.
+//! Sends counters to other systems while they are sampled: to Prometheus and other receivers of its remote-write
+//! protocol, and to OpenTelemetry collectors.
 //!
 //! ```text
 //! Query -> MetricReader -> Encoder (remote-write or OTLP) -> Queue (a folder) -> Sender (a thread) -> receiver
 //! ```
 //!
-//! Raw numbers are sent, so the receiver computes right averages from sums. Names, labels and units are those of `/metrics`
-//! (`docs/metrics.md`). Each sample is first written to a queue on disk, from which a thread sends it, in order. So a receiver
-//! that is slow or down delays nothing, and receives what it missed when it returns.
+//! Raw values are sent, so the receiver can compute correct averages. Names, labels and units are those of `/metrics`
+//! (`docs/metrics.md`). Each sample is first written to a queue on disk, from which a thread sends it, in order. A slow
+//! or unreachable receiver therefore delays nothing, and gets the samples that it missed when it is back.
 
 #![forbid(unsafe_code)]
 

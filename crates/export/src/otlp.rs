@@ -77,7 +77,7 @@ impl OtlpEncoder {
 
     pub(crate) fn end_sample(&mut self, at: FileTime, mut write: impl FnMut(&[u8])) {
         let Self { tracker, resource, scope, metrics, encoded, body } = self;
-        // The points of series that end are the last ones of their metric, without a value, for this sample only.
+        // Points of ended series are moved to the end of their metric, without a value, for this sample only.
         let mut ended: Vec<(usize, NumberDataPoint)> = Vec::new();
         tracker.end_sample(at, |metric, series| {
             let mut point = points(&mut metrics[metric]).swap_remove(series);
@@ -91,19 +91,19 @@ impl OtlpEncoder {
         }
         let mut count = 0;
         for metric in metrics.iter_mut() {
-            let of_metric = points(metric).len();
-            if of_metric == 0 {
+            let metric_points = points(metric).len();
+            if metric_points == 0 {
                 continue;
             }
-            if count > 0 && count + of_metric > MAX_POINTS {
-                write(finish(body, resource, scope, encoded));
+            if count > 0 && count + metric_points > MAX_POINTS {
+                write(build_body(body, resource, scope, encoded));
                 count = 0;
             }
             encoding::message::encode(METRICS, &*metric, encoded);
-            count += of_metric;
+            count += metric_points;
         }
         if count > 0 {
-            write(finish(body, resource, scope, encoded));
+            write(build_body(body, resource, scope, encoded));
         }
         for metric in ended_metrics {
             points(&mut metrics[metric]).pop();
@@ -111,8 +111,8 @@ impl OtlpEncoder {
     }
 }
 
-/// Puts the metrics into a body, and clears them.
-fn finish<'a>(body: &'a mut Vec<u8>, resource: &[u8], scope: &[u8], metrics: &mut Vec<u8>) -> &'a [u8] {
+/// Builds a body from the encoded metrics, and clears them.
+fn build_body<'a>(body: &'a mut Vec<u8>, resource: &[u8], scope: &[u8], metrics: &mut Vec<u8>) -> &'a [u8] {
     let scope_metrics = scope.len() + metrics.len();
     let delimited = |length: usize| {
         encoding::key_len(SCOPE_METRICS) + encoding::encoded_len_varint(length as u64) + length
@@ -152,7 +152,7 @@ fn points(metric: &mut Metric) -> &mut Vec<NumberDataPoint> {
     }
 }
 
-/// A unit of `/metrics` in the notation of UCUM. What UCUM does not know is an annotation.
+/// The UCUM code of a unit of `/metrics`. A unit that UCUM lacks becomes an annotation, such as `{request}`.
 fn ucum(unit: &str) -> String {
     let known = match unit {
         "" | "ratio" => "1",

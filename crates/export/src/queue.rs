@@ -1,15 +1,15 @@
 //! The queue on disk between sampling and sending.
 //!
-//! A queue is a folder with segments (`0000000001.queue` and so on) and the file `position`, which says up to where the
+//! A queue is a folder with segments (`0000000001.queue` and so on) and the file `position`, which stores how far the
 //! oldest segment was sent. A segment is a sequence of entries:
 //!
 //! ```text
 //! bytes: u32  raw_bytes: u32  samples: u32  crc: u32  body: [u8; bytes], compressed with zstd
 //! ```
 //!
-//! in little endian; `crc` is the CRC-32 of the three words before it and of the body. `samples` is 1 in the last body of a
-//! sample, else 0. What a crash leaves at the end of a segment is not an entry, and is skipped; a new process writes a new
-//! segment. Entries are not synced: a power failure can lose what the kernel had not yet written.
+//! in little endian; `crc` is the CRC-32 of the three words before it and of the body. `samples` is 1 in the last body
+//! of a sample, else 0. An incomplete entry that a crash leaves at the end of a segment is skipped; each process starts
+//! a new segment. Entries are not synced: a power failure can lose what the kernel had not yet written.
 
 mod files;
 mod state;
@@ -26,13 +26,13 @@ use crate::error::ExportError;
 use files::{Cursor, Header};
 use state::State;
 
-/// A segment is completed when it has this size.
+/// A segment that has reached this size gets no more entries.
 const SEGMENT_BYTES: u64 = 4 << 20;
-/// The least size of a queue: two segments must fit.
+/// The lowest limit on the size of a queue, so that several segments fit.
 pub(crate) const MIN_BYTES: u64 = 4 * SEGMENT_BYTES;
-/// The maximum size of the body of an entry, also before compression.
+/// The maximum size of the body of an entry, both compressed and uncompressed.
 const MAX_BODY: usize = 64 << 20;
-/// A batch is complete when its body has this size.
+/// A batch whose body has reached this size gets no more entries.
 const BATCH_BYTES: usize = 1 << 20;
 
 /// A queue of request bodies, which one thread fills and another one empties.
@@ -50,9 +50,9 @@ pub(crate) struct Queue {
 /// Bodies that are sent together.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
-    /// The bodies, one after the other.
+    /// The bodies, concatenated.
     pub(crate) body: Vec<u8>,
-    /// The samples that end in this batch.
+    /// The number of samples whose last body is in this batch.
     pub(crate) samples: u64,
     /// The number of entries.
     pub(crate) entries: usize,
@@ -68,7 +68,8 @@ pub(crate) struct Waiting {
 }
 
 impl Queue {
-    /// Opens a queue, with what an earlier process left in it. Creates the folder if needed, only for its owner.
+    /// Opens a queue, including the entries that an earlier process left in it. Creates the folder with mode 700 if it
+    /// is missing.
     pub(crate) fn open(folder: &Path, max_bytes: u64) -> Result<Self, ExportError> {
         files::create_folder(folder).map_err(ExportError::queue(folder))?;
         let lock_path = folder.join("lock");
@@ -90,8 +91,8 @@ impl Queue {
         Ok(queue)
     }
 
-    /// Adds a body. `samples` is 1 for the last body of a sample, else 0. If the queue is full, the oldest segment is
-    /// dropped, and counted in [`take_dropped`](Self::take_dropped).
+    /// Adds a body. `samples` is 1 for the last body of a sample, else 0. If the queue is full, the oldest segments are
+    /// dropped and their samples are counted in [`take_dropped`](Self::take_dropped).
     pub(crate) fn push(&self, body: &[u8], samples: u32) -> io::Result<()> {
         let mut state = self.state.lock().ignore_poison();
         let entry = state.compress(body, samples)?;
@@ -102,8 +103,9 @@ impl Queue {
         written
     }
 
-    /// Waits until there is something to send, at most until the queue is closed and `deadline` has passed, and returns it.
-    /// With `is_single`, the batch has one entry. The batch stays in the queue until [`remove`](Self::remove).
+    /// Returns the next batch; waits for one if the queue is empty. `None` if the queue is closed, and empty or past
+    /// its deadline. With `is_single`, the batch has one entry. The batch stays in the queue until
+    /// [`remove`](Self::remove).
     pub(crate) fn next(&self, is_single: bool) -> io::Result<Option<Batch>> {
         let mut state = self.state.lock().ignore_poison();
         loop {
@@ -141,14 +143,14 @@ impl Queue {
         self.state.lock().ignore_poison().waiting()
     }
 
-    /// Lets the reader end when the queue is empty, or at `deadline`.
+    /// Closes the queue: the reader ends when the queue is empty, or at `deadline`.
     pub(crate) fn close(&self, deadline: Instant) {
         self.state.lock().ignore_poison().close_by = Some(deadline);
         self.changed.notify_all();
     }
 
-    /// Waits for `time`, or until the queue is closed; then at most for `time_if_closed`. Returns false if the time of a closed
-    /// queue is over.
+    /// Waits for `time`, but at most for `time_if_closed` once the queue is closed. Returns false if the deadline of a
+    /// closed queue has passed.
     pub(crate) fn wait(&self, time: Duration, time_if_closed: Duration) -> bool {
         let until = Instant::now() + time;
         let mut state = self.state.lock().ignore_poison();
@@ -165,7 +167,7 @@ impl Queue {
         !self.state.lock().ignore_poison().is_expired()
     }
 
-    /// Removes the segments of a queue that is empty.
+    /// Removes all segments if the queue is empty.
     pub(crate) fn tidy(&self) -> io::Result<()> {
         self.state.lock().ignore_poison().tidy(&self.folder)
     }
@@ -185,7 +187,7 @@ impl Batch {
     }
 }
 
-/// Removes a file; a file that does not exist is removed already.
+/// Removes a file; a missing file is not an error.
 fn remove_file(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

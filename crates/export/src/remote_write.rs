@@ -8,7 +8,8 @@ use crate::encoder::{MAX_POINTS, Origin};
 use crate::tracker::Tracker;
 use crate::wire::{Label, Sample, TimeSeries};
 
-/// The value that ends a series (a NaN with these bits), so that queries do not repeat its last value for five minutes.
+/// The bits of the NaN that marks a series as stale. Without it, queries would return the last value for another five
+/// minutes.
 const STALE: u64 = 0x7ff0_0000_0000_0002;
 
 /// The tag of `WriteRequest.timeseries`.
@@ -17,7 +18,7 @@ const TIME_SERIES: u32 = 1;
 #[derive(Debug)]
 pub(crate) struct RemoteWriteEncoder {
     tracker: Tracker,
-    /// The labels that all series get, unless they have a label of that name.
+    /// The labels that are added to each series unless it has a label of the same name.
     common: [Label; 2],
     metrics: Vec<Vec<TimeSeries>>,
     ended: Vec<TimeSeries>,
@@ -75,7 +76,7 @@ impl RemoteWriteEncoder {
     }
 }
 
-/// All labels of a series, sorted by name. A label without a value is the same as no label.
+/// All labels of a series, sorted by name. Empty labels are omitted: to Prometheus, they are absent.
 fn labels(name: &str, own: &[MetricLabel], common: &[Label]) -> Vec<Label> {
     let mut labels = vec![Label { name: "__name__".to_owned(), value: name.to_owned() }];
     let with_value = own.iter().filter(|(_, value)| !value.is_empty());

@@ -23,26 +23,26 @@ use crate::wire::ExportResponse;
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// The longest time to connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// The pauses between attempts grow from the first to the second.
+/// The shortest and the longest pause between attempts.
 const PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(10)];
-/// The longest pause that a receiver can ask for (`Retry-After`).
+/// The longest pause that a receiver can request (`Retry-After`).
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(60);
-/// How much of an answer is read.
+/// The maximum number of bytes of a response that are read.
 const MAX_ANSWER: u64 = 4 << 10;
 
-/// What was sent, and what was not.
+/// Numbers of samples by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     /// Samples that the receiver accepted.
     pub(crate) sent: u64,
-    /// Samples that the receiver refused for good.
+    /// Samples that the receiver refused permanently.
     pub(crate) refused: u64,
     /// Samples that were dropped because the queue was full or damaged.
     pub(crate) dropped: u64,
     is_ended: bool,
 }
 
-/// Counts that are shared with the thread.
+/// Counts that are shared with the sender thread.
 #[derive(Debug, Default)]
 pub(crate) struct SharedCounts {
     counts: Mutex<Counts>,
@@ -69,7 +69,8 @@ impl SharedCounts {
     }
 }
 
-/// Sends the batches of a queue in order. A batch is sent again until the receiver accepts it or refuses it for good.
+/// Sends the batches of a queue in order. A batch is sent again until the receiver accepts it or refuses it
+/// permanently.
 pub(crate) struct Sender {
     target: Target,
     authorization: Option<Authorization>,
@@ -81,19 +82,19 @@ pub(crate) struct Sender {
     has_rejected_points: AtomicBool,
 }
 
-/// How often a batch of several entries is sent before they are sent one by one.
+/// The number of attempts to send a batch of several entries before its entries are sent one by one.
 const MAX_ATTEMPTS: u32 = 6;
 
-/// What has become of a batch.
+/// The outcome of sending a batch.
 enum Outcome {
     Accepted,
     /// The receiver will never accept it.
     Refused(String),
-    /// It failed several times.
+    /// Several attempts failed.
     Failing,
     /// The queue dropped it, because it was full.
     Dropped,
-    /// The queue was closed, and its time is over.
+    /// The queue is closed and its deadline has passed.
     Ended,
 }
 
@@ -102,7 +103,7 @@ enum Answer {
     Accepted,
     /// The receiver will never accept this body.
     Refused(String),
-    /// The receiver may accept it later, after this pause if it named one.
+    /// The receiver may accept it later, after the pause that it requested, if any.
     Later(String, Option<Duration>),
 }
 
@@ -119,8 +120,8 @@ impl Sender {
             tls = tls.root_certs(root_certificates(pem)?);
         }
         let mut config = Agent::config_builder();
-        if target.is_here() {
-            // A proxy has another idea of localhost.
+        if target.is_local() {
+            // For a proxy, localhost is the proxy's own machine.
             config = config.proxy(None);
         }
         let agent = config
@@ -149,7 +150,7 @@ impl Sender {
         Arc::clone(&self.counts)
     }
 
-    /// Sends until the queue is closed, and then empty or too late.
+    /// Sends until the queue is closed, and empty or past its deadline.
     pub(crate) fn run(self) {
         self.send_all();
         self.count_dropped();
@@ -157,7 +158,8 @@ impl Sender {
     }
 
     fn send_all(&self) {
-        // After a refusal, the entries of the batch are sent one by one, so that one bad sample costs no other.
+        // The number of entries that are sent one by one after their batch failed, so that one bad sample does not lose
+        // the others.
         let mut singles = 0;
         let mut has_failed = false;
         loop {
@@ -167,7 +169,7 @@ impl Sender {
                 Err(error) => {
                     if !std::mem::replace(&mut has_failed, true) {
                         let folder = self.queue.folder().display();
-                        self.say(&format!("cannot read the queue in {folder} for now: {error}"));
+                        self.say(&format!("cannot read the queue in {folder}, will retry: {error}"));
                     }
                     if !self.queue.wait(PAUSES[1], PAUSES[0]) {
                         return;
@@ -198,7 +200,7 @@ impl Sender {
         }
     }
 
-    /// Sends a batch until the receiver accepts or refuses it, or something else has to be tried.
+    /// Sends a batch repeatedly until there is an outcome.
     fn send(&self, batch: &Batch) -> Outcome {
         let body = match self.target.protocol() {
             Protocol::RemoteWrite => {
@@ -225,7 +227,7 @@ impl Sender {
                     if since.is_none() {
                         since = Some(Instant::now());
                         self.say(&format!(
-                            "{reason}; samples wait in {} until it accepts them",
+                            "{reason}; samples wait in {} until the receiver accepts them",
                             self.queue.folder().display()
                         ));
                     }
@@ -237,7 +239,7 @@ impl Sender {
                     if !self.queue.has(batch) {
                         return Outcome::Dropped;
                     }
-                    // A receiver can fail at the size of a batch, or at one sample of it.
+                    // The size of the batch, or one of its samples, can be what makes the receiver fail.
                     if batch.entries > 1 && attempt >= MAX_ATTEMPTS {
                         return Outcome::Failing;
                     }
@@ -267,7 +269,7 @@ impl Sender {
         let retry_after =
             response.headers().get("Retry-After").and_then(|value| value.to_str().ok()?.parse().ok());
         let mut text = Vec::new();
-        // The connection is used again only if the whole answer was read.
+        // The connection is reused only if the whole response was read.
         let _ = response.body_mut().as_reader().take(MAX_ANSWER).read_to_end(&mut text);
         if status.is_success() {
             if self.target.protocol() == Protocol::Otlp {
@@ -286,7 +288,7 @@ impl Sender {
                 retry_after.map(|seconds| Duration::from_secs(seconds).min(MAX_RETRY_AFTER)),
             );
         }
-        // People correct these, so samples wait.
+        // The user can correct these errors, so samples are kept.
         let is_misconfigured = matches!(
             status,
             StatusCode::UNAUTHORIZED
@@ -300,7 +302,7 @@ impl Sender {
         Answer::Refused(reason)
     }
 
-    /// Reports, once, that a collector has rejected points of a request that it accepted otherwise.
+    /// Reports the first time that a collector accepts a request but rejects some of its points.
     fn report_rejected_points(&self, answer: &[u8]) {
         let Some(partial) = ExportResponse::decode(answer).ok().and_then(|answer| answer.partial_success)
         else {
@@ -343,7 +345,7 @@ fn gzip(body: &[u8]) -> io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// The beginning of an answer, without control characters.
+/// The first non-empty line of a response, shortened and without control characters.
 fn one_line(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("no reason given");
@@ -361,7 +363,7 @@ fn root_certificates(pem: &[u8]) -> Result<RootCerts, ExportError> {
         }
     }
     if certificates.is_empty() {
-        return Err(ExportError::Certificates("the file has no certificate in PEM form".to_owned()));
+        return Err(ExportError::Certificates("the file contains no PEM certificate".to_owned()));
     }
     Ok(RootCerts::from(certificates.iter().map(Certificate::to_owned).collect::<Vec<_>>()))
 }

@@ -23,7 +23,7 @@ impl Protocol {
         }
     }
 
-    /// The path of a URL that has none.
+    /// The path that is added to a URL without one.
     fn default_path(self) -> &'static str {
         match self {
             Self::RemoteWrite => "/api/v1/write",
@@ -61,17 +61,17 @@ impl Target {
 
     /// Whether the connection is encrypted, or does not leave this machine.
     pub fn is_private(&self) -> bool {
-        self.url.scheme_str() == Some("https") || self.is_here()
+        self.url.scheme_str() == Some("https") || self.is_local()
     }
 
     /// Whether the receiver is on this machine.
-    pub(crate) fn is_here(&self) -> bool {
+    pub(crate) fn is_local(&self) -> bool {
         let host = self.url.host().unwrap_or_default().trim_matches(['[', ']']);
         let is_loopback = host.parse().is_ok_and(|address: std::net::IpAddr| address.is_loopback());
         is_loopback || host.eq_ignore_ascii_case("localhost")
     }
 
-    /// A file name for the queue of this target.
+    /// The name of the folder of this target's queue.
     pub(crate) fn folder_name(&self) -> String {
         let text = format!("{}={}", self.protocol.name(), self.url);
         let readable: String = self
@@ -132,7 +132,7 @@ impl Authorization {
     ///
     /// # Errors
     ///
-    /// If the token is empty or has characters that a header cannot have.
+    /// If the token is empty, or has other characters than visible ASCII.
     pub fn bearer(token: &str) -> Result<Self, String> {
         let token = token.trim();
         if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -145,7 +145,7 @@ impl Authorization {
     ///
     /// # Errors
     ///
-    /// If there is no colon.
+    /// If there is no colon, or more than one line.
     pub fn basic(login: &str) -> Result<Self, String> {
         let login = login.trim_end_matches(['\r', '\n']);
         if !login.contains(':') || login.contains('\n') {
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn faulty_targets_are_explained() {
+    fn invalid_targets_are_explained() {
         for (text, reason) in [
             ("http://localhost", "write prometheus=URL"),
             ("statsd=http://localhost", "'statsd' is not a protocol"),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_of_the_query_are_not_shown() {
+    fn secrets_in_the_query_are_not_shown() {
         let target: Target = "otlp=https://a/x?key=SECRET".parse().expect("a target");
         assert_eq!(target.to_string(), "otlp=https://a/x");
         assert!(!target.folder_name().contains("SECRET"));

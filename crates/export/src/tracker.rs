@@ -1,4 +1,4 @@
-//! Which series exist: when they began, and when they end.
+//! Tracks which series exist, when each began and when it ends.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,16 +7,17 @@ use tachograph_counters::civil::FileTime;
 use tachograph_metrics::{Family, Kind, Point};
 use tachograph_perflib::InstanceKey;
 
-/// Follows the series of an export from sample to sample. A series is a metric with a set of labels. Encoders keep data of
-/// their own per metric and series, in lists with the same indexes.
+/// Tracks the series of an export across samples. A series is a metric with a set of labels. Encoders keep their own
+/// data per metric and series, in lists with the same indexes.
 #[derive(Debug)]
 pub(crate) struct Tracker {
     metrics: Vec<TrackedMetric>,
     by_name: HashMap<Box<str>, usize>,
-    /// The metric of the last point, because points come metric by metric.
+    /// The metric of the last point; consecutive points usually have the same metric.
     current: Option<(Arc<Family>, usize)>,
-    /// Since when counts of series accumulate that exist in the first sample.
+    /// The start time of counters that exist in the first sample.
     origin: FileTime,
+    /// The time of the previous sample.
     previous: Option<FileTime>,
 }
 
@@ -46,27 +47,27 @@ pub(crate) struct SeriesIndex {
     pub(crate) series: usize,
     /// Whether the series is new, and has the highest index.
     pub(crate) is_new: bool,
-    /// Since when a counter accumulates.
+    /// The start time of a counter.
     pub(crate) start: FileTime,
 }
 
 impl Tracker {
-    /// `origin` is the time since which counters accumulate that exist in the first sample: that of the start of the machine.
+    /// `origin` is the start time of counters that exist in the first sample: the time of boot.
     pub(crate) fn new(origin: FileTime) -> Self {
         Self { metrics: Vec::new(), by_name: HashMap::new(), current: None, origin, previous: None }
     }
 
-    /// The series of a point.
+    /// Adds a point, and returns its series.
     pub(crate) fn observe(&mut self, point: &Point<'_>) -> SeriesIndex {
         let (metric, is_new_metric) = self.metric(point.family);
         let value = point.number.as_double();
-        // A series that was absent from the last sample began after it.
+        // A series that was absent from the previous sample began after it.
         let began = self.previous.unwrap_or(self.origin);
         let tracked = &mut self.metrics[metric];
         if let Some(&series) = tracked.by_labels.get(point.label_text) {
             let known = &mut tracked.series[series];
             let is_same = Arc::ptr_eq(&known.instance, point.instance) || known.instance == *point.instance;
-            // Another process with the same labels, or a counter that was set to 0, starts again.
+            // Another process with the same labels, or a counter that was reset, gets a new start time.
             if !is_same || (value < known.last && point.family.kind() == Kind::Counter) {
                 known.start = began;
                 known.instance = Arc::clone(point.instance);
@@ -102,9 +103,8 @@ impl Tracker {
         (index, known.is_none())
     }
 
-    /// Ends a sample taken at `at`, and removes the series that were absent from it. Calls `remove` with the indexes of the
-    /// metric and of the series: the last series of the metric takes the place of the removed one, as in
-    /// [`Vec::swap_remove`].
+    /// Ends a sample taken at `at`, and removes the series that were absent from it. For each, calls `remove` with the
+    /// index of the metric and the index of the series, which the caller must pass to [`Vec::swap_remove`].
     pub(crate) fn end_sample(&mut self, at: FileTime, mut remove: impl FnMut(usize, usize)) {
         for (index, metric) in self.metrics.iter_mut().enumerate() {
             for series in (0..metric.series.len()).rev() {

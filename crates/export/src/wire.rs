@@ -1,4 +1,4 @@
-//! The messages of remote-write 1.0 and of OTLP, as far as they are sent.
+//! The messages of remote-write 1.0 and of OTLP, with the fields that are used.
 //!
 //! Sources: the Prometheus remote-write specification 1.0 (`remote.proto`, `types.proto`), and OpenTelemetry's
 //! `metrics/v1/metrics.proto`, `common/v1/common.proto` and `resource/v1/resource.proto`.
@@ -59,14 +59,14 @@ pub(crate) struct Gauge {
 pub(crate) struct Sum {
     #[prost(message, repeated, tag = "1")]
     pub(crate) data_points: Vec<NumberDataPoint>,
-    /// [`CUMULATIVE`].
+    /// Always [`CUMULATIVE`].
     #[prost(int32, tag = "2")]
     pub(crate) aggregation_temporality: i32,
     #[prost(bool, tag = "3")]
     pub(crate) is_monotonic: bool,
 }
 
-/// The temporality of sums since a start time.
+/// Each value is a sum since the start time.
 pub(crate) const CUMULATIVE: i32 = 2;
 
 #[derive(Clone, PartialEq, Message)]
@@ -77,7 +77,7 @@ pub(crate) struct NumberDataPoint {
     /// Nanoseconds since 1970.
     #[prost(fixed64, tag = "3")]
     pub(crate) time_unix_nano: u64,
-    /// The number.
+    /// `None` if the series has ended.
     #[prost(oneof = "PointValue", tags = "4, 6")]
     pub(crate) value: Option<PointValue>,
     #[prost(message, repeated, tag = "7")]
@@ -106,7 +106,7 @@ pub(crate) struct KeyValue {
     pub(crate) value: Option<AnyValue>,
 }
 
-/// A text; OTLP has other kinds of values, which are not sent.
+/// The value of an attribute. OTLP's other kinds of values are not sent.
 #[derive(Clone, PartialEq, Eq, Message)]
 pub(crate) struct AnyValue {
     #[prost(string, optional, tag = "1")]

@@ -1,7 +1,9 @@
-//! Changing the folder of a machine in an archive: open segments become complete files, files are merged, old ones are removed.
+//! Changes the folder of a machine in an archive: converts open segments to complete files, merges files, and removes
+//! old ones.
 //!
-//! At every moment, also after a crash or a power failure, each sample is in the complete files once, or in an open segment, or in
-//! both; readers skip what is in both ([`MachineReader`](tachograph_logs::archive::MachineReader)).
+//! At every moment, even after a crash or a power failure, each sample is exactly once in the complete files, or in an
+//! open segment, or in both; readers return the latter once
+//! ([`MachineReader`](tachograph_logs::archive::MachineReader)).
 
 mod convert;
 mod merge;
@@ -25,9 +27,9 @@ pub use retention::{Removed, Retention};
 
 use crate::{FlowError, Identity, Selection, Source};
 
-/// Held by the recorder of a machine.
+/// Name of the lock file that the recorder of a machine holds.
 const RECORDER_LOCK: &str = "recorder.lock";
-/// Held while complete files are merged or removed.
+/// Name of the lock file that is held while complete files are merged or removed.
 const FILES_LOCK: &str = "files.lock";
 
 /// The folder of one machine in an archive.
@@ -38,12 +40,12 @@ pub struct ArchiveStore {
     storage: Arc<dyn Storage>,
 }
 
-/// A lock on the folder of a machine, until it is dropped.
+/// A lock on the folder of a machine; dropping it releases the lock.
 #[derive(Debug)]
 pub struct ArchiveLock(#[expect(dead_code, reason = "closing the file releases the lock")] File);
 
 impl ArchiveStore {
-    /// The folder of a machine by its name.
+    /// The folder of the machine with this name.
     ///
     /// # Errors
     ///
@@ -68,7 +70,7 @@ impl ArchiveStore {
         open_folder(&self.machine)
     }
 
-    /// The number of bytes that can still be written.
+    /// The free space in bytes.
     ///
     /// # Errors
     ///
@@ -77,7 +79,7 @@ impl ArchiveStore {
         self.storage.free_bytes(&self.machine)
     }
 
-    /// Creates the folders of the archive, of the machine and of its open segments, and makes them survive a power failure.
+    /// Creates the folders of the archive, of the machine and of its open segments, and syncs them.
     ///
     /// # Errors
     ///
@@ -100,7 +102,7 @@ impl ArchiveStore {
     fn sync_parent(&self, path: &Path) -> Result<(), LogError> {
         let parent = path.parent().unwrap_or(Path::new(""));
         match self.storage.sync_folder(parent) {
-            // A folder in which others write, such as `/var/log`.
+            // A folder that this user cannot read, such as `/var/log`.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(()),
             outcome => outcome.map_err(|error| LogError::io(error).at_path(parent)),
         }
@@ -115,7 +117,7 @@ impl ArchiveStore {
         self.lock(RECORDER_LOCK)
     }
 
-    /// Locks the complete files, to merge or to remove some. Reading needs no lock.
+    /// Locks the complete files for merging or removal. Reading needs no lock.
     ///
     /// # Errors
     ///
@@ -124,12 +126,12 @@ impl ArchiveStore {
         self.lock(FILES_LOCK)
     }
 
-    /// Locks the folder to add files of another recording. `None` if no recorder has ever written this machine.
+    /// Locks the folder to add files of another recording. `None` if no recorder has ever written to it.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::ResourceBusy`] if a recorder writes the machine; also fails if a recorder has left open segments, since their
-    /// samples must be added first, and with the errors of the operating system.
+    /// [`ErrorKind::ResourceBusy`] if a recorder is writing; an error if a recorder has left open segments, whose
+    /// samples must be added first; and the errors of the operating system.
     pub fn lock_to_add(&self) -> Result<Option<ArchiveLock>, LogError> {
         if !self.open_folder().is_dir() {
             return Ok(None);
@@ -137,7 +139,7 @@ impl ArchiveStore {
         let lock = self.lock_recorder()?;
         match self.segments()?.first() {
             Some(segment) => Err(LogError::unsupported(
-                "a recorder that was stopped has left this open segment: add its samples first, with 'tacho archive compact'",
+                "a stopped recorder has left this open segment: first add its samples with 'tacho archive compact'",
             )
             .at_path(segment)),
             None => Ok(Some(lock)),
@@ -178,7 +180,7 @@ impl ArchiveStore {
     }
 }
 
-/// The last sample of a file, to continue its intervals.
+/// Reads the last sample of a file, from which intervals continue.
 fn last_sample(file: &Path) -> Result<Option<Sample>, LogError> {
     let mut reader = ArchiveReader::open(vec![file.to_path_buf()])?;
     reader.seek_near_end(0)?;
@@ -189,9 +191,9 @@ fn last_sample(file: &Path) -> Result<Option<Sample>, LogError> {
     Ok(last)
 }
 
-/// The samples of a log, after the last sample of the log before it.
+/// The last sample of the previous log, followed by the samples of a log.
 struct Continuation<'a> {
-    /// Opens the first intervals.
+    /// The sample with which the first intervals begin.
     previous: Option<Sample>,
     reader: &'a mut dyn LogReader,
     is_stopped: &'a (dyn Fn() -> bool + Sync),
@@ -208,13 +210,13 @@ impl Source for Continuation<'_> {
             return Err(FlowError::Stopped);
         }
         let is_sample = self.reader.next(sample)?;
-        // Instances are those of another log.
+        // `previous` has log id 0.
         sample.log = sample.log.saturating_add(1);
         Ok(is_sample)
     }
 }
 
-/// Writes the samples of `reader` for which `is_written` is true. Returns their number.
+/// Writes the samples of `source` for which `is_written` returns true. Returns their number.
 fn write_samples(
     source: Continuation<'_>,
     mut is_written: impl FnMut(&Sample) -> bool,

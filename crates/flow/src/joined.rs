@@ -73,27 +73,26 @@ fn can_join(one: &Sample, other: &Sample) -> bool {
 }
 
 /// Joins consecutive samples of the same moment from different logs of one machine, whose groups need not be those of a
-/// [`Union`](crate::Union).
-///
-/// A joined sample has the id of its first log. So that no interval is broken by that, a group of another log gets an absent group
-/// (with the status [`Status::ITEM_NOT_VALIDATED`]) in later samples of the first log alone.
+/// [`Union`](crate::Union). A joined sample has the id of its first log. Later samples that are only from the first log
+/// get absent groups (with the status [`Status::ITEM_NOT_VALIDATED`]) for the groups of the other logs, so that their
+/// intervals are not interrupted.
 pub struct JoinedLogs<S> {
     source: S,
     /// The sample that follows the last returned one.
     next: Sample,
     state: State,
     indexes: GroupIndexes,
-    /// The last one of each group.
+    /// The last occurrence of each group, by group index.
     last: Vec<LastGroup>,
 }
 
 struct LastGroup {
     set: Arc<CounterSet>,
-    /// The id of the log that it is from.
+    /// The id of the group's log.
     log: u32,
-    /// The id of the sample that it was returned with.
+    /// The log id of the returned sample that contained the group.
     returned_log: u32,
-    /// The number of that sample.
+    /// The number of the returned sample.
     sample: u64,
 }
 
@@ -114,19 +113,19 @@ impl<S: Source> JoinedLogs<S> {
         Ok(())
     }
 
-    /// Records the groups of a sample that is part of the returned one with this number.
+    /// Records the groups of a sample that is joined into the returned sample with this number.
     fn record(&mut self, part: &Sample, returned_log: u32, sample: u64) {
         for (set, index) in self.indexes.find(part) {
             let group = LastGroup { set: Arc::clone(set), log: part.log, returned_log, sample };
             match self.last.get_mut(*index) {
                 Some(last) => *last = group,
-                // Indexes are given in the order of appearance.
+                // Indexes are assigned in the order of appearance.
                 None => self.last.push(group),
             }
         }
     }
 
-    /// Whether the sample that follows has no group of the returned sample with this number.
+    /// Whether `next` has no group in common with the returned sample with this number.
     fn is_disjoint(&mut self, sample: u64) -> bool {
         let last = &self.last;
         self.indexes

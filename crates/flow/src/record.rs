@@ -52,8 +52,8 @@ pub struct RecordOptions {
     pub max_bytes: Option<u64>,
     /// What to do when a file reaches `max_bytes`.
     pub at_max: AtMax,
-    /// Whether each sample is synced to disk. Otherwise it is only passed to the operating system: the sample survives
-    /// if the process is killed, but not a power failure.
+    /// Whether each sample is synced to disk. Otherwise it is only passed to the operating system, so it survives if
+    /// the process is killed, but not a power failure.
     pub is_synced: bool,
 }
 
@@ -180,7 +180,7 @@ enum State<F: LogFile> {
 
 impl<F: LogFile> State<F> {
     /// The state for a file that was created or opened.
-    fn of_opened(opened: OpenedFile<F>, options: &RecordOptions) -> Result<Self, LogError> {
+    fn from_opened(opened: OpenedFile<F>, options: &RecordOptions) -> Result<Self, LogError> {
         let is_appended = options.existing == Existing::Append && opened.has_content;
         Ok(match options.format {
             Format::Blg if is_appended => {
@@ -221,7 +221,7 @@ impl<L: LogFiles> Recorder<L> {
     pub fn with_files(mut files: L, options: RecordOptions, now: Moment) -> Result<Self, FlowError> {
         let mut names = Names::new(&options.path, options.suffix);
         let (path, opened) = names.open(&mut files, options.existing, now)?;
-        let state = State::of_opened(opened, &options).map_err(|error| error.at_path(&path))?;
+        let state = State::from_opened(opened, &options).map_err(|error| error.at_path(&path))?;
         Ok(Self {
             files,
             names,

@@ -1,5 +1,5 @@
-//! The memory for merging files does not depend on their size, and a short time range is read without the rest of the archive. A
-//! separate binary, since it counts allocations.
+//! The memory for merging files does not depend on their size, and a short time range is read without the rest of the
+//! archive. A separate binary, because it counts allocations.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl Generated {
         Self { sample: Sample { groups: vec![group], ..Sample::default() }, state: 0x2545_F491_4F6C_DD1D }
     }
 
-    /// The sample of a time.
+    /// The sample at a time.
     fn at(&mut self, utc: FileTime) -> &Sample {
         self.sample.at = Moment { utc, bias_minutes: 0 };
         for value in &mut self.sample.groups[0].values {

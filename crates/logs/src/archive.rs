@@ -1,7 +1,7 @@
 //! The archive: a folder of Parquet files with one row per value, which any SQL engine can read.
 //!
-//! docs/archive.md describes the layout. Rows are differences by the rules of [pairing](tachograph_counters::pairing), so that
-//! `factor * sum(num) / sum(den)` is an average, and raw values can be restored exactly.
+//! docs/archive.md describes the layout. Rows hold differences by the rules of [pairing](tachograph_counters::pairing),
+//! so that `factor * sum(num) / sum(den)` is an average, and raw values can be restored exactly.
 
 mod block;
 mod columns;
@@ -48,14 +48,14 @@ const MAX_ROWS: usize = 4 << 20;
 /// Maximum number of bytes of a column in a row group.
 const MAX_CHUNK_BYTES: usize = 64 << 20;
 
-/// Number of rows of a page: a part of a column that readers can skip.
+/// Number of rows of a page, the smallest unit of a column that readers can skip.
 const PAGE_ROWS: usize = 1 << 16;
 
 /// What is wrong with a part of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Damage(&'static str);
 
-/// Whether bytes have a checksum. Always true in a fuzz target, which would otherwise not get past the first checksum.
+/// Whether bytes have this checksum. Always true when fuzzing, because a fuzzer cannot guess checksums.
 fn has_checksum(bytes: &[u8], crc: u32) -> bool {
     cfg!(fuzzing) || crc32fast::hash(bytes) == crc
 }

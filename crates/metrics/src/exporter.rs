@@ -38,9 +38,9 @@ impl Exporter {
     /// Collects and writes the counters of `paths`, or those of the options if `paths` is empty. `registry` is the current one:
     /// sets can have appeared or disappeared since the last scrape.
     ///
-    /// A value that cannot be read is absent and counted in `tacho_read_errors`; a path that selects nothing is counted in
-    /// `tacho_paths_without_match`. Totals (`_Total`) and counters that are sums of others are omitted, so that PromQL's sums are
-    /// right, unless a path names them.
+    /// A value that cannot be read is absent and counted in `tacho_read_errors`; a path that selects nothing is counted
+    /// in `tacho_paths_without_match`. Totals (`_Total`) and counters that are sums of others are omitted, so that sums
+    /// in PromQL are correct, unless a path names them.
     pub fn scrape(&mut self, registry: &Arc<Registry>, format: Exposition, paths: &[PathPattern]) -> &str {
         let start = Instant::now();
         self.reader.update(registry, paths);

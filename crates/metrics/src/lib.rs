@@ -54,8 +54,8 @@ pub enum MetricNames {
     /// The names and labels that `docs/metrics.md` describes.
     #[default]
     Current,
-    /// The names and labels before version 0.2: the names of sets and counters in full, only the labels `name` and `parent`, and sums beside
-    /// their parts.
+    /// The names and labels before version 0.2: the names of sets and counters in full, only the labels `name` and
+    /// `parent`, and sums in addition to their parts.
     Old,
 }
 

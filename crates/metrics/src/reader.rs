@@ -21,7 +21,8 @@ use super::{MetricsOptions, is_exported_by_default};
 pub struct Point<'a> {
     /// The metric.
     pub family: &'a Arc<Family>,
-    /// The instance. Two processes of one name have different keys, also if they have the same labels one after the other.
+    /// The instance. Two processes with the same name have different keys, even if they have the same labels at
+    /// different times.
     pub instance: &'a Arc<InstanceKey>,
     /// The labels of the instance; none for a set without instances.
     pub labels: &'a [Label],

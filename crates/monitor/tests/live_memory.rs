@@ -19,7 +19,7 @@ static ALLOCATED: PeakAlloc = PeakAlloc;
 const AT_ONCE: u32 = 100;
 
 /// The bytes that a board keeps after all samples, and by how much the peak during a redraw exceeds them. Each sample
-/// has different processes than the previous one, except for one that stays.
+/// has different processes than the previous one, except for one process.
 fn bytes_after(samples: u32) -> (usize, usize) {
     let machine = Machine::default();
     let paths = [PathPattern::parse(r"\Process(*)\Ticks/sec").expect("a path")];

@@ -45,10 +45,10 @@ pub(crate) use views::menu;
 /// The default number of intervals on a live chart.
 pub const DEFAULT_POINTS: usize = 100;
 
-/// The numbers of intervals on a chart until there are enough samples.
+/// The numbers of intervals on a live chart while there are few samples.
 const FIRST_POINTS: [usize; 2] = [20, 50];
 
-/// The maximum number of panels of the first screen of a log.
+/// The maximum number of panels on the first screen of a log.
 const MAX_DEFAULT_PANELS: usize = 6;
 
 /// Facts about the machine or the logs that are shown.
@@ -71,7 +71,7 @@ pub(crate) enum Overlay {
     Help(usize),
     Messages(usize),
     Prompt(Prompt),
-    /// The list of ready-made views, with the index of the selected one.
+    /// The menu of ready-made views, with the index of the selected one.
     Views(usize),
     /// All counters and properties of the selected row of the focused table.
     Row(usize),
@@ -87,11 +87,11 @@ pub struct App {
     pub(crate) numbers: NumberForm,
     /// The title of the view.
     pub(crate) title: Option<String>,
-    /// Whether counters that the logs lack are left out of the view.
+    /// Whether counters that the logs lack are omitted from the view.
     is_optional: bool,
-    /// The figures of all counters.
+    /// The values of the charted counters, reduced to the columns of the chart.
     pub(crate) reduced: Reduced,
-    /// The id of the last table.
+    /// The id of the newest table.
     last_table: TableId,
     pub(crate) interval: Duration,
     pub(crate) points: usize,
@@ -105,15 +105,16 @@ pub struct App {
     pub(crate) full_span: Option<Span>,
     /// For logs: the visible time range.
     pub(crate) span: Option<Span>,
-    /// For logs: the time ranges that were visible before.
+    /// For logs: the time ranges that were visible earlier, to which `Backspace` returns.
     pub(crate) history: Vec<Span>,
-    /// The time range under the cursor: that of a column of the figures or of a column of characters (set by the
-    /// mouse), or a single moment.
+    /// The time range under the cursor: the time range of a column of figures, or of a column of characters if set by
+    /// the mouse, or a single moment.
     pub(crate) cursor: Option<Span>,
-    /// The two ends of the selected time range, in any order; each is the column that the user chose.
+    /// The two ends of the selected time range, in any order. Each end is the time range of the column that the user
+    /// chose.
     pub(crate) brush: (Option<Span>, Option<Span>),
     drag: Option<Drag>,
-    /// The progress of reading logs: bytes read, bytes in total. `None` while nothing is read.
+    /// The progress of reading logs: bytes read, bytes in total. `None` while nothing is being read.
     pub(crate) reading: Option<(u64, u64)>,
     pub(crate) recording: Option<Recording>,
     pub(crate) overlay: Overlay,
@@ -124,10 +125,10 @@ pub struct App {
     pub(crate) areas: Areas,
     /// The number of columns for which figures were last requested.
     columns_requested: usize,
-    /// Whether another size of the terminal shows other panels, whose counters are not requested yet.
+    /// Whether a resize of the terminal has changed which panels are shown; their counters are not requested yet.
     pub(crate) are_panels_changed: bool,
     is_changed: bool,
-    /// Whether the mark of arithmetic averages has been explained.
+    /// Whether the `*` after arithmetic averages has been explained.
     is_mark_explained: bool,
 }
 
@@ -140,7 +141,7 @@ fn headline_of(counters: Vec<Chosen>) -> Legend {
 }
 
 impl App {
-    /// Creates a screen that shows a view. Logs are opened later ([`Input::Opened`]).
+    /// Creates a screen that shows a view. For logs, [`Input::Opened`] follows.
     pub fn new(facts: Facts, view: View, theme: Theme) -> Self {
         let nothing = Span::new(FileTime(0), FileTime(0));
         let points = view.points.unwrap_or(DEFAULT_POINTS).clamp(MIN_POINTS, MAX_POINTS);
@@ -186,13 +187,13 @@ impl App {
 
     /// Adds the paths of the first line.
     fn with_headline(&self, mut paths: Vec<PathPattern>) -> Vec<PathPattern> {
-        let of_headline = self.headline.paths();
-        paths.extend(of_headline.into_iter().filter(|path| !paths.contains(path)).collect::<Vec<_>>());
+        let headline_paths = self.headline.paths();
+        paths.extend(headline_paths.into_iter().filter(|path| !paths.contains(path)).collect::<Vec<_>>());
         paths
     }
 
-    /// The selected paths whose figures the screen needs: those of the panels that show no table. If all panels show
-    /// tables, all selected paths: the cursor steps through their values.
+    /// The selected paths whose figures the screen needs: the paths of the panels that show no table; if all panels
+    /// show tables, all selected paths, because the cursor steps through their values.
     pub fn charted_paths(&self) -> Vec<PathPattern> {
         self.with_headline(self.panes.charted_paths())
     }
@@ -207,15 +208,15 @@ impl App {
         self.points
     }
 
-    /// Shows numbers in this form.
+    /// Sets the form in which numbers are shown.
     pub fn set_numbers(&mut self, numbers: NumberForm) {
         self.numbers = numbers;
         self.is_changed = true;
     }
 
-    /// Fits the view to logs: chooses among alternative paths, and leaves out what an
-    /// [optional](View::is_optional) view lacks. Reports what is missing, unless `is_default`: then the user has chosen no
-    /// view, and other counter sets of the logs get panels too.
+    /// Adapts the view to the counters of logs: chooses among alternative paths, and omits the panels and counters of
+    /// an [optional](View::is_optional) view that the logs lack. `is_default`: the user has chosen no view; then
+    /// missing counters are not reported, and other counter sets of the logs get panels too.
     pub fn resolve(&mut self, sets: &[SetEntry], has: impl Fn(&PathPattern) -> bool, is_default: bool) {
         let mut view = self.view();
         let missing = view.resolve(has);
@@ -230,12 +231,12 @@ impl App {
         self.open_tables();
     }
 
-    /// Shows a ready-made view in place of the present panels, as far as the machine or log has its counters.
+    /// Replaces the panels by those of a ready-made view whose counters the machine or log has.
     fn show_ready_made(&mut self, name: &str, requests: &mut Vec<Request>) {
         let (Some(mut view), Some(sets)) = (View::ready_made(name), self.sets.clone()) else { return };
         let has = |path: &PathPattern| {
-            let mut of_path = sets.iter().filter(|set| path.matches_set(&set.name, set.has_instances));
-            of_path.any(|set| set.counters.iter().any(|entry| path.matches_counter(&entry.counter.name)))
+            let mut matching = sets.iter().filter(|set| path.matches_set(&set.name, set.has_instances));
+            matching.any(|set| set.counters.iter().any(|entry| path.matches_counter(&entry.counter.name)))
         };
         let missing = view.resolve(has);
         if view.panels.is_empty() {
@@ -243,10 +244,10 @@ impl App {
         }
         match missing.len() {
             0 => {}
-            1 => self.messages.answer(format!("{name}: not here: {}", missing[0]), false),
+            1 => self.messages.answer(format!("{name}: not available here: {}", missing[0]), false),
             count => self
                 .messages
-                .answer(format!("{name}: not here: {} and {} more", missing[0], count - 1), false),
+                .answer(format!("{name}: not available here: {} and {} more", missing[0], count - 1), false),
         }
         self.title = view.title;
         self.is_optional = view.is_optional;
@@ -277,7 +278,8 @@ impl App {
         self.is_changed = true;
     }
 
-    /// The time range and the number of columns of the figures that the screen needs; `None` while there are no samples.
+    /// The time range and the number of columns of the figures that the screen needs; `None` if it needs none, for
+    /// example while there are no samples.
     pub fn required_figures(&self) -> Option<(Span, usize)> {
         let dots = self.dots_across().max(1);
         if self.facts.is_live && self.panes.are_tables() && self.frozen.is_none() {
@@ -298,7 +300,8 @@ impl App {
         Some((Span::new(end.saturating_sub(length), end), columns))
     }
 
-    /// The number of intervals on a live chart: few at first, so that it is not nearly empty, and more as samples are taken.
+    /// The number of intervals on a live chart: few at first, so that the chart is not nearly empty; more as samples
+    /// are taken.
     pub(crate) fn shown_points(&self) -> usize {
         let samples = match self.frozen {
             Some(frozen) => self.times.iter().filter(|time| **time <= frozen).count(),
@@ -312,10 +315,10 @@ impl App {
         i64::try_from(self.interval.as_nanos() / 100).unwrap_or(i64::MAX).max(1)
     }
 
-    /// The dots across the widest plot.
+    /// The number of dots across the widest plot.
     fn dots_across(&self) -> usize {
         if self.panes.are_tables() {
-            // The steps of the cursor.
+            // The cursor moves by columns of figures.
             return usize::from(self.areas.screen.width);
         }
         let width = self.areas.panels.iter().map(|panel| panel.plot.width).max().unwrap_or_default();
@@ -339,7 +342,7 @@ impl App {
             Input::Terminal(_) => self.is_changed = false,
             Input::Collected(at) => self.collected(at, &mut requests),
             Input::Figures(reduced) => {
-                // A frozen chart keeps its rows, even those of instances that did not exist yet at its end.
+                // A frozen chart keeps its rows, even those of instances that appeared after its end.
                 self.panes.update(&reduced, !self.facts.is_live || self.frozen.is_some());
                 self.headline.update(&reduced, true);
                 self.explain_averages(&reduced);
@@ -400,15 +403,14 @@ impl App {
         requests
     }
 
-    /// Explains the mark of arithmetic averages when it first appears.
+    /// Explains the `*` after arithmetic averages when it first appears.
     fn explain_averages(&mut self, reduced: &Reduced) {
         let is_marked = |series: &ReducedSeries| {
             series.summary.average.is_some() && series.summary.average_kind == AverageKind::Arithmetic
         };
         if !self.is_mark_explained && reduced.series.iter().any(is_marked) {
             self.is_mark_explained = true;
-            self.messages
-                .add("* arithmetic mean of formatted values: the log has no raw values of it", false);
+            self.messages.add("* arithmetic mean of formatted values: no raw values in the log", false);
         }
     }
 

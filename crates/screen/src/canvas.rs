@@ -4,8 +4,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-/// A drawing made of dots. Lines are drawn over bands. A character has one colour, so where several lines share characters, these
-/// show one of the lines in turn: each line stays visible, in its own colour.
+/// A drawing made of dots. Lines are drawn over bands. A character has only one colour: where several lines share
+/// characters, each character shows one of them, in turn, so that all lines remain visible in their own colours.
 pub(crate) struct Canvas {
     columns: usize,
     rows: usize,
@@ -14,7 +14,7 @@ pub(crate) struct Canvas {
     bands: Vec<Cell>,
 }
 
-/// The maximum number of lines that share a character; others are below them.
+/// The maximum number of lines that share a character. If there are more, those drawn first are not visible in it.
 const MAX_SHARING: usize = 3;
 
 #[derive(Clone, Copy, Default)]
@@ -24,13 +24,13 @@ struct Cell {
     style: Style,
 }
 
-/// The bit of each dot, by row and column within the character.
+/// The bits of the dots of a character, by row and column.
 const BITS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
 
 #[derive(Clone, Copy)]
 pub(crate) struct Pen {
     pub(crate) style: Style,
-    /// The character that is drawn in ASCII.
+    /// The character that represents a dot in ASCII.
     pub(crate) mark: u8,
     pub(crate) is_band: bool,
 }
@@ -77,7 +77,7 @@ impl Canvas {
         } else {
             let sharing = &mut self.lines[index];
             let is_known = |cell: &Cell| cell.dots != 0 && cell.style == pen.style;
-            // The last line is the first.
+            // The last drawn line comes first.
             match sharing.iter().position(is_known) {
                 Some(known) => sharing[..=known].rotate_right(1),
                 None => {

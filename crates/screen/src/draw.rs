@@ -30,7 +30,7 @@ use tachograph_monitor::{ItemId, LegendColumn, Span, ViewKind};
 use crate::app::{App, Overlay, Pane};
 use crate::text::{row, width, write_text};
 
-/// Where things were last drawn, to locate mouse events.
+/// Where the parts of the screen were last drawn, to locate mouse events.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Areas {
     /// The whole screen.
@@ -88,20 +88,20 @@ const MIN_SIZE: (u16, u16) = (24, 8);
 const LIVE_KEYS: &str =
     "?:keys|q:quit|4:table|m:views|a:add|d:remove|h:highlight|x:hide|=:fit|s:sort|g:kind|f:freeze|r:record";
 
-/// The keys that the footer lists for several panels.
+/// The keys that the footer lists for several live panels.
 const GRID_KEYS: &str = "?:keys|q:quit|Tab:next panel|z:enlarge|m:views|a:add counters|4:table|v:add panel|g:kind|l:axis|e:only this|f:freeze";
 
-/// The keys that the footer lists for several panels over logs.
+/// The keys that the footer lists for several panels of logs.
 const LOG_GRID_KEYS: &str = "?:keys|q:quit|Tab:next panel|z:enlarge|t:jump|m:views|+-:zoom|0:whole|[ ]:select|a:add counters|4:table|g:kind|v:add panel";
 
 /// The keys that the footer lists for logs.
 const LOG_KEYS: &str =
     "?:keys|q:quit|4:table|m:views|t:jump|+-:zoom|0:whole|[ ]:select|a:add|d:remove|h:highlight|=:fit|g:kind";
 
-/// The keys beside a message.
+/// The keys that the footer lists next to a message.
 const BASIC_KEYS: &str = "?:keys q:quit";
 
-/// On a narrower screen, messages have the whole line.
+/// On a narrower screen, messages get the whole line.
 const MIN_MESSAGE_AND_KEYS: u16 = 60;
 
 /// The number of keys of a table that are listed before `t`.
@@ -200,7 +200,7 @@ impl App {
         self.draw_footer(buffer, layout.footer);
     }
 
-    /// Draws the table of the focused panel with what it shows.
+    /// Draws the table of the focused panel, and below it a line that describes the table.
     fn draw_one_table(&mut self, buffer: &mut Buffer, layout: &Layout) {
         let index = self.panes.focus();
         self.areas.panels.push(PanelArea { index, area: layout.body, plot: Rect::default(), report_top: 0 });
@@ -260,7 +260,7 @@ impl App {
             let percent = (read as f64 / all.max(1) as f64 * 100.0).min(100.0);
             part(&format!("reading {percent:.0} % (Esc cancels)"), bold);
         }
-        // With a legend, the time is beside the path of the selected counter.
+        // If a legend is shown, the time is next to the path of the selected counter.
         let has_legend = !self.panes.is_grid() && !self.is_table();
         if let Some(column) = self.column_under_cursor().filter(|_| !has_legend) {
             part(&format!("cursor {}", self.time_of_day(self.reduced.time_of(column), false)), bold);
@@ -271,7 +271,7 @@ impl App {
             }
             let last = self.frozen.or(self.times.newest().copied());
             let time = last.map(|last| format!("{} ", self.time_of_day(last, false)));
-            // The time is more important.
+            // If there is not enough room, the time takes precedence.
             let room = usize::from(area.width).saturating_sub(time.as_deref().map_or(0, width) + 1);
             for text in [format!("every {} s", self.interval.as_secs_f64()), self.points_text()] {
                 if column + 2 + width(&text) <= room || area.width < MIN_MESSAGE_AND_KEYS {
@@ -286,8 +286,8 @@ impl App {
         }
     }
 
-    /// The facts of the first line: what is known about the machine, and the values of the view's counters, those without a label
-    /// together with the one before.
+    /// The parts of the first line: facts about the machine, and the values of the view's headline counters. A value
+    /// without a label joins the part before it.
     fn headline_parts(&self) -> Vec<String> {
         let items: Vec<_> = self.headline.items().iter().collect();
         if items.is_empty() {
@@ -363,7 +363,7 @@ impl App {
         if let Some((message, count)) = self.messages.news() {
             let style = if message.is_problem { self.theme.problem() } else { Style::new() };
             let more = if count > 1 { format!(" (+{}, ! shows all)", count - 1) } else { String::new() };
-            // The most important keys stay if there is room.
+            // The most important keys remain next to a message if there is room.
             let keys = if area.width >= MIN_MESSAGE_AND_KEYS { BASIC_KEYS } else { "" };
             let room = usize::from(area.width).saturating_sub(more.len() + keys.len() + 2);
             self.write_right_aligned(buffer, area, keys, self.theme.dim());
@@ -380,7 +380,7 @@ impl App {
             true => LIVE_KEYS,
             false => LOG_KEYS,
         };
-        // Tables have the same keys over logs, and `t` in addition.
+        // Tables of logs have the same keys, and `t` in addition.
         let jump = (self.is_table() && !self.facts.is_live).then_some("t:jump");
         let mut keys: Vec<_> = keys.split('|').collect();
         keys.splice(TABLE_KEYS_BEFORE_JUMP..TABLE_KEYS_BEFORE_JUMP, jump);
@@ -425,13 +425,13 @@ impl App {
         true
     }
 
-    /// Says for which counters a panel without data waits, or why it has none.
+    /// Explains why a panel has no data, or which counters it is waiting for.
     fn draw_waiting(&self, buffer: &mut Buffer, area: Rect, pane: &Pane) -> bool {
         let middle = usize::from(area.height) / 2;
         let paths = pane.legend.paths();
-        let is_of_instances =
+        let has_wildcard =
             |path: &PathPattern| path.instance().is_some_and(|instance| !instance.is_literal());
-        let Some(path) = paths.first().filter(|path| is_of_instances(path)) else {
+        let Some(path) = paths.first().filter(|path| has_wildcard(path)) else {
             self.write_centred(buffer, row(area, middle), "no data for the selected counters yet");
             return true;
         };
@@ -445,7 +445,7 @@ impl App {
             (format!("{set} has no instances"), "they are shown when they appear")
         } else {
             (
-                format!("{set} has no instances besides {}", excluded.join(", ")),
+                format!("{set} has no instances except {}", excluded.join(", ")),
                 "they are shown when they appear",
             )
         };

@@ -85,7 +85,7 @@ pub(crate) enum Command {
     KernelThreads,
 }
 
-/// The sources for which a key is available.
+/// The kind of source for which a key is available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
     Both,
@@ -289,15 +289,15 @@ const NOT_IN_TABLES: [Command; 18] = [
 
 /// The keys that are listed on the main screen.
 pub(crate) fn listed_keys(is_live: bool, is_table: bool) -> Vec<&'static Key> {
-    let is_of_charts = |key: &&Key| {
+    let is_chart_key = |key: &&Key| {
         let is_replaced = |(code, command): &(KeyCode, Command)| {
             NOT_IN_TABLES.contains(command) || table_command(*code, is_live).is_some()
         };
         !is_table || key.keys.is_empty() || !key.keys.iter().all(is_replaced)
     };
-    let of_table = TABLE_KEYS.iter().filter(|_| is_table);
-    let of_charts = KEYS.iter().filter(is_of_charts);
-    of_table.chain(of_charts).filter(|key| key.is_available(is_live)).collect()
+    let table_keys = TABLE_KEYS.iter().filter(|_| is_table);
+    let chart_keys = KEYS.iter().filter(is_chart_key);
+    table_keys.chain(chart_keys).filter(|key| key.is_available(is_live)).collect()
 }
 
 fn table_command(code: KeyCode, is_live: bool) -> Option<Command> {
@@ -335,7 +335,7 @@ pub(crate) fn command_of(event: &KeyEvent, is_live: bool, is_grid: bool, is_tabl
     found.filter(|command| !is_table || !NOT_IN_TABLES.contains(command))
 }
 
-/// The command that a Ctrl key triggers. These keys work everywhere.
+/// The command of a key pressed with Ctrl. These keys also work in dialogs.
 pub(crate) fn control_command(event: &KeyEvent) -> Option<Command> {
     if !event.modifiers.contains(KeyModifiers::CONTROL) {
         return None;

@@ -6,7 +6,7 @@ pub(crate) struct Messages {
     pub(crate) all: Vec<Message>,
     /// The number of messages when a key was last pressed; messages added since then are new.
     seen: usize,
-    /// The number of messages when the screen opened: they are about the view, and stay until a key is pressed.
+    /// The number of messages when the screen opened. They are about the view and stay until a key is pressed.
     opened: usize,
 }
 
@@ -14,7 +14,7 @@ pub(crate) struct Messages {
 pub(crate) struct Message {
     pub(crate) text: String,
     pub(crate) is_problem: bool,
-    /// How often it occurred.
+    /// How often the message was added.
     pub(crate) count: u64,
 }
 
@@ -36,7 +36,7 @@ impl Messages {
         self.all.push(Message { text, is_problem, count: 1 });
     }
 
-    /// Adds the response to a key, as a new message that replaces an earlier one with the same text.
+    /// Adds the response to a key: a new message, which replaces an earlier one with the same text.
     pub(crate) fn answer(&mut self, text: impl Into<String>, is_problem: bool) {
         let text = text.into();
         self.all.retain(|known| known.text != text);
@@ -44,17 +44,18 @@ impl Messages {
         self.add(text, is_problem);
     }
 
-    /// Adds the messages with which the screen opens.
+    /// Adds the messages that the screen shows when it opens.
     pub(crate) fn open_with(&mut self, texts: Vec<String>) {
         texts.into_iter().for_each(|text| self.add(text, true));
         self.opened = self.all.len();
     }
 
-    /// The new message to show, and the number of new messages: the last one, or the last one with which the screen opened.
+    /// The new message to show, and the number of new messages. The last message with which the screen opened takes
+    /// precedence over later ones.
     pub(crate) fn news(&self) -> Option<(&Message, usize)> {
         let news = self.all.get(self.seen..)?;
-        let of_opening = self.opened.checked_sub(self.seen + 1).and_then(|index| news.get(index));
-        Some((of_opening.or(news.last())?, news.len()))
+        let opening = self.opened.checked_sub(self.seen + 1).and_then(|index| news.get(index));
+        Some((opening.or(news.last())?, news.len()))
     }
 
     pub(crate) fn mark_seen(&mut self) {

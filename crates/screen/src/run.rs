@@ -1,4 +1,4 @@
-//! The screen on a terminal: processes inputs, performs requests, draws after changes.
+//! The screen on a terminal: processes inputs, performs requests, and redraws after changes.
 
 mod growth;
 mod live_feed;
@@ -54,7 +54,7 @@ pub enum ScreenError {
     Flow(FlowError),
     /// The logs contain no samples, or the thread that reads them has panicked.
     Failure(String),
-    /// The arguments are wrong; one message for each error.
+    /// The arguments are invalid; one message for each error.
     Usage(Vec<String>),
     /// The screen failed during a recording.
     Recording {
@@ -235,7 +235,7 @@ impl Running {
                 let requests = self.app.update(input);
                 self.perform_all(requests)?;
             }
-            // Computed once, even if requested several times.
+            // Figures are computed once, even if they were requested several times.
             let wants_figures = std::mem::take(&mut self.wants_figures);
             let wanted_tables = std::mem::take(&mut self.wanted_tables);
             if wants_figures && let Some((span, columns)) = self.app.required_figures() {
@@ -265,8 +265,8 @@ impl Running {
         }
     }
 
-    /// Queues inputs before the keys that wait, because users press a key expecting the result of earlier ones. Samples
-    /// stay in order.
+    /// Queues inputs before the waiting keys, because a key acts on the results of earlier keys. The inputs stay in
+    /// order.
     fn push_front(&mut self, inputs: Vec<Input>) {
         let waiting = std::mem::take(&mut self.inputs);
         self.inputs.extend(inputs);

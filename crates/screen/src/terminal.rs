@@ -18,7 +18,7 @@ pub(crate) type CrosstermTerminal = Terminal<CrosstermBackend<BufWriter<Stdout>>
 /// Whether the terminal is in full-screen mode. [`restore`] clears this, so the terminal is restored only once.
 static IS_TAKEN_OVER: AtomicBool = AtomicBool::new(false);
 
-/// Large enough for a whole screen with colours, so that it is written at once.
+/// The size of the output buffer: large enough to write a whole screen with colours at once.
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// The terminal in full-screen mode. It is restored when this is dropped or when a thread panics.
@@ -32,7 +32,7 @@ impl Screen {
         HOOK.call_once(|| {
             let before = std::panic::take_hook();
             std::panic::set_hook(Box::new(move |panic| {
-                // Restored first, so that the message remains visible.
+                // The terminal is restored before the message is printed, so that the message remains visible.
                 restore();
                 before(panic);
             }));
@@ -62,8 +62,8 @@ impl Screen {
         self.clear()
     }
 
-    /// Clears the terminal, so that the next drawing is complete. `Terminal::clear` would query the cursor position,
-    /// and fail if the terminal responds late.
+    /// Clears the terminal, so that everything is drawn again. `Terminal::clear` would query the cursor position, which
+    /// fails if the terminal responds late.
     pub(crate) fn clear(&mut self) -> io::Result<()> {
         let size = self.terminal.size()?;
         self.terminal.resize(Rect::from((Position::ORIGIN, size)))

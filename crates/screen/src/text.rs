@@ -15,7 +15,7 @@ pub(crate) fn width(text: &str) -> usize {
     escape_controls(text).width()
 }
 
-/// Truncates a string to `columns` columns, with a mark at the end. Control characters are escaped.
+/// Truncates a string to `columns` columns; a mark at the end shows this. Control characters are escaped.
 pub(crate) fn cut(text: &str, columns: usize, is_unicode: bool) -> Cow<'_, str> {
     let text = escape_controls(text);
     if text.width() <= columns {
@@ -61,13 +61,14 @@ pub(crate) fn cut_start(text: &str, columns: usize, is_unicode: bool) -> Cow<'_,
     format!("{mark}{}", &text[begin..]).into()
 }
 
-/// Formats a counter's value in at most `columns` columns. Raw numbers get fewer decimals if necessary, then an exponent.
-/// If nothing fits: a row of `#`.
+/// Formats a counter's value in at most `columns` columns. Raw numbers get fewer decimals if necessary, or an exponent.
+/// If no form fits, returns a row of `#`.
 pub(crate) fn figure_in(counter: &Counter, value: Option<f64>, columns: usize, form: NumberForm) -> String {
     shortened(shown(counter, value, form), value, columns, form)
 }
 
-/// Like [`figure_in`], with a fixed number of decimals if there is room: for figures that change in place.
+/// Like [`figure_in`], with a fixed number of decimals if there is room, so that a figure that is updated does not
+/// change its width.
 pub(crate) fn steady_figure_in(
     counter: &Counter,
     value: Option<f64>,
@@ -96,8 +97,8 @@ fn shortened(text: String, value: Option<f64>, columns: usize, form: NumberForm)
 /// Marks an arithmetic average, which was computed from formatted values.
 const ARITHMETIC: char = '*';
 
-/// Formats an average like [`figure_in`], with a mark if it is arithmetic. `ends` are the smallest and the largest value: ids
-/// have no average if they differ.
+/// Formats an average like [`figure_in`], with a mark if it is arithmetic. `ends` are the smallest and the largest
+/// value; if those of an id differ, it has no average.
 pub(crate) fn average_in(
     counter: &Counter,
     average: Option<f64>,
@@ -178,9 +179,9 @@ mod tests {
         assert_eq!(average(Some(12_345_678.25), AverageKind::Raw, 14), "12,345,678.250");
         assert_eq!(average(None, AverageKind::Arithmetic, 14), "---");
         let id = Counter::new("ID Process", CounterType::RAWCOUNT, 1);
-        let of_ids = |ends| average_in(&id, Some(150.0), ends, AverageKind::Raw, 14, NumberForm::Units);
-        assert_eq!(of_ids([Some(100.0), Some(200.0)]), "several");
-        assert_eq!(of_ids([Some(150.0), Some(150.0)]), "150");
+        let id_average = |ends| average_in(&id, Some(150.0), ends, AverageKind::Raw, 14, NumberForm::Units);
+        assert_eq!(id_average([Some(100.0), Some(200.0)]), "several");
+        assert_eq!(id_average([Some(150.0), Some(150.0)]), "150");
         let format = |value, columns| figure_in(&counter, Some(value), columns, NumberForm::Units);
         assert_eq!(format(12_345_678.25, 8), "11.8 MiB");
         assert_eq!(format(12_345_678.25, 7), "11.8MiB");

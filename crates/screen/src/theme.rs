@@ -39,7 +39,7 @@ pub struct Theme {
 }
 
 impl Default for Theme {
-    /// Dark, with all colours and characters.
+    /// A dark background, with all colours and characters.
     fn default() -> Self {
         Self { background: Some(Background::Dark), depth: ColourDepth::Full, is_unicode: true }
     }
@@ -87,7 +87,7 @@ impl Theme {
         };
         if is_highlighted {
             let bold = Style::new().add_modifier(Modifier::BOLD);
-            // Bold only: "white" is grey on some terminals with 16 colours.
+            // Without a colour, because "white" is grey on some terminals with 16 colours.
             return if self.depth == ColourDepth::Ansi {
                 bold
             } else {
@@ -139,7 +139,7 @@ impl Theme {
     }
 }
 
-/// The palette on terminals with 16 colours.
+/// The colours of lines on terminals with 16 colours.
 const ANSI: [Color; palette::COLOURS] = {
     use Color::*;
     [Cyan, Yellow, Green, LightYellow, Magenta, Red, Gray, Blue]

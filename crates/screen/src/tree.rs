@@ -94,12 +94,12 @@ impl Tree {
         }
     }
 
-    /// Whether the set is listed with the counters that the search finds in it.
+    /// Whether the set is listed because the search finds counters in it.
     fn is_listed_for_counters(&self, set: usize) -> bool {
         self.hits.iter().any(|hit| hit.set == set && hit.counter.is_some())
     }
 
-    /// The listed sets: all, or those that the search finds, best first.
+    /// The listed sets: all sets, or those that the search finds, best first.
     fn listed_sets(&self) -> Vec<usize> {
         if self.search.trim().is_empty() {
             return (0..self.sets.len()).collect();
@@ -146,7 +146,7 @@ impl Tree {
         self.selected = index.unwrap_or(0);
     }
 
-    /// Moves the selection by n rows: down if positive, up if negative.
+    /// Moves the selection by this number of rows: down if positive, up if negative.
     pub(crate) fn select_by(&mut self, by: isize) {
         let last = self.rows.len().saturating_sub(1);
         self.selected = self.selected.saturating_add_signed(by).min(last);
@@ -243,11 +243,11 @@ impl Tree {
         self.hits = self.index.search(&self.search);
         self.sets = sets;
         self.rebuild_rows();
-        // The indices of sets can have changed, so rows are compared by path.
+        // Rows are compared by path, because the indexes of sets may have changed.
         let is_selected = |row: &Node| selected.is_some() && self.path_of(row) == selected;
         match self.rows.iter().position(is_selected) {
             Some(index) => self.selected = index,
-            // The search can have been entered before the sets were available.
+            // The search was perhaps entered before the sets were available.
             None => self.set_search(self.search.clone()),
         }
     }

@@ -1,8 +1,8 @@
-//! Archives for `bench/sql`, and its yardstick: merely decoding the columns of a query.
+//! Generates archives for `bench/sql`, and measures its baseline: only decoding the columns of a query.
 //!
-//! `machine_days generate FOLDER DAYS` writes days of one machine each, with 12 counters once a second (1,036,800 rows a day).
-//! `machine_days decode FOLDER` decodes, on each processor, the columns of `average(*)` per machine and hour of one counter, of the
-//! same rows that the query reads, and prints their number.
+//! `machine_days generate FOLDER DAYS` writes DAYS machines with one day each and 12 values per second (1,036,800 rows
+//! a day). `machine_days decode FOLDER` decodes on all processors the columns and rows that a query of `average(*)` of
+//! one counter per machine and hour reads, and prints the number of rows.
 
 #![forbid(unsafe_code)]
 

@@ -19,8 +19,8 @@ use crate::batches::{Block, BlockColumn, DATE, MACHINE, column_at, one_date, one
 use crate::filters::Filters;
 use crate::progress::BytesRead;
 
-/// The files of a scan, which its partitions share: each takes a file, and when there are no more, helps with the row groups of
-/// those that are being read.
+/// The files of a scan, shared by its partitions. Each partition takes files; when none are left, it helps with the row
+/// groups of files that others are reading.
 #[derive(Debug)]
 pub(crate) struct FileQueue {
     files: Vec<QueuedFile>,
@@ -32,7 +32,7 @@ struct QueuedFile {
     path: PathBuf,
     /// The next row group.
     next: AtomicUsize,
-    /// The number of row groups, when the file was opened.
+    /// The number of row groups; set when the file is opened.
     row_groups: OnceLock<usize>,
 }
 
@@ -42,7 +42,7 @@ impl FileQueue {
         Self { files: files.into_iter().map(queued).collect(), next: AtomicUsize::new(0) }
     }
 
-    /// The index of a file to read.
+    /// Returns the index of a file to read.
     fn take_file(&self) -> Option<usize> {
         let index = self.next.fetch_add(1, Ordering::Relaxed);
         if index < self.files.len() {
@@ -55,11 +55,11 @@ impl FileQueue {
     }
 }
 
-/// A part of a scan of archives.
+/// A partition of a scan of archives.
 pub(crate) struct ArchivePartition {
     /// The schema of the batches.
     schema: SchemaRef,
-    /// The positions of their columns in the table.
+    /// The positions in the table of the columns of the batches.
     projection: Arc<[usize]>,
     queue: Arc<FileQueue>,
     filters: Arc<Filters>,
@@ -108,7 +108,7 @@ impl PartitionStream for ArchivePartition {
     }
 }
 
-/// An error of a log as one of a query.
+/// Converts the error of a log to one of a query.
 pub(crate) fn log_error(error: LogError) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
@@ -129,7 +129,7 @@ struct OpenFile {
     /// Its index in the queue.
     index: usize,
     rows: ArchiveRows,
-    /// The number of bytes of it that were reported as read.
+    /// The number of its bytes that were already reported as read.
     reported: u64,
 }
 
@@ -168,7 +168,7 @@ impl PartitionReader {
         }
     }
 
-    /// Opens a file, unless no row of it satisfies the filters.
+    /// Opens a file, unless the filter over `machine` and `date` excludes it.
     fn open(&mut self, index: usize) -> Result<()> {
         let queued = &self.queue.files[index];
         let rows = ArchiveRows::open(&queued.path).map_err(log_error)?;
@@ -207,7 +207,7 @@ fn read_block(
     projection: &[usize],
     filters: &Filters,
 ) -> Result<Option<Block>> {
-    // The number of rows is in the footer.
+    // Without columns or a filter, the number of rows in the footer suffices.
     let has_columns = projection.iter().any(|&position| position != MACHINE && position != DATE);
     let group = match has_columns || filters.series.is_some() {
         true => Some(file.row_group(index).map_err(log_error)?),

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 pub enum Format {
     /// Human-readable, as wide as the terminal.
     Table,
-    /// With a header line.
+    /// CSV with a header line.
     Csv,
     /// JSON lines: an object per row.
     Json,
@@ -31,13 +31,13 @@ pub enum Format {
 #[derive(Clone, Debug, Parser)]
 #[command(name = "tacho sql", version, max_term_width = 100, args_override_self = true)]
 pub struct Arguments {
-    /// The query. DESCRIBE samples lists the columns of a table, EXPLAIN shows how a query is run.
+    /// The query. DESCRIBE samples lists the columns of a table; EXPLAIN shows the plan of a query.
     #[arg(value_name = "SQL")]
     pub query: String,
     /// Logs (.blg, .csv, .tsv, .json), files of archives, and folders of archives.
     #[arg(required = true, value_name = "LOG|FOLDER")]
     pub inputs: Vec<PathBuf>,
-    /// Format of the result. Default: by the extension of -o, else table.
+    /// Format of the result. Default: from the extension of -o, else table.
     #[arg(short, long)]
     pub format: Option<Format>,
     /// Write the result to a file.
@@ -57,12 +57,12 @@ pub struct Arguments {
     pub threads: Option<u16>,
 }
 
-/// What the arguments ask for.
+/// What the command should do.
 #[derive(Debug)]
 pub enum Outcome {
-    /// To run a query.
+    /// Run a query.
     Run(Arguments),
-    /// To print a help text.
+    /// Print a help text.
     Text(String),
 }
 
@@ -70,7 +70,7 @@ pub enum Outcome {
 ///
 /// # Errors
 ///
-/// When they are wrong.
+/// When they are invalid.
 pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Outcome, Failure> {
     use clap::error::ErrorKind;
     match Arguments::try_parse_from(words) {
@@ -79,7 +79,7 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Outcome
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(Outcome::Text(error.to_string())),
             ErrorKind::MissingRequiredArgument => {
                 let usage = Arguments::command().render_usage();
-                Err(Failure::usage(format!("a query and a log are needed\n\n{usage}")))
+                Err(Failure::usage(format!("a query and a log are required\n\n{usage}")))
             }
             _ => {
                 let text = error.to_string();
@@ -94,7 +94,7 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Outcome
 ///
 /// # Errors
 ///
-/// When the text is not such a number, or it is below 16 MiB.
+/// When the text is not a size, or the size is below 16 MiB.
 pub fn parse_bytes(text: &str) -> Result<usize, String> {
     let upper = text.trim().to_ascii_uppercase();
     let upper = upper.strip_suffix("IB").or(upper.strip_suffix('B')).unwrap_or(&upper);
@@ -107,7 +107,7 @@ pub fn parse_bytes(text: &str) -> Result<usize, String> {
     let bytes = number.trim().parse::<usize>().ok().and_then(|number| number.checked_mul(1 << shift));
     match bytes {
         Some(bytes) if bytes >= MIN_MEMORY => Ok(bytes),
-        Some(_) => Err("at least 16M are needed".to_owned()),
+        Some(_) => Err("must be at least 16M".to_owned()),
         None => Err("not a size: use a number with M or G, such as 512M".to_owned()),
     }
 }

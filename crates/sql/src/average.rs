@@ -25,10 +25,10 @@ use crate::batches::time_type;
 /// The name of the function.
 pub(crate) const AVERAGE: &str = "average";
 
-/// The columns that it needs, in the order of its arguments.
+/// The columns that `average(*)` stands for, in the order of the function's arguments.
 pub(crate) const ARGUMENTS: [&str; 7] = ["type", "factor", "num", "den", "value", "multi_count", "time"];
 
-/// The average of rows by the formula of their counter type, as `tacho stats` computes it.
+/// The aggregate function: averages rows by the formula of their counter type, as `tacho stats` does.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct AverageFunction {
     signature: Signature,
@@ -106,12 +106,13 @@ struct Rows<'a> {
     values: &'a Float64Array,
     multi_counts: &'a Int32Array,
     times: &'a TimestampMicrosecondArray,
-    /// The last type, with its text as it is in the array.
+    /// The type of the last row, with its string view, so that equal views are parsed once.
     last: Option<(u128, CounterType)>,
 }
 
 fn cast<T: 'static>(array: &ArrayRef) -> Result<&T> {
-    let wrong = || internal_datafusion_err!("average: an argument has the type {}", array.data_type());
+    let wrong =
+        || internal_datafusion_err!("average: an argument has the unexpected type {}", array.data_type());
     array.downcast_ref_opt().ok_or_else(wrong)
 }
 
@@ -129,7 +130,7 @@ impl Downcast for ArrayRef {
 impl<'a> Rows<'a> {
     fn new(values: &'a [ArrayRef]) -> Result<Self> {
         let [types, factors, nums, dens, values, multi_counts, times] = values else {
-            return Err(internal_datafusion_err!("average: it has {} arguments", values.len()));
+            return Err(internal_datafusion_err!("average: called with {} arguments", values.len()));
         };
         Ok(Self {
             types: cast(types)?,
@@ -190,7 +191,7 @@ fn add(state: &mut State, counter_type: CounterType, numbers: &RowNumbers) -> Re
 }
 
 fn merge(state: &mut State, bytes: &[u8]) -> Result<()> {
-    let wrong = || internal_datafusion_err!("average: a state has {} bytes", bytes.len());
+    let wrong = || internal_datafusion_err!("average: invalid state of {} bytes", bytes.len());
     let other = RowAverage::decode(bytes).ok_or_else(wrong)?;
     match state {
         Some(state) => state.merge(&other).map_err(mixed)?,
@@ -199,7 +200,7 @@ fn merge(state: &mut State, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// The states as bytes.
+/// Encodes states as a binary array; `None` becomes null.
 fn encode(states: &[State]) -> ArrayRef {
     let mut builder = BinaryBuilder::with_capacity(states.len(), states.len() * 104);
     let mut bytes = Vec::new();
@@ -251,7 +252,9 @@ impl Accumulator for OneAverage {
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        let [states] = states else { return Err(internal_datafusion_err!("average: several states")) };
+        let [states] = states else {
+            return Err(internal_datafusion_err!("average: expected one state column"));
+        };
         cast::<BinaryArray>(states)?.iter().flatten().try_for_each(|bytes| merge(&mut self.state, bytes))
     }
 }
@@ -260,7 +263,7 @@ impl Accumulator for OneAverage {
 #[derive(Default)]
 struct GroupAverages {
     states: Vec<State>,
-    /// Number of bytes on the heap beside `states`.
+    /// Number of heap bytes that the elements of `states` own.
     heap_bytes: usize,
 }
 
@@ -320,7 +323,9 @@ impl GroupsAccumulator for GroupAverages {
         total_num_groups: usize,
     ) -> Result<()> {
         self.states.resize(total_num_groups, None);
-        let [states] = values else { return Err(internal_datafusion_err!("average: several states")) };
+        let [states] = values else {
+            return Err(internal_datafusion_err!("average: expected one state column"));
+        };
         for (bytes, &group) in cast::<BinaryArray>(states)?.iter().zip(group_indices) {
             if let Some(bytes) = bytes {
                 self.change(group, |state| merge(state, bytes))?;

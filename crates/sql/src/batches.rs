@@ -1,4 +1,4 @@
-//! Arrow columns of rows.
+//! Converts decoded rows to Arrow columns.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -53,11 +53,12 @@ pub(crate) fn samples_schema() -> SchemaRef {
     Arc::new(Schema::new(fields))
 }
 
-/// A column of a block of rows, from which the columns of batches are cut.
+/// A column of a block of rows, which is split into batches.
 pub(crate) enum BlockColumn {
-    /// Different values, and the run of each row.
+    /// Distinct values, and the runs of rows with the same value. `at` is the current run, of which `left` rows remain.
     Runs { dictionary: ArrayRef, runs: Vec<(Option<u32>, usize)>, at: usize, left: usize },
-    /// A number per row. Batches have copies: memory is accounted by whole buffers, which a slice would share with others.
+    /// A number per row. Batches get copies instead of slices, because memory is accounted per buffer and slices share
+    /// theirs.
     Numbers { column: RowColumn, numbers: Numbers },
     /// The date of each time.
     Dates(Numbers),
@@ -68,29 +69,29 @@ impl BlockColumn {
     pub(crate) fn new(column: RowColumn, values: ColumnValues) -> Self {
         match values {
             ColumnValues::Texts(texts) => {
-                // Sorted batches keep the texts of many blocks: without unused capacity.
+                // Sorting keeps the texts of many blocks in memory, so unused capacity is removed.
                 let dictionary = StringViewArray::from_iter_values(&texts.dictionary).gc();
-                Self::of_runs(Arc::new(dictionary), texts)
+                Self::from_runs(Arc::new(dictionary), texts)
             }
             ColumnValues::Doubles(doubles) => {
                 let dictionary = Float64Array::from_iter_values(doubles.dictionary.iter().copied());
-                Self::of_runs(Arc::new(dictionary), doubles)
+                Self::from_runs(Arc::new(dictionary), doubles)
             }
             ColumnValues::Numbers(numbers) => Self::Numbers { column, numbers },
         }
     }
 
-    fn of_runs<T>(dictionary: ArrayRef, Runs { runs, .. }: Runs<T>) -> Self {
+    fn from_runs<T>(dictionary: ArrayRef, Runs { runs, .. }: Runs<T>) -> Self {
         let left = runs.first().map_or(0, |(_, len)| *len);
         Self::Runs { dictionary, runs, at: 0, left }
     }
 
-    /// A text for all rows.
+    /// The same value for all rows.
     pub(crate) fn constant(value: ArrayRef, rows: usize) -> Self {
         Self::Runs { dictionary: value, runs: vec![(Some(0), rows)], at: 0, left: rows }
     }
 
-    /// The values of the next rows, which must begin where the last ones ended.
+    /// The values of the next rows. Ranges must be consecutive.
     pub(crate) fn next(&mut self, rows: Range<usize>) -> Result<ArrayRef> {
         match self {
             Self::Numbers { column, numbers } => Ok(match part(numbers, rows.clone()) {
@@ -167,7 +168,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// A block with these columns, which are those of the schema.
+    /// A block with these columns, in the order of the schema.
     pub(crate) fn new(schema: SchemaRef, columns: Vec<BlockColumn>, rows: usize) -> Self {
         Self { schema, columns, rows, next: 0 }
     }
@@ -188,7 +189,7 @@ impl Block {
     }
 }
 
-/// The text column with one row.
+/// A text column with one row.
 pub(crate) fn one_text(text: &str) -> ArrayRef {
     Arc::new(StringViewArray::from_iter_values([text]))
 }

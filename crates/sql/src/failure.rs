@@ -1,4 +1,4 @@
-//! Failures of a query, in plain English.
+//! Failures of the command, with messages for users.
 
 use std::fmt::Display;
 use std::io::Write as _;

@@ -1,8 +1,8 @@
 //! Filters that are applied while rows are read.
 //!
-//! A filter over the columns that all rows of a counter of an instance have in common is evaluated once for each run of such rows,
-//! and one over `machine` and `date` once for each file, whatever its form. Both are exact. Bounds of `time` skip row groups and
-//! parts of logs; DataFusion compares each row again.
+//! A filter over columns that are constant within a series is evaluated once per run of equal rows; a filter over
+//! `machine` and `date` is evaluated once per file. Both can have any form, and both are exact. Bounds of `time` only
+//! skip row groups and parts of logs; DataFusion then checks each row.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,14 +22,14 @@ use tachograph_logs::archive::{ColumnValues, RowColumn};
 
 use crate::batches::{BlockColumn, DATE, MACHINE, column_at};
 
-/// The part of a query by which a filter is evaluated.
+/// How often a filter must be evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scope {
-    /// `machine` and `date`.
+    /// Once per file: it uses only `machine` and `date`.
     File,
-    /// The texts of a counter of an instance.
+    /// Once per series: it uses only text columns that are constant within a series.
     Series,
-    /// Each row.
+    /// For each row.
     Row,
 }
 
@@ -52,7 +52,7 @@ fn scope_of(schema: &Schema, filter: &Expr) -> Scope {
     }
 }
 
-/// Which filters are applied while reading.
+/// Returns which filters are applied while reading.
 pub(crate) fn support(schema: &Schema, filters: &[&Expr]) -> Vec<TableProviderFilterPushDown> {
     let support = |filter: &&Expr| match scope_of(schema, filter) {
         Scope::File | Scope::Series => TableProviderFilterPushDown::Exact,
@@ -83,7 +83,7 @@ impl ColumnFilter {
         columns.sort_unstable();
         columns.dedup();
         let schema = Arc::new(table.project(&columns)?);
-        // Names without the name of the table, which can have an alias.
+        // The qualifier of a column can be an alias of the table.
         let filter = unqualified(filter)?;
         let expr = state.create_physical_expr(filter, &DFSchema::try_from(Arc::clone(&schema))?)?;
         Ok(Some(Self { columns, schema, expr }))
@@ -96,25 +96,25 @@ impl ColumnFilter {
         let found = self.expr.evaluate(&batch)?.into_array(rows)?;
         let wrong = || internal_datafusion_err!("a filter is not boolean");
         let found = found.as_boolean_opt().ok_or_else(wrong)?;
-        // Unknown is not true.
+        // SQL's NULL does not satisfy a filter.
         Ok(match found.nulls() {
             Some(nulls) => BooleanArray::new(found.values() & nulls.inner(), None),
             None => found.clone(),
         })
     }
 
-    /// The columns of rows.
+    /// The columns of the filter, without `machine` and `date`.
     pub(crate) fn row_columns(&self) -> impl Iterator<Item = RowColumn> {
         self.columns.iter().filter_map(|&position| column_at(position))
     }
 
-    /// The ranges of rows that satisfy a filter over the texts of series. `values` has the columns of all `rows` rows.
+    /// The ranges of rows that satisfy a filter of [`Scope::Series`]. `values` has the columns of all `rows` rows.
     pub(crate) fn ranges(
         &self,
         values: Vec<(RowColumn, ColumnValues)>,
         rows: usize,
     ) -> Result<Vec<Range<usize>>> {
-        // One row for each run in which no column changes.
+        // The filter is evaluated on one row per segment, a run in which no column changes.
         let mut ends: Vec<usize> = Vec::new();
         for (_, values) in &values {
             if let ColumnValues::Texts(texts) = values {
@@ -128,7 +128,7 @@ impl ColumnFilter {
             .into_iter()
             .map(|(column, mut values)| {
                 if let ColumnValues::Texts(texts) = &mut values {
-                    shorten(&mut texts.runs, &ends);
+                    count_in_segments(&mut texts.runs, &ends);
                 }
                 BlockColumn::new(column, values).next(0..ends.len())
             })
@@ -149,8 +149,9 @@ impl ColumnFilter {
     }
 }
 
-/// Replaces the rows of runs by the segments that end at `ends`, among which are the ends of all runs.
-fn shorten(runs: &mut [(Option<u32>, usize)], ends: &[usize]) {
+/// Replaces the lengths of runs in rows by lengths in segments. `ends` has the end of each segment, and includes the
+/// ends of all runs.
+fn count_in_segments(runs: &mut [(Option<u32>, usize)], ends: &[usize]) {
     let (mut row, mut segment) = (0, 0);
     for (_, len) in runs {
         row += *len;
@@ -175,12 +176,12 @@ fn unqualified(filter: Expr) -> Result<Expr> {
 /// The filters of a query that are applied while reading.
 #[derive(Debug, Default)]
 pub(crate) struct Filters {
-    /// Over `machine` and `date`.
+    /// The filter over `machine` and `date`.
     pub(crate) file: Option<ColumnFilter>,
-    /// Over the texts of series.
+    /// The filter over columns that are constant within a series.
     pub(crate) series: Option<ColumnFilter>,
     pub(crate) time: TimeRange,
-    /// Counter sets and counters, if they are selected by name.
+    /// The names of the selected counter sets and counters; `None` for all.
     sets: Option<Vec<String>>,
     counters: Option<Vec<String>>,
 }
@@ -206,7 +207,7 @@ impl Filters {
         Ok(all)
     }
 
-    /// The counters of logs that have to be read: at least those that the filters select.
+    /// The counters that are read from logs: all that the filters select, possibly more.
     pub(crate) fn selection(&self) -> Selection {
         let any = vec!["*".to_owned()];
         if self.sets.is_none() && self.counters.is_none() {
@@ -215,7 +216,7 @@ impl Filters {
         let mut patterns = Vec::new();
         for set in self.sets.as_ref().unwrap_or(&any) {
             for counter in self.counters.as_ref().unwrap_or(&any) {
-                // Names with these characters have several meanings in a path.
+                // In a path, names with these characters are ambiguous.
                 if set.contains(['(', ')', '\\', '/', '#'])
                     || counter.contains('\\')
                     || set.is_empty()
@@ -235,7 +236,7 @@ impl Filters {
     }
 }
 
-/// The texts that a filter allows in a column: `column = 'text'` and `column IN ('text', ...)`.
+/// The texts to which a filter of the form `column = 'text'` or `column IN ('text', ...)` limits a column.
 fn names(filter: &Expr, column: RowColumn) -> Option<Vec<String>> {
     let is_column = |expr: &Expr| matches!(expr, Expr::Column(found) if found.name() == column.name());
     match filter {
@@ -261,7 +262,7 @@ fn names(filter: &Expr, column: RowColumn) -> Option<Vec<String>> {
     }
 }
 
-/// A time range in microseconds since 1970, both ends included.
+/// A time range in microseconds since 1970; both ends are inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimeRange {
     first: i64,
@@ -278,7 +279,7 @@ impl Default for TimeRange {
 const UNIX_EPOCH: i64 = 11_644_473_600_000_000;
 
 impl TimeRange {
-    /// The range of times that a filter allows; `None` if it does not limit the time, or is of another form.
+    /// The range to which a filter limits the time; `None` if it does not, or has an unsupported form.
     fn of(filter: &Expr) -> Option<Self> {
         let is_time =
             |expr: &Expr| matches!(expr, Expr::Column(found) if found.name() == RowColumn::Time.name());
@@ -316,24 +317,24 @@ impl TimeRange {
         Self { first: self.first.max(other.first), last: self.last.min(other.last) }
     }
 
-    /// Whether a time range in UTC can have a row in it.
+    /// Whether the range from `first` to `last` has a time in common with this one.
     pub(crate) fn overlaps(self, first: FileTime, last: FileTime) -> bool {
         let microseconds = |time: FileTime| time.0.div_euclid(10) - UNIX_EPOCH;
         microseconds(last) >= self.first && microseconds(first) <= self.last
     }
 
-    /// The time range of logs.
+    /// The range as bounds for reading logs.
     pub(crate) fn bounds(self) -> WindowBounds {
         let utc = |at: i64| FileTime(at.saturating_add(UNIX_EPOCH).saturating_mul(10));
         WindowBounds {
             begin: (self.first != i64::MIN).then(|| TimeArgument::Utc(utc(self.first))),
-            // Times are rounded down to microseconds.
+            // The column `time` is rounded down to microseconds, and `end` is exclusive.
             end: (self.last != i64::MAX).then(|| TimeArgument::Utc(utc(self.last.saturating_add(1)))),
         }
     }
 }
 
-/// A literal as microseconds since 1970.
+/// Converts a literal to microseconds since 1970.
 fn microseconds(literal: &ScalarValue) -> Option<i64> {
     let microseconds = DataType::Timestamp(TimeUnit::Microsecond, None);
     let is_time =
@@ -341,7 +342,7 @@ fn microseconds(literal: &ScalarValue) -> Option<i64> {
     if !is_time {
         return None;
     }
-    // Nanoseconds are rounded down, so an end is still included; a begin is earlier by less than a microsecond.
+    // Rounding nanoseconds down keeps all rows: the column is rounded down too.
     let without_zone =
         match literal.cast_to(&DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()))).ok()? {
             ScalarValue::TimestampMicrosecond(at, _) => ScalarValue::TimestampMicrosecond(at, None),
@@ -353,7 +354,7 @@ fn microseconds(literal: &ScalarValue) -> Option<i64> {
     }
 }
 
-/// The positions of columns that a scan has to build: those of the projection and of a filter, in ascending order.
+/// The positions of the columns that a scan must read, for the projection and the filters, in ascending order.
 pub(crate) fn needed(projection: &[usize], filters: &[Option<&ColumnFilter>]) -> Vec<usize> {
     let mut needed = projection.to_vec();
     needed.extend(filters.iter().flatten().flat_map(|filter| &filter.columns));
@@ -425,15 +426,15 @@ mod tests {
         };
         assert_eq!(selection(Some("Memory"), None), 2);
         assert_eq!(selection(None, Some("% Processor Time")), 2);
-        // Everything is read.
+        // An empty selection reads everything.
         assert_eq!(selection(Some("a(b)"), None), 0);
         assert_eq!(selection(None, None), 0);
     }
 
     #[test]
-    fn runs_become_one_row_for_each_segment() {
+    fn lengths_of_runs_are_counted_in_segments() {
         let mut runs = [(Some(0), 3), (None, 4), (Some(1), 3)];
-        shorten(&mut runs, &[1, 3, 7, 8, 10]);
+        count_in_segments(&mut runs, &[1, 3, 7, 8, 10]);
         assert_eq!(runs, [(Some(0), 2), (None, 1), (Some(1), 2)]);
     }
 }

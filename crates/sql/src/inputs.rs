@@ -13,7 +13,7 @@ pub struct Inputs {
     pub(crate) archive_files: Vec<PathBuf>,
     /// Other logs.
     pub(crate) logs: Vec<PathBuf>,
-    /// The size of all of them.
+    /// The total size of these files.
     pub(crate) bytes: u64,
 }
 
@@ -41,7 +41,7 @@ impl Inputs {
                 inputs.logs.push(path.clone());
             }
         }
-        // A folder and a file in it.
+        // Both a folder and a file in it can be given.
         inputs.archive_files.sort();
         inputs.archive_files.dedup();
         let all = inputs.archive_files.iter().chain(&inputs.logs);

@@ -1,4 +1,4 @@
-//! The tables `machines` and `counters`: what the inputs contain.
+//! The tables `machines` and `counters`, which list the contents of the inputs.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -25,14 +25,14 @@ use tachograph_logs::archive::{ArchiveRows, counter_facts};
 use crate::batches::time_type;
 use crate::log_scan::log_query;
 
-/// Which of the tables.
+/// Identifies one of the two tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Inventory {
     Machines,
     Counters,
 }
 
-/// A table of what the inputs contain. The inputs are read when it is used first; of archives, only the footers.
+/// A table that lists the contents of the inputs. They are read at the first use; of archives, only the footers.
 #[derive(Debug)]
 pub(crate) struct InventoryTable {
     which: Inventory,
@@ -40,7 +40,7 @@ pub(crate) struct InventoryTable {
     shared: Arc<SharedInventory>,
 }
 
-/// The inventory that both tables share.
+/// The data that both tables share.
 #[derive(Debug)]
 pub(crate) struct SharedInventory {
     archive_files: Vec<PathBuf>,
@@ -117,7 +117,7 @@ impl SharedInventory {
     }
 }
 
-/// What is known of a machine.
+/// The properties of a machine.
 #[derive(Debug, Default)]
 struct MachineFacts {
     files: i64,
@@ -126,7 +126,7 @@ struct MachineFacts {
     zone: Option<TimeZone>,
     boot_time: Option<FileTime>,
     performance_frequency: Option<i64>,
-    /// By set, counter and type.
+    /// Keys are set, counter and type.
     counters: BTreeMap<(String, String, String), CounterFacts>,
 }
 
@@ -140,7 +140,7 @@ struct CounterFacts {
 }
 
 impl MachineFacts {
-    /// The facts of the last file are kept.
+    /// Sets the properties that a file has; later files override earlier ones.
     fn describe(&mut self, zone: &TimeZone, boot_time: Option<FileTime>, frequency: Option<i64>) {
         self.zone = Some(zone.clone());
         self.boot_time = boot_time.or(self.boot_time);

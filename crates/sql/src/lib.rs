@@ -1,7 +1,7 @@
 //! SQL over performance logs and archives, on DataFusion: `tacho-sql`, which `tacho sql` runs.
 //!
-//! The table `samples` has one row per value (docs/archive.md), the same for archives and for other logs. The aggregate function
-//! `average(*)` computes the average of rows as `tacho stats` does.
+//! The table `samples` has one row per value (docs/archive.md), for archives and other logs alike. The aggregate
+//! function `average(*)` averages rows as `tacho stats` does.
 
 #![forbid(unsafe_code)]
 
@@ -37,7 +37,7 @@ pub fn main() -> ExitCode {
         },
         Ok(Outcome::Text(text)) => {
             use std::io::Write as _;
-            // A closed pipe is no error for a help text.
+            // Printing a help text to a closed pipe is not an error.
             let _ = std::io::stdout().write_all(text.as_bytes());
             ExitCode::SUCCESS
         }

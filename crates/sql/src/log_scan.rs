@@ -1,4 +1,4 @@
-//! Reads other logs as batches of rows, with the code that writes archives.
+//! Reads logs other than archives as batches of rows, with the code that writes archives.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ const BLOCK_ROWS: usize = 1 << 16;
 pub(crate) struct LogPartition {
     /// The schema of the batches.
     schema: SchemaRef,
-    /// The positions of their columns in the table.
+    /// The positions in the table of the columns of the batches.
     projection: Arc<[usize]>,
     paths: Vec<PathBuf>,
     filters: Arc<Filters>,
@@ -53,14 +53,14 @@ impl LogPartition {
     }
 }
 
-/// A query of logs, in which the columns of text logs are grouped as for statistics.
+/// Creates a query of logs that groups the columns of text logs as statistics do.
 pub(crate) fn log_query(paths: Vec<PathBuf>) -> LogQuery {
     let mut query = LogQuery::new(paths);
     query.reading.grouping = Grouping::Neighbours;
     query
 }
 
-/// The logs of each machine.
+/// Groups logs by machine.
 ///
 /// # Errors
 ///
@@ -129,7 +129,7 @@ impl From<LogError> for ReadError {
     }
 }
 
-/// Turns logs into batches.
+/// Converts logs to batches.
 struct LogRows {
     schema: SchemaRef,
     projection: Arc<[usize]>,
@@ -154,7 +154,7 @@ impl LogRows {
         let mut reported = 0;
         let mut rows = SampleRows::default();
         let mut sample = Sample::default();
-        while pipeline.source.next(&mut sample).map_err(|error| named(error, &pipeline.reports))? {
+        while pipeline.source.next(&mut sample).map_err(|error| with_path(error, &pipeline.reports))? {
             rows.push(&sample, BLOCK_ROWS, |block| self.emit(&block, send))?;
             let now = pipeline.reports.iter().map(LogReport::bytes_read).sum();
             read.add(now - reported);
@@ -177,7 +177,7 @@ impl LogRows {
         let columns = needed.iter().map(|&position| column_of(block, position)).collect();
         let mut batches = Block::new(schema, columns, block.len());
         while let Some(batch) = batches.next_batch(self.batch_rows) {
-            let batch = self.filtered(batch?, &needed, &filters)?;
+            let batch = self.filter(batch?, &needed, &filters)?;
             if batch.num_rows() > 0 {
                 send(batch)?;
             }
@@ -185,8 +185,8 @@ impl LogRows {
         Ok(())
     }
 
-    /// The rows that satisfy the filters, with the columns of the projection.
-    fn filtered(
+    /// Keeps the rows that satisfy the filters, and the columns of the projection.
+    fn filter(
         &self,
         batch: RecordBatch,
         needed: &[usize],
@@ -226,8 +226,8 @@ fn column_of(block: &MachineBlock, position: usize) -> BlockColumn {
     }
 }
 
-/// Adds the name of the log to an error without one.
-fn named(error: FlowError, reports: &[LogReport]) -> FlowError {
+/// Adds the path of the first log to an error without a path.
+fn with_path(error: FlowError, reports: &[LogReport]) -> FlowError {
     match (error, reports) {
         (FlowError::Log(error), [log, ..]) => error.at_path(log.path()).into(),
         (error, _) => error,

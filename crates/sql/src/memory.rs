@@ -7,8 +7,9 @@ use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
 use tachograph_counters::IgnorePoison as _;
 
-/// Divides memory fairly among the operators that can spill to disk, but leaves a quarter to those that cannot, such as the merge of
-/// what was spilled. DataFusion's own fair pool gives everything to the former, and the merge at the end of a large sort then fails.
+/// Divides three quarters of the memory fairly among the operators that can spill to disk, and leaves the rest to those
+/// that cannot, such as the final merge of a sort. DataFusion's own fair pool gives everything to the former, so that
+/// the merge at the end of a large sort fails.
 #[derive(Debug)]
 pub(crate) struct QueryMemory {
     size: usize,
@@ -70,7 +71,7 @@ impl MemoryPool for QueryMemory {
         };
         if additional > available {
             return Err(DataFusionError::ResourcesExhausted(format!(
-                "{} needs {} kB, and {} of {} kB are left",
+                "{} needs {} kB, but only {} of {} kB are free",
                 reservation.consumer().name(),
                 additional.div_ceil(1024),
                 available / 1024,
@@ -104,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quarter_is_left_for_what_cannot_spill() {
+    fn a_quarter_is_reserved_for_operators_that_cannot_spill() {
         let pool: Arc<dyn MemoryPool> = Arc::new(QueryMemory::new(1000));
         let spiller = |name: &str| MemoryConsumer::new(name).with_can_spill(true).register(&pool);
         let (one, other) = (spiller("one"), spiller("other"));
@@ -116,7 +117,7 @@ mod tests {
         assert!(error.to_string().contains("merge needs 1 kB"), "{error}");
         drop(other);
         assert_eq!(pool.reserved(), 625);
-        // The only one that is left gets all that is left.
+        // The only remaining operator that can spill gets the whole share.
         assert!(one.try_grow(375).is_ok() && one.try_grow(1).is_err());
         drop((one, merge));
         assert_eq!(pool.reserved(), 0);

@@ -26,10 +26,10 @@ pub(crate) struct Output {
     writer: Option<Writer>,
 }
 
-/// Where a result goes.
+/// Where a result is written.
 enum Target {
     StandardOutput,
-    /// A temporary file, which gets its name when it is complete, and the name.
+    /// A temporary file, which is renamed to `path` when it is complete.
     File {
         file: tempfile::NamedTempFile,
         path: PathBuf,
@@ -49,7 +49,7 @@ impl Output {
     ///
     /// # Errors
     ///
-    /// When the arguments contradict each other, or the file cannot be created.
+    /// When the arguments are inconsistent, or the file cannot be created.
     pub(crate) fn new(arguments: &Arguments) -> Result<Self, Failure> {
         let format = format_of(arguments)?;
         let target = match &arguments.output {
@@ -133,13 +133,13 @@ impl Output {
 
 fn format_of(arguments: &Arguments) -> Result<Format, Failure> {
     let extension = arguments.output.as_deref().and_then(Path::extension).and_then(|text| text.to_str());
-    let of_extension = match extension.map(str::to_ascii_lowercase).as_deref() {
+    let from_extension = match extension.map(str::to_ascii_lowercase).as_deref() {
         Some("csv") => Some(Format::Csv),
         Some("json" | "jsonl" | "ndjson") => Some(Format::Json),
         Some("parquet") => Some(Format::Parquet),
         _ => None,
     };
-    let format = arguments.format.or(of_extension).unwrap_or(Format::Table);
+    let format = arguments.format.or(from_extension).unwrap_or(Format::Table);
     let is_to_file = arguments.output.as_deref().is_some_and(|path| path != Path::new("-"));
     match format == Format::Parquet && !is_to_file {
         true => Err(Failure::usage(
@@ -171,7 +171,7 @@ fn already_exists(path: &Path) -> Failure {
     Failure::usage(format!("{} exists: use -y to overwrite it, or another name", path.display()))
 }
 
-/// Gives a complete file its name, when it is on the disk.
+/// Syncs a complete file and renames it to its final name.
 fn persist(file: tempfile::NamedTempFile, path: &Path, overwrite: bool) -> Result<(), Failure> {
     use std::os::unix::fs::PermissionsExt as _;
     let failed = |error: &io::Error| {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Number of bytes that a query has read so far. Clones share it.
+/// Number of bytes that a query has read so far. Clones share the number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BytesRead(Arc<AtomicU64>);
 
@@ -34,7 +34,7 @@ pub(crate) struct Progress {
 const DELAY: Duration = Duration::from_secs(1);
 
 impl Progress {
-    /// Creates a bar that is still hidden.
+    /// Creates a bar that is hidden at first.
     pub(crate) fn new(read: BytesRead, total: u64) -> Self {
         Self { started: Instant::now(), read, total, bar: None, is_enabled: std::io::stderr().is_terminal() }
     }

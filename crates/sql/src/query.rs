@@ -26,12 +26,13 @@ use crate::memory::QueryMemory;
 use crate::output::Output;
 use crate::progress::{BytesRead, Progress};
 use crate::samples::Samples;
-use crate::statement::complete;
+use crate::statement::expand_averages;
 
 /// The tables.
 const TABLES: [&str; 4] = ["samples", "averages", "counters", "machines"];
 
-/// The view `averages`: a row per counter of each instance. Rows without a value, such as starts of intervals, are not counted.
+/// The view `averages`: a row per counter of each instance. Rows without a value, such as a counter's first sample, are
+/// not counted.
 const AVERAGES: &str = r#"
 SELECT machine, "set", parent, instance, counter, average(*) AS average, unit, type, count(*) AS intervals,
        min(time) AS first_time, max(time) AS last_time
@@ -40,7 +41,7 @@ WHERE num IS NOT NULL OR value IS NOT NULL
 GROUP BY machine, "set", parent, instance, counter, unit, type
 "#;
 
-/// Bytes of memory of a thread for each row of a batch.
+/// Bytes of memory that a thread must have for each row of a batch; limits the size of batches.
 const MEMORY_PER_BATCH_ROW: usize = 16 << 10;
 const MIN_BATCH_ROWS: usize = 256;
 const MAX_BATCH_ROWS: usize = 8 << 10;
@@ -50,7 +51,7 @@ const MAX_BATCH_ROWS: usize = 8 << 10;
 pub struct EngineOptions {
     /// Bytes of memory for sorting, grouping and joining.
     pub memory: usize,
-    /// The folder for temporary files; by default that of the system.
+    /// The folder for temporary files; the system's by default.
     pub temp_folder: Option<std::path::PathBuf>,
     /// Number of threads; 0 for one per processor.
     pub threads: usize,
@@ -62,7 +63,7 @@ impl Default for EngineOptions {
     }
 }
 
-/// The tables of some inputs, and the engine that runs queries over them.
+/// Runs queries over the tables of some inputs.
 pub struct Engine {
     context: SessionContext,
     read: BytesRead,
@@ -70,7 +71,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine over these inputs.
+    /// Creates an engine for these inputs.
     ///
     /// # Errors
     ///
@@ -81,12 +82,12 @@ impl Engine {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
         };
-        // Each thread holds several batches at a time, of perhaps 200 bytes a row.
+        // Each thread has several batches in memory, of roughly 200 bytes per row.
         let batch_rows =
             (options.memory / threads / MEMORY_PER_BATCH_ROW).clamp(MIN_BATCH_ROWS, MAX_BATCH_ROWS);
         let config = SessionConfig::new().with_target_partitions(threads).with_batch_size(batch_rows);
         let mut config = config.with_information_schema(true);
-        // The memory that merging needs is reserved by each sort; small limits leave less of it.
+        // Each sort reserves memory for merging, less if the limit is small.
         let reserved = (options.memory / (4 * threads)).min(10 << 20);
         config.options_mut().execution.sort_spill_reservation_bytes = reserved;
         let mut disk = DiskManagerBuilder::default();
@@ -119,7 +120,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// When the query is wrong.
+    /// When the query is invalid.
     pub async fn plan(&self, sql: &str) -> Result<DataFrame, Failure> {
         self.data_frame(sql).await.map_err(|error| Failure::of_query(&error, &TABLES))
     }
@@ -128,7 +129,7 @@ impl Engine {
         let state = self.context.state();
         let dialect = state.config_options().sql_parser.dialect;
         let mut statement = state.sql_to_statement(sql, &dialect)?;
-        complete(&mut statement);
+        expand_averages(&mut statement);
         let plan = state.statement_to_plan(statement).await?;
         let only_reads =
             SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
@@ -140,7 +141,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// When the query is wrong.
+    /// When the query is invalid.
     pub async fn run(&self, sql: &str) -> Result<(SchemaRef, SendableRecordBatchStream), Failure> {
         let frame = self.plan(sql).await?;
         let stream = frame.execute_stream().await.map_err(|error| Failure::of_query(&error, &TABLES))?;
@@ -183,9 +184,9 @@ impl Interrupt {
     }
 }
 
-/// Stack of the thread that plans a query: planning is recursive, and a condition can have thousands of terms.
+/// Stack size of the thread that plans a query: planning is recursive, and a condition can have thousands of terms.
 const PLANNING_STACK: usize = 512 << 20;
-/// Stack of the threads that run it.
+/// Stack size of the threads that run the query.
 const WORKER_STACK: usize = 32 << 20;
 
 /// Runs the query of the arguments.
@@ -193,12 +194,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::runtime(format!("cannot start a thread: {error}"));
     std::thread::scope(|scope| {
         let planning = std::thread::Builder::new().name("query".to_owned()).stack_size(PLANNING_STACK);
-        let thread = planning.spawn_scoped(scope, || run_here(arguments)).map_err(failed)?;
+        let thread = planning.spawn_scoped(scope, || run_on_this_thread(arguments)).map_err(failed)?;
         thread.join().unwrap_or_else(|_| Err(Failure::runtime("the query failed: this is a bug")))
     })
 }
 
-fn run_here(arguments: &Arguments) -> Result<(), Failure> {
+fn run_on_this_thread(arguments: &Arguments) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     let threads = arguments.threads.map_or(0, usize::from);
     let mut builder = tokio::runtime::Builder::new_multi_thread();
@@ -216,7 +217,7 @@ fn run_here(arguments: &Arguments) -> Result<(), Failure> {
             outcome = run_query(arguments, threads) => outcome,
         }
     });
-    // Ends the tasks of the query, with which temporary files are removed. A thread that reads a log ends at its next batch.
+    // Ends the tasks of the query, which removes temporary files. A thread that reads a log ends at its next batch.
     runtime.shutdown_timeout(SHUTDOWN);
     outcome
 }

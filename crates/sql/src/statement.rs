@@ -1,4 +1,4 @@
-//! Completes `average(*)` in a query.
+//! Rewrites `average(*)` in a query.
 
 use std::ops::ControlFlow;
 
@@ -10,21 +10,22 @@ use datafusion::sql::sqlparser::ast::{
 
 use crate::average::{ARGUMENTS, AVERAGE};
 
-/// Replaces `average(*)` and `average(t.*)` by the function with the columns that it needs, and names the column `average`.
-pub(crate) fn complete(statement: &mut Statement) {
+/// Replaces the `*` in `average(*)` and `average(t.*)` by the columns that the function needs, and names the result
+/// column `average`.
+pub(crate) fn expand_averages(statement: &mut Statement) {
     match statement {
         Statement::Statement(statement) => {
             // The visitor never breaks.
-            let _ = statement.visit(&mut Completion);
+            let _ = statement.visit(&mut Expansion);
         }
-        Statement::Explain(explain) => complete(&mut explain.statement),
+        Statement::Explain(explain) => expand_averages(&mut explain.statement),
         _ => {}
     }
 }
 
-struct Completion;
+struct Expansion;
 
-impl VisitorMut for Completion {
+impl VisitorMut for Expansion {
     type Break = ();
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {

@@ -101,9 +101,9 @@ pub(crate) enum Command {
 pub(crate) enum ReportFormat {
     /// Human-readable.
     Table,
-    /// With a header line (docs/json.md).
+    /// CSV with a header line (docs/json.md).
     Csv,
-    /// One line per object (docs/json.md).
+    /// JSON lines: one object per line (docs/json.md).
     Json,
 }
 
@@ -205,7 +205,8 @@ pub(crate) struct SelectionArguments {
     #[arg(long = "counter-file", visible_alias = "cf", value_name = "FILE")]
     counter_files: Vec<PathBuf>,
     /// Start of the time range: M/D/YYYY HH:MM:SS [AM|PM] or ISO 8601, in the local time of the log unless it has a UTC
-    /// offset; a time without a date is on the day on which the logs start. The sample before it opens the first interval.
+    /// offset; a time without a date is on the day on which the logs start. The first interval begins with the sample
+    /// before it.
     #[arg(short, long, value_name = "TIME")]
     begin: Option<String>,
     /// End of the time range, exclusive.
@@ -224,16 +225,14 @@ impl SelectionArguments {
     pub(crate) fn query(&self, files: &[PathBuf], every: Option<u64>) -> Result<LogQuery, Failure> {
         let (logs, patterns) = self.logs_and_paths(files)?;
         if logs.is_empty() {
-            return Err(Failure::usage(
-                "no log is named: put it before -c, as in 'tacho stats FILE -c PATH'",
-            ));
+            return Err(Failure::usage("no log: name one before -c, as in 'tacho stats FILE -c PATH'"));
         }
         let mut query = self.query_of(logs, patterns)?;
         query.every = every.unwrap_or_default();
         Ok(query)
     }
 
-    /// A query of each log on its own, with these arguments.
+    /// A separate query of each log.
     pub(crate) fn queries(&self, files: &[PathBuf]) -> Result<Vec<LogQuery>, Failure> {
         let (logs, patterns) = self.logs_and_paths(files)?;
         logs.into_iter().map(|log| self.query_of(vec![log], patterns.clone())).collect()
@@ -247,7 +246,8 @@ impl SelectionArguments {
         Ok(query)
     }
 
-    /// The logs, also those after `-c`, and the counter paths, also those among the logs: they start with a backslash.
+    /// The logs, including those after `-c`, and the counter paths, including those among the logs (they start with a
+    /// backslash).
     fn logs_and_paths(&self, files: &[PathBuf]) -> Result<(Vec<PathBuf>, Vec<PathPattern>), Failure> {
         let (mut logs, mut patterns) = (Vec::new(), Vec::new());
         for file in files {
@@ -312,7 +312,7 @@ pub(crate) fn push_log_or_path(
     Ok(())
 }
 
-/// Fails if -a and -y are used together.
+/// Returns an error if -a and -y are used together.
 pub(crate) fn check_append(append: bool, yes: bool) -> Result<(), Failure> {
     match append && yes {
         true => Err(Failure::usage("-a appends and -y overwrites: use one of them")),

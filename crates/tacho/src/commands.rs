@@ -1,4 +1,4 @@
-//! The commands. Most run a `flow` pipeline with a sink of their own.
+//! The commands. Most run a `flow` pipeline with their own sink.
 
 #[cfg(feature = "web")]
 pub(crate) mod agent;

@@ -18,12 +18,12 @@ use crate::failure::{Failure, cannot, notify};
 use crate::table::counted;
 use crate::this_machine;
 
-/// How long a command waits at its end until everything was sent.
+/// How long a command waits at its end for samples to be sent.
 const LAST_WAIT: Duration = Duration::from_secs(5);
 
 const MAX_SECRET_BYTES: u64 = 1 << 20;
 
-/// Starts the export that the arguments ask for; `None` if they ask for none.
+/// Starts the export that the arguments request; `None` if they request none.
 pub(crate) fn start(
     arguments: &ExportArguments,
     registry: &Arc<Registry>,
@@ -68,7 +68,10 @@ pub(crate) fn start(
             0 => format!("sending each sample to {}", summary.target),
             waiting => {
                 let samples = counted(waiting, "sample", "samples");
-                format!("sending each sample to {}, first {samples} of an earlier run", summary.target)
+                format!(
+                    "sending each sample to {}, starting with {samples} of an earlier run",
+                    summary.target
+                )
             }
         });
     }
@@ -115,7 +118,7 @@ fn secret(
     parse(&text).map_err(|reason| Failure::usage(format!("{}: {reason}", file.display())))
 }
 
-/// The folder of queues of this user.
+/// The default folder for this user's queues.
 fn default_queue() -> Result<PathBuf, Failure> {
     if rustix::process::geteuid().is_root() {
         return Ok(PathBuf::from("/var/lib/tachograph/export"));
@@ -128,7 +131,7 @@ fn default_queue() -> Result<PathBuf, Failure> {
     }
 }
 
-/// What is mounted on this machine, for the labels of file systems.
+/// The mounted file systems of this machine, for labels.
 pub(crate) fn mounts_now() -> MountsNow {
     let state = Mutex::new((MountList::new(&Roots::of_this_machine()), Arc::<MountTable>::default()));
     MountsNow(Arc::new(move || {

@@ -79,7 +79,8 @@ impl Failure {
     }
 }
 
-/// Prints one line to standard error, with control characters escaped and without error numbers. Write errors are ignored.
+/// Prints one line to standard error. Control characters are escaped, error numbers are removed, and write errors are
+/// ignored.
 pub(crate) fn notify(line: impl Display) {
     let line = without_error_numbers(line.to_string());
     let _ = writeln!(std::io::stderr(), "tacho: {}", escape_controls(&line));

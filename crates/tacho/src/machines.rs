@@ -1,4 +1,4 @@
-//! The machines of a command: this one, and those that -s and paths name.
+//! The machines of a command: this machine, and those that -s or paths name.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,10 +34,10 @@ impl Target {
         self.remote.is_none()
     }
 
-    /// The path of this machine, without its name.
+    /// Adds a path, without its machine name.
     fn add(&mut self, path: &PathPattern) {
         let path = CounterPath { machine: None, ..path.path().clone() }.into();
-        // An unreachable machine has no sets yet; its paths are resolved when it has.
+        // An unreachable machine has no sets yet; its paths are resolved once it has.
         self.paths.push(self.registry.resolve_path(&path));
     }
 }
@@ -54,7 +54,7 @@ pub(crate) fn named(local: &Arc<Registry>, name: Option<&str>) -> Result<Vec<Tar
     Ok(targets.targets)
 }
 
-/// The machine that -s names for a command that reads only one.
+/// The machine that -s names, for a command that reads only one.
 ///
 /// # Errors
 ///
@@ -110,10 +110,10 @@ pub(crate) fn of_paths(
     Ok(targets.targets)
 }
 
-/// The machines of a command, as far as they are known yet.
+/// The machines of a command, while they are being collected.
 struct TargetList<'a> {
     local: &'a Arc<Registry>,
-    /// Read when the first other machine is named.
+    /// The contents of machines.toml, read when another machine is first named.
     machines: Option<Machines>,
     targets: Vec<Target>,
 }
@@ -142,7 +142,8 @@ impl<'a> TargetList<'a> {
         }
     }
 
-    /// Adds these machines as targets and connects to the others at the same time. Reports those that cannot be read.
+    /// Adds these machines as targets, and connects to all other machines in parallel. Reports those that cannot be
+    /// read.
     fn connect(&mut self, names: &[Option<String>]) -> Result<(), Failure> {
         for name in names {
             if self.position(name.as_deref()).is_some() {
@@ -198,7 +199,7 @@ impl<'a> TargetList<'a> {
     }
 }
 
-/// Reports another time of a machine, and sets that are left out.
+/// Reports if the clock of a machine differs, and which of its sets are omitted.
 fn notify_of_differences(target: &Target) {
     let Some(remote) = &target.remote else { return };
     let name = remote.name();
@@ -213,7 +214,7 @@ fn notify_of_differences(target: &Target) {
     target.registry.notices().iter().for_each(notify);
 }
 
-/// The share of the interval that a sample waits for other machines.
+/// The share of the interval for which a sample waits for other machines.
 const WAIT_SHARE: f64 = 0.7;
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
@@ -242,7 +243,7 @@ pub(crate) fn open(
                 Box::new(this_machine::boot_time)
             }
             Some(remote) => {
-                // The sets of a machine that was not reached are not known.
+                // The sets of an unreachable machine are unknown.
                 if registry.counter_sets().next().is_some() {
                     lines.extend(unmatched_there(&selection, remote.name()));
                 }
@@ -286,7 +287,7 @@ impl LiveMachines {
         }
     }
 
-    /// The source of this machine alone.
+    /// The source of this machine, if it is the only one.
     pub(crate) fn this_machine(&mut self) -> Option<&mut LiveSource> {
         match self {
             Self::This(source) => Some(source.live_mut()),

@@ -1,4 +1,4 @@
-//! Output that is written as a whole: to standard output, or to a file that gets its final name only when it is complete.
+//! Output that appears as a whole: on standard output, or in a file that gets its final name only when it is complete.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
@@ -103,7 +103,7 @@ pub(crate) struct OutputFile {
 }
 
 impl OutputFile {
-    /// Creates a file. Fails for an existing file unless `overwrite` is set.
+    /// Creates a file. Returns an error for an existing file unless `overwrite` is set.
     pub(crate) fn create(target: &Path, overwrite: bool) -> Result<Self, Failure> {
         let existing = std::fs::metadata(target).ok();
         if let Some(existing) = &existing {

@@ -9,15 +9,15 @@ use crate::signals;
 /// Standard output. On a terminal, output that is longer than the screen goes through the pager of the environment variable
 /// PAGER, by default `less`. A pager that the user closes ends the output with an error of kind `BrokenPipe`.
 pub(crate) struct PagedOutput {
-    /// The output up to now, while it fits on the screen.
+    /// The output so far, while it fits on the screen.
     pending: Vec<u8>,
-    /// The lines of `pending`.
+    /// The number of lines in `pending`.
     lines: usize,
     to: Target,
 }
 
 enum Target {
-    /// It is not known yet whether the output fits on the screen.
+    /// Whether the output fits on the screen is not known yet.
     Undecided {
         pager: Command,
         max_lines: usize,
@@ -53,7 +53,8 @@ impl PagedOutput {
     /// Starts the pager. If it cannot be started, the output goes to the terminal directly.
     fn start(&mut self) {
         if let Target::Undecided { pager, .. } = &mut self.to {
-            // Ctrl-C is for the pager. If this process ended before it, the pager and the shell would both read the keys.
+            // Ctrl-C is for the pager. If this process ended first, the pager and the shell would both read the
+            // keyboard.
             signals::survive_interrupts();
             self.to = match pager.spawn() {
                 Ok(child) => Target::Pager(child),
@@ -69,7 +70,7 @@ fn command(pager: Option<OsString>) -> Option<Command> {
     let text = pager.to_string_lossy();
     let words: Vec<_> = text.split_whitespace().collect();
     let (program, options) = words.split_first().filter(|(program, _)| **program != "cat")?;
-    // A shell would report a missing program only after it has taken the output.
+    // Without a shell where possible: a shell would report a missing program only after it has read the output.
     let needs_shell = text.contains(|c: char| "\"'`$\\|&;<>()*?[]{}~#=".contains(c)) || text.contains('\n');
     let mut command = if needs_shell { Command::new("sh") } else { Command::new(program) };
     match needs_shell {
@@ -106,7 +107,7 @@ impl Write for PagedOutput {
                 None => Ok(()),
             },
         };
-        // Also after an error, so that nothing is written twice.
+        // Cleared even after an error, so that nothing is written twice.
         self.pending.clear();
         outcome
     }
@@ -115,7 +116,7 @@ impl Write for PagedOutput {
 impl Drop for PagedOutput {
     fn drop(&mut self) {
         if let Target::Pager(child) = &mut self.to {
-            // The end of its input.
+            // Closing the pipe ends the pager's input.
             drop(child.stdin.take());
             // Its exit status says nothing about this command.
             let _ = child.wait();

@@ -32,7 +32,7 @@ pub(crate) fn read(file: &Path) -> Result<Vec<PathPattern>, Failure> {
     Ok(patterns)
 }
 
-/// The text of an error. Unlike [`PathError`]'s own text, it does not advise to quote the path for a shell.
+/// The text of an error. Unlike [`PathError`]'s own text, it does not suggest quoting the path for a shell.
 fn path_error(error: &PathError) -> String {
     let advice = |suggestion: &Option<String>| match suggestion {
         Some(suggestion) => format!("; write {suggestion}"),

@@ -14,7 +14,7 @@ impl MachineProperties {
 
 impl RowProperties for MachineProperties {
     fn process(&mut self, id: u32) -> Option<ProcessProperties> {
-        // A process that cannot be read is shown without properties, as one that has ended.
+        // A process that cannot be read is shown without properties, like one that has ended.
         let read = self.0.read(id, None).ok().flatten()?;
         let user = || read.user_id.map(|id| id.to_string().into());
         Some(ProcessProperties {
@@ -44,7 +44,7 @@ mod tests {
         assert_eq!(properties.command.as_deref(), Some(&*command.trim_end_matches('\0').replace('\0', " ")));
         assert!(properties.user.is_some_and(|user| !user.is_empty()));
         assert!(properties.state.is_some() && properties.oom_score.is_some());
-        // Ids of processes are smaller.
+        // No process has this id.
         assert_eq!(reader.process(u32::MAX), None);
     }
 }

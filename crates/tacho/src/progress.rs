@@ -18,7 +18,7 @@ pub(crate) struct Progress {
 const DELAY: Duration = Duration::from_secs(1);
 
 impl Progress {
-    /// Creates a bar that is still hidden.
+    /// Creates a bar that is hidden at first.
     pub(crate) fn new() -> Self {
         Self { started: Instant::now(), calls: 0, bar: None, is_enabled: std::io::stderr().is_terminal() }
     }

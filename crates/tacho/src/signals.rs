@@ -60,7 +60,7 @@ pub(crate) fn survive_file_limit() {
     }
 }
 
-/// Continues on Ctrl-C, which another process of the terminal handles.
+/// Ignores Ctrl-C in this process, because another process of the terminal handles it.
 pub(crate) fn survive_interrupts() {
     if let [signal] = not_ignored(&[SIGINT])[..] {
         // Any handler is enough, even one that does nothing. If it cannot be installed, the default remains.

@@ -16,20 +16,20 @@ pub(crate) struct Column {
     pub(crate) heading: String,
     /// Whether the cells are right-aligned.
     pub(crate) is_number: bool,
-    /// When the column is dropped from a table that is too wide: the highest rank first, 0 never.
+    /// The order in which columns of too wide a table are dropped: the highest rank first; rank 0 never.
     pub(crate) drop_rank: u8,
-    /// Whether texts can be shortened if dropping columns is not enough.
+    /// Whether cells can be shortened if dropping columns is not enough.
     pub(crate) can_shrink: bool,
 }
 
-/// The part of a shortened column that is always shown.
+/// Columns are not shortened below this width.
 const MIN_SHRUNK: usize = 16;
 
 /// Replaces the middle of a text that is too long.
 const ELLIPSIS: char = '…';
 
-/// Writes a table without ruling lines. If it is wider than `max_width`, drops columns by their rank, and if that is not
-/// enough, shortens the texts of a column in their middle. Returns the headings of the dropped columns.
+/// Writes a table without ruling lines. If it is wider than `max_width`, drops columns by rank, and if that is not
+/// enough, replaces the middle of a column's cells by an ellipsis. Returns the headings of the dropped columns.
 ///
 /// Cells are not stored, because a table can have a million rows; they are formatted once to measure them and again to
 /// write them.
@@ -70,7 +70,7 @@ pub(crate) fn write_columns<Row>(
 /// The space between two columns.
 const GAP: &str = "  ";
 
-/// Decides which columns are shown and which are dropped, and narrows one of them.
+/// Decides which columns are shown and which are dropped, and narrows one column if necessary.
 fn fit(columns: &[Column], widths: &mut [usize], max_width: usize) -> (Vec<usize>, Vec<usize>) {
     let total = |shown: &[usize], widths: &[usize]| {
         let cells: usize = shown.iter().map(|&index| widths[index]).sum();
@@ -93,7 +93,7 @@ fn fit(columns: &[Column], widths: &mut [usize], max_width: usize) -> (Vec<usize
     (shown, dropped)
 }
 
-/// A text of at most `width` columns, with an ellipsis in the place of its middle if it is longer.
+/// Shortens a text to `width` terminal columns; an ellipsis replaces its middle.
 fn shortened(text: &str, width: usize) -> Cow<'_, str> {
     if text.width() <= width {
         return Cow::Borrowed(text);
@@ -169,7 +169,8 @@ const MIN_TEXT: usize = 20;
 /// The indent of a text that gets its own lines because the space beside its label is too narrow.
 const INDENT: &str = "    ";
 
-/// Appends a label and a text. The text is wrapped at words to `width`, and its further lines are indented to its start.
+/// Appends a label and a text. The text is wrapped at words to `width`; continuation lines are indented to the start of
+/// the text.
 pub(crate) fn push_wrapped(to: &mut String, label: &str, text: &str, width: usize) {
     let (mut shown, text) = (escape_controls(label).into_owned(), escape_controls(text));
     let indent = shown.width();
@@ -270,7 +271,7 @@ mod tests {
             assert!(line.contains(ELLIPSIS) && line.ends_with("  12345"), "{line}");
             assert!((width - 1..=width).contains(&line.width()), "{width} {line}");
         }
-        // The rest of the text is always shown.
+        // A column is not narrowed further than MIN_SHRUNK.
         assert_eq!(written(Some(10)), written(Some(23)));
         assert_eq!(written(None).2.width(), 59);
     }

@@ -36,9 +36,9 @@ pub(crate) fn default_counters(registry: &Registry) -> Result<Vec<PathPattern>, 
     }
 }
 
-/// Fits a view to this machine: chooses among alternative paths, and leaves out what an optional view lacks. Returns
-/// messages about that: one for each reason, also for the columns of its tables that a setting would turn on. Fails if nothing
-/// is left.
+/// Fits a view to this machine: chooses among alternative paths, and omits optional counters that the machine lacks.
+/// Returns a message for each reason, including for table columns that a setting would enable. Returns an error if
+/// nothing remains.
 pub(crate) fn resolve_view(registry: &Registry, view: &mut View) -> Result<Vec<String>, Failure> {
     let was_empty = view.panels.is_empty();
     let missing = view.resolve(|path| has_counter(registry, path));
@@ -56,13 +56,12 @@ pub(crate) fn resolve_view(registry: &Registry, view: &mut View) -> Result<Vec<S
         )));
     }
     let message = |(why, paths): (String, Vec<String>)| match &paths[..] {
-        [path] => format!("the view leaves out '{path}': {why}"),
-        paths => format!("the view leaves out '{}' and {} more: {why}", paths[0], paths.len() - 1),
+        [path] => format!("the view omits '{path}': {why}"),
+        paths => format!("the view omits '{}' and {} more: {why}", paths[0], paths.len() - 1),
     };
-    let of_tables = view.panels.iter().filter(|panel| panel.kind == ViewKind::Table);
-    let columns = of_tables
-        .filter(|panel| panel.table.columns.is_empty())
-        .filter_map(|panel| panel.table.set.as_deref());
+    let tables = view.panels.iter().filter(|panel| panel.kind == ViewKind::Table);
+    let columns =
+        tables.filter(|panel| panel.table.columns.is_empty()).filter_map(|panel| panel.table.set.as_deref());
     Ok(columns
         .flat_map(|set| absent_columns(registry, set))
         .chain(reasons.into_iter().map(message))
@@ -101,14 +100,14 @@ pub(crate) fn is_this_machine(registry: &Registry, machine: &str) -> bool {
     [registry.machine(), ".", "localhost"].iter().any(|here| eq_ignore_case(name, here))
 }
 
-/// Fails for the name of another machine.
+/// Returns an error for the name of another machine.
 pub(crate) fn check_machine(registry: &Registry, machine: &str) -> Result<(), Failure> {
     if is_this_machine(registry, machine) {
         return Ok(());
     }
     let here = registry.machine();
     Err(Failure::usage(format!(
-        r"'{machine}' is another machine: here only this machine, \\{here}, is supported; list, query and record read others"
+        r"'{machine}' is another machine, but this command supports only this machine, \\{here}; use list, query or record"
     )))
 }
 
@@ -162,7 +161,7 @@ fn parse_any_path(registry: &Registry, text: &str) -> Result<PathPattern, Failur
     })
 }
 
-/// The message if the name of a counter set is used in place of a path.
+/// The message if the name of a counter set is used instead of a path.
 pub(crate) fn set_in_place_of_path(name: &str, set: &CounterSetInfo) -> String {
     format!("'{name}' is a counter set: write '{}' for its counters", all_counters(set))
 }
@@ -179,7 +178,7 @@ pub(crate) fn all_but(registry: &Registry, names: &[String]) -> Result<Vec<PathP
                 None => "'tacho list' lists the sets".to_owned(),
             };
             return Err(Failure::usage(format!(
-                "--all-but: '{name}' is no counter set of this machine: {advice}"
+                "--all-but: '{name}' is not a counter set of this machine: {advice}"
             )));
         }
     }
@@ -335,7 +334,7 @@ pub(crate) fn unmatched_here(selection: &Selection) -> Vec<String> {
     selection.unmatched().into_iter().map(message).collect()
 }
 
-/// The question for a path that has another tool's name for a counter: the counter that it means.
+/// For a path with another tool's name for a counter, a question that suggests the counter.
 fn synonym_of(path: &str) -> Option<String> {
     let pattern = PathPattern::parse(path).ok()?;
     let known = tachograph_system::known_sets().chain(tachograph_cpi::counters::known_sets());
@@ -382,7 +381,7 @@ fn known_counter(
     Some((set, counter))
 }
 
-/// When this machine was started.
+/// When this machine was booted.
 pub(crate) fn boot_time() -> FileTime {
     tachograph_system::boot_time(&Roots::of_this_machine()).unwrap_or_default()
 }
@@ -436,7 +435,7 @@ pub(crate) fn notify_problem_totals(report: &LiveReport) {
     if steps > 0 {
         let samples = counted(steps, "sample", "samples");
         notify(format_args!(
-            "the clock was set back: the time of {samples} is 1 ms after that of the previous one"
+            "the clock was set back: the time of {samples} was set to 1 ms after the previous one"
         ));
     }
 }

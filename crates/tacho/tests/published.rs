@@ -276,11 +276,11 @@ fn a_refused_file_is_reported_once() {
     let (status, stderr) = folder.messages(&["list"]);
     assert_eq!(status, Some(0));
     assert_eq!(stderr.matches("planted.tacho: a symbolic link, not a file").count(), 1, "{stderr}");
-    // It does not concern these counters.
+    // The problem does not concern these counters.
     let query = ["query", r"\Tacho Test Shop\Open Orders", "-sc", "1", "-si", "0.05"];
     assert_eq!(folder.messages(&query), (Some(0), String::new()));
     assert_eq!(folder.messages(&["list", "Memory"]), (Some(0), String::new()));
-    // It can be the cause of a missing counter.
+    // The problem can be the cause of a missing counter.
     let (status, stderr) = folder.messages(&["query", r"\Tacho Test Till\Open Orders", "-sc", "1"]);
     assert!(
         status == Some(2) && stderr.contains("planted.tacho: ") && stderr.contains("'Tacho Test Shop'"),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::MAX_BODY;
 
-/// The words before the body of an entry.
+/// The four words before the body of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) bytes: u32,
@@ -34,7 +34,7 @@ impl Header {
         bytes
     }
 
-    /// A header whose sizes are possible.
+    /// Parses a header; `None` if a field is out of range.
     fn from_bytes(bytes: [u8; Self::SIZE]) -> Option<Self> {
         let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let header = Self { bytes: word(0), raw_bytes: word(4), samples: word(8), crc: word(12) };
@@ -42,7 +42,7 @@ impl Header {
         (is_possible(header.bytes) && is_possible(header.raw_bytes) && header.samples <= 1).then_some(header)
     }
 
-    pub(super) fn is_of(self, body: &[u8]) -> bool {
+    fn matches(self, body: &[u8]) -> bool {
         self.crc == self.crc_with(body)
     }
 
@@ -54,13 +54,13 @@ impl Header {
     }
 }
 
-/// A file of the queue.
+/// A segment file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Segment {
     pub(super) id: u64,
-    /// The size of the whole entries.
+    /// The total size of the complete entries.
     pub(super) bytes: u64,
-    /// The samples of entries that are not sent yet.
+    /// The number of samples that are not sent yet.
     pub(super) samples: u64,
 }
 
@@ -69,7 +69,7 @@ impl Segment {
         folder.join(format!("{id:010}.queue"))
     }
 
-    /// Reads the headers of a file from `start` on, up to its end or to the first that is impossible.
+    /// Reads the headers of a segment from `start` up to its end or the first invalid header.
     fn read(folder: &Path, id: u64, start: u64) -> io::Result<Self> {
         let mut file = File::open(Self::path(folder, id))?;
         let length = file.metadata()?.len();
@@ -91,19 +91,19 @@ impl Segment {
     }
 }
 
-/// A place between two entries.
+/// A position between two entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Cursor {
     pub(super) segment: u64,
     pub(super) offset: u64,
 }
 
-/// Where the file of the position is.
+/// The path of the file `position`.
 fn position_path(folder: &Path) -> PathBuf {
     folder.join("position")
 }
 
-/// Opens the file of the position, which is written in place: a full disk cannot empty it.
+/// Opens the file `position`, which is overwritten in place, so a full disk cannot truncate it.
 pub(super) fn open_position(folder: &Path) -> io::Result<File> {
     File::options().write(true).create(true).truncate(false).mode(0o600).open(position_path(folder))
 }
@@ -121,7 +121,7 @@ fn read_position(folder: &Path) -> Option<Cursor> {
     Some(Cursor { segment: word(&bytes[..8])?, offset: word(&bytes[8..])? })
 }
 
-/// Creates the folder and those above it. The last one is accessible to its owner only: it can hold names of processes.
+/// Creates the folder and its parents. Only the owner can access the folder itself, because samples can name processes.
 pub(super) fn create_folder(folder: &Path) -> io::Result<()> {
     if let Some(parent) = folder.parent() {
         fs::create_dir_all(parent)?;
@@ -132,7 +132,7 @@ pub(super) fn create_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether the folder belongs to this user, and nobody else can read it or write into it.
+/// Checks that the folder belongs to this user and that nobody else can access it.
 fn check_folder(folder: &Path) -> io::Result<()> {
     let metadata = fs::symlink_metadata(folder)?;
     if !metadata.is_dir() {
@@ -140,13 +140,14 @@ fn check_folder(folder: &Path) -> io::Result<()> {
     }
     let is_own = metadata.uid() == rustix::process::geteuid().as_raw();
     if !is_own || metadata.mode() & 0o077 != 0 {
-        let reason = "the folder of a queue must belong to the user who sends, with mode 700";
+        let reason = "the folder of a queue must belong to the current user and have mode 700";
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
     }
     Ok(())
 }
 
-/// The segments of a folder, oldest first; up to where the first of them was sent; and the highest id that was used.
+/// Returns the segments of a folder, oldest first; the offset up to which the first one was sent; and the highest used
+/// id.
 pub(super) fn read_segments(folder: &Path) -> io::Result<(Vec<Segment>, u64, u64)> {
     let mut ids = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -160,7 +161,7 @@ pub(super) fn read_segments(folder: &Path) -> io::Result<(Vec<Segment>, u64, u64
     let mut segments: Vec<Segment> = Vec::new();
     for id in ids {
         if id < position.segment {
-            // It was sent, and the process ended before it removed the file.
+            // The segment was sent, but the process ended before it removed the file.
             super::remove_file(&Segment::path(folder, id))?;
             continue;
         }
@@ -172,14 +173,14 @@ pub(super) fn read_segments(folder: &Path) -> io::Result<(Vec<Segment>, u64, u64
             samples: 0,
         }));
     }
-    // The position counts only in the segment that it names.
+    // The stored offset applies only to the segment that is stored with it.
     let named = segments.first().filter(|first| first.id == position.segment);
     let offset = named.map_or(0, |first| position.offset.min(first.bytes));
     let newest = segments.last().map_or(position.segment, |last| last.id);
     Ok((segments, offset, newest))
 }
 
-/// Reads an entry that ends at `end` or before. `None`: the file is damaged.
+/// Reads the entry at `offset`, which must end at or before `end`. `None` if the file is damaged.
 pub(super) fn read_entry(file: &File, offset: u64, end: u64) -> io::Result<Option<(Header, Vec<u8>)>> {
     let mut bytes = [0; Header::SIZE];
     let Some(rest) = end.checked_sub(offset + Header::SIZE as u64) else { return Ok(None) };
@@ -189,5 +190,5 @@ pub(super) fn read_entry(file: &File, offset: u64, end: u64) -> io::Result<Optio
     };
     let mut body = vec![0; header.bytes as usize];
     file.read_exact_at(&mut body, offset + Header::SIZE as u64)?;
-    Ok(header.is_of(&body).then_some((header, body)))
+    Ok(header.matches(&body).then_some((header, body)))
 }

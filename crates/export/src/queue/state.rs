@@ -1,4 +1,4 @@
-//! The segments of a queue, and their ends.
+//! The segments of a queue, and where it is written and read.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -17,13 +17,13 @@ pub(super) struct State {
     writer: Option<File>,
     /// The open file of the oldest segment, with its id.
     reader: Option<(u64, File)>,
-    /// Up to where the oldest segment was sent.
+    /// The offset up to which the oldest segment was sent.
     sent: u64,
     /// The samples that were dropped and not reported yet.
     pub(super) dropped: u64,
-    /// Set when the queue is closed: by when the reader must end.
+    /// The deadline of the reader; set when the queue is closed.
     pub(super) close_by: Option<Instant>,
-    /// The id of the next segment. Ids never repeat, because `position` names one.
+    /// The id of the next segment. Ids are never reused, because `position` refers to a segment by its id.
     next_id: u64,
     position: File,
     compressor: zstd::bulk::Compressor<'static>,
@@ -39,7 +39,7 @@ impl fmt::Debug for State {
 }
 
 impl State {
-    /// The segments of a folder.
+    /// Reads the segments of a folder.
     pub(super) fn read(folder: &Path) -> io::Result<Self> {
         let (segments, sent, newest) = files::read_segments(folder)?;
         Ok(Self {
@@ -65,7 +65,7 @@ impl State {
         Waiting { samples, bytes: bytes.saturating_sub(self.sent) }
     }
 
-    /// An entry with this body.
+    /// Builds the entry for a body.
     pub(super) fn compress(&mut self, body: &[u8], samples: u32) -> io::Result<Vec<u8>> {
         if body.len() > MAX_BODY {
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, "the sample is larger than 64 MiB"));
@@ -92,7 +92,7 @@ impl State {
         if self.segments.is_empty() {
             self.writer = None;
         }
-        // If the file stays, the next process sends it again.
+        // If the file cannot be removed, the next process sends it again.
         let _ = remove_file(&Segment::path(folder, oldest.id));
     }
 
@@ -107,7 +107,7 @@ impl State {
         }
         let (Some(writer), Some(last)) = (&mut self.writer, self.segments.back_mut()) else { return Ok(()) };
         if let Err(error) = writer.write_all(entry) {
-            // Without the part that was written, the next entry can follow.
+            // Cut off the partial entry, so that the next one can follow.
             if writer.set_len(last.bytes).is_err() {
                 self.writer = None;
             }
@@ -118,7 +118,7 @@ impl State {
         Ok(())
     }
 
-    /// The next entries, at most `max_entries`. They are of one segment.
+    /// Returns the next entries of one segment, at most `max_entries`.
     pub(super) fn batch(&mut self, folder: &Path, max_entries: usize) -> io::Result<Batch> {
         let mut batch = Batch::default();
         while let Some(&oldest) = self.segments.front() {
@@ -127,7 +127,7 @@ impl State {
             let mut is_damaged = false;
             while offset < oldest.bytes && batch.entries < max_entries && batch.body.len() < BATCH_BYTES {
                 let entry = match self.read_entry(folder, oldest, offset) {
-                    // Too many open files, for example: it can be read later.
+                    // A temporary error, such as too many open files: retried later.
                     Err(error) if !is_damage(&error) => return Err(error),
                     entry => entry.ok().flatten(),
                 };
@@ -144,8 +144,8 @@ impl State {
             if batch.entries > 0 {
                 break;
             }
-            let is_written = self.segments.len() == 1 && self.writer.is_some();
-            if !is_damaged && is_written {
+            let is_being_written = self.segments.len() == 1 && self.writer.is_some();
+            if !is_damaged && is_being_written {
                 break;
             }
             // Everything was sent, or the rest cannot be read.
@@ -167,14 +167,14 @@ impl State {
         files::read_entry(file, offset, oldest.bytes)
     }
 
-    /// Whether a batch is still the oldest in the queue: it was not dropped.
+    /// Whether a batch is still at the head of the queue, so was not dropped.
     pub(super) fn has(&self, batch: &Batch) -> bool {
         self.segments
             .front()
             .is_some_and(|oldest| batch.begin == Cursor { segment: oldest.id, offset: self.sent })
     }
 
-    /// Removes the entries of a batch, which are the oldest. If they were dropped meanwhile, nothing is removed.
+    /// Removes the entries of a batch from the head of the queue. Does nothing if they were dropped meanwhile.
     pub(super) fn remove(&mut self, folder: &Path, batch: &Batch) -> io::Result<()> {
         if !self.has(batch) {
             return Ok(());
@@ -189,7 +189,7 @@ impl State {
         files::write_position(&self.position, batch.end)
     }
 
-    /// Removes the segments if everything was sent.
+    /// Removes all segments if everything was sent.
     pub(super) fn tidy(&mut self, folder: &Path) -> io::Result<()> {
         if self.waiting().bytes > 0 {
             return Ok(());
@@ -201,7 +201,7 @@ impl State {
     }
 }
 
-/// Whether an error means that the file itself cannot be read.
+/// Whether an error is permanent: the file itself cannot be read.
 fn is_damage(error: &io::Error) -> bool {
     // EIO
     const INPUT_OUTPUT: i32 = 5;

@@ -27,7 +27,7 @@ fn noise(seed: u64, length: usize) -> Vec<u8> {
     (0..length).map(step).collect()
 }
 
-/// All bodies that wait; removes them.
+/// Removes and returns all waiting bodies.
 fn take_all(queue: &Queue) -> Vec<Vec<u8>> {
     queue.close(Instant::now() + Duration::from_secs(60));
     let mut bodies = Vec::new();
@@ -70,7 +70,7 @@ fn a_batch_joins_bodies_and_counts_their_samples() {
     }
     let batch = queue.next(false).expect("readable").expect("a batch");
     assert_eq!((&batch.body[..], batch.samples, batch.entries), (&b"onetwothree"[..], 2, 3));
-    // It stays until it is removed.
+    // The batch stays in the queue until it is removed.
     let again = queue.next(false).expect("readable").expect("a batch");
     assert_eq!(again.body, batch.body);
     queue.remove(&again).expect("removed");
@@ -97,7 +97,7 @@ fn the_next_process_continues_where_the_last_one_stopped() {
     assert_eq!(take_all(&queue), [b"left", b"also", b"new."]);
     queue.tidy().expect("removed");
     drop(queue);
-    // The ids of segments do not begin again, because an old position could name one.
+    // Segment ids do not restart, because an old position could refer to one.
     let queue = open(&folder);
     queue.push(b"next", 1).expect("written");
     drop(queue);
@@ -105,7 +105,7 @@ fn the_next_process_continues_where_the_last_one_stopped() {
 }
 
 #[test]
-fn every_cut_of_a_segment_keeps_the_whole_entries() {
+fn every_truncation_of_a_segment_keeps_the_complete_entries() {
     let folder = folder();
     let bodies: Vec<_> = (1..=3).map(|seed| noise(seed, 40)).collect();
     let queue = open(&folder);
@@ -133,7 +133,7 @@ fn every_cut_of_a_segment_keeps_the_whole_entries() {
 }
 
 #[test]
-fn every_flipped_bit_is_noticed() {
+fn every_flipped_bit_is_detected() {
     let folder = folder();
     let queue = open(&folder);
     queue.push(b"the first body", 1).expect("written");
@@ -160,7 +160,7 @@ fn every_flipped_bit_is_noticed() {
 fn a_full_queue_drops_the_oldest_samples_and_counts_them() {
     let folder = folder();
     let queue = open(&folder);
-    // 24 MiB into 16.
+    // 24 MiB into a queue of 16 MiB.
     for seed in 1..=24 {
         queue.push(&noise(seed, 1 << 20), 1).expect("written");
         assert!(queue.waiting().bytes <= MIN_BYTES, "after {seed}");
@@ -174,7 +174,7 @@ fn a_full_queue_drops_the_oldest_samples_and_counts_them() {
 }
 
 #[test]
-fn a_batch_that_is_dropped_while_it_is_sent_removes_nothing_else() {
+fn removing_a_dropped_batch_removes_nothing_else() {
     let folder = folder();
     let queue = open(&folder);
     queue.push(&noise(1, 1 << 20), 1).expect("written");
@@ -188,7 +188,7 @@ fn a_batch_that_is_dropped_while_it_is_sent_removes_nothing_else() {
 }
 
 #[test]
-fn a_reader_beside_a_writer_gets_everything() {
+fn a_concurrent_reader_gets_everything() {
     let folder = folder();
     let queue = Arc::new(open(&folder));
     let reader = thread::spawn({
@@ -230,7 +230,7 @@ fn a_position_of_a_removed_segment_skips_nothing() {
     let batch = queue.next(false).expect("readable").expect("a batch");
     queue.remove(&batch).expect("removed");
     drop(queue);
-    // The next process removes the segment and ends before its first sample.
+    // The next process removes the segment and ends before it takes a sample.
     let queue = open(&folder);
     queue.close(Instant::now() + Duration::from_secs(60));
     assert!(queue.next(false).expect("readable").is_none());
@@ -244,7 +244,7 @@ fn a_position_of_a_removed_segment_skips_nothing() {
 }
 
 #[test]
-fn a_segment_that_is_not_readable_is_dropped() {
+fn an_unreadable_segment_is_dropped() {
     let folder = folder();
     fs::create_dir(folder.path().join("0000000001.queue")).expect("a folder");
     let queue = open(&folder);

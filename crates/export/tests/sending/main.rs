@@ -16,10 +16,10 @@ use tachograph_metrics::MetricsOptions;
 use tachograph_perflib::Query;
 use tempfile::TempDir;
 
-/// How long tests wait for what must happen.
+/// The timeout for events that must happen.
 const LONG: Duration = Duration::from_secs(60);
 
-/// An export of the set `Shop`, and what it says.
+/// A query of the set `Shop`, the folder of its queues, and the messages of its exports.
 struct Fixture {
     shop: Shop,
     query: Query,
@@ -70,7 +70,7 @@ impl Fixture {
     }
 }
 
-/// The only summary.
+/// The only summary message.
 fn only(summaries: Vec<ExportSummary>) -> ExportSummary {
     let [summary] = &summaries[..] else { panic!("one receiver: {summaries:?}") };
     summary.clone()
@@ -85,7 +85,7 @@ fn values(receiver: &Receiver, name: &str) -> Vec<(i64, f64)> {
 }
 
 #[test]
-fn remote_write_has_the_numbers_of_metrics() {
+fn remote_write_sends_the_values_of_metrics() {
     let mut fixture = Fixture::new();
     let receiver = Receiver::start();
     let mut export = fixture.start(&[format!("prometheus={}", receiver.url())]);
@@ -169,7 +169,7 @@ fn a_receiver_that_is_down_gets_everything_later_and_in_order() {
     }
     let summary = only(export.finish(LONG));
     assert_eq!((summary.refused, summary.dropped, summary.waiting), (0, 0, 0));
-    // 50 samples, and the end of the series.
+    // 50 samples, and one that ends the series.
     assert_eq!(summary.sent, 51);
     let found: Vec<_> = values(&receiver, "tacho_shop_requests_total")
         .into_iter()
@@ -183,7 +183,7 @@ fn a_receiver_that_is_down_gets_everything_later_and_in_order() {
 }
 
 #[test]
-fn what_a_receiver_misses_waits_for_the_next_run() {
+fn unsent_samples_are_sent_by_the_next_run() {
     let mut fixture = Fixture::new();
     let receiver = Receiver::start();
     let target = [format!("prometheus={}", receiver.url())];
@@ -214,7 +214,7 @@ fn what_a_receiver_misses_waits_for_the_next_run() {
 }
 
 #[test]
-fn a_sample_that_is_refused_costs_no_other() {
+fn a_refused_sample_does_not_lose_others() {
     let mut fixture = Fixture::new();
     let receiver = Receiver::start();
     receiver.go_down();
@@ -223,7 +223,7 @@ fn a_sample_that_is_refused_costs_no_other() {
         fixture.shop.requests(requests);
         fixture.sample(&mut export);
     }
-    // Every request with this sample is refused, as Prometheus does with a sample that is too old.
+    // Every request with this sample is rejected, like samples that are too old for Prometheus.
     receiver.refuse(|body| {
         let series = write_request(body);
         series.iter().any(|series| series.samples.contains(&(1_700_000_003_000, 3.0)))
@@ -248,7 +248,7 @@ fn a_batch_that_always_fails_is_sent_in_parts() {
         fixture.shop.requests(requests);
         fixture.sample(&mut export);
     }
-    // A receiver that fails at requests of more than one sample.
+    // The receiver fails on requests with more than one sample.
     receiver.fail_at(|body| {
         let series = write_request(body);
         let times: std::collections::BTreeSet<i64> =
@@ -279,15 +279,15 @@ fn credentials_are_sent_and_wrong_ones_lose_nothing() {
 }
 
 #[test]
-fn a_full_disk_stops_nothing_and_is_reported_once() {
+fn a_removed_folder_loses_no_count_of_samples() {
     let mut fixture = Fixture::new();
     let receiver = Receiver::start();
     receiver.go_down();
     let mut export = fixture.start(&[format!("prometheus={}", receiver.url())]);
     fixture.sample(&mut export);
-    // A folder that has gone cannot be written either.
+    // Like a full disk, a removed folder cannot be written.
     let folder = only(export.summary()).queue;
-    // The segment that is open accepts more until it is full, so the next one fails.
+    // The open segment still accepts samples until it is full; only the next one fails.
     std::fs::remove_dir_all(&folder).expect("removed");
     for _ in 0..3 {
         fixture.sample(&mut export);

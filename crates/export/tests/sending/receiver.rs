@@ -1,4 +1,4 @@
-//! A receiver for tests: an HTTP server that keeps what it gets, and that fails on request.
+//! A receiver for tests: an HTTP server that records its requests, and fails on demand.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -8,7 +8,7 @@ use std::thread;
 use prost::Message;
 use tachograph_counters::IgnorePoison;
 
-/// A request: its head in lower case except for values, and its body.
+/// A request: its head, with header names in lower case, and its body.
 #[derive(Clone)]
 pub(crate) struct Request {
     pub(crate) head: String,
@@ -25,7 +25,7 @@ struct State {
     answers: Vec<&'static str>,
     is_down: bool,
     refuses: Option<Refuses>,
-    /// The status line for refused bodies.
+    /// The status line for rejected bodies.
     refusal: &'static str,
 }
 
@@ -44,7 +44,7 @@ impl Receiver {
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let state = Arc::clone(&state);
-                // A connection that breaks ends its thread.
+                // A broken connection only ends its thread.
                 thread::spawn(move || serve(&stream.ok()?, &state));
             }
         });
@@ -55,7 +55,7 @@ impl Receiver {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// The next answers.
+    /// Sets the status lines of the next answers.
     pub(crate) fn answer_with(&self, answers: &[&'static str]) {
         self.state.lock().ignore_poison().answers = answers.iter().rev().copied().collect();
     }
@@ -96,7 +96,7 @@ impl Receiver {
     }
 }
 
-/// Answers the requests of a connection, until it ends.
+/// Responds to the requests of a connection until it is closed.
 fn serve(stream: &TcpStream, state: &Mutex<State>) -> Option<()> {
     let mut reader = BufReader::new(stream);
     loop {
@@ -180,7 +180,7 @@ struct Sample {
     timestamp: i64,
 }
 
-/// The series of a body of remote-write.
+/// Decodes the series of a remote-write body.
 pub(crate) fn write_request(body: &[u8]) -> Vec<Series> {
     let raw = snap::raw::Decoder::new().decompress_vec(body).expect("snappy");
     let request = WriteRequest::decode(&raw[..]).expect("a message");

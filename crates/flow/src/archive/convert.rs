@@ -1,4 +1,4 @@
-//! An open segment becomes a complete file.
+//! Converts an open segment to a complete file.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
@@ -17,7 +17,7 @@ use super::written::WrittenSamples;
 use super::{ArchiveStore, Continuation, last_sample, write_samples};
 use crate::FlowError;
 
-/// The level of zstd for a segment. Its file is compressed again, and better, when the files of the day are merged.
+/// The zstd level for a segment, which is low because merging the files of a day compresses them again.
 const SEGMENT_LEVEL: i32 = 3;
 
 /// The outcome of a conversion.
@@ -29,12 +29,12 @@ pub struct Converted {
     pub samples: u64,
     /// The size of the files in bytes.
     pub bytes: u64,
-    /// What was wrong with the segment or with the file before it, for messages.
+    /// Messages about damage to the segment or to the previous file.
     pub problems: Vec<String>,
 }
 
 impl ArchiveStore {
-    /// The open segments, in the order of their times.
+    /// The open segments, in order of time.
     ///
     /// # Errors
     ///
@@ -52,16 +52,17 @@ impl ArchiveStore {
         let Some(last) = self.last_file()? else { return Ok(None) };
         match ArchiveReader::open(vec![last.path]) {
             Ok(reader) => Ok(Some(reader.last_time())),
-            // The name of a damaged file has the second of its last sample.
+            // For a damaged file, use the time in its name.
             Err(error) if error.is_corrupt() => Ok(Some(last.last)),
             Err(error) => Err(error),
         }
     }
 
-    /// Converts a segment to a complete file, and removes it then. Samples that are in complete files already are not added again.
-    /// The first rows have the intervals since the last complete file.
+    /// Converts a segment to complete files and then removes it. Samples that are already in complete files are not
+    /// added again. The first rows have the intervals since the last complete file.
     ///
-    /// A segment with samples that no file has, although a file has later ones, is renamed instead: files cannot overlap in time.
+    /// If the segment has samples that are in no file but earlier than the last sample of the files, they cannot be
+    /// added, because files must not overlap in time. The segment is then renamed instead of removed.
     ///
     /// # Errors
     ///
@@ -76,7 +77,7 @@ impl ArchiveStore {
         let mut reader = match BlgReader::new(file) {
             Ok(reader) => reader,
             Err(error) if error.is_corrupt() => {
-                // The recorder was stopped while it began the file, or the file is damaged.
+                // The recorder was stopped before it wrote the first sample, or the file is damaged.
                 self.set_aside(segment, &error, &mut converted)?;
                 return Ok(converted);
             }
@@ -87,7 +88,9 @@ impl ArchiveStore {
         let after = self.last_time()?.unwrap_or(FileTime(i64::MIN));
         let previous = match last_file.map(|file| last_sample(&file.path)) {
             Some(Err(error)) if error.is_corrupt() => {
-                converted.problems.push(format!("{error}; no interval leads from this file to the next"));
+                converted
+                    .problems
+                    .push(format!("{error}; the intervals between this file and the next are missing"));
                 None
             }
             Some(found) => found?,
@@ -109,7 +112,7 @@ impl ArchiveStore {
         converted.files = writer.named_files().to_vec();
         for file in &converted.files {
             converted.bytes += std::fs::metadata(file).map_or(0, |found| found.len());
-            // The folder of the date can have been created by a recorder that was killed before it was synced.
+            // A recorder that was killed can have created the date folder without syncing it.
             self.sync_parent(file.parent().unwrap_or(Path::new("")))?;
         }
         let problems = reader.problems();
@@ -123,8 +126,8 @@ impl ArchiveStore {
             Some((count, last)) => {
                 let renamed = self.rename_segment(segment, "overlap")?;
                 converted.problems.push(format!(
-                    "{}: samples up to {} ({count} in all) are in no Parquet file, and a file that was added or is damaged has \
-                     later times: this segment was kept, but is not a part of the archive",
+                    "{}: samples up to {} ({count} in total) are in no Parquet file, and a file that was added or is damaged has \
+                     later times: the segment was kept, but is not part of the archive",
                     renamed.display(),
                     last.rfc3339()
                 ));
@@ -148,7 +151,7 @@ impl ArchiveStore {
         Ok(())
     }
 
-    /// Removes a segment without a sample; renames one that is damaged, so that it can be examined.
+    /// Removes a segment without any data; renames a damaged one, so that it can be examined.
     fn set_aside(&self, segment: &Path, error: &LogError, converted: &mut Converted) -> Result<(), LogError> {
         if is_zero(segment).map_err(|error| LogError::io(error).at_path(segment))? {
             return self.remove(segment);
@@ -158,7 +161,7 @@ impl ArchiveStore {
         Ok(())
     }
 
-    /// Adds an extension to the name of a segment, so that it is not one any more.
+    /// Adds an extension to the name of a segment, so that it no longer counts as a segment.
     fn rename_segment(&self, segment: &Path, extension: &str) -> Result<PathBuf, LogError> {
         let mut name = segment.as_os_str().to_owned();
         name.push(".");
@@ -170,7 +173,7 @@ impl ArchiveStore {
     }
 }
 
-/// Whether a file has no byte other than zero.
+/// Whether a file has only zero bytes.
 fn is_zero(path: &Path) -> std::io::Result<bool> {
     let mut file = File::open(path)?;
     let mut buffer = vec![0; 1 << 16];

@@ -1,4 +1,4 @@
-//! Small files of a date are merged.
+//! Merges the small files of a date.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -14,9 +14,9 @@ use tachograph_logs::{LogError, LogReader as _, LogWriter as _};
 use super::{ArchiveStore, Continuation, last_sample, write_samples};
 use crate::FlowError;
 
-/// The folder in that of open segments in which files are merged. Its contents can be removed at any time.
+/// The folder for merging within the folder of open segments. Its contents can be removed at any time.
 const MERGE_FOLDER: &str = "merge";
-/// Number of values of a row group of a merged file: as many as memory for both the old and the new row group allows.
+/// Number of values of a row group of a merged file. An old and a new row group are in memory at the same time.
 const BLOCK_VALUES: usize = 1 << 19;
 
 /// The outcome of merging the files of a date.
@@ -30,14 +30,14 @@ pub struct Merged {
     pub bytes: (u64, u64),
 }
 
-/// Whether a file in the merge folder has samples that the folder of its date does not have.
+/// Whether a file in the merge folder has samples that its date folder `current` does not have.
 fn is_needed(current: &Path, path: &Path) -> Result<bool, LogError> {
     if !is_archive_file(path) || !current.is_dir() {
         return Ok(false);
     }
     match overlapping_file(current, path) {
         Ok(overlapping) => Ok(overlapping.is_none()),
-        // An interrupted merging, whose sources are in the folder of the date.
+        // The output of an interrupted merge, whose inputs are still in the date folder.
         Err(error) if error.is_corrupt() && error.path() == Some(path) => Ok(false),
         // It may be the only copy.
         Err(error) => Err(error),
@@ -49,8 +49,8 @@ fn size(path: &Path) -> u64 {
 }
 
 impl ArchiveStore {
-    /// The folders of dates before that of `now` whose files should be merged: those with a file, other than the last one, to which
-    /// more can be added.
+    /// The date folders before the date of `now` whose files should be merged: those with a file, other than the last
+    /// one, that is not full.
     ///
     /// # Errors
     ///
@@ -64,7 +64,7 @@ impl ArchiveStore {
         let mut found = Vec::new();
         for date in date_folders(&self.machine)?.into_iter().filter(is_past) {
             let files: Vec<_> = entries(&date)?.into_iter().filter(|path| is_archive_file(path)).collect();
-            // Merging reports a file that cannot be read.
+            // An unreadable file is reported by the merge.
             let is_full = |path: &PathBuf| is_full_file(path).unwrap_or(false);
             if let [files @ .., _last] = &files[..]
                 && !files.iter().all(is_full)
@@ -75,12 +75,13 @@ impl ArchiveStore {
         Ok(found)
     }
 
-    /// Merges the files of a date. The folder with the merged file takes the place of the folder with the others in one step, so
-    /// every reader finds each sample once, at every moment. The caller has the [lock](Self::lock_files).
+    /// Merges the files of a date. The folder with the merged files atomically replaces the folder with the old ones,
+    /// so a reader finds each sample once at any moment. The caller must hold the [lock](Self::lock_files).
     ///
     /// # Errors
     ///
-    /// When reading or writing fails; [`FlowError::Stopped`] if `is_stopped` returns true. The files are then unchanged.
+    /// When reading or writing fails; [`FlowError::Stopped`] if `is_stopped` returns true. In both cases, the files are
+    /// unchanged.
     pub fn merge(&self, date: &Path, is_stopped: &(dyn Fn() -> bool + Sync)) -> Result<Merged, FlowError> {
         self.clean_merge_folder()?;
         let files = complete_files(date)?;
@@ -106,7 +107,7 @@ impl ArchiveStore {
             let _ = self.clean_merge_folder();
             match error.kind() {
                 ErrorKind::InvalidInput | ErrorKind::Unsupported => LogError::unsupported(
-                    "the file system cannot exchange two folders in one step, so files are not merged",
+                    "the file system cannot exchange two folders atomically, so files are not merged",
                 ),
                 _ => LogError::io(error),
             }
@@ -118,7 +119,7 @@ impl ArchiveStore {
         Ok(Merged { folder: date.to_path_buf(), files: (before.0, after.0), bytes: (before.1, after.1) })
     }
 
-    /// Writes the samples of files into the folder for merging. Returns the new files.
+    /// Writes the samples of files into the merge folder. Returns the new files.
     fn write_merged(
         &self,
         date: &Path,
@@ -128,7 +129,7 @@ impl ArchiveStore {
         let Some(first) = files.first() else { return Ok(Vec::new()) };
         let earlier = complete_files(&self.machine)?.into_iter().rfind(|file| file.last < first.first);
         let previous = earlier.map(|file| last_sample(&file.path)).transpose();
-        // Without it, the intervals of the first rows are missing from SQL, as in the files that are merged.
+        // Without a previous sample, the first rows have no intervals, as in the files that are merged.
         let previous = previous.unwrap_or_default().flatten();
         let mut reader = ArchiveReader::open(files.iter().map(|file| file.path.clone()).collect())?;
         let options = ArchiveOptions { block_values: BLOCK_VALUES, ..ArchiveOptions::of_log(reader.facts()) };
@@ -138,13 +139,13 @@ impl ArchiveStore {
         write_samples(source, |_| true, &mut writer)?;
         writer.finish()?;
         let written = writer.named_files();
-        // The names of the machine and the date are those of the folder that is replaced.
+        // The new folder must have the same names of machine and date as the one that it replaces.
         let is_same = |path: &PathBuf| {
             let names = |path: &Path| path.iter().rev().take(2).map(ToOwned::to_owned).collect::<Vec<_>>();
             path.parent().is_some_and(|folder| names(folder) == names(date))
         };
         if !written.iter().all(is_same) {
-            let why = "its files have another machine or date than its name";
+            let why = "the machine or date of its files differs from the name of the folder";
             return Err(LogError::unsupported(why).at_path(date).into());
         }
         Ok(written.to_vec())
@@ -154,9 +155,9 @@ impl ArchiveStore {
         self.open_folder().join(MERGE_FOLDER)
     }
 
-    /// Removes what merging has left: the files that were merged, or the files of an interrupted merging.
+    /// Removes what a merge has left: its inputs, or the output of an interrupted merge.
     ///
-    /// A file that was added to the old folder of a date while it was replaced is moved to the new one.
+    /// A file that was added to an old date folder while it was replaced is moved to the new one.
     ///
     /// # Errors
     ///

@@ -12,9 +12,9 @@ use super::ArchiveStore;
 /// Which files are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Retention {
-    /// Files whose last sample is older are removed.
+    /// Files whose last sample is older than this are removed.
     pub age: Option<Duration>,
-    /// If the files of the machine are larger in total, the oldest ones are removed.
+    /// The maximum total size of the machine's files; above it, the oldest ones are removed.
     pub bytes: Option<u64>,
 }
 
@@ -28,8 +28,8 @@ pub struct Removed {
 }
 
 impl ArchiveStore {
-    /// Removes complete files that are not kept at the time `now`. The last file always remains. The caller has the
-    /// [lock](Self::lock_files).
+    /// Removes complete files that need not be kept at the time `now`. The last file is never removed. The caller must
+    /// hold the [lock](Self::lock_files).
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Samples of a segment that are in complete files already.
+//! Detects samples of a segment that are already in complete files.
 
 use std::path::PathBuf;
 
@@ -9,16 +9,16 @@ use tachograph_logs::{LogError, LogReader as _};
 
 /// Compares the samples of a segment, in order, with those of the complete files.
 pub(super) struct WrittenSamples {
-    /// The files that are not opened yet.
+    /// The files, until they are opened.
     files: Vec<FileSpan>,
     /// The time of the last sample of the files.
     end: FileTime,
     reader: Option<ArchiveReader>,
-    /// The sample of the files that was read last.
+    /// The last sample that was read from the files.
     sample: Sample,
-    /// The number of samples that no file has, although a file has later ones.
+    /// The number of samples that are in no file but earlier than `end`.
     missing: u64,
-    /// The last of them.
+    /// The time of the last of these samples.
     last_missing: Option<Moment>,
     error: Option<LogError>,
 }
@@ -37,7 +37,8 @@ impl WrittenSamples {
         }
     }
 
-    /// Whether a sample of the segment is later than all complete files. Counts it if it is not, and is in none of them.
+    /// Whether a sample of the segment is later than all complete files. If it is not, and is in none of them, counts
+    /// it as missing.
     pub(super) fn is_later(&mut self, sample: &Sample) -> bool {
         if sample.at.utc > self.end {
             return true;
@@ -74,7 +75,7 @@ impl WrittenSamples {
         Ok(self.reader.is_some() && self.sample.at.utc == utc)
     }
 
-    /// `None` for a damaged file: which samples it had is unknown, so those of the segment count as missing.
+    /// Returns `None` for a damaged file: its samples are unknown, so those of the segment count as missing.
     fn readable<T>(&self, outcome: Result<T, LogError>) -> Result<Option<T>, LogError> {
         match outcome {
             Err(error) if error.is_corrupt() => Ok(None),
@@ -82,7 +83,7 @@ impl WrittenSamples {
         }
     }
 
-    /// The number of samples that are in no file, although a file has later ones, and the time of the last one.
+    /// The number of missing samples, and the time of the last one.
     ///
     /// # Errors
     ///

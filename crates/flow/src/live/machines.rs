@@ -1,4 +1,4 @@
-//! Samples of several machines, each of which is read by a thread of its own.
+//! Samples of several machines, each of which is read by its own thread.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -39,7 +39,7 @@ struct Worker {
     machine: Arc<str>,
     requests: SyncSender<(u64, Sample)>,
     answers: Receiver<Answer>,
-    /// The number of the current sample. Answers to earlier ones are too late.
+    /// The number of the current sample. Answers to requests for earlier samples are too late.
     number: u64,
     /// The buffer for the next request; `None` while the thread has it.
     spare: Option<Sample>,
@@ -52,7 +52,7 @@ struct Worker {
     late: Arc<str>,
 }
 
-/// A machine's sample and its number, with the paths that name instances it does not have.
+/// A machine's sample and its number, with the paths of instances that it does not have.
 struct Answer {
     number: u64,
     sample: Sample,
@@ -100,7 +100,7 @@ impl Collect for MachinesSource {
     fn collect(&mut self, sample: &mut Sample) {
         self.members.iter_mut().for_each(Worker::request);
         let wall = self.clock.now().wall;
-        // The sources stop waiting at `max_wait`; the rest of the time is for passing the sample on.
+        // The sources stop waiting at `max_wait`; the rest of the time is for delivering the sample.
         let until = Instant::now() + self.max_wait + self.max_wait / 8;
         let mut count = 0;
         for member in &mut self.members {
@@ -173,7 +173,7 @@ impl Worker {
         if self.spare.is_none()
             && let Ok(answer) = self.answers.try_recv()
         {
-            // It is too late for its sample, whose time has passed.
+            // The answer is too late, because the time of its sample has passed.
             self.spare = Some(answer.sample);
         }
         if let Some(buffer) = self.spare.take() {

@@ -34,7 +34,7 @@ pub struct ArchiveRecordOptions {
     pub performance_frequency: i64,
     /// Time between two samples.
     pub interval: Duration,
-    /// The duration of a segment. Segments end at multiples of it since midnight UTC, and at midnight.
+    /// The duration of a segment. Segments end at multiples of it after midnight UTC, and at midnight.
     pub segment_time: Duration,
     /// The maximum size of a segment in bytes.
     pub segment_bytes: u64,
@@ -49,14 +49,15 @@ pub struct ArchiveRecordOptions {
 }
 
 impl ArchiveRecordOptions {
-    /// The duration of a segment.
+    /// The default duration of a segment.
     pub const SEGMENT_TIME: Duration = Duration::from_secs(600);
-    /// The maximum size of a segment in bytes.
+    /// The default maximum size of a segment in bytes.
     pub const SEGMENT_BYTES: u64 = 1 << 30;
-    /// The free space in bytes below which a recording pauses.
+    /// The default free space in bytes below which a recording pauses.
     pub const MIN_FREE_BYTES: u64 = 200 << 20;
 
-    /// Options for a machine in UTC with a performance counter of 10 MHz: segments of ten minutes, all files are kept.
+    /// Options for a machine in UTC with a performance counter of 10 MHz: segments of ten minutes, and all files are
+    /// kept.
     pub fn new(folder: impl Into<PathBuf>, machine: &str, interval: Duration) -> Self {
         Self {
             folder: folder.into(),
@@ -76,11 +77,12 @@ impl ArchiveRecordOptions {
 
 /// Writes samples into an archive.
 ///
-/// Each sample is written into an open segment, a BLG, when [`push`](Sink::push) returns. A thread converts each segment that
-/// is full or old to a complete file, removes old files and merges small ones. A process that is killed loses at most the sample
-/// that it was writing: the next recorder converts the segments that are left.
+/// When [`push`](Sink::push) returns, the sample is in an open segment, which is a BLG. When a segment has reached its
+/// maximum size or duration, a thread converts it to a complete file, removes old files and merges small ones. A
+/// process that is killed loses at most the sample that it was writing: the next recorder converts the remaining
+/// segments.
 ///
-/// If there is too little space, the recording pauses: samples are dropped until there is space again.
+/// If there is too little free space, the recording pauses: samples are dropped until there is enough again.
 pub struct ArchiveRecorder<L: LogFiles + Clone = DiskFiles> {
     files: L,
     options: ArchiveRecordOptions,
@@ -89,12 +91,13 @@ pub struct ArchiveRecorder<L: LogFiles + Clone = DiskFiles> {
     recording: String,
     segment: Option<OpenSegment<L>>,
     worker: Worker,
-    /// Samples must be later.
+    /// The time of the archive's last sample; earlier samples are dropped.
     previous: FileTime,
     is_clock_reported: bool,
-    /// The time of the last sample, also if it was dropped for lack of space.
+    /// The time of the last sample, even if it was dropped for lack of space.
     seen: FileTime,
-    /// The same, but the clock can only go forward by a day at once: a wrong clock removes no files.
+    /// The time by which the age of files is computed. It advances by at most a day per sample, so that a wrong clock
+    /// does not remove files.
     retention_now: FileTime,
     is_paused: bool,
     dropped: u64,
@@ -107,7 +110,7 @@ pub struct ArchiveRecorder<L: LogFiles + Clone = DiskFiles> {
 struct OpenSegment<L: LogFiles> {
     recorder: Recorder<L>,
     path: PathBuf,
-    /// The number of the segment in time.
+    /// The segment's time range, as [`index_of`](ArchiveRecorder::index_of) returns it.
     index: i64,
 }
 
@@ -123,13 +126,14 @@ impl ArchiveRecorder<DiskFiles> {
 }
 
 impl<L: LogFiles + Clone> ArchiveRecorder<L> {
-    /// Opens or creates an archive, and converts the segments that an earlier recorder has left. Segments are written with `files`,
-    /// everything else is changed with `storage`.
+    /// Opens or creates an archive, and converts the segments that an earlier recorder has left. Segments are written
+    /// through `files`; everything else is changed through `storage`.
     ///
     /// # Errors
     ///
-    /// When a folder cannot be created or listed, and [`ErrorKind::ResourceBusy`] if another recorder writes this machine. A
-    /// segment that cannot be converted is kept, and reported by a [notice](Self::take_notices).
+    /// When a folder cannot be created or listed, and [`ErrorKind::ResourceBusy`] if another recorder is writing to the
+    /// folder of this machine. A segment that cannot be converted is kept, and reported by a
+    /// [notice](Self::take_notices).
     pub fn with_files(
         files: L,
         options: ArchiveRecordOptions,
@@ -161,7 +165,8 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         Ok(recorder)
     }
 
-    /// Converts the segments that are left. After an error the others are kept, since files must be in the order of time.
+    /// Converts the segments of earlier recorders. After an error, the later ones are kept, because files must be added
+    /// in order of time.
     fn recover(&mut self) -> Result<(), FlowError> {
         let mut segments = self.store.segments()?.into_iter();
         for segment in segments.by_ref() {
@@ -173,7 +178,7 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
                     self.notices.extend(converted.problems.into_iter().map(ArchiveNotice::Damaged));
                 }
                 Err(error) => {
-                    // It is converted when there is room.
+                    // It is converted when there is enough space.
                     if !matches!(&error, FlowError::Log(error) if is_full_disk(error)) {
                         self.notices.push(not_converted(&segment, &error));
                     }
@@ -206,13 +211,13 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         self.dropped
     }
 
-    /// What happened since the last call.
+    /// The notices since the last call.
     pub fn take_notices(&mut self) -> Vec<ArchiveNotice> {
         self.notices.extend(self.worker.poll());
         std::mem::take(&mut self.notices)
     }
 
-    /// Whether no segment is being converted at this moment, and no file merged or removed.
+    /// Whether no segment is being converted, and no file is being merged or removed.
     pub fn is_idle(&self) -> bool {
         self.worker.is_done()
     }
@@ -222,7 +227,8 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         self.store.folder()
     }
 
-    /// Number of the segment of a time: segments end at multiples of their duration, and at midnight UTC.
+    /// The number of the time range to which a time belongs. A segment has samples of one range. Ranges end at
+    /// multiples of the duration of segments, and at midnight UTC.
     fn index_of(&self, utc: FileTime) -> i64 {
         let units = i64::try_from(self.options.segment_time.as_nanos() / 100).unwrap_or(i64::MAX);
         let units = units.clamp(1, FileTime::PER_DAY);
@@ -231,12 +237,12 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         day.saturating_mul(per_day).saturating_add(time / units)
     }
 
-    /// Whether there is room for samples. Pauses or resumes the recording.
+    /// Whether there is enough free space; if not, pauses the recording.
     fn has_room(&mut self, now: FileTime) -> Result<bool, FlowError> {
         let min = self.options.min_free_bytes;
-        // If it is unknown, the recording pauses when a write fails.
+        // If the free space is unknown, the recording pauses when a write fails.
         let free = self.store.free_bytes().unwrap_or(u64::MAX);
-        // A little more to resume, so that the two do not alternate.
+        // Resuming needs 5 % more, so that the recording does not alternate between the two states.
         let needed = if self.is_paused { min.saturating_add(min / 20) } else { min };
         if free < needed {
             self.pause(now, ArchiveNotice::Paused { free, min })?;
@@ -250,14 +256,14 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         if !std::mem::replace(&mut self.is_paused, true) {
             self.notices.push(notice);
         }
-        // Converting the segment, and removing old files, makes room.
+        // Converting the segment and removing old files frees space.
         if self.segment.is_some() || self.worker.is_idle() {
             self.close_segment(now)?;
         }
         Ok(())
     }
 
-    /// Completes the open segment, and converts it on the worker's thread.
+    /// Completes the open segment, and has the worker convert it.
     fn close_segment(&mut self, now: FileTime) -> Result<(), FlowError> {
         if let Some(mut segment) = self.segment.take() {
             let finished = segment.recorder.finish();
@@ -271,7 +277,7 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         Ok(())
     }
 
-    /// Advances the time for the retention to that of a sample.
+    /// Advances the time for the retention by the time since the previous sample.
     fn advance_retention(&mut self, at: Moment) {
         let seen = std::mem::replace(&mut self.seen, at.utc);
         if seen == FileTime(i64::MIN) {
@@ -332,13 +338,13 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
     }
 }
 
-/// Whether an error means that there is no space.
+/// Whether an error means that the disk or quota is full.
 fn is_full_disk(error: &LogError) -> bool {
     let kinds = [ErrorKind::StorageFull, ErrorKind::QuotaExceeded];
     error.io_error().is_some_and(|error| kinds.contains(&error.kind()))
 }
 
-/// The time of the last sample of a segment, as far as it can be read.
+/// The time of the last readable sample of a segment.
 fn last_of_segment(path: &Path) -> FileTime {
     let mut last = FileTime(i64::MIN);
     let mut sample = Sample::default();
@@ -402,7 +408,7 @@ impl<L: LogFiles + Clone> Sink for ArchiveRecorder<L> {
 
 impl<L: LogFiles + Clone> Drop for ArchiveRecorder<L> {
     fn drop(&mut self) {
-        // The lock is released after the worker has ended.
+        // Wait for the worker before the lock is released.
         self.worker.stop_merging();
         self.notices.extend(self.worker.join());
     }

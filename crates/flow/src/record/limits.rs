@@ -30,8 +30,8 @@ impl Limits {
         let Some((length, tolerance)) = self.segment else { return };
         let now = sample_time(sample);
         let start = *self.start.get_or_insert(now);
-        // Segments end at multiples of their duration, so delays do not accumulate. If a file reaches its maximum
-        // size earlier, the next file ends when the full one would have ended.
+        // Segments end at multiples of their duration, so delays do not accumulate. If a file reaches its maximum size
+        // earlier, the next file ends when the full file would have ended.
         let completed_segments = now.saturating_sub(start).saturating_add(tolerance) / length;
         self.end = start.saturating_add(length.saturating_mul(completed_segments + 1));
         self.end = self.end.saturating_sub(tolerance);

@@ -89,7 +89,7 @@ impl<L: LogFiles> Recorder<L> {
             let error = LogError::io(io::Error::new(io::ErrorKind::AlreadyExists, why));
             return Err(at_path(error).into());
         }
-        self.state = State::of_opened(opened, &self.options).map_err(at_path)?;
+        self.state = State::from_opened(opened, &self.options).map_err(at_path)?;
         Ok(())
     }
 }

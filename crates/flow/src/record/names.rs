@@ -92,7 +92,7 @@ impl Names {
             None => rest,
         };
         let is_number = digits.len() >= 6 && digits.bytes().all(|byte| byte.is_ascii_digit());
-        // Numbers above 999999 have no leading zeros. Eight digits that can be a date are taken as a date.
+        // Numbers above 999999 have no leading zeros. Eight digits that can be a date are treated as one.
         let is_number = is_number && (digits.len() == 6 || !digits.starts_with('0')) && !is_date(digits);
         is_number.then(|| digits.parse().ok()).flatten()
     }
@@ -136,7 +136,7 @@ mod tests {
     use super::{Names, Suffix, date};
 
     #[test]
-    fn numbers_are_before_the_extension() {
+    fn numbers_precede_the_extension() {
         let names = Names::new("logs/web.front.blg".as_ref(), Suffix::Number);
         assert_eq!(names.with_suffix("000007").to_str(), Some("logs/web.front_000007.blg"));
         for (name, number) in [

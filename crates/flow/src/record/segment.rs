@@ -15,8 +15,8 @@ use crate::{FlowError, ScannedGroup, Sink, UnionScan};
 
 /// Buffer size of BLGs that Windows writes.
 const BUFFER_BYTES: u64 = 0x10000;
-/// Minimum number of buffers in a BLG with a size limit, approximately. A BLG grows by whole buffers, so small ones let
-/// its size come near the limit.
+/// Approximate minimum number of buffers in a BLG with a size limit. A BLG grows by whole buffers, so its size gets
+/// closer to the limit if they are small.
 const MIN_BUFFERS: u64 = 16;
 const MIN_BUFFER_BYTES: u64 = 4096;
 
@@ -58,7 +58,7 @@ impl SegmentStart<'_> {
         let mut file = opened.file;
         let is_appended = self.options.existing == Existing::Append && opened.has_content;
         if opened.has_content && !is_appended {
-            // A sample that a BLG cannot store must not destroy the existing log.
+            // Before truncating the existing log, check that a BLG can store the sample.
             if self.options.format == Format::Blg {
                 BlgWriter::new(Cursor::new(Vec::new()), self.blg_options(first))?.write(first)?;
             }
@@ -126,7 +126,7 @@ impl SegmentStart<'_> {
     }
 }
 
-/// The rows of the previous sample that have a column; the others must not be reported as late instances.
+/// A baseline with those rows of the previous sample that have columns; other rows would be reported as late instances.
 fn baseline_of(previous: &Sample, scan: &UnionScan) -> Sample {
     let mut baseline = previous.clone();
     baseline.is_baseline = true;
@@ -209,7 +209,7 @@ impl<F: LogFile> Segment<F> {
         }
     }
 
-    /// Number of raw values of the last sample that the log stores.
+    /// Number of raw values of `sample` that the log stores.
     pub(super) fn values_of(&self, sample: &Sample) -> usize {
         match self {
             Self::Blg { .. } => sample.len(),

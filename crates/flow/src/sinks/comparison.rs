@@ -73,8 +73,8 @@ impl ComparisonRow {
         Some(self.average_after()? / before)
     }
 
-    /// By how much the averages differ relative to each other: `|ln(after / before)|`, so that a rise to the double is as large
-    /// as a fall to a half. 0 if they are equal; infinite if only one of them is 0, or if their signs differ. `None` if one of
+    /// By how much the averages differ relative to each other: `|ln(after / before)|`, so that doubling counts as much
+    /// as halving. 0 if they are equal; infinite if only one of them is 0, or if their signs differ. `None` if one of
     /// them is missing.
     pub fn change(&self) -> Option<f64> {
         let (before, after) = (self.average_before()?, self.average_after()?);
@@ -86,8 +86,8 @@ impl ComparisonRow {
     }
 }
 
-/// Pairs the rows of two logs by their paths, in any case. Machines are compared only if one of the logs has several. The
-/// result is sorted by [weight](ComparisonOrder::Weight).
+/// Pairs the rows of two logs by their paths, case-insensitively. Machines are compared only if one of the logs has
+/// several. The result is sorted by [weight](ComparisonOrder::Weight).
 pub fn compare(before: Vec<StatisticsRow>, after: Vec<StatisticsRow>) -> Vec<ComparisonRow> {
     let has_machines = has_several_machines(&before) || has_several_machines(&after);
     let lower = |text: &str| text.to_lowercase();

@@ -19,7 +19,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// The total of this identity, whose name is reserved.
+    /// A total instance with this identity, whose name is reserved.
     pub(crate) fn total(identity: u32) -> Self {
         let key = InstanceKey::new("_Total", 0, identity.into()).reserved();
         Self { key: Arc::new(key), shown: identity }

@@ -107,7 +107,7 @@ fn instances_keep_their_names() {
     source.collect(&mut sample);
     assert!(std::sync::Arc::ptr_eq(&unchanged, &sample.groups[0].instances));
 
-    // The second is replaced within an interval: the new one cannot have the name yet.
+    // The second process is replaced within an interval: the new process cannot have the name yet.
     machine.set(&[Process::new("sh", 1), Process::new("sh", 3)]);
     source.collect(&mut sample);
     assert_eq!(labels(&sample.groups[0]), ["sh", "sh#2"]);
@@ -115,7 +115,7 @@ fn instances_keep_their_names() {
     assert_eq!(source.missing_instances(), [r"\Process(sh#1)\ID Process"]);
     machine.set(&[Process::new("sh", 1), Process::new("sh", 3), Process::new("sh", 4)]);
     source.collect(&mut sample);
-    // It has the name in the next sample; a new instance waits for its number.
+    // It gets the name in the next sample; a new instance waits for its number.
     assert_eq!(labels(&sample.groups[0]), ["sh", "sh#1", "sh#3"]);
     assert_eq!(sample.groups[1].values, [RawValue::new(3, 0)]);
     assert_eq!(sample.groups[1].identities, [3]);
@@ -190,7 +190,7 @@ fn a_process_that_replaces_another_is_blank_for_one_interval() {
     let options = LiveOptions { pairs_by_identity: true, ..LiveOptions::default() };
     let wanted = vec![None, Some(10.0), Some(10.0), None, Some(7.0), Some(7.0)];
     assert_eq!(values_of_replaced(options), [wanted.clone(), wanted]);
-    // Logs are paired by names alone, so no instance has the name in one sample.
+    // In logs, values are paired by name alone, so in one sample no instance has the name.
     let wanted = vec![None, Some(10.0), Some(10.0), None, None, Some(7.0)];
     assert_eq!(values_of_replaced(LiveOptions::default()), [wanted.clone(), wanted]);
 }
@@ -298,7 +298,7 @@ fn new_paths_do_not_disturb_remaining_counters() {
     let mut sample = Sample::default();
     source.collect(&mut sample);
     let before = sample.groups[0].set.clone();
-    // The first ends; the second keeps its number while the paths change.
+    // The first process ends; the second keeps its number while the paths change.
     machine.set(&[Process::new("sh", 2)]);
     let selection =
         source.set_paths(&[path(r"\Process(*)\Ticks/sec"), path(r"\Process(sh*)\ID Process"), path(r"\X\Y")]);
@@ -338,7 +338,7 @@ fn a_set_that_replaces_another_starts_again() {
     let selection = source.set_paths(&[PathPattern::parse(r"\Process(*)\ID Process").expect("a path")]);
     assert!(selection.unmatched().is_empty());
     source.collect(&mut sample);
-    // It has new numbers and a new description.
+    // The new set has new numbers and a new description.
     assert_eq!(sample.groups.len(), 1);
     assert_eq!((labels(&sample.groups[0]), &*sample.groups[0].identities), (vec!["sh"], &[3_u64][..]));
     assert!(!std::sync::Arc::ptr_eq(&before, &sample.groups[0].set));

@@ -24,7 +24,8 @@ use crate::whole::{PATHS, shown};
 #[derive(Clone, Debug)]
 pub(crate) struct TestDisk {
     pub(crate) free: Arc<AtomicU64>,
-    /// The number of files that can be created before one fails for lack of space, and how many fail then.
+    /// The number of files that can be created before a creation fails for lack of space, and the number of creations
+    /// that then fail.
     pub(crate) created: Arc<Mutex<(u64, u64)>>,
     pub(crate) can_exchange: bool,
 }
@@ -185,7 +186,7 @@ pub(crate) fn record<L: LogFiles + Clone>(
     }
 }
 
-/// All operations of a recording over midnight, of a second one, and of merging.
+/// All operations of a recording over midnight, of a second recording, and of merging.
 fn recorded(is_synced: bool) -> (Vec<Operation>, Vec<Sample>) {
     let folder = tempfile::tempdir().expect("a folder");
     let disk = RecordedDisk::new(folder.path());
@@ -213,15 +214,15 @@ fn recorded(is_synced: bool) -> (Vec<Operation>, Vec<Sample>) {
     (disk.operations(), takes.samples)
 }
 
-/// Replays each prefix of the operations as a kill (nothing is lost) and as power failures (some of what was not synced is lost).
-/// All samples that were durable are found once: before a recorder has started again, and after.
+/// Replays each prefix of the operations as a kill (nothing is lost) and as power failures (some unsynced operations
+/// are lost). Each durable sample is found exactly once, before and after a recorder is restarted.
 #[track_caller]
 fn check_every_power_failure(is_synced: bool) {
     let (operations, samples) = recorded(is_synced);
     let mut durable = BTreeSet::new();
     for length in 0..=operations.len() {
         let done = &operations[..length];
-        // The tests of logs stop between the writes of a sample.
+        // Kills between the writes of a sample are tested in `crates/logs`.
         if let (Some(Operation::Write(last, ..)), Some(Operation::Write(next, ..))) =
             (done.last(), operations.get(length))
             && last == next
@@ -270,7 +271,7 @@ fn check_every_power_failure(is_synced: bool) {
                 .filter(|name| name.to_string_lossy().ends_with(".overlap"))
                 .collect();
             assert!(kept.is_empty(), "{kept:?} {context}");
-            // The values, too.
+            // The values are equal, too.
             let expected: Vec<_> =
                 samples.iter().filter(|sample| before.contains(&sample.at.utc.0)).cloned().collect();
             assert_eq!(shown(&after), shown(&expected), "{context}");
@@ -366,7 +367,7 @@ fn a_reader_continues_while_files_are_converted_merged_and_removed() {
         found.push(sample.clone());
     }
     assert_eq!(shown(&found), shown(&takes.samples[..8]));
-    // A position in a file that was merged is found by its time.
+    // A position in a file that has since been merged is found by its time.
     for mut reader in [reader, tachograph_logs::open(&folder.path().join("A")).expect("an archive")] {
         assert!(reader.seek(&mark).expect("readable files"));
         assert!(reader.next(&mut sample).expect("readable files"));
@@ -393,7 +394,7 @@ fn old_files_are_removed_by_age_and_by_size() {
         files.iter().map(|file| std::fs::metadata(&file.path).expect("a file").len()).collect();
     let now = takes.samples[11].at.utc;
     assert_eq!(store.remove_old(Retention::default(), now).expect("files"), Removed::default());
-    // The last sample of the first file is from 22:40, that of the second from 23:40; now is 01:40.
+    // The last sample of the first file is from 22:40, that of the second file from 23:40; the clock shows 01:40.
     let age = Retention { age: Some(Duration::from_secs(3 * 3600 - 60)), bytes: None };
     assert_eq!(store.remove_old(age, now).expect("files"), Removed { files: 1, bytes: sizes[0] });
     let bytes = Retention { age: None, bytes: Some(sizes[2] + sizes[3]) };
@@ -416,7 +417,7 @@ fn a_recording_pauses_while_there_is_too_little_space() {
     disk.free.store(999, Ordering::Relaxed);
     record(&mut recorder, &mut takes, 3);
     assert_eq!(recorder.take_notices(), [ArchiveNotice::Paused { free: 999, min: 1000 }], "once");
-    // A little more than the limit is needed.
+    // To continue, slightly more than the limit must be free.
     disk.free.store(1010, Ordering::Relaxed);
     record(&mut recorder, &mut takes, 1);
     assert_eq!(recorder.take_notices(), []);

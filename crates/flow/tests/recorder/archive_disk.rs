@@ -55,7 +55,8 @@ impl RecordedDisk {
         path.strip_prefix(&self.root).expect("a path below the root").to_path_buf()
     }
 
-    /// Performs an operation while no other one can be recorded, so that the order is that of the disk.
+    /// Performs an operation while no other operation can be recorded, so that operations are recorded in the order in
+    /// which they are performed.
     fn perform<T>(
         &self,
         operation: impl FnOnce() -> Operation,
@@ -200,7 +201,7 @@ fn parent(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new(""))
 }
 
-/// Whether an operation is on the disk for certain because of one of the operations after it.
+/// Whether a later operation ensures that an operation is on the disk.
 fn is_durable(operation: &Operation, later: &[Operation]) -> bool {
     let is_synced = |folder: &Path| later.iter().any(|it| *it == Operation::SyncFolder(folder.to_path_buf()));
     match operation {
@@ -218,7 +219,8 @@ fn is_durable(operation: &Operation, later: &[Operation]) -> bool {
     }
 }
 
-/// The operations, as indexes in groups, that a power failure can undo. Writes to one file are one group.
+/// The indexes of the operations that a power failure can undo, in groups that are undone together. The writes to a
+/// file are a group.
 pub(crate) fn volatile(operations: &[Operation]) -> Vec<Vec<usize>> {
     let mut groups: Vec<(Option<&Path>, Vec<usize>)> = Vec::new();
     for (index, operation) in operations.iter().enumerate() {
@@ -237,7 +239,8 @@ pub(crate) fn volatile(operations: &[Operation]) -> Vec<Vec<usize>> {
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-/// The disk after a power failure that undid some operations. Operations on files that are missing for that reason have no effect.
+/// The disk after a power failure that undid some operations. Operations on files that are therefore missing have no
+/// effect.
 pub(crate) fn replay(root: &Path, operations: &[Operation], lost: &BTreeSet<usize>) {
     for (_, operation) in operations.iter().enumerate().filter(|(index, _)| !lost.contains(index)) {
         let at = |path: &Path| root.join(path);

@@ -16,12 +16,12 @@ use crate::archive::{LATER, Takes, TestDisk, disk, options, read, record, store,
 use crate::fixture::MILLISECOND;
 use crate::whole::shown;
 
-/// A disk on which the files after the first `count` cannot be created `failures` times.
+/// A disk on which, after the first `count` files, `failures` attempts to create a file fail.
 fn full_disk(count: u64, failures: u64) -> Arc<TestDisk> {
     Arc::new(TestDisk { created: Arc::new(Mutex::new((count, failures))), ..TestDisk::default() })
 }
 
-/// Records samples for 2 hours into two segments, of which none can be converted, and a third one.
+/// Records samples for 2 hours into two segments, which cannot be converted, and into a third segment.
 fn leave_segments(folder: &Path, takes: &mut Takes) -> Vec<PathBuf> {
     let full = full_disk(0, u64::MAX);
     let mut recorder = ArchiveRecorder::with_files(DiskFiles, options(folder), full.clone()).expect("room");
@@ -129,7 +129,7 @@ fn a_file_that_is_cut_short_does_not_stop_the_recorder() {
 }
 
 #[test]
-fn a_date_that_cannot_be_merged_does_not_keep_the_others() {
+fn a_date_that_cannot_be_merged_does_not_block_the_others() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut takes = Takes::new();
     let mut recorder = ArchiveRecorder::create(options(folder.path()), disk()).expect("room");
@@ -147,7 +147,7 @@ fn a_date_that_cannot_be_merged_does_not_keep_the_others() {
     merging.is_merged = true;
     let mut recorder = ArchiveRecorder::create(merging, disk()).expect("a start");
     let mut notices = Vec::new();
-    // The thread of the first segment has ended before finish() starts the second one, or finish() skips it.
+    // Waits until the worker is idle, because finish() skips what the worker has not begun.
     for _ in 0..3 {
         record(&mut recorder, &mut takes, 3);
         while !recorder.is_idle() {
@@ -167,7 +167,7 @@ fn files_of_the_maximum_size_are_not_merged_again() {
     let mut takes = Takes::from_hour(12);
     takes.step = 1000 * MILLISECOND;
     let samples: Vec<Sample> = (0..1100).map(|_| takes.take()).collect();
-    // A row group per sample, of which a file has up to 512.
+    // Each sample is a row group, and a file has at most 512 row groups.
     let each = ArchiveOptions { block_values: 1, ..ArchiveOptions::new(options(folder.path()).zone) };
     let mut writer = ArchiveWriter::new(&folder.path().join("A"), each);
     samples.iter().for_each(|sample| writer.write(sample).expect("room"));
@@ -192,7 +192,7 @@ fn cleaning_the_merge_folder_removes_no_only_copy() {
     let store = store(folder.path(), disk());
     write(folder.path(), &samples[2..]);
     let files = complete_files(store.folder()).expect("files");
-    // The second file is in the merge folder only. A file in the folder of the date cannot be read at all.
+    // The second file is only in the merge folder. A file in the date folder is unreadable.
     let date = files[0].path.parent().expect("a folder");
     let merge = store.open_folder().join("merge").join(store.folder().file_name().expect("a name"));
     let merge = merge.join(date.file_name().expect("a name"));

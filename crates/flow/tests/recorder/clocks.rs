@@ -7,7 +7,8 @@ use tachograph_flow::Sink;
 use crate::fixture::{Disk, MILLISECOND, Machine, options, read, statistics};
 use crate::whole::{PATHS, shown};
 
-/// Records ten samples, one every 100 ms; `happens` is called before each with its index. Returns the samples that were read.
+/// Records ten samples, one every 100 ms; `happens` is called before each sample with its index. Returns the samples
+/// that were read back.
 #[track_caller]
 fn recorded(happens: impl Fn(&Machine, usize)) -> Vec<Sample> {
     let (machine, disk) = (Machine::new(&["ann"]), Disk::default());
@@ -32,7 +33,7 @@ fn recorded(happens: impl Fn(&Machine, usize)) -> Vec<Sample> {
     let figures = statistics(&disk, &disk.names());
     let busy =
         figures.iter().find(|(path, _)| path == r"\\MADE\Worker(ann)\% Busy Time").expect("the counter");
-    // The wall clock has no influence: the worker was busy for half of each interval.
+    // The wall clock does not affect values: the worker was busy for half of each interval.
     let (average, minimum, maximum) = (busy.1.average, busy.1.minimum, busy.1.maximum);
     assert_eq!((busy.1.values, busy.1.errors), (9, 0));
     for figure in [average, minimum, maximum] {
@@ -71,7 +72,7 @@ fn setting_the_wall_clock_back_loses_no_sample() {
             machine.step(-250 * MILLISECOND);
         }
     });
-    // 1 ms after the previous sample until the clock has caught up.
+    // Samples are 1 ms apart until the clock has caught up.
     assert_eq!(milliseconds(&samples), [0, 100, 200, 300, 301, 302, 350, 450, 550, 650]);
 }
 

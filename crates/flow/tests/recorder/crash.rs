@@ -8,7 +8,7 @@ use tachograph_logs::Format;
 use crate::fixture::{Change, Disk, Files, MILLISECOND, Machine, apply, options, try_read};
 use crate::whole::{PATHS, shown};
 
-/// Records samples. Returns them, and for each the number of changes to the disk when it was recorded.
+/// Records samples. Returns each sample with the number of changes to the disk after it was recorded.
 fn recorded(disk: &Disk, options: RecordOptions) -> (Vec<Sample>, Vec<usize>) {
     let machine = Machine::new(&["ann", "bob"]);
     let mut recorder = disk.recorder(options).expect("a new file");
@@ -30,7 +30,7 @@ fn recorded(disk: &Disk, options: RecordOptions) -> (Vec<Sample>, Vec<usize>) {
     (taken, safe)
 }
 
-/// The parts of the last change that were done when the recorder was killed: none, a byte, some, all but a byte.
+/// How much of the last change was written when the recorder was killed: nothing, a byte, some bytes, all but a byte.
 fn cuts(change: &Change) -> Vec<Change> {
     let Change::Written(path, at, bytes) = change else { return Vec::new() };
     let lengths = [1, 7, bytes.len() / 3, bytes.len() / 2, bytes.len().saturating_sub(1)];

@@ -156,7 +156,7 @@ struct State {
 
 pub(crate) type Files = BTreeMap<PathBuf, Vec<u8>>;
 
-/// Applies a change as far as there is room; returns the number of bytes written.
+/// Applies a change, or the part of it for which there is room; returns the number of bytes written.
 pub(crate) fn apply(files: &mut Files, change: &Change, room: Option<u64>) -> usize {
     match change {
         Change::Made(path) => drop(files.insert(path.clone(), Vec::new())),
@@ -215,7 +215,7 @@ impl Disk {
         self.state().changes.clone()
     }
 
-    /// How often a file, and a name, was synced.
+    /// How often a file was synced, and how often its name.
     pub(crate) fn syncs(&self) -> (u64, u64) {
         let state = self.state();
         (state.syncs, state.synced_names)

@@ -89,7 +89,7 @@ fn renaming_logs_loses_no_sample() {
             }
             renamed += 1;
             fs::rename(&log, folder.path().join(format!("a{renamed:03}.blg"))).expect("the log");
-            // As `create` of logrotate.
+            // Like `create` of logrotate.
             if random.below(2) == 0 {
                 fs::write(&log, "").expect("an empty file");
             }
@@ -121,7 +121,7 @@ fn renaming_logs_loses_no_sample() {
         let summary = recorder.summary();
         assert_eq!((summary.samples, summary.files), (60, names.len() as u64), "seed {seed}");
         assert_eq!(summary.bytes, names.iter().map(|name| disk.file(name).len() as u64).sum::<u64>());
-        // Together they equal one log.
+        // Together, the logs equal a single log.
         let one = Disk::default();
         let mut whole = one.recorder(crate::fixture::options("one.blg")).expect("a new file");
         taken.iter().for_each(|sample| whole.push(sample).expect("room"));
@@ -226,7 +226,7 @@ fn a_segment_keeps_its_number() {
     let (mut recorder, _) = create(options).expect("a new file");
     let taken = record(&mut recorder, 25, |number, _| {
         let (from, to) = match number {
-            // In the middle of a segment, and when the next one is due.
+            // In the middle of a segment, and when the next segment is due.
             5 => ("a_000001.blg", "a_000000.old"),
             20 => ("a_000002.blg", "a_000002.old"),
             _ => return,

@@ -125,7 +125,7 @@ fn segment_numbers_continue_after_existing_files() {
     let disk = Disk::default();
     disk.put("a_000041.blg", "mine");
     disk.put("a_000007.csv", "another format");
-    // A suffix that is a date is not taken as a number.
+    // A suffix that is a date is not mistaken for a number.
     disk.put("a_11211956.blg", "another log");
     let machine = Machine::new(&["ann"]);
     for _ in 0..2 {

@@ -12,7 +12,7 @@ use crate::fixture::{Disk, MILLISECOND, Machine, options, read};
 
 pub(crate) const PATHS: [&str; 3] = [r"\Shop\*", r"\Worker(*)\% Busy Time", r"\Worker(carl)\% Busy Time"];
 
-/// Records n samples of the machine, a tenth of a second apart.
+/// Records this number of samples of the machine, a tenth of a second apart.
 pub(crate) fn record(
     machine: &Machine,
     recorder: &mut Recorder<Disk>,

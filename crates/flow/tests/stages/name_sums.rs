@@ -87,23 +87,24 @@ fn each_formula() {
         let summary = &found.summary;
         (summary.values, summary.minimum, summary.maximum, summary.average)
     };
-    // 20 alone, 80 together in 4 of 10 samples.
+    // The first process alone has 20; in 4 of 10 samples, both together have 80.
     assert_eq!(of("Handle Count"), (10, Some(20.0), Some(80.0), Some((6.0 * 20.0 + 4.0 * 80.0) / 10.0)));
-    // 2 alone, 8 together in 3 of 9 intervals: the interval in which a process starts does not have its total.
+    // Alone 2; together 8 in 3 of 9 intervals: the interval in which a process starts does not include the process.
     let rate = (6.0 * 2.0 + 3.0 * 8.0) / 9.0;
     assert_eq!(of("Reads/sec"), (9, Some(2.0), Some(8.0), Some(rate)));
     assert_eq!(of("% Processor Time").3, Some(rate / 10.0));
-    // 16 bytes each of 2 reads, and 48 each of 6: (16 * 2 + 48 * 6) / 8 = 40 together.
+    // 2 reads of 16 bytes and 6 reads of 48 bytes: the average is (16 * 2 + 48 * 6) / 8 = 40.
     assert_eq!(
         of("Avg. Bytes/Read"),
         (9, Some(16.0), Some(40.0), Some((6.0 * 32.0 + 3.0 * 320.0) / (9.0 * rate)))
     );
     assert_eq!(of("Avg. sec/Read").3, Some(1.0));
     assert_eq!(of("% Hits").3, Some(50.0));
-    // 2 of 16 alone; 8 of 160 together.
+    // Alone 2 of 16; together 8 of 160.
     let (_, low, high, _) = of("% Full");
     assert_eq!((low, high), (Some(5.0), Some(12.5)));
-    // Only while the name has one instance: the two samples after the change do not form an interval.
+    // There is a value only while the name has a single instance. The samples before and after a change do not form an
+    // interval.
     assert_eq!(of("% Idle"), (4, Some(99.8), Some(99.8), Some(99.8)));
     assert_eq!(of("Elapsed Time").0, 6);
     assert_eq!(of("ID Process"), (6, Some(102.0), Some(102.0), Some(102.0)));
@@ -184,7 +185,8 @@ fn lives() -> impl Strategy<Value = Vec<Life>> {
     })
 }
 
-/// The samples, as a group of all instances or a group for each. A new log starts at each of these indexes.
+/// The samples, with one group of all instances or with a group per instance. A new log starts at each of these
+/// indexes.
 fn samples(lives: &[Life], starts: &[usize], has_group_each: bool) -> Vec<Sample> {
     let counters = [("Reads/sec", CounterType::BULK_COUNT)];
     let (mut table, mut all, mut log) = (InstanceTable::default(), set(&counters, Extent::Columns), 0);
@@ -225,7 +227,7 @@ fn samples(lives: &[Life], starts: &[usize], has_group_each: bool) -> Vec<Sample
 }
 
 proptest! {
-    /// The sum in each interval is that of the processes that exist at both of its ends.
+    /// The sum in each interval includes the processes that exist at both of its ends.
     #[test]
     fn sums_are_those_of_paired_processes(
         lives in lives(),

@@ -47,7 +47,7 @@ proptest! {
         is_table in any::<bool>(),
         seconds in 1i64..20,
     ) {
-        // A window opens with the last sample of each list of counters. It does not look for groups of a merge.
+        // A window begins with the last sample of each list of counters; it does not search for groups of a merge.
         moments.iter_mut().for_each(|moment| moment.has_processes = true);
         let extent = if is_table { Extent::Table } else { Extent::Columns };
         let mut samples = samples(&moments, &starts, extent);
@@ -59,7 +59,7 @@ proptest! {
             prop_assert_eq!(span.end.utc.since(span.begin.utc), seconds * SECOND);
             prop_assert_eq!(rows, window(samples.clone(), span));
         }
-        // No sample is lost: a counter of one instance has a value in each.
+        // No sample is lost: a counter of one instance has a value in each sample.
         let counts = |rows: &[String]| rows.iter().filter(|row| row.contains(r"Memory\Threads")).count();
         prop_assert_eq!(counts(&window(samples.clone(), StatisticsSpan {
             begin: Moment { utc: FileTime(0), bias_minutes: 0 },

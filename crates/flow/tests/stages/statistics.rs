@@ -29,7 +29,7 @@ fn a_counter_that_is_twice_in_a_sample_counts_once() {
     assert_eq!((rows[0].summary.values, rows[0].summary.average), (3, Some(10.0)));
 }
 
-/// A sample with more counters than the budget has memory for is refused before they have statistics.
+/// A sample with more counters than the budget has memory for is an error before their statistics are allocated.
 #[test]
 fn memory_is_reserved_before_statistics_are_allocated() {
     const BYTES: u64 = 1 << 20;
@@ -58,7 +58,8 @@ fn values_of_different_clocks_are_not_paired() {
             sample
         })
     };
-    // The first value of the second part is far ahead on another clock: a pair with it would mean nothing.
+    // The first value of the second part is far ahead, on another clock: an interval that ended with it would be
+    // meaningless.
     let mut second: Vec<_> = part(1, 3000, 10, 50_000).collect();
     second.iter_mut().for_each(|sample| sample.groups[0].values[0].first += 1_000_000);
     let rows = statistics(part(0, 1000, 0, 0).chain(second).collect());
@@ -67,7 +68,7 @@ fn values_of_different_clocks_are_not_paired() {
 }
 
 #[test]
-fn a_restart_of_one_of_several_machines_breaks_its_pairs_alone() {
+fn a_restart_of_one_of_several_machines_breaks_only_its_pairs() {
     let (mut left, mut right) = (
         Table::typed("L", "Set", &["X"], CounterType::BULK_COUNT, 1),
         Table::typed("R", "Set", &["X"], CounterType::BULK_COUNT, 1),
@@ -127,7 +128,7 @@ fn cuts_merge_into_the_statistics_of_the_whole() {
             });
         }
     }
-    // The first column begins at the first sample; the others at the last sample of the column before.
+    // The first column begins at the first sample, each other column at the last sample of the previous column.
     assert_eq!(averages[0], 36.0 / 6.0);
     assert_eq!(averages[1], (13.0 * 13.0 - 36.0) / 7.0);
     for (row, state) in whole.iter().zip(merged) {

@@ -53,10 +53,10 @@ fn the_memory_of_baselines_is_limited() {
     samples.extend((2_000..2_003).map(|at| sample(at, vec![table.group(&[("a", &[(at, 0)])])])));
     let out = all(Window::new(Samples::new(samples), bounds));
     let baselines = out.iter().filter(|sample| sample.is_baseline).count();
-    // 100 groups need about 40 kB; all together would need 80 MB.
+    // A sample of 100 groups needs about 40 kB; all samples together would need 80 MB.
     assert!((500..1_900).contains(&baselines), "{baselines}");
     assert_eq!(out.len(), baselines + 3);
-    // The last ones are kept, in their order.
+    // The last samples are kept, in order.
     let times: Vec<_> = out.iter().map(|sample| sample.at.utc).collect();
     assert!(times.windows(2).all(|pair| pair[0] < pair[1]));
     assert_eq!(times.last(), Some(&sample(2_002, Vec::new()).at.utc));

@@ -14,18 +14,19 @@ use super::table::{InstanceRuns, SampleHead, SampleTable, Section, Slot};
 pub(super) use rows::Rows;
 use slot::SlotBuilder;
 
-/// From this number of instances on, all counters of an instance follow one another: most instances, such as processes, do little,
-/// so their rows are alike.
+/// Sets with at least this many instances are stored instance by instance instead of counter by counter: most of many
+/// instances, such as processes, are idle, so consecutive rows are similar and compress well.
 const MANY_INSTANCES: usize = 32;
 
-/// Collects samples.
+/// Collects the samples of a block.
 #[derive(Default)]
 pub(super) struct BlockBuilder {
     samples: Vec<SampleHead>,
     lists: Vec<Vec<u32>>,
     slots: Vec<SlotBuilder>,
-    /// The descriptions of the last sample's groups, and their slots.
+    /// The descriptions of the last sample's groups, in their order.
     last_sets: Vec<Arc<CounterSet>>,
+    /// The slot of each of `last_sets`.
     last_list: Vec<u32>,
     values: usize,
     /// The number of groups in all samples.
@@ -43,18 +44,18 @@ impl BlockBuilder {
         self.heads
     }
 
-    /// The number of samples.
+    /// The samples.
     pub(super) fn samples(&self) -> &[SampleHead] {
         &self.samples
     }
 
-    /// Whether the time of a sample can follow those of the block: each sample of a block has a time of its own in the column
-    /// `time`, and they ascend.
+    /// Whether a sample is later than the last one of the block by at least a microsecond, so that times in the column
+    /// `time` are unique and ascending.
     pub(super) fn accepts(&self, sample: &Sample) -> bool {
         self.samples.last().is_none_or(|last| microseconds(last.at.utc.0) < microseconds(sample.at.utc.0))
     }
 
-    /// Adds a sample, with the groups of these indexes.
+    /// Adds a sample with the groups that have these indexes.
     pub(super) fn push(&mut self, sample: &Sample, groups: &[usize], descriptions: &mut Descriptions) {
         let sets = || groups.iter().map(|&group| &sample.groups[group].set);
         let is_same = self.last_sets.len() == groups.len()
@@ -113,7 +114,7 @@ impl BlockBuilder {
         list
     }
 
-    /// Removes the samples, as rows and their table. The next block continues their series.
+    /// Removes the samples and returns them as rows and a table. The next block continues their series.
     pub(super) fn take(&mut self) -> (Rows, SampleTable) {
         self.slots.iter_mut().for_each(SlotBuilder::collect_instances);
         let (instances, sections) = self.sections();
@@ -160,7 +161,7 @@ impl BlockBuilder {
     fn sections(&self) -> (Vec<Vec<InstanceRuns>>, Vec<Section>) {
         let mut instances: Vec<Vec<InstanceRuns>> = Vec::new();
         let mut known: HashMap<Vec<InstanceRuns>, u32> = HashMap::new();
-        // By set and instances, in the order of the groups.
+        // One section per set and list of instances, in the order of the groups.
         let mut sections: Vec<(&str, Section)> = Vec::new();
         let mut by_key: HashMap<(&str, u32), usize> = HashMap::new();
         for (index, slot) in self.slots.iter().enumerate() {
@@ -189,7 +190,7 @@ impl BlockBuilder {
     }
 }
 
-/// Calls `each` with slot, column and instance of each series of a section, in the order of rows.
+/// Calls `each` with slot, column and instance of each series of a section, in the order in which rows are stored.
 pub(super) fn for_each_series(
     section: &Section,
     instances: usize,

@@ -23,7 +23,7 @@ pub(super) const COLUMNS: [Column; 16] = {
         optional(column("parent", Text)),
         pruned(optional(column("instance", Text))),
         pruned(column("time", Timestamp)),
-        // The bytes of equal weight are alike, so that it takes 8 % less space than without.
+        // Bytes of equal significance are similar, so splitting saves 8 % of space.
         split(optional(column("num", Int64))),
         optional(column("den", Int64)),
         optional(column("value", Double)),
@@ -38,7 +38,7 @@ pub(super) const COLUMNS: [Column; 16] = {
     ]
 };
 
-/// The positions of columns in [`COLUMNS`].
+/// The indexes of columns in [`COLUMNS`].
 pub(super) mod at {
     pub(in super::super) const SET: usize = 0;
     pub(in super::super) const COUNTER: usize = 1;

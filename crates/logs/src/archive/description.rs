@@ -17,7 +17,7 @@ pub(super) struct Descriptions {
 }
 
 impl Descriptions {
-    /// The index of a description, which is added if it is new.
+    /// Returns the index of a description, which is added if it is new.
     pub(super) fn index_of(&mut self, set: &Arc<CounterSet>) -> u32 {
         let same = self.sets.iter().position(|known| Arc::ptr_eq(known, set));
         let index = same.or_else(|| self.sets.iter().position(|known| **known == **set));

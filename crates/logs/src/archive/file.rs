@@ -4,8 +4,9 @@
 //! PAR1 | (16 column chunks, sample table) for each row group | descriptions | page indexes, footer, length, PAR1
 //! ```
 //!
-//! Everything between is contiguous, and every byte is covered by a checksum: that of a chunk is in the sample table, those of the
-//! tables and of the descriptions are in the metadata, and the last one covers everything from the page indexes on.
+//! The parts are contiguous, and every byte is covered by a checksum. Checksums of chunks are in the sample table,
+//! those of tables and descriptions are in the metadata, and the last one covers everything from the page indexes to
+//! the end.
 
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -55,8 +56,8 @@ impl Part {
         json!([self.offset, self.bytes, self.size, self.crc])
     }
 
-    /// The part of a JSON array of four numbers.
-    fn of_numbers((offset, bytes, size, crc): (u64, usize, usize, u32)) -> Option<Self> {
+    /// Decodes a part; `None` if it is larger than the limit.
+    fn from_numbers((offset, bytes, size, crc): (u64, usize, usize, u32)) -> Option<Self> {
         let is_small = bytes <= MAX_TABLE_BYTES && size <= MAX_TABLE_BYTES;
         is_small.then_some(Self { offset, bytes, size, crc })
     }
@@ -79,7 +80,7 @@ struct EncodedMetadata {
     row_groups: Vec<EncodedRowGroup>,
 }
 
-/// The part of the metadata that all versions have.
+/// The field of the metadata that all versions have.
 #[derive(Deserialize)]
 struct EncodedVersion {
     version: u64,
@@ -102,13 +103,13 @@ pub struct ArchiveFacts {
     pub machine: String,
     /// The machine's time zone.
     pub zone: TimeZone,
-    /// When the machine was started, in UTC, if known.
+    /// When the machine was booted, in UTC, if known.
     pub boot_time: Option<FileTime>,
     /// Ticks per second of the machine's performance counter, if known.
     pub performance_frequency: Option<i64>,
     /// Build number of the Windows that wrote the original log.
     pub windows_build: Option<u32>,
-    /// Identifies the recording or conversion. Its files continue one another.
+    /// Identifies the recording or conversion. Files with the same id form one log.
     pub recording: String,
 }
 
@@ -184,7 +185,7 @@ impl<W: Write> FileWriter<W> {
         Ok(())
     }
 
-    /// Writes a part, compressed.
+    /// Compresses and writes a part.
     fn part(&mut self, bytes: &[u8]) -> std::io::Result<Part> {
         check_size("a sample table or the descriptions", bytes.len(), MAX_TABLE_BYTES)?;
         let compressed = self.tables.compress(bytes)?;
@@ -200,7 +201,7 @@ impl<W: Write> FileWriter<W> {
         Ok(part)
     }
 
-    /// Writes the end of the file, and returns what it was written to.
+    /// Writes the end of the file, and returns the underlying writer.
     pub(super) fn finish(mut self, facts: &ArchiveFacts, descriptions: &Descriptions) -> std::io::Result<W> {
         let descriptions = self.part(descriptions.encode().as_bytes())?;
         let row_group = |group: &RowGroupFacts| {
@@ -229,11 +230,12 @@ impl<W: Write> FileWriter<W> {
         };
         let mut tail = footer.encode(self.offset);
         check_size("the footer", tail.len(), MAX_TAIL_BYTES as usize)?;
-        // The checksum is computed with 0 in its place.
+        // The checksum covers itself as 0.
         let checksum = checksum_text(self.offset, crc32fast::hash(&tail));
-        let place = checksum_text(self.offset, 0);
-        if let Some(at) = tail.windows(place.len()).rposition(|window| window == place.as_bytes()) {
-            tail[at..at + place.len()].copy_from_slice(checksum.as_bytes());
+        let placeholder = checksum_text(self.offset, 0);
+        if let Some(at) = tail.windows(placeholder.len()).rposition(|window| window == placeholder.as_bytes())
+        {
+            tail[at..at + placeholder.len()].copy_from_slice(checksum.as_bytes());
         }
         self.out.write_all(&tail)?;
         self.out.flush()?;
@@ -241,17 +243,17 @@ impl<W: Write> FileWriter<W> {
     }
 }
 
-/// Fails for a part that is larger than readers accept.
+/// Returns an error if a part is larger than readers accept.
 fn check_size(part: &str, size: usize, limit: usize) -> std::io::Result<()> {
     match size <= limit {
         true => Ok(()),
         false => Err(std::io::Error::other(format!(
-            "{part} would have a size of {size}, and an archive allows {limit}: select fewer counters"
+            "the size of {part} would be {size}, above the maximum of {limit}: select fewer counters"
         ))),
     }
 }
 
-/// The offset at which the last checksum begins to apply, and the checksum, in hexadecimal.
+/// The offset from which the last checksum applies, and the checksum, in hexadecimal.
 fn checksum_text(offset: u64, crc: u32) -> String {
     format!("{offset:016x} {crc:08x}")
 }
@@ -261,7 +263,7 @@ fn corrupt(offset: u64, part: &str, damage: Damage) -> LogError {
     LogError::corrupt(Problem::new(offset, format!("{part}: {}", damage.0)))
 }
 
-/// An open file, whose footer is verified.
+/// An open file whose footer has been verified.
 pub(super) struct ArchiveFile<R> {
     stream: R,
     pub(super) facts: ArchiveFacts,
@@ -301,7 +303,7 @@ impl<R: Read + Seek> ArchiveFile<R> {
         Ok(file)
     }
 
-    /// Checks that the parts follow one another, so that checksums cover every byte.
+    /// Checks that the parts are contiguous, so that checksums cover every byte.
     fn check_layout(&mut self, descriptions: Part, tail_at: u64) -> Result<(), LogError> {
         let mut magic = [0; 4];
         self.stream.rewind().and_then(|()| self.stream.read_exact(&mut magic)).map_err(LogError::io)?;
@@ -317,12 +319,12 @@ impl<R: Read + Seek> ArchiveFile<R> {
         }
         let descriptions_end = descriptions.offset.saturating_add(descriptions.bytes as u64);
         if descriptions.offset != end || descriptions_end != tail_at {
-            return Err(corrupt(end, "footer", Damage("the parts of the file do not follow one another")));
+            return Err(corrupt(end, "footer", Damage("the parts of the file are not contiguous")));
         }
         Ok(())
     }
 
-    /// Reads a range of the file into the buffer, and compares its checksum.
+    /// Reads a range of the file into the buffer, and verifies its checksum.
     fn read(&mut self, offset: u64, bytes: usize, crc: u32) -> Result<(), LogError> {
         self.buffer.clear();
         self.stream.seek(SeekFrom::Start(offset)).map_err(LogError::io)?;
@@ -364,7 +366,7 @@ impl<R: Read + Seek> ArchiveFile<R> {
         };
         for chunk in &table.chunks {
             if chunk.offset != end {
-                return Err(Damage("column chunks do not follow one another"));
+                return Err(Damage("column chunks are not contiguous"));
             }
             end = end.saturating_add(chunk.bytes as u64);
         }
@@ -372,7 +374,7 @@ impl<R: Read + Seek> ArchiveFile<R> {
         let are_times_equal = first.is_some_and(|first| first.at == group.first)
             && last.is_some_and(|last| last.at.utc == group.last);
         if end != group.table.offset || !are_times_equal || table.samples.len() != group.samples {
-            return Err(Damage("the sample table is that of another row group"));
+            return Err(Damage("the sample table does not belong to its row group"));
         }
         Ok(table)
     }
@@ -388,7 +390,7 @@ impl<R: Read + Seek> ArchiveFile<R> {
         self.some_numbers(index, table, column, std::slice::from_ref(&(0..rows)))
     }
 
-    /// Reads a column of numbers of a row group, and decodes the rows in ascending ranges.
+    /// Reads a column of numbers of a row group, and decodes the rows in the ascending ranges `wanted`.
     pub(super) fn some_numbers(
         &mut self,
         index: usize,
@@ -415,7 +417,7 @@ impl<R: Read + Seek> ArchiveFile<R> {
         texts.map_err(|damage| corrupt(table.chunks[column].offset, &name_of(index, column), damage))
     }
 
-    /// Reads and decodes a column of doubles that have a dictionary.
+    /// Reads and decodes a dictionary-encoded column of doubles.
     pub(super) fn doubles(
         &mut self,
         index: usize,
@@ -439,7 +441,7 @@ fn name_of(row_group: usize, column: usize) -> String {
     format!("row group {row_group}, column '{}'", COLUMNS[column].name)
 }
 
-/// Names the part in an error of a checksum.
+/// Adds the name of the part to a checksum error.
 fn in_part(error: LogError, offset: u64, part: &str) -> LogError {
     if error.is_corrupt() { corrupt(offset, part, Damage("the checksum is wrong")) } else { error }
 }
@@ -469,7 +471,7 @@ fn read_tail<R: Read + Seek>(stream: &mut R, len: u64) -> Result<Vec<u8>, LogErr
         return Err(broken(Damage("the checksum of the footer is wrong")));
     }
     let mut tail = read_range(stream, offset, len - offset)?;
-    // The text is searched in the whole tail, which ends with the footer.
+    // The text is at another offset in the tail, which ends with the footer.
     let text = text.to_owned();
     let at = tail.windows(text.len()).rposition(|window| window == text.as_bytes());
     let found = parse_checksum(&text).map(|(_, crc)| crc);
@@ -492,7 +494,7 @@ fn read_range<R: Read + Seek>(stream: &mut R, offset: u64, bytes: u64) -> Result
     Ok(range)
 }
 
-/// Reads the text of [`checksum_text`], in exactly its form.
+/// Parses the text of [`checksum_text`]; only that exact form is accepted.
 fn parse_checksum(text: &str) -> Option<(u64, u32)> {
     let (offset, crc) = text.split_once(' ')?;
     let parsed = (u64::from_str_radix(offset, 16).ok()?, u32::from_str_radix(crc, 16).ok()?);
@@ -501,7 +503,7 @@ fn parse_checksum(text: &str) -> Option<(u64, u32)> {
 
 fn read_metadata(text: &str) -> Result<(ArchiveFacts, Vec<RowGroupFacts>, Part), Damage> {
     let wrong = |error: serde_json::Error| match error.classify() {
-        serde_json::error::Category::Data => Damage("a field of the metadata is missing or wrong"),
+        serde_json::error::Category::Data => Damage("a field of the metadata is missing or invalid"),
         _ => Damage("the metadata is not JSON"),
     };
     let EncodedVersion { version } = serde_json::from_str(text).map_err(wrong)?;
@@ -523,11 +525,11 @@ fn read_metadata(text: &str) -> Result<(ArchiveFacts, Vec<RowGroupFacts>, Part),
             samples: group.samples,
             first: Moment { utc: FileTime(group.first), bias_minutes: group.first_bias },
             last: FileTime(group.last),
-            table: Part::of_numbers(group.table)?,
+            table: Part::from_numbers(group.table)?,
         })
     };
     let groups = metadata.row_groups.into_iter().map(group).collect::<Option<_>>();
-    let groups = groups.ok_or(Damage("the facts of a row group are wrong"))?;
-    let descriptions = Part::of_numbers(metadata.descriptions);
+    let groups = groups.ok_or(Damage("the metadata of a row group is invalid"))?;
+    let descriptions = Part::from_numbers(metadata.descriptions);
     Ok((facts, groups, descriptions.ok_or(Damage("the descriptions are too large"))?))
 }

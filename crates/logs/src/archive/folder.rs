@@ -10,7 +10,7 @@ use super::file::ArchiveFile;
 use super::segments::segments;
 use crate::LogError;
 
-/// The prefixes of the folders, by which SQL engines know the columns `machine` and `date`.
+/// The prefixes of the folders, from which SQL engines derive the columns `machine` and `date`.
 const MACHINE_PREFIX: &str = "machine=";
 const DATE_PREFIX: &str = "date=";
 /// The extension of files.
@@ -32,14 +32,14 @@ pub struct ArchiveInput {
 pub struct FileSpan {
     /// The path.
     pub path: PathBuf,
-    /// The time of the first sample: the begin of its second, if only the file's name was read.
+    /// The time of the first sample, rounded down to a second if only the file's name was read.
     pub first: FileTime,
-    /// The time of the last sample: the end of its second, if only the file's name was read.
+    /// The time of the last sample, rounded up to the end of its second if only the file's name was read.
     pub last: FileTime,
 }
 
-/// The name of a machine's folder. Bytes of the name other than ASCII letters, digits, `-`, `_` and `.` are written as `%XX`, which
-/// is Hive's escape.
+/// The name of a machine's folder. Bytes other than ASCII letters, digits, `-`, `_` and `.` are escaped as `%XX`, as in
+/// Hive.
 ///
 /// # Errors
 ///
@@ -71,7 +71,7 @@ pub fn date_folder(utc: FileTime) -> String {
     format!("{DATE_PREFIX}{:04}-{:02}-{:02}", civil.year(), civil.month(), civil.day())
 }
 
-/// The name of a file with samples of these UTC times. `copy` distinguishes files of the same seconds.
+/// The name of a file with samples of these UTC times. `copy` distinguishes files whose times are equal in seconds.
 pub(super) fn file_name(first: FileTime, last: FileTime, copy: u32) -> String {
     let time = |utc: FileTime| {
         let civil = utc.to_civil().unwrap_or_default();
@@ -83,7 +83,7 @@ pub(super) fn file_name(first: FileTime, last: FileTime, copy: u32) -> String {
     }
 }
 
-/// Whether the path has the name of a complete file of an archive.
+/// Whether a path is named like a complete file of an archive.
 pub fn is_archive_file(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     !name.starts_with('.') && path.extension().is_some_and(|extension| extension == EXTENSION)
@@ -92,7 +92,7 @@ pub fn is_archive_file(path: &Path) -> bool {
 /// Number of attempts to list the files of a machine while a recorder changes them.
 const MAX_LISTINGS: usize = 100;
 
-/// The machines of an archive. `folder` is that of the archive, of a machine or of a date.
+/// The machines of an archive. `folder` is the folder of an archive, of a machine or of a date.
 ///
 /// # Errors
 ///
@@ -133,7 +133,7 @@ fn has_files(machine: &Path) -> Result<bool, LogError> {
     Ok(!segments.is_empty())
 }
 
-/// The folders of the dates of a machine, in order. `machine` itself if it has none, since it can be the folder of a date.
+/// The date folders of a machine, in order. If there are none, `machine` itself, which can be a date folder.
 ///
 /// # Errors
 ///
@@ -146,32 +146,32 @@ pub fn date_folders(machine: &Path) -> Result<Vec<PathBuf>, LogError> {
     Ok(dates)
 }
 
-/// The complete files in the folder of a machine or a date, in the order of their times.
+/// The complete files in the folder of a machine or a date, in order of time.
 ///
-/// A recorder can merge files at the same time, which replaces the folder of a date. So folders are listed until two lists are
-/// equal: each sample is then in exactly one of the files.
+/// A recorder can merge files concurrently, which replaces a date folder. Folders are therefore listed until two
+/// consecutive lists are equal: each sample is then in exactly one of the files.
 ///
 /// # Errors
 ///
 /// When a folder cannot be read, a file is damaged, or files overlap in time.
 pub fn complete_files(machine: &Path) -> Result<Vec<FileSpan>, LogError> {
-    let mut before = listed(machine)?;
+    let mut before = list_files(machine)?;
     for _ in 0..MAX_LISTINGS {
-        let now = listed(machine)?;
+        let now = list_files(machine)?;
         if now != before {
             before = now;
             continue;
         }
         match in_order(now) {
             // A file was removed meanwhile.
-            Err(error) if error.is_not_found() => before = listed(machine)?,
+            Err(error) if error.is_not_found() => before = list_files(machine)?,
             outcome => return outcome,
         }
     }
     Err(LogError::io(std::io::ErrorKind::ResourceBusy.into()).at_path(machine))
 }
 
-fn listed(machine: &Path) -> Result<Vec<PathBuf>, LogError> {
+fn list_files(machine: &Path) -> Result<Vec<PathBuf>, LogError> {
     let mut files = Vec::new();
     for date in date_folders(machine)? {
         files.extend(entries_if_any(&date)?.into_iter().filter(|path| is_archive_file(path)));
@@ -219,10 +219,10 @@ fn subfolders(folder: &Path, prefix: &str) -> Result<Vec<PathBuf>, LogError> {
     Ok(entries(folder)?.into_iter().filter(has_prefix).collect())
 }
 
-/// The files in the order of their times.
+/// Returns the files in order of time, or an error if two overlap.
 ///
-/// Names are sorted by the first second. If two files have it in common, or the first one ends in it, their footers decide. The name
-/// of a damaged file is all that is known of it; the error follows when it is read.
+/// Files are sorted by the times in their names. Where these overlap within a second, the exact times in the footers
+/// are used. A damaged file is sorted by its name; the error is reported when it is read.
 fn in_order(files: Vec<PathBuf>) -> Result<Vec<FileSpan>, LogError> {
     let mut timed: Vec<(Span, PathBuf)> = Vec::with_capacity(files.len());
     for path in files {
@@ -250,7 +250,7 @@ fn in_order(files: Vec<PathBuf>) -> Result<Vec<FileSpan>, LogError> {
     };
     if let Some(pair) = timed.windows(2).find(is_unclear) {
         return Err(LogError::unsupported(format!(
-            "its samples overlap in time with those of {}: move one of the two recordings to another folder",
+            "samples overlap in time with those of {}: move one of the two recordings to another folder",
             pair[1].1.display()
         ))
         .at_path(&pair[0].1));
@@ -259,7 +259,7 @@ fn in_order(files: Vec<PathBuf>) -> Result<Vec<FileSpan>, LogError> {
     Ok(timed.into_iter().map(file).collect())
 }
 
-/// The times of the first and the last sample. Times from a name are seconds; they are only compared where that suffices.
+/// The times of the first and the last sample, exact or rounded outwards to seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Span {
     pub(super) first: FileTime,
@@ -273,7 +273,7 @@ impl Span {
     }
 }
 
-/// A file in the folder of a date whose samples overlap in time with those of a file elsewhere.
+/// Returns a file in a date folder whose samples overlap in time with those of `file`, which is elsewhere.
 ///
 /// # Errors
 ///
@@ -282,7 +282,7 @@ pub fn overlapping_file(folder: &Path, file: &Path) -> Result<Option<PathBuf>, L
     overlapping(folder, span_of_footer(file)?)
 }
 
-/// A file in the folder of a date, if it exists, whose samples overlap in time with a span.
+/// Returns a file in a date folder whose samples overlap with `span`. The folder need not exist.
 ///
 /// # Errors
 ///
@@ -297,7 +297,7 @@ pub(super) fn overlapping(folder: &Path, span: Span) -> Result<Option<PathBuf>, 
             continue;
         }
         let overlaps = match span_of_footer(&path) {
-            // Its name is all that is known.
+            // A damaged file is judged by its name.
             Err(error) if error.is_corrupt() && by_name.is_some() => true,
             outcome => outcome?.overlaps(span),
         };
@@ -308,12 +308,12 @@ pub(super) fn overlapping(folder: &Path, span: Span) -> Result<Option<PathBuf>, 
     Ok(None)
 }
 
-/// The end of the second of a file's last sample, by the file's name, if it has the usual form.
+/// The end of the second of a file's last sample, according to its name. `None` if the name has another form.
 pub(super) fn end_by_name(path: &Path) -> Option<FileTime> {
     Some(span_of_name(path)?.last)
 }
 
-/// The span in the names of a file and its folder: from the begin of the first second to the end of the last one.
+/// The span in the names of a file and its folder: from the start of the first second to the end of the last one.
 fn span_of_name(path: &Path) -> Option<Span> {
     let folder = path.parent()?.file_name()?.to_str()?;
     let date = folder.strip_prefix(DATE_PREFIX)?;
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn names_have_the_utc_times_of_their_samples() {
+    fn names_contain_the_utc_times_of_their_samples() {
         let first = FileTime::parse_log_time(b"11/25/2026 00:05:07.250").unwrap_or(FileTime(0));
         let last = first.saturating_add(600 * 10_000_000);
         assert_eq!(date_folder(first), "date=2026-11-25");

@@ -1,16 +1,16 @@
-//! The numbers of a row: the contribution of an interval to sums, from which raw values can be restored.
+//! The numbers of a row: what an interval adds to sums. Raw values can be restored from them.
 
 use tachograph_counters::set::Counter;
 use tachograph_counters::{Calculator, CounterType, Formula, RawValue, Status};
 
-/// The contribution of one raw value, or of the interval that it ends.
+/// What one raw value, or the interval that ends with it, adds to sums.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub(super) struct Interval {
     /// The numerator.
     pub(super) num: Option<i64>,
     /// The denominator.
     pub(super) den: Option<i64>,
-    /// The displayed value, where the average is that of displayed values, or the numbers do not fit into 64 bits.
+    /// The displayed value: if displayed values are averaged, or `num` and `den` do not fit into 64 bits.
     pub(super) value: Option<f64>,
 }
 
@@ -28,7 +28,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) fn of(formula: Option<Formula>) -> Self {
+    pub(super) fn from_formula(formula: Option<Formula>) -> Self {
         match formula {
             None => Self::None,
             Some(Formula::Double | Formula::Fraction) => Self::Mean,
@@ -65,7 +65,7 @@ pub(super) fn type_name(counter_type: CounterType) -> String {
     counter_type.name().map_or_else(|| format!("{:#010x}", counter_type.0), str::to_owned)
 }
 
-/// What the rows of a counter say of it.
+/// The values of the columns that are the same in all rows of a counter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CounterFacts {
     /// How rows are combined (docs/archive.md).
@@ -80,13 +80,13 @@ pub struct CounterFacts {
 pub fn counter_facts(counter: &Counter) -> CounterFacts {
     let counter_type = counter.counter_type;
     CounterFacts {
-        kind: Kind::of(counter_type.formula()).name(),
+        kind: Kind::from_formula(counter_type.formula()).name(),
         factor: factor(counter_type, counter.time_base),
         type_name: type_name(counter_type),
     }
 }
 
-/// The contribution of `newer`, or of the interval that began with `older`. Empty for errors.
+/// What `newer`, or the interval from `older` to `newer`, adds to sums. Empty for errors.
 pub(super) fn interval(calculator: &Calculator, older: Option<&RawValue>, newer: &RawValue) -> Interval {
     let (Some(formula), Ok(terms)) = (calculator.formula(), calculator.terms(older, newer)) else {
         return Interval::default();
@@ -114,8 +114,8 @@ pub(super) fn interval(calculator: &Calculator, older: Option<&RawValue>, newer:
     }
 }
 
-/// The raw value that follows from a row and the previous raw value of its series. A row whose raw value is another one stores
-/// that one too.
+/// Restores a raw value from a row and the previous raw value of its series. Rows for which the result would be wrong
+/// also store the raw value.
 #[inline]
 pub(super) fn restore(
     formula: Option<Formula>,
@@ -172,7 +172,7 @@ mod tests {
     }
 
     proptest! {
-        /// The sums give the displayed value of each interval, for all types.
+        /// `num` and `den` give the displayed value of each interval, for all types.
         #[test]
         fn num_and_den_give_the_displayed_value(older in raw(), newer in raw()) {
             for counter_type in CounterType::all() {
@@ -198,7 +198,7 @@ mod tests {
             }
         }
 
-        /// Most raw values follow from their row, so that they need not be stored.
+        /// Most raw values are restored from their rows, so they need not be stored.
         #[test]
         fn steady_values_are_restored(older in raw(), n in 0..1000i64, d in 1..1000i64) {
             for counter_type in CounterType::all() {

@@ -15,14 +15,14 @@ use crate::blg::BlgReader;
 use crate::mark::Position;
 use crate::{Format, LogError, LogFacts, LogReader, Mark, Problems};
 
-/// How often a reader lists the files again because one was removed while it was read.
+/// The maximum number of times that a reader lists the files again because one was removed while it was read.
 const MAX_REFRESHES: u32 = 100;
 
-/// Reads the samples of a machine in the order of time, while a recorder may add files, merge and remove them.
+/// Reads the samples of a machine in order of time, even while a recorder adds, merges and removes files.
 ///
-/// A sample can be in a complete file and in the open segment from which the file was made; it is read once: samples of segments
-/// that are not later than the last complete file are skipped. If a file was merged with others or has expired,
-/// the folder is listed again, and reading continues after the last sample.
+/// A sample can be both in a complete file and in the open segment from which the file was made. It is returned once:
+/// samples of segments that are not later than the last complete file are skipped. If a file disappears because it was
+/// merged or has expired, the folder is listed again, and reading continues after the last sample.
 pub struct MachineReader {
     folder: PathBuf,
     facts: LogFacts,
@@ -31,17 +31,17 @@ pub struct MachineReader {
     /// The time of the last sample of the complete files.
     files_end: FileTime,
     segments: Vec<Segment>,
-    /// The segment that is read; `None` while complete files are read.
+    /// The index of the segment that is read; `None` while complete files are read.
     segment: Option<usize>,
     /// The time of the last sample that was returned.
     last: Option<FileTime>,
-    /// Samples up to this time were returned before the folder was listed again.
+    /// After the folder was listed again: samples up to this time were already returned.
     returned_until: Option<FileTime>,
     /// Added to the log ids of the current segment.
     log_base: u32,
-    /// The first log id that is free.
+    /// The first unused log id.
     next_log: u32,
-    /// Bytes of files and segments that are no longer in use.
+    /// Bytes that were read before the folder was listed again.
     bytes_before: u64,
     problems: Problems,
     refreshes: u32,
@@ -62,14 +62,14 @@ impl Default for CompleteFiles {
     }
 }
 
-/// An open segment. Its file remains readable after it has lost its name.
+/// An open segment. Its file remains readable after it is unlinked.
 struct Segment {
     path: Arc<Path>,
     /// `None` if the segment has no sample yet.
     reader: Option<Box<BlgReader<File>>>,
     /// The position of the first sample.
     start: Option<Mark>,
-    /// The number of problems that are in the list of the machine's reader.
+    /// The number of its problems that were added to the list of the [`MachineReader`].
     reported: usize,
 }
 
@@ -77,7 +77,7 @@ struct Segment {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct MachinePosition {
     part: Part,
-    /// The time of the sample before it, by which it is found if its file was removed.
+    /// The time of the preceding sample, by which the position is found if its file was removed.
     last: Option<FileTime>,
     log_base: u32,
     next_log: u32,
@@ -98,14 +98,14 @@ impl Segment {
         for path in segments(folder).map_err(|error| LogError::io(error).at_path(folder))? {
             let file = match File::open(&path) {
                 Ok(file) => file,
-                // It became a complete file meanwhile.
+                // It was converted to a complete file meanwhile.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(LogError::io(error).at_path(&path)),
             };
             let mut reader = match BlgReader::new(file) {
                 Ok(reader) => Some(Box::new(reader)),
                 Err(error) if error.is_corrupt() => {
-                    // Its recorder has not written the first sample yet, or was stopped before.
+                    // Its recorder has not written the first sample, or was stopped before it did.
                     let why = format!("{}: the open segment has no sample: {error}", path.display());
                     problems.push(Problem::new(0, why).into_warning());
                     None
@@ -146,13 +146,13 @@ impl MachineReader {
     /// When a folder or a file cannot be read, there are no samples, or the first or last file is damaged.
     pub fn open(folder: &Path) -> Result<Self, LogError> {
         let mut problems = Problems::default();
-        // First, since a segment can become a complete file at any moment.
+        // Segments are opened first, because they can be converted to complete files at any moment.
         let segments = Segment::open_all(folder, &mut problems)?;
         for _ in 0..MAX_REFRESHES {
             match Self::open_files(folder) {
                 Err(error) if error.is_not_found() => {}
                 Err(error) => return Err(error),
-                Ok(files) => return Self::of_parts(folder, files, segments, problems),
+                Ok(files) => return Self::from_parts(folder, files, segments, problems),
             }
         }
         Err(LogError::io(std::io::ErrorKind::ResourceBusy.into()).at_path(folder))
@@ -167,7 +167,7 @@ impl MachineReader {
         Ok(CompleteFiles { reader: Some(ArchiveReader::open(paths)?), paths: shared, end: files_end })
     }
 
-    fn of_parts(
+    fn from_parts(
         folder: &Path,
         files: CompleteFiles,
         segments: Vec<Segment>,
@@ -211,7 +211,7 @@ impl MachineReader {
             if let Some(last) = self.last {
                 files.skip_before(TimeArgument::Utc(last))?;
             }
-            // The log of the last sample can continue.
+            // The log of the last sample can continue in the next file.
             files.set_next_log(next_log.saturating_sub(1));
         }
         self.files = reopened.files;
@@ -224,7 +224,7 @@ impl MachineReader {
         Ok(())
     }
 
-    /// Calls `read` again after a file was removed.
+    /// Calls `read`. If a file was removed, lists the folder again and retries.
     fn with_refreshes<T>(
         &mut self,
         mut read: impl FnMut(&mut Self) -> Result<T, LogError>,
@@ -241,8 +241,8 @@ impl MachineReader {
         outcome
     }
 
-    /// Reads the next sample of the current part, or of the parts after it.
-    fn next_of_parts(&mut self, sample: &mut Sample) -> Result<bool, LogError> {
+    /// Reads the next sample from the complete files, then from the segments.
+    fn next_from_parts(&mut self, sample: &mut Sample) -> Result<bool, LogError> {
         if self.segment.is_none()
             && let Some(files) = &mut self.files
         {
@@ -256,7 +256,7 @@ impl MachineReader {
             && let Some(segment) = self.segments.get_mut(index)
         {
             while segment.next(sample, &mut self.problems)? {
-                // The complete files have it already.
+                // Samples up to `files_end` are also in the complete files.
                 if sample.at.utc > self.files_end {
                     sample.log = self.log_base.saturating_add(sample.log);
                     self.next_log = self.next_log.max(sample.log.saturating_add(1));
@@ -282,7 +282,7 @@ impl LogReader for MachineReader {
 
     fn next(&mut self, sample: &mut Sample) -> Result<bool, LogError> {
         loop {
-            if !self.with_refreshes(|reader| reader.next_of_parts(sample))? {
+            if !self.with_refreshes(|reader| reader.next_from_parts(sample))? {
                 return Ok(false);
             }
             if self.returned_until.is_none_or(|until| sample.at.utc > until) {
@@ -304,7 +304,7 @@ impl LogReader for MachineReader {
         if bytes >= self.facts.file_bytes {
             return Ok(false);
         }
-        // The last row group and the open segments are a small part of an archive.
+        // Positions at the last row group: it and the open segments are a small part of an archive.
         self.with_refreshes(|reader| match &mut reader.files {
             Some(files) => files.seek_last_row_group().map(|()| true),
             None => Ok(false),
@@ -346,7 +346,7 @@ impl LogReader for MachineReader {
         (self.log_base, self.next_log) = (position.log_base, position.next_log);
         let mut is_removed = false;
         self.with_refreshes(|reader| {
-            // After the folder was listed again, the sample is found by its time.
+            // On a retry, `refresh` has already found the position by its time.
             if std::mem::replace(&mut is_removed, true) {
                 return Ok(());
             }
@@ -357,7 +357,7 @@ impl LogReader for MachineReader {
 }
 
 impl MachineReader {
-    /// Seeks to a position in a part. Returns an error of a missing file if it was removed.
+    /// Seeks to a position in a part. Returns a not-found error if its file was removed.
     fn seek_part(&mut self, part: &Part) -> Result<(), LogError> {
         match part {
             Part::File(path, position) => {

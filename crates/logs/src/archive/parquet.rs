@@ -1,4 +1,5 @@
-//! The part of the Parquet format that archives use: pages and their checksums, column chunks, indexes and the footer.
+//! The subset of the Parquet format that archives use: pages and their checksums, column chunks, indexes and the
+//! footer.
 //!
 //! Source: "Apache Parquet File Format", parquet.thrift 2.11.
 

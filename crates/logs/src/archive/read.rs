@@ -16,7 +16,7 @@ use crate::mark::Position;
 use crate::{Format, LogError, LogFacts, LogReader, Mark, Problems};
 use decoded::{DecodedBlock, Interner};
 
-/// By how much the clock of a zone can be moved forward within a row group: more than any daylight-saving time.
+/// An upper bound on how far local time jumps within a row group: more than any change for daylight-saving time.
 const LOCAL_MARGIN: i64 = 3 * 60 * FileTime::PER_MINUTE;
 
 /// A file or any other stream.
@@ -24,14 +24,14 @@ trait Stream: Read + Seek + Send {}
 
 impl<T: Read + Seek + Send> Stream for T {}
 
-/// Reads the files of one machine that follow one another in time.
+/// Reads the files of one machine in order of time.
 ///
-/// Every byte that is read is compared with its checksum, and a damaged part is an error. The reader holds one row group: usually
-/// at most a million values, and never more than four million.
+/// The checksum of every byte that is read is verified, and a damaged part is an error. The reader keeps one row group
+/// in memory: usually at most a million values, and never more than four million.
 pub struct ArchiveReader {
     facts: LogFacts,
     paths: Vec<PathBuf>,
-    /// The file that is open, and its index in `paths`.
+    /// The open file; `file_index` is its index in `paths`.
     file: ArchiveFile<Box<dyn Stream>>,
     file_index: usize,
     /// The row group that is read next.
@@ -40,9 +40,9 @@ pub struct ArchiveReader {
     interner: Interner,
     /// Added to the log ids of the current recording.
     log_base: u32,
-    /// The first log id that is free.
+    /// The first unused log id.
     next_log: u32,
-    /// Bytes read of earlier files.
+    /// Bytes that were read from earlier files.
     bytes_before: u64,
     problems: Problems,
 }
@@ -68,7 +68,7 @@ impl ArchiveReader {
         Self::from_first(ArchiveFile::open(Box::new(stream) as Box<dyn Stream>)?, Vec::new(), bytes)
     }
 
-    /// Opens files of one machine, in the order of their times.
+    /// Opens files of one machine, which must be in order of time.
     ///
     /// # Errors
     ///
@@ -115,17 +115,17 @@ impl ArchiveReader {
         &self.file.facts
     }
 
-    /// The time of the last sample of the file that is being read, as its footer has it.
+    /// The time of the last sample of the file that is being read, according to its footer.
     pub fn last_time(&self) -> FileTime {
         self.file.row_groups.iter().map(|group| group.last).max().unwrap_or(FileTime(i64::MIN))
     }
 
-    /// The id for the samples of another log that is read after this one.
+    /// The first log id that this reader has not used.
     pub(super) fn next_log(&self) -> u32 {
         self.next_log
     }
 
-    /// Continues log ids.
+    /// Sets the first log id to use.
     pub(super) fn set_next_log(&mut self, next_log: u32) {
         (self.log_base, self.next_log) = (next_log, next_log);
     }
@@ -149,7 +149,7 @@ impl ArchiveReader {
         }
     }
 
-    /// Opens a file of the list. Log ids continue if it belongs to the same recording.
+    /// Opens a file of the list. Log ids are kept if it belongs to the same recording.
     fn change_file(&mut self, index: usize) -> Result<(), LogError> {
         let file = open_file(&self.paths[index])?;
         self.bytes_before += self.file.bytes_read;
@@ -180,7 +180,7 @@ impl ArchiveReader {
     }
 }
 
-/// Whether a moment is before a time; a local one in the zone of the moment.
+/// Whether a moment is before a time. A local time is in the zone of the moment.
 fn is_before(moment: Moment, time: TimeArgument) -> bool {
     match time {
         TimeArgument::Local(local) => moment.local() < local,
@@ -188,7 +188,7 @@ fn is_before(moment: Moment, time: TimeArgument) -> bool {
     }
 }
 
-/// The earliest UTC that a time can be, in any zone.
+/// The earliest UTC time that `time` can denote in any zone.
 fn earliest_utc(time: TimeArgument) -> FileTime {
     match time {
         TimeArgument::Local(local) => {
@@ -198,8 +198,8 @@ fn earliest_utc(time: TimeArgument) -> FileTime {
     }
 }
 
-/// Whether a row group can have a sample that is not before a time. Its footer has the UTC offset of the first sample only, and
-/// daylight-saving time can begin or end in between.
+/// Whether a row group can have a sample at or after a time. The footer has the UTC offset of the first sample only,
+/// and daylight-saving time can begin or end within the row group.
 fn can_reach(group: &RowGroupFacts, time: TimeArgument) -> bool {
     let margin = match time {
         TimeArgument::Local(_) => LOCAL_MARGIN,
@@ -236,7 +236,8 @@ impl LogReader for ArchiveReader {
     }
 
     fn skip_before(&mut self, begin: TimeArgument) -> Result<(), LogError> {
-        // The first file with a sample that is not before the time, by the names, or else the footers: files do not overlap.
+        // Binary search for the first file with a sample at or after `begin`. Ends are read from names, or else from
+        // footers.
         let earliest = earliest_utc(begin);
         let last = self.paths.len().max(1) - 1;
         let (mut low, mut high) = (0, last);
@@ -259,7 +260,7 @@ impl LogReader for ArchiveReader {
         if self.file_index != low {
             self.change_file(low)?;
         }
-        // A local time can be in a later file.
+        // `begin` can be in a later file if it is a local time.
         let first = loop {
             let groups = &self.file.row_groups;
             if let Some(index) = groups.iter().position(|group| can_reach(group, begin)) {

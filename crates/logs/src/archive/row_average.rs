@@ -1,4 +1,4 @@
-//! The average of rows, by the formula of their counter type.
+//! Averages rows by the formula of their counter type.
 
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::{Average, CounterType, DifferenceSums, Formula};
@@ -12,7 +12,7 @@ pub struct RowNumbers {
     pub num: Option<i64>,
     /// The denominator.
     pub den: Option<i64>,
-    /// The displayed value, where the average is that of displayed values.
+    /// The displayed value, for counter types whose average is the mean of displayed values.
     pub value: Option<f64>,
     /// The factor from `num / den` to the displayed unit.
     pub factor: f64,
@@ -42,7 +42,7 @@ impl std::fmt::Display for MixedTypes {
 
 impl std::error::Error for MixedTypes {}
 
-/// The average of rows, as `tacho stats` computes it. States can be merged.
+/// Averages rows as `tacho stats` does. States can be merged.
 #[derive(Clone, Debug)]
 pub struct RowAverage {
     counter_type: CounterType,
@@ -51,7 +51,7 @@ pub struct RowAverage {
 }
 
 impl RowAverage {
-    /// The average of no rows of this type.
+    /// Creates the average of no rows of this type.
     pub fn new(counter_type: CounterType) -> Self {
         Self { counter_type, average: counter_type.formula().map(Average::new) }
     }
@@ -60,7 +60,7 @@ impl RowAverage {
     ///
     /// # Errors
     ///
-    /// When the type's formula is not that of the rows before.
+    /// When the type's formula differs from that of the previous rows.
     #[inline]
     pub fn add(&mut self, counter_type: CounterType, row: &RowNumbers) -> Result<(), MixedTypes> {
         self.check(counter_type)?;
@@ -103,7 +103,7 @@ impl RowAverage {
     ///
     /// # Errors
     ///
-    /// When its types have another formula.
+    /// When `other` has another formula.
     pub fn merge(&mut self, other: &Self) -> Result<(), MixedTypes> {
         self.check(other.counter_type)?;
         if let (Some(average), Some(other)) = (&mut self.average, &other.average) {
@@ -120,7 +120,7 @@ impl RowAverage {
         }
     }
 
-    /// The average; `None` without a value.
+    /// The average; `None` if no row had a value.
     pub fn value(&self) -> Option<f64> {
         self.average.as_ref().and_then(Average::value)
     }
@@ -130,13 +130,13 @@ impl RowAverage {
         self.average.as_ref().map_or(0, Average::heap_bytes)
     }
 
-    /// Appends the state to bytes that [`decode`](Self::decode) reads.
+    /// Appends the state in the form that [`decode`](Self::decode) reads.
     pub fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.counter_type.0.to_le_bytes());
         self.average.iter().for_each(|average| average.encode(out));
     }
 
-    /// Reads the state that [`encode`](Self::encode) wrote; `None` if the bytes are no such state.
+    /// Reads a state that [`encode`](Self::encode) wrote; `None` if the bytes are not a valid state.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let (counter_type, state) = bytes.split_at_checked(4)?;
         let counter_type = CounterType(u32::from_le_bytes(*counter_type.first_chunk()?));
@@ -154,12 +154,12 @@ impl RowAverage {
     }
 }
 
-/// The time base of which [`factor`](super::interval::factor) made the factor.
+/// The time base from which [`factor`](super::interval::factor) computed the factor.
 #[inline]
 fn time_base(formula: Formula, factor: f64) -> i64 {
     match formula {
         Formula::Rate => factor as i64,
-        // The reciprocal is off by less than a unit up to 2^52.
+        // The error of the reciprocal is less than 1 for time bases up to 2^52.
         Formula::AverageTime | Formula::Elapsed => (1.0 / factor).round() as i64,
         _ => 0,
     }
@@ -174,7 +174,7 @@ mod tests {
     use tachograph_counters::{Calculator, Intervals, RawValue, Statistics};
 
     #[test]
-    fn types_are_found_by_their_names() {
+    fn types_are_found_by_name() {
         for counter_type in CounterType::all().chain([CounterType(0x1234)]) {
             assert_eq!(RowAverage::type_of(&type_name(counter_type)), Some(counter_type));
         }
@@ -190,9 +190,9 @@ mod tests {
             }
         }
 
-        /// The average of rows has the bits of the statistics of the raw values, also after a change of the clock.
+        /// The average of rows is bit-identical to the statistics of the raw values, even if the time base changes.
         #[test]
-        fn averages_of_rows_are_those_of_statistics(
+        fn averages_of_rows_equal_those_of_statistics(
             steps in prop::collection::vec((0..1i64 << 40, 0..1i64 << 40, 0..3u32), 2..30),
             time_bases in [1..20_000_000i64, 1..20_000_000i64],
             split in 0..30usize,
@@ -232,7 +232,7 @@ mod tests {
                         let (found, expected) = (found.expect("a value"), expected.expect("a value"));
                         prop_assert!((found - expected).abs() <= 1e-12 * expected.abs());
                     }
-                    // The file does not have the differences of a multiplier of 0.
+                    // Rows with a multiplier of 0 do not store their differences.
                     Some(Formula::MultiPercent) if steps.iter().any(|step| step.2 == 0) => {}
                     _ => prop_assert_eq!(found.map(f64::to_bits), expected.map(f64::to_bits), "{:?}", counter_type),
                 }

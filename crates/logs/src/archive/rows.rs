@@ -1,4 +1,4 @@
-//! The rows of archives and of other logs, column by column, for SQL.
+//! Reads the rows of archives and other logs by column, for SQL.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -39,7 +39,7 @@ pub enum RowColumn {
     Type,
     RawFirst,
     RawSecond,
-    /// Unlike in the file, each row has its multiplier.
+    /// Present in all rows, unlike in the file.
     MultiCount,
     Status,
 }
@@ -63,7 +63,7 @@ impl RowColumn {
         COLUMNS[self.index()].name
     }
 
-    /// Whether all rows of a counter of an instance have the same text in this column.
+    /// Whether the column is a text that is the same in all rows of a series.
     pub fn is_text_of_series(self) -> bool {
         use RowColumn::*;
         matches!(self, Set | Counter | Parent | Instance | Kind | Unit | Type)
@@ -75,9 +75,9 @@ impl RowColumn {
 pub enum ColumnValues {
     /// Texts.
     Texts(Runs<String>),
-    /// Doubles of which few are different.
+    /// Doubles with few distinct values.
     Doubles(Runs<f64>),
-    /// Numbers; of the column `value`, the bits of doubles.
+    /// Integers, or for the column `value` the bits of doubles.
     Numbers(Numbers),
 }
 
@@ -94,7 +94,7 @@ pub struct RowGroupSpan {
     pub last: FileTime,
 }
 
-/// Reads the rows of a file of an archive, column by column. Everything that is read is compared with its checksum.
+/// Reads the rows of an archive's file by column. The checksum of everything that is read is verified.
 pub struct ArchiveRows<R = File> {
     file: ArchiveFile<R>,
     path: PathBuf,
@@ -111,7 +111,7 @@ impl ArchiveRows {
     ///
     /// # Errors
     ///
-    /// When reading fails, or the file is not one of an archive, or is damaged.
+    /// When reading fails, or the file is damaged or does not belong to an archive.
     pub fn open(path: &Path) -> Result<Self, LogError> {
         let file = File::open(path).map_err(|error| LogError::io(error).at_path(path))?;
         Self::new(file, path)
@@ -129,7 +129,7 @@ impl<R: Read + Seek> ArchiveRows<R> {
         Ok(Self { file, path: path.to_path_buf() })
     }
 
-    /// The facts of the recording.
+    /// The properties of the recording.
     pub fn facts(&self) -> &ArchiveFacts {
         &self.file.facts
     }
@@ -154,7 +154,7 @@ impl<R: Read + Seek> ArchiveRows<R> {
         self.file.bytes_read
     }
 
-    /// Begins to read a row group.
+    /// Reads the sample table of a row group, which is needed to read columns.
     ///
     /// # Errors
     ///
@@ -216,7 +216,8 @@ impl<R: Read + Seek> ArchiveRows<R> {
     }
 }
 
-/// The multiplier of each wanted row: that of the last row of its series that has one, else 1.
+/// Returns the multiplier of each wanted row. A row without one has that of the previous row of its series; the first
+/// one has 1.
 fn fill_multipliers(numbers: Numbers, table: &SampleTable, wanted: &[Range<usize>]) -> Numbers {
     let rows = wanted.iter().map(ExactSizeIterator::len).sum();
     if numbers.present == Present::None {
@@ -237,7 +238,7 @@ fn fill_multipliers(numbers: Numbers, table: &SampleTable, wanted: &[Range<usize
     Numbers { values: values.collect(), present: Present::All }
 }
 
-/// Makes rows from samples, by the same code as the writer of archives.
+/// Converts samples to rows, with the same code as [`ArchiveWriter`](super::ArchiveWriter).
 #[derive(Default)]
 pub struct SampleRows {
     machines: Vec<MachineRows>,
@@ -248,7 +249,7 @@ struct MachineRows {
     machine: Arc<str>,
     builder: BlockBuilder,
     descriptions: Descriptions,
-    /// The indexes of its groups in the sample.
+    /// The indexes of its groups in the current sample.
     groups: Vec<usize>,
 }
 
@@ -261,11 +262,11 @@ pub struct MachineBlock {
 }
 
 impl SampleRows {
-    /// Adds a sample. Calls `each` with the rows of earlier samples when there are at least `block_rows` of them.
+    /// Adds a sample. Calls `each` with the collected rows once there are at least `block_rows`.
     ///
     /// # Errors
     ///
-    /// When a sample has more than 4,194,304 values, and those of `each`.
+    /// When a sample has more than 4,194,304 values, or `each` fails.
     pub fn push<E: From<LogError>>(
         &mut self,
         sample: &Sample,
@@ -273,7 +274,8 @@ impl SampleRows {
         mut each: impl FnMut(MachineBlock) -> Result<(), E>,
     ) -> Result<(), E> {
         if sample.len() > MAX_ROWS {
-            let message = format!("a sample has {} values, and SQL allows {MAX_ROWS}", sample.len());
+            let message =
+                format!("a sample has {} values, and SQL queries support at most {MAX_ROWS}", sample.len());
             return Err(LogError::unsupported(message).into());
         }
         self.machines.iter_mut().for_each(|machine| machine.groups.clear());
@@ -298,12 +300,12 @@ impl SampleRows {
         Ok(())
     }
 
-    /// The rows of the samples since the last blocks.
+    /// Returns the rows that were not yet passed to `each`.
     pub fn finish(&mut self) -> Vec<MachineBlock> {
         self.machines.iter_mut().filter_map(MachineRows::take).collect()
     }
 
-    /// The index of a machine. Machines are compared without case.
+    /// The index of a machine. Names are case-insensitive.
     fn machine(&mut self, name: &Arc<str>) -> usize {
         if let Some(&known) = self.by_name.get(name) {
             return known;

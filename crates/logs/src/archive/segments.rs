@@ -1,13 +1,14 @@
-//! Open segments: the BLGs of a recording into an archive, which become Parquet files when they are complete.
+//! Open segments: the BLGs of a recording into an archive, which are converted to Parquet files when they are complete.
 //!
-//! They are in the folder `_open` of the machine. SQL engines ignore names that begin with `_`, or find no Parquet file there.
+//! They are in the folder `_open` of the machine. SQL engines ignore names that begin with `_`; those that do not find
+//! no Parquet file there.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use tachograph_counters::civil::FileTime;
 
-/// The folder of open segments, in that of the machine.
+/// The folder of open segments within the folder of the machine.
 const OPEN_FOLDER: &str = "_open";
 const EXTENSION: &str = "blg";
 
@@ -16,15 +17,16 @@ pub fn open_folder(machine: &Path) -> PathBuf {
     machine.join(OPEN_FOLDER)
 }
 
-/// The name of an open segment: `YYYYMMDD-HHMMSS.mmm-RECORDING.blg`, with the UTC time of its first sample. So names sort by time.
+/// The name of an open segment: `YYYYMMDD-HHMMSS.mmm-RECORDING.blg`, with the UTC time of its first sample, so that
+/// names sort by time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SegmentName {
-    /// The time of the first sample, in milliseconds, and the id of the recording.
+    /// The whole file name.
     name: String,
 }
 
 impl SegmentName {
-    /// The name of a segment that begins at a time.
+    /// The name of a segment whose first sample is at `first`.
     pub fn new(first: FileTime, recording: &str) -> Self {
         let text = first.to_log_time();
         // `MM/DD/YYYY HH:MM:SS.mmm`
@@ -34,12 +36,12 @@ impl SegmentName {
         Self { name: format!("{year}{month}{day}-{time}-{recording}.{EXTENSION}") }
     }
 
-    /// An id for a new recording.
+    /// Creates an id for a new recording.
     pub fn new_recording() -> String {
         uuid::Uuid::new_v4().to_string()
     }
 
-    /// The name of a file, if it has this form.
+    /// Parses the name of a file; `None` if it has another form.
     pub fn of_path(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
         let is_segment = name.strip_suffix(EXTENSION)?.ends_with('.') && name.splitn(3, '-').count() == 3;
@@ -58,7 +60,7 @@ impl SegmentName {
     }
 }
 
-/// The open segments in the folder of a machine, in the order of their times. Empty if there is no such folder.
+/// The open segments in the folder of a machine, in order of time. Empty if the machine has none.
 ///
 /// # Errors
 ///
@@ -72,7 +74,7 @@ pub fn segments(machine: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in entries {
         let entry = entry?;
-        // Opening something else, such as a pipe, can block or fail.
+        // Opening anything but a regular file, such as a pipe, can block or fail.
         if entry.file_type()?.is_file() {
             found.push(entry.path());
         }
@@ -87,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_sort_by_time_and_have_the_recording() {
+    fn names_sort_by_time_and_contain_the_recording() {
         let first = FileTime::parse_log_time(b"11/25/2026 00:05:07.250").expect("a time");
         let name = SegmentName::new(first, "6f-1c");
         assert_eq!(name.as_str(), "20261125-000507.250-6f-1c.blg");

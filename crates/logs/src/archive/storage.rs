@@ -1,11 +1,11 @@
-//! The operations by which the files of an archive are changed.
+//! The operations that change the files of an archive.
 
 use std::fmt::Debug;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
-/// Changes files and folders. Reading needs no abstraction: tests replace a storage to record the operations, or to let them fail.
+/// Changes files and folders. Tests replace it to record operations or make them fail, which reading does not need.
 pub trait Storage: Debug + Send + Sync {
     /// Creates a file.
     ///
@@ -35,7 +35,7 @@ pub trait Storage: Debug + Send + Sync {
     /// [`ErrorKind::AlreadyExists`] if the new name is taken, and the errors of the operating system.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Exchanges the names of two folders of one file system in one step.
+    /// Atomically exchanges the names of two folders of one file system.
     ///
     /// # Errors
     ///
@@ -113,7 +113,7 @@ impl Storage for DiskStorage {
             Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {}
             outcome => return outcome,
         }
-        // The file system cannot rename on a condition. Unlike a rename, a link never replaces a file.
+        // The file system does not support RENAME_NOREPLACE. Unlike a rename, a hard link never replaces a file.
         match fs::hard_link(from, to) {
             Ok(()) => return fs::remove_file(from),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => return Err(error),

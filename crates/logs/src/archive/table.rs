@@ -1,8 +1,9 @@
-//! The sample table of a row group: everything about its samples that the rows do not say.
+//! The sample table of a row group: everything about its samples that is not in the rows.
 //!
-//! The rows of a row group are sorted by series, so a sample is spread over the whole row group. The table says which samples
-//! there are, which groups they have, and which instances each group has, from which the position of each row follows. It also
-//! has the offsets and checksums of the row group's column chunks. It is stored after them, as one zstd frame.
+//! The rows of a row group are sorted by series, so a sample is spread over the whole row group. The table lists the
+//! samples, the groups of each sample, and the instances of each group, which determine the position of each row. It
+//! also has the offsets and checksums of the row group's column chunks. It is stored after the chunks, as one zstd
+//! frame.
 
 use std::ops::Range;
 
@@ -19,7 +20,7 @@ pub(super) const MAX_SAMPLES: usize = 1 << 20;
 
 /// Maximum number of descriptions with groups in a row group.
 const MAX_SLOTS: usize = 1 << 20;
-/// Maximum number of groups of all samples of a row group. Each takes time even without rows.
+/// Maximum number of groups in all samples of a row group. Each takes time even without rows.
 const MAX_GROUPS: usize = 1 << 28;
 
 /// The bytes of one column in a row group.
@@ -31,18 +32,18 @@ pub(super) struct Chunk {
     pub(super) crc: u32,
 }
 
-/// One sample, without its groups.
+/// A sample without its groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SampleHead {
     pub(super) at: Moment,
     pub(super) is_baseline: bool,
     pub(super) log: u32,
     pub(super) boot_time: FileTime,
-    /// The index of the list of groups that the sample has.
+    /// The index of the sample's list of groups in [`SampleTable::lists`].
     pub(super) list: u32,
 }
 
-/// What a sample says of one of its groups, besides rows.
+/// The properties of a group of a sample, besides its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GroupHead {
     pub(super) status: Status,
@@ -52,7 +53,7 @@ pub(super) struct GroupHead {
 }
 
 impl GroupHead {
-    /// Whether the group is part of its sample, and so has rows.
+    /// Whether the group is part of its sample and therefore has rows.
     pub(super) fn is_present(&self) -> bool {
         self.status != Status::ITEM_NOT_VALIDATED
     }
@@ -97,10 +98,10 @@ pub(super) struct Slot {
     pub(super) heads: GroupHeads,
 }
 
-/// The head of a group in each sample whose list has the slot. Most logs have the same one in all samples.
+/// The head of a group in each sample whose list has the slot. In most logs, all of them are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(super) struct GroupHeads {
-    /// A single one if all are the same.
+    /// A single one if all are equal.
     heads: Vec<GroupHead>,
     count: usize,
 }
@@ -143,13 +144,13 @@ pub(super) struct InstanceRuns {
     pub(super) parent: Option<String>,
     pub(super) name: String,
     pub(super) index: u32,
-    /// The groups with a row for the instance, as ascending ranges of their indexes. Only groups that are part of their sample
-    /// count.
+    /// The groups with a row for the instance, as ascending ranges of indexes. Only groups that are part of their
+    /// sample are counted.
     pub(super) runs: Vec<Range<u32>>,
 }
 
 impl InstanceRuns {
-    /// The number of rows of each of its counters.
+    /// The number of rows that each of its counters has.
     pub(super) fn rows(&self) -> usize {
         self.runs.iter().map(|run| run.len()).sum()
     }
@@ -158,11 +159,11 @@ impl InstanceRuns {
 /// Consecutive rows of slots with the same instances.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Section {
-    /// The slots and their columns, in the order of rows.
+    /// Pairs of a slot and a column of it, in the order of rows.
     pub(super) columns: Vec<(u32, u32)>,
     /// The index of the instances in [`SampleTable::instances`].
     pub(super) instances: u32,
-    /// Whether all counters of an instance follow one another. Otherwise, all instances of a counter do.
+    /// Whether rows are ordered by instance and then by column; otherwise, by column and then by instance.
     pub(super) is_by_instance: bool,
 }
 
@@ -172,7 +173,7 @@ pub(super) struct SampleTable {
     /// The column chunks, in the order of columns.
     pub(super) chunks: Vec<Chunk>,
     pub(super) samples: Vec<SampleHead>,
-    /// The lists of slots that samples have.
+    /// The distinct lists of slots of samples.
     pub(super) lists: Vec<Vec<u32>>,
     pub(super) slots: Vec<Slot>,
     pub(super) instances: Vec<Vec<InstanceRuns>>,
@@ -189,7 +190,7 @@ impl SampleTable {
             }
         }
         varint::push(&mut out, self.samples.len() as u64);
-        // Each field is a list of its own, in which equal numbers follow one another.
+        // Each field is a separate list, because consecutive numbers of a field are often equal.
         let fields: [fn(&SampleHead) -> i64; 6] = [
             |sample| sample.at.utc.0,
             |sample| i64::from(sample.at.bias_minutes),
@@ -258,7 +259,7 @@ impl SampleTable {
         let samples = read_samples(&mut cursor)?;
         let lists = read_lists(&mut cursor, samples.len())?;
         let slots = read_slots(&mut cursor, &samples, &lists)?;
-        // Each section has groups of its own.
+        // No group belongs to two sections, so there are at most as many sections as slots.
         let instances = read_instances(&mut cursor, slots.len())?;
         let sections = read_sections(&mut cursor, slots.len())?;
         let table = Self { chunks, samples, lists, slots, instances, sections };
@@ -277,10 +278,10 @@ impl SampleTable {
         let widths = self.slots.iter().map(|slot| columns.get(slot.set as usize).copied());
         let widths: Option<Vec<usize>> = widths.collect();
         let widths = widths.ok_or(Damage("a group has an unknown description"))?;
-        // Compared before memory is allocated for each column.
+        // Checked before memory is allocated for each column.
         let expected = widths.iter().fold(0usize, |sum, &width| sum.saturating_add(width));
         if expected != self.sections.iter().map(|section| section.columns.len()).sum::<usize>() {
-            return Err(Damage("the sections do not have the columns of the groups"));
+            return Err(Damage("the sections and the groups do not have the same columns"));
         }
         let mut unused: Vec<Vec<bool>> = widths.iter().map(|&width| vec![true; width]).collect();
         let present: Vec<usize> = self.slots.iter().map(|slot| slot.heads.present()).collect();
@@ -294,7 +295,7 @@ impl SampleTable {
                 .filter_map(|instance| instance.runs.last())
                 .map(|run| run.end as usize)
                 .max();
-            // The group of a set without counters.
+            // Only the group of a set without counters has no columns.
             if section.columns.is_empty() && end.is_some() {
                 return Err(Damage("a section without columns has rows"));
             }
@@ -320,7 +321,7 @@ impl SampleTable {
             return Err(Damage("a column of a group is in no section"));
         }
         if found != rows || rows > MAX_ROWS {
-            return Err(Damage("the number of rows is not that of the row group"));
+            return Err(Damage("the number of rows differs from that of the row group"));
         }
         Ok(())
     }
@@ -350,7 +351,7 @@ fn read_samples(cursor: &mut Cursor<'_>) -> Result<Vec<SampleHead>, Damage> {
         Ok(SampleHead {
             at: Moment {
                 utc: FileTime(utc[index]),
-                bias_minutes: bias_minutes.ok_or(Damage("a UTC offset is impossible"))?,
+                bias_minutes: bias_minutes.ok_or(Damage("a UTC offset is out of range"))?,
             },
             is_baseline: baseline[index] != 0,
             log: u32::try_from(log[index]).map_err(|_| Damage("a log id has more than 32 bits"))?,
@@ -374,7 +375,7 @@ fn index(cursor: &mut Cursor<'_>) -> Result<u32, Damage> {
     u32::try_from(cursor.number()?).map_err(|_| Damage("an index has more than 32 bits"))
 }
 
-/// Reads the slots, each of which has a head for each sample whose list has it.
+/// Reads the slots. Each has one head per sample whose list contains the slot.
 fn read_slots(
     cursor: &mut Cursor<'_>,
     samples: &[SampleHead],
@@ -388,7 +389,7 @@ fn read_slots(
     }
     let mut counts = vec![0usize; slots];
     for (list, samples) in lists.iter().zip(samples_of_list) {
-        if has_twice(list) {
+        if has_duplicates(list) {
             return Err(Damage("a list of groups has a group twice"));
         }
         for &slot in list {
@@ -413,7 +414,7 @@ fn read_slots(
     counts.into_iter().map(slot).collect()
 }
 
-fn has_twice(list: &[u32]) -> bool {
+fn has_duplicates(list: &[u32]) -> bool {
     let mut sorted = list.to_vec();
     sorted.sort_unstable();
     sorted.windows(2).any(|pair| pair[0] == pair[1])
@@ -430,7 +431,7 @@ fn read_instances(cursor: &mut Cursor<'_>, max: usize) -> Result<Vec<Vec<Instanc
             let start = cursor.number_up_to(MAX_SAMPLES)?;
             let len = cursor.number_up_to(MAX_SAMPLES)?;
             let start = end as usize + start;
-            // Checked, so that ranges stay in the order of samples, and their ends small.
+            // Checked so that ranges ascend and their ends are bounded.
             if len == 0 || start + len > MAX_SAMPLES {
                 return Err(Damage("a range of samples is empty or too long"));
             }
@@ -516,7 +517,7 @@ mod tests {
     }
 
     #[test]
-    fn contradictions_are_refused() {
+    fn inconsistent_tables_are_rejected() {
         let refused = |columns: &[usize], rows: usize, change: fn(&mut SampleTable)| {
             let mut table = table();
             change(&mut table);
@@ -540,7 +541,7 @@ mod tests {
         refused(&[usize::MAX, 1], 9, |_| {});
         refused(&[2, 1], 9, |table| table.lists.extend([vec![], vec![]]));
         refused(&[2, 1], 9, |table| table.instances.push(Vec::new()));
-        // A section without columns takes time for each group, but has no rows that would be counted.
+        // A section without columns takes time for each group, but adds nothing to the number of rows.
         let mut table = table();
         table.slots.push(Slot { set: 2, heads: GroupHeads::default() });
         table.sections.push(Section { columns: Vec::new(), instances: 1, is_by_instance: false });

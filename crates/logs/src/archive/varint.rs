@@ -1,4 +1,4 @@
-//! Variable-length integers (LEB128), with zigzag for signed ones, as in Parquet's own metadata.
+//! Variable-length integers (LEB128), zigzag-encoded if signed, as in Parquet's own metadata.
 
 use super::Damage;
 
@@ -42,7 +42,7 @@ impl<'a> Cursor<'a> {
         Self { bytes }
     }
 
-    /// The number of bytes that are left.
+    /// The number of remaining bytes.
     pub(super) fn len(&self) -> usize {
         self.bytes.len()
     }
@@ -74,14 +74,14 @@ impl<'a> Cursor<'a> {
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
-    /// A number that is at most `max`.
+    /// Reads a number that must be at most `max`.
     pub(super) fn number_up_to(&mut self, max: usize) -> Result<usize, Damage> {
         let number = usize::try_from(self.number()?).unwrap_or(usize::MAX);
         if number <= max { Ok(number) } else { Err(Damage("a number is too large")) }
     }
 
-    /// The number of elements of a list. Each element takes at least one byte, so a list cannot claim more elements than
-    /// there are bytes.
+    /// Reads the number of elements of a list. Each element takes at least one byte, so the number must not exceed the
+    /// remaining bytes.
     pub(super) fn count(&mut self) -> Result<usize, Damage> {
         self.number_up_to(self.len())
     }
@@ -98,7 +98,7 @@ impl<'a> Cursor<'a> {
         std::str::from_utf8(self.take(len)?).map_err(|_| Damage("a text is not UTF-8"))
     }
 
-    /// A list of [`push_series`].
+    /// Reads `count` integers that [`push_series`] wrote.
     pub(super) fn series(&mut self, count: usize) -> Result<Vec<i64>, Damage> {
         if count > self.len() {
             return Err(Damage("a list ends too early"));
@@ -112,7 +112,7 @@ impl<'a> Cursor<'a> {
         (0..count).map(|_| next()).collect()
     }
 
-    /// Checks that nothing is left.
+    /// Checks that no bytes remain.
     pub(super) fn end(&self) -> Result<(), Damage> {
         if self.bytes.is_empty() { Ok(()) } else { Err(Damage("a list has trailing bytes")) }
     }
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn oversized_numbers_are_refused() {
+    fn oversized_numbers_are_rejected() {
         assert!(Cursor::new(&[0xFF; 9]).number().is_err());
         assert_eq!(
             Cursor::new(&[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1]).number(),

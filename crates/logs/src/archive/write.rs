@@ -17,16 +17,18 @@ use super::segments::SegmentName;
 use super::storage::{DiskStorage, Storage, StorageFile};
 use crate::{LogError, LogFacts, LogWriter};
 
-/// Number of values of a row group, for all machines together. The writer holds them in memory, 24 bytes each.
+/// Number of values that the writer keeps in memory, for all machines together, 24 bytes each. Shared equally by the
+/// row groups of the machines.
 const BLOCK_VALUES: usize = 1 << 20;
 /// Maximum number of row groups of a file.
 const MAX_ROW_GROUPS: usize = 512;
-/// Maximum number of groups in all samples of a row group: the sample table, which has at most 64 bytes for most of them, is limited.
+/// Maximum number of groups in all samples of a row group. It limits the sample table, which has up to 64 bytes for
+/// most groups.
 const MAX_HEADS: usize = 1 << 18;
 /// Number of bytes after which a file is complete.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 
-/// Whether a file has the maximum size: more samples begin another one.
+/// Whether a file has reached its maximum size, so that further samples go to a new file.
 ///
 /// # Errors
 ///
@@ -44,7 +46,7 @@ pub fn is_full_file(path: &Path) -> Result<bool, LogError> {
 pub struct ArchiveOptions {
     /// The time zone of the samples.
     pub zone: TimeZone,
-    /// When the machine was started, in UTC, if known.
+    /// When the machine was booted, in UTC, if known.
     pub boot_time: Option<FileTime>,
     /// Ticks per second of the performance counter, if known.
     pub performance_frequency: Option<i64>,
@@ -54,10 +56,10 @@ pub struct ArchiveOptions {
     pub level: i32,
     /// The number of values of a row group, at least 1.
     pub block_values: usize,
-    /// The maximum time range of a row group, in units of 100 ns: a row group ends at a multiple of it. So readers of a short
-    /// time range find it without reading much else, even if the archive has few counters.
+    /// The maximum time range of a row group, in units of 100 ns: row groups end at multiples of it. A query of a short
+    /// time range therefore reads little else, even if the archive has few counters.
     pub block_time: i64,
-    /// The id of the recording whose samples are written. By default a new one.
+    /// The id of the recording whose samples are written; a new one by default.
     pub recording: Option<String>,
 }
 
@@ -90,11 +92,11 @@ impl ArchiveOptions {
     }
 }
 
-/// Writes samples into an archive, each machine into files of its own.
+/// Writes samples into an archive. Each machine has its own files.
 ///
-/// Files get their names when all of them are complete and on the disk ([`finish`](LogWriter::finish)); a writer that is dropped
-/// before removes what it has written. Samples of a machine must be in the order of time, or nearly so: each sample that is not later
-/// than the one before begins a row group.
+/// Files have temporary names until all of them are complete and synced ([`finish`](LogWriter::finish)); a writer that
+/// is dropped before removes its files. Samples of a machine should be in order of time: each sample that is not later
+/// than the previous one begins a new row group.
 pub struct ArchiveWriter {
     folder: PathBuf,
     storage: Arc<dyn Storage>,
@@ -103,11 +105,11 @@ pub struct ArchiveWriter {
     machines: Vec<MachineWriter>,
     /// Complete files, with the times of their samples.
     complete: Vec<CompleteFile>,
-    /// The names of the files, once the writer is finished.
+    /// The final paths of the files; empty until the writer is finished.
     named: Vec<PathBuf>,
     /// Folders that were created.
     created: Vec<PathBuf>,
-    /// The number of files that were begun.
+    /// The number of files that were created.
     begun: usize,
 }
 
@@ -118,19 +120,19 @@ struct MachineWriter {
     builder: BlockBuilder,
     descriptions: Descriptions,
     file: Option<OpenFile>,
-    /// The indexes of its groups in the sample.
+    /// The indexes of its groups in the current sample.
     groups: Vec<usize>,
 }
 
 impl MachineWriter {
-    /// Begins intervals with a sample whose rows are in another file.
+    /// Starts intervals at a sample whose rows are in another file.
     fn begin_intervals(&mut self, sample: &Sample) {
         self.builder.push(sample, &self.groups, &mut Descriptions::default());
         self.builder.take();
     }
 
-    /// Whether a sample begins a row group because of its time.
-    fn is_block_over(&self, at: FileTime, block_time: i64) -> bool {
+    /// Whether a sample must begin a new row group because of its time.
+    fn is_in_next_block(&self, at: FileTime, block_time: i64) -> bool {
         let block = |time: FileTime| time.0.div_euclid(block_time.max(1));
         self.builder.samples().last().is_some_and(|last| block(last.at.utc) != block(at))
     }
@@ -156,12 +158,12 @@ struct CompleteFile {
 }
 
 impl ArchiveWriter {
-    /// A writer into a folder, which is created if necessary. Existing files are not changed.
+    /// Creates a writer into a folder, which is created if it is missing. Existing files are not changed.
     pub fn new(folder: &Path, options: ArchiveOptions) -> Self {
         Self::with_storage(folder, options, Arc::new(DiskStorage))
     }
 
-    /// Like [`new`](Self::new), but changes files with `storage`.
+    /// Like [`new`](Self::new), but changes files through `storage`.
     pub fn with_storage(folder: &Path, options: ArchiveOptions, storage: Arc<dyn Storage>) -> Self {
         let recording = options.recording.clone();
         Self {
@@ -177,19 +179,19 @@ impl ArchiveWriter {
         }
     }
 
-    /// Continues an archive whose last sample is `sample`: the first rows have the intervals that begin with it. The sample itself
-    /// is not written. Called before the first sample is written.
+    /// Continues an archive whose last sample is `sample`: the first rows have the intervals that begin with it. The
+    /// sample itself is not written. Must be called before the first sample is written.
     pub fn continue_after(&mut self, sample: &Sample) {
         self.assign_groups(sample);
         self.machines.iter_mut().for_each(|machine| machine.begin_intervals(sample));
     }
 
-    /// The files, once the writer is finished.
+    /// The final paths of the files; empty until the writer is finished.
     pub fn named_files(&self) -> &[PathBuf] {
         &self.named
     }
 
-    /// The folders of the machines for which there are files to be named.
+    /// The folders of the machines whose files have temporary names.
     pub fn machine_folders(&self) -> Vec<PathBuf> {
         let open = self.machines.iter().filter_map(|machine| machine.file.as_ref()).map(|file| &file.path);
         let files = self.complete.iter().map(|file| &file.path).chain(open);
@@ -200,8 +202,7 @@ impl ArchiveWriter {
         folders
     }
 
-    /// Completes the files so far, and sets the time zone and the clocks of the next ones. The next samples are those of other
-    /// machines.
+    /// Completes the current files, and sets the options of the next ones. The next samples must be of other machines.
     ///
     /// # Errors
     ///
@@ -215,7 +216,7 @@ impl ArchiveWriter {
         Ok(())
     }
 
-    /// The index of each group's machine.
+    /// Assigns each group to its machine.
     fn assign_groups(&mut self, sample: &Sample) {
         self.machines.iter_mut().for_each(|machine| machine.groups.clear());
         for (index, group) in sample.groups.iter().enumerate() {
@@ -243,20 +244,20 @@ impl ArchiveWriter {
     fn push(&mut self, machine: usize, sample: &Sample) -> Result<(), LogError> {
         let date = date_folder(sample.at.utc);
         let known = &self.machines[machine];
-        // Samples of one moment stay in one file, since files must not overlap in time.
+        // Samples with the same time stay in one file, because files must not overlap in time.
         let is_complete =
             |file: &OpenFile| file.date != date || (file.last < sample.at.utc && file.is_full());
         if known.file.as_ref().is_some_and(is_complete) {
             self.close_file(machine)?;
         } else if !known.builder.accepts(sample)
-            || known.is_block_over(sample.at.utc, self.options.block_time)
+            || known.is_in_next_block(sample.at.utc, self.options.block_time)
             || known.builder.len() + values_of(sample, &known.groups) > MAX_ROWS
         {
             self.flush_block(machine)?;
         }
         if self.machines[machine].file.is_none() {
             if sample.is_baseline && self.is_in_archive(machine, sample.at.utc, &date)? {
-                // Its rows are there. The first intervals begin with it nevertheless.
+                // Its rows are already in the archive; it only starts the first intervals.
                 self.machines[machine].begin_intervals(sample);
                 return Ok(());
             }
@@ -275,7 +276,7 @@ impl ArchiveWriter {
         Ok(())
     }
 
-    /// Whether a file that was there before has samples around a moment.
+    /// Whether the time range of an existing file includes a moment.
     fn is_in_archive(&self, machine: usize, at: FileTime, date: &str) -> Result<bool, LogError> {
         let folder = self.folder.join(machine_folder(&self.machines[machine].machine)?).join(date);
         Ok(overlapping(&folder, Span { first: at, last: at })?.is_some())
@@ -297,7 +298,7 @@ impl ArchiveWriter {
         Ok(())
     }
 
-    /// Writes the samples of a machine as a row group.
+    /// Writes the collected samples of a machine as a row group.
     fn flush_block(&mut self, machine: usize) -> Result<(), LogError> {
         let MachineWriter { builder, file, .. } = &mut self.machines[machine];
         let Some(OpenFile { writer, path, .. }) = file else { return Ok(()) };
@@ -308,7 +309,7 @@ impl ArchiveWriter {
         writer.push(&rows, table).map_err(|error| LogError::io(error).at_path(path))
     }
 
-    /// Completes the file of a machine, under its temporary name.
+    /// Completes the file of a machine, which keeps its temporary name.
     fn close_file(&mut self, machine: usize) -> Result<(), LogError> {
         self.flush_block(machine)?;
         let MachineWriter { machine: name, file, descriptions, .. } = &mut self.machines[machine];
@@ -326,15 +327,15 @@ impl ArchiveWriter {
         let groups = writer.row_groups();
         let first = groups.iter().map(|group| group.first.utc).min().unwrap_or(FileTime(0));
         let last = groups.iter().map(|group| group.last).max().unwrap_or(FileTime(0));
-        // Listed first, so that the file is removed if this fails.
+        // Added first, so that the file is removed if completing it fails.
         self.complete.push(CompleteFile { path: path.clone(), span: Span { first, last } });
         let written = writer.finish(&facts, descriptions).and_then(|out| Ok(out.into_inner()?));
         let written = written.and_then(|file: Box<dyn StorageFile>| file.sync());
         written.map_err(|error| LogError::io(error).at_path(&path))
     }
 
-    /// Fails if the samples of a complete file overlap in time with those of another one, or of a file that was there before: a
-    /// reader would refuse the archive.
+    /// Returns an error if a complete file overlaps in time with another one or with an existing file, because readers
+    /// would reject the archive.
     fn check_spans(&self) -> Result<(), LogError> {
         // A file never spans two dates, so only files of one folder can overlap.
         let mut new: Vec<_> = self.complete.iter().map(|file| (file.path.parent(), file.span)).collect();
@@ -343,7 +344,7 @@ impl ArchiveWriter {
             new.windows(2).find(|pair| pair[0].0 == pair[1].0 && pair[1].1.first <= pair[0].1.last)
         {
             return Err(LogError::unsupported(format!(
-                "nothing was written: the clock was set back across a whole file or midnight at {}, and files must not overlap in time",
+                "nothing was written: at {} the clock was set back across midnight or a whole file, and files must not overlap in time",
                 shown(pair[1].1.first)
             )));
         }
@@ -362,7 +363,7 @@ impl ArchiveWriter {
         Ok(())
     }
 
-    /// Gives the complete files their names, and makes these survive a power failure.
+    /// Renames the complete files to their final names, and syncs the folders.
     fn name_files(&self, named: &mut Vec<PathBuf>) -> Result<(), LogError> {
         for file in &self.complete {
             rename(&*self.storage, file, named).map_err(|error| LogError::io(error).at_path(&file.path))?;
@@ -373,7 +374,7 @@ impl ArchiveWriter {
         Ok(())
     }
 
-    /// The complete files that have no name yet are removed, and the folders that were created for them.
+    /// Removes the files that still have temporary names, and the folders that were created for them.
     fn remove_unfinished(&mut self) {
         let open = self.machines.iter_mut().filter_map(|machine| machine.file.take()).map(|file| file.path);
         let unnamed: Vec<_> = self.complete.drain(..).map(|file| file.path).chain(open).collect();
@@ -390,7 +391,7 @@ fn values_of(sample: &Sample, groups: &[usize]) -> usize {
     groups.iter().map(|&group| sample.groups[group].values.len()).sum()
 }
 
-/// Creates a folder and those above it, and records which ones are new.
+/// Creates a folder and its parents, and records which ones are new.
 fn create_folders(storage: &dyn Storage, folder: &Path, created: &mut Vec<PathBuf>) -> Result<(), LogError> {
     if folder.as_os_str().is_empty() || folder.is_dir() {
         return Ok(());
@@ -408,7 +409,7 @@ fn shown(utc: FileTime) -> String {
     Moment { utc, bias_minutes: 0 }.rfc3339()
 }
 
-/// Gives a complete file its name, which no other file has, and adds it to `named`.
+/// Renames a complete file to an unused final name, and adds the name to `named`.
 fn rename(storage: &dyn Storage, file: &CompleteFile, named: &mut Vec<PathBuf>) -> std::io::Result<()> {
     let folder = file.path.parent().unwrap_or(Path::new("."));
     for copy in 0.. {

@@ -125,7 +125,7 @@ fn equal_names_have_equal_kind_and_unit() {
     }
 }
 
-/// Each word of a name occurs once, also in the plural.
+/// Each word occurs only once in a name, whether singular or plural.
 #[test]
 fn names_have_no_stutter() {
     let singular = |word: &str| match word.ends_with("ss") {
@@ -140,7 +140,7 @@ fn names_have_no_stutter() {
             !metric.split('_').all(|word| seen.insert(singular(word)))
         })
         .collect();
-    // Pages of the size that the labels show, and the process that created a process.
+    // Exceptions: pages of the size in the label, and the process that created a process.
     let expected = [
         "tacho_huge_page_free_pages",
         "tacho_huge_page_reserved_pages",
@@ -246,7 +246,7 @@ fn sums_equal_their_parts() {
             checked.insert(sum.clone());
         }
     }
-    // Every machine has these.
+    // Every machine has these sets.
     for sum in
         ["memory_pages", "network_bytes", "network_packets", "tcpv4_segments", "process_v2_io_data_bytes"]
     {
@@ -279,7 +279,7 @@ fn promtool_accepts_this_machine() {
     if let Some(findings) = promtool(&text) {
         assert_eq!(findings, "");
     }
-    // All sets, processes and threads too.
+    // All sets, including processes and threads.
     let everything: Vec<_> =
         registry
             .counter_sets()
@@ -361,7 +361,7 @@ fn paths_without_a_match_are_counted() {
         }
         samples(&text)["tacho_paths_without_match"]
     };
-    // Without requested paths.
+    // A scrape without requested paths.
     assert_eq!(count(&[]), 0.0);
     let paths = [
         r"\Shop(web)\*",

@@ -51,7 +51,7 @@ fn one_point_per_interval() {
     let summary = &reduced.series[0].summary;
     assert_eq!((summary.last, summary.average, summary.values), (Some(6.0), Some(4.5), 4));
     assert_eq!((summary.minimum, summary.maximum), (Some(3.0), Some(6.0)));
-    // Half the columns: two values in each.
+    // With half as many columns, each has two values.
     let halves = board.reduce(window, 2, &[]).expect("no error");
     assert_eq!(values(&halves), [Some(3.5), Some(5.5)]);
     assert_eq!(halves.series[0].columns[1].minimum, Some(5.0));
@@ -133,7 +133,7 @@ fn instances_and_paths_appear_and_disappear() {
     };
     let all = labels(&mut board, &[]);
     assert_eq!(all.len(), 4, "{all:?}");
-    // In path order, each series once.
+    // Series are sorted by path, and each occurs once.
     let chosen = labels(&mut board, &[path(r"\Process(b)\*"), path(r"\Process(*)\ID Process")]);
     assert_eq!(
         chosen,
@@ -161,7 +161,7 @@ fn series_of_ended_processes_are_dropped() {
     assert!(newest.series.iter().any(|series| series.info.path.contains("p1999")));
 }
 
-/// A linear congruential generator, so that the test is the same each time.
+/// A linear congruential generator, so that each run of the test is the same.
 fn next_random(state: &mut u64) -> u32 {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     (*state >> 33) as u32
@@ -205,7 +205,7 @@ fn kept_series_do_not_change_any_figure() {
     ];
     let mut state = 7;
     for step in 0..400 {
-        // Few names and ids, so that names end, return, and pass from process to process.
+        // Few names and ids, so that names disappear, return, and pass from process to process.
         let processes: Vec<_> = (0..5)
             .filter_map(|name| {
                 let [is_present, id, value] = std::array::from_fn(|_| next_random(&mut state));

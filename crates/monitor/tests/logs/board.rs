@@ -150,7 +150,7 @@ proptest! {
     }
 }
 
-/// With a small budget, buckets become longer and statistics stay the same; if it is exceeded, the log is refused.
+/// With a small budget, buckets become longer and statistics stay the same; if it is exceeded, opening the log fails.
 #[test]
 fn a_small_budget_costs_time_but_no_accuracy() {
     let folder = tempfile::tempdir().unwrap();
@@ -228,7 +228,8 @@ fn each_column_equals_a_separate_window() {
 #[test]
 fn a_clock_that_is_set_back_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    // Set back by half a minute, so that times repeat; and by an hour, so that the last sample is not the latest.
+    // The clock is set back by half a minute, so that times repeat, and by an hour, so that the last sample is not the
+    // latest.
     for by in [300_000_000, 36_000_000_000] {
         let mut samples = Machine::new("M", 5, Life::default()).samples(100);
         for sample in &mut samples[60..] {

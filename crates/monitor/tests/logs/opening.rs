@@ -55,7 +55,7 @@ fn counters_of_the_first_chart() {
     assert_eq!(first_of(&[r"\\M\Web\Hits"; 1000]), [r"\\M\Web\Hits"]);
     let few = [r"\\M\Web\Hits", r"\\M\Web\hits", r"\\M\Web\A", r"\\M\Web\B", r"\\M\Web\C", r"\\M\Web\D"];
     assert_eq!(first_of(&few), [few[0], few[2], few[3], few[4]]);
-    // The default counters, in their order; of several similar ones the preferred one.
+    // The default counters, in their order; of similar counters only the preferred one.
     let usual = [
         r"\\M\Web\Hits",
         r"\\M\Memory\Available Bytes",

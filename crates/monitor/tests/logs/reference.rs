@@ -130,7 +130,7 @@ fn check_columns(key: &str, found: &[Column], expected: &[Column], has_baselines
     }
 }
 
-/// Equal to the last bit; sums of doubles depend on the order, so they are only nearly equal.
+/// Whether numbers are identical; sums of doubles depend on the order, so they need only be nearly equal.
 fn are_equal(key: &str, found: Option<f64>, expected: Option<f64>) -> bool {
     let is_sum = key.ends_with("Some(Fraction)") || key.ends_with("Some(Double)");
     match (found, expected) {

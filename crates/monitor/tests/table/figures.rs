@@ -65,7 +65,7 @@ fn figures_equal_those_of_stats() {
                 continue;
             }
             split += 1;
-            // Values of different processes are never paired, so the parts have all values of the whole.
+            // Values of different processes are never paired, so the parts together have all values of the whole.
             assert_eq!(
                 parts.iter().map(|part| part.values).sum::<u64>(),
                 expected.values,
@@ -116,7 +116,7 @@ fn a_process_that_ends_and_a_new_one_with_its_id_are_two_rows() {
     assert_eq!(figures, [(Some(7), Some("20.0")), (Some(7), Some("70.0"))]);
     assert_ne!(rows[0].2, rows[1].2);
     assert_eq!(cpu_of(&model, "other").len(), 1);
-    // Each of them is one row in a range of its own.
+    // In a range with only one of them, there is one row.
     assert_eq!(cpu_of(&table(&mut board, seconds(0, 6)), "sh")[0].1.as_deref(), Some("20.0"));
     assert_eq!(cpu_of(&table(&mut board, seconds(7, 11)), "sh")[0].1.as_deref(), Some("70.0"));
 }
@@ -135,7 +135,7 @@ fn a_row_keeps_its_id_and_another_process_gets_another_one() {
     let second = id_at(9).expect("a row");
     assert_ne!(second, first);
     assert_eq!(id_at(11), Some(second));
-    // Also without a moment at which the name has no process.
+    // The same if one process directly follows the other.
     assert_ne!(id_at(3), Some(second));
     assert_ne!(id_at(11), id_at(3));
 }
@@ -153,7 +153,7 @@ fn names_with_many_owners_are_one_row_without_an_id() {
     assert_eq!(rows[0].0, None);
     let memory = column(&model, "MEMORY");
     assert_eq!(model.text(0, memory, NumberForm::Units).as_deref(), Some("1.0 MiB"));
-    // Several processes.
+    // The name had several processes.
     assert_eq!(model.text(0, column(&model, "PID"), NumberForm::Units).as_deref(), Some("several"));
     let few = table(&mut board, seconds(10, 12));
     assert_eq!(cpu_of(&few, "short").len(), 3);

@@ -5,7 +5,7 @@ use tachograph_monitor::{ProcessProperties, TableFigures, TableLine, TableModel,
 
 use crate::processes::{Process, ProcessLog, column, model, process, seconds, table, whole_table};
 
-/// init (idle) > shell > worker (busy) and sleeper; kernel is on its own.
+/// init (idle) has the child shell, which has the children worker (busy) and sleeper; kernel has no parent.
 fn processes(step: i64) -> Vec<Process> {
     vec![
         process("Idle", 0, 0, 1000 * step, 0),
@@ -199,7 +199,7 @@ fn processes_of_one_interval_are_ranked_below_those_that_were_busy_for_long() {
     }
     let mut board = log.board();
     let mut model = whole_table(&mut board);
-    // 30 % of 20 s is more than 100 % of 1 s. The averages are exact, and a column says why.
+    // 30 % of 20 s is more than 100 % of 1 s. The averages are not weighted; the column `Present` explains the order.
     assert_eq!(shown(&model), ["long 10", "flash 12", "quiet 11"]);
     assert!(model.has_partly_present());
     let (cpu, present) = (column(&model, "% OF 1 CPU"), column(&model, "PRESENT %"));
@@ -211,7 +211,7 @@ fn processes_of_one_interval_are_ranked_below_those_that_were_busy_for_long() {
         rows.map(String::from).collect()
     };
     assert_eq!(texts(&model, cpu), ["30.0", "100.0", "0.0"]);
-    // In two of 21 samples.
+    // The process is present in two of 21 samples.
     assert_eq!(texts(&model, present), ["100.0", "9.5", "100.0"]);
     // The same for memory: 500 MiB for two of 21 samples.
     model.sort_by(column(&model, "MEMORY"));
@@ -246,7 +246,7 @@ fn idle_kernel_threads_are_hidden() {
     let total = model.reserved()[0];
     let cpu = column(&model, "% OF 1 CPU");
     assert_eq!(model.text(total, cpu, NumberForm::Units).as_deref(), Some("10.0"), "totals are unaffected");
-    // A filter finds them.
+    // A filter finds hidden threads.
     model.set_filter("kworker".to_owned());
     assert_eq!(shown(&model), ["kworker/0:1 15"]);
     model.set_filter(String::new());
@@ -266,7 +266,7 @@ fn idle_kernel_threads_are_hidden() {
 #[test]
 fn columns_without_values_are_left_out() {
     let mut log = ProcessLog::new();
-    // A single sample has no rates, so nothing is known about them.
+    // A single sample has no rates, so it is unknown which kernel threads are idle.
     let one =
         [process("a", 10, 1, 5, 7 << 20), process("b", 11, 1, 5, 9 << 20), process("_Total", 0, 0, 9, 0)];
     log.sample(&one);

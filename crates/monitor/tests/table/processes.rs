@@ -105,7 +105,7 @@ pub(crate) fn all() -> PathPattern {
     PathPattern::parse(r"\Process(*)\*").expect("a path")
 }
 
-/// From this second after the first sample, to the end of that second.
+/// The span of the samples from `from` to `to` seconds after the first sample.
 pub(crate) fn seconds(from: i64, to: i64) -> Span {
     Span::of_samples(FileTime(START + from * SECOND), FileTime(START + to * SECOND))
 }

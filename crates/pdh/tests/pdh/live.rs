@@ -119,7 +119,7 @@ fn values_after_the_first_collections() {
     let later = query.collect_with_time().expect("values");
     assert_eq!(later.since(time), 2 * FREQUENCY);
     assert_eq!((value(&query, switches), value(&query, busy)), (Ok(5.0), Ok(25.0)));
-    // The same from the raw values.
+    // The raw values yield the same.
     let newer = query.raw_value(switches).expect("a raw value");
     let kind = query.kind(switches).expect("there");
     let again =
@@ -138,7 +138,7 @@ fn counters_that_go_backwards_are_errors() {
     query.collect().expect("a value");
     let negative = Err((PdhStatus::NEGATIVE_VALUE, PdhStatus::CSTATUS_INVALID_DATA));
     assert_eq!(value(&query, ids[0]), negative);
-    // No time, no change: 0.
+    // Without elapsed time and without a change, the value is 0.
     query.collect().expect("a value");
     assert_eq!(value(&query, ids[0]), Ok(0.0));
 }
@@ -158,7 +158,7 @@ fn collect_returns_no_data_without_values() {
     // One value is enough.
     let up = query.add_counter(r"\System\System Up Time", 0).expect("there");
     assert_eq!(query.collect(), Ok(()));
-    // A set that cannot be read is an error of its own counters only.
+    // If a set cannot be read, only its own counters have errors.
     let bash = query.add_counter(r"\Process(bash)\ID Process", 0).expect("there");
     let all = query.add_counter(r"\Process(*)\ID Process", 0).expect("there");
     machine.after(1, |values| values.failure = Some(ErrorCode::NO_DATA));
@@ -205,7 +205,7 @@ fn arrays_have_one_item_per_instance() {
     let parents: Vec<_> =
         query.raw_array(ids[3]).expect("values").into_iter().map(|item| item.name).collect();
     assert_eq!(parents, ["bash/0", "bash/1"]);
-    // One instance is an array of one; several have no single value.
+    // With one instance, the array has one item; with several, there is no single value.
     assert_eq!(value(&query, ids[2]), Ok(1.0));
     assert_eq!(array(&query, ids[2]), Ok(vec![("BASH".to_owned(), 0, Ok(1.0))]));
     assert_eq!(array(&query, ids[5]), Ok(vec![(String::new(), 0, Ok(42.0))]));
@@ -306,7 +306,7 @@ fn the_instance_can_be_omitted_for_sets_published_by_one_process() {
     assert_eq!((value(&query, ids[0]), value(&query, ids[1])), (Ok(3.0), Ok(3.0)));
     assert_eq!(query.raw_value(ids[0]).expect("a raw value").first, 3);
     assert_eq!(array(&query, ids[0]), Ok(vec![("shop".to_owned(), 0, Ok(3.0))]));
-    // With two of them there is no single value.
+    // With two programs, there is no single value.
     machine.after(1, |values| values.shops.push(("other".into(), 4)));
     query.collect().expect("values");
     let several = Err((PdhStatus::INVALID_INSTANCE, PdhStatus::CSTATUS_INVALID_DATA));

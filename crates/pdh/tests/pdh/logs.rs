@@ -174,7 +174,7 @@ fn time_ranges_restrict_and_rewind_a_query() {
     assert_eq!(query.collect_with_time(), Ok(second(1)));
     assert!(query.formatted_value(ids[0], Format::DOUBLE).is_err());
     assert_eq!(all(&mut query, ids[0]), [Some(10.0); 2]);
-    // From the start again, also after the end.
+    // Reading restarts at the beginning, even after the end was reached.
     query.set_time_range(second(4), second(1000)).expect("a range");
     assert_eq!(query.raw_value(ids[0]).expect("a raw value").status, PdhStatus::ITEM_NOT_VALIDATED);
     assert_eq!(query.collect_with_time(), Ok(second(4)));
@@ -195,7 +195,7 @@ fn several_logs_are_one_source() {
     let first = log("1.blg", &[path, r"\LogicalDisk(/)\% Free Space"]);
     machine.after(10, |values| values.switches += 110);
     let second = log("2.blg", &[path]);
-    // In any order.
+    // The order of the logs is irrelevant.
     let source = DataSource::of_logs(vec![second, first]).expect("logs");
     assert_eq!(source.log_paths().len(), 2);
     assert_eq!(source.time_range().expect("a range").samples, 10);
@@ -215,12 +215,12 @@ fn several_logs_are_one_source() {
     // The pair across two logs counts: 120 switches in 11 seconds.
     let across = Some(Value::Double(120.0 / 11.0));
     assert_eq!(rates, [None, ten, ten, ten, ten, across, ten, ten, ten, ten]);
-    // The second log does not have the other counter.
+    // The other counter is missing in the second log.
     assert_eq!(free[..5], [Ok(()); 5]);
     assert_eq!(free[5..], [Err(PdhStatus::NO_MACHINE); 5]);
 }
 
-/// Machines side by side, at the times of the first.
+/// Several machines are read side by side, at the times of the first machine.
 #[test]
 fn logs_of_two_machines() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -263,7 +263,7 @@ fn logs_of_two_machines() {
         source.read_raw_log_record(range.start.saturating_add(-1)),
         Err(PdhStatus::ENTRY_NOT_IN_LOG_FILE)
     );
-    // It has the values of all machines.
+    // The record has the values of all machines.
     let alone = first.read_raw_log_record(range.end).expect("a record");
     assert!(last.bytes.len() > alone.bytes.len());
     // A path without a machine selects the first machine that has the counter.

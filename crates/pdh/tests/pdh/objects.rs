@@ -18,7 +18,7 @@ fn objects_of_a_machine_are_listed() {
     }
     assert_eq!(source.objects(Some("other"), 400), Err(PdhStatus::NO_MACHINE));
     let items = |object| source.object_items(None, object, 400);
-    // Without repeated names, without indexes.
+    // Names are listed once, without indexes.
     let processes = ObjectItems {
         counters: texts(&["Ticks/sec", "ID Process"]),
         instances: Some(texts(&["bash", "init"])),
@@ -32,7 +32,7 @@ fn objects_of_a_machine_are_listed() {
     assert_eq!(items("LogicalDisk").map(|items| items.counters), Ok(texts(&["% Free Space"])));
     assert_eq!(items("Nothing"), Err(PdhStatus::NO_OBJECT));
     assert_eq!(items(""), Err(PdhStatus::INVALID_ARGUMENT));
-    // By level of detail.
+    // Counters are selected by their detail level.
     let novice = source.object_items(None, "Process", 100).map(|items| items.counters);
     assert_eq!(novice, Ok(texts(&["Ticks/sec"])));
     assert_eq!(source.objects(None, 50), Ok(vec![]));

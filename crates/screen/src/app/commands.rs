@@ -122,7 +122,7 @@ impl App {
             Command::Record if self.recording.is_some() => requests.push(Request::StopRecording),
             Command::Record => self.open_prompt(PromptKind::Record, "tacho.blg".to_owned()),
             Command::Save => self.open_prompt(PromptKind::Save, "view.toml".to_owned()),
-            // Only in a table, which `run_in_table` handles.
+            // Commands of tables: `run_in_table` runs them.
             Command::FilterRows
             | Command::SortLeft
             | Command::SortRight

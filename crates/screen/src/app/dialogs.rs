@@ -29,7 +29,7 @@ pub(crate) enum PromptKind {
 pub(crate) struct Prompt {
     pub(crate) kind: PromptKind,
     pub(crate) text: String,
-    /// Why the text is invalid.
+    /// Why the text was rejected.
     pub(crate) error: Option<String>,
     /// Whether the text is a proposal, which the first character replaces.
     pub(crate) is_proposed: bool,
@@ -51,7 +51,7 @@ impl Prompt {
             PromptKind::Interval => "Sample interval in seconds".to_owned(),
             PromptKind::Points => format!("Points on the chart, {MIN_POINTS} to {MAX_POINTS}"),
             PromptKind::Jump => "Jump to (HH:MM:SS, or with a date)".to_owned(),
-            PromptKind::Limits => "Limit lines at these values, in the unit without prefix".to_owned(),
+            PromptKind::Limits => "Limit lines at these values, without unit prefix".to_owned(),
             PromptKind::Filter => "Only counters whose path contains".to_owned(),
             PromptKind::AddColumn => "Words in the name of the counter to add as a column".to_owned(),
             PromptKind::MaxRows => "Show only the first rows (0: all)".to_owned(),
@@ -62,7 +62,7 @@ impl Prompt {
     }
 }
 
-/// Whether a key enters a character: not with Ctrl or Alt alone.
+/// Whether a key enters a character: not if it is pressed with only Ctrl or only Alt.
 fn is_text(key: &KeyEvent, character: char) -> bool {
     // AltGr is reported as Ctrl and Alt together.
     let modifiers = key.modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT);
@@ -73,7 +73,7 @@ fn is_text(key: &KeyEvent, character: char) -> bool {
 /// Maximum length of an entered string, in bytes.
 const MAX_TEXT: usize = 4096;
 
-/// The user must confirm adding more lines than this to the chart.
+/// Adding more lines than this to the chart requires confirmation.
 const MAX_UNCONFIRMED: usize = 100;
 
 /// Appends to a string or shortens it, if `key` is an editing key; returns whether it is.
@@ -230,7 +230,7 @@ impl App {
         match key.code {
             KeyCode::Esc | KeyCode::Char('q') => self.overlay = Overlay::None,
             KeyCode::Char('/') => tree.is_searching = true,
-            // A path is entered in the place of a search.
+            // A path is entered in the search field.
             KeyCode::Char('\\') => {
                 tree.is_searching = true;
                 tree.set_search("\\".to_owned());

@@ -15,7 +15,7 @@ use crate::tree::Instances;
 /// An event that changes the screen.
 #[derive(Debug)]
 pub enum Input {
-    /// A key, a mouse event, or a new size.
+    /// A key, a mouse event, or a new size of the terminal.
     Terminal(Event),
     /// A sample was taken at this time.
     Collected(FileTime),
@@ -49,7 +49,7 @@ pub enum Input {
     Problem(String),
 }
 
-/// The purpose of a file that exists already.
+/// A file that exists already, and what was to be written to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Existing {
     /// A recording.

@@ -30,9 +30,9 @@ pub(crate) struct Pane {
     /// The first line of the report on the screen.
     pub(crate) report_top: usize,
     pub(crate) bands: Bands,
-    /// If not empty, only counters whose path contains this text are shown.
+    /// If not empty: only counters whose path contains this text are shown.
     pub(crate) filter: String,
-    /// The only counter on the chart; `None`: all that are not hidden.
+    /// The only counter on the chart; `None`: all counters that are not hidden.
     pub(crate) only: Option<ItemId>,
     /// The table that the panel shows or has shown.
     pub(super) table: Option<Box<Table>>,
@@ -57,7 +57,7 @@ impl Pane {
         }
     }
 
-    /// The panel with its present counters.
+    /// The settings of the panel with its current counters.
     pub(super) fn to_panel(&self, with_machines: bool) -> Panel {
         let table = self.table.as_ref().map(|table| table.model.settings());
         Panel {
@@ -67,8 +67,8 @@ impl Pane {
         }
     }
 
-    /// The title: that of the panel, or else the counter set of the table; or that of the counters, with their name if all have the
-    /// same.
+    /// The title of the panel; without one, the counter set of the table or of the counters, with the counter's name if
+    /// all have the same.
     pub(crate) fn title(&self) -> Cow<'_, str> {
         let of_table = || Some(&*self.shown_table()?.model.layout().set);
         if let Some(title) = self.panel.title.as_deref().or_else(of_table) {
@@ -117,14 +117,14 @@ impl Pane {
         items
     }
 
-    /// Updates the legend. `keep_absent`: items without figures stay.
+    /// Updates the legend. `keep_absent`: items without figures remain.
     pub(super) fn update(&mut self, reduced: &Reduced, keep_absent: bool) {
         self.legend.update(reduced, keep_absent);
         self.only = self.only.filter(|id| self.legend.item(*id).is_some());
         self.repair_selection(reduced);
     }
 
-    /// Selects the first item if the selected one is not shown.
+    /// Selects the first item if the selected item is not shown.
     fn repair_selection(&mut self, reduced: &Reduced) {
         let items = self.sorted_ids(reduced);
         if self.selected.is_none_or(|id| !items.contains(&id)) {
@@ -149,7 +149,8 @@ impl Pane {
         self.items(reduced).iter().map(|item| item.id()).collect()
     }
 
-    /// Removes the selected item. Returns whether its path was removed too; `None` if nothing is selected.
+    /// Removes the selected item. Returns whether its path was removed from the legend too; `None` if nothing is
+    /// selected.
     pub(super) fn remove_selected(&mut self, reduced: &Reduced) -> Option<bool> {
         let id = self.selected?;
         let items = self.sorted_ids(reduced);
@@ -181,7 +182,7 @@ impl Pane {
     pub(super) fn next_axis(&mut self) -> &'static str {
         let axis = &mut self.panel.axis;
         axis.scale = axis.scale.next();
-        // Fixed ends are those of the linear axis of the view; a logarithmic axis ignores those that are not positive.
+        // The ends that the view fixes are for a linear axis; a logarithmic axis ignores ends that are not positive.
         match axis.scale {
             AxisScale::Scaled => "axis: 0 to 100, each line with its own scale",
             AxisScale::Linear => "axis: linear, in the unit of the counters",
@@ -232,7 +233,7 @@ impl Pane {
         self.legend.set_order(self.legend.order().map(SortOrder::reversed));
     }
 
-    /// Shows bands of the next choice of lines. Returns a message.
+    /// Switches to the next choice of lines with bands. Returns a message.
     pub(super) fn next_bands(&mut self) -> &'static str {
         let (bands, what) = match self.bands {
             Bands::Selected => (Bands::All, "min-max bands: all lines"),

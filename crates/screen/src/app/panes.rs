@@ -46,7 +46,7 @@ impl Panes {
         self.list.get(index).is_some_and(|pane| pane.panel.min_size.is_none_or(is_large))
     }
 
-    /// Sets the columns and lines of the terminal; returns whether other panels are shown than before.
+    /// Sets the columns and lines of the terminal; returns whether this changes which panels are shown.
     pub(crate) fn set_screen(&mut self, screen: (u16, u16)) -> bool {
         let before = self.shown();
         self.screen = screen;
@@ -73,12 +73,12 @@ impl Panes {
         tables.filter_map(|(_, pane)| pane.table.as_deref_mut())
     }
 
-    /// Takes the table out of a panel that shows one.
+    /// Removes the table from a panel that shows one, until [`put_table`](Self::put_table).
     pub(crate) fn take_table(&mut self, index: usize) -> Option<Box<Table>> {
         self.list.get_mut(index).filter(|pane| pane.kind() == ViewKind::Table)?.table.take()
     }
 
-    /// Puts a table that was taken out back into its panel.
+    /// Returns a table that [`take_table`](Self::take_table) removed to its panel.
     pub(crate) fn put_table(&mut self, index: usize, table: Box<Table>) {
         if let Some(pane) = self.list.get_mut(index) {
             pane.table = Some(table);
@@ -128,7 +128,7 @@ impl Panes {
         let count = self.list.len() as isize;
         for _ in 0..count {
             self.focus = (self.focus as isize + by).rem_euclid(count) as usize;
-            // All are reachable while one is enlarged.
+            // While one panel is enlarged, the focus can move to all.
             if !self.is_grid() || self.is_shown(self.focus) {
                 break;
             }
@@ -142,7 +142,7 @@ impl Panes {
         self.is_zoomed = false;
     }
 
-    /// Removes the focused panel; an empty one takes the place of the last.
+    /// Removes the focused panel; the last one is replaced by an empty panel.
     pub(super) fn remove(&mut self) {
         if self.list.len() == 1 {
             let axis = self.list[0].panel.axis;
@@ -158,8 +158,9 @@ impl Panes {
         *self = Self { screen: self.screen, ..Self::new(panels) };
     }
 
-    /// Updates all legends. The figures lack the counters of panels that show tables ([`charted_paths`](Self::charted_paths)), so
-    /// their legends keep their items, with the settings of each.
+    /// Updates all legends. The figures lack the counters of panels that show tables
+    /// ([`charted_paths`](Self::charted_paths)), so the legends of these panels keep their items and the settings of
+    /// the items.
     pub(super) fn update(&mut self, reduced: &Reduced, keep_absent: bool) {
         for pane in &mut self.list {
             let keeps = keep_absent || pane.kind() == ViewKind::Table;
@@ -167,8 +168,8 @@ impl Panes {
         }
     }
 
-    /// The paths of all panels, each once, tables included. Live, a table needs its paths only while it is shown; paths of
-    /// logs stay, because reading them again takes long.
+    /// The paths of all panels and tables, each once. Live, a table needs its paths only while it is shown; for logs
+    /// its paths are kept, because reading them again would take long.
     pub(super) fn paths(&self, is_live: bool) -> Vec<PathPattern> {
         let of_tables = self.list.iter().enumerate().filter_map(|(index, pane)| {
             let is_left_out = is_live && self.is_grid() && !self.is_shown(index);

@@ -18,7 +18,7 @@ pub enum Request {
     Suspend,
     /// Clear the terminal and redraw.
     Redraw,
-    /// Replace the sampled paths by these.
+    /// Replace the sampled paths with these.
     Paths(Vec<PathPattern>),
     /// Reduce the samples to the [required](super::App::required_figures) time range and columns.
     Figures,
@@ -34,11 +34,11 @@ pub enum Request {
     Count(Vec<PathPattern>),
     /// Change the sample interval.
     Interval(Duration),
-    /// Change the number of intervals that are kept.
+    /// Change the number of intervals whose samples are kept.
     Points(usize),
     /// Take a sample now.
     Collect,
-    /// Keep the samples up to this time, and ignore later ones in figures. `None` undoes this.
+    /// Keep the samples up to this time, and ignore later samples in figures. `None` undoes this.
     Hold(Option<FileTime>),
     /// Start to record.
     Record {

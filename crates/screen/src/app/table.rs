@@ -1,4 +1,4 @@
-//! Tables: which sets they show, and their keys.
+//! Tables: their counter sets and their keys.
 
 mod columns;
 mod figures;
@@ -90,16 +90,16 @@ impl App {
         is_any_open
     }
 
-    /// Why a panel has no table.
+    /// Explains why a panel has no table.
     pub(crate) fn no_table(&self, pane: &Pane) -> String {
         match &pane.panel.table.set {
             _ if self.sets.is_none() || self.reading.is_some() => "reading ...".to_owned(),
             Some(set) => format!("no counter set '{set}' here"),
-            None => "no counter set with instances: there is nothing to show as a table".to_owned(),
+            None => "no table: no counter set has instances".to_owned(),
         }
     }
 
-    /// Requests the counters of the focused table.
+    /// Requests the counters of the panels and tables, and later new figures for the focused table.
     fn request_table_paths(&mut self, requests: &mut Vec<Request>) {
         if let Some(table) = self.table_mut() {
             table.requested = None;
@@ -107,7 +107,7 @@ impl App {
         requests.push(Request::Paths(self.paths()));
     }
 
-    /// The sets that Tab switches through: those with ready-made columns, then the other chosen ones.
+    /// The sets that Tab switches through: sets with ready-made columns, then those of the panel's paths.
     fn table_sets(&self) -> Vec<String> {
         let Some(sets) = &self.sets else { return Vec::new() };
         let with_instances = || sets.iter().filter(|entry| entry.has_instances);
@@ -138,7 +138,7 @@ impl App {
         self.request_table_paths(requests);
     }
 
-    /// Runs a command of the table; returns whether it is one.
+    /// Runs a command if tables have it; returns whether they do.
     pub(super) fn run_in_table(&mut self, command: Command, requests: &mut Vec<Request>) -> bool {
         let Some(table) = self.table_mut() else { return false };
         let page = table.room.saturating_sub(1).max(1) as isize;
@@ -266,16 +266,16 @@ impl App {
     }
 }
 
-/// The set of the table that a panel opens: the one that its settings name; else that of the first path of all instances;
-/// else the first one with ready-made columns.
+/// The counter set that a panel opens as a table: the set in its settings; else the set of its first path with all
+/// instances; else the first set with ready-made columns.
 fn first_set<'a>(pane: &Pane, sets: &'a [SetEntry]) -> Option<&'a SetEntry> {
     if let Some(name) = &pane.panel.table.set {
         return sets.iter().find(|entry| eq_ignore_case(&entry.name, name));
     }
     let with_instances = || sets.iter().filter(|entry| entry.has_instances);
     let paths = pane.legend.paths();
-    let of_all = paths.iter().find(|path| path.instance().is_some_and(Pattern::is_everything));
-    let suggested = of_all.and_then(|path| with_instances().find(|it| path.matches_set_name(&it.name)));
+    let path_of_all = paths.iter().find(|path| path.instance().is_some_and(Pattern::is_everything));
+    let suggested = path_of_all.and_then(|path| with_instances().find(|it| path.matches_set_name(&it.name)));
     let ready = || READY_MADE_TABLES.iter().find_map(|name| with_instances().find(|it| &*it.name == *name));
     suggested.or_else(ready)
 }

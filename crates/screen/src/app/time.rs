@@ -31,7 +31,7 @@ impl App {
         requests.push(Request::Figures);
     }
 
-    /// The requested part of the logs; `None` if it cannot contain samples.
+    /// The requested time range of the logs; `None` if it cannot contain samples.
     fn requested_span(&self, samples: Span) -> Option<Span> {
         // Rounded outward to whole milliseconds, which are short to display and to type.
         let full_span = samples.in_milliseconds();
@@ -45,7 +45,7 @@ impl App {
         requested.overlap(&full_span)
     }
 
-    /// Adjusts the chart after the logs have grown: a chart of the whole log, or of the requested range, grows too.
+    /// Adjusts the chart after the logs have grown: a chart of the whole log or of the requested range is extended.
     pub(super) fn grown(&mut self, samples: Span, requests: &mut Vec<Request>) {
         let (Some(before), Some(now)) = (self.full_span, self.span) else {
             return self.opened(Some(samples), self.facts.zone.clone(), requests);
@@ -105,7 +105,7 @@ impl App {
 
     pub(super) fn show(&mut self, span: Span, requests: &mut Vec<Request>) {
         let (Some(full_span), Some(now)) = (self.full_span, self.span) else { return };
-        // Whole milliseconds, so that the displayed range is exactly the range of the figures.
+        // In whole milliseconds, so that the displayed range is exactly the range of the figures.
         let wide = span.in_milliseconds();
         let is_moved = span.length() == now.length();
         // Rounding must not change the length when the range is only moved.
@@ -119,7 +119,7 @@ impl App {
         }
         self.history.push(now);
         self.span = Some(span);
-        // The width of columns has changed, so the cursor becomes a single moment.
+        // Columns now have another width, so the cursor becomes a single moment.
         self.cursor = self.cursor.map(|cursor| Span::new(cursor.middle(), cursor.middle()));
         self.cursor = self.cursor.filter(|cursor| span.contains(cursor.begin()));
         self.brush = (None, None);
@@ -178,14 +178,14 @@ impl App {
         self.cursor = Some(self.reduced.span.column(column, self.reduced.columns));
     }
 
-    /// Whether any series has a value in a column of the figures.
+    /// Whether any series has a value in a column of figures.
     fn has_values(&self, column: usize) -> bool {
         let mut columns = self.reduced.series.iter().filter_map(|series| series.columns.get(column));
         columns.any(|column| column.values > 0)
     }
 
-    /// The column of the figures under the cursor; if there are several, the last one with values. A cursor at a single moment,
-    /// such as a typed time, is usually between two samples: the column is that of the nearest one.
+    /// The column of figures under the cursor; if several are under it, the last one with values. A cursor at a single
+    /// moment, such as a typed time, is usually between two samples: it is on the column of the nearest sample.
     pub(crate) fn column_under_cursor(&self) -> Option<usize> {
         let (span, cursor) = (self.shown_span()?, self.cursor?);
         let column_of = |moment| span.column_of(moment, self.reduced.columns.max(1));
@@ -199,14 +199,14 @@ impl App {
         under.or_else(|| nearest().filter(|_| cursor.begin() == cursor.last_moment())).or(Some(first))
     }
 
-    /// The time range of a column of characters on the focused plot.
+    /// The time range of a column of characters in the focused plot.
     pub(super) fn column_span_at(&self, x: u16) -> Option<Span> {
         let (span, plot) = (self.shown_span()?, self.areas.focused_plot());
         let into = x.saturating_sub(plot.x).min(plot.width.saturating_sub(1));
         Some(span.column(usize::from(into), usize::from(plot.width)))
     }
 
-    /// The column of characters on a plot that shows a moment.
+    /// The column of characters in a plot that shows a moment.
     pub(crate) fn column_at(&self, plot: Rect, moment: FileTime) -> Option<u16> {
         let span = self.shown_span()?;
         let column = span.column_of(moment, usize::from(plot.width))?;
@@ -228,7 +228,7 @@ impl App {
         }
     }
 
-    /// The selected time range, both end columns included.
+    /// The selected time range, including the columns at both ends.
     pub(crate) fn brushed(&self) -> Option<Span> {
         Some(self.brush.0?.joined(&self.brush.1?))
     }
@@ -255,7 +255,7 @@ impl App {
             requests.push(Request::CancelReading);
             return;
         }
-        // With nothing to clear, Esc leaves the enlarged panel.
+        // If nothing is to be cleared, Esc shows all panels again.
         if self.cursor.is_none() && self.brush == (None, None) && self.panes.is_zoomed() {
             self.panes.set_zoomed(false);
         }

@@ -5,7 +5,7 @@ use tachograph_monitor::View;
 
 use super::{App, Overlay, Request};
 
-/// The keys that choose the first views of the menu.
+/// The keys of the first views of the menu.
 const DIGITS: [char; 10] = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '0'];
 
 /// The entries of the menu: the key, the name and the title of each ready-made view.

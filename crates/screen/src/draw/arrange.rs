@@ -1,14 +1,14 @@
-//! Where several panels are on the screen.
+//! The arrangement of several panels on the screen.
 
 use ratatui::layout::Rect;
 
 /// The minimum size of a panel with its edges.
 const MIN_SIZE: (u16, u16) = (30, 5);
 
-/// From this size on, a panel has a list of its counters beside the chart; smaller ones name them on their edges.
+/// A panel of at least this size lists its counters next to the chart; a smaller one names them on its edges.
 pub(super) const LIST_SIZE: (u16, u16) = (50, 7);
 
-/// What a panel without room for a list costs: as much as one that is 2.7 times as wide as preferred.
+/// The cost of a panel without room for a list: the same as that of a panel 2.7 times as wide as preferred.
 const SMALL_COST: f64 = 1.0;
 
 /// The preferred width of a panel in relation to its height, in characters.

@@ -11,11 +11,11 @@ use tachograph_monitor::{
 use crate::app::{App, Bands, Pane};
 use crate::text::{row, width};
 
-/// The axis of a panel for the visible values.
+/// The axis or axes of a panel, for its visible values.
 pub(super) enum PaneAxis {
-    /// From 0 to 100, with a factor for each counter.
+    /// An axis from 0 to 100. The values of each counter are multiplied by its own factor.
     Scaled,
-    /// Values of one unit; or of two units, the second with an axis on the right.
+    /// An axis for values of one unit, and an axis on the right if there are values of a second unit.
     Values { left: ValueAxis, right: Option<ValueAxis> },
 }
 
@@ -26,11 +26,11 @@ pub(super) struct ValueAxis {
     form: NumberForm,
 }
 
-/// In a narrower panel, the axis on the right has no labels.
+/// In a panel with fewer columns, the axis on the right has no labels.
 const MIN_TWO_AXES: u16 = 36;
 
 impl ValueAxis {
-    /// Labels for this number of rows with their heights, from the bottom.
+    /// The labels for this number of rows, and their heights from 0 to 1, starting at the bottom.
     fn labels(&self, rows: usize) -> Vec<(String, f64)> {
         let text = |value: f64| match self.form {
             NumberForm::Units => self.unit.tick(value),
@@ -50,7 +50,7 @@ impl PaneAxis {
                 (value * item.scale().factor(default_scale) / AXIS_TOP).clamp(0.0, 1.0)
             }
             Self::Values { left, right } => {
-                let right = right.as_ref().filter(|right| is_of_unit(item, &right.unit));
+                let right = right.as_ref().filter(|right| has_unit(item, &right.unit));
                 right.unwrap_or(left).range.share_of(value)
             }
         }
@@ -59,7 +59,7 @@ impl PaneAxis {
     /// Whether a counter belongs to the axis on the right.
     pub(super) fn is_on_the_right(&self, item: &LegendItem) -> bool {
         match self {
-            Self::Values { right: Some(right), .. } => is_of_unit(item, &right.unit),
+            Self::Values { right: Some(right), .. } => has_unit(item, &right.unit),
             _ => false,
         }
     }
@@ -76,7 +76,7 @@ impl PaneAxis {
         })
     }
 
-    /// Labels on the left for this number of rows with their heights, from the bottom.
+    /// The labels on the left for this number of rows, and their heights from 0 to 1, starting at the bottom.
     pub(super) fn labels(&self, rows: usize) -> Vec<(String, f64)> {
         match self {
             Self::Scaled => {
@@ -88,7 +88,7 @@ impl PaneAxis {
         }
     }
 
-    /// The number of rows to use of those available, so that labels are in the rows of their values.
+    /// How many of the available rows to use so that each label is in the row of its value.
     fn usable_rows(&self, rows: usize) -> usize {
         match self {
             Self::Scaled if rows > 4 && scaled_parts(rows - 1) > scaled_parts(rows) => rows - 1,
@@ -104,12 +104,12 @@ fn scaled_parts(rows: usize) -> usize {
     parts.into_iter().find(|parts| rows.saturating_sub(1).is_multiple_of(*parts)).unwrap_or(1)
 }
 
-fn is_of_unit(item: &LegendItem, unit: &Unit) -> bool {
+fn has_unit(item: &LegendItem, unit: &Unit) -> bool {
     item.info().is_some_and(|info| Unit::of(&info.counter).is_comparable(unit))
 }
 
 impl App {
-    /// The axis of a panel. Counters of two units have an axis each; of more units, each counter has its own scale.
+    /// The axis of a panel. Two units get an axis each; if there are more, each counter gets its own scale.
     pub(super) fn axis_of(&self, pane: &Pane) -> PaneAxis {
         if pane.panel.axis.scale == AxisScale::Scaled {
             return PaneAxis::Scaled;
@@ -127,17 +127,17 @@ impl App {
             units.sort_by_key(|unit| !unit.is_comparable(named));
         }
         let axis = |unit: &Unit, axis: &Axis| {
-            let of_unit = || items.iter().copied().filter(|item| is_of_unit(item, unit));
-            let mut values = self.values_of(of_unit(), pane);
-            let capacities = pane.legend.capacities().filter(|item| is_of_unit(item, unit));
+            let same_unit = || items.iter().copied().filter(|item| has_unit(item, unit));
+            let mut values = self.values_of(same_unit(), pane);
+            let capacities = pane.legend.capacities().filter(|item| has_unit(item, unit));
             let capacities = capacities.filter_map(|item| item.series(&self.reduced)?.summary.maximum);
             capacities.for_each(|capacity| values.add(capacity));
             let possible = |item: &LegendItem| {
                 let info = item.info()?;
                 largest_possible(info.set.english_name.as_deref().unwrap_or(&info.set.name), &info.counter)
             };
-            // Unknown if it is unknown of one of the counters.
-            let bound = of_unit().map(possible).reduce(|one, other| Some(one?.max(other?))).flatten();
+            // Unknown if it is unknown for one of the counters.
+            let bound = same_unit().map(possible).reduce(|one, other| Some(one?.max(other?))).flatten();
             let range = AxisRange::new(axis, values, unit, bound);
             ValueAxis { range, unit: unit.clone(), form: self.numbers }
         };
@@ -190,15 +190,15 @@ impl App {
         values
     }
 
-    /// The value that a chart shows in a column: the average of its intervals; in the newest column of a live chart the last value, as
-    /// beside the chart.
+    /// The value that a chart shows in a column: the average of its intervals; in the newest column of a live chart the
+    /// last value, which the list next to the chart shows too.
     pub(super) fn drawn_value(&self, series: &ReducedSeries, column: usize) -> Option<f64> {
         let found = series.columns.get(column)?;
         let is_newest = || series.columns[column + 1..].iter().all(|later| later.average.is_none());
         if self.facts.is_live && found.last.is_some() && is_newest() { found.last } else { found.average }
     }
 
-    /// Whether the minimum and maximum of a line are shown.
+    /// Whether a line has a band from minimum to maximum.
     pub(super) fn has_band(&self, item: &LegendItem, pane: &Pane) -> bool {
         match pane.bands {
             Bands::All => true,
@@ -209,8 +209,9 @@ impl App {
         }
     }
 
-    /// Writes the labels of the axis to the left of a plot with room for them, and those of a second axis to the right; returns
-    /// the plot. It can be a row lower than the area, so that labels are in the rows of their values. `edge` is the number of columns between the labels and the plot.
+    /// Writes the labels of the axis on the left of an area, and those of a second axis on the right; returns the plot
+    /// between them. It can have a row less than the area, so that each label is in the row of its value. `edge` is the
+    /// number of columns between the labels and the plot.
     pub(super) fn draw_labels(
         &self,
         buffer: &mut Buffer,
@@ -240,7 +241,7 @@ impl App {
             && area.width >= MIN_TWO_AXES
         {
             let labels = shorten(right.labels(rows));
-            // A space before the labels.
+            // With a space before the labels.
             plot.width = plot.width.saturating_sub(widest(&labels) as u16 + 1);
             for (text, share) in &labels {
                 let column = usize::from(plot.right() - area.x) + 1;
@@ -260,7 +261,7 @@ fn labels_between(rows: usize) -> usize {
     }
 }
 
-/// The row of a plot that shows a height.
+/// The row of a plot for a height from 0 to 1.
 pub(super) fn row_of(share: f64, rows: usize) -> usize {
     let last = rows.saturating_sub(1) as f64;
     ((1.0 - share) * last + 0.5).floor().clamp(0.0, last) as usize

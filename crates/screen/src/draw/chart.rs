@@ -15,10 +15,10 @@ use crate::text::row;
 /// Minimum width of the labels of the vertical axis, in columns.
 const MIN_LABEL: u16 = 3;
 
-/// The characters for lines in ASCII.
+/// The characters of lines in ASCII.
 pub(super) const MARKS: [u8; COLOURS] = *b"*+ox#%@&";
 
-/// A line does not connect two values that are farther apart in time than this multiple of the median distance.
+/// A line does not connect two values whose distance in time exceeds this multiple of the median distance.
 const MAX_GAP_FACTOR: f64 = 2.5;
 
 impl App {
@@ -26,7 +26,7 @@ impl App {
     pub(super) fn draw_chart(&self, buffer: &mut Buffer, area: Rect, pane: &Pane) -> Rect {
         let axis = self.axis_of(pane);
         let above = Rect { height: area.height.saturating_sub(1), ..area };
-        // A space and the line.
+        // Room for a space and the vertical line.
         let plot = self.draw_labels(buffer, above, &axis, MIN_LABEL, 2);
         let used = Rect { y: plot.y, height: area.bottom() - plot.y, ..area };
         self.draw_edges(buffer, used, plot, &axis);
@@ -43,7 +43,7 @@ impl App {
             self.draw_brush(buffer, plot);
         } else {
             let mut canvas = Canvas::new(plot, self.theme.is_unicode);
-            // Lines at 0 are drawn first, below others; highlighted and selected lines last, on top.
+            // Lines that are always 0 are drawn first, below others; highlighted and selected lines last, on top.
             let is_active = |item: &LegendItem| {
                 let summary = item.series(&self.reduced).map(|series| &series.summary);
                 summary.is_some_and(|it| it.minimum != Some(0.0) || it.maximum != Some(0.0))
@@ -143,7 +143,7 @@ impl App {
         }
     }
 
-    /// Draws the line to the left of a plot, and the one with the times below it.
+    /// Draws the vertical line on the left of a plot, and the line with the times below it.
     fn draw_edges(&self, buffer: &mut Buffer, area: Rect, plot: Rect, axis: &PaneAxis) {
         let dim = self.theme.dim();
         let (tick, rule, corner, across) = (
@@ -194,7 +194,7 @@ impl App {
     }
 }
 
-/// The horizontal position of a column of the figures, in dots: the first at the left edge, the last at the right.
+/// The horizontal position of a column of figures, in dots: the first column at the left edge, the last at the right.
 fn dot_of(column: usize, columns: usize, width: usize) -> usize {
     if columns >= width || columns < 2 {
         return column * width / columns.max(1);
@@ -202,16 +202,16 @@ fn dot_of(column: usize, columns: usize, width: usize) -> usize {
     (column * (width - 1) + (columns - 1) / 2) / (columns - 1)
 }
 
-/// A chart of fewer rows of characters uses all dots.
+/// In a chart of fewer rows of characters, the ends of the axis are at its edges.
 const MIN_CENTRED_ROWS: usize = 3;
 
-/// The row of dots that shows a height. The ends of the axis are in the middle of the first and the last row of characters, as
-/// their labels are.
+/// The row of dots for a height from 0 to 1. The ends of the axis are in the middle of the first and the last row of
+/// characters, where their labels are.
 fn dot_row(share: f64, dots: usize, dots_per_row: usize) -> usize {
     let dots_per_row = if dots < MIN_CENTRED_ROWS * dots_per_row { 1 } else { dots_per_row };
     let span = dots.saturating_sub(dots_per_row) as f64;
     let first = dots_per_row.saturating_sub(1) as f64 / 2.0;
-    // A value at the lower end is at the lowest of the two dots in the middle.
+    // If a value is between two dots in the middle of a character, it is drawn at the lower one.
     (first + (1.0 - share) * span + 0.5).floor().clamp(0.0, dots.saturating_sub(1) as f64) as usize
 }
 

@@ -1,4 +1,4 @@
-//! Several panels on one screen.
+//! Several panels on a screen.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -13,13 +13,13 @@ use super::chart::MARKS;
 use crate::app::{App, Pane};
 use crate::text::{cut, row, width};
 
-/// The columns of the list beside a chart, at least and at most.
+/// The minimum and maximum width of the list next to a chart, in columns.
 const LIST_WIDTH: (usize, usize) = (14, 34);
 
-/// The maximum number of instances that an empty panel names.
+/// The maximum number of instances that a panel without activity names.
 const MAX_NAMED: usize = 3;
 
-/// A counter of a small panel: name, value, style.
+/// A counter in the list of a panel.
 struct Entry {
     name: String,
     value: String,
@@ -37,7 +37,7 @@ impl App {
         let focus = shown.iter().position(|index| *index == self.panes.focus()).unwrap_or_default();
         let areas = arrange(&sizes, area, focus).into_iter().map(|(place, area)| (shown[place], area));
         let areas: Vec<_> = areas.collect();
-        // Times are below the lowest charts.
+        // Times are shown below the lowest charts.
         let is_chart = |index: usize| self.panes.iter().nth(index).is_some_and(|pane| pane.kind().is_chart());
         let charts = areas.iter().filter(|(index, _)| is_chart(*index));
         let bottom = charts.map(|(_, area)| area.bottom()).max().unwrap_or_default();
@@ -55,8 +55,7 @@ impl App {
         panels
     }
 
-    /// Draws a panel with its edges, except the table inside, and stores the plot and the first line of the report in
-    /// `drawn`.
+    /// Draws a panel with its edges, but not its table; stores the plot and the first line of the report in `drawn`.
     fn draw_panel(&self, buffer: &mut Buffer, pane: &Pane, drawn: &mut PanelArea, has_times: bool) {
         let PanelArea { index, area, .. } = *drawn;
         let is_focused = index == self.panes.focus();
@@ -80,7 +79,7 @@ impl App {
                 drawn.report_top = self.draw_report(buffer, inside, pane);
                 return;
             }
-            // Drawn by the caller, because drawing updates it.
+            // The caller draws the table, because drawing updates it.
             ViewKind::Table => return,
             ViewKind::Line | ViewKind::Area | ViewKind::Stacked => {}
         }
@@ -142,7 +141,8 @@ impl App {
         title
     }
 
-    /// The text of a panel all of whose counters are hidden, or are 0 and shown only if they are not: it names their instances.
+    /// The text of a panel that shows no counter, because all are hidden, or are 0 and shown only if active; names
+    /// their instances.
     fn no_activity(&self, pane: &Pane) -> String {
         let mut names: Vec<&str> = Vec::new();
         for name in pane.legend.items().iter().filter_map(|item| item.info()?.instance_name()) {
@@ -174,7 +174,7 @@ impl App {
         }
     }
 
-    /// Writes what a table shows onto the lower edge of its panel.
+    /// Describes what a table shows on the lower edge of its panel.
     fn draw_table_edge(&self, buffer: &mut Buffer, area: Rect, index: usize) {
         let Some(pane) = self.panes.iter().nth(index) else { return };
         let Some(table) = pane.shown_table() else { return };
@@ -183,12 +183,13 @@ impl App {
             width: area.width.saturating_sub(4),
             ..row(area, usize::from(area.height) - 1)
         };
-        // Without a title of its own, the panel has the set as its title.
+        // If the panel has no title of its own, its title is the counter set.
         let has_set = pane.panel.title.is_some() && !table.is_filtering;
         self.draw_table_facts(buffer, line, table, has_set, " ");
     }
 
-    /// The counters of a panel with their values: at the cursor, or else the last ones, for logs the averages.
+    /// The counters of a panel with their values: at the cursor; without a cursor, the last value for live data, the
+    /// average for logs.
     fn entries(&self, pane: &Pane, axis: &PaneAxis, is_focused: bool) -> Vec<Entry> {
         let column = self.column_under_cursor();
         let items = pane.charted(&self.reduced);
@@ -221,15 +222,15 @@ impl App {
         items.into_iter().zip(names).map(entry).collect()
     }
 
-    /// Writes the counters in a column at the right of an area; returns its width.
-    /// `is_reversed`: the last one first, as stacked areas are on the screen.
+    /// Lists the counters at the right of an area; returns the width of the list. `is_reversed`: in reverse order, like
+    /// stacked areas from top to bottom.
     fn draw_list(&self, buffer: &mut Buffer, area: Rect, entries: &[Entry], is_reversed: bool) -> u16 {
         let value_width = entries.iter().map(|entry| width(&entry.value)).max().unwrap_or(0);
         let name_width = entries.iter().map(|entry| width(&entry.name)).max().unwrap_or(0);
         let max = LIST_WIDTH.1.min(usize::from(area.width) * 9 / 20);
         let columns = (name_width + value_width + 3).clamp(LIST_WIDTH.0, max);
         let list = Rect { x: area.right() - columns as u16, width: columns as u16, ..area };
-        // With room for it, a heading says which values these are.
+        // If there is room, a heading says which values these are.
         let has_heading = entries.len() < usize::from(area.height);
         let heading = match self.column_under_cursor() {
             Some(_) => "at cursor",
@@ -268,7 +269,7 @@ impl App {
         for entry in entries {
             column = self.write_text(buffer, line, column, &format!(" {} ", entry.name), entry.style);
             column = self.write_text(buffer, line, column, &format!("{} ", entry.value), Style::new());
-            // Two entries share a space.
+            // Two entries share the space between them.
             column -= 1;
         }
     }
@@ -284,7 +285,7 @@ fn fitting(entries: &[Entry], room: usize) -> usize {
     let mut used = 0;
     let fits = |entry: &&Entry| {
         let end = used + width(&entry.name) + width(&entry.value) + 3;
-        // Two entries share a space.
+        // Two entries share the space between them.
         used = end - 1;
         end <= room
     };

@@ -36,7 +36,7 @@ impl App {
         let shown = pane.charted(&self.reduced);
         let axis = self.axis_of(pane);
         let room = usize::from(area.height).saturating_sub(1);
-        // Scrolls so that the selected bar is visible.
+        // Scrolled so that the selected bar is visible.
         let selected = shown.iter().position(|item| Some(item.id()) == pane.selected).unwrap_or(0);
         let top = (selected + 1).saturating_sub(room);
         let label = usize::from(area.width) / 3;

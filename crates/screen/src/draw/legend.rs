@@ -42,7 +42,7 @@ pub(super) struct DrawnLegend {
     pub(super) visible_rows: Option<(usize, usize, usize)>,
 }
 
-/// In a legend of at least this width, headings and numbers are not shortened.
+/// In a legend with at least this number of columns, headings and numbers are not shortened.
 const WIDE: u16 = 110;
 
 impl App {
@@ -178,7 +178,7 @@ impl App {
     }
 }
 
-/// Shortens a heading so that it fits with the sort mark.
+/// Shortens a heading to the width of its column, with room for the sort mark.
 fn cut_title(column: LegendColumn, columns: usize, mark: &str) -> &'static str {
     let title = column.title();
     let room = columns.saturating_sub(usize::from(!mark.is_empty()));
@@ -203,7 +203,7 @@ fn fitting_columns(cells: &[HashMap<LegendColumn, String>], room: u16) -> Vec<(L
             LegendColumn::Scale => (6, 6),
             column if column.is_number() && is_wide => (longest.max(title), longest.max(title)),
             column if column.is_number() => (longest.max(8), longest.max(8)),
-            // Counter names have priority; the path of the selected counter shows its set.
+            // Counter names take precedence over sets, because the path of the selected counter shows its set.
             LegendColumn::Counter => (longest.min(if room < 79 { 12 } else { 20 }), longest.max(title)),
             LegendColumn::Instance => (8, longest.max(title)),
             _ => (longest.clamp(6, 8), longest.max(title)),

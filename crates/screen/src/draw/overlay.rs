@@ -1,4 +1,4 @@
-//! Dialogs: the list of keys, messages, prompts.
+//! Dialogs: the list of keys, the messages, and prompts.
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
@@ -81,7 +81,7 @@ impl App {
         let keys = keys.into_iter().map(|key| (key.label, key.help));
         let all: Vec<_> = keys.chain(MORE_HELP).collect();
         let longest = all.iter().map(|(keys, _)| keys.len()).max().unwrap_or(0);
-        // Two edges, a space at each of them, and two spaces between the columns.
+        // 6: two edges, a space next to each, and two spaces between the columns.
         let room = usize::from(HELP_WIDTH.min(self.areas.screen.width)).saturating_sub(longest + 6).max(8);
         let mut lines = Vec::new();
         for (keys, help) in all {
@@ -127,7 +127,7 @@ impl App {
             self.write_text(buffer, row(inside, 1 + index), 1, text, style);
         }
         let line = row(inside, 0);
-        // Shows the end of a long text, because characters are added there.
+        // The end of a long text is shown, because characters are added there.
         let room = usize::from(line.width).saturating_sub(2);
         let text = crate::text::cut_start(&prompt.text, room, self.theme.is_unicode).into_owned();
         let style = if prompt.is_proposed { self.theme.selected() } else { Style::new() };
@@ -147,7 +147,7 @@ impl App {
         self.write_text(buffer, row(inside, lines.len()), 1, "y: yes   any other key: no", self.theme.dim());
     }
 
-    /// Wraps a string for a box of n columns, or for the screen if the screen is narrower.
+    /// Wraps a string for a box with this number of columns, or for the screen if it is narrower.
     fn wrap_in_box(&self, text: &str, columns: u16) -> Vec<String> {
         let mut lines = Vec::new();
         let room = usize::from(columns.min(self.areas.screen.width)).saturating_sub(4).max(8);
@@ -165,7 +165,7 @@ const MAX_PROMPT: u16 = 100;
 /// Width of the list of keys, in columns.
 const HELP_WIDTH: u16 = 100;
 
-/// Lines of the help after the list of keys.
+/// The lines of the help after the list of keys.
 const MORE_HELP: [(&str, &str); 3] = [
     ("", ""),
     ("Mouse", "click: select, sort by a column, set the cursor; drag: select time; wheel: zoom, scroll"),
@@ -184,7 +184,7 @@ const ASCII_BORDER: border::Set<'static> = border::Set {
     horizontal_bottom: "-",
 };
 
-/// Breaks a string into lines between words. Words longer than a line are split at its end. Control characters are
+/// Breaks a string into lines, at spaces if possible. Words longer than a line are split. Control characters are
 /// escaped.
 pub(super) fn wrap(text: &str, columns: usize, mut line: impl FnMut(String)) {
     let mut now = String::new();

@@ -16,14 +16,15 @@ pub(super) const VALUE_WIDTH: usize = 14;
 struct Block<'a> {
     machine: &'a str,
     set: &'a str,
-    /// Labels of instances, in order of appearance.
+    /// The labels of the instances, in order of appearance.
     instances: Vec<&'a str>,
     counters: Vec<&'a str>,
     items: Vec<(&'a SeriesInfo, &'a LegendItem)>,
 }
 
 impl App {
-    /// Draws the report, from the line to which the panel is scrolled; returns that line.
+    /// Draws the report, starting with the line to which the panel is scrolled; returns this line, corrected to the
+    /// length of the report.
     pub(super) fn draw_report(&self, buffer: &mut Buffer, area: Rect, pane: &Pane) -> usize {
         if self.draw_placeholder(buffer, area, pane) {
             return pane.report_top;

@@ -13,10 +13,10 @@ use crate::app::{App, Pane};
 /// Blocks of one to eight eighths of a character's height.
 const EIGHTHS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
-/// The characters of areas without colours.
+/// The characters of areas if there are no colours.
 const SHADES: [&str; 4] = ["█", "▒", "▓", "░"];
 
-/// Parts of a character's height.
+/// The number of parts of a character's height.
 const PARTS: usize = 8;
 
 impl App {
@@ -35,7 +35,7 @@ impl App {
             for (item, series) in &layers {
                 let value = self.drawn_value(series, column).filter(|value| value.is_finite()).unwrap_or(0.0);
                 let share = match axis {
-                    // Each counter has a scale of its own, so heights are added.
+                    // Each counter has its own scale, so heights are added instead of values.
                     PaneAxis::Scaled => {
                         sum += axis.share_of(item, value);
                         sum.min(1.0)
@@ -57,7 +57,7 @@ impl App {
         }
     }
 
-    /// For each column of the figures: the column with the interval that covers it, which ends in it or in a later one.
+    /// For each column of figures: the column in which the interval that covers it ends.
     fn sources(&self, layers: &[(&LegendItem, &ReducedSeries)]) -> Vec<Option<usize>> {
         let count = self.reduced.columns;
         let column_time = |column: usize| {
@@ -71,7 +71,7 @@ impl App {
         let mut next = 0;
         for column in 0..count {
             let Some(at) = column_time(column) else { continue };
-            // Without a value for long, the interval's begin is unknown.
+            // After a gap, the begin of the interval is unknown.
             let is_continued = before.is_some_and(|before| at.since(before) as f64 <= gap);
             let first = if is_continued { next } else { column };
             sources[first..=column].fill(Some(column));
@@ -80,7 +80,7 @@ impl App {
         sources
     }
 
-    /// The column of the figures that a column of characters shows: the last one in it with values.
+    /// The column of figures that a column of characters shows: the last one with values in it.
     fn figures_at(&self, sources: &[Option<usize>], x: usize, width: usize) -> Option<usize> {
         let count = sources.len();
         let first = x * count / width;
@@ -88,7 +88,8 @@ impl App {
         sources.get(first..last.min(count))?.iter().rev().find_map(|source| *source)
     }
 
-    /// The character that shows the layers from `bottom` on, in eighths of a row; `None` above all layers.
+    /// The character that shows the layers in the row at height `bottom`; `None` above all layers. Heights are in
+    /// eighths of a row.
     fn cell_of<'a>(
         &self,
         layers: &[(&LegendItem, &ReducedSeries)],
@@ -99,9 +100,9 @@ impl App {
         let top = tops[lower];
         let style_of = |index: usize| self.theme.line(layers[index].0.style(), false);
         if self.theme.background.is_none() || !self.theme.is_unicode {
-            // Without half blocks: the layer in the middle of the character.
+            // Without partial blocks, a character shows one layer: that in its middle.
             let middle = tops.iter().position(|top| *top > bottom + PARTS / 2);
-            // A value that is not 0 remains visible at the bottom.
+            // In the lowest row, a value that is not 0 is visible even if it is small.
             let index = middle.or(Some(lower).filter(|_| bottom == 0))?;
             let symbol = match self.theme.is_unicode {
                 true => SHADES[index % SHADES.len()],
@@ -112,7 +113,7 @@ impl App {
         if top >= bottom + PARTS {
             return Some((EIGHTHS[PARTS - 1], style_of(lower)));
         }
-        // Above the lower layer: the layer that covers most of the rest.
+        // The rest of the character shows the layer that covers most of it.
         let symbol = EIGHTHS[(top - bottom - 1).min(PARTS - 1)];
         let covered = |index: &usize| {
             let from = tops[*index - 1].max(bottom);
@@ -123,7 +124,7 @@ impl App {
         let Some(upper) = upper else { return Some((symbol, style)) };
         let is_upper_larger = covered(&upper) > top - bottom && tops[upper] < bottom + PARTS;
         if is_upper_larger {
-            // Two layers end in this character; the larger one is shown up to its end.
+            // Two layers end in this character: only the larger one is shown, up to its end.
             return Some((EIGHTHS[(tops[upper] - bottom - 1).min(PARTS - 1)], style_of(upper)));
         }
         match style_of(upper).fg {

@@ -21,7 +21,7 @@ pub(super) const KEYS: &str = "?:keys|q:quit|< >:sort|/:filter|T:tree|Enter:deta
 /// The keys that the footer lists for a table among several panels.
 pub(super) const GRID_KEYS: &str = "?:keys|q:quit|Tab:next panel|z:enlarge|< >:sort|/:filter|T:tree|Enter:details|a:chart|o:reverse|K:kernel";
 
-/// Where the parts of a table were last drawn.
+/// Where the parts of a table were last drawn, to locate mouse events.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TableAreas {
     /// The index of its panel.
@@ -32,7 +32,7 @@ pub(crate) struct TableAreas {
     pub(crate) rows: Rect,
 }
 
-/// How many totals are shown in a table below this height.
+/// The maximum number of totals in a table of less than a height: (height, number).
 const MAX_TOTALS: [(u16, usize); 2] = [(14, 1), (24, 2)];
 
 /// The maximum depth at which rows of a tree are indented.
@@ -41,13 +41,13 @@ const MAX_DEPTH: usize = 10;
 impl App {
     /// Draws the table of a panel: the heading, the rows, and the totals.
     pub(super) fn draw_table(&mut self, buffer: &mut Buffer, area: Rect, panel: usize) {
-        // Taken out while it is drawn, because drawing updates it.
+        // The table is moved out while it is drawn, because drawing updates it.
         let Some(mut table) = self.panes.take_table(panel) else {
             let text = self.panes.iter().nth(panel).map(|pane| self.no_table(pane)).unwrap_or_default();
             self.write_text(buffer, row(area, usize::from(area.height) / 2), 2, &text, self.theme.dim());
             return;
         };
-        // Keys act on the row of the focused table only.
+        // Only the focused table shows its selected row, because keys act only on it.
         let is_focused = panel == self.panes.focus();
         let reserved = table.model.reserved();
         let max_totals =
@@ -55,7 +55,7 @@ impl App {
         let shown = reserved.len().min(max_totals);
         let room = usize::from(area.height).saturating_sub(1);
         let shown = shown.min(room.saturating_sub(3));
-        // A rule above the totals.
+        // The totals need a line more, for the rule above them.
         let below = if shown > 0 { shown + 1 } else { 0 };
         table.room = room - below;
         table.scroll_to_selected();
@@ -175,7 +175,7 @@ impl App {
             let text = model.text(found, fitted.column, self.numbers);
             let mut style =
                 if look.as_ref().is_some_and(|look| look.is_dim) { self.theme.dim() } else { Style::new() };
-            // Frequent and uninteresting.
+            // Zeros and missing values are dim: they are frequent and uninteresting.
             let is_nothing =
                 !column.is_text() && model.value(found, fitted.column).is_none_or(|value| value == 0.0);
             if is_nothing {
@@ -191,7 +191,7 @@ impl App {
                 let end = self.write_text(buffer, area, fitted.start, prefix, self.theme.dim());
                 let room = (fitted.start + fitted.width).saturating_sub(end);
                 let text = text.unwrap_or_default();
-                // The end of a group's path is what distinguishes it.
+                // The end of a control group's path distinguishes it from others.
                 let is_path = text.starts_with('/') && column.content == ColumnContent::Name;
                 let fitting = if is_path {
                     cut_start(&text, room, self.theme.is_unicode)
@@ -201,7 +201,7 @@ impl App {
                 self.write_text(buffer, area, end, &fitting, style);
                 continue;
             }
-            // A total has no id.
+            // Totals have no value in some columns, such as ids.
             let is_without = look.is_none() && text.is_none();
             let text = if is_without { "" } else { text.as_deref().unwrap_or(NONE) };
             let text = if width(text) > fitted.width { "#".repeat(fitted.width) } else { text.to_owned() };
@@ -237,7 +237,7 @@ impl App {
         prefix
     }
 
-    /// Draws the path of the selected row's sorted counter, or its command line.
+    /// Draws the command line of the selected row; if it has none, the path of its counter in the sorted column.
     pub(super) fn draw_table_path(&self, buffer: &mut Buffer, area: Rect, table: &Table) {
         let Some(TableLine::Row { row: found, .. }) = table.model.lines().get(table.selected_line) else {
             return;
@@ -260,7 +260,7 @@ impl App {
         }
     }
 
-    /// Draws the line below a table: what it shows, or the filter while it is edited.
+    /// Draws the line below a table, which describes what the table shows.
     pub(super) fn draw_table_status(&self, buffer: &mut Buffer, area: Rect, table: &Table) {
         let time = self.table_time();
         let room = usize::from(area.width).saturating_sub(width(&time) + 1);
@@ -268,8 +268,8 @@ impl App {
         self.write_right_aligned(buffer, area, &time, Style::new());
     }
 
-    /// Draws what a table shows, as far as there is room. `has_set`: with the name of the set; `edge`: what surrounds each
-    /// fact on the edge of a panel.
+    /// Describes what a table shows, as far as there is room. `has_set`: with the name of the set; `edge`: the text
+    /// around each fact.
     pub(super) fn draw_table_facts(
         &self,
         buffer: &mut Buffer,
@@ -315,7 +315,7 @@ impl App {
         if let Some(sorted) = table.model.layout().columns.get(order.column) {
             let direction = if order.is_descending { "largest first" } else { "smallest first" };
             let direction = if sorted.is_text() { "" } else { direction };
-            // Processes that started or ended in the range.
+            // Values of processes that were present for only part of the range are weighted.
             let is_weighted = table.model.is_weighted() && !sorted.is_text() && !sorted.is_id();
             let weight = if is_weighted { " x time present" } else { "" };
             part(format!("by {}{weight} {direction}", sorted.title).trim_end(), self.theme.dim());
@@ -332,7 +332,7 @@ impl App {
     }
 }
 
-/// The columns that are left out because no row has a value, in about `room` characters; `None` without such columns.
+/// Lists the columns that are omitted because no row has a value, in about `room` characters; `None` if there are none.
 fn empty_columns_text(model: &TableModel, room: usize) -> Option<String> {
     let columns = model.empty_columns();
     let (first, others) = columns.split_first()?;
@@ -344,7 +344,7 @@ fn empty_columns_text(model: &TableModel, room: usize) -> Option<String> {
     })
 }
 
-/// What the rows below the rule are, in at most `room` characters.
+/// Explains the rows below the rule, in at most `room` characters.
 fn totals_text(model: &TableModel, room: usize) -> String {
     let has = |start: &str| {
         model.reserved().iter().filter_map(|&row| model.row(row)).any(|row| row.label().starts_with(start))
@@ -352,7 +352,7 @@ fn totals_text(model: &TableModel, room: usize) -> String {
     let mut text = String::from(" not sorted: totals");
     for (start, meaning) in [
         ("_Exited", "; _Exited: processes that have ended"),
-        ("_Unattributed", "; _Unattributed: time of no process that is visible here"),
+        ("_Unattributed", "; _Unattributed: time that belongs to no visible process"),
     ] {
         if has(start) && width(&text) + width(meaning) < room {
             text.push_str(meaning);

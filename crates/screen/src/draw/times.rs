@@ -8,7 +8,8 @@ use tachograph_monitor::Span;
 use crate::app::App;
 use crate::text::width;
 
-/// The distances between labels, in units of 100 ns: round numbers of seconds, minutes, hours and days.
+/// The possible distances between labels, in units of 100 ns: round numbers of milliseconds, seconds, minutes, hours
+/// and days.
 const STEPS: [i64; 30] = {
     const MS: i64 = FileTime::PER_MILLISECOND;
     const S: i64 = FileTime::PER_SECOND;
@@ -49,11 +50,11 @@ const STEPS: [i64; 30] = {
     ]
 };
 
-/// The columns between two labels, at least.
+/// The minimum number of columns between two labels.
 const GAP: usize = 2;
 
 impl App {
-    /// Draws a line with the times of a span, at round times.
+    /// Draws a line with labels at round times of a span.
     pub(super) fn draw_times(&self, buffer: &mut Buffer, line: Rect, span: &Span, across: &str) {
         let dim = self.theme.dim();
         let columns = usize::from(line.width);
@@ -65,7 +66,7 @@ impl App {
             per_column(*step) >= room as f64
         };
         let Some(step) = STEPS.into_iter().find(fits) else { return };
-        // Multiples of the step in local time.
+        // Labels are at multiples of the step in local time.
         let east = self.moment(span.begin()).local().since(span.begin());
         let mut local = (span.begin().0.saturating_add(east)).div_euclid(step).saturating_mul(step);
         while let Some(next) = local.checked_add(step) {
@@ -76,7 +77,7 @@ impl App {
             }
             let text = self.time_label(time, step);
             let at = time.since(span.begin()) as f64 / span.length() as f64 * columns as f64;
-            // Only labels that fit around their time.
+            // A label is drawn only if it fits centred on its time.
             let half = width(&text) / 2;
             let start = (at as usize).checked_sub(half);
             if let Some(start) = start.filter(|start| start + width(&text) <= columns) {
@@ -85,7 +86,7 @@ impl App {
         }
     }
 
-    /// The label of a time if labels are this far apart: no more digits than they need.
+    /// The label of a time, if labels are this far apart. It has no more digits than necessary.
     fn time_label(&self, time: FileTime, step: i64) -> String {
         const MINUTE: i64 = 60 * FileTime::PER_SECOND;
         let day = || self.date(time).and_then(|date| date.get(5..).map(str::to_owned)).unwrap_or_default();

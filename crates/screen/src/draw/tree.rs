@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::text::{cut_start, row, width};
 use crate::tree::{Node, Tree};
 
-/// Number of lines for the help text.
+/// The number of lines for the help text.
 const HELP_LINES: u16 = 3;
 
 impl App {

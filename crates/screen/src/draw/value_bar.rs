@@ -1,4 +1,4 @@
-//! The value bar, and the path of the selected counter.
+//! The value bar and the path of the selected counter.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

@@ -11,11 +11,11 @@ impl App {
         let entries: Vec<_> = menu().collect();
         let names = entries.iter().map(|(_, name, _)| width(name)).max().unwrap_or(0);
         let titles = entries.iter().map(|(.., title)| width(title)).max().unwrap_or(0);
-        // Edges, a mark, the key, and the spaces between.
+        // 10: the edges, the key, and the spaces between.
         let columns = u16::try_from(names + titles + 10).unwrap_or(u16::MAX);
         let rows = u16::try_from(entries.len() + 2).unwrap_or(u16::MAX);
         let inside = self.open_box(frame, "Views (Enter, or the digit)", columns.max(40), rows);
-        // On a low screen, the selected entry stays visible.
+        // Scrolled so that the selected entry is visible.
         let first = (selected + 1).saturating_sub(usize::from(inside.height));
         let buffer = frame.buffer_mut();
         for (index, (key, name, title)) in entries.iter().enumerate().skip(first) {

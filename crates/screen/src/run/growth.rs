@@ -6,8 +6,8 @@ use std::time::{Duration, Instant, SystemTime};
 /// How often files are checked.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// After re-reading, the next check waits at least this multiple of the time it took, because circular logs are read
-/// completely each time.
+/// The minimum time between re-reading logs and the next check, as a multiple of the time that re-reading took:
+/// circular logs are read completely each time.
 const MIN_PAUSE_FACTOR: u32 = 10;
 
 /// Length and modification time; `None` if the file does not exist.

@@ -18,20 +18,20 @@ use crate::app::{Existing, Input, TableId};
 
 /// This machine as the source of the screen.
 pub struct Live {
-    /// The board, with the paths that are shown first. Users can choose from the counters that the board
+    /// The board, with the paths that are shown first. Users can add counters of the sets that the board
     /// [follows](LiveBoard::follow).
     pub board: LiveBoard,
-    /// Returns messages about paths that select nothing.
+    /// Returns messages about paths that select no counter.
     pub unmatched: fn(&Selection) -> Vec<String>,
     /// The machine's name.
     pub name: String,
-    /// What else the first line says about the machine, such as its number of processors.
+    /// More about the machine for the first line, such as its number of processors.
     pub about: String,
     /// The time zone of displayed and recorded times.
     pub zone: TimeZone,
     /// Ticks per second of the performance counter.
     pub frequency: i64,
-    /// Reads the properties of processes; `None` if there are none to show.
+    /// Reads the properties of processes; `None` if processes have no properties.
     pub properties: Option<Box<dyn RowProperties>>,
 }
 
@@ -115,7 +115,7 @@ impl LiveFeed {
         MachineCatalogue(Arc::clone(self.live.board.registry()))
     }
 
-    /// Replaces the sampled paths. Takes the first sample at once, as the baseline of new counters.
+    /// Replaces the sampled paths. Takes a sample at once, from which the rates of new counters are computed.
     pub(super) fn set_paths(&mut self, paths: Vec<PathPattern>) -> Vec<Input> {
         self.paths = paths;
         let selection = self.live.board.set_paths(&self.sampled_paths());
@@ -146,7 +146,7 @@ impl LiveFeed {
         self.live.board.hold(until);
     }
 
-    /// Reduces the samples for these paths.
+    /// Reduces the samples of these paths to columns.
     pub(super) fn reduce(
         &mut self,
         span: Span,
@@ -211,8 +211,8 @@ impl LiveFeed {
         };
         let mut inputs = Vec::new();
         if sampled != self.paths {
-            // Paths that were sampled only for the recording are dropped. A sample is taken at once, since the next recording
-            // begins with the last one, which must not have their counters.
+            // Paths that were sampled only for the recording are removed. A sample without them is taken at once,
+            // because the next recording begins with the latest sample.
             self.live.board.set_paths(&self.paths);
             inputs = self.collect();
         }

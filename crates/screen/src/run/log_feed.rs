@@ -27,11 +27,11 @@ pub struct Logs {
     pub files: Vec<PathBuf>,
     /// Options for reading the files.
     pub reading: ReadOptions,
-    /// Whether the paths come from the command line. Then it is an error if none of them selects anything.
+    /// Whether the paths come from the command line. Then it is an error if none of them selects a counter.
     pub are_paths_required: bool,
     /// Whether the user has chosen neither a view nor paths.
     pub is_default_view: bool,
-    /// Returns messages about paths that select nothing.
+    /// Returns messages about paths that select no counter.
     pub unmatched: fn(&Selection) -> Vec<String>,
     /// Returns messages about damage to the logs.
     pub problems: fn(&LogBoard) -> Vec<String>,
@@ -109,7 +109,7 @@ impl LogFeed {
             let outcome = match self.outcomes.try_recv() {
                 Ok(outcome) => outcome,
                 Err(TryRecvError::Empty) => break,
-                // The thread has panicked, and the panic message has been printed.
+                // The thread has panicked; the panic message has been printed.
                 Err(TryRecvError::Disconnected) => {
                     return Err(ScreenError::Failure(format!("{}: reading failed", self.name)));
                 }
@@ -194,8 +194,8 @@ impl LogFeed {
     }
 }
 
-/// Reports results and wakes the receiver. Fields are dropped in order of declaration, so the channel closes before the
-/// last wake-up.
+/// Reports results, and wakes the receiver. Fields are dropped in order of declaration, so the channel is closed before
+/// the waker wakes the receiver for the last time.
 struct Reporter {
     sender: Sender<Outcome>,
     waker: Waker,
@@ -238,7 +238,7 @@ struct Worker {
 impl Worker {
     fn run(mut self, jobs: &Receiver<Job>) {
         let files = std::mem::take(&mut self.files);
-        // Created before reading, so that no change is missed.
+        // Created before the logs are read, so that no change is missed.
         let mut growth = Some(Growth::new(&files));
         let is_cancelled = Arc::clone(&self.is_cancelled);
         let reporter = &mut self.reporter;
@@ -272,7 +272,7 @@ impl Worker {
                 },
             };
             let Some(job) = job else { return };
-            // Only the last job of each kind matters, and of each table.
+            // Only the last job of each kind is performed, and for tables the last job of each table.
             let (mut paths, mut figures) = (None, None);
             let mut tables: Vec<(TableId, Span, Vec<PathPattern>)> = Vec::new();
             for job in std::iter::once(job).chain(jobs.try_iter()) {
@@ -328,7 +328,7 @@ impl Worker {
         })
     }
 
-    /// Reads appended samples; if that fails, stops following the logs. Returns false if the receiver is gone.
+    /// Reads appended samples; if this fails, stops checking for growth. Returns false if the receiver is gone.
     fn refresh(&mut self, board: &mut LogBoard, growth: &mut Option<Growth>) -> bool {
         let begun = Instant::now();
         let refreshed = board.refresh();
@@ -360,7 +360,7 @@ impl Worker {
     }
 }
 
-/// Those of the paths that the board has read.
+/// Keeps only the paths that the board has read.
 fn read_paths(board: &LogBoard, paths: &[PathPattern]) -> Vec<PathPattern> {
     paths.iter().filter(|path| board.paths().contains(path)).cloned().collect()
 }

@@ -21,21 +21,22 @@ use crate::app::Recording;
 
 pub(super) struct ActiveRecording {
     recorder: Recorder,
-    /// Messages about a log that was renamed or deleted.
+    /// Messages that the log was renamed or deleted.
     moved: Receiver<String>,
     path: PathBuf,
     paths: Vec<PathPattern>,
     counters: RecordedCounters,
 }
 
-/// The counters of a log: those of its first sample. Each has a group of its own, since the groups of later samples can divide
-/// the same counters differently: when a set has been absent, or paths have changed.
+/// The counters of a log: those of its first sample. Each is in a group of its own, because later samples can group the
+/// same counters differently: after a set was absent, or after paths changed.
 #[derive(Default)]
 struct RecordedCounters {
     sets: Vec<Arc<CounterSet>>,
-    /// The descriptions of the last sample's groups.
+    /// The sets of the last sample's groups, to which `locations` applies.
     known: Vec<Arc<CounterSet>>,
-    /// For each counter: its group in a sample with these descriptions, and its column there.
+    /// For each counter: the index of its group in such a sample, and of its column in the group; `None` if it is
+    /// absent.
     locations: Vec<Option<(usize, usize)>>,
 }
 
@@ -48,7 +49,7 @@ fn key_of<'a>(set: &'a CounterSet, counter: &'a Counter) -> CounterKey<'a> {
     (&set.machine, &set.name, set.extent, instance, &counter.name, counter.counter_type, counter.time_base)
 }
 
-/// The columns of a sample's groups: indexes of group and counter.
+/// All columns of a sample: the index of the group, and of the counter in the group.
 fn columns_of(sample: &Sample) -> impl Iterator<Item = (usize, usize)> {
     let groups = sample.groups.iter().enumerate();
     groups.flat_map(|(index, group)| (0..group.set.counters.len()).map(move |column| (index, column)))
@@ -60,8 +61,8 @@ impl RecordedCounters {
         Self { sets: sets.collect(), ..Self::default() }
     }
 
-    /// Finds the counters in a sample. Groups of different wildcards can have counters of the same key: these are
-    /// distinguished by their order.
+    /// Finds the counters in a sample. Groups of different wildcards can contain counters with the same key, which are
+    /// matched in order.
     fn find(&mut self, sample: &Sample) {
         let mut found: HashMap<CounterKey<'_>, VecDeque<(usize, usize)>> = HashMap::new();
         for (group, column) in columns_of(sample) {
@@ -85,8 +86,8 @@ impl RecordedCounters {
     }
 }
 
-/// The group of a set that has disappeared: without instances, or with errors as values if the set has a single
-/// instance.
+/// A group for a set that is absent from a sample: without instances; for a set of a single instance, with errors as
+/// values.
 fn absent_group(set: &Arc<CounterSet>) -> Group {
     let mut group = Group::new(Arc::clone(set));
     if let Some(instance) = &set.instance {
@@ -98,7 +99,7 @@ fn absent_group(set: &Arc<CounterSet>) -> Group {
 }
 
 impl ActiveRecording {
-    /// Starts a recording. The extension of the name selects the format; without one it is BLG.
+    /// Starts a recording. The extension of the name selects the format; without an extension, the format is BLG.
     pub(super) fn begin(
         path: &Path,
         is_overwritten: bool,
@@ -125,15 +126,15 @@ impl ActiveRecording {
         let mut recorder = Recorder::create(options, Moment { utc, bias_minutes: zone.bias_minutes })?;
         let (sender, moved) = channel();
         recorder.on_moved(move |log| {
-            // Fails only at the end, when the receiver has been dropped.
+            // Fails only if the recording has ended and the receiver is gone.
             let _ = sender.send(log.to_string());
         });
         let (path, paths) = (path.to_path_buf(), paths.to_vec());
         Ok(Self { recorder, moved, path, paths, counters: RecordedCounters::default() })
     }
 
-    /// Writes a sample; returns a message, if any. A log keeps the counters of its first sample: later ones are omitted, and
-    /// those that have disappeared are absent until they return.
+    /// Writes a sample; returns a message, if any. A log has the counters of its first sample: those that appear later
+    /// are omitted, and those that disappear are absent until they return.
     pub(super) fn push(&mut self, sample: &Sample) -> Result<Option<String>, FlowError> {
         let mut notice = None;
         if self.recorder.summary().samples == 0 {

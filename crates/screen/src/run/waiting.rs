@@ -25,13 +25,13 @@ impl Waker {
 }
 
 impl Drop for Waker {
-    /// Wakes the waiting thread, which must notice that this one has ended.
+    /// Wakes the waiting thread, so that it notices that the owner of this waker has ended.
     fn drop(&mut self) {
         self.wake();
     }
 }
 
-/// Waits for events, and records signals that have arrived.
+/// Waits for events, and stores which signals have arrived.
 pub(crate) struct Waiting {
     wake_receiver: UnixStream,
     wake_sender: UnixStream,

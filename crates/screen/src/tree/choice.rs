@@ -1,11 +1,11 @@
-//! The paths of rows: marked, selected, or entered.
+//! The paths of rows, and the paths that the user has marked, selected or entered.
 
 use tachograph_counters::path::PathPattern;
 
 use super::{Node, Tree};
 
 impl Tree {
-    /// The path of a row, which selects all rows below it.
+    /// The path of a row, which selects the counters of all rows below it.
     pub(crate) fn path_of(&self, node: &Node) -> Option<String> {
         let (Node::Set(set) | Node::Counter(set, _) | Node::Instance(set, ..) | Node::Message(set, ..)) =
             node;
@@ -21,7 +21,7 @@ impl Tree {
         })
     }
 
-    /// Help, type and unit of a row.
+    /// The help, type and unit of a row.
     pub(crate) fn help_of(&self, node: &Node) -> Option<String> {
         match node {
             Node::Set(set) => Some(self.sets.get(*set)?.help.to_string()),

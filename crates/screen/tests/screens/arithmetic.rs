@@ -10,7 +10,7 @@ use tachograph_monitor::figures::NumberForm;
 use crate::logs::{Life, Machine, write_blg, write_csv};
 use crate::test_screen::TestScreen;
 
-const EXPLANATION: &str = "* arithmetic mean of formatted values: the log has no raw values of it";
+const EXPLANATION: &str = "* arithmetic mean of formatted values: no raw values in the log";
 
 /// The average in the value bar.
 #[track_caller]

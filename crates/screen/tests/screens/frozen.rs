@@ -42,7 +42,7 @@ impl Watched {
         }
     }
 
-    /// A chart that was frozen several ring lengths ago, with other processes than now.
+    /// A chart that was frozen so long ago that the ring has been refilled several times; other processes run now.
     fn frozen_long_ago() -> (Self, String) {
         let mut watched = Self::new();
         watched.collect(&["a", "b"], 25);
@@ -141,7 +141,7 @@ fn a_step_forward_takes_one_sample() {
 fn stepping_visits_all_kept_samples() {
     let (mut watched, before) = Watched::frozen_long_ago();
     let screen = &mut watched.screen;
-    // To the oldest sample and back: samples and rows are kept.
+    // Steps to the oldest sample and back: samples and rows are kept.
     for _ in 0..POINTS + 5 {
         screen.type_in(",");
     }

@@ -14,7 +14,7 @@ fn the_first_line_has_processors_load_and_up_time() {
         let first = screen.line(0);
         assert!(first.contains("2 processors  load 0.50 1.25 2.00  up 24,099"), "{first}");
         assert!(first.trim_end().ends_with("10:01:39"), "{first}");
-        // An enlarged panel has its title there.
+        // If a panel is enlarged, the first line shows its title.
         screen.type_in("z");
         assert!(!screen.line(0).contains("load"), "{}", screen.line(0));
     }
@@ -31,7 +31,7 @@ fn memory_has_its_total_and_an_axis_up_to_it() {
         assert!(text.contains("available 4.7 GiB"), "{text}");
         assert!(!text.contains("32 GiB") && !text.contains(" total "), "{text}");
     }
-    // The capacity is in the legend of the enlarged panel, but is no line.
+    // The legend of the enlarged panel contains the capacity, but no line is drawn for it.
     let mut screen = overview((120, 40), Theme::default());
     screen.press(KeyCode::Tab);
     screen.type_in("z");
@@ -90,7 +90,7 @@ fn times_are_round() {
     assert!(times.len() >= 3, "{text}");
     // 100 seconds in about 40 columns.
     assert!(times.iter().all(|time| ["00", "30"].contains(&&time[6..])), "{times:?}");
-    // Over two hours, no seconds.
+    // Labels over two hours have no seconds.
     let mut log = TestScreen::log((120, 40), 7200);
     let line = log.line_with("└");
     assert!(line.contains(" 10:30") || line.contains("─10:30"), "{line}");
@@ -111,13 +111,13 @@ fn a_menu_shows_another_view() {
     let paths: Vec<_> = screen.app.paths().iter().map(ToString::to_string).collect();
     assert_eq!(paths, [r"\Memory\Available Bytes", r"\Memory\Cache Bytes"]);
     assert!(matches!(screen.requests.last(), Some(Request::Paths(_))), "{:?}", screen.requests);
-    screen.line_with("memory: not here: ");
-    // With arrows and Enter; the selected one is the present view.
+    screen.line_with("memory: not available here: ");
+    // With arrows and Enter; the current view is selected at first.
     screen.type_in("m");
     screen.press(KeyCode::Up);
     screen.press(KeyCode::Enter);
     assert!(screen.app.view().title.is_some_and(|title| title.contains("rocessor")));
-    // A view of which the machine has nothing changes nothing.
+    // A view of which the machine has no counters changes nothing.
     screen.type_in("m9");
     screen.line_with("nothing to show in the view 'gpu' here");
 }
@@ -126,7 +126,7 @@ fn a_menu_shows_another_view() {
 fn a_panel_appears_on_a_larger_screen() {
     let mut screen = overview((100, 30), Theme::default());
     assert!(!screen.text().contains(" Processes "), "{}", screen.text());
-    // The focus skips it.
+    // The focus skips the hidden panel.
     for _ in 0..6 {
         screen.press(KeyCode::Tab);
     }
@@ -171,5 +171,5 @@ except = ['\GPU Engine(0)\Utilization Percentage']
     screen.line_with("no activity: eth0");
     // Another panel shows that there are control groups.
     screen.line_with("not counted here: Tasks");
-    screen.line_with("GPU Engine has no instances besides 0");
+    screen.line_with("GPU Engine has no instances except 0");
 }

@@ -54,7 +54,7 @@ pub(crate) fn overview(size: (u16, u16), theme: Theme) -> TestScreen {
     TestScreen::with_view(true, size, 100, theme, &LINES, view)
 }
 
-/// The panels of the present view.
+/// The panels of the current view.
 fn kinds(screen: &TestScreen) -> Vec<ViewKind> {
     screen.app.view().panels.iter().map(|panel| panel.kind).collect()
 }
@@ -67,9 +67,9 @@ fn the_overview_fills_the_screen() {
         for title in ["All processors", "Memory", "Disk throughput", "Disk latency", "Network", "Pressure"] {
             assert!(text.contains(&format!(" {title} ")), "{title} in\n{text}");
         }
-        // The interface that is down is left out.
+        // The interface that is down is omitted.
         assert!(text.contains("eth0 in") && !text.contains("eth1"), "{text}");
-        // Nothing is cut off.
+        // No text is truncated.
         assert!(!text.contains('…') && !text.contains('#'), "{text}");
         let rows = text.lines().filter(|line| line.ends_with('╮')).count();
         // Large screens have a table of processes below the charts.
@@ -289,7 +289,7 @@ fn a_click_moves_the_focus() {
 }
 
 #[test]
-fn missing_counters_are_left_out_and_reported() {
+fn missing_counters_are_omitted_and_reported() {
     let mut screen = overview((120, 40), Theme::default());
     screen.app.resolve(&[], |path: &PathPattern| !path.set().to_string().contains("Pressure"), false);
     assert_eq!(kinds(&screen).len(), 7);
@@ -371,7 +371,7 @@ fn counters_of_two_units_have_an_axis_each() {
         ("kind = 'line'", "50 MB/s", "2 ms"),
         // The unit of the panel is on the left.
         ("kind = 'line'\nunit = 'seconds'", "2 ms", "50 MB/s"),
-        // Fixed ends are those on the left.
+        // Fixed ends apply to the axis on the left.
         ("kind = 'area'\nmax = 80e6", "80 MB/s", "2 ms"),
     ] {
         let view = one_panel(keys, &LATENCY_AND_RATE);
@@ -388,7 +388,7 @@ fn counters_of_two_units_have_an_axis_each() {
     let view = one_panel("kind = 'line'\nmin = 0\nmax = 28.8e6", &LATENCY_AND_RATE);
     let mut screen = TestScreen::with_view(true, (120, 40), 100, Theme::default(), &LINES, view);
     screen.assert_matches("panel_two_axes_120x40");
-    // Three units have scales of their own, and so have stacked areas of two.
+    // With three units, each counter has its own scale; with stacked areas, two units suffice.
     let three = [&LATENCY_AND_RATE[..], &[r"\Pressure Stall(cpu)\% Some Stall Time"]].concat();
     for (keys, paths) in [("kind = 'line'", &three[..]), ("kind = 'stacked'", &LATENCY_AND_RATE)] {
         let mut screen =

@@ -194,7 +194,7 @@ fn a_selection_to_the_right_edge_extends_to_the_end_of_the_log() {
             screen.press(KeyCode::Enter);
             check(&mut screen, &format!("chosen by keys with {first}"));
         }
-        // To the left edge.
+        // A drag to the left edge.
         let mut screen = new();
         screen.mouse(MouseEventKind::Down(left), (62, 10));
         screen.mouse(MouseEventKind::Up(left), (0, 10));
@@ -238,12 +238,12 @@ fn the_visible_range_grows_with_the_log() {
         (None, None, "+n", [(0, 100), (0, 200), (100, 200)]),
         (None, None, "+0", [(0, 100), (0, 200), (0, 400)]),
         (None, None, "+<", [(0, 100), (0, 200), (0, 400)]),
-        // Up to the requested end.
+        // The visible range grows only up to the requested end.
         (Some(40), None, "", [(40, 100), (40, 200), (40, 400)]),
         (None, Some(300), "", [(0, 100), (0, 200), (0, 300)]),
         (Some(50), Some(80), "", [(50, 80), (50, 80), (50, 80)]),
         (Some(50), Some(80), "0", [(50, 80), (50, 80), (0, 400)]),
-        // Not recorded yet.
+        // The requested range is not recorded yet.
         (Some(150), None, "", [(0, 100), (150, 200), (150, 400)]),
     ] {
         assert_eq!(ranges_of_a_growing_log(begin, end, keys), expected, "{begin:?} {end:?} {keys}");

@@ -316,7 +316,7 @@ fn the_selection_follows_its_row() {
     tables.factor = 1000.0;
     tables.collect();
     assert_eq!(tables.ids()[..5], ["977", "1300", "1301", "[700]", "801"]);
-    // A row that has gone leaves the selection on its line.
+    // When the selected row disappears, the selection stays on its line.
     tables.processes.retain(|process| process.2 != 700);
     tables.collect();
     assert_eq!(tables.ids()[..5], ["977", "1300", "1301", "[801]", "1201"]);
@@ -625,7 +625,7 @@ fn columns_without_values_are_named_below_the_table() {
         process.4 = process.4.filter(|_| process.0.starts_with('_'));
         true
     });
-    // What was there before counts too, so a new table is opened.
+    // A column counts as empty only if it never had a value, so a new table is opened.
     let mut tables = Tables {
         processes: tables.processes,
         ..Tables::new(TestScreen::live((120, 40), 0, Theme::default()))

@@ -26,7 +26,7 @@ pub(super) fn write(out: &mut impl Write, batch: &RecordBatch) -> io::Result<()>
     Ok(())
 }
 
-/// The numbers of a column of integers, in 64 bits.
+/// Casts a column of integers to 64 bits; `None` for other columns.
 fn integers(array: &ArrayRef) -> Option<ArrayRef> {
     match array.data_type() {
         DataType::UInt64 => Some(ArrayRef::clone(array)),
@@ -44,7 +44,7 @@ fn value(cell: &Cell<'_>, integers: Option<&ArrayRef>, row: usize) -> Value {
         };
     }
     match cell {
-        // Infinite values have no number in JSON.
+        // NaN and infinite values become `null`.
         Cell::Double(array) => array.is_valid(row).then(|| array.value(row)).into(),
         Cell::Single(array) => array.is_valid(row).then(|| f64::from(array.value(row))).into(),
         Cell::Other(array, _) if *array.data_type() == DataType::Boolean => {

@@ -1,4 +1,4 @@
-//! A table for people.
+//! A table for humans.
 
 use std::io::{self, Write};
 
@@ -9,13 +9,13 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use super::text::Cells;
 
-/// Number of rows from which the widths of columns are computed. Later rows that are wider are shortened on a terminal.
+/// Number of rows from which column widths are computed. On a terminal, wider cells of later rows are shortened.
 const MEASURED_ROWS: usize = 1000;
 
 /// The space between two columns.
 const GAP: &str = "  ";
 
-/// The smallest width of a column of texts that is shortened.
+/// Columns are not shortened below this width.
 const MIN_WIDTH: usize = 6;
 
 /// Writes rows in aligned columns. On a terminal, columns that do not fit are shortened, widest first, and dropped from the end if
@@ -80,7 +80,7 @@ impl<W: Write> TableWriter<W> {
         self.out.flush()
     }
 
-    /// Decides the widths, and writes the heading and the first rows.
+    /// Computes the widths, and writes the headings and the first rows.
     fn write_first(&mut self) -> io::Result<()> {
         let mut widths: Vec<usize> = self.headings.iter().map(|heading| heading.width()).collect();
         for cells in &self.first {
@@ -125,7 +125,7 @@ impl<W: Write> TableWriter<W> {
     }
 }
 
-/// Narrows columns until they fit. Texts are shortened; columns at the end are dropped if that is not enough.
+/// Narrows columns of text until all fit; if that is not enough, drops columns from the end.
 fn fit(widths: &mut Vec<usize>, is_number: &[bool], max_width: usize) {
     let total = |widths: &[usize]| widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1);
     while total(widths) > max_width {
@@ -139,7 +139,7 @@ fn fit(widths: &mut Vec<usize>, is_number: &[bool], max_width: usize) {
     }
 }
 
-/// A text of at most `width` columns, with an ellipsis in place of its end if it is longer.
+/// Shortens a text to `width` terminal columns; an ellipsis replaces its end.
 fn shortened(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! Cells as text, with full precision.
+//! Formats cells as text, with full precision.
 
 use std::io::{self, Write};
 
@@ -19,7 +19,7 @@ pub(super) struct Cells<'a> {
     columns: Vec<Cell<'a>>,
 }
 
-/// The values of a column.
+/// The values of a column, and how to format them.
 pub(super) enum Cell<'a> {
     Double(&'a Float64Array),
     Single(&'a Float32Array),
@@ -61,14 +61,14 @@ impl<'a> Cells<'a> {
         &self.columns
     }
 
-    /// Replaces `cells` by those of a row.
+    /// Replaces the contents of `cells` by the cells of a row.
     pub(super) fn row(&self, row: usize, cells: &mut Vec<String>) {
         cells.clear();
         cells.extend(self.columns.iter().map(|column| column.text(row).unwrap_or_default()));
     }
 }
 
-/// The shortest text that is read back as the same double.
+/// The shortest text that parses to the same double.
 pub(super) fn number(double: f64) -> String {
     match serde_json::Number::from_f64(double) {
         Some(number) => {
@@ -85,7 +85,7 @@ fn date(days: i32) -> String {
     date.map_or_else(|_| days.to_string(), |date| date.to_string())
 }
 
-/// A time in UTC, in RFC 3339.
+/// A UTC time in RFC 3339 format.
 fn time(array: &ArrayRef, unit: TimeUnit, row: usize) -> String {
     let (number, time) = match unit {
         TimeUnit::Second => {
@@ -114,7 +114,7 @@ pub(super) fn write_csv_line(out: &mut impl Write, cells: &[String]) -> io::Resu
         if index > 0 {
             out.write_all(b",")?;
         }
-        // A cell that a spreadsheet could join with its neighbours is quoted.
+        // Cells that contain a delimiter are quoted.
         if cell.contains(['"', ',', '\n', '\r']) {
             write!(out, "\"{}\"", cell.replace('"', "\"\""))?;
         } else {
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_dates_are_complete() {
+    fn numbers_and_dates_have_full_precision() {
         assert_eq!(number(0.1 + 0.2), "0.30000000000000004");
         assert_eq!(number(5.0), "5");
         assert_eq!(number(1e300), "1e+300");

@@ -15,7 +15,7 @@ pub(crate) struct Answer {
     pub(crate) bytes_read: u64,
 }
 
-/// Runs a query over logs and archives on some threads.
+/// Runs a query over logs and archives on `threads` threads.
 pub(crate) fn try_query(inputs: &[PathBuf], sql: &str, threads: usize) -> Result<Answer, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build();
     runtime.expect("a runtime").block_on(async {

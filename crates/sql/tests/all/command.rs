@@ -13,7 +13,7 @@ fn tacho_sql(folder: &TempFolder, words: &[&str]) -> Output {
     command.current_dir(&folder.0).args(words).output().expect("tacho-sql runs")
 }
 
-/// The output of a query that succeeds.
+/// Runs a query that must succeed, and returns its output.
 #[track_caller]
 fn prints(folder: &TempFolder, words: &[&str]) -> String {
     let ran = tacho_sql(folder, words);
@@ -22,7 +22,7 @@ fn prints(folder: &TempFolder, words: &[&str]) -> String {
     String::from_utf8(ran.stdout).expect("UTF-8")
 }
 
-/// The message and the exit status of a query that fails.
+/// Runs a query that must fail, and returns its message and exit status.
 #[track_caller]
 fn fails(folder: &TempFolder, words: &[&str]) -> (String, i32) {
     let ran = tacho_sql(folder, words);
@@ -87,7 +87,7 @@ fn results_are_written_to_files() {
     assert_ne!(std::fs::read_to_string(folder.0.join("out.csv")).expect("the output"), csv);
     let (message, _) = fails(&folder, &[QUERY, "a.blg", "-f", "parquet"]);
     assert!(message.contains("-f parquet needs -o FILE"), "{message}");
-    // A failed query leaves nothing.
+    // A failed query leaves no file.
     fails(&folder, &["SELECT nothing FROM samples", "a.blg", "-o", "none.csv"]);
     let names: Vec<_> = std::fs::read_dir(&folder.0)
         .expect("a folder")
@@ -137,12 +137,12 @@ fn errors_say_what_to_write() {
     let (no_log, _) = fails(&folder, &["SELECT count(*) FROM samples", "x.txt"]);
     assert!(no_log.contains("x.txt"), "{no_log}");
     let (usage, status) = fails(&folder, &[]);
-    assert!(status == 2 && usage.contains("a query and a log are needed"), "{usage}");
+    assert!(status == 2 && usage.contains("a query and a log are required"), "{usage}");
     let (memory, status) = fails(&folder, &["SELECT 1", "a.blg", "--memory", "much"]);
     assert!(status == 2 && memory.contains("not a size"), "{memory}");
 }
 
-/// A condition with many terms is a deep tree.
+/// A condition with many terms is parsed to a deep tree.
 #[test]
 fn long_conditions_are_planned() {
     let folder = folder_with_log();
@@ -154,7 +154,7 @@ fn long_conditions_are_planned() {
     assert!(status == 2 && message.contains("nested too deeply"), "{message}");
 }
 
-/// A damaged byte that a query reads is an error that names the file, the row group and the column.
+/// A damaged byte is an error that names the file if the query reads it.
 #[test]
 fn damage_is_an_error() {
     let folder = TempFolder::new();
@@ -170,7 +170,7 @@ fn damage_is_an_error() {
         std::fs::write(&file, &damaged).expect("written");
         let ran = tacho_sql(&folder, &[&format!("{query} ORDER BY 1, 2"), "archive"]);
         match ran.status.success() {
-            // Bytes of a column that the query does not read.
+            // The byte is in a column that the query does not read.
             true => assert_eq!(String::from_utf8_lossy(&ran.stdout), expected, "byte {at}"),
             false => {
                 let message = String::from_utf8_lossy(&ran.stderr).into_owned();
@@ -182,7 +182,7 @@ fn damage_is_an_error() {
     assert!(failed > 20, "{failed}");
 }
 
-/// A sort of more rows than fit into the memory uses temporary files, and removes them.
+/// A sort of more rows than fit into memory uses temporary files, and removes them.
 #[test]
 fn a_sort_beyond_the_memory_limit_is_spilled() {
     let folder = TempFolder::new();
@@ -253,7 +253,7 @@ fn an_interrupt_ends_the_query() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("tacho-sql runs");
-    // Until the signals are handled.
+    // Wait until the program handles signals.
     let status = format!("/proc/{}/status", child.id());
     let handles = || {
         let text = std::fs::read_to_string(&status).unwrap_or_default();
@@ -271,21 +271,22 @@ fn an_interrupt_ends_the_query() {
     assert_eq!(std::fs::read_dir(&temp).expect("a folder").count(), 0);
 }
 
-/// Ten minutes of a machine, with a gap of five seconds and a value that could not be read.
-fn archive_of_the_page(folder: &TempFolder) {
+/// Writes the archive of docs/sql.md: ten minutes of a machine, with a gap of five seconds and a value that could not
+/// be read.
+fn write_archive_of_page(folder: &TempFolder) {
     let mut samples = mixed("web-1", 0, 600).samples;
     samples[100].groups[0].values[0] = RawValue::error(Status::NO_DATA);
     samples.drain(300..304);
     write(&folder.0.join("ARCHIVE"), &samples, 1000);
 }
 
-/// The queries of the page with their output. `TACHO_UPDATE=1` writes the output into the page.
+/// Runs the queries of docs/sql.md and compares the output. `TACHO_UPDATE=1` writes the output into the page instead.
 #[test]
-fn the_examples_of_the_page_have_their_output() {
+fn the_examples_of_the_page_print_what_it_shows() {
     const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/sql.md");
     let page = std::fs::read_to_string(PAGE).expect("docs/sql.md");
     let folder = TempFolder::new();
-    archive_of_the_page(&folder);
+    write_archive_of_page(&folder);
     let mut blocks = page.split("```sql\n");
     let mut updated = blocks.next().expect("the begin of the page").to_owned();
     let mut run = 0;

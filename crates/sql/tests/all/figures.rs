@@ -1,4 +1,4 @@
-//! Averages have the bits of `tacho stats`.
+//! Averages are bit-identical to those of `tacho stats`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,13 +17,13 @@ use crate::answers::query;
 use crate::generated::{TempFolder, recording, write};
 use crate::log_fixture::mixed;
 
-/// A counter of an instance: machine, set, parent, instance, counter, type.
+/// Identifies a counter of an instance: machine, set, parent, instance, counter, type.
 type Key = [Option<String>; 6];
 
-/// Averages with the formula of their counters.
+/// The average of each counter, with the counter's formula.
 type Averages = BTreeMap<Key, (Option<Formula>, Option<f64>)>;
 
-/// The averages of the statistics of logs.
+/// Averages that the statistics of logs have.
 fn statistics(inputs: &[PathBuf]) -> Averages {
     let mut query = LogQuery::new(inputs.to_vec());
     query.reading.grouping = Grouping::Neighbours;
@@ -33,7 +33,7 @@ fn statistics(inputs: &[PathBuf]) -> Averages {
     averages_of(&sink)
 }
 
-/// The averages of the statistics of samples.
+/// Averages that the statistics of samples have.
 fn statistics_of(samples: &[Sample]) -> Averages {
     let mut sink = StatisticsSink::new(StatisticsOptions::default());
     samples.iter().for_each(|sample| sink.push(sample).expect("a sample that can be counted"));
@@ -62,7 +62,7 @@ fn averages_of(sink: &StatisticsSink) -> Averages {
     averages
 }
 
-/// The rows of a query whose first columns are those of a key.
+/// The keys of the rows of a query whose first columns are [`KEY`].
 fn keys(answer: &crate::answers::Answer) -> Vec<Key> {
     let columns: Vec<_> = (0..6).map(|column| answer.texts(column)).collect();
     (0..answer.rows()).map(|row| std::array::from_fn(|column| columns[column][row].clone())).collect()
@@ -70,7 +70,8 @@ fn keys(answer: &crate::answers::Answer) -> Vec<Key> {
 
 const KEY: &str = r#"machine, "set", parent, instance, counter, type"#;
 
-/// Compares the view `averages` with statistics. Returns the number of averages of differences, which have the same bits.
+/// Compares the view `averages` of `inputs` with the statistics of other logs. Returns the number of averages that were
+/// compared bit by bit.
 #[track_caller]
 fn compare(inputs: &[PathBuf], of_statistics: &[PathBuf]) -> usize {
     compare_with(inputs, statistics(of_statistics))
@@ -78,7 +79,7 @@ fn compare(inputs: &[PathBuf], of_statistics: &[PathBuf]) -> usize {
 
 #[track_caller]
 fn compare_with(inputs: &[PathBuf], statistics: Averages) -> usize {
-    // Differences that do not fit into 64 bits are not in the sums.
+    // Intervals whose differences do not fit into 64 bits have no `num` and `den`, so these averages can differ.
     let overflowed = query(
         inputs,
         &format!("SELECT DISTINCT {KEY} FROM samples WHERE kind IN ('ratio', 'last') AND value IS NOT NULL"),
@@ -124,15 +125,15 @@ fn write_blg(path: &Path, samples: &[Sample]) {
     writer.finish().expect("written");
 }
 
-/// All counter types, instances that come, go and reset, restarts of the machine, many small row groups.
+/// All counter types, instances that appear, disappear and are reset, restarts of the machine, many small row groups.
 #[test]
-fn averages_of_generated_archives_are_those_of_statistics() {
+fn averages_of_generated_archives_equal_those_of_statistics() {
     let mut compared = 0;
     for seed in 0..4 {
         let folder = TempFolder::new();
         let archive = folder.0.join("archive");
         let mut samples = recording(seed, 90);
-        // These recordings have a counter twice, with different values.
+        // Some generated groups repeat a counter with different values; they are removed.
         let is_once = |group: &Group| &*group.set.name != "Process" || group.set.counters.len() > 1;
         samples.iter_mut().for_each(|sample| sample.groups.retain(is_once));
         write(&archive, &samples, 40_000);
@@ -141,9 +142,9 @@ fn averages_of_generated_archives_are_those_of_statistics() {
     assert!(compared > 1000, "{compared}");
 }
 
-/// The same of a BLG, whose rows are made while it is read.
+/// The same for a BLG, which is converted to rows while it is read.
 #[test]
-fn averages_of_logs_are_those_of_statistics_and_of_the_archive() {
+fn averages_of_logs_equal_those_of_statistics_and_of_the_archive() {
     let folder = TempFolder::new();
     let (log, archive) = (folder.0.join("a.blg"), folder.0.join("archive"));
     let fixture = mixed("WEB1", 0, 200);
@@ -167,14 +168,14 @@ fn averages_of_logs_are_those_of_statistics_and_of_the_archive() {
         .map(|field| field.name())
         .zip(of_log.columns().iter().zip(of_archive.columns()))
     {
-        // Raw numbers and multipliers are stored at the start of each row group.
+        // Raw numbers are also stored at the start of each row group, so these columns differ.
         if !name.starts_with("raw_") {
             assert_eq!(one, other, "column {name}");
         }
     }
 }
 
-/// A sample that only opens the first intervals is not counted.
+/// A sample that only starts the first intervals is not counted.
 #[test]
 fn baselines_are_not_counted() {
     let folder = TempFolder::new();
@@ -210,7 +211,7 @@ fn averages_of_text_logs_are_arithmetic() {
     assert_eq!(answer.doubles(3), [Some(2.5), Some(7.0)]);
 }
 
-/// Hours, machines and counters in any grouping have the average of their rows.
+/// A group has the average of its rows, however they are selected.
 #[test]
 fn any_grouping_gives_the_same_bits() {
     let folder = TempFolder::new();
@@ -234,7 +235,7 @@ fn any_grouping_gives_the_same_bits() {
 
 /// The real logs.
 #[test]
-fn averages_of_the_corpus_are_those_of_statistics() {
+fn averages_of_the_corpus_equal_those_of_statistics() {
     let Some(corpus) = std::env::var_os("TACHO_CORPUS") else { return };
     let folder = TempFolder::new();
     for log in ["BasicPerfCounters.blg", "SampleLog.blg"] {
@@ -243,7 +244,7 @@ fn averages_of_the_corpus_are_those_of_statistics() {
         assert!(of_log >= 6, "{of_log}");
         let archive = folder.0.join(log.file_stem().expect("a name"));
         let mut samples = Vec::new();
-        // As `relog` reads it: processes are distinguished by their ids.
+        // Read as `relog` does, which distinguishes processes by their ids.
         let mut pipeline = LogQuery::new(vec![log.clone()]).samples().expect("a log");
         let mut sample = Sample::default();
         while pipeline.source.next(&mut sample).expect("a sample") {

@@ -1,4 +1,4 @@
-//! Filters select the same rows wherever they are applied, and skip what is not needed.
+//! Filters select the same rows wherever they are applied, and data that is not needed is not read.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,8 @@ use crate::answers::{query, try_query};
 use crate::generated::{TempFolder, recording, write};
 use crate::log_fixture::mixed;
 
-/// Filters, each with one that DataFusion applies itself to all rows.
+/// Pairs of equivalent filters. The first is applied while reading; the second is one that DataFusion applies to all
+/// rows.
 const FILTERS: [(&str, &str); 12] = [
     (r#""set" = 'Process'"#, r#"concat("set", '') = 'Process' AND num IS NOT DISTINCT FROM num"#),
     (
@@ -38,7 +39,7 @@ const FILTERS: [(&str, &str); 12] = [
 ];
 
 #[test]
-fn pushed_filters_select_the_rows_of_plain_ones() {
+fn pushed_down_filters_select_the_same_rows_as_plain_ones() {
     let folder = TempFolder::new();
     let archive = folder.0.join("archive");
     write(&archive, &recording(1, 90), 3000);
@@ -58,7 +59,7 @@ fn pushed_filters_select_the_rows_of_plain_ones() {
 }
 
 #[test]
-fn filters_of_logs_select_the_rows_of_archives() {
+fn filters_select_the_same_rows_of_logs_and_archives() {
     let folder = TempFolder::new();
     let (log, archive) = (folder.0.join("a.blg"), folder.0.join("archive"));
     let fixture = mixed("WEB1", 0, 300);
@@ -84,20 +85,20 @@ fn filters_of_logs_select_the_rows_of_archives() {
     }
 }
 
-/// Number of bytes that a query on one thread reads: on several, each opens the file.
+/// Number of bytes that a query reads on one thread. With several threads, each would open the file.
 #[track_caller]
 fn bytes_read(inputs: &[PathBuf], sql: &str) -> u64 {
     try_query(inputs, sql, 1).unwrap_or_else(|failure| panic!("{sql}: {}", failure.message())).bytes_read
 }
 
-/// One counter over one minute of an hour.
+/// Queries one counter over one minute of an hour.
 #[test]
 fn row_groups_outside_a_time_range_are_not_read() {
     let folder = TempFolder::new();
     let archive = folder.0.join("archive");
     write(&archive, &mixed("WEB1", 0, 4000).samples, 700);
     let inputs = [archive];
-    // The footer is read in any case.
+    // Footers are always read.
     let average = "SELECT average(*) FROM samples WHERE counter = 'Available Bytes'";
     let footer = bytes_read(&inputs, &format!("{average} AND time < '2000-01-01T00:00:00Z'"));
     let all = bytes_read(&inputs, average) - footer;
@@ -107,7 +108,7 @@ fn row_groups_outside_a_time_range_are_not_read() {
     // Columns that are not needed are not read.
     let everything = bytes_read(&inputs, "SELECT * FROM samples") - footer;
     assert!(all < everything * 3 / 4, "{all} of {everything}");
-    // Nor anything but footers to count rows.
+    // Counting rows reads only footers.
     assert_eq!(bytes_read(&inputs, "SELECT count(*) FROM samples"), footer);
 }
 

@@ -1,4 +1,4 @@
-//! Sums that cross 2^63 are right with the SQL of docs/archive.md.
+//! Sums above 2^63 are correct with the SQL of docs/archive.md.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -9,10 +9,10 @@ use crate::answers::query;
 use crate::generated::{TempFolder, write};
 use crate::log_fixture::{LogFixture, counter, one};
 
-/// Bytes that an hour of intervals adds: three of them exceed 2^63.
+/// The difference of an interval: the sum of three exceeds 2^63.
 const STEP: i64 = 4_000_000_000_000_000_000;
 
-/// A counter that is reset before each large step, and its exact rate in units per second.
+/// An archive with a counter that is reset before each large step, and the counter's exact rate per second.
 fn wide(folder: &TempFolder) -> (PathBuf, f64) {
     let mut log = LogFixture::new("WEB1").value("Memory", counter("Bytes/sec", CounterType::BULK_COUNT));
     let mut seconds = 0;
@@ -23,12 +23,12 @@ fn wide(folder: &TempFolder) -> (PathBuf, f64) {
     }
     let archive = folder.0.join("archive");
     write(&archive, &log.samples, 3);
-    // Five steps in five seconds: the decreases between them are resets.
+    // Five steps in five seconds: the decreases between them are resets, which have no interval.
     assert_eq!(seconds, 5);
     (archive, STEP as f64)
 }
 
-/// The SQL of a page for DataFusion, which is that for Spark with three replacements.
+/// The SQL of docs/archive.md for DataFusion, which is the query for Spark with three replacements.
 fn documented() -> String {
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/archive.md"))
         .expect("docs/archive.md");
@@ -54,7 +54,7 @@ fn sums_across_2_to_the_63_do_not_wrap() {
     assert_eq!(documented.doubles(5), [Some(expected)]);
 }
 
-/// With the Python of `TACHO_ARCHIVE_PYTHON`.
+/// Runs other engines with the Python of `TACHO_ARCHIVE_PYTHON`.
 #[test]
 fn other_engines_do_not_wrap_either() {
     let Some(python) = std::env::var_os("TACHO_ARCHIVE_PYTHON") else {

@@ -31,7 +31,7 @@ pub(crate) struct AgentArguments {
     pub(crate) verbose: bool,
 }
 
-/// Where the agent's key, certificate and token are.
+/// The location of the agent's key, certificate and token.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct AgentFolder {
     /// The folder with key.pem, cert.pem and token. Default: /etc/tachograph/agent for root, ~/.config/tachograph/agent
@@ -43,7 +43,7 @@ pub(crate) struct AgentFolder {
 /// The action.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentAction {
-    /// Create a key, a self-signed certificate and a token, and print the line for machines.toml of the other machines.
+    /// Create a key, a self-signed certificate and a token, and print the line for machines.toml on the other machines.
     /// Existing files are kept.
     Setup {
         #[command(flatten)]

@@ -17,11 +17,11 @@ pub(crate) enum ArchiveCommand {
     Compact(CompactArguments),
 }
 
-/// Merge the files of each past day (UTC) to one file.
+/// Merge the files of each past day (UTC) into one file.
 ///
-/// The recorder of an archive does this at the end of each day; other archives can have many small files, which take more space and
-/// time. Readers, also SQL engines, find each sample once at every moment. Open segments of a recorder that was stopped are
-/// converted first.
+/// The recorder of an archive does this at the end of each day. Other archives can have many small files, which take
+/// more space and are slower to read. Readers, including SQL engines, find each sample exactly once at any moment. Open
+/// segments that a stopped recorder has left are converted first.
 #[derive(Debug, Args)]
 pub(crate) struct CompactArguments {
     /// The folder of an archive, or of one machine in it.

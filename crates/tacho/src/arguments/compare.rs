@@ -8,18 +8,18 @@ use tachograph_flow::sinks::ComparisonOrder;
 
 use super::{NumberArguments, ReportFormat, RowArguments, SelectionArguments, Word, log_name, words};
 
-/// Show what changed between two logs: the averages of each counter in both, most important change first.
+/// Show what changed between two logs: both averages of each counter, the most important change first.
 ///
-/// Averages are computed from raw values by the formula of the counter type, as in 'tacho stats'. A rise to the double weighs as much
-/// as a fall to a half; values too small to notice weigh little, and an instance that only one of the logs has counts as 0 in the
-/// other. Counters that only one of the logs has are last. Counters that identify something, such as ID Process, are left out.
+/// Averages are computed from raw values by the formula of the counter type, as in 'tacho stats'. Doubling counts as
+/// much as halving; changes of very small values count little. An instance that is in only one log counts as 0 in the
+/// other. Counters that are in only one log are last. Counters that are identifiers, such as ID Process, are omitted.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
     /// Two logs, the earlier one first: .blg, .csv, .tsv or .json (from relog and query), or folders of archives. Arguments that
     /// start with a backslash are counter paths, as after -c.
     #[arg(required_unless_present = "counters", num_args = 1.., value_names = ["BEFORE", "AFTER"], value_parser = log_name())]
     pub(crate) files: Vec<PathBuf>,
-    /// Selects counters, and the same time range of both logs; a time without a date is on the first day of each log.
+    /// Selects counters and a time range of both logs; a time without a date is on the first day of each log.
     #[command(flatten)]
     pub(crate) selection: SelectionArguments,
     /// Output format; CSV and JSON have full precision (docs/json.md).
@@ -39,9 +39,9 @@ const ORDERS: &[Word<ComparisonOrder>] = &[
     (
         "weight",
         ComparisonOrder::Weight,
-        "Relative change; one below a noticeable size (1 %, 1 ms, 16 MiB, 100 kB/s, 10 /s) counts little",
+        "Relative change; values below a noticeable size (1 %, 1 ms, 16 MiB, 100 kB/s, 10 /s) count little",
     ),
-    ("ratio", ComparisonOrder::Ratio, "Relative change alone: from 0 and to 0 first"),
+    ("ratio", ComparisonOrder::Ratio, "Relative change; changes from 0 and to 0 first"),
     ("difference", ComparisonOrder::Difference, "Magnitude of the difference in the unit of each counter"),
     ("before", ComparisonOrder::Before, "Average in the first log"),
     ("after", ComparisonOrder::After, "Average in the second log"),

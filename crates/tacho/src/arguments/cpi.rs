@@ -11,10 +11,10 @@ use super::{ReportFormat, parse_interval};
 
 /// Measure cycles per instruction (CPI) of a command, a process or this machine.
 ///
-/// Measures a command, or a running process (-p), or with neither, the machine until Ctrl-C. Shows CPI, CPI while busy
+/// Measures a command or a running process (-p); without either, the machine until Ctrl-C. Shows CPI, CPI while busy
 /// (cpi_wb), and the idle and busy shares of the system and of each processor; for a command or a process, also its
-/// instructions, cycles and CPI, including its children. Without hardware counters, as in most virtual machines, only the
-/// shares are shown, and a message on standard error says why.
+/// instructions, cycles and CPI, including its children. Without hardware counters, as in most virtual machines, only
+/// the shares are shown, and a message on standard error says why.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP, after_long_help = AFTER_LONG_HELP)]
 pub(crate) struct CpiArguments {
@@ -40,7 +40,7 @@ pub(crate) struct CpiArguments {
     /// Show the time of each sample in a table (-ts). CSV and JSON always have it.
     #[arg(long, visible_alias = "ts")]
     pub(crate) timestamp: bool,
-    /// Show the system only, one line per sample (-ds).
+    /// Show only the system, one line per sample (-ds).
     #[arg(long, visible_alias = "ds")]
     pub(crate) system_only: bool,
     /// Do not measure utilization: omits idle, busy and cpi_wb (-noai).
@@ -88,7 +88,7 @@ fn parse_pid(text: &str) -> Result<u32, String> {
         .ok_or_else(|| "not a process id: must be a number, 1 or more".to_owned())
 }
 
-/// Rejects `-` as a trace: traces are read back, and their header is completed at the end.
+/// Rejects `-` as a trace: the header of a trace is rewritten at the end.
 fn trace_file(path: PathBuf) -> Result<PathBuf, &'static str> {
     match path.as_os_str() == "-" {
         true => Err("a trace needs a file (write './-' for a file of this name)"),

@@ -11,8 +11,8 @@ use super::parse_count;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Sending samples (docs/export.md)")]
 pub(crate) struct ExportArguments {
-    /// Send each sample to a receiver: Prometheus' remote-write, or OTLP over HTTP. Without a path, the usual one is
-    /// added. Can be repeated. What a receiver misses while it is down is sent when it returns.
+    /// Send each sample to a receiver: Prometheus' remote-write, or OTLP over HTTP. A URL without a path gets the
+    /// default one. Can be repeated. Samples that a receiver misses while it is down are sent later.
     #[arg(long = "to", value_name = "prometheus=URL|otlp=URL")]
     pub(crate) targets: Vec<Target>,
     /// A file with the bearer token for the receivers. Other users must not be able to read it.
@@ -21,17 +21,17 @@ pub(crate) struct ExportArguments {
     /// A file with user:password for the receivers. Other users must not be able to read it.
     #[arg(long, value_name = "FILE", requires = "targets")]
     pub(crate) to_login: Option<PathBuf>,
-    /// Trust only these authorities (a PEM file) instead of the public ones.
+    /// Trust the CA certificates in this PEM file instead of the public ones.
     #[arg(long, value_name = "FILE", requires = "targets")]
     pub(crate) to_ca: Option<PathBuf>,
     /// The folder in which samples wait to be sent. Default: /var/lib/tachograph/export for root, otherwise
     /// ~/.local/state/tachograph/export.
     #[arg(long, value_name = "FOLDER", requires = "targets")]
     pub(crate) to_queue: Option<PathBuf>,
-    /// Maximum size of the queue of each receiver, in MB; then the oldest samples are dropped. At least 16.
+    /// Maximum size of each receiver's queue, in MB; at least 16. A full queue drops its oldest samples.
     #[arg(long, value_name = "MB", requires = "targets", default_value = "1024", allow_negative_numbers = true, value_parser = parse_count)]
     pub(crate) to_queue_size: u64,
-    /// The label `job` (Prometheus) or the attribute `service.name` (OTLP) of what is sent.
+    /// The label `job` (Prometheus) or the attribute `service.name` (OTLP) of all samples.
     #[arg(long, value_name = "NAME", requires = "targets", default_value = "tachograph")]
     pub(crate) to_job: String,
 }

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_durations_are_refused() {
+    fn invalid_durations_are_rejected() {
         for text in [
             "",
             "0",

@@ -11,7 +11,7 @@ macro_rules! examples {
         r"Examples:
   tacho list                                   all counter sets of this machine
   tacho list Memory 'Network*'                 their counters
-  tacho list process cpu                       search: words of names, descriptions and other tools, best first
+  tacho list process cpu                       search: words of names, descriptions and other tools, best match first
   tacho list -v '\PhysicalDisk(*)\Avg. *'      types, units and sources of these counters
   tacho list -qx PhysicalDisk -o counters.txt  paths for -cf
   tacho list server.blg                        the counters of a log
@@ -75,5 +75,5 @@ const LONG_HELP: &str = concat!(
      $XDG_RUNTIME_DIR/tachograph. MMV files are searched for in the folders of TACHO_MMV_DIR (separated by ':'; empty for \
      none), or, if it is not set, in /var/lib/pcp/tmp/mmv and $PCP_TMP_DIR/mmv. Registered manifests are searched for in the \
      folder of TACHO_MANIFEST_DIR, in /etc/tachograph/manifests, in /usr/share/tachograph/manifests, and, except for root, in \
-     $XDG_DATA_HOME/tachograph/manifests. The instances of a registered set that no program publishes are 'none now'.",
+     $XDG_DATA_HOME/tachograph/manifests. A registered set that no program publishes is shown with the instances 'none now'.",
 );

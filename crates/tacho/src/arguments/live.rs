@@ -27,7 +27,7 @@ pub(crate) struct LiveArguments {
     /// comments.
     #[arg(long = "counter-file", visible_alias = "cf", value_name = "FILE")]
     pub(crate) counter_files: Vec<PathBuf>,
-    /// All counters of this machine, with all instances, in place of paths.
+    /// All counters of this machine, with all instances; instead of paths.
     #[arg(long, conflicts_with_all = ["paths", "counters", "counter_files"])]
     all: bool,
     /// All counters except those of this counter set; wildcards are allowed, and the option can be repeated. Counter
@@ -63,8 +63,8 @@ impl LiveArguments {
     }
 
     /// The time between samples: -si, or else the saved view's interval, or else the default.
-    pub(crate) fn interval_or(&self, of_view: Option<Duration>) -> Duration {
-        self.interval.or(of_view).unwrap_or(DEFAULT_INTERVAL)
+    pub(crate) fn interval_or(&self, view_interval: Option<Duration>) -> Duration {
+        self.interval.or(view_interval).unwrap_or(DEFAULT_INTERVAL)
     }
 
     /// The machines that the paths and -s name, with the requested paths of each. A machine has no paths if none are

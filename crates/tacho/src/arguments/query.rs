@@ -48,14 +48,14 @@ pub(crate) struct QueryArguments {
     /// Show a table of instances for each sample, sorted by the value of the named counter, largest first. Only as a table.
     #[arg(long, value_name = "COUNTER")]
     pub(crate) sort: Option<String>,
-    /// With --sort: show only the N first instances. Totals, Idle, _Exited and _Unattributed are left out.
+    /// With --sort: show only the first N instances. Totals, Idle, _Exited and _Unattributed are omitted.
     #[arg(long, value_name = "N", value_parser = parse_top, requires = "sort")]
     pub(crate) top: Option<usize>,
     /// Sum the instances of each name: svchost, svchost#1, ... become svchost. Sums of averages per operation are averages
     /// over all operations.
     #[arg(long, value_name = "WHAT", value_parser = ["name"])]
     pub(crate) group_by: Option<String>,
-    /// With --sort: show all columns, also those that do not fit into the terminal.
+    /// With --sort: show all columns, even those that do not fit into the terminal.
     #[arg(long)]
     pub(crate) wide: bool,
     /// List counter paths instead, without instances: of the named counter sets, or of all. With -o: to a file, for -cf.

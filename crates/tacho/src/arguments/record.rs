@@ -22,8 +22,7 @@ pub(crate) struct RecordArguments {
     #[command(flatten)]
     pub(crate) live: LiveArguments,
     /// Also record the counters of a view: overview, cpu, memory, disk, network, processes, cgroups, pressure, gpu,
-    /// applications, or else
-    /// a file (docs/views.md). At its interval unless -si is used.
+    /// applications, or else a file (docs/views.md). Samples at the view's interval unless -si is used.
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) view: Option<PathBuf>,
     /// The log to write, or the folder of an archive. An existing log is only overwritten with -y; an archive is continued.
@@ -40,8 +39,9 @@ pub(crate) struct RecordArguments {
     /// (-cnf, -segment TIME), or new samples replace the oldest (-circular).
     #[arg(long, visible_alias = "max", value_name = "MB", allow_negative_numbers = true, value_parser = parse_megabytes)]
     pub(crate) max_size: Option<u64>,
-    /// Start a new file after a time (as -d) or at a size (64KB, 100MB, 1GB); without a value, at -max (-segment,
-    /// -cnf). Each file is a complete log. Default for an archive: 10 minutes, at multiples of it since midnight UTC.
+    /// Start a new file after a time (in the form of -d) or at a size (64KB, 100MB, 1GB); without a value, at -max
+    /// (-segment, -cnf). Each file is a complete log. Default for an archive: every 10 minutes, counted from midnight
+    /// UTC.
     #[arg(long, value_name = "TIME|SIZE", num_args = 0..=1, require_equals = true, value_parser = parse_segment)]
     pub(crate) segment: Option<Option<SegmentLimit>>,
     /// Replace the oldest samples when the file has reached -max MB (BLG only).
@@ -66,13 +66,13 @@ pub(crate) struct RecordArguments {
     /// Wait after each sample until it is on disk: even a power failure loses at most the sample being written.
     #[arg(long)]
     pub(crate) sync: bool,
-    /// Archive: remove files that are older (30d, 12h, 8w, 1y). Default: keep all.
+    /// Archive: remove files older than this (30d, 12h, 8w, 1y). Default: keep all.
     #[arg(long, value_name = "AGE", value_parser = parse_age)]
     pub(crate) keep: Option<Duration>,
-    /// Archive: remove the oldest files of this machine while they are larger in total (500MB, 20GB).
+    /// Archive: remove the oldest files of this machine while their total size is larger than this (500MB, 20GB).
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) keep_size: Option<u64>,
-    /// Archive: pause while less space is free on the disk, and resume when there is more; 0 turns this off. [default: 200MB]
+    /// Archive: pause while less than this is free on the disk; 0 disables this. [default: 200MB]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) min_free: Option<u64>,
     /// Print the time of each sample, in units of 100 ns since 1601, after it was written. For tests.
@@ -111,7 +111,7 @@ const AFTER_LONG_HELP: &str = concat!(
      with the first of the next, so no interval is lost if you pass them together. Numbering continues after the highest \
      existing number, also after a restart, so segments are never overwritten.\n\n",
     "Archives: -f archive writes each sample into an open segment, a BLG, which becomes a Parquet file every 10 minutes (-segment). \
-     Nothing is lost or duplicated by a kill: the next recorder continues the archive. All commands read the open segment, too. \
+     If the recorder is killed, no sample is lost or duplicated: the next recorder continues the archive. All commands also read the open segment. \
      Small files of past days are merged. If the disk is almost full, the recording pauses (--min-free).\n\n",
     "Intervals below one second: the kernel updates some counters less often. Times of processors and processes advance in \
      steps of 10 ms, counts of memory pages about once a second, pressure averages every two seconds.\n\n",
@@ -130,7 +130,7 @@ pub(crate) enum RecordFormat {
     /// Windows binary log.
     #[value(alias = "blg")]
     Bin,
-    /// The same, with -circular.
+    /// Windows binary log, with -circular.
     Bincirc,
     /// PDH comma-separated text.
     Csv,

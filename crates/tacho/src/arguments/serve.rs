@@ -41,7 +41,7 @@ pub(crate) struct ServeArguments {
     /// control group.
     #[arg(long, num_args = 1.., value_name = "PATH")]
     metrics: Vec<String>,
-    /// Names and labels of /metrics: `current`, or `old` for those before version 0.2, which version 0.3 no longer has
+    /// Names and labels of /metrics: `current`, or `old` for those before version 0.2, which version 0.3 will remove
     /// (docs/metrics.md).
     #[arg(long, value_name = "NAMES", default_value = "current", value_parser = parse_names)]
     pub(crate) metrics_names: MetricNames,
@@ -79,7 +79,7 @@ pub(crate) struct ServeArguments {
     /// Maximum size of an uploaded log, in MB.
     #[arg(long, value_name = "MB", default_value = "512", allow_negative_numbers = true, value_parser = parse_count)]
     pub(crate) max_upload: u64,
-    /// Memory for all open logs together, in MB; a log that needs more is refused.
+    /// Memory limit for all open logs together, in MB; a log that needs more is rejected.
     #[arg(long, value_name = "MB", default_value = "512", allow_negative_numbers = true, value_parser = parse_count)]
     pub(crate) max_memory: u64,
     /// Encoding of text logs: utf-8, utf-16le, utf-16be, or a Windows code page (1250 to 1258, 932, 936, 949, 950).
@@ -99,8 +99,8 @@ pub(crate) struct ServeArguments {
 impl ServeArguments {
     /// The address to listen on.
     pub(crate) fn address(&self) -> SocketAddr {
-        let here = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port.unwrap_or(DEFAULT_PORT)));
-        self.listen.unwrap_or(here)
+        let local = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port.unwrap_or(DEFAULT_PORT)));
+        self.listen.unwrap_or(local)
     }
 
     /// The counters selected by --metrics.

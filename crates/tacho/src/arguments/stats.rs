@@ -30,28 +30,28 @@ pub(crate) struct StatsArguments {
     /// Merge counters with the same path on several machines.
     #[arg(long, value_name = "WHAT", value_parser = ["machines"])]
     pub(crate) across: Option<String>,
-    /// Compute minimum, maximum, percentiles and the number of values only over intervals with activity: ignores zeros
-    /// that mean "no operation" in averages per operation.
+    /// Compute minimum, maximum, percentiles and the number of values only over intervals with activity. Ignores zeros
+    /// of averages per operation that mean "no operation".
     #[arg(long)]
     pub(crate) only_active: bool,
-    /// A row for each time range of this length and each counter: 30s, 5m, 1h, 1d, or as `[[hh:]mm:]ss`. Time ranges begin at
-    /// multiples of their length in the log's local time. An interval belongs to the one in which it ends, as with -b and -e.
+    /// Show a row per counter for each time range of this length: 30s, 5m, 1h, 1d, or as `[[hh:]mm:]ss`. Time ranges
+    /// begin at multiples of their length in the log's local time. As with -b and -e, an interval belongs to the time
+    /// range in which it ends.
     #[arg(long, value_name = "TIME", value_parser = parse_length, conflicts_with = "across")]
     pub(crate) every: Option<Duration>,
-    /// Show further percentiles, each from 0 to 100: --percentile 1,5,99.9.
+    /// Show additional percentiles, each from 0 to 100: --percentile 1,5,99.9.
     #[arg(long, value_name = "P", value_delimiter = ',', value_parser = parse_percentage)]
     pub(crate) percentile: Vec<f64>,
     /// Show the standard deviation of the values of the intervals.
     #[arg(long)]
     pub(crate) deviation: bool,
-    /// Show by how much the values rise per hour: the slope of the straight line that fits the values of the intervals best
-    /// (least squares).
+    /// Show the trend per hour: the slope of a linear regression (least squares) over the values of the intervals.
     #[arg(long)]
     pub(crate) slope: bool,
-    /// Sort by a figure (last, average, minimum, maximum, p50, p95, values, errors, ...), largest first, the rows of each
-    /// counter on their own; or by the average of the named counter, with the rows of an instance together. For the order, an
-    /// average is multiplied by the number of its values, so that an instance that was busy for a second is not before one that
-    /// was busy for an hour.
+    /// Sort the rows of each counter by a figure (last, average, minimum, maximum, p50, p95, values, errors, ...),
+    /// largest first; or sort instances by the average of the named counter and keep the rows of an instance together.
+    /// For sorting, averages are multiplied by their numbers of values, so that an instance that was busy for a second
+    /// does not precede one that was busy for an hour.
     #[arg(long, value_name = "FIGURE|COUNTER")]
     pub(crate) sort: Option<String>,
     #[command(flatten)]

@@ -12,10 +12,10 @@ use crate::failure::Failure;
 pub(crate) struct ReadingArguments {
     /// Encoding of the text logs to read: utf-8, utf-16le, utf-16be, or a Windows code page (1250 to 1258, 932, 936,
     /// 949, 950). Default: guessed. A byte order mark takes precedence; a log that is not valid in this encoding is
-    /// refused. For the output, see `relog --output-encoding`.
+    /// rejected. For the output, see `relog --output-encoding`.
     #[arg(long, value_name = "NAME", value_parser = parse_input_encoding)]
     encoding: Option<TextEncoding>,
-    /// Memory for text logs, in MB of 1,048,576 bytes; a log that needs more is refused. Default: 512.
+    /// Memory limit for text logs, in MB of 1,048,576 bytes; a log that needs more is rejected. Default: 512.
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u32).range(1..))]
     max_memory: Option<u32>,
 }
@@ -30,8 +30,8 @@ impl ReadingArguments {
 /// Options for writing text logs.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct DigitsArguments {
-    /// Significant digits of values in CSV and TSV: 17, or 20 as in Windows 10 and 11. Default: as the Windows version
-    /// of the first log writes them; 17 for recordings of Tachograph.
+    /// Significant digits of values in CSV and TSV: 17, or 20 as in Windows 10 and 11. Default: as in the Windows
+    /// version that wrote the first log; 17 for recordings of Tachograph.
     #[arg(long, value_name = "17|20", value_parser = parse_digits)]
     digits: Option<Digits>,
 }
@@ -42,7 +42,8 @@ impl DigitsArguments {
         TextForm { digits: self.digits.unwrap_or(default), encoding: encoding.unwrap_or(TextEncoding::Utf8) }
     }
 
-    /// Fails if the output is not text but --digits or an encoding is set. `option` is the name of the encoding's option.
+    /// Returns an error if --digits or an encoding is set but the output is not text. `option` is the name of the
+    /// encoding's option.
     pub(crate) fn check(
         &self,
         encoding: Option<TextEncoding>,
@@ -59,7 +60,7 @@ impl DigitsArguments {
     }
 }
 
-/// How numbers are shown to people.
+/// How numbers are displayed.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct NumberArguments {
     /// Show values with all digits and without prefixes (24,588,402,688), not as 22.9 GiB. Applies to tables and the

@@ -11,7 +11,7 @@ pub(crate) fn parse(arguments: impl Iterator<Item = std::ffi::OsString>) -> Resu
     let mut arguments = arguments.peekable();
     let program = arguments.next();
     if arguments.next_if(|command| command == "sql").is_some() {
-        // They are parsed by another program, which has no options in Windows' form.
+        // `tacho-sql` parses these arguments; it has no options in Windows' form.
         let sql = SqlArguments { arguments: arguments.collect() };
         return Ok(Arguments { command: Some(super::Command::Sql(sql)) });
     }

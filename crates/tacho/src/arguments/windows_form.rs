@@ -16,7 +16,7 @@ struct WindowsOption(&'static str, &'static str, OptionValue);
 /// The kind of an option's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OptionValue {
-    /// Whatever clap's definition says.
+    /// As in clap's definition.
     AsDefined,
     /// An optional number or time. It is passed to clap in the same word as the option (`--segment=1:00`).
     OptionalNumber,
@@ -24,8 +24,8 @@ pub(crate) enum OptionValue {
     Operand,
 }
 
-/// The supported options of typeperf, relog, logman and Performance Inspector's cpi, and our own options with several letters after one
-/// hyphen. clap can parse single letters without this table, but settings files need them.
+/// The supported options of typeperf, relog, logman and Performance Inspector's cpi, and Tachograph's own options with
+/// several letters after one hyphen. clap can parse single letters without this table, but settings files need them.
 const OPTIONS: [WindowsOption; 27] = [
     WindowsOption("a", "append", OptionValue::AsDefined),
     WindowsOption("b", "begin", OptionValue::AsDefined),
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_an_option_can_be_omitted() {
+    fn the_value_of_segment_can_be_omitted() {
         assert_rewritten("tacho record -cnf 1:00 -a", &["tacho", "record", "--segment=1:00", "-a"]);
         assert_rewritten(r"tacho record -cnf \M\C", &["tacho", "record", "--segment", r"\M\C"]);
         assert_rewritten("tacho record --segment 5MB", &["tacho", "record", "--segment=5MB"]);

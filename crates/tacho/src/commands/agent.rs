@@ -41,7 +41,7 @@ impl Files {
         Self { folder, key, certificate, token }
     }
 
-    /// Whether the agent is set up: it has all files. It is an error if it has only some, or if that cannot be found out.
+    /// Whether all files exist. Returns an error if only some do, or if this cannot be determined.
     fn exist(&self) -> Result<bool, Failure> {
         let mut missing = Vec::new();
         let files = [&self.key, &self.certificate, &self.token];

@@ -22,21 +22,22 @@ use crate::output::OutputFile;
 /// Appends the result of the query to `output`, which must have the same counters and earlier times; returns the number of
 /// samples appended.
 ///
-/// Writes a new log with both, and replaces `output` when it is complete, so that a failed append does no damage.
+/// Writes a new log with the samples of both, and replaces `output` when it is complete, so that a failed append
+/// changes nothing.
 pub(crate) fn append(
     query: &mut LogQuery,
     output: &Path,
     format: Format,
     form: &dyn Fn(&[LogReport]) -> TextForm,
 ) -> Result<u64, Failure> {
-    let refuse = |why: String| Failure::usage(format!("{}: cannot append: {why}", output.display()));
+    let cannot_append = |why: String| Failure::usage(format!("{}: cannot append: {why}", output.display()));
     // `--encoding` applies to the inputs only.
     let reading = ReadOptions { encoding: None, ..query.reading.clone() };
     let old_query = LogQuery { reading, ..LogQuery::new(vec![output.to_path_buf()]) };
     let (existing, mut old) = old_query.table(|_| Ok(()))?;
     let existing_format = old.reports[0].facts().format;
     if existing_format != format {
-        return Err(refuse(format!("its format is {}; use the same with -f", existing_format.name())));
+        return Err(cannot_append(format!("its format is {}; use the same with -f", existing_format.name())));
     }
     // Identities are only added if the log already has them.
     if format == Format::Blg && existing.has_identities() {
@@ -46,9 +47,9 @@ pub(crate) fn append(
     let (new, mut pipeline) = scanned(query)?;
     let has_columns = format != Format::Blg;
     if let Some(difference) = difference(&existing, &new, has_columns) {
-        return Err(refuse(difference));
+        return Err(cannot_append(difference));
     }
-    check_times(&existing, &new).map_err(refuse)?;
+    check_times(&existing, &new).map_err(cannot_append)?;
     let reports: Vec<_> = old.reports.iter().chain(&pipeline.reports).cloned().collect();
     let mut file = OutputFile::create(output, true)?;
     let written = match format {
@@ -74,7 +75,7 @@ pub(crate) fn append(
             };
             write()
         }
-        // An archive is written by a writer of its own.
+        // Archives do not reach this function: they have a separate writer.
         Format::Blg | Format::Archive => {
             let write = || {
                 let mut sink = LogSink::new(BlgWriter::new(&mut file, blg_options(&old.reports, output))?);

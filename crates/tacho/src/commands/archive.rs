@@ -39,7 +39,7 @@ pub(crate) fn write(query: &mut LogQuery, folder: &Path, is_appended: bool) -> R
     query.selection = query.selection.clone().with_identities();
     let mut writer: Option<ArchiveWriter> = None;
     let (mut samples, mut reports) = (0, Vec::new());
-    // Each machine has a time zone and clocks of its own.
+    // Each machine has its own time zone and clocks.
     for indexes in query.logs_by_machine()? {
         let paths = indexes.iter().map(|&index| query.paths[index].clone()).collect();
         let machine = LogQuery { paths, ..query.clone() };
@@ -47,8 +47,8 @@ pub(crate) fn write(query: &mut LogQuery, folder: &Path, is_appended: bool) -> R
         if machine.paths.len() > 1 {
             pipeline.source = Box::new(JoinedLogs::new(pipeline.source));
         }
-        let of_machine = pipeline.reports.clone();
-        let options = ArchiveOptions::of_log(of_machine[0].facts());
+        let machine_reports = pipeline.reports.clone();
+        let options = ArchiveOptions::of_log(machine_reports[0].facts());
         let writer = match &mut writer {
             Some(writer) => {
                 writer.begin_log(options).map_err(|error| Failure::of_output(error.into(), folder))?;
@@ -58,26 +58,27 @@ pub(crate) fn write(query: &mut LogQuery, folder: &Path, is_appended: bool) -> R
         };
         let written = run_pipeline(pipeline, &mut StoppableSink { sink: ArchiveSink(writer), stop: &stop });
         samples += match written {
-            // The unfinished files are removed with the writer.
+            // Dropping the writer removes the unfinished files.
             Err(FlowError::Stopped) => {
                 notify(format_args!("{}: stopped: nothing was written", folder.display()));
                 return Ok(ExitCode::from(130));
             }
             written => written.map_err(|error| Failure::of_output(error, folder))?,
         };
-        reports.extend(of_machine);
+        reports.extend(machine_reports);
     }
     notify_problems(&reports);
     notify_unmatched(query)?;
     let Some(mut writer) = writer.filter(|_| samples > 0) else { return Err(no_sample(query)) };
-    // Until the files have their names.
+    // Held until the files have their final names.
     let _locks = lock_machines(&writer)?;
     writer.finish().map_err(|error| Failure::of_output(error.into(), folder))?;
     notify_written(query, folder, samples);
     Ok(ExitCode::SUCCESS)
 }
 
-/// Locks the machines whose files will be named: open segments have samples that must stay later than those of all files.
+/// Locks the folders of the machines whose files will be added, because the samples of open segments must remain later
+/// than those of all files.
 fn lock_machines(writer: &ArchiveWriter) -> Result<Vec<ArchiveLock>, Failure> {
     let mut locks = Vec::new();
     for folder in writer.machine_folders() {
@@ -85,8 +86,8 @@ fn lock_machines(writer: &ArchiveWriter) -> Result<Vec<ArchiveLock>, Failure> {
             Ok(lock) => locks.extend(lock),
             Err(error) if is_busy(&error) => {
                 return Err(Failure::runtime(format!(
-                    "{}: nothing was added, since a recorder writes the files of this machine: stop it first, or write \
-                     into another folder",
+                    "{}: nothing was added, because a recorder is writing the files of this machine: stop it first, or use \
+                     another folder",
                     folder.display()
                 )));
             }
@@ -119,11 +120,11 @@ impl Sink for StoppableSink<'_> {
     }
 }
 
-/// Fails if the folder exists and has entries, unless files are to be added to it.
+/// Returns an error if the folder is not empty, unless files are to be added to it.
 fn check_folder(folder: &Path, is_appended: bool) -> Result<(), Failure> {
     if is_standard_output(folder) {
         return Err(Failure::usage(
-            "cannot write an archive to standard output, since it is a folder: use -o FOLDER",
+            "cannot write an archive to standard output, because it is a folder: use -o FOLDER",
         ));
     }
     let mut entries = match fs::read_dir(folder) {

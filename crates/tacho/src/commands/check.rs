@@ -94,7 +94,7 @@ fn salvage(file: &Path, target: &Path, overwrite: bool, reading: ReadOptions) ->
         return Err(Failure::runtime(format!("{}: no intact samples to save", file.display())));
     }
     let format = match pipeline.reports[0].facts().format {
-        // An archive is a folder.
+        // An archive is a folder, so a BLG is written instead.
         Format::Archive => Format::Blg,
         format => format,
     };

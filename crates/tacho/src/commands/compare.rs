@@ -93,7 +93,7 @@ fn write_table(arguments: &CompareArguments, rows: &[ComparisonRow], all: usize)
     let mut notes = Vec::new();
     if arguments.sort == ComparisonOrder::Weight && rows.len() > 1 {
         notes.push(
-            "By weight: the relative change, in which values too small to notice count little (--sort: other orders)."
+            "Sorted by weight: the relative change, in which very small values count little (--sort for other orders)."
                 .to_owned(),
         );
     }
@@ -114,7 +114,7 @@ fn write_table(arguments: &CompareArguments, rows: &[ComparisonRow], all: usize)
     out.into_inner().map_err(io::IntoInnerError::into_error)?.finish()
 }
 
-/// The machine with its backslashes, if all paths begin with the same.
+/// The common prefix `\\machine` of all paths, if any.
 fn shared_machine(rows: &[ComparisonRow]) -> Option<String> {
     let machine = format!(r"\\{}", rows.first()?.machine.as_ref()?);
     let is_shared =
@@ -148,7 +148,7 @@ fn cells(row: &ComparisonRow, start: usize, form: NumberForm) -> Vec<String> {
     ]
 }
 
-/// By which factor an average rose (`x 2.50`) or fell (`/ 2.50`), or which of the logs has the instance.
+/// The factor by which an average rose (`x 2.50`) or fell (`/ 2.50`), or which log has the instance.
 fn ratio(row: &ComparisonRow) -> String {
     let factor = |factor: f64| match factor {
         factor if factor >= 999.5 => grouped(&format!("{factor:.0}")),

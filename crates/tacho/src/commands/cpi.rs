@@ -34,7 +34,8 @@ pub(crate) fn run(arguments: &CpiArguments) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Measures the system, and with `-p` also a process, until Ctrl-C, the end of the process, or the time set by `-r`.
+/// Measures the system, and with `-p` also a process, until Ctrl-C, the end of the process, or the end of the time of
+/// `-r`.
 fn measure(arguments: &CpiArguments) -> Result<ExitCode, Failure> {
     let events = Events::for_measurement()?;
     let (process, system) = match arguments.pid {

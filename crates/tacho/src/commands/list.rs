@@ -78,9 +78,10 @@ pub(crate) fn run(arguments: &ListArguments) -> Result<ExitCode, Failure> {
         ListFormat::Table if arguments.query_instances => Form::PathsWithInstances,
         ListFormat::Table => Form::Description,
     };
-    // A path can name the machine too. Paths of several machines are refused when they are parsed.
-    let of_path = |what: &PathBuf| PathPattern::parse(&what.to_string_lossy()).ok()?.path().machine.clone();
-    let machine = arguments.machine.clone().or_else(|| arguments.what.iter().find_map(of_path));
+    // A path can also name the machine. Paths of different machines are rejected when they are parsed.
+    let machine_of =
+        |what: &PathBuf| PathPattern::parse(&what.to_string_lossy()).ok()?.path().machine.clone();
+    let machine = arguments.machine.clone().or_else(|| arguments.what.iter().find_map(machine_of));
     let mut registry: Option<Arc<Registry>> = None;
     show(
         &Request {
@@ -225,7 +226,7 @@ fn search(
     if found.is_empty() {
         return match names.len() {
             1 => Ok(None),
-            // A file is only written if it is complete.
+            // With -o, a partial result is an error, because the file must be complete.
             _ => found::search_some(&registry, &words, request.form, request.output.is_some()).map(Some),
         };
     }

@@ -106,7 +106,7 @@ fn this_machine(paths: Vec<PathPattern>, mut view: View, look: Look) -> Result<E
     if !paths.is_empty() && messages.len() == paths.len() {
         return Err(Failure::usage_messages(messages));
     }
-    // The user has not asked for all of the overview.
+    // Missing counters are not reported for the default view, which the user did not choose.
     if !look.is_default_view {
         messages.extend(missing);
     }
@@ -124,7 +124,7 @@ fn this_machine(paths: Vec<PathPattern>, mut view: View, look: Look) -> Result<E
     show(Source::Live(Box::new(source)), view, look, messages)
 }
 
-/// The number of processors that this machine uses.
+/// Describes this machine: its number of online processors.
 fn about_this_machine() -> String {
     let mut online = OnlineProcessors::new(&Roots::of_this_machine());
     online.read().map_or_else(|_| String::new(), |ids| counted(ids.len() as u64, "processor", "processors"))
@@ -147,7 +147,7 @@ fn logs(query: LogQuery, are_paths_required: bool, mut view: View, look: Look) -
     show(Source::Logs(logs), view, look, Vec::new())
 }
 
-/// Fails for the name of a counter set, which would otherwise be taken for the name of a log.
+/// Rejects the name of a counter set, which would otherwise be treated as the name of a log.
 fn refuse_sets(files: &[PathBuf]) -> Result<(), Failure> {
     let mut missing = files.iter().filter(|file| !file.exists()).filter_map(|file| file.to_str()).peekable();
     if missing.peek().is_none() {

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 pub(crate) fn format_of_output(output: &Path, default: Format) -> Result<Format, Failure> {
     match Format::of_extension(output) {
         Some(Format::Archive) => Err(Failure::usage(format!(
-            "{}: an archive is a folder with files that get their names from their times: use 'tacho relog -f archive -o FOLDER'",
+            "{}: an archive is a folder, whose files are named by time: use 'tacho relog -f archive -o FOLDER'",
             output.display()
         ))),
         Some(format) => Ok(format),

@@ -87,7 +87,7 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<ExitCode, Failure> {
         refuse_existing(output, arguments.yes)?;
     }
     signals::stop_on_signals(&stop)?;
-    // This sample opens the first interval, and determines the columns of a text file (CSV/TSV).
+    // The first interval begins with this sample, which also determines the columns of a text file (CSV/TSV).
     let mut first = Sample::default();
     if !live.source.next(&mut first)? {
         return Ok(ExitCode::SUCCESS);
@@ -158,7 +158,7 @@ fn sink(
     })
 }
 
-/// Fails if the format cannot have the requested order or sums.
+/// Returns an error if the format does not support the requested order or sums.
 fn check_order(arguments: &QueryArguments, format: Option<Format>) -> Result<(), Failure> {
     if let (Some(_), Some(format)) = (&arguments.sort, format) {
         let reason = match format {
@@ -172,13 +172,13 @@ fn check_order(arguments: &QueryArguments, format: Option<Format>) -> Result<(),
     }
     if arguments.group_by.is_some() && format == Some(Format::Blg) {
         return Err(Failure::usage(
-            "--group-by: a BLG has the instances of the machine; record it without, then use 'tacho stats LOG --group-by name'",
+            "--group-by: a BLG stores the instances of the machine; omit --group-by and use 'tacho stats LOG --group-by name' later",
         ));
     }
     Ok(())
 }
 
-/// Fails if no counter has the name that `--sort` names.
+/// Returns an error if no counter has the name given with `--sort`.
 fn check_sort_counter(arguments: &QueryArguments, first: &Sample) -> Result<(), Failure> {
     let Some(counter) = arguments.sort.as_deref().map(counter_name) else { return Ok(()) };
     let mut counters = first.groups.iter().flat_map(|group| &group.set.counters);
@@ -231,7 +231,7 @@ fn run_samples(
     sink.finish()
 }
 
-/// Reports at the end how many further instances had no column.
+/// Reports at the end how many more instances had no column.
 fn notify_late_instances(late: &LateInstances) {
     let more = late.count().saturating_sub(1);
     if more > 0 {
@@ -240,8 +240,8 @@ fn notify_late_instances(late: &LateInstances) {
     }
 }
 
-/// Reports requested instances that do not exist yet. The columns of a text file are fixed by the first sample, which has one
-/// for each path without a wildcard.
+/// Reports requested instances that do not exist yet. A text file has the columns of its first sample, and one for each
+/// path without a wildcard.
 fn notify_missing_instances(live: &Live, is_text: bool) {
     let missing = live.source.missing_instances();
     this_machine::notify_first(&missing, "such paths", |path| {

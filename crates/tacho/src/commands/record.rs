@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
     log.set_zone(&live.zone);
     let utc = FileTime::from_system_time(SystemTime::now());
     let now = Moment { utc, bias_minutes: live.zone.bias_minutes };
-    // Before the log is created: if it cannot start, there is no empty log.
+    // Started before the log is created, so that a failure leaves no empty log.
     let mut export = exports::start(&arguments.export, &registry, metrics)?;
     let mut recorder = log.create(now).map_err(start_failure)?;
     recorder.notify_events();
@@ -96,8 +96,8 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
     let Recording { recorder: Some(recorder), .. } = std::mem::take(&mut *shared.lock()) else {
         return outcome.map(|()| ExitCode::SUCCESS).map_err(Failure::of_writing);
     };
-    let is_begun = recorder.summary().samples > 0;
-    if is_begun || outcome.is_ok() {
+    let has_begun = recorder.summary().samples > 0;
+    if has_begun || outcome.is_ok() {
         let end = match max.filter(|_| recorder.is_full()) {
             _ if outcome.is_err() => End::Failed,
             Some(bytes) => End::Full(bytes),
@@ -108,12 +108,13 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
     match outcome {
         Ok(()) => Ok(ExitCode::SUCCESS),
         // Nothing was written: the log cannot store these counters, or cannot be written.
-        Err(error) if !is_begun => Err(start_failure(error)),
+        Err(error) if !has_begun => Err(start_failure(error)),
         Err(error) => Err(Failure::of_writing(error)),
     }
 }
 
-/// Records all samples, and sends them. Sets `counts` to the problems up to the last sample that was written.
+/// Records all samples, and sends them. Sets `counts` to the numbers of problems up to the last sample that was
+/// written.
 fn record(
     live: &mut Live,
     shared: &SharedRecorder,
@@ -183,8 +184,8 @@ fn add_paths(targets: &mut [Target], view: &View) -> Result<(), Failure> {
             target.paths.push(this_machine::local_path(&target.registry, path)?);
         }
         // The log also has the counters of the view's tables.
-        let of_tables = view.table_paths(&MachineCatalogue(Arc::clone(&target.registry)).sets());
-        for path in of_tables {
+        let table_paths = view.table_paths(&MachineCatalogue(Arc::clone(&target.registry)).sets());
+        for path in table_paths {
             if !target.paths.contains(&path) {
                 target.paths.push(path);
             }

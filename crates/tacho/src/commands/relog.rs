@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &RelogArguments) -> Result<ExitCode, Failure> {
     let format = format_of(arguments, output)?;
     arguments.digits.check(arguments.output_encoding, "--output-encoding", is_text(format))?;
     if query.paths.len() == 1 && format != Format::Blg {
-        // The columns need not match those of another log.
+        // Grouping need not match that of another log.
         query.reading.grouping = Grouping::Neighbours;
     }
     let form = |reports: &[LogReport]| arguments.digits.form(arguments.output_encoding, reports[0].digits());
@@ -63,8 +63,8 @@ pub(crate) fn run(arguments: &RelogArguments) -> Result<ExitCode, Failure> {
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
         let (scan, pipeline) = scanned(&query)?;
         let reports = pipeline.reports.clone();
-        let named = |error| Failure::of_output(error, Path::new("standard output"));
-        write_text(&mut out, format, form(&reports), &scan, pipeline).map_err(named)?;
+        let failed = |error| Failure::of_output(error, Path::new("standard output"));
+        write_text(&mut out, format, form(&reports), &scan, pipeline).map_err(failed)?;
         notify_problems(&reports);
         return Ok(ExitCode::SUCCESS);
     }
@@ -96,7 +96,7 @@ pub(crate) fn notify_written(query: &LogQuery, output: &Path, samples: u64) {
     notify(format_args!("{}: {} written", output.display(), counted(samples, "sample", "samples")));
 }
 
-/// Reads the logs once for their columns; fails if they have no samples.
+/// Reads the logs once to collect their columns. Returns an error if they have no samples.
 pub(crate) fn scanned(query: &LogQuery) -> Result<(UnionScan, Pipeline), Failure> {
     let mut progress = Progress::new();
     let (scan, pipeline) = query.table(|reports| {
@@ -133,7 +133,7 @@ fn write_all(
     Ok(samples)
 }
 
-/// Copies one log to a BLG in one pass. `None` if its counters change, so that a scan is needed first.
+/// Copies one log to a BLG in one pass. Returns `None` if its counters change, which requires a scan first.
 fn copy_log(query: &LogQuery, file: &mut OutputFile, output: &Path) -> Result<Option<u64>, Failure> {
     let pipeline = query.copy()?;
     let options = blg_options(&pipeline.reports, output);
@@ -183,7 +183,7 @@ pub(crate) fn write_table<W: Write + Seek>(
     output: &Path,
 ) -> Result<u64, Failure> {
     let written = match format {
-        // An archive is written by a writer of its own.
+        // Archives do not reach this function: they have a separate writer.
         Format::Blg | Format::Archive => {
             let options = blg_options(&pipeline.reports, output);
             let writer = BlgWriter::new(file, options).map_err(FlowError::from);
@@ -260,7 +260,7 @@ fn list_counters(query: &LogQuery, arguments: &RelogArguments) -> Result<ExitCod
             text.push_str(&list::summary(&report, &scan));
         }
         for path in list::paths(&scan) {
-            // Names are only escaped for people.
+            // Names are escaped for display, but not in files for -cf.
             text += &if arguments.output.is_none() { line(path) } else { path + "\n" };
         }
     }

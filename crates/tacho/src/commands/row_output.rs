@@ -19,7 +19,7 @@ pub(crate) struct RowOutput {
 
 enum Destination {
     Standard(io::Stdout),
-    /// For `cpi COMMAND`: standard output belongs to the command.
+    /// For `cpi COMMAND`, because standard output belongs to the command.
     Error(io::Stderr),
     File(RowFile),
 }
@@ -58,8 +58,8 @@ impl RowOutput {
     }
 }
 
-/// Fails for a folder, and for an existing file unless `overwrite` is set. Devices and pipes are accepted: they have no
-/// content that could be lost.
+/// Returns an error for a folder, and for an existing file unless `overwrite` is set. Devices and pipes are accepted:
+/// they have no content that could be lost.
 pub(crate) fn refuse_existing(path: &Path, overwrite: bool) -> Result<(), Failure> {
     match std::fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(is_a_folder(path)),
@@ -84,7 +84,8 @@ fn open_final(path: &Path, overwrite: bool) -> Result<File, Failure> {
     })
 }
 
-/// Fails if a file cannot be written. Changes nothing: an existing file keeps its content, and a new one is removed again.
+/// Returns an error if a file cannot be written. Changes nothing: an existing file keeps its content, and a new one is
+/// removed again.
 pub(crate) fn refuse_unwritable(path: &Path, overwrite: bool) -> Result<(), Failure> {
     let is_new = matches!(identify(path), Some(FileIdentity::New(_)));
     open_final(path, overwrite)?;

@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     if history.is_none()
         && let Some(mut overview) = View::ready_made("overview")
     {
-        // Counters that this machine lacks are left out without a message.
+        // Counters that this machine lacks are omitted without a message.
         history = this_machine::resolve_view(&registry, &mut overview).is_ok().then(|| overview.paths());
     }
     let metrics = MetricsOptions {
@@ -100,8 +100,8 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The view with the counters from the command line, as written and fitted to this machine. Logs are fitted when they are
-/// shown.
+/// The view with the counters from the command line: as written, and fitted to this machine. For logs, views are fitted
+/// when they are shown.
 fn view(arguments: &ServeArguments, registry: &Registry) -> Result<Option<(View, View)>, Failure> {
     let counters = arguments.paths(registry)?;
     let mut view = match &arguments.view {

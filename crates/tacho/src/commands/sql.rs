@@ -1,4 +1,4 @@
-//! `tacho sql`: runs `tacho-sql`, a program of its own, because DataFusion would make `tacho` ten times as large.
+//! `tacho sql`: runs `tacho-sql`, which is a separate program because DataFusion would make `tacho` ten times as large.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,7 +12,7 @@ use crate::failure::{Failure, cannot};
 /// The program.
 const PROGRAM: &str = "tacho-sql";
 
-/// Replaces this process by `tacho-sql`, so that signals and the exit status are its own.
+/// Replaces this process with `tacho-sql`, which then receives signals and sets the exit status.
 pub(crate) fn run(arguments: &SqlArguments) -> Result<ExitCode, Failure> {
     let executable = std::env::current_exe().ok();
     let folder = executable.as_deref().and_then(Path::parent);
@@ -23,11 +23,11 @@ pub(crate) fn run(arguments: &SqlArguments) -> Result<ExitCode, Failure> {
     Err(cannot("run", &program, &error))
 }
 
-/// The program in the folder of `tacho`, or in a folder of `PATH`.
+/// Finds the program in the folder of `tacho`, or in a folder of `PATH`.
 fn find(folder: Option<&Path>, path: Option<&OsStr>) -> Option<PathBuf> {
     let folders = path.map(std::env::split_paths).into_iter().flatten();
     let candidates = folder.map(Path::to_path_buf).into_iter().chain(folders);
-    // An empty entry of PATH would be the working folder, where a program of another user can be.
+    // Relative entries are ignored: they could run another user's program from the working folder.
     let absolute = candidates.filter(|folder| folder.is_absolute());
     absolute.map(|folder| folder.join(PROGRAM)).find(|file| is_executable(file))
 }
@@ -40,7 +40,7 @@ fn missing(folder: Option<&Path>) -> String {
     let place = folder.map_or_else(String::new, |folder| format!(" {} or", folder.display()));
     format!(
         "SQL needs the program '{PROGRAM}', which is not in{place} a folder of PATH: build it with \
-         'cargo build --release -p tachograph-sql' and put target/release/{PROGRAM} beside tacho"
+         'cargo build --release -p tachograph-sql' and put target/release/{PROGRAM} next to tacho"
     )
 }
 
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_program_is_found_beside_tacho_before_the_path() {
+    fn the_folder_of_tacho_precedes_the_path() {
         let folders = [tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder")];
         let [beside, in_path] = folders.each_ref().map(|folder| folder.path());
         let path = std::env::join_paths([Path::new(""), in_path]).expect("a path");

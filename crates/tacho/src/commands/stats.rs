@@ -77,8 +77,8 @@ pub(crate) fn run(arguments: &StatsArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads the logs into a sink, in which each name can have the sum of its instances. Returns the sink and the number of
-/// samples.
+/// Reads the logs into a sink; with `sums_names`, the instances of each name are summed. Returns the sink and the
+/// number of samples.
 pub(super) fn read<S: Sink>(pipeline: &mut Pipeline, sink: S, sums_names: bool) -> Result<(S, u64), Failure> {
     let mut sink = CountingSink { sink, samples: 0 };
     let reports = &pipeline.reports;

@@ -125,7 +125,7 @@ fn setup_creates_secret_files_and_keeps_them() {
             .output()
             .expect("tacho runs");
     assert_eq!(String::from_utf8_lossy(&again.stdout), setup.line);
-    // An agent refuses a token that others can read.
+    // An agent rejects a token file that other users can read.
     std::fs::set_permissions(setup.agent_file("token"), std::fs::Permissions::from_mode(0o644))
         .expect("a mode");
     let folder = setup.agent_file("").display().to_string();
@@ -146,7 +146,7 @@ fn another_machine_is_listed_queried_and_recorded() {
         setup.prints(&["query", "-s", "web1", r"\System\Processes", "-si", "0.2", "-sc", "2", "-f", "json"]);
     assert_eq!(json.lines().count(), 2);
     assert!(json.contains(r"\\\\web1\\System\\Processes"), "{json}");
-    // This machine and the other one, which are the same: equal values that change rarely.
+    // Both machines are the same computer: compares values that change rarely.
     let paths = [r"\\web1\Memory\Commit Limit", r"\Memory\Commit Limit"];
     let both = setup.prints(&["query", paths[0], paths[1], "-si", "0.2", "-sc", "1", "-f", "csv", "-o", "-"]);
     let row: Vec<&str> = both.lines().last().expect("a row").split(',').collect();
@@ -293,7 +293,7 @@ fn hostile_agents_do_not_delay_or_stop_a_consumer_of_others() {
     for name in ["slow", "huge", "endless"] {
         assert!(messages.contains(&format!(r"\\{name}: ")), "{messages}");
     }
-    // Five seconds for the slow one at the start, then five samples.
+    // Five seconds for the slow machine at the start, then five samples.
     assert!(taken < Duration::from_secs(30), "{taken:?}");
 }
 

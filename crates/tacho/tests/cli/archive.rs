@@ -71,7 +71,7 @@ fn random_segments_in_an_archive_have_the_statistics_of_the_whole_log() {
     for seed in 0..12 {
         let simulation = Simulation::new(seed);
         let count = simulation.len();
-        // A segment without samples is no log.
+        // A segment without samples is not a log.
         let middle = (count / 2 + seed as usize % 3).clamp(1, count - 1);
         simulation.write(&folder.path("whole.blg"), 0..count);
         simulation.write(&folder.path("first.blg"), 0..middle);
@@ -114,7 +114,7 @@ fn archives_are_not_overwritten() {
     let refused = folder.run(["relog", "all.blg", "-o", "x.parquet"]);
     assert_eq!(refused.status, 2);
     assert!(refused.stderr.contains("-f archive -o FOLDER"), "{}", refused.stderr);
-    // Nothing is left of a conversion that fails.
+    // A conversion that fails leaves no files.
     folder.write("broken.blg", "no log");
     assert_ne!(folder.run(["relog", "broken.blg", "-f", "archive", "-o", "B"]).status, 0);
     assert!(!folder.path("B").exists());

@@ -5,7 +5,7 @@ use tachograph_counters::CounterType;
 use crate::log_fixture::{LogFixture, TICKS, counter, mixed, one, raw, rows};
 use crate::run::Folder;
 
-/// A log of the disks that `disks` names, each with its transfers per second, and a free memory.
+/// A log with the transfers per second of these disks, and the free memory.
 fn log(folder: &Folder, name: &str, machine: &str, free: i64, disks: &[(&str, i64)]) {
     let mut log = LogFixture::new(machine)
         .value("Memory", counter("Free", CounterType::RAWCOUNT))
@@ -44,7 +44,8 @@ fn compared(folder: &Folder, arguments: &[&str]) -> Vec<String> {
 fn the_most_important_change_is_first() {
     let folder = two_logs();
     let expected = [
-        // Disks that only one of the logs has count as 0 in the other: asinh(40 / 10) = 2.1. Names can differ in case only.
+        // A disk that only one of the logs has counts as 0 in the other: asinh(40 / 10) = 2.1. Two names can differ
+        // only in case.
         r"Disk(C:)\Transfers/sec null 40 null null",
         r"Disk(c:)\Transfers/sec 10 null null null",
         // A count: asinh(500) - asinh(250) = 0.69.
@@ -120,7 +121,9 @@ fn the_table_says_what_changed() {
     assert!(lines[1].contains("only after"), "{table}");
     assert_eq!(lines[3], r"\\web1\Memory\Free 500 250 -250 / 2.00 4 4");
     assert!(
-        lines.last().is_some_and(|note| note.starts_with("By weight:") && note.ends_with("5 of 8 rows.")),
+        lines
+            .last()
+            .is_some_and(|note| note.starts_with("Sorted by weight:") && note.ends_with("5 of 8 rows.")),
         "{table}"
     );
     let table = folder.prints(["compare", "a.blg", "b.blg", "--sort", "ratio", "--top", "3"]);

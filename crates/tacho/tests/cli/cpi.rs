@@ -13,7 +13,7 @@ pub(crate) fn results(text: &str) -> Vec<&str> {
     text.lines().filter(|line| !line.starts_with("tacho: ")).collect()
 }
 
-/// The text has only messages, such as that counters are missing.
+/// Asserts that the text contains only messages, for example about missing counters.
 #[track_caller]
 pub(crate) fn only_messages(text: &str) {
     assert_eq!(results(text), [""; 0], "{text}");
@@ -106,7 +106,7 @@ fn existing_files_are_kept_if_nothing_is_measured() {
         );
         assert_eq!(folder.names(), ["good.nrm2", "keep.csv"], "{arguments:?}");
     }
-    // Results replace the whole old content.
+    // Results replace the entire old content.
     folder.write("keep.csv", "mine".repeat(10_000));
     folder.run(["cpi", "-y", "-f", "csv", "-o", "keep.csv", "--", "true"]);
     let text = folder.text("keep.csv");
@@ -171,7 +171,7 @@ fn a_command_is_counted_or_the_reason_is_reported() {
     let ran = folder.run(["cpi", "-f", "json", "-o", "out.json", "--", "true"]);
     let process = &objects(&folder.text("out.json"))[0]["process"];
     match process["instructions"].as_u64() {
-        // Even the shortest program executes thousands.
+        // Even the shortest program executes thousands of instructions.
         Some(instructions) => {
             assert!(instructions > 1000, "{process}");
             assert!(process["core_cpi"].as_f64() > Some(0.0), "{process}");
@@ -195,7 +195,7 @@ fn results_that_cannot_be_written() {
         assert_eq!(ran.stderr.lines().last(), Some(message));
         only_messages(&ran.stderr);
     }
-    // Refused before the command runs.
+    // The error is reported before the command runs.
     folder.write("out.txt", "mine");
     for (output, message) in [
         ("out.txt", "tacho: out.txt exists: use -y to overwrite it, or another name\n"),

@@ -1,4 +1,4 @@
-//! Signals to `tacho cpi`: they end the measurement, or are for the command.
+//! Signals to `tacho cpi`: some end the measurement, others are left to the command.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
@@ -124,7 +124,7 @@ fn ignored_signals_do_not_end_the_measurement() {
     send("-HUP", &child);
     let ran = end(child, stdout);
     assert_eq!(ran.status, 0, "{ran:?}");
-    // It continued to the end.
+    // The command ran to its end.
     let seconds = |line: &str| objects(line)[0]["seconds"].as_f64().expect("a number");
     let whole = seconds(&first) + ran.stdout.lines().map(seconds).sum::<f64>();
     assert!(whole > 0.8, "{whole} {ran:?}");

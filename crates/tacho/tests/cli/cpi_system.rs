@@ -72,7 +72,7 @@ fn a_result_for_each_interval() {
     assert!(seconds.iter().sum::<f64>() > 0.99, "{seconds:?}");
     let times: Vec<&str> = samples.iter().map(|sample| sample["time"].as_str().expect("a time")).collect();
     assert!(times.iter().all(|time| time.parse::<jiff::Timestamp>().is_ok()), "{times:?}");
-    // The remainder at the end has a sample too.
+    // The remainder of the time at the end is a sample too.
     let samples = objects(&printed(&folder, &["-r", "0.3", "-t", "0.2", "--format=JSON", "-ds"]));
     let is_late = samples[0]["seconds"].as_f64() > Some(0.29);
     assert!(samples.len() == 2 || is_late, "{samples:?}");
@@ -186,7 +186,7 @@ fn a_running_process() {
         while !folder.path("out.json").is_file() || folder.bytes("out.json").is_empty() {
             std::thread::yield_now();
         }
-        // It ends with the process.
+        // The measurement ends with the process.
         drop(cat.0.stdin.take());
         let ran = Outcome::from(child.wait_with_output().expect("an end"));
         assert_eq!(ran.status, 0, "{ran:?}");

@@ -52,7 +52,7 @@ fn a_trace_has_the_displayed_values() {
     assert_eq!(systems.len(), samples.len());
     for (hook, sample) in systems.iter().zip(&samples) {
         let (hook, sample) = (&hook["values"][0], &sample["system"]);
-        // A missing value is zero in a hook.
+        // In a hook, a missing value is 0.
         for (name, digits) in [("instructions", 0.0), ("cycles", 0.0), ("cpi", 5e-5), ("busy_percent", 5e-5)]
         {
             let (hook, sample) = (hook[name].as_f64().expect(name), sample[name].as_f64().unwrap_or(0.0));
@@ -134,7 +134,7 @@ fn damaged_traces() {
     let bytes = folder.bytes("known.nrm2");
     folder.write("cut.nrm2", &bytes[..bytes.len() - 1]);
     let ran = folder.run(["cpi", "--read", "cut.nrm2"]);
-    // All hooks but the last, which has one line.
+    // All hooks are shown except the last, which has one line.
     let lines: Vec<&str> = whole.lines().collect();
     assert_eq!(ran.stdout.lines().collect::<Vec<_>>(), lines[..lines.len() - 1]);
     assert_eq!((ran.status, ran.stderr.lines().count()), (1, 1), "{ran:?}");

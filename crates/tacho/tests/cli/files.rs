@@ -118,7 +118,7 @@ fn two_recordings_of_one_machine_are_merged_side_by_side() {
     let cells: Vec<_> = text.lines().skip(1).map(|line| line.split_once(',').expect("cells").1).collect();
     assert_eq!(cells, [r#"" "," ""#, r#""10","5""#, r#""20","5""#, r#"" ","5""#]);
 
-    // A counter in both logs is refused, even if only one of them uses a wildcard.
+    // A counter in both logs is an error, even if only one log uses a wildcard.
     let mut one_process = LogFixture::new("web1").value_of(
         "process",
         "a",

@@ -1,4 +1,4 @@
-//! Hexadecimal types: `0x...` for people, decimal for programs.
+//! Hexadecimal types: `0x...` in tables, decimal in machine-readable output.
 
 use tachograph_counters::CounterType;
 

@@ -35,7 +35,7 @@ fn an_absent_instance_is_neither_value_nor_error() {
     let rows = folder.stats(&["in.blg"]);
     let figures = |path: &str| ["values", "errors", "average"].map(|key| row(&rows, path)[key].to_string());
     assert_eq!(figures(r"\Process(a)\% Processor Time"), ["5", "0", "10"]);
-    // Intervals 1 to 2 and 4 to 5: values are not paired across its absence.
+    // Only the intervals 1 to 2 and 4 to 5: values are not paired across the absence.
     assert_eq!(figures(r"\Process(b)\% Processor Time"), ["2", "0", "50"]);
 }
 

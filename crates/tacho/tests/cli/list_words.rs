@@ -38,7 +38,7 @@ fn exact_names_win() {
     assert!(memory.lines().next().is_some_and(|line| line.ends_with(r"\Memory")), "{memory}");
     let both = folder.prints(["list", "memory", "cache"]);
     assert!(both.starts_with(&memory) && both.contains("\\Cache\n"), "{both}");
-    // A file wins over words.
+    // A file takes precedence over words.
     crate::log_fixture::mixed("WEB1", 0, 2).write(&folder.path("cpu"));
     assert!(folder.prints(["list", "cpu"]).starts_with("cpu: BLG, "));
 }
@@ -128,7 +128,7 @@ fn all_counters_can_be_selected() {
     );
     folder
         .run(["query", "--all-but", "Memry", "-sc", "1"])
-        .fails_with(2, "--all-but: 'Memry' is no counter set of this machine: did you mean 'Memory'?");
+        .fails_with(2, "--all-but: 'Memry' is not a counter set of this machine: did you mean 'Memory'?");
     assert_eq!(folder.run(["record", "--all", "-o", "all.blg", "-sc", "1", "-si", "0.05"]).status, 0);
     let sets = folder.prints(["list", "-q", "all.blg"]);
     assert!(sets.contains("\\Memory\\Available Bytes\n") && sets.contains("\\Process(*)\\"), "{sets}");

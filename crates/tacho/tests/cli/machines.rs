@@ -43,7 +43,7 @@ fn across_machines_merges_counters_with_the_same_path() {
     assert_eq!(rows.len(), 1);
     assert_eq!(rows[0]["path"], r"\System\System Calls/sec");
     assert_eq!(rows[0]["machine"], serde_json::Value::Null);
-    // 560 calls in 5.2 seconds of machine time; the last is of WEB1, whose log ends later.
+    // 560 calls in 5.2 seconds of machine time; the last value is that of WEB1, whose log ends later.
     assert_eq!(rows[0]["average"].to_string(), (560.0 / 5.2_f64).to_string());
     assert_eq!((&rows[0]["values"], &rows[0]["last"]), (&6.into(), &30.into()));
     let reversed = folder.stats(&["web1.blg", "web2.blg", "--across", "machines"]);
@@ -53,7 +53,7 @@ fn across_machines_merges_counters_with_the_same_path() {
 #[test]
 fn merged_rows_have_the_times_of_the_first_log() {
     let folder = two_machines();
-    // At 1.0 the sample of 0.7 is near enough, at 2.0 that of 1.8; at 3.0 that of 2.2 is not.
+    // At 1.0 the sample of 0.7 is recent enough, at 2.0 the sample of 1.8; at 3.0 the sample of 2.2 is not.
     let ran = folder.relog(["web1.blg", "web2.blg", "-o", "-"]);
     assert_eq!(
         ran.stdout,
@@ -93,7 +93,7 @@ fn all_times_keep_every_sample_of_every_machine() {
     let ran = folder.relog(["web1.blg", "web2.blg", "--all-times", "-o", "-"]);
     assert_eq!(ran.stderr, "");
     let rows: Vec<_> = ran.stdout.lines().skip(1).collect();
-    // Both have a sample at the start; the others are of one machine each.
+    // Both machines have a sample at the start; each other sample belongs to one machine.
     assert_eq!(
         rows,
         [

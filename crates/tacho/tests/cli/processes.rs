@@ -45,7 +45,7 @@ fn statistics_do_not_pair_different_processes() {
     // Two intervals of process 100 at 100 %, one of process 200 at 50 %; not the step from 2 s to 11.5 s.
     let figures = ["values", "errors", "minimum", "maximum"].map(|key| first[key].to_string());
     assert_eq!(figures, ["3", "0", "50", "100"]);
-    // 2.5 seconds of 3.
+    // 2.5 seconds of processor time in 3 seconds.
     let average = first["average"].as_f64().expect("a number");
     assert!((average - 250.0 / 3.0).abs() < 1e-12, "{average}");
     let second = row(&all, r"\Process(svchost#1)\% Processor Time");
@@ -74,12 +74,12 @@ fn no_notice_without_renumbering() {
     let ran = folder.run(["stats", "in.blg", "-e", "2024-03-05T10:00:03"]);
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
     folder.relog(["in.blg", "-b", "2024-03-05T10:00:03", "-o", "2.blg"]);
-    // The baseline of the cut log is of another process.
+    // The baseline of the cut log belongs to another process.
     assert_eq!(
         folder.run(["stats", "2.blg"]),
         Outcome { stderr: NOTICE.into(), ..folder.run(["stats", "2.blg"]) }
     );
-    // Nor if the name is not selected.
+    // There is no notice either if the name is not selected.
     assert_eq!(folder.run(["stats", "in.blg", "-c", r"\Process(svchost#1)\*"]).stderr, "");
     let rows = folder.stats(&["2.blg"]);
     assert_eq!(row(&rows, r"\Process(svchost)\% Processor Time")["values"], 1);
@@ -126,7 +126,7 @@ fn the_notice_appears_only_for_selected_intervals() {
         assert_eq!(notices, notice, "{paths:?}");
     }
     assert_eq!(folder.run(["stats", "in.blg"]).stderr, NOTICE);
-    // Also if a new log was started between the two processes.
+    // The same if a new log was started between the two processes.
     let cut = "2024-03-05T10:00:02";
     folder.relog(["in.blg", "-e", cut, "-o", "1.blg"]);
     for (begin, notice) in [(cut, NOTICE), ("2024-03-05T10:00:03", NOTICE)] {
@@ -205,7 +205,7 @@ fn relog_keeps_the_identities_of_selected_processes() {
     let written = folder.run(["stats", "out.blg", "-f", "json", "-c", path]);
     assert_eq!(written, folder.run(["stats", "in.blg", "-f", "json", "-c", path]));
     assert_eq!(written.stderr, NOTICE);
-    // Also with every second sample.
+    // The same with every second sample.
     assert_eq!(selected(&folder, path, &["-y", "-t", "2"]).status, 0);
     let rows = folder.stats(&["out.blg"]);
     assert_eq!(row(&rows, path)["maximum"], 100);

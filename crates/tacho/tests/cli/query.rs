@@ -71,7 +71,7 @@ fn missed_samples_are_reported() {
     let mut output = BufReader::new(child.stdout.take().expect("a pipe")).lines();
     let _header = output.next().expect("a header").expect("text");
     let _first = output.next().expect("a row").expect("text");
-    // As if it had waited for a disk. Enough samples remain, even if stopping takes long.
+    // Stops the command, as if it had waited for a disk. Enough samples remain even if it is stopped for long.
     kill("-STOP", &child);
     std::thread::sleep(Duration::from_secs(1));
     kill("-CONT", &child);
@@ -168,7 +168,7 @@ fn unknown_counters() {
     let ran = query(&folder, &["-sc", "1", "Memory"]);
     assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
     assert!(ran.stderr.contains(r"write '\Memory\*'"), "{}", ran.stderr);
-    // Others are still shown.
+    // The other counters are still shown.
     let ran = query(&folder, &["-sc", "1", "-f", "csv", r"\Memory\Availble Bytes", AVAILABLE]);
     assert_eq!(ran.status, 0);
     assert_eq!(

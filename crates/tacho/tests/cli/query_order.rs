@@ -4,7 +4,7 @@ use std::process::Child;
 
 use crate::run::Folder;
 
-/// Processes of one name, which end with this object.
+/// Processes with one name, which are killed when this value is dropped.
 struct Sleepers(Vec<Child>);
 
 impl Sleepers {
@@ -50,7 +50,7 @@ fn instances_are_sorted_in_each_sample() {
     let words: Vec<_> = header.split("  ").filter(|word| !word.is_empty()).map(str::trim).collect();
     assert_eq!(words[1..], ["Working Set (bytes)", "Thread Count"], "{header}");
     let rows = last_table(&all.stdout);
-    // Those that stand for others are last.
+    // Totals and similar instances are last.
     let has_no_rank = |row: &&Vec<String>| row[0] == "Idle" || row[0].starts_with('_');
     let (ranked, totals) = rows.split_at(rows.len() - rows.iter().filter(has_no_rank).count());
     let sizes: Vec<_> = ranked.iter().map(|row| number(&row[1])).collect();
@@ -105,7 +105,7 @@ fn formats_with_fixed_columns_cannot_be_sorted() {
         ),
         (
             &["--group-by", "name", "-o", "out.blg"],
-            "--group-by: a BLG has the instances of the machine; record it without, then use 'tacho stats LOG --group-by name'",
+            "--group-by: a BLG stores the instances of the machine; omit --group-by and use 'tacho stats LOG --group-by name' later",
         ),
         (
             &["--sort", "Handle Count", "-sc", "1", "-si", "0.05"],

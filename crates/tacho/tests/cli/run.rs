@@ -49,8 +49,8 @@ impl Folder {
         command
     }
 
-    /// As [`command`](Self::command), with default signal actions even if the tests run under `nohup` or in the background of
-    /// a shell.
+    /// Like [`command`](Self::command), with default signal actions even if the tests run under `nohup` or in the
+    /// background of a shell.
     pub(crate) fn signalled_command<S: AsRef<OsStr>>(
         &self,
         arguments: impl IntoIterator<Item = S>,

@@ -104,7 +104,7 @@ fn several_paths_in_every_form() {
     }
     folder
         .run(["stats", "-c", memory, total])
-        .fails_with(2, "no log is named: put it before -c, as in 'tacho stats FILE -c PATH'");
+        .fails_with(2, "no log: name one before -c, as in 'tacho stats FILE -c PATH'");
     folder
         .run(["stats", "-c", memory, "none.blg"])
         .fails_with(1, "none.blg: cannot read: No such file or directory");
@@ -215,7 +215,7 @@ fn german_block_records_match_english_names() {
         2,
         r"'\Processor(*)\% Procesor Time' is not in the log: did you mean the counter '% Processor Time'?",
     );
-    // Selected by its English name, the column keeps its German name.
+    // A column that is selected by its English name keeps its German name.
     let text = folder.prints(["relog", "in.blg", "-o", "-", "-c", r"\Processor(0)\% Processor Time"]);
     assert!(text.starts_with(
         "\"(PDH-CSV 4.0) (W. Europe Standard Time)(-60)\",\"\\\\HALLE\\Prozessor(0)\\Prozessorzeit (%)\"\r\n"

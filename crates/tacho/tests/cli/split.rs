@@ -72,7 +72,7 @@ fn two_halves_have_the_statistics_of_the_whole() {
     let whole = folder.stats(&["all.blg"]);
     assert_eq!(folder.stats(&["1.blg", "2.blg"]), whole);
     assert_eq!(folder.stats(&["2.blg", "1.blg"]), whole);
-    // Also in a time range, even if it starts with the second half.
+    // The same in a time range, even if it starts with the second half.
     for window in
         [["-b", "2024-03-05T10:00:04", "-e", "2024-03-05T10:00:12"], ["-b", cut, "-e", "2025-01-01"]]
     {

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use crate::run::Folder;
 
-/// Runs a copy of `tacho` in a folder of its own, beside which no `tacho-sql` was built.
+/// Runs a copy of `tacho` in a separate folder, which contains no `tacho-sql`.
 fn tacho(folder: &Folder, words: &[&str]) -> Output {
     let copy = folder.path("bin/tacho");
     if !copy.exists() {

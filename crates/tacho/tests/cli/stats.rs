@@ -159,7 +159,7 @@ errors of                     status       number                          first
         text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
     };
     assert_eq!(words(shown), words(explained));
-    // As in the column.
+    // The number of errors is that of the column.
     let rows = folder.stats(&["in.blg"]);
     assert_eq!(crate::run::row(&rows, r"\Disk(bad)\Reads/sec")["errors"], 4);
     for format in ["csv", "json"] {
@@ -180,5 +180,5 @@ fn a_path_among_the_logs_selects_counters() {
     assert_eq!(folder.stats(&[r"\Memory\Available Bytes", "in.blg"]), selected);
     folder
         .run(["stats", r"\Memory\Available Bytes"])
-        .fails_with(2, "no log is named: put it before -c, as in 'tacho stats FILE -c PATH'");
+        .fails_with(2, "no log: name one before -c, as in 'tacho stats FILE -c PATH'");
 }

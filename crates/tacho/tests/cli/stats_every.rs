@@ -59,7 +59,7 @@ fn each_row_equals_stats_of_its_time_range() {
         assert_eq!(count, all.len());
     }
     let all = folder.stats(&["in.blg", "--every", "5m"]);
-    // 10:05 to 10:10 has no process b.
+    // From 10:05 to 10:10, there is no process b.
     let paths_of = |begin: &str| all.iter().filter(|row| row["begin"] == begin).count();
     let times = ["10:00", "10:05", "10:10", "10:15"].map(|time| format!("2024-03-05T{time}:00.000+01:00"));
     assert_eq!(times.map(|time| paths_of(&time)), [3, 2, 3, 3]);

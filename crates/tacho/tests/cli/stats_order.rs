@@ -146,12 +146,12 @@ fn averages_are_ranked_by_the_time_in_which_an_instance_was_present() {
         let table = folder.prints([&["stats", "in.blg"][..], &arguments].concat());
         assert!(table.ends_with("was present.\n") && table.contains("values"), "{table}");
     }
-    // A peak has no duration.
+    // Maxima are not weighted by time.
     let peaks = order(&folder, &["--sort", "maximum", "--top", "3"]);
     assert_eq!(peaks[0], "flash % Processor Time 100");
-    // Intervals with activity are the same for all: the order must not depend on --only-active.
+    // The order must not depend on --only-active.
     assert_eq!(order(&folder, &["--top", "3", "--only-active"]), expected);
-    // Within a time range in which all are present, nothing is weighted.
+    // In a time range in which all processes are present, the order is that of the averages.
     let window = ["-b", "2024-03-05T10:00:51", "-e", "2024-03-05T10:00:52", "--top", "2"];
     assert_eq!(order(&folder, &window), ["flash % Processor Time 100", "long % Processor Time 20"]);
     let table = folder.prints([&["stats", "in.blg"][..], &window].concat());
@@ -211,7 +211,7 @@ fn unknown_orders_are_refused() {
 }
 
 #[test]
-fn what_stands_for_others_has_no_rank() {
+fn totals_idle_and_ended_processes_have_no_rank() {
     let folder = Folder::new();
     let mut log =
         LogFixture::new("WEB1").column("Process", counter("% Processor Time", CounterType::TIMER_100NS));

@@ -54,7 +54,7 @@ fn basic_keys() {
     tmux.text("g");
     tmux.shows("  Memory");
     tmux.text("g");
-    // The table of the set of which all instances were added.
+    // The table of the set, all of whose instances were added.
     tmux.shows("% Processor Time▾");
     tmux.text("g");
     tmux.until("a line again", has_line);
@@ -77,7 +77,7 @@ fn the_table_of_processes() {
     let cell = format!("{id} ");
     tmux.until("its row", |screen| screen.lines().any(|line| line.contains(&cell) && line.contains("tacho")));
     tmux.keys(&["Enter", "Enter"]);
-    // Properties, and counters that are no columns.
+    // Properties, and counters that are not columns.
     tmux.shows("OOM score");
     tmux.shows("Handle Count");
     tmux.keys(&["Escape"]);

@@ -72,7 +72,7 @@ fn the_terminal_after_a_panic() {
             tmux.until("a line", has_line);
         }
         let screen = tmux.shows(&format!("ended-{status}-{role}"));
-        // The line starts at the left edge: raw mode is off.
+        // The line starts at the left edge, so raw mode is off.
         assert_eq!(line_with(&screen, MESSAGE), MESSAGE, "{screen}");
         assert!(!has_line(&screen), "{screen}");
         assert_eq!(role == "logs", screen.contains("web.blg: reading failed"), "{screen}");

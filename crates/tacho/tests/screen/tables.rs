@@ -29,7 +29,8 @@ fn write(tmux: &Tmux) {
     log.write(&tmux.folder().join("web.blg"));
 }
 
-/// The screen after a command, which must succeed. Its end is numbered: the screen can still show that of another command.
+/// The screen after a command, which must succeed. The end marker has a number, because the screen can still show the
+/// marker of an earlier command.
 fn finished(tmux: &Tmux, arguments: &str) -> String {
     static COMMANDS: AtomicUsize = AtomicUsize::new(0);
     let number = COMMANDS.fetch_add(1, Ordering::Relaxed);
@@ -106,7 +107,7 @@ fn wide_shows_everything() {
         "{text}"
     );
     assert!(!text.contains("No room"), "{text}");
-    // A file has everything too.
+    // A file contains all columns too.
     finished(&tmux, &format!("{STATS} > out.txt"));
     let file = std::fs::read_to_string(tmux.folder().join("out.txt")).expect("the output");
     assert!(
@@ -164,7 +165,7 @@ fn long_tables_go_through_less() {
     tmux.text("q");
     let after = tmux.shows("list-0");
     assert!(!after.contains("tacho: "), "{after}");
-    // Short output needs none.
+    // Short output is shown without a pager.
     finished(&tmux, r"list '\Memory\Available Bytes'");
 }
 
@@ -183,7 +184,7 @@ fn the_pager_can_be_replaced_or_turned_off() {
         assert_eq!(ends(&screen), [false, true], "{pager}: {screen}");
         assert!(!screen.contains("tacho: "), "{screen}");
     }
-    // Output that fits on the screen does not start it.
+    // Output that fits on the screen does not start the pager.
     tmux.enter("export PAGER='sed s/^/paged:/'");
     assert!(!finished(&tmux, STATS).contains("paged:"));
 }

@@ -154,7 +154,7 @@ fn a_terminal_that_does_not_answer_queries() {
     let (Some(keys), Some(screen)) = (Tmux::start(80, 24), Tmux::start(80, 24)) else { return };
     let terminal = drawn_elsewhere(&keys, &screen);
     let disturb = || {
-        // At the end of the last line, which does not change.
+        // The end of the last line, which does not change.
         std::fs::write(&terminal, "\u{1b}[24;70Hdisturbed").expect("written");
         screen.shows("disturbed");
     };

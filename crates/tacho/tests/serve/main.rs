@@ -60,7 +60,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Fails if it has ended.
+        // Fails if the server has ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! Hostile requests: they are refused, no response contains a path of the server, and the server survives.
+//! Hostile requests: they are rejected, no response contains a path of the server, and the server survives.
 
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
@@ -172,7 +172,7 @@ fn too_long_requests_are_refused() {
     let stream = [("Content-Type", "application/octet-stream")];
     let big = vec![b'x'; 200_000];
     assert_eq!(request(server.address, "POST", "/api/upload", &stream, &big).status, 413);
-    // Without a length: refused when the limit is reached.
+    // Without a `Content-Length`, an upload is rejected when it reaches the limit.
     let mut chunked = format!(
         "POST /api/upload HTTP/1.1\r\nHost: {}\r\nContent-Type: application/octet-stream\r\nTransfer-Encoding: chunked\r\n\r\n",
         server.address

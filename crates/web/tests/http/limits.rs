@@ -48,7 +48,7 @@ fn stay_open_to_others() {
     for _ in 0..20 {
         assert_eq!(get(server.address, "/api/sources").status, 200);
     }
-    // Their own address: after a second, long before their deadline.
+    // A connection from their own address is served after a second, long before their deadline.
     let request = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     let began = Instant::now();
     let mut response = Vec::new();
@@ -59,7 +59,7 @@ fn stay_open_to_others() {
         }
     }
     eprintln!("answered {:?} after {SLOW} slow connections of the same address", began.elapsed());
-    // Some are still open.
+    // Some of the slow connections are still open.
     let mut probe = [0];
     let is_open = |stream: &TcpStream| {
         stream.set_nonblocking(true).expect("an option");
@@ -205,11 +205,11 @@ fn wrong_tokens_are_checked_once_a_second() {
     let compared = statuses.iter().filter(|&&status| status == 401).count() as u64;
     let refused = statuses.iter().filter(|&&status| status == 429).count() as u64;
     assert_eq!(compared + refused, 100, "{statuses:?}");
-    // Five are compared at once, and concurrent requests can pass before the fifth is counted.
+    // The first five tokens are checked at once, and concurrent requests can pass before the fifth is counted.
     assert!(refused > 0 && compared <= 8 + began.elapsed().as_secs(), "{compared} in {:?}", began.elapsed());
     // Requests without a token and for the page are not delayed.
     assert_eq!((get(server.address, "/api/sources").status, get(server.address, "/").status), (401, 200));
-    // The right token is accepted after its delay.
+    // The correct token is accepted after its delay.
     let mut status = 429;
     while status == 429 {
         status = send_token("a-token-of-many-letters");

@@ -134,7 +134,7 @@ fn metrics_are_compressed_on_request() {
     assert!(zipped.body.len() * 4 < plain.body.len(), "{} of {}", zipped.body.len(), plain.body.len());
     let mut text = String::new();
     GzDecoder::new(&zipped.body[..]).read_to_string(&mut text).expect("gzip");
-    // The values of another scrape, with the same lines.
+    // Another scrape has the same lines, with other values.
     let names = |text: &str| -> Vec<String> {
         text.lines().filter_map(|line| line.rsplit_once(' ')).map(|(name, _)| name.to_owned()).collect()
     };

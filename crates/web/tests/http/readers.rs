@@ -24,7 +24,7 @@ fn resident() -> u64 {
     line.split_whitespace().nth(1).expect("a number").parse().expect("a number")
 }
 
-/// Checks that 200 readers get `events` collections each while another one does not read.
+/// Checks that each of 200 readers gets `events` collections while another client does not read.
 fn read(interval: Duration, events: usize) {
     let machine = Machine::new(4000);
     let server = TestServer::start(&machine, TestOptions { interval, ..TestOptions::default() });
@@ -61,7 +61,7 @@ fn read(interval: Duration, events: usize) {
         })
         .collect();
     start.wait();
-    // The times are taken outside the counts, so that delays only make the duration longer.
+    // The duration is measured around the counts, so that delays can only lengthen it.
     let began = Instant::now();
     let collections = machine.collections.load(Ordering::SeqCst);
     // After a quarter of the events memory must not grow.

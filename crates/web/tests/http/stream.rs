@@ -121,7 +121,7 @@ fn providers_become_idle_without_readers() {
         assert!(Instant::now() < end, "the provider is not idle");
         std::thread::yield_now();
     }
-    // It can be collected again.
+    // The set can be collected again.
     Events::open(server.address, &[("path", r"\Things(*)\*")]).sample();
 }
 
@@ -143,7 +143,7 @@ fn samples_in_the_ring_lose_counters_without_readers() {
     let chart = get(server.address, &target("/api/sources/live/series", &rates)).json();
     let values = chart["series"][2]["statistics"]["values"].as_u64();
     assert!(values.unwrap_or_default() < 10, "{chart}");
-    // Other counters are complete.
+    // Other counters lose no samples.
     let numbers = [("path", r"\Things(p0)\Number")];
     let chart = get(server.address, &target("/api/sources/live/series", &numbers)).json();
     assert!(chart["series"][0]["statistics"]["values"].as_u64() >= Some(20), "{chart}");
@@ -173,7 +173,7 @@ fn shutdown_closes_streams() {
     streams.iter_mut().for_each(|stream| drop(stream.sample()));
     let start = Instant::now();
     server.stop();
-    // Waiting for a stream would take forever.
+    // The server does not wait for streams to end.
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
     for stream in &mut streams {
         while stream.next().is_some() {}

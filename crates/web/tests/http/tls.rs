@@ -107,7 +107,7 @@ fn public_addresses_require_a_token_or_tls() {
     for text in ["", "short", "with blanks in the token", "umlauts-are-not-täken"] {
         assert!(Token::new(text).is_err(), "{text}");
     }
-    // Not a certificate, or not its key.
+    // A file that is not a certificate, and a key that does not belong to the certificate.
     let Files { certificate, key, _folder } = files();
     for tls in [(key.clone(), key.clone()), (certificate.clone(), certificate), ("/none".into(), key)] {
         let options = ServeOptions { tls: Some(tls), ..options("127.0.0.1:0") };

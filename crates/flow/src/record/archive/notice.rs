@@ -1,18 +1,18 @@
-//! Messages of a recording into an archive.
+//! Events of a recording into an archive, and their messages.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use tachograph_counters::civil::Moment;
 
-/// An event of a recording into an archive, for a message.
+/// An event that a recording into an archive reports to the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArchiveNotice {
     /// A segment that an earlier recorder had left was converted.
     Recovered {
         /// The segment.
         segment: PathBuf,
-        /// The number of samples that the complete files did not have.
+        /// The number of samples that were added to the archive.
         samples: u64,
     },
     /// A segment or a file is damaged.
@@ -38,11 +38,11 @@ pub enum ArchiveNotice {
         /// The time of the last sample of the archive.
         previous: Moment,
     },
-    /// The clock was set forward by more than a day, or the recorder did not run for so long.
+    /// The clock was set forward by more than a day, or the recorder did not run for that long.
     ClockAhead {
         /// The time of the sample.
         now: Moment,
-        /// The time of the sample before it.
+        /// The time of the previous sample.
         previous: Moment,
     },
     /// A segment could not be converted. It is kept and converted later.
@@ -59,7 +59,7 @@ impl fmt::Display for ArchiveNotice {
                 let noun = if *samples == 1 { "sample" } else { "samples" };
                 write!(
                     f,
-                    "{}: {samples} {noun} of a recorder that was stopped were added to the archive",
+                    "{}: added {samples} {noun} of a stopped recorder to the archive",
                     segment.display()
                 )
             }
@@ -76,15 +76,15 @@ impl fmt::Display for ArchiveNotice {
             Self::Resumed => f.write_str("recording has resumed"),
             Self::ClockBehind { now, previous } => write!(
                 f,
-                "the clock shows {}, but the archive has samples up to {}: recording starts after that time; \
+                "the clock shows {}, but the archive has samples up to {}: samples are dropped until that time; \
                  if the clock is right, move the folder of this machine away",
                 now.rfc3339(),
                 previous.rfc3339()
             ),
             Self::ClockAhead { now, previous } => write!(
                 f,
-                "the clock shows {}, more than a day after the sample before, {}: in case the clock is wrong, --keep counts this \
-                 gap as one day until the recorder is started again",
+                "the clock shows {}, more than a day after the previous sample at {}: in case the clock is wrong, --keep counts this \
+                 gap as one day until the recorder is restarted",
                 now.rfc3339(),
                 previous.rfc3339()
             ),

@@ -13,30 +13,30 @@ use super::ArchiveNotice;
 use crate::FlowError;
 use crate::archive::{ArchiveStore, Retention};
 
-/// What is done after segments were converted.
+/// The tasks after segments are converted.
 #[derive(Clone, Copy)]
 pub(super) struct Tasks {
     pub(super) retention: Retention,
     pub(super) is_merged: bool,
     pub(super) now: FileTime,
-    /// The time by which files are old.
+    /// The time by which the age of files is computed.
     pub(super) retention_now: FileTime,
 }
 
-/// Converts segments on a thread, one after another.
+/// Runs a thread that converts segments, one at a time, and then maintains the archive.
 #[derive(Default)]
 pub(super) struct Worker {
     thread: Option<JoinHandle<Outcome>>,
-    /// The segments of the thread.
+    /// The segments that the thread converts.
     converting: Vec<PathBuf>,
     /// Complete segments that are not converted yet, in order.
     segments: Vec<PathBuf>,
     stops_merging: Arc<AtomicBool>,
-    /// The folders of dates whose merging has failed, until the recorder is started again.
+    /// The date folders that could not be merged. They are not tried again until the recorder is restarted.
     unmergeable: Vec<PathBuf>,
     files: u64,
     bytes: u64,
-    /// Messages are not repeated.
+    /// The last notice of the previous thread, which is not repeated.
     last: Option<ArchiveNotice>,
 }
 
@@ -45,7 +45,7 @@ struct Outcome {
     notices: Vec<ArchiveNotice>,
     /// Segments that could not be converted.
     left: Vec<PathBuf>,
-    /// The folders of dates whose merging has failed.
+    /// The date folders that could not be merged.
     unmergeable: Vec<PathBuf>,
     files: u64,
     bytes: u64,
@@ -67,22 +67,22 @@ impl Worker {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Number of complete files that were made.
+    /// Number of complete files that were created.
     pub(super) fn files(&self) -> u64 {
         self.files
     }
 
-    /// Their size in bytes when they were made.
+    /// The size of these files in bytes when they were created.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Lets the thread end soon: a merge in progress is abandoned.
+    /// Makes the thread end soon: a merge in progress is abandoned.
     pub(super) fn stop_merging(&self) {
         self.stops_merging.store(true, Ordering::Relaxed);
     }
 
-    /// Starts the thread, unless it is running: then the segments are converted by the next one.
+    /// Starts the thread, unless it is still running: then the next one converts the segments.
     pub(super) fn start(&mut self, store: &ArchiveStore, tasks: Tasks) -> Vec<ArchiveNotice> {
         let notices = self.poll();
         if self.thread.is_some() {
@@ -99,13 +99,13 @@ impl Worker {
         };
         match std::thread::Builder::new().name("archive".to_owned()).spawn(work) {
             Ok(thread) => (self.thread, self.converting) = (Some(thread), kept),
-            // Too many threads: later.
+            // The thread cannot be started now; the next call retries.
             Err(_) => self.segments = kept,
         }
         notices
     }
 
-    /// The messages of a thread that has ended.
+    /// Returns the notices of the thread if it has ended.
     pub(super) fn poll(&mut self) -> Vec<ArchiveNotice> {
         match self.thread.as_ref().is_some_and(JoinHandle::is_finished) {
             true => self.join(),
@@ -113,16 +113,15 @@ impl Worker {
         }
     }
 
-    /// Waits for the thread.
+    /// Waits for the thread, and returns its notices.
     pub(super) fn join(&mut self) -> Vec<ArchiveNotice> {
         let Some(joined) = self.thread.take().map(JoinHandle::join) else { return Vec::new() };
         let converting = std::mem::take(&mut self.converting);
         let outcome = joined.unwrap_or_else(|_| Outcome {
-            // Those that were converted exist no more, and are skipped then.
+            // Some can be converted already; these no longer exist and are skipped.
             left: converting,
             notices: vec![ArchiveNotice::NotMaintained(
-                "the thread that converts segments has failed: it is started again with the next segment"
-                    .to_owned(),
+                "the thread that converts segments failed; it is restarted with the next segment".to_owned(),
             )],
             ..Outcome::default()
         });
@@ -145,7 +144,7 @@ impl Worker {
         notices
     }
 
-    /// The messages, without the one that was the last of the thread before.
+    /// Removes the notice that was also the last one of the previous thread.
     fn new_notices(&mut self, mut notices: Vec<ArchiveNotice>) -> Vec<ArchiveNotice> {
         let last = notices.last().cloned();
         notices.retain(|notice| self.last.as_ref() != Some(notice));
@@ -162,7 +161,7 @@ pub(super) fn not_converted(segment: &Path, error: &FlowError) -> ArchiveNotice 
     })
 }
 
-/// Converts segments in order. After an error the others are left, since files must be in the order of time.
+/// Converts segments in order. After an error, the later ones are left, because files must be added in order of time.
 fn convert(store: &ArchiveStore, segments: Vec<PathBuf>, outcome: &mut Outcome) {
     let mut segments = segments.into_iter();
     while let Some(segment) = segments.next() {
@@ -172,7 +171,7 @@ fn convert(store: &ArchiveStore, segments: Vec<PathBuf>, outcome: &mut Outcome) 
                 outcome.bytes += converted.bytes;
                 outcome.notices.extend(converted.problems.into_iter().map(ArchiveNotice::Damaged));
             }
-            // It was removed by hand.
+            // The segment was removed by hand.
             Err(FlowError::Log(error)) if error.is_not_found() && !segment.exists() => {}
             Err(error) => {
                 outcome.notices.push(not_converted(&segment, &error));
@@ -208,7 +207,7 @@ fn maintain(
                 match store.merge(&date, &|| stops.load(Ordering::Relaxed)) {
                     Ok(_) => {}
                     Err(FlowError::Stopped) => return Ok(()),
-                    // The other dates are merged nevertheless, and this one is not tried after each segment.
+                    // Continue with other dates, and do not retry this one after each segment.
                     Err(error) => {
                         outcome.notices.push(not_maintained(&error));
                         outcome.unmergeable.push(date);

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::ComparisonRow;
 
-/// By what the rows of a comparison are sorted.
+/// The figure by which the rows of a comparison are sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ComparisonOrder {
     /// By [`ComparisonRow::weight`], largest first.
@@ -45,9 +45,9 @@ const MIB: f64 = 1024.0 * 1024.0;
 const NOTICEABLE_COUNT: f64 = 1.0;
 
 impl ComparisonRow {
-    /// How much the change matters: the distance of the averages on a scale that is linear below the noticeable size of the
-    /// unit, and logarithmic above it: `|asinh(after / size) - asinh(before / size)|`. A rise from 0 to 90 % weighs more than
-    /// one from 20 % to 90 %, and one from 0 to 0.1 % weighs little.
+    /// How much the change matters: the distance of the averages on a scale that is linear below the noticeable size of
+    /// the unit, and logarithmic above it: `|asinh(after / size) - asinh(before / size)|`. A rise from 0 to 90 % weighs
+    /// more than a rise from 20 % to 90 %; a rise from 0 to 0.1 % weighs little.
     ///
     /// An instance that is missing in a log that has others counts as 0 there. `None` if an average is missing.
     pub fn weight(&self) -> Option<f64> {

@@ -1,4 +1,4 @@
-//! What surrounds the rows of a report: the brackets and commas of JSON, the header line of CSV.
+//! The text around the rows of a report: the brackets and commas of JSON, the header line of CSV.
 
 use std::io;
 
@@ -24,7 +24,7 @@ pub(in crate::sinks) enum RowFrame<W: io::Write> {
 }
 
 impl<W: io::Write> RowFrame<W> {
-    /// Writes the begin of a report with these columns.
+    /// Writes the start of a report with these columns.
     pub(in crate::sinks) fn new<'a>(
         form: ReportForm,
         columns: impl Iterator<Item = &'a str>,

@@ -1,5 +1,5 @@
-//! Rows as lines of JSON. They are written without the intermediate texts that a serializer needs: for logs with many
-//! counters, that takes longer than the statistics.
+//! Rows as lines of JSON. They are written without a serializer: for logs with many counters, its intermediate strings
+//! would take more time than the statistics.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use super::{
 #[derive(Default)]
 pub(in crate::sinks) struct JsonLine {
     line: Vec<u8>,
-    /// The times of the row before, as JSON. Most rows have the same times as the row before.
+    /// The times of the previous row, as JSON. Most rows have the same times as the previous row.
     first_time: TimeText,
     last_time: TimeText,
 }
@@ -207,7 +207,7 @@ mod tests {
     }
 
     proptest! {
-        /// The yardstick is the record as `serde` writes it.
+        /// The expected line is the row as `serde` writes it.
         #[test]
         fn lines_are_records(
             rows in prop::collection::vec((prop::array::uniform3(text()), summary(), figure()), 1..4),

@@ -1,4 +1,4 @@
-//! The rows of a block, column by column.
+//! The rows of a block, stored by column.
 
 use std::collections::HashMap;
 use std::io;
@@ -12,7 +12,7 @@ use super::super::parquet::{ChunkWriter, Numbers, Present, Runs, WrittenChunk, s
 use super::super::rows::ColumnValues;
 use super::microseconds;
 
-/// The names of a series.
+/// What a series is of: the source of its set, counter and instance columns.
 pub(super) struct SeriesFacts<'a> {
     pub(super) set: &'a CounterSet,
     pub(super) counter: &'a Counter,
@@ -23,14 +23,14 @@ pub(super) struct SeriesFacts<'a> {
 pub(super) struct Row {
     pub(super) utc: i64,
     pub(super) interval: Interval,
-    /// The raw numbers, if they do not follow from the interval.
+    /// The raw numbers, if they cannot be restored from the interval.
     pub(super) raws: Option<(i64, i64)>,
     /// The multiplier, if it differs from that of the previous row.
     pub(super) multi_count: Option<u32>,
     pub(super) status: Status,
 }
 
-/// A column in which few different values occur.
+/// A column with few distinct values.
 #[derive(Default)]
 struct Words {
     dictionary: Vec<Vec<u8>>,
@@ -84,7 +84,7 @@ impl OptionalNumbers {
     }
 }
 
-/// The columns that have one value per series.
+/// The columns that have the same value in all rows of a series.
 const OF_SERIES: [usize; 8] =
     [at::SET, at::COUNTER, at::PARENT, at::INSTANCE, at::KIND, at::FACTOR, at::UNIT, at::TYPE];
 
@@ -127,7 +127,7 @@ impl Rows {
     pub(super) fn begin_series(&mut self, facts: &SeriesFacts<'_>) {
         let SeriesFacts { set, counter, instance } = facts;
         let label = instance.label();
-        // The parent is a column of its own.
+        // The parent has its own column.
         let name = instance.parent().map_or(label, |parent| &label[parent.len() + 1..]);
         let CounterFacts { kind, factor, type_name } = counter_facts(counter);
         let (factor, unit) = (factor.to_le_bytes(), counter.unit());

@@ -18,9 +18,9 @@ pub(super) struct SlotBuilder {
     pub(super) set_index: u32,
     calculators: Vec<Calculator>,
     heads: GroupHeads,
-    /// For each group that is part of its sample: the sample's index and when the machine was started.
+    /// For each group that is part of its sample: the sample's index and the machine's boot time.
     present: Vec<(u32, FileTime)>,
-    /// Groups before which the slot was missing from a sample of its log, so that no interval leads to them.
+    /// The groups before which the slot was missing from a sample of its log, so that no interval ends at them.
     breaks: Vec<u32>,
     last_log: Option<u32>,
     is_missing: bool,
@@ -28,7 +28,7 @@ pub(super) struct SlotBuilder {
     /// The indexes of `instances` in the order of rows.
     order: Vec<u32>,
     by_label: HashMap<Box<str>, u32>,
-    /// The part of `order` with rows in the block, when it is written.
+    /// The part of `order` that has rows in the block; set when the block is written.
     with_rows: Vec<u32>,
     /// The instances of the last group, and for each of them the index in `instances`.
     last_instances: Instances,
@@ -38,16 +38,16 @@ pub(super) struct SlotBuilder {
 /// One instance: its values, counter by counter.
 struct InstanceBuilder {
     instance: Arc<Instance>,
-    /// The groups that have a row for it.
+    /// The ranges of groups that have a row for it.
     runs: Vec<std::ops::Range<u32>>,
-    /// Its identities, each with the first row that has it.
+    /// Its identities, each with the index of the first row that has it.
     identities: Vec<(usize, u64)>,
     columns: Vec<Vec<RawValue>>,
     /// The state of each counter before the block.
     pairers: Vec<Pairer>,
-    /// Whether the last group of the block before had the instance.
+    /// Whether the last group of the previous block had the instance.
     is_continued: bool,
-    /// Whether the list of instances that is being processed had it already.
+    /// Whether the list of instances that is being processed already had it.
     is_in_update: bool,
 }
 
@@ -106,7 +106,7 @@ impl SlotBuilder {
         }
     }
 
-    /// Records that a sample of this log does not have the group.
+    /// Records that the group is missing from a sample of this log.
     pub(super) fn miss(&mut self, log: u32) {
         self.is_missing |= self.last_log == Some(log);
     }
@@ -114,10 +114,10 @@ impl SlotBuilder {
     fn update_instances(&mut self, instances: &Instances) {
         self.last_instances = Arc::clone(instances);
         self.last_rows.clear();
-        // New instances follow their predecessor in the group.
+        // A new instance is inserted after the one that precedes it in the group.
         let mut position = 0;
         for instance in instances.iter() {
-            // A group with an instance twice is against the rules, but both are kept.
+            // A group must not have an instance twice; if it has, both are kept.
             let is_new = |at: &u32| !std::mem::replace(&mut self.instances[*at as usize].is_in_update, true);
             let known = self.by_label.get(instance.label()).copied().filter(is_new);
             let at = known.unwrap_or_else(|| {
@@ -158,7 +158,8 @@ impl SlotBuilder {
         self.with_rows.iter().map(runs).collect()
     }
 
-    /// Appends the rows of a counter of an instance, which is an index of [`instance_runs`](Self::instance_runs).
+    /// Appends the rows of a counter of an instance. `instance` is an index into
+    /// [`instance_runs`](Self::instance_runs).
     pub(super) fn push_rows(
         &mut self,
         instance: usize,
@@ -194,7 +195,7 @@ impl SlotBuilder {
                 pairer.follow(Origin::new(calculator, identity, boot_time));
                 let older = pairer.pair(raw);
                 let head = &samples[sample as usize];
-                // A sample that only opens intervals is not counted.
+                // A baseline only starts intervals; it is not counted.
                 let interval = match head.is_baseline {
                     true => Interval::default(),
                     false => interval(calculator, older.as_ref(), raw),
@@ -209,13 +210,13 @@ impl SlotBuilder {
         }
     }
 
-    /// Removes the groups, but keeps the state of the instances that the last one had.
+    /// Removes the groups, but keeps the state of the instances of the last one.
     pub(super) fn take(&mut self) -> Slot {
         let groups = self.present.len() as u32;
         let mut moved = HashMap::new();
         let mut kept = Vec::new();
         for (at, mut instance) in std::mem::take(&mut self.instances).into_iter().enumerate() {
-            // Without a group in this block, the one before still counts.
+            // If this block has no group, the last one of the previous block counts.
             let is_current = match instance.runs.last() {
                 Some(run) => run.end == groups,
                 None => groups == 0 && instance.is_continued,
@@ -254,7 +255,7 @@ impl InstanceBuilder {
     fn continue_in_next(&mut self) {
         self.is_continued = true;
         self.runs.clear();
-        // The first row of the next block has the last identity.
+        // The next block starts with the last identity.
         self.identities = self.identities.last().map(|&(_, identity)| (0, identity)).into_iter().collect();
         self.columns.iter_mut().for_each(Vec::clear);
     }

@@ -1,5 +1,5 @@
-//! Decodes descriptions. Each set and each counter becomes its final form as soon as it was read, and unknown fields are skipped, so
-//! that a hostile text takes a few times its size in memory.
+//! Decodes descriptions. Each set and each counter is converted to its final form as soon as it is read, and unknown
+//! fields are skipped, so a hostile text takes only a few times its size in memory.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::super::Damage;
 /// Decodes the descriptions of a file.
 pub(in super::super) fn decode(text: &str) -> Result<Vec<CounterSet>, Damage> {
     let sets: Vec<DecodedSet> = serde_json::from_str(text).map_err(|error| match error.classify() {
-        serde_json::error::Category::Data => Damage("a description of a counter set is wrong"),
+        serde_json::error::Category::Data => Damage("a description of a counter set is invalid"),
         _ => Damage("the descriptions are not JSON"),
     })?;
     Ok(sets.into_iter().map(|set| set.0).collect())

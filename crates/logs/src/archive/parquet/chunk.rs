@@ -7,7 +7,7 @@ use super::super::{Damage, PAGE_ROWS};
 use super::page::{self, BYTE_STREAM_SPLIT, Content, PLAIN, PageFacts, RLE, RLE_DICTIONARY};
 use super::runs;
 
-/// Maximum number of bytes of a row in a page, with its share of the definition levels.
+/// Maximum number of bytes of a row in a page, including its share of the definition levels.
 const BYTES_PER_ROW: usize = 32;
 
 /// The types of values that archives use.
@@ -41,11 +41,11 @@ pub(in super::super) struct Column {
     pub(in super::super) is_optional: bool,
     /// Whether minima and maxima are stored, by which readers skip rows.
     pub(in super::super) has_statistics: bool,
-    /// Whether the bytes of numbers are stored separately, the lowest ones of all numbers first.
+    /// Whether numbers are stored as byte streams: first the lowest bytes of all numbers, then the next ones.
     pub(in super::super) is_split: bool,
 }
 
-/// A page that was written.
+/// Metadata of a page that was written.
 #[derive(Clone, Debug)]
 pub(in super::super) struct WrittenPage {
     /// Its bytes within the chunk.
@@ -56,7 +56,7 @@ pub(in super::super) struct WrittenPage {
     pub(super) bounds: Option<[Vec<u8>; 2]>,
 }
 
-/// A chunk that was written, without its bytes.
+/// Metadata of a chunk that was written.
 #[derive(Clone, Debug)]
 pub(in super::super) struct WrittenChunk {
     pub(super) column: Column,
@@ -84,7 +84,7 @@ impl ChunkWriter {
         Ok(Self { compressor, body: Vec::new() })
     }
 
-    /// Appends a chunk of numbers. `present` has runs of rows that have a number and of rows that have none.
+    /// Appends a chunk of numbers. `present` has alternating runs of rows with a number and rows without one.
     pub(in super::super) fn numbers(
         &mut self,
         column: Column,
@@ -95,7 +95,7 @@ impl ChunkWriter {
         let rows = present.iter().map(|(_, len)| len).sum();
         let encoding = if column.is_split { BYTE_STREAM_SPLIT } else { PLAIN };
         let mut chunk = WrittenChunk::new(column, rows, out.len(), vec![RLE, encoding]);
-        let mut left = numbers;
+        let mut remaining = numbers;
         for (first_row, present) in pages_of(present) {
             self.body.clear();
             let nulls: usize = present.iter().filter(|(is, _)| !is).map(|(_, len)| len).sum();
@@ -103,8 +103,8 @@ impl ChunkWriter {
                 push_levels(&mut self.body, &present);
             }
             let rows: usize = present.iter().map(|(_, len)| len).sum();
-            let (numbers, rest) = left.split_at_checked(rows - nulls).unwrap_or((left, &[]));
-            left = rest;
+            let (numbers, rest) = remaining.split_at_checked(rows - nulls).unwrap_or((remaining, &[]));
+            remaining = rest;
             let width = column.physical_type.width();
             if column.is_split {
                 for byte in 0..width {
@@ -121,8 +121,8 @@ impl ChunkWriter {
         Ok(chunk)
     }
 
-    /// Appends a chunk of values from a dictionary, which has the bytes of each value. Runs have the index of their value; `None`
-    /// is a row without a value.
+    /// Appends a chunk of dictionary-encoded values. `dictionary` has the bytes of each value. Each run in `rows` has
+    /// the index of its value, or `None` for rows without a value, and its length.
     pub(in super::super) fn runs(
         &mut self,
         column: Column,
@@ -257,10 +257,10 @@ pub enum Present {
     Some(Vec<bool>),
 }
 
-/// The decoded numbers of a chunk: one per row, 0 for rows without a number; empty if no row has one.
+/// The decoded numbers of a chunk.
 #[derive(Debug)]
 pub struct Numbers {
-    /// The numbers; of doubles, their bits.
+    /// One number per row, 0 for rows without one; empty if no row has a number. Doubles are stored as their bits.
     pub values: Vec<i64>,
     /// Which rows have a number.
     pub present: Present,
@@ -278,17 +278,17 @@ impl Numbers {
     }
 }
 
-/// The values of a column in which few different ones occur.
+/// The values of a column with few distinct values.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Runs<T> {
-    /// The different values.
+    /// The distinct values.
     pub dictionary: Vec<T>,
-    /// Runs of rows with an index of the dictionary, or without a value, and their lengths.
+    /// Runs of rows: an index into the dictionary, or `None` for rows without a value, and the length.
     pub runs: Vec<(Option<u32>, usize)>,
 }
 
 impl<T> Runs<T> {
-    /// Keeps the rows in these ascending ranges.
+    /// Keeps only the rows in these ascending ranges.
     pub(in super::super) fn keep(&mut self, wanted: &[Range<usize>]) {
         let mut kept = Vec::new();
         let (mut end, mut wanted) = (0, wanted);
@@ -323,8 +323,8 @@ impl ChunkReader {
         Ok(Self { decompressor: zstd::bulk::Decompressor::new()? })
     }
 
-    /// Decodes the numbers of some rows of a chunk with `rows` rows. `wanted` are ascending ranges. Pages without such rows are not
-    /// decompressed.
+    /// Decodes the numbers of the rows in `wanted`, ascending ranges, of a chunk with `rows` rows. Pages without wanted
+    /// rows are not decompressed.
     pub(in super::super) fn numbers(
         &mut self,
         column: Column,
@@ -379,7 +379,7 @@ impl ChunkReader {
         self.runs(column, bytes, rows, read_texts)
     }
 
-    /// Decodes a chunk of doubles that have a dictionary.
+    /// Decodes a dictionary-encoded chunk of doubles.
     pub(in super::super) fn doubles(
         &mut self,
         column: Column,
@@ -393,7 +393,7 @@ impl ChunkReader {
         })
     }
 
-    /// Decodes a chunk whose values have a dictionary.
+    /// Decodes a dictionary-encoded chunk.
     fn runs<T>(
         &mut self,
         column: Column,
@@ -448,9 +448,10 @@ impl ChunkReader {
     }
 }
 
-/// Checks that a page of rows has some, and not more bytes than they need: else a chunk of small rows could be decompressed for hours.
+/// Checks that a data page has rows, and no more bytes than they need. Otherwise, decompressing a hostile chunk could
+/// take hours.
 fn check_page(facts: PageFacts, bytes: usize) -> Result<(), Damage> {
-    // A run of one row has up to 15 bytes: its length and its number. Levels have runs too.
+    // A run of one row has up to 15 bytes (length and number), and so has a run of definition levels.
     if facts.values == 0 || bytes / BYTES_PER_ROW > facts.values + 1 {
         return Err(Damage("a page has too few rows for its bytes"));
     }
@@ -552,7 +553,7 @@ fn push_wanted(
     }
 }
 
-/// Moves each number to its row.
+/// Places each number at the index of its row.
 pub(in super::super) fn spread(values: Vec<i64>, present: &[(bool, usize)], rows: usize) -> Numbers {
     if values.len() == rows {
         return Numbers { values, present: Present::All };
@@ -679,9 +680,9 @@ mod tests {
             prop_assert_eq!(found.runs, runs);
         }
 
-        /// A page whose checksum fits, but whose contents are arbitrary.
+        /// A page whose checksum is correct, but whose contents are arbitrary.
         #[test]
-        fn hostile_pages_are_refused(
+        fn hostile_pages_are_rejected(
             body in prop::collection::vec(any::<u8>(), 0..60),
             values in 0..100_000_000usize,
             encoding in 0..10i32,
@@ -703,7 +704,7 @@ mod tests {
     }
 
     proptest! {
-        /// Ranges of rows, in several pages, are those of the whole column.
+        /// Ranges of rows, across several pages, equal the same ranges of the whole column.
         #[test]
         fn ranges_of_rows_are_read(
             cuts in prop::collection::btree_set(0..3 * PAGE_ROWS, 0..12),
@@ -719,7 +720,7 @@ mod tests {
             let numbers = reader.numbers(NUMBERS, &written(NUMBERS, &values), rows, &wanted).expect("a chunk");
             let found: Vec<_> = (0..expected.len()).map(|row| numbers.get(row)).collect();
             prop_assert_eq!(found, expected.clone());
-            // The same ranges of runs.
+            // The same ranges, selected from runs.
             let mut texts = Runs { dictionary: Vec::<String>::new(), runs: runs_of(values.iter().map(|value| value.map(|row| row as u32 / 77))) };
             texts.keep(&wanted);
             let found: Vec<_> = texts.runs.iter().flat_map(|&(index, len)| std::iter::repeat_n(index, len)).collect();
@@ -739,7 +740,7 @@ mod tests {
 
     /// A page of zeros, which would be decompressed and ignored.
     #[test]
-    fn pages_with_bytes_that_no_row_needs_are_refused() {
+    fn pages_with_more_bytes_than_their_rows_need_are_rejected() {
         let mut compressor = zstd::bulk::Compressor::new(3).expect("a compressor");
         let mut reader = ChunkReader::new().expect("a decompressor");
         let mut page = |content, values, encoding, body: &[u8]| {
@@ -771,7 +772,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_expands_beyond_its_bound_is_refused() {
+    fn a_page_that_expands_beyond_its_limit_is_rejected() {
         let mut compressor = zstd::bulk::Compressor::new(3).expect("a compressor");
         let mut out = Vec::new();
         let facts = PageFacts { content: Content::Data, values: 1, encoding: PLAIN };

@@ -3,14 +3,14 @@
 use super::chunk::{Column, PhysicalType, WrittenChunk};
 use super::thrift::{StructWriter, Type, push_binary, push_struct};
 
-/// A row group that was written.
+/// Metadata of a row group that was written.
 #[derive(Clone, Debug)]
 pub(in super::super) struct RowGroup {
     pub(in super::super) rows: usize,
     pub(in super::super) chunks: Vec<WrittenChunk>,
 }
 
-/// Everything that the footer says.
+/// The contents of the footer.
 pub(in super::super) struct FileFooter<'a> {
     pub(in super::super) columns: &'a [Column],
     pub(in super::super) row_groups: &'a [RowGroup],
@@ -19,14 +19,14 @@ pub(in super::super) struct FileFooter<'a> {
     pub(in super::super) created_by: &'a str,
 }
 
-/// The place of an index in the file.
+/// The position of an index in the file.
 #[derive(Clone, Copy, Default)]
 struct Place {
     offset: u64,
     bytes: usize,
 }
 
-/// Parquet's number of zstd.
+/// `CompressionCodec.ZSTD`.
 const ZSTD: i32 = 6;
 
 impl FileFooter<'_> {
@@ -87,7 +87,7 @@ impl FileFooter<'_> {
                 });
             });
             file.binary(6, self.created_by.as_bytes());
-            // Minima and maxima are in the order of the type.
+            // `column_orders`: minima and maxima use the order of the type.
             file.list(7, Type::Struct, self.columns, |out, _| {
                 push_struct(out, |order| {
                     order.structure(1, |_| {});

@@ -7,7 +7,7 @@ use super::thrift::{Fields, push_struct};
 /// Maximum number of bytes of an uncompressed page.
 pub(super) const MAX_PAGE_BYTES: usize = 16 << 20;
 
-/// Parquet's numbers of encodings.
+/// Values of Parquet's enum `Encoding`.
 pub(super) const PLAIN: i32 = 0;
 pub(super) const RLE: i32 = 3;
 pub(super) const RLE_DICTIONARY: i32 = 8;
@@ -26,12 +26,12 @@ pub(super) enum Content {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PageFacts {
     pub(super) content: Content,
-    /// The number of rows, or of values of a dictionary.
+    /// The number of rows, or of dictionary values.
     pub(super) values: usize,
     pub(super) encoding: i32,
 }
 
-/// Compresses a page and appends it with its header. Returns the size before compression, with the header.
+/// Compresses a page and appends it with its header. Returns the size of the header and the uncompressed body.
 pub(super) fn write(
     out: &mut Vec<u8>,
     compressor: &mut zstd::bulk::Compressor<'_>,
@@ -66,7 +66,7 @@ pub(super) struct CompressedPage<'a> {
     compressed: &'a [u8],
     /// The number of bytes before compression.
     bytes: usize,
-    /// `None` if the header has a number that is no checksum.
+    /// `None` if the number in the header is not a 32-bit checksum.
     crc: Option<u32>,
 }
 

@@ -1,18 +1,18 @@
-//! Parquet's hybrid of run lengths and bit packing, for dictionary indexes and definition levels.
+//! Parquet's hybrid of run-length encoding and bit packing, for dictionary indexes and definition levels.
 
 use super::super::Damage;
 use super::super::varint::{self, Cursor};
 
-/// The number of bits that indexes of a dictionary of this length need.
+/// The number of bits of an index into a dictionary with this many values.
 pub(super) fn bits_for(values: usize) -> u32 {
     usize::BITS - values.saturating_sub(1).leading_zeros()
 }
 
-/// Encodes runs of equal numbers. A run of fewer than 8 is packed together with its neighbours.
+/// Encodes runs of equal numbers. Runs of fewer than 8 are bit-packed together with their neighbours.
 pub(super) fn encode(out: &mut Vec<u8>, bits: u32, runs: impl Iterator<Item = (u32, usize)>) {
     let mut packed: Vec<u32> = Vec::new();
     for (number, mut len) in runs {
-        // Groups of eight: the last one is filled up from this run.
+        // Packed numbers form groups of 8; the last group is filled up from this run.
         let missing = packed.len().next_multiple_of(8) - packed.len();
         let taken = if len >= missing + 8 { missing } else { len };
         packed.extend(std::iter::repeat_n(number, taken));
@@ -45,7 +45,7 @@ fn flush(out: &mut Vec<u8>, bits: u32, packed: &mut Vec<u32>) {
     packed.clear();
 }
 
-/// Decodes `count` numbers and calls `each` for every run of equal ones.
+/// Decodes `count` numbers. Calls `each` with a number and how often it repeats.
 pub(super) fn decode(
     cursor: &mut Cursor<'_>,
     bits: u32,
@@ -71,7 +71,7 @@ pub(super) fn decode(
             continue;
         }
         let groups = usize::try_from(head >> 1).unwrap_or(usize::MAX);
-        // The last group can have unused numbers.
+        // The last group can have padding.
         if groups == 0 || groups > left.div_ceil(8) {
             return Err(Damage("packed numbers have the wrong length"));
         }

@@ -26,7 +26,7 @@ impl<'a> StructWriter<'a> {
     }
 
     fn header(&mut self, id: i16, kind: u8) {
-        // The distance to the previous field always fits: Parquet's ids are small.
+        // The difference to the previous id always fits into 4 bits: Parquet's ids are small.
         self.out.push(((id - self.last) as u8) << 4 | kind);
         self.last = id;
     }
@@ -78,7 +78,7 @@ impl<'a> StructWriter<'a> {
         self.list_of(id, kind as u8, elements, write)
     }
 
-    /// Writes a field that is a list of truth values.
+    /// Writes a field that is a list of Booleans.
     pub(super) fn bools(&mut self, id: i16, elements: &[bool]) -> &mut Self {
         self.list_of(id, 2, elements, |out, &element| out.push(if element { 1 } else { 2 }))
     }
@@ -120,8 +120,8 @@ pub(super) fn push_binary(out: &mut Vec<u8>, value: &[u8]) {
     out.extend_from_slice(value);
 }
 
-/// The numbers of a struct, by field id. Other fields are errors: the structs that are read here have only numbers, and structs of
-/// numbers.
+/// The numbers of a struct, by field id. The structs that are read here contain only numbers and structs of numbers;
+/// other fields are errors.
 pub(super) struct Fields {
     numbers: Vec<(i16, i64)>,
 }
@@ -137,7 +137,7 @@ impl Fields {
         Ok(fields)
     }
 
-    /// The number of a field. For a field of a struct that is field `outer`, `id` is `outer * 100 + inner`.
+    /// The number of a field. The id of a field in a nested struct is `outer * 100 + inner`.
     pub(super) fn get(&self, id: i16) -> Option<i64> {
         self.numbers.iter().find(|(known, _)| *known == id).map(|&(_, number)| number)
     }
@@ -170,16 +170,16 @@ impl Fields {
     }
 }
 
-/// The value of a key in the key-value metadata of a footer. The rest of the footer is not parsed.
+/// Finds the value of a key in a footer's key-value metadata. The rest of the footer is not parsed.
 ///
-/// The last match counts: the metadata follows the statistics, which have names from the log.
+/// The last match is used: the metadata follows the statistics, which can contain any name of the log.
 pub(in super::super) fn find_text<'a>(footer: &'a [u8], key: &str) -> Result<&'a str, Damage> {
     let mut pattern = Vec::new();
     // Field 1 of the pair, the key, is followed by field 2, the value.
     StructWriter::new(&mut pattern).binary(1, key.as_bytes());
     pattern.push(0x18);
     let at = footer.windows(pattern.len()).rposition(|window| window == pattern);
-    let at = at.ok_or(Damage("this Parquet file is not an archive of Tachograph"))?;
+    let at = at.ok_or(Damage("this Parquet file is not part of a Tachograph archive"))?;
     Cursor::new(&footer[at + pattern.len()..]).text()
 }
 
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_looks_like_metadata_is_not_taken_for_it() {
+    fn a_name_that_looks_like_metadata_is_ignored() {
         let mut footer = Vec::new();
         push_struct(&mut footer, |file| {
             // The statistics of a column.

@@ -23,18 +23,18 @@ use crate::LogError;
 const DECODED: [usize; 7] =
     [at::NUM, at::DEN, at::VALUE, at::RAW_FIRST, at::RAW_SECOND, at::MULTI_COUNT, at::STATUS];
 
-/// Descriptions and instances that row groups share, so that consumers can compare them by pointer.
+/// Shares equal descriptions and instances across row groups, so that consumers can compare them by pointer.
 #[derive(Default)]
 pub(super) struct Interner {
-    /// By their hash.
+    /// The shared descriptions, by hash.
     sets: HashMap<u64, Vec<Arc<CounterSet>>>,
-    /// The descriptions of the file that is read, each with the shared one.
+    /// The descriptions of the current file, each with the equal shared one.
     of_file: Vec<(Arc<CounterSet>, Arc<CounterSet>)>,
-    /// By machine and set: the instances of the last row group.
+    /// The instances of the last row group, by machine and set.
     instances: HashMap<(Arc<str>, Arc<str>), SetInstances>,
 }
 
-/// Hashes a text as it is written.
+/// Hashes text that is written to it.
 #[derive(Default)]
 struct HashText(DefaultHasher);
 
@@ -75,7 +75,7 @@ impl Interner {
     }
 
     fn instance(&mut self, set: &CounterSet, instance: &InstanceRuns) -> Arc<Instance> {
-        // A fixed instance is the object of the description.
+        // A fixed instance is already shared through its description.
         if let Some(fixed) = set.instance.as_ref().filter(|fixed| {
             fixed.parent() == instance.parent.as_deref()
                 && fixed.name() == instance.name
@@ -104,11 +104,11 @@ impl Interner {
 struct DecodedSlot {
     set: Arc<CounterSet>,
     heads: GroupHeads,
-    /// The values of all groups, one group after another.
+    /// The values of all groups, concatenated.
     values: Vec<RawValue>,
-    /// The lists of instances, each with the first group that has it.
+    /// The lists of instances, each with the index of the first group that has it.
     instances: Arc<[(u32, Instances)]>,
-    /// The position of the next sample: its head, its group, its first value and its instances.
+    /// The position of the next group.
     next: SlotPosition,
 }
 
@@ -135,12 +135,12 @@ struct Columns {
     raw_first: Numbers,
     raw_second: Numbers,
     multi_count: Numbers,
-    /// The rows with a status, as ranges.
+    /// Ranges of rows with a status.
     statuses: Vec<(Range<usize>, Status)>,
 }
 
 impl DecodedBlock {
-    /// Reads and decodes a row group. The memory of an earlier one is freed first.
+    /// Reads and decodes a row group. `earlier` is freed first, to save memory.
     pub(super) fn read<R: Read + Seek>(
         file: &mut ArchiveFile<R>,
         index: usize,
@@ -149,7 +149,7 @@ impl DecodedBlock {
     ) -> Result<Self, LogError> {
         drop(earlier);
         let table = file.table(index)?;
-        // The other columns repeat what the sample table says. They are verified, so that damage never stays unnoticed.
+        // The other columns repeat the sample table. They are only verified, so that any damage is detected.
         for column in (0..COLUMNS.len()).filter(|column| !DECODED.contains(column)) {
             file.chunk(index, &table, column)?;
         }
@@ -192,7 +192,7 @@ impl DecodedBlock {
                     slot.instances = Arc::clone(lists);
                 }
             }
-            // The number of rows of each group that are restored already; for each column of the section the same.
+            // For each group, the number of rows that were restored of the current column.
             let mut done = vec![0u32; groups as usize];
             let mut last_instance = None;
             for_each_series(section, runs.len(), |slot, column, instance| {
@@ -203,7 +203,7 @@ impl DecodedBlock {
                     }
                     last_instance = Some(instance);
                 } else if !section.is_by_instance {
-                    // The next column of a single instance.
+                    // The section has a single instance, and this is its next column.
                     clear_rows(&runs[..=instance], &mut done);
                 }
                 let slot = &mut slots[slot];
@@ -240,7 +240,7 @@ impl DecodedBlock {
         }
     }
 
-    /// Fills in the next sample; false at the end.
+    /// Fills in the next sample; returns false at the end.
     pub(super) fn next(&mut self, sample: &mut Sample) -> bool {
         let Some(head) = self.table.samples.get(self.next) else { return false };
         self.next += 1;
@@ -286,7 +286,7 @@ impl DecodedSlot {
         }
     }
 
-    /// The instances of the group before the position.
+    /// The instances of the last group before the current position.
     fn current_instances(&self) -> Option<&Instances> {
         self.instances.get(self.next.instances.checked_sub(1)?).map(|(_, instances)| instances)
     }
@@ -307,7 +307,7 @@ impl DecodedSlot {
     }
 }
 
-/// The first row of each group, and the number of rows of all groups, for each column.
+/// For one column: the first row of each group, followed by the total number of rows.
 fn row_starts(runs: &[InstanceRuns], groups: usize) -> Vec<usize> {
     let mut changes = vec![0isize; groups + 1];
     for run in runs.iter().flat_map(|instance| &instance.runs) {
@@ -330,21 +330,21 @@ fn count_rows(instance: &InstanceRuns, done: &mut [u32]) {
     }
 }
 
-/// Begins again, in a time that depends on the rows and not on the groups.
+/// Resets the counts; takes time proportional to the rows, not to the groups.
 fn clear_rows(instances: &[InstanceRuns], done: &mut [u32]) {
     for run in instances.iter().flat_map(|instance| &instance.runs) {
         done[run.start as usize..run.end as usize].fill(0);
     }
 }
 
-/// The lists of instances, each with the first group that has it.
+/// The lists of instances, each with the index of the first group that has it.
 fn instance_lists(
     runs: &[InstanceRuns],
     set: &CounterSet,
     interner: &mut Interner,
 ) -> Arc<[(u32, Instances)]> {
     let instances: Vec<_> = runs.iter().map(|instance| interner.instance(set, instance)).collect();
-    // The group, the instance, and whether it begins.
+    // The group at which a run begins or ends, the instance, and whether the run begins.
     let mut changes: Vec<(u32, u32, bool)> = Vec::new();
     for (index, instance) in runs.iter().enumerate() {
         for run in &instance.runs {
@@ -357,7 +357,7 @@ fn instance_lists(
     for changes in changes.chunk_by(|one, other| one.0 == other.0) {
         let is_listed =
             |index: u32, begins: bool| changes.binary_search(&(changes[0].0, index, begins)).is_ok();
-        // An instance with two adjacent ranges stays.
+        // An instance whose run ends where its next one begins stays.
         active.retain(|&index| !is_listed(index, false) || is_listed(index, true));
         let begun = changes.iter().filter(|&&(_, index, begins)| begins && !is_listed(index, false));
         active.extend(begun.map(|&(_, index, _)| index));
@@ -370,7 +370,7 @@ fn instance_lists(
     lists.into()
 }
 
-/// Restores the raw values of a series, whose first row is `row`. Calls `target` with the group of each value.
+/// Restores the raw values of a series whose first row is `row`. Calls `target` with each value and its group.
 fn restore_series(
     columns: &Columns,
     mut row: usize,
@@ -406,14 +406,14 @@ fn restore_series(
     }
 }
 
-/// Reads the rows that have a status.
+/// Reads the ranges of rows that have a status.
 fn read_statuses<R: Read + Seek>(
     file: &mut ArchiveFile<R>,
     index: usize,
     table: &SampleTable,
 ) -> Result<Vec<(Range<usize>, Status)>, LogError> {
     let Texts { dictionary, runs } = file.texts(index, table, at::STATUS)?;
-    let statuses: Vec<Status> = dictionary.iter().map(|text| status_of(text)).collect();
+    let statuses: Vec<Status> = dictionary.iter().map(|text| parse_status(text)).collect();
     let mut ranges = Vec::new();
     let mut row = 0;
     for (status, len) in runs {
@@ -425,8 +425,8 @@ fn read_statuses<R: Read + Seek>(
     Ok(ranges)
 }
 
-/// A status from its name, or from its number.
-fn status_of(text: &str) -> Status {
+/// Parses the name or number of a status.
+fn parse_status(text: &str) -> Status {
     let number = || u32::from_str_radix(text.strip_prefix("0x")?, 16).ok().map(Status);
     Status::from_name(text).or_else(number).unwrap_or(Status::CSTATUS_INVALID_DATA)
 }

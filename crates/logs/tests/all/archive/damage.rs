@@ -1,4 +1,5 @@
-//! Damaged files: every flipped bit and every cut is noticed, and hostile files are refused within bounds.
+//! Damaged files: every flipped bit and every truncation is detected, and hostile files are rejected with bounded
+//! memory and time.
 
 use std::io::Cursor;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ pub(crate) fn small_file() -> Vec<u8> {
         small.values.truncate(3 * columns.len());
         sample.groups = vec![small];
     }
-    // The same description for all samples.
+    // All samples share the description.
     let set = Arc::clone(&samples[0].groups[0].set);
     samples.iter_mut().for_each(|sample| sample.groups[0].set = Arc::clone(&set));
     write(&folder.0, &samples, 40);
@@ -63,7 +64,7 @@ fn every_cut_is_noticed() {
     for len in 0..file.len() {
         assert!(read(&file[..len]).is_err_and(|error| error.is_corrupt()), "cut at {len}");
     }
-    // Trailing bytes too.
+    // Trailing bytes are detected too.
     assert!(read(&[&file[..], &[0]].concat()).is_err());
 }
 
@@ -89,5 +90,5 @@ fn other_parquet_files_are_refused() {
     file.extend_from_slice(&100u32.to_le_bytes());
     file.extend_from_slice(b"PAR1");
     let error = open_stream(Cursor::new(file)).err().map(|error| error.to_string()).unwrap_or_default();
-    assert!(error.contains("not an archive of Tachograph"), "{error}");
+    assert!(error.contains("not part of a Tachograph archive"), "{error}");
 }

@@ -56,7 +56,7 @@ impl Random {
     }
 }
 
-/// A recording of all counter types, whose instances come, go, and reset, on a machine that is restarted.
+/// A recording of all counter types on a machine that is restarted; instances appear, disappear and restart.
 pub(super) fn recording(seed: u64, samples: usize) -> Vec<Sample> {
     let mut random = Random::new(seed);
     let types: Vec<CounterType> = CounterType::all().collect();
@@ -80,7 +80,7 @@ pub(super) fn recording(seed: u64, samples: usize) -> Vec<Sample> {
     let sets = [
         set_of("Memory", Extent::Table, &counters, None),
         set_of("Process", Extent::Columns, &counters, None),
-        // A counter twice, on its own and within its set.
+        // A counter occurs twice: on its own and within its set.
         set_of("Process", Extent::Columns, &counters[..1], None),
         set_of("Thread", Extent::Row, &counters[5..7], Some(Arc::clone(&fixed))),
     ];
@@ -111,7 +111,7 @@ pub(super) fn recording(seed: u64, samples: usize) -> Vec<Sample> {
             groups: Vec::new(),
         };
         for (at, set) in sets.iter().enumerate() {
-            // Lists of groups change.
+            // The list of groups changes.
             if at == 3 && (20..25).contains(&(index % 30)) {
                 continue;
             }
@@ -203,8 +203,8 @@ pub(super) fn read(folder: &Path) -> Vec<Sample> {
     samples
 }
 
-/// Everything of a sample as text, except identities, which logs do not store. Rows are sorted by instance: an archive has one order
-/// for all samples of a row group.
+/// A sample as text, without identities, which logs do not store. Rows are sorted by instance, because all samples of a
+/// row group in an archive have the same order.
 pub(super) fn shown(sample: &Sample) -> String {
     let mut text = format!(
         "{} {} baseline {} log {} boot {}\n",

@@ -49,7 +49,7 @@ fn a_copy_of_a_copy_is_equal() {
 #[test]
 fn descriptions_and_instances_are_shared_by_samples() {
     let folder = TempFolder::new();
-    // No instance comes or goes in ten samples of the first set.
+    // In ten samples of the first set, no instance appears or disappears.
     let samples = recording(4, 30);
     write(&folder.0, &samples, 5_000);
     let found = read(&folder.0);
@@ -65,7 +65,7 @@ fn samples_of_equal_times_are_kept_apart() {
     let folder = TempFolder::new();
     let mut samples = recording(5, 20);
     samples[6].at = samples[5].at;
-    // Within the same microsecond, and a clock that is set back.
+    // Samples within the same microsecond, and after the clock was set back.
     samples[7].at.utc.0 = samples[6].at.utc.0 + 1;
     samples[10].at.utc.0 = samples[9].at.utc.0 - 20_000_000;
     write(&folder.0, &samples, 1 << 20);
@@ -190,7 +190,7 @@ fn samples_before_a_window_are_skipped_without_reading_them() {
     }
 }
 
-/// What a window that begins at a time has: everything from the first sample that is not before it.
+/// The samples of a window that begins at a time: all samples from the first one that is not before this time.
 #[track_caller]
 fn assert_window(samples: &[Sample], block_values: usize) {
     let folder = TempFolder::new();
@@ -231,7 +231,7 @@ fn a_window_can_begin_in_the_night_in_which_daylight_saving_time_ends() {
     }
     assert_window(&samples, 1);
     assert_window(&samples, 15_000);
-    // It begins.
+    // Daylight saving time begins.
     samples.iter_mut().for_each(|sample| sample.at.bias_minutes = -180 - sample.at.bias_minutes);
     assert_window(&samples, 15_000);
 }
@@ -241,7 +241,7 @@ fn a_window_can_begin_while_a_clock_was_wrong() {
     let mut samples = recording(6, 40);
     let start = samples[0].at.utc.0;
     for (index, sample) in samples.iter_mut().enumerate() {
-        // Set back by 8 minutes after 20 samples of a minute.
+        // The clock is set back by 8 minutes after 20 samples, one per minute.
         let minutes = if index < 20 { index } else { index - 8 };
         sample.at.utc.0 = start + minutes as i64 * 60 * 10_000_000;
     }

@@ -8,7 +8,7 @@ use tachograph_monitor::{MAX_TOP, TreeKind};
 use super::super::{App, Request};
 
 impl App {
-    /// The columns that are shown and can be sorted by.
+    /// The columns that are shown and by which rows can be sorted.
     pub(in super::super) fn sortable_columns(&self) -> Vec<usize> {
         if let Some(shown) = self.areas.focused_table().filter(|table| !table.headings.is_empty()) {
             return shown.headings.iter().map(|(column, _)| *column).collect();
@@ -28,7 +28,7 @@ impl App {
         }
     }
 
-    /// Sorts by a column, or in the opposite direction.
+    /// Sorts by a column; reverses the order if this is the sorted column, or if `column` is `None`.
     pub(in super::super) fn sort_table(&mut self, column: Option<usize>) {
         let Some(table) = self.table_mut() else { return };
         table.model.sort_by(column.unwrap_or(table.model.order().column));
@@ -43,7 +43,7 @@ impl App {
             tree = tree.next();
         }
         if tree == table.model.tree() {
-            self.messages.answer("these rows have no parents: there is no tree", false);
+            self.messages.answer("no tree: these rows have no parents", false);
             return;
         }
         table.model.set_tree(tree);
@@ -70,7 +70,7 @@ impl App {
         let words: Vec<_> = text.split_whitespace().map(fold_case).collect();
         let matches = |name: &str| words.iter().all(|word| fold_case(name).contains(word));
         let counters = || entry.iter().flat_map(|entry| &entry.counters).map(|entry| &entry.counter);
-        // The whole name is better than a longer one that contains it.
+        // A counter with exactly this name takes precedence over those that contain it.
         let exact = counters().find(|counter| eq_ignore_case(&counter.name, text));
         let found = exact.or_else(|| counters().find(|counter| !words.is_empty() && matches(&counter.name)));
         let Some(counter) = found else {

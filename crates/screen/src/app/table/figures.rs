@@ -7,15 +7,16 @@ use super::super::{App, Pane, Request};
 use super::TableId;
 
 impl App {
-    /// The time range and the paths of the figures that a table needs; `None` if it is not shown, or without samples.
+    /// The time range and the paths of the figures that a table needs; `None` if it is not shown, or if there are no
+    /// samples.
     pub fn required_table(&self, id: TableId) -> Option<(Span, Vec<PathPattern>)> {
         let mut tables = self.panes.iter().filter_map(Pane::shown_table);
         let table = tables.find(|table| table.id == id)?;
         Some((self.table_span()?, table.model.paths(self.facts.is_live)))
     }
 
-    /// The time range of the table: the selected one; or that of the column under the cursor; or the visible range of logs;
-    /// or the last interval of a live screen.
+    /// The time range of the table: the selected range; else that of the column under the cursor; else the visible
+    /// range of logs or the last interval of a live screen.
     pub(crate) fn table_span(&self) -> Option<Span> {
         if !self.facts.is_live || self.frozen.is_some() {
             if let Some(span) = self.brushed() {
@@ -34,7 +35,7 @@ impl App {
         Some(Span::of_samples(begin, end))
     }
 
-    /// Requests the figures of the tables on the screen that need others than before.
+    /// Requests the figures of the tables on the screen whose time range has changed.
     pub(in super::super) fn request_tables(&mut self, requests: &mut Vec<Request>) {
         let Some(span) = self.table_span() else { return };
         for table in self.panes.shown_tables_mut().filter(|table| table.requested != Some(span)) {
@@ -59,7 +60,7 @@ impl App {
         }
     }
 
-    /// Requests the properties of rows that came onto the screen.
+    /// Requests the properties of rows that have become visible.
     pub(in super::super) fn request_new_properties(&mut self, requests: &mut Vec<Request>) {
         if !self.facts.is_live {
             return;

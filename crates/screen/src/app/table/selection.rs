@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tachograph_monitor::{RowId, Span, TableModel};
 
-/// Id of a table; never reused.
+/// The id of a table; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct TableId(u64);
 
@@ -23,9 +23,10 @@ pub(crate) struct Table {
     /// The time range for which figures were last requested.
     pub(in super::super) requested: Option<Span>,
     pub(crate) selected: Option<RowId>,
-    /// Whether the selection follows its row. Until the user selects a row, the first line is selected.
+    /// Whether the user has selected a row, which then stays selected when rows move. Before that, the first line is
+    /// selected.
     pub(super) is_pinned: bool,
-    /// The line of the selected row. If the row is gone, the row that is now on this line gets selected.
+    /// The line of the selected row. If the row disappears, the row that is then on this line is selected.
     pub(crate) selected_line: usize,
     /// The first line on the screen.
     pub(crate) top: usize,
@@ -65,7 +66,7 @@ impl Table {
         self.scroll_to_selected();
     }
 
-    /// Selects the row of a line, or the nearest one in this direction, or else in the other.
+    /// Selects the row of a line; if the line has no row, the nearest row in this direction, or else in the other.
     pub(super) fn select_line(&mut self, line: usize, direction: isize) {
         let last = self.model.lines().len().saturating_sub(1);
         let line = line.min(last);
@@ -94,7 +95,7 @@ impl Table {
         }
     }
 
-    /// Selects the first line after the order has changed by a key.
+    /// Selects the first line after a key has changed the order.
     pub(super) fn select_first(&mut self) {
         self.top = 0;
         self.is_pinned = false;

@@ -54,7 +54,7 @@ impl App {
             };
             lines.push((counter.name.to_string(), text));
         }
-        // Last, because it can be long.
+        // The command line is last, because it can be long.
         let command = model.properties(row.id).and_then(|properties| properties.command.as_deref());
         if let Some(command) = command.filter(|command| !command.is_empty()) {
             lines.push((String::new(), String::new()));

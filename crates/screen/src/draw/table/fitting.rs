@@ -1,4 +1,4 @@
-//! Which columns of a table fit, and where.
+//! Selects the columns of a table that fit, and places them.
 
 use tachograph_monitor::{ColumnContent, Property, TableColumn, TableLine};
 
@@ -14,14 +14,13 @@ pub(super) struct FittedColumn {
     pub(super) width: usize,
 }
 
-/// The widest a name gets if a column follows it, in characters.
+/// The maximum width of a name, in characters, unless its column is the last.
 const MAX_NAME: usize = 40;
 
 impl App {
-    /// Selects the columns that fit into `room` characters.
-    ///
-    /// Each column needs the width of its visible texts, at least its usual width. Columns are omitted in the order of their
-    /// omission rank until the others fit. The last column gets the remaining room if it holds text.
+    /// Selects the columns that fit into `room` characters. Each column needs the width of its visible texts, and at
+    /// least its usual width. Columns with the highest omission rank are omitted first, until the others fit. If the
+    /// last column contains text, it gets the remaining room.
     pub(super) fn fitted_columns(&self, table: &Table, room: usize) -> Vec<FittedColumn> {
         let model = &table.model;
         let rows: Vec<(usize, usize)> = table
@@ -60,12 +59,12 @@ impl App {
             };
             columns.push((index, needed, column.omission_rank));
         }
-        // The first column of characters marks the selected row.
+        // The first column of characters is for the mark of the selected row.
         let total =
             |columns: &[(usize, usize, u8)]| columns.iter().map(|(_, width, _)| width + 1).sum::<usize>();
         while total(&columns) > room {
             let omitted = columns.iter().enumerate().filter(|(_, (.., rank))| *rank > 0);
-            // Of columns with the same rank, the last one.
+            // Of several columns with the same rank, the last one is omitted.
             let Some((position, _)) = omitted.max_by_key(|(position, (.., rank))| (*rank, *position)) else {
                 break;
             };

@@ -38,7 +38,7 @@ fn begin(file: &Path, recorded: &[&str]) -> ActiveRecording {
 }
 
 #[test]
-fn an_unknown_extension_is_refused() {
+fn an_unknown_extension_is_an_error() {
     let folder = tempfile::tempdir().expect("a folder");
     for name in ["a.foo", "a.json"] {
         let file = folder.path().join(name);
@@ -85,7 +85,7 @@ fn counter(name: &str, values: &[i64]) -> (String, Vec<i64>) {
     (name.to_owned(), values.to_vec())
 }
 
-/// Another chart has a counter of the recorded set. When the set is registered again, both counters share a group.
+/// A chart has another counter of the recorded set. After the set is registered again, both counters are in one group.
 #[test]
 fn a_recorded_counter_survives_a_restart_of_its_publisher() {
     let (machine, folder) = (machine(), tempfile::tempdir().expect("a folder"));
@@ -98,7 +98,7 @@ fn a_recorded_counter_survives_a_restart_of_its_publisher() {
     // Restarted between two checks.
     source.set_registry(&machine.registry());
     assert_eq!(record(&mut source, &mut recording, &[ID, TICKS]), [2]);
-    // Absent during one.
+    // Absent during a check.
     let registry = machine.registry();
     source.set_registry(&Arc::new(Registry::new("MADE", registry.clock().clone())));
     assert!(record(&mut source, &mut recording, &[ID, TICKS]).is_empty());
@@ -125,7 +125,8 @@ fn recorded_wildcards_keep_their_instances() {
     assert_eq!(read(&file), [sample.clone(), sample]);
 }
 
-/// A counter is sampled only for a recording. When the next one starts, the rest of its group is grouped again.
+/// A counter is sampled only for a recording. When the next recording starts, the other counters of its set are
+/// regrouped.
 #[test]
 fn a_new_recording_has_the_counters_of_the_charts() {
     let (machine, folder) = (machine(), tempfile::tempdir().expect("a folder"));

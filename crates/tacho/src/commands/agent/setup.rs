@@ -18,7 +18,7 @@ pub(super) fn run(files: &Files, address: Option<&str>, name: Option<&str>) -> R
     let machine = tachograph_machine::name();
     let name = name.map_or_else(|| machine.to_lowercase(), str::to_owned);
     create_folder(&files.folder)?;
-    // A certificate and its key belong together: one without the other is of no use.
+    // A certificate is useless without its key, and vice versa.
     let is_new = !files.key.exists() || !files.certificate.exists();
     if is_new {
         create_certificate(files, &machine)?;
@@ -37,7 +37,9 @@ pub(super) fn run(files: &Files, address: Option<&str>, name: Option<&str>) -> R
     for (is_new, names) in [(is_new, "key.pem and cert.pem"), (is_new_token, "token")] {
         match is_new {
             true => notify(format_args!("created {names} in {folder}")),
-            false => notify(format_args!("kept {names} in {folder}; remove what is to be renewed")),
+            false => notify(format_args!(
+                "kept {names} in {folder}; to renew a file, remove it and run this command again"
+            )),
         }
     }
     notify(
@@ -74,9 +76,9 @@ fn create_certificate(files: &Files, machine: &str) -> Result<(), Failure> {
     let mut parameters = CertificateParams::new(vec![machine.to_owned()]).map_err(failed)?;
     parameters.distinguished_name = DistinguishedName::new();
     parameters.distinguished_name.push(DnType::CommonName, machine);
-    // The default dates, from 1975 to 4096: the certificate is recognised by its fingerprint, not by its age.
+    // Uses the default validity, from 1975 to 4096: consumers check the fingerprint, not the dates.
     let certificate = parameters.self_signed(&key).map_err(failed)?;
-    // An old certificate must not stay beside the new key if the disk is full.
+    // If the disk is full, an old certificate must not remain with the new key.
     match fs::remove_file(&files.certificate) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             return Err(self::failed(&files.certificate, &error));
@@ -106,11 +108,12 @@ fn failed(path: &Path, error: &io::Error) -> Failure {
     Failure::runtime(format!("{}: {error}", path.display()))
 }
 
-/// The address of this machine on the way to others; the host name if there is no route.
+/// The address of this machine's default route; the host name without one.
 fn default_address() -> String {
     let route = || -> io::Result<String> {
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
-        // Sends nothing: it only chooses the local address. The destination is reserved for documentation.
+        // Connecting a UDP socket sends nothing; it only selects the local address. The destination is reserved for
+        // documentation.
         socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9))?;
         Ok(socket.local_addr()?.ip().to_string())
     };

@@ -22,7 +22,7 @@ use crate::table::counted;
 pub(super) fn run(arguments: &CompactArguments) -> Result<ExitCode, Failure> {
     let stop = Stop::default();
     signals::stop_on(&stop, &[SIGINT, SIGTERM])?;
-    // The parent of a machine's folder must be known.
+    // An absolute path, because the parent of a machine's folder is needed.
     let folder = std::fs::canonicalize(&arguments.folder)
         .map_err(|error| crate::failure::cannot("read", &arguments.folder, &error))?;
     let mut merged = 0;
@@ -30,14 +30,14 @@ pub(super) fn run(arguments: &CompactArguments) -> Result<ExitCode, Failure> {
         let is_date = |name: &str| name.starts_with("date=");
         if machine.folder.file_name().and_then(|name| name.to_str()).is_some_and(is_date) {
             return Err(Failure::usage(format!(
-                "{}: this is the folder of a date: name that of the archive or of a machine",
+                "{}: this is a date folder: name the folder of an archive or of a machine",
                 arguments.folder.display()
             )));
         }
         match compact(&machine.folder, &stop) {
             Ok(count) => merged += count,
             Err(FlowError::Stopped) => {
-                notify("stopped: the files of the current day are unchanged");
+                notify("stopped: the files of the day that was being merged are unchanged");
                 return Ok(ExitCode::from(130));
             }
             Err(error) => return Err(failure(error)),
@@ -49,11 +49,11 @@ pub(super) fn run(arguments: &CompactArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Merges the files of a machine. Returns the number of days.
+/// Merges the files of a machine. Returns the number of merged days.
 fn compact(machine: &Path, stop: &Stop) -> Result<u64, FlowError> {
     let store = ArchiveStore::of_folder(machine, Arc::new(DiskStorage));
     store.create_folders()?;
-    // A recorder that is running converts its segments by itself.
+    // A running recorder converts its own segments.
     match store.lock_recorder() {
         Ok(_lock) => {
             for segment in store.segments()? {
@@ -89,7 +89,7 @@ fn failure(error: FlowError) -> Failure {
         FlowError::Log(log) if is_busy(log) => {
             let folder = log.path().unwrap_or(Path::new("")).display();
             Failure::runtime(format!(
-                "{folder}: another process merges files here; wait until it has finished"
+                "{folder}: another process is merging files here; wait until it has finished"
             ))
         }
         _ => Failure::of_writing(error),

@@ -31,9 +31,10 @@ pub(super) enum WaitResult {
     Stopped,
 }
 
-/// Whether signals are for the measurement or for the measured command.
+/// The destination of signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SignalTarget {
+    /// Signals end the measurement.
     Measurement,
     /// Signals are for the command. The terminal sends its signals to the command directly; others are forwarded.
     Command,
@@ -86,7 +87,7 @@ impl Events {
         Ok(Self { sender, receiver, target, command: None, has_ended: Cell::new(false) })
     }
 
-    /// Watches for the end of a child process. The child is not reaped here, so its process id is not reused.
+    /// Reports the end of a child process. The child is not reaped here, so its process id cannot be reused.
     pub(super) fn watch_command(&mut self, id: u32) -> Result<(), Failure> {
         let Some(pid) = pid_of(id) else { return Ok(()) };
         self.command = Some(pid);
@@ -98,7 +99,7 @@ impl Events {
         })
     }
 
-    /// Watches for the end of a process that need not be a child.
+    /// Reports the end of a process, which need not be a child.
     pub(super) fn watch_process(&self, id: u32) -> Result<(), Failure> {
         let Some(pid) = pid_of(id) else { return Ok(()) };
         let ended = self.sender.clone();
@@ -137,7 +138,7 @@ impl Events {
                     SignalTarget::Command => self.forward(signal),
                 },
                 Err(RecvTimeoutError::Timeout) => return WaitResult::TimedOut,
-                // Impossible: `self` has a sender.
+                // Impossible: `self` keeps a sender.
                 Err(RecvTimeoutError::Disconnected) => return WaitResult::Stopped,
             }
         }

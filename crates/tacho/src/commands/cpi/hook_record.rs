@@ -46,7 +46,7 @@ fn as_number<S: Serializer>(value: &Option<Decimal>, serializer: S) -> Result<S:
 const FACILITY: u8 = 0xC0;
 
 impl Values {
-    fn of_summary(scope: String, values: &SummaryValues) -> Self {
+    fn from_summary(scope: String, values: &SummaryValues) -> Self {
         Self {
             scope,
             instructions: None,
@@ -58,7 +58,7 @@ impl Values {
         }
     }
 
-    fn of_detailed(scope: String, values: &DetailedValues) -> Self {
+    fn from_detailed(scope: String, values: &DetailedValues) -> Self {
         Self {
             scope,
             instructions: Some(values.instructions),
@@ -70,7 +70,7 @@ impl Values {
         }
     }
 
-    fn of_thread(instructions: Option<u64>, cycles: Option<u64>, cpi: Decimal) -> Self {
+    fn from_thread(instructions: Option<u64>, cycles: Option<u64>, cpi: Decimal) -> Self {
         Self {
             scope: "thread".to_owned(),
             instructions,
@@ -115,29 +115,29 @@ impl HookRecord {
                 ("label_end", label.elapsed_cycles)
             }
             HookKind::Summary(summary) => {
-                record.values.push(Values::of_summary(system(), &summary.system));
+                record.values.push(Values::from_summary(system(), &summary.system));
                 let processors = summary.processors.iter().enumerate();
                 record
                     .values
-                    .extend(processors.map(|(index, values)| Values::of_summary(processor(index), values)));
-                record.values.extend(summary.thread_cpi.map(|cpi| Values::of_thread(None, None, cpi)));
+                    .extend(processors.map(|(index, values)| Values::from_summary(processor(index), values)));
+                record.values.extend(summary.thread_cpi.map(|cpi| Values::from_thread(None, None, cpi)));
                 ("summary", summary.elapsed_cycles)
             }
             HookKind::System(hook) => {
-                record.values.push(Values::of_detailed(system(), &hook.values));
+                record.values.push(Values::from_detailed(system(), &hook.values));
                 ("system", hook.elapsed_cycles)
             }
             HookKind::Processors(hook) => {
                 let processors = hook.processors.iter().enumerate();
-                record
-                    .values
-                    .extend(processors.map(|(index, values)| Values::of_detailed(processor(index), values)));
+                record.values.extend(
+                    processors.map(|(index, values)| Values::from_detailed(processor(index), values)),
+                );
                 ("processors", hook.elapsed_cycles)
             }
             HookKind::Thread(thread) => {
                 record.tid = Some(thread.tid);
                 let (instructions, cycles) = (Some(thread.instructions), Some(thread.cycles));
-                record.values.push(Values::of_thread(instructions, cycles, thread.cpi));
+                record.values.push(Values::from_thread(instructions, cycles, thread.cpi));
                 ("thread", thread.elapsed_cycles)
             }
             HookKind::Other(other) => {

@@ -40,7 +40,7 @@ pub(super) struct Measurement {
     begin: Instant,
     /// The number of minutes to add to local time to get UTC. Determined at the start, for the whole measurement.
     bias_minutes: i32,
-    /// The processors that were online during the previous interval; initially, those that are online.
+    /// The processors that were online during the previous interval; initially, those that are online now.
     online: Vec<u32>,
     /// Notices that were already printed.
     notices: Vec<String>,
@@ -220,12 +220,12 @@ impl Measurement {
     fn sample_process(&mut self) -> Option<Row> {
         let process = match &mut self.process {
             Process::None => return None,
-            Process::Uncounted => return Some(Row::of_process(None, self.user_only)),
+            Process::Uncounted => return Some(Row::from_process(None, self.user_only)),
             Process::Counted(process) => process,
         };
         let user_only = process.is_user_only();
         let counts = process.get_and_start();
-        let row = Row::of_process(counts.as_ref().ok(), user_only);
+        let row = Row::from_process(counts.as_ref().ok(), user_only);
         if let Err(error) = counts {
             self.notify_once(error);
         }

@@ -61,7 +61,7 @@ impl Row {
     }
 
     /// The row of a command or process; without values if it was not counted.
-    pub(super) fn of_process(counts: Option<&Counts>, user_only: bool) -> Self {
+    pub(super) fn from_process(counts: Option<&Counts>, user_only: bool) -> Self {
         let empty = Self::empty(Scope::Process, user_only);
         let Some(counts) = counts else { return empty };
         Self {
@@ -75,7 +75,7 @@ impl Row {
         }
     }
 
-    fn of_measured(scope: Scope, measured: &Measured, is_counted: bool, data: &CpiData) -> Self {
+    fn from_measured(scope: Scope, measured: &Measured, is_counted: bool, data: &CpiData) -> Self {
         let mut row = Self::empty(scope, data.is_user_only);
         if data.is_scaled {
             row.busy_percent = measured.busy_percent();
@@ -112,13 +112,13 @@ impl Sample {
     pub(super) fn add_system(&mut self, data: &CpiData, with_processors: bool) {
         let is_counted = |processor: &ProcessorData| processor.state == ProcessorState::Measured;
         let has_counts = data.processors.iter().any(is_counted);
-        self.system = Some(Row::of_measured(Scope::System, &data.system, has_counts, data));
+        self.system = Some(Row::from_measured(Scope::System, &data.system, has_counts, data));
         if with_processors {
             let online = data.processors.iter().enumerate();
             let online = online.filter(|(_, processor)| processor.state != ProcessorState::Offline);
             self.processors.extend(online.map(|(index, processor)| {
                 let scope = Scope::Processor(index);
-                Row::of_measured(scope, &processor.measured, is_counted(processor), data)
+                Row::from_measured(scope, &processor.measured, is_counted(processor), data)
             }));
         }
     }
@@ -173,7 +173,7 @@ pub(super) mod tests {
             running_ns: 500,
         };
         let at = Moment::from_local(FileTime(130_057_734_178_440_000), 480);
-        let mut sample = Sample::new(at, 1.5, Some(Row::of_process(Some(&counts), true)));
+        let mut sample = Sample::new(at, 1.5, Some(Row::from_process(Some(&counts), true)));
         sample.add_system(&cpi_data(), true);
         sample
     }
@@ -195,7 +195,7 @@ pub(super) mod tests {
         let mut data = cpi_data();
         data.processors[0].state = ProcessorState::NoCounters;
         data.processors[2].state = ProcessorState::NeverRan;
-        let mut sample = Sample::new(Moment::default(), 1.0, Some(Row::of_process(None, false)));
+        let mut sample = Sample::new(Moment::default(), 1.0, Some(Row::from_process(None, false)));
         sample.add_system(&data, true);
         for row in sample.rows() {
             assert_eq!((row.instructions, row.cycles_scaled, row.cpi), (None, None, None), "{row:?}");

@@ -47,7 +47,7 @@ pub(super) fn is_about(word: &std::path::Path, set: &str) -> bool {
     }
 }
 
-/// Whether the operands are words to search for: none is a path, and at least one is not the name of a set.
+/// Whether the operands are search words: none is a path, and at least one is not the name of a set.
 pub(super) fn are_words(registry: &Registry, names: &[Cow<'_, str>]) -> bool {
     let is_set = |name: &str| {
         let pattern = Pattern::new(name);
@@ -210,13 +210,13 @@ impl ChosenSet {
         }
     }
 
-    /// The part with this counter only.
+    /// Keeps only the counter with this name.
     pub(super) fn with_counter(mut self, name: &str) -> Self {
         self.counters.retain(|&index| &*self.info.counters[index].name == name);
         self
     }
 
-    /// Adds the counters of a part of the same set; returns whether it is one.
+    /// Adds the counters of `other` if it is a part of the same set; returns whether it is.
     pub(super) fn join(&mut self, other: &Self) -> bool {
         let is_same = self.info.guid == other.info.guid;
         if is_same {

@@ -1,4 +1,4 @@
-//! Counters of this machine that were found by words.
+//! The results of a search for words in the counters of this machine.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use crate::this_machine::all_counters;
 /// The maximum number of lines of a table.
 const MAX_LINES: usize = 25;
 
-/// The maximum number of words of a search that does not find all of them.
+/// The maximum number of words of a search that finds only some of them.
 const MAX_WORDS: usize = 8;
 
-/// The results of a search, best first: a counter or a whole set each.
+/// The results of a search, best first. Each is a counter or a whole set.
 pub(super) struct Found {
     words: String,
-    /// The parts of sets. Those of a whole set have all its counters.
+    /// The selected part of a set, and whether the result is the whole set.
     parts: Vec<(ChosenSet, bool)>,
 }
 
@@ -43,11 +43,11 @@ pub(super) fn search(registry: &Arc<Registry>, words: &str, form: Form) -> Found
     found
 }
 
-/// Searches for as many of the words as occur together, and reports those that were left out.
+/// Searches for as many of the words as occur together, and reports the words that were ignored.
 ///
 /// # Errors
 ///
-/// If no counter contains any of the words, and if words are left out although the result `must_be_complete`.
+/// If no counter contains any of the words; or, with `must_be_complete`, if a word must be ignored.
 pub(super) fn search_some(
     registry: &Arc<Registry>,
     words: &str,
@@ -92,7 +92,7 @@ fn part_of(registry: &Registry, entry: &SetEntry, counter: Option<usize>) -> Opt
     }
 }
 
-/// Moves the hits of a set to its best one.
+/// Groups the hits by set, in the order of each set's best hit.
 fn by_set(hits: Vec<Hit>) -> Vec<Hit> {
     let mut sets: IndexMap<usize, Vec<Hit>> = IndexMap::new();
     for hit in hits {
@@ -110,7 +110,7 @@ impl Found {
         self.parts.iter().map(|(part, _)| part)
     }
 
-    /// Joins neighbouring parts of a set.
+    /// Joins consecutive parts of the same set.
     fn join_parts(&mut self) {
         self.parts.dedup_by(|(next, _), (part, _)| part.join(next));
     }

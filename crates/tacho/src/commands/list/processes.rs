@@ -25,8 +25,8 @@ pub(super) struct ListedProcess {
     command_line: Option<String>,
 }
 
-/// Reads the properties of the processes among these instances, given with their labels. `None` if the instances of
-/// the set are no processes. Processes that have ended are omitted.
+/// Reads the properties of the processes among these instances, given with their labels. `None` if the instances of the
+/// set are not processes. Processes that have ended are omitted.
 pub(super) fn read<'a>(
     set: &str,
     instances: impl Iterator<Item = (&'a str, &'a InstanceKey)>,

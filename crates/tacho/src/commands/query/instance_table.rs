@@ -1,4 +1,4 @@
-//! `query --sort`: a table of instances for each sample, in the order of a counter.
+//! `query --sort`: a table of instances for each sample, sorted by a counter.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -20,7 +20,7 @@ use crate::table::{Column, figure, line, write_columns};
 pub(super) struct InstanceTableSink<W> {
     out: W,
     values: LiveValues,
-    /// The counter.
+    /// The name of the counter by which rows are sorted.
     key: String,
     top: Option<usize>,
     max_width: Option<usize>,
@@ -37,12 +37,12 @@ struct Table<'a> {
 
 struct Row<'a> {
     instance: &'a Arc<Instance>,
-    /// The row in each of the groups, if the instance is there.
+    /// The row of the instance in each of the table's groups, if it is there.
     rows: Vec<Option<usize>>,
 }
 
 impl<W: Write> InstanceTableSink<W> {
-    /// A sink whose tables are at most this wide.
+    /// Creates a sink whose tables are at most `max_width` wide.
     pub(super) fn new(
         out: W,
         key: String,
@@ -94,7 +94,8 @@ fn tables(groups: &[LiveGroupValues]) -> Vec<Table<'_>> {
 }
 
 impl Table<'_> {
-    /// The groups and columns of all counters. A counter of several groups is in the first of them only.
+    /// All counters, with the indexes of their group and column. A counter of several groups is listed for the first
+    /// one.
     fn counters(&self) -> Vec<(usize, usize, &Counter)> {
         let mut counters: Vec<(usize, usize, &Counter)> = Vec::new();
         for (index, group) in self.groups.iter().enumerate() {
@@ -152,7 +153,7 @@ impl Table<'_> {
                 NumberForm::Raw => heading(counter),
             },
             is_number: true,
-            // The first counters are those that were requested first. That of the order is always shown.
+            // Counters that were requested later are dropped first. The counter of the order is always shown.
             drop_rank: match eq_ignore_case(&counter.name, key) {
                 true => 0,
                 false => u8::try_from(index + 1).unwrap_or(u8::MAX),

@@ -12,7 +12,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::table::{escape_controls, figure, push_padded, terminal_width};
 
-/// The width if there is no terminal.
+/// The assumed width if there is no terminal.
 const DEFAULT_WIDTH: usize = 120;
 
 /// Headings are repeated after this number of lines.
@@ -42,7 +42,7 @@ pub(crate) struct TableSink<W> {
     is_wide: bool,
     /// Lines since the last headings; `None` if the next line needs new headings.
     lines: Option<usize>,
-    /// The date in the last headings or block; empty before the first.
+    /// The date in the last headings or block; empty before the first one.
     day: String,
     cells: Vec<String>,
     text: String,
@@ -86,19 +86,19 @@ impl<W: Write> TableSink<W> {
             self.machine = escape_controls(&format!(r"\\{}", set.machine)).into_owned();
             for (row, column) in group.cells() {
                 let (instance, counter) = (&group.instances()[row], &set.counters[column]);
-                let of_set = match set.has_instances {
+                let set_text = match set.has_instances {
                     true => format!(r"\{}({})", set.name, instance.label()),
                     false => format!(r"\{}", set.name),
                 };
-                let of_set = escape_controls(&of_set).into_owned();
+                let set_text = escape_controls(&set_text).into_owned();
                 let name = escape_controls(&format!(r"\{}", counter.name)).into_owned();
                 let unit = match self.form {
                     NumberForm::Units => String::new(),
                     NumberForm::Raw => counter.unit().into_owned(),
                 };
-                let width = [&*of_set, &name, &unit].map(UnicodeWidthStr::width).into_iter().max();
+                let width = [&*set_text, &name, &unit].map(UnicodeWidthStr::width).into_iter().max();
                 self.columns.push(Column {
-                    set: of_set,
+                    set: set_text,
                     counter: name,
                     unit,
                     described: counter.clone(),
@@ -209,7 +209,7 @@ struct LocalTime {
 }
 
 impl LocalTime {
-    fn of(at: Moment) -> Self {
+    fn new(at: Moment) -> Self {
         let text = at.rfc3339();
         let part = |from: usize, to: usize| text.get(from..to).unwrap_or_default().to_owned();
         let offset = match text.get(23..) {
@@ -232,7 +232,7 @@ impl<W: Write> Sink for TableSink<W> {
         }
         self.format_cells();
         self.text.clear();
-        let at = LocalTime::of(sample.at);
+        let at = LocalTime::new(sample.at);
         if self.is_wide {
             self.push_line(&at)
         } else {

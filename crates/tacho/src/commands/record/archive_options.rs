@@ -14,7 +14,7 @@ use crate::arguments::{RecordArguments, SegmentLimit};
 use crate::commands::output_format::is_standard_output;
 use crate::failure::{Failure, cannot};
 
-/// The first option that only archives have.
+/// Returns the first given option that applies only to archives.
 pub(super) fn archive_option(arguments: &RecordArguments) -> Option<&'static str> {
     let options = [
         ("--keep", arguments.keep.is_some()),
@@ -24,7 +24,7 @@ pub(super) fn archive_option(arguments: &RecordArguments) -> Option<&'static str
     options.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
 }
 
-/// The options of a recording into an archive; refuses arguments that are not for archives.
+/// The options of a recording into an archive; rejects arguments that do not apply to archives.
 pub(super) fn archive_options(
     arguments: &RecordArguments,
     interval: Duration,
@@ -32,7 +32,7 @@ pub(super) fn archive_options(
 ) -> Result<ArchiveRecordOptions, Failure> {
     let refused = [
         ("-circular", arguments.circular, "use --keep or --keep-size to remove the oldest files"),
-        ("-v", arguments.suffix.is_some(), "the files of an archive are named by their times"),
+        ("-v", arguments.suffix.is_some(), "the files of an archive are named by time"),
         ("-a", arguments.append, "an existing archive is always continued"),
         ("-y", arguments.yes, "an existing archive is always continued"),
     ];
@@ -63,7 +63,7 @@ pub(super) fn archive_options(
     Ok(options)
 }
 
-/// Fails if the folder has entries but is not an archive.
+/// Returns an error if the folder is neither empty nor an archive.
 fn check_folder(folder: &Path) -> Result<(), Failure> {
     if is_standard_output(folder) {
         return Err(Failure::usage("an archive is a folder: use -o FOLDER"));
@@ -79,7 +79,7 @@ fn check_folder(folder: &Path) -> Result<(), Failure> {
     };
     if machine_folders(folder)?.is_empty() && entries.next().is_some() {
         return Err(Failure::usage(format!(
-            "{}: the folder is not empty and not an archive: name another folder",
+            "{}: the folder is neither empty nor an archive: name another folder",
             folder.display()
         )));
     }

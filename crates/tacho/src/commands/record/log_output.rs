@@ -120,7 +120,7 @@ impl LogOutput {
         }
     }
 
-    /// Number of samples that were not written because the recording was paused.
+    /// Number of samples that were dropped; see [`ArchiveRecorder::dropped`].
     pub(super) fn dropped(&self) -> u64 {
         match self {
             Self::Log(_) => 0,

@@ -19,7 +19,7 @@ struct FileLimits {
     at_max: AtMax,
 }
 
-/// The options of a recording; refuses contradictory arguments.
+/// The options of a recording; rejects conflicting arguments.
 pub(super) fn record_options(
     arguments: &RecordArguments,
     interval: Duration,
@@ -33,7 +33,7 @@ pub(super) fn record_options(
         return Err(is_a_folder(output));
     }
     if let Some(option) = archive_options::archive_option(arguments) {
-        return Err(Failure::usage(format!("{option} is for archives: add -f archive")));
+        return Err(Failure::usage(format!("{option} applies only to archives: add -f archive")));
     }
     let limits = file_limits(arguments, interval)?;
     let has_segments = limits.segment_time.is_some() || limits.at_max == AtMax::NewSegment;
@@ -66,7 +66,7 @@ fn file_limits(arguments: &RecordArguments, interval: Duration) -> Result<FileLi
     let refuse = |why: &str| Err(Failure::usage(why));
     if is_circular && arguments.segment.is_some() {
         return refuse(
-            "-circular writes one file of -max MB, -segment and -cnf start new files: use one of them",
+            "-circular writes one file of -max MB, but -segment and -cnf start new files: use one of them",
         );
     }
     if is_circular && max_bytes.is_none() {

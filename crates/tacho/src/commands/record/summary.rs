@@ -19,7 +19,7 @@ pub(super) enum End {
 /// Formats the message: files, samples, time, counters, values, bytes, and problems up to the last sample that was
 /// written.
 ///
-/// `dropped` is the number of samples that were taken while the recording was paused.
+/// `dropped` is the number of samples that were dropped while the recording was paused.
 pub(super) fn line(summary: &RecordSummary, counts: LiveCounts, dropped: u64, end: End) -> String {
     if summary.samples == 0 {
         return "stopped before the first sample: nothing was recorded".to_owned();

@@ -1,4 +1,4 @@
-//! An export that takes samples of its own, on a thread.
+//! An export that takes its own samples, on a thread.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -40,7 +40,7 @@ pub(super) fn start(
                 Ok(true) => {
                     let Some(source) = live.source.this_machine() else { break };
                     export.push(source.query(), sample.at.utc);
-                    // The next sample has the counters of sets that were published meanwhile.
+                    // From the next sample on, include sets that were published meanwhile.
                     let now = Arc::clone(source.registry());
                     if registry.as_ref().is_some_and(|before| !Arc::ptr_eq(before, &now)) {
                         source.set_paths(&export.paths());
@@ -62,10 +62,10 @@ pub(super) fn start(
 }
 
 impl SampledExport {
-    /// Ends the thread; waits until it has sent what it can.
+    /// Ends the thread, and waits while it sends remaining samples.
     pub(super) fn finish(self) {
         self.stop.stop();
-        // A panic was reported by its hook.
+        // A panic has already been reported by the panic hook.
         let _ = self.thread.join();
     }
 }

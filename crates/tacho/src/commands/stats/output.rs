@@ -1,4 +1,4 @@
-//! Writes the rows: JSON and CSV at once, a table at the end, when the widths of its columns are known.
+//! Writes the rows: JSON and CSV immediately, a table at the end, when its column widths are known.
 
 use std::io::{self, BufWriter, StdoutLock, Write};
 
@@ -15,7 +15,7 @@ use crate::failure::{Failure, notify};
 use crate::pager::PagedOutput;
 use crate::table::{grouped, line, push_wrapped, terminal_width, write_columns, write_table};
 
-/// Maximum number of rows of a table with a row per time range, which are kept until the end.
+/// Maximum number of rows of a table with rows per time range, because it is kept in memory until the end.
 const MAX_TABLE_ROWS: usize = 1 << 20;
 
 /// The output of `stats`.
@@ -27,12 +27,12 @@ pub(super) struct Output<'a> {
     report: Option<StatisticsReport<BufWriter<StdoutLock<'static>>>>,
     /// The rows of the table.
     rows: Vec<TableRow>,
-    /// Rows of JSON or CSV in which the counter of `--sort` has not occurred yet.
+    /// Rows for JSON or CSV that wait until the counter of `--sort` occurs.
     waiting: Vec<(StatisticsSpan, Vec<StatisticsRow>)>,
     waiting_rows: usize,
 }
 
-/// A row of the table, with its time range if there is a row for each.
+/// A row of the table, with its time range if `--every` is used.
 pub(super) struct TableRow {
     pub(super) span: Option<StatisticsSpan>,
     pub(super) row: StatisticsRow,
@@ -65,7 +65,7 @@ impl<'a> Output<'a> {
         }
         let rows = self.order.apply(rows);
         if !self.order.is_known() && self.arguments.format != ReportFormat::Table {
-            // Nothing is written before it is known whether the counter of --sort exists.
+            // Nothing is written until the counter of --sort is known to exist.
             self.waiting_rows += rows.len();
             if self.waiting_rows > MAX_TABLE_ROWS {
                 let message = format!("--sort: the counter is not in the first {MAX_TABLE_ROWS} rows");
@@ -86,7 +86,7 @@ impl<'a> Output<'a> {
             ReportFormat::Csv => ReportForm::Csv,
             ReportFormat::Table if span.is_some() && self.rows.len() + rows.len() > MAX_TABLE_ROWS => {
                 return Err(FlowError::Output(io::Error::other(format!(
-                    "a table of more than {} rows: use -f csv or -f json, which are written at once, or fewer counters (-c)",
+                    "a table has at most {} rows: use -f csv or -f json, which have no limit, or fewer counters (-c)",
                     grouped(&MAX_TABLE_ROWS.to_string())
                 ))));
             }
@@ -106,12 +106,13 @@ impl<'a> Output<'a> {
         rows.iter().try_for_each(|row| report.push(span, row)).map_err(FlowError::Output)
     }
 
-    /// Fails if the rows cannot be sorted as requested.
+    /// Returns an error if the rows cannot be sorted as requested.
     pub(super) fn check_order(&self) -> Result<(), Failure> {
         self.order.check()
     }
 
-    /// Writes the rest: the table with its remarks, and the errors. With JSON and CSV, the errors are messages.
+    /// Writes the table with its remarks and errors. With JSON and CSV, completes the output, and reports the errors on
+    /// standard error.
     pub(super) fn finish(self, errors: &[CounterErrors], has_formatted_log: bool) -> io::Result<()> {
         if let Some(report) = self.report {
             for error in errors {
@@ -161,7 +162,7 @@ impl<'a> Output<'a> {
 }
 
 const WEIGHTED: &str =
-    "\nSorted by average x values: an instance counts for the time in which it was present.\n";
+    "\nSorted by average x values, so that the time for which an instance was present counts.\n";
 
 const ARITHMETIC: &str = "\n* arithmetic mean: the log has only formatted values of this counter, so the average by the \
 counter's type cannot be computed.\n";

@@ -17,15 +17,15 @@ pub(super) struct RowOrder {
     top: Option<usize>,
     /// Whether the counter of the key has occurred.
     is_counter_known: bool,
-    /// Whether the order is that of averages, weighted with the time in which an instance was present.
+    /// Whether rows are sorted by averages, weighted with the time for which an instance was present.
     weighs_averages: bool,
 }
 
 enum Key {
     Path,
-    /// The rows of each counter, by a figure.
+    /// Sorts the rows of each counter by a figure.
     Figure(Figure),
-    /// The instances, by the average of a counter.
+    /// Sorts instances by the average of a counter.
     Counter(String),
 }
 
@@ -33,7 +33,7 @@ enum Key {
 type Figure = Box<dyn Fn(&StatisticsRow) -> Option<f64>>;
 
 impl RowOrder {
-    /// The order that the arguments request. By default, the largest averages are the first of `--top`.
+    /// The order that the arguments request. With `--top` alone, the largest averages are first.
     pub(super) fn new(arguments: &StatsArguments, extra: &ExtraFigures) -> Result<Self, Failure> {
         let key = match arguments.sort.as_deref() {
             None if arguments.rows.top.is_none() => Key::Path,
@@ -54,7 +54,7 @@ impl RowOrder {
         Ok(Self { key, top: arguments.rows.top, is_counter_known: false, weighs_averages })
     }
 
-    /// Sorts rows, which are sorted by path, and removes those after the first of each counter or set.
+    /// Sorts rows, which must be sorted by path, and keeps the first `--top` ones of each counter or set.
     pub(super) fn apply(&mut self, mut rows: Vec<StatisticsRow>) -> Vec<StatisticsRow> {
         match &self.key {
             Key::Path => rows,
@@ -77,9 +77,9 @@ impl RowOrder {
                     let label = row.instance.as_ref().map(|instance| instance.label().to_owned());
                     (row.machine.clone(), fold_case(&row.set.name), label)
                 };
-                let of_counter = rows.iter().filter(|row| eq_ignore_case(&row.counter.name, counter));
+                let key_rows = rows.iter().filter(|row| eq_ignore_case(&row.counter.name, counter));
                 let averages: HashMap<_, _> =
-                    of_counter.map(|row| (instance(row), row.summary.rank())).collect();
+                    key_rows.map(|row| (instance(row), row.summary.rank())).collect();
                 self.is_counter_known |= !averages.is_empty();
                 let average = |row: &StatisticsRow| averages.get(&instance(row)).copied();
                 rows.sort_by(|one, other| {
@@ -100,7 +100,7 @@ impl RowOrder {
         }
     }
 
-    /// Fails if no row had the counter of `--sort`.
+    /// Returns an error if no row had the counter of `--sort`.
     pub(super) fn check(&self) -> Result<(), Failure> {
         match &self.key {
             Key::Counter(counter) if !self.is_counter_known => Err(Failure::usage(format!(
@@ -128,8 +128,8 @@ impl RowOrder {
         self.is_counter_known || !matches!(self.key, Key::Counter(_))
     }
 
-    /// Keeps the rows for which `is_shown` returns true, given the number of `--top`. Rows that have no rank are removed: totals,
-    /// sets without instances, and identifiers.
+    /// With `--top`, keeps the rows for which `is_shown` returns true, and removes rows without a rank: totals, sets
+    /// without instances, and identifiers.
     fn keep_top(
         &self,
         mut rows: Vec<StatisticsRow>,
@@ -146,18 +146,18 @@ fn is_ranked_last(row: &StatisticsRow) -> bool {
     row.instance.as_ref().is_some_and(|instance| has_no_rank(&row.set.name, instance))
 }
 
-/// Whether a row can be one of the largest: one of several instances, with a number that is a quantity.
+/// Whether a row can be ranked: it belongs to an instance, and its counter is not an identifier.
 fn is_ranked(row: &StatisticsRow) -> bool {
     row.instance.is_some() && !row.counter.is_identifier()
 }
 
 impl Key {
     fn parse(text: &str, extra: &ExtraFigures) -> Result<Self, Failure> {
-        fn of_summary(figure: impl Fn(&Summary) -> Option<f64> + 'static) -> Figure {
+        fn from_summary(figure: impl Fn(&Summary) -> Option<f64> + 'static) -> Figure {
             Box::new(move |row| figure(&row.summary))
         }
         let name = figure_name(text);
-        let quantile = |index: usize| of_summary(move |it| it.quantiles.map(|quantiles| quantiles[index]));
+        let quantile = |index: usize| from_summary(move |it| it.quantiles.map(|quantiles| quantiles[index]));
         let position = |name: &str| extra.names().iter().position(|known| known == name);
         let requested = |name: &str, option: &str| match position(name) {
             Some(index) => {
@@ -167,12 +167,12 @@ impl Key {
         };
         Ok(Self::Figure(match name.as_str() {
             "path" => return Ok(Self::Path),
-            "last" => of_summary(|it| it.last),
-            "average" => of_summary(Summary::rank),
-            "minimum" => of_summary(|it| it.minimum),
-            "maximum" => of_summary(|it| it.maximum),
-            "values" => of_summary(|it| Some(it.values as f64)),
-            "errors" => of_summary(|it| Some(it.errors as f64)),
+            "last" => from_summary(|it| it.last),
+            "average" => from_summary(Summary::rank),
+            "minimum" => from_summary(|it| it.minimum),
+            "maximum" => from_summary(|it| it.maximum),
+            "values" => from_summary(|it| Some(it.values as f64)),
+            "errors" => from_summary(|it| Some(it.errors as f64)),
             "p50" => quantile(0),
             "p90" => quantile(1),
             "p95" => quantile(2),
@@ -187,13 +187,13 @@ impl Key {
     }
 }
 
-/// The name of a figure in its usual form: `P90.0` is `p90`.
+/// Normalizes the name of a figure: `P90.0` becomes `p90`.
 pub(super) fn figure_name(text: &str) -> String {
     let name = text.to_ascii_lowercase();
     percentage_of(&name).map_or(name, |percentage| format!("p{percentage}"))
 }
 
-/// The percentage that `p99.9` names. A counter can have a name that begins with p, so `pinf` is none.
+/// The percentage in a name such as `p99.9`. Names of counters can begin with p, so `pinf` is not a percentage.
 fn percentage_of(name: &str) -> Option<f64> {
     let number =
         name.strip_prefix('p').filter(|number| number.starts_with(|first: char| first.is_ascii_digit()))?;

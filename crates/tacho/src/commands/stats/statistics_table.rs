@@ -20,12 +20,12 @@ pub(super) struct StatisticsTable {
     sorted_by: String,
 }
 
-/// The part of the paths that all rows have in common, and that is shown once.
+/// The part of the paths that all rows have in common. It is shown once, above the table.
 #[derive(Debug, Default)]
 enum SharedPath {
     #[default]
     None,
-    /// The beginning, of this length: the machine, or machine and set.
+    /// A prefix of this length: the machine, or machine and set.
     Start(usize),
     /// Everything but the instance.
     Counter,
@@ -34,7 +34,7 @@ enum SharedPath {
 /// What a column shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Content {
-    /// The begin of the time range.
+    /// The start of the time range.
     From,
     Counter,
     Unit,
@@ -50,13 +50,14 @@ enum Content {
     Errors,
 }
 
-/// The percentiles that are shown without being requested, with their indexes in the summary. The table has room for three of
-/// the four.
+/// The percentiles that are shown by default, with their indexes in the summary. The table has room for three of its
+/// four.
 const DEFAULT_PERCENTILES: [(f64, usize); 3] = [(50.0, 0), (95.0, 2), (99.0, 3)];
 
 impl StatisticsTable {
-    /// A table with these further figures, and with the time range of each row. Percentiles are in ascending order. The column
-    /// `sorted_by` is always shown, and so is the number of values if `is_weighted`: if it explains the order.
+    /// Creates a table with the requested additional figures and, with `has_spans`, the time range of each row.
+    /// Percentiles are in ascending order. The column `sorted_by` is never dropped; nor is the number of values if
+    /// `is_weighted`, because it explains the order.
     pub(super) fn new(
         extra: &ExtraFigures,
         has_spans: bool,
@@ -69,7 +70,7 @@ impl StatisticsTable {
             .iter()
             .map(|&(percentage, index)| (percentage, Content::Quantile(index)))
             .collect();
-        // The column by which the rows are sorted is always shown.
+        // The column by which the rows are sorted is shown even if it is not a default one.
         let sorted_by = sorted_by.map(figure_name).unwrap_or_default();
         if sorted_by == "p90" {
             percentiles.push((90.0, Content::Quantile(1)));
@@ -85,7 +86,7 @@ impl StatisticsTable {
             table.add("from", Content::From, 0);
         }
         table.add("counter", Content::Counter, 0);
-        // Otherwise, each value has its unit.
+        // In other forms, each value includes its unit.
         if form == NumberForm::Raw {
             table.add("unit", Content::Unit, 2);
         }
@@ -114,8 +115,8 @@ impl StatisticsTable {
         table
     }
 
-    /// Shows the part of the paths once that all rows have in common: the machine, machine and set, or machine, set and
-    /// counter. Returns it.
+    /// Removes from the rows the part of the paths that all have in common, and returns it: the machine; machine and
+    /// set; or machine, set and counter.
     pub(super) fn share_paths(&mut self, rows: &[TableRow]) -> Option<String> {
         let first = &rows.first()?.row;
         let machine =

@@ -131,7 +131,7 @@ fn a_file_created_meanwhile_is_not_overwritten() {
 #[test]
 fn an_existing_partial_file_is_no_obstacle() {
     let folder = small_log();
-    // In containers commands often have the same process id.
+    // In containers, commands often have the same process id.
     let script =
         format!("touch out.csv.$$.partial; exec '{}' relog in.blg -o out.csv", env!("CARGO_BIN_EXE_tacho"));
     let shell = Command::new("sh").args(["-c", &script]).current_dir(folder.path("")).output();

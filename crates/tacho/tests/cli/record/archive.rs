@@ -1,4 +1,4 @@
-//! Recording into an archive: kills at random moments, restarts, full disks, and what a newcomer can get wrong.
+//! Recording into an archive: kills at random moments, restarts, full disks, and common mistakes.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
@@ -89,13 +89,13 @@ fn check_kills(rounds: usize) {
         kill("-KILL", &child);
         let ended = child.wait_with_output().expect("an end");
         assert_eq!(ended.status.signal(), Some(9), "{}", String::from_utf8_lossy(&ended.stderr));
-        // What was written before the kill; each line is a single write to the pipe.
+        // The times printed before the kill; each line is a single write to the pipe.
         for line in lines.map_while(Result::ok) {
             *printed.entry(line.parse().expect("a time")).or_default() += 1;
         }
     }
     check(&folder, &printed);
-    // A recorder that ends leaves only complete files, and SQL finds all intervals.
+    // A recorder that ends normally leaves only complete files, and SQL finds all intervals.
     let ran = folder.run(fast(&["-sc", "3"]));
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     assert_eq!(open_segments(&folder), 0);
@@ -176,7 +176,7 @@ fn two_recorders_of_one_machine_are_refused() {
     let second = folder.run(fast(&["-sc", "2"]));
     assert_eq!(second.status, 2, "{}", second.stderr);
     assert!(second.stderr.contains(": another recorder is writing it"), "{}", second.stderr);
-    // Readers find the open segment.
+    // Readers read the open segment too.
     assert!(!times(&folder, "A").is_empty());
     let checked = folder.run(["check", "A"]);
     assert_eq!(checked.status, 0, "{}{}", checked.stdout, checked.stderr);
@@ -197,7 +197,11 @@ fn no_file_is_added_beside_open_segments() {
     let add = || folder.run(["relog", "B", "-f", "archive", "-a", "-o", "A"]);
     let refused = add();
     assert_eq!(refused.status, 1, "{}", refused.stderr);
-    assert!(refused.stderr.contains("nothing was added, since a recorder writes"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("nothing was added, because a recorder is writing"),
+        "{}",
+        refused.stderr
+    );
     kill("-KILL", &child);
     child.wait().expect("an end");
     let before = times(&folder, "A");
@@ -218,7 +222,7 @@ fn wrong_folders_and_options_are_refused() {
     folder.write("other/file", "");
     let record = |rest: &[&str]| folder.run([&FAST[..], rest].concat());
     record(&["-o", "other"])
-        .fails_with(2, "other: the folder is not empty and not an archive: name another folder");
+        .fails_with(2, "other: the folder is neither empty nor an archive: name another folder");
     record(&["-o", "other/file"])
         .fails_with(2, "other/file: this is a file; an archive is a folder: use another name");
     record(&["-o", "none/A"]).fails_with(1, "none/A: its folder does not exist; create it first");
@@ -226,15 +230,12 @@ fn wrong_folders_and_options_are_refused() {
     for (option, text) in [
         (&["-y"][..], "-y cannot be used with -f archive: an existing archive is always continued"),
         (&["-a"], "-a cannot be used with -f archive: an existing archive is always continued"),
-        (
-            &["-v", "nnnnnn"],
-            "-v cannot be used with -f archive: the files of an archive are named by their times",
-        ),
+        (&["-v", "nnnnnn"], "-v cannot be used with -f archive: the files of an archive are named by time"),
     ] {
         record(&[&["-o", "A"], option].concat()).fails_with(2, text);
     }
     let of_log = folder.run(["record", r"\Memory\*", "--keep", "3d", "-o", "a.blg"]);
-    of_log.fails_with(2, "--keep is for archives: add -f archive");
+    of_log.fails_with(2, "--keep applies only to archives: add -f archive");
     let of_folder = folder.run(["record", r"\Memory\*", "-o", "other"]);
     of_folder.fails_with(
         2,

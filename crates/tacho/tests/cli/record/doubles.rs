@@ -27,7 +27,7 @@ pub(super) fn mmv(metrics: &[Metric<'_>]) -> Vec<u8> {
     };
     let long = |bytes: &mut Vec<u8>, long: usize| bytes.extend((long as u64).to_ne_bytes());
     words(&mut bytes, &[1]);
-    // The generation twice, two sections, no flags, no process, a cluster.
+    // Both generations, two sections, no flags, no process, a cluster.
     long(&mut bytes, 1);
     long(&mut bytes, 1);
     words(&mut bytes, &[2, 0, 0, 7]);
@@ -72,7 +72,7 @@ fn record(command: &str, log: &str) -> Folder {
 }
 
 #[test]
-fn every_format_stores_them_exactly() {
+fn every_format_stores_doubles_exactly() {
     for (command, log) in [("record", "a.blg"), ("query", "a.blg"), ("record", "a.csv")] {
         let folder = record(command, log);
         let ran = folder.run(["stats", log, "-f", "json"]);

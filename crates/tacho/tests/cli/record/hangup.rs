@@ -1,4 +1,4 @@
-//! SIGHUP and SIGINT: when a terminal closes, under `nohup`, and ignored from the start.
+//! SIGHUP and SIGINT: when a terminal closes, under `nohup`, and if they are ignored from the start.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

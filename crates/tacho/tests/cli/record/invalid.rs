@@ -21,7 +21,7 @@ fn contradictory_arguments() {
         ),
         (
             &["-circular", "-max", "1", "-segment", "10", "-o", "a.blg"],
-            "-circular writes one file of -max MB, -segment and -cnf start new files: use one of them",
+            "-circular writes one file of -max MB, but -segment and -cnf start new files: use one of them",
         ),
         (&["-circular", "-max", "1", "-a", "-o", "a.blg"], "-a: cannot append to a circular log"),
         (
