@@ -53,7 +53,7 @@ pub enum ArchiveNotice {
 
 impl fmt::Display for ArchiveNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mb = |bytes: &u64| bytes >> 20;
+        let mib = |bytes: &u64| bytes >> 20;
         match self {
             Self::Recovered { segment, samples } => {
                 let noun = if *samples == 1 { "sample" } else { "samples" };
@@ -66,9 +66,9 @@ impl fmt::Display for ArchiveNotice {
             Self::Damaged(what) => f.write_str(what),
             Self::Paused { free, min } => write!(
                 f,
-                "recording is paused: {} MB are free, and --min-free requires {} MB; it resumes when there is more space",
-                mb(free),
-                mb(min)
+                "recording is paused: {} MiB are free, and --min-free requires {} MiB; it resumes when there is more space",
+                mib(free),
+                mib(min)
             ),
             Self::Full { why } => {
                 write!(f, "recording is paused: {why}; it resumes when there is more space")

@@ -19,7 +19,7 @@ pub(super) enum End {
 /// Formats the message: files, samples, time, counters, values, bytes, and problems up to the last sample that was
 /// written.
 ///
-/// `dropped` is the number of samples that were dropped while the recording was paused.
+/// `dropped` is the number of samples that were dropped because the recording was paused or the clock was set back.
 pub(super) fn line(summary: &RecordSummary, counts: LiveCounts, dropped: u64, end: End) -> String {
     if summary.samples == 0 {
         return "stopped before the first sample: nothing was recorded".to_owned();
@@ -66,8 +66,8 @@ pub(super) fn line(summary: &RecordSummary, counts: LiveCounts, dropped: u64, en
     };
     push_count(
         dropped,
-        "sample was dropped while the recording was paused",
-        "samples were dropped while the recording was paused",
+        "sample was dropped (recording paused, or clock set back)",
+        "samples were dropped (recording paused, or clock set back)",
     );
     push_count(counts.late, "sample was late", "samples were late");
     push_count(counts.missed, "sample was missed", "samples were missed");
