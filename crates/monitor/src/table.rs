@@ -10,6 +10,7 @@
 mod arrangement;
 mod columns;
 mod figures;
+mod groups;
 mod properties;
 mod ready_made;
 mod rows;

@@ -315,13 +315,17 @@ impl App {
         i64::try_from(self.interval.as_nanos() / 100).unwrap_or(i64::MAX).max(1)
     }
 
-    /// The number of dots across the widest plot.
+    /// The number of dots across the inside of the widest panel.
+    ///
+    /// The plot is narrower, but its width depends on the widths of the values at the cursor. If the number of columns depended
+    /// on those, the values and the columns could change each other for ever.
     fn dots_across(&self) -> usize {
         if self.panes.are_tables() {
             // The cursor moves by columns of figures.
             return usize::from(self.areas.screen.width);
         }
-        let width = self.areas.panels.iter().map(|panel| panel.plot.width).max().unwrap_or_default();
+        let charts = self.areas.panels.iter().filter(|panel| panel.plot.width > 0);
+        let width = charts.map(|panel| panel.area.width.saturating_sub(2)).max().unwrap_or_default();
         Canvas::dots_across(usize::from(width), self.theme.is_unicode)
     }
 

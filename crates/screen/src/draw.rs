@@ -312,12 +312,15 @@ impl App {
         parts
     }
 
-    /// The number of intervals on the chart: `100 points`, or `20 of 100 points` while there are few samples.
+    /// The time on the chart: `last 20 s` while there are few samples, later `last 100 s`.
     fn points_text(&self) -> String {
-        match self.shown_points() {
-            shown if shown < self.points => format!("{shown} of {} points", self.points),
-            points => format!("{points} points"),
-        }
+        let seconds = self.interval.as_secs_f64() * self.shown_points() as f64;
+        let shown = match seconds {
+            seconds if seconds <= 120.0 => format!("{} s", (seconds * 10.0).round() / 10.0),
+            seconds if seconds < 7200.0 => format!("{} min", (seconds / 6.0).round() / 10.0),
+            seconds => format!("{} h", (seconds / 360.0).round() / 10.0),
+        };
+        format!("last {shown}")
     }
 
     /// Formats a time range as the command line accepts it: `2013-02-19 18:50:17.844 - 19:00:17.841`.

@@ -25,6 +25,8 @@ pub(crate) mod stats;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use tachograph_counters::civil::Moment;
+use tachograph_counters::sample::Sample;
 use tachograph_flow::logs::LogReport;
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::{Selection, WindowBounds};
@@ -107,9 +109,29 @@ fn notify_unmatched(query: &LogQuery) -> Result<(), Failure> {
 
 /// The failure if no sample is in the time range, or in the logs.
 fn no_sample(query: &LogQuery) -> Failure {
-    let what =
-        if query.bounds == WindowBounds::default() { "no samples" } else { "no samples in this time range" };
-    Failure::runtime(format!("{}: {what}; 'tacho list FILE' shows the time range of a log", files_of(query)))
+    let files = files_of(query);
+    if query.bounds == WindowBounds::default() {
+        return Failure::runtime(format!("{files}: no samples"));
+    }
+    Failure::runtime(match covered(query) {
+        Some((first, last)) => {
+            format!("{files}: no samples in this time range; its samples are from {} to {}", list::local(first), list::local(last))
+        }
+        None => format!("{files}: no samples, in this time range or any other"),
+    })
+}
+
+/// The times of the first and the last sample of the logs, without the time range of the query. `None` without samples, and
+/// if they cannot be read.
+fn covered(query: &LogQuery) -> Option<(Moment, Moment)> {
+    let all = LogQuery { bounds: WindowBounds::default(), ..query.clone() };
+    let mut pipeline = all.samples().ok()?;
+    let mut sample = Sample::default();
+    let mut covered: Option<(Moment, Moment)> = None;
+    while pipeline.source.next(&mut sample).ok()? {
+        covered = Some((covered.map_or(sample.at, |(first, _)| first), sample.at));
+    }
+    covered
 }
 
 /// The failure if the logs have samples without values, because no counter set ever had an instance.

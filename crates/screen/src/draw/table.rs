@@ -82,7 +82,7 @@ impl App {
             let rule = row(area, 1 + table.room);
             let line = self.theme.either("─", "-").repeat(usize::from(area.width));
             self.write_text(buffer, rule, 0, &line, self.theme.dim());
-            let text = totals_text(&table.model, usize::from(area.width).saturating_sub(4));
+            let text = totals_text(&table.model, shown, usize::from(area.width).saturating_sub(4));
             self.write_text(buffer, rule, 1, &text, self.theme.dim());
             for (index, &found) in table.model.reserved().iter().take(shown).enumerate() {
                 self.draw_cells(
@@ -141,11 +141,23 @@ impl App {
         match &model.lines()[line] {
             TableLine::Group { name, rows } => {
                 let bold = Style::new().add_modifier(Modifier::BOLD);
-                let end = self.write_text(buffer, area, 1, name, bold);
                 let rows = match rows {
                     1 => "1 process".to_owned(),
                     rows => format!("{} processes", grouped(&rows.to_string())),
                 };
+                for fitted in columns {
+                    let Some(text) = model.group_text(line, fitted.column, self.numbers) else { continue };
+                    let start = fitted.start + fitted.width.saturating_sub(width(&text));
+                    self.write_text(buffer, area, start, &text, bold);
+                }
+                // In the column of names, as those of totals, which leaves room for the sums.
+                let names = columns.iter().find(|fitted| {
+                    model.layout().columns[fitted.column].content == ColumnContent::Name
+                });
+                let start = names.map_or(1, |fitted| fitted.start);
+                let room = usize::from(area.width).saturating_sub(start + width(&rows) + 1);
+                let name = cut_start(name, room, self.theme.is_unicode);
+                let end = self.write_text(buffer, area, start, &name, bold);
                 self.write_text(buffer, area, end + 1, &rows, self.theme.dim());
             }
             TableLine::Row { row: found, is_context, .. } => {
@@ -154,7 +166,7 @@ impl App {
                     self.write_text(buffer, area, 0, self.theme.either("▸", ">"), Style::new());
                 }
                 let prefix = self.tree_prefix(model, line);
-                let look = Look { prefix: &prefix, is_dim: *is_context && !is_selected };
+                let look = Look { prefix: &prefix, is_dim: *is_context && !is_selected, is_selected };
                 self.draw_cells(buffer, area, model, *found, columns, Some(look));
             }
         }
@@ -178,7 +190,7 @@ impl App {
             // Zeros and missing values are dim: they are frequent and uninteresting.
             let is_nothing =
                 !column.is_text() && model.value(found, fitted.column).is_none_or(|value| value == 0.0);
-            if is_nothing {
+            if is_nothing && !look.as_ref().is_some_and(|look| look.is_selected) {
                 style = self.theme.dim();
             } else if model.order().column == fitted.column && look.is_some() {
                 style = style.add_modifier(Modifier::BOLD);
@@ -344,14 +356,14 @@ fn empty_columns_text(model: &TableModel, room: usize) -> Option<String> {
     })
 }
 
-/// Explains the rows below the rule, in at most `room` characters.
-fn totals_text(model: &TableModel, room: usize) -> String {
+/// Explains the first `shown` rows below the rule, in at most `room` characters.
+fn totals_text(model: &TableModel, shown: usize, room: usize) -> String {
     let has = |start: &str| {
-        model.reserved().iter().filter_map(|&row| model.row(row)).any(|row| row.label().starts_with(start))
+        model.reserved().iter().take(shown).filter_map(|&row| model.row(row)).any(|row| row.label().starts_with(start))
     };
-    let mut text = String::from(" not sorted: totals");
+    let mut text = String::from(" totals, not sorted");
     for (start, meaning) in [
-        ("_Exited", "; _Exited: processes that have ended"),
+        ("_Exited", "; _Exited: time of processes that just started or ended"),
         ("_Unattributed", "; _Unattributed: time that belongs to no visible process"),
     ] {
         if has(start) && width(&text) + width(meaning) < room {
@@ -366,4 +378,6 @@ struct Look<'a> {
     /// The lines of the tree before the name.
     prefix: &'a str,
     is_dim: bool,
+    /// Whether it is the selected row, on which a dim text would look like another background.
+    is_selected: bool,
 }

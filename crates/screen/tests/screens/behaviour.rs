@@ -264,10 +264,10 @@ fn a_time_range_is_selected_with_keys_and_mouse() {
     }
     screen.type_in("]");
     screen.press(KeyCode::Enter);
-    // 23 of 230 columns.
+    // 23 of 236 columns.
     let (span, _) = screen.app.required_figures().expect("a span");
     assert_eq!(span.begin(), START);
-    assert!((span.length() as f64 / 7199e7 - 0.1).abs() < 0.001, "{}", span.length());
+    assert!((span.length() as f64 / 7199e7 - 23.0 / 236.0).abs() < 0.001, "{}", span.length());
     screen.draw();
 
     screen.type_in("0");

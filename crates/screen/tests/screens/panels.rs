@@ -138,9 +138,9 @@ fn one_cursor_for_all_panels() {
     for _ in 0..10 {
         screen.press(KeyCode::Left);
     }
-    // The tenth column before the last; each is the average of two seconds.
-    screen.line_with(&used(78.5));
-    screen.line_with(&format!("{:.1} MB/s", (read(78.0) + read(79.0)) / 2.0));
+    // The tenth column before the last; each is a second.
+    screen.line_with(&used(89.0));
+    screen.line_with(&format!("{:.1} MB/s", read(89.0)));
     let cursors = screen.text().lines().map(|line| line.matches("│").count()).max();
     // Four edges, and a cursor in each panel.
     assert_eq!(cursors, Some(6), "{}", screen.text());
@@ -435,7 +435,7 @@ fn several_panels_show_the_time_of_the_cursor() {
     let header = screen.text().lines().next().map(str::to_owned).expect("a line");
     assert!(header.contains("cursor 10:01:39"), "{header}");
     screen.press(KeyCode::Left);
-    screen.line_with("cursor 10:01:37");
+    screen.line_with("cursor 10:01:38");
     screen.press(KeyCode::Esc);
     assert!(!screen.text().contains("cursor"));
     let view = View::ready_made("overview").expect("the overview");
@@ -443,6 +443,21 @@ fn several_panels_show_the_time_of_the_cursor() {
     log.line_with("t:jump");
     log.press(KeyCode::Right);
     log.line_with("cursor 10:00:0");
+}
+
+/// The width of the values beside a chart does not change the columns, which would change the values in turn.
+#[test]
+fn columns_do_not_depend_on_values() {
+    let view = View::ready_made("overview").expect("the overview");
+    let mut log = TestScreen::with_view(false, (120, 40), 300, Theme::default(), &LINES, view);
+    let (_, columns) = log.app.required_figures().expect("samples");
+    for second in [0, 10, 100, 200] {
+        log.type_in(&format!("t10:0{}:{:02}", second / 60, second % 60));
+        log.press(KeyCode::Enter);
+        let first = log.text();
+        assert_eq!(log.app.required_figures().expect("samples").1, columns);
+        assert_eq!(log.text(), first);
+    }
 }
 
 /// There are more columns than samples, so most moments are in a column without values.
@@ -479,12 +494,12 @@ fn a_live_chart_grows_with_its_samples() {
         (span.length() / 10_000_000, header)
     };
     for (seconds, points, text) in [
-        (3, 20, "20 of 100 points"),
-        (21, 20, "20 of 100 points"),
-        (22, 50, "50 of 100 points"),
-        (51, 50, "50 of 100 points"),
-        (52, 100, "  100 points"),
-        (500, 100, "  100 points"),
+        (3, 20, "last 20 s"),
+        (21, 20, "last 20 s"),
+        (22, 50, "last 50 s"),
+        (51, 50, "last 50 s"),
+        (52, 100, "  last 100 s"),
+        (500, 100, "  last 100 s"),
     ] {
         let (found, header) = width_of(seconds);
         assert!(found == points && header.contains(text), "{seconds}: {found} {header}");

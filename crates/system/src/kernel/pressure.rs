@@ -42,7 +42,7 @@ pub(crate) static TABLE: SetTable = SetTable {
     counters: &[
         CounterInfo::row(SOME, "% Some Stall Time", CounterType::TIMER_100NS, "%", 0,
             "/proc/pressure/*: some total",
-            "Share of the interval in which at least one task waited for the resource. Exact for any interval: it comes from the kernel's total, not from its averages."),
+            "Share of the interval in which at least one task waited for the resource, from the kernel's total, not from its averages. The kernel adds up the processors at slightly different times, so it can exceed 100 in short intervals."),
         CounterInfo::row(FULL, "% Full Stall Time", CounterType::TIMER_100NS, "%", 0,
             "/proc/pressure/*: full total",
             "Share of the interval in which all tasks that had work waited for the resource at once. For cpu, it is 0 by definition at the level of the whole machine."),

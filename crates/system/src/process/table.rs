@@ -185,10 +185,12 @@ const fn process_counters(id_name: &'static str) -> [CounterInfo; 33] {
             "Resident memory of the process that is neither file-backed nor shared."),
         CounterInfo::row(STORAGE_READ_BYTES, "Storage Read Bytes/sec", BULK, "bytes/s", 0,
             "/proc/PID/io: read_bytes",
-            "Bytes that were read from storage for the process. Linux only."),
+            "Bytes that were read from storage for the process. When a child has ended, the kernel adds those of the \
+             child. Linux only."),
         CounterInfo::row(STORAGE_WRITE_BYTES, "Storage Write Bytes/sec", BULK, "bytes/s", 0,
             "/proc/PID/io: write_bytes",
-            "Bytes that the process caused to be written to storage, counted when it dirtied the pages. Linux only."),
+            "Bytes that the process caused to be written to storage, counted when it dirtied the pages. When a child has \
+             ended, the kernel adds those of the child. Linux only."),
         CounterInfo::row(RUN_QUEUE_WAIT_TIME, "% Run Queue Wait Time", TIMER, "%", 0,
             "/proc/PID/task/*/schedstat: second",
             "Time that threads of the process were ready to run but waited for a processor, summed over the \

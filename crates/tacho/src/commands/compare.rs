@@ -27,13 +27,17 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<ExitCode, Failure> {
     };
     let mut rows = compare(statistics_of(arguments, before)?, statistics_of(arguments, after)?);
     rows.retain(|row| !row.counter.is_identifier());
+    let omitted = match before.selection.is_everything() {
+        true => remove_copies(&mut rows),
+        false => Vec::new(),
+    };
     if arguments.sort != ComparisonOrder::Weight {
         sort_comparison(&mut rows, arguments.sort);
     }
     let all = rows.len();
     rows.truncate(arguments.rows.top.unwrap_or(usize::MAX));
     match arguments.format {
-        ReportFormat::Table => write_table(arguments, &rows, all)?,
+        ReportFormat::Table => write_table(arguments, &rows, all, &omitted)?,
         ReportFormat::Csv => {
             write_comparison(&rows, ReportForm::Csv, &mut BufWriter::new(io::stdout().lock()))?
         }
@@ -63,6 +67,22 @@ fn statistics_of(arguments: &CompareArguments, query: &mut LogQuery) -> Result<V
     }
 }
 
+/// Removes the sets that count the same processes as the set `Process`, if there is one; returns their names.
+fn remove_copies(rows: &mut Vec<ComparisonRow>) -> Vec<&'static str> {
+    let has = |rows: &[ComparisonRow], set: &str| rows.iter().any(|row| is_set(row, set));
+    if !has(rows, "Process") {
+        return Vec::new();
+    }
+    let copies: Vec<_> = ["Process V2", "Thread"].into_iter().filter(|set| has(rows, set)).collect();
+    rows.retain(|row| !copies.iter().any(|set| is_set(row, set)));
+    copies
+}
+
+/// Whether a row is of the set with this English name.
+fn is_set(row: &ComparisonRow, set: &str) -> bool {
+    row.set.english_name.as_deref().unwrap_or(&row.set.name) == set
+}
+
 /// The headings, whether the cells are numbers, and the order in which columns are dropped.
 const COLUMNS: [(&str, bool, u8); 7] = [
     ("counter", false, 0),
@@ -74,7 +94,12 @@ const COLUMNS: [(&str, bool, u8); 7] = [
     ("values after", true, 2),
 ];
 
-fn write_table(arguments: &CompareArguments, rows: &[ComparisonRow], all: usize) -> io::Result<()> {
+fn write_table(
+    arguments: &CompareArguments,
+    rows: &[ComparisonRow],
+    all: usize,
+    omitted: &[&str],
+) -> io::Result<()> {
     let mut out = BufWriter::new(PagedOutput::new(!arguments.rows.no_pager));
     let max_width = terminal_width().filter(|_| !arguments.rows.wide);
     let form = arguments.numbers.form();
@@ -99,6 +124,13 @@ fn write_table(arguments: &CompareArguments, rows: &[ComparisonRow], all: usize)
     }
     if rows.len() < all {
         notes.push(format!("{} of {} rows.", grouped(&rows.len().to_string()), grouped(&all.to_string())));
+    }
+    if !omitted.is_empty() {
+        notes.push(format!(
+            "Without {}, whose processes are those of Process ('{}' selects it).",
+            omitted.join(" and "),
+            format_args!(r"\{}(*)\*", omitted[0])
+        ));
     }
     if !dropped.is_empty() {
         notes.push(format!("No room for {}; --wide shows all columns.", dropped.join(", ")));

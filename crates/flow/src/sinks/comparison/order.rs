@@ -49,13 +49,15 @@ impl ComparisonRow {
     /// the unit, and logarithmic above it: `|asinh(after / size) - asinh(before / size)|`. A rise from 0 to 90 % weighs
     /// more than a rise from 20 % to 90 %; a rise from 0 to 0.1 % weighs little.
     ///
-    /// An instance that is missing in a log that has others counts as 0 there. `None` if an average is missing.
+    /// The rates and shares of an instance that is missing in a log that has others count as 0 there. Its amounts and ages do
+    /// not: every new process has some. `None` if an average is missing.
     pub fn weight(&self) -> Option<f64> {
-        let is_zero = |summary: &Option<_>| summary.is_none() && self.is_missing_instance;
+        let unit = self.counter.unit();
+        let is_activity = unit == "%" || unit.ends_with("/s");
+        let is_zero = |summary: &Option<_>| summary.is_none() && self.is_missing_instance && is_activity;
         let or_zero = |average: Option<f64>, is_zero: bool| average.or(is_zero.then_some(0.0));
         let before = or_zero(self.average_before(), is_zero(&self.before))?;
         let after = or_zero(self.average_after(), is_zero(&self.after))?;
-        let unit = self.counter.unit();
         let known = NOTICEABLE.iter().find(|(name, _)| *name == unit);
         let size = known.map_or(NOTICEABLE_COUNT, |(_, size)| *size);
         Some(((after / size).asinh() - (before / size).asinh()).abs())
@@ -150,5 +152,9 @@ mod tests {
         // A value that could not be computed is not 0.
         gone.after = Some(Summary::default());
         assert_eq!(gone.weight(), None);
+        // Every process has an age.
+        let mut age = row("Elapsed Time", CounterType::ELAPSED_TIME, Some(3600.0), None);
+        age.is_missing_instance = true;
+        assert_eq!(age.weight(), None);
     }
 }

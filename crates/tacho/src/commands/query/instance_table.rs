@@ -33,6 +33,8 @@ pub(super) struct InstanceTableSink<W> {
 struct Table<'a> {
     groups: Vec<&'a LiveGroupValues>,
     rows: Vec<Row<'a>>,
+    /// Row `_Exited`, if it is omitted although it would be among the first.
+    exited: Option<Row<'a>>,
 }
 
 struct Row<'a> {
@@ -75,10 +77,10 @@ fn tables(groups: &[LiveGroupValues]) -> Vec<Table<'_>> {
     for group in groups {
         match tables.iter_mut().find(|table| table.groups[0].set().is_same_set(group.set())) {
             Some(table) => table.groups.push(group),
-            None => tables.push(Table { groups: vec![group], rows: Vec::new() }),
+            None => tables.push(Table { groups: vec![group], rows: Vec::new(), exited: None }),
         }
     }
-    for Table { groups, rows } in &mut tables {
+    for Table { groups, rows, .. } in &mut tables {
         let mut by_label: HashMap<&str, usize> = HashMap::new();
         for (index, group) in groups.iter().enumerate() {
             for (row, instance) in group.instances().iter().enumerate() {
@@ -119,7 +121,9 @@ impl Table<'_> {
         let mut rows = std::mem::take(&mut self.rows);
         let set = &self.groups[0].set().name;
         let has_no_rank = |row: &Row<'_>| has_no_rank(set, row.instance);
+        let mut exited = None;
         if top.is_some() {
+            exited = rows.iter().position(|row| is_exited(row.instance)).map(|index| rows.swap_remove(index));
             rows.retain(|row| !has_no_rank(row));
         }
         rows.sort_by_cached_key(|row| row.instance.label().to_owned());
@@ -129,6 +133,8 @@ impl Table<'_> {
             lasts.then(descending(values[0], values[1]))
         });
         rows.truncate(top.unwrap_or(usize::MAX));
+        let last = rows.last().and_then(|row| self.value(row, group, column)).unwrap_or(0.0);
+        self.exited = exited.filter(|row| self.value(row, group, column).is_some_and(|value| value > last));
         self.rows = rows;
     }
 
@@ -167,8 +173,22 @@ impl Table<'_> {
             let label = row.instance.label().to_owned();
             std::iter::once(label).chain(counters.iter().map(cell)).collect()
         })
-        .map(drop)
+        .map(drop)?;
+        if let Some(exited) = &self.exited
+            && let Some((group, column, counter)) =
+                counters.iter().find(|(.., counter)| eq_ignore_case(&counter.name, key))
+        {
+            let value = figure(counter, self.value(exited, *group, *column), form);
+            let text = format!("Not in a row: {value} of processes that started or ended in this interval (_Exited).");
+            out.extend(line(text).bytes());
+        }
+        Ok(())
     }
+}
+
+/// Whether an instance is `_Exited` or `_Exited:0`, which has the time that no interval of a process shows.
+fn is_exited(instance: &Instance) -> bool {
+    instance.index() == 0 && matches!(instance.name(), "_Exited" | "_Exited:0")
 }
 
 /// The name of a counter, with its unit if the name does not contain it.
