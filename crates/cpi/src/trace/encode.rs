@@ -122,8 +122,8 @@ impl<'a> Record<'a> {
             return Err(Error::new(
                 ErrorKind::HookTooLong,
                 format!(
-                    "a hook over {processors} processors is {bytes} bytes long, and its length field holds at most \
-                     {MAX_RECORD_BYTES}: trace the summary without details, or without busy shares"
+                    "the hook for {processors} processors needs {bytes} bytes, but a hook can have at most \
+                     {MAX_RECORD_BYTES}: leave out the details, or the busy shares"
                 ),
             ));
         }
