@@ -32,8 +32,8 @@ impl DataSource {
     ///
     /// The sample is decoded, then re-encoded in the same format. The result is thus complete even if the log splits
     /// the record across buffers, and UTF-8 even if the log has another text encoding. With several logs, the format of
-    /// the first is used. With several machines, a record has a time of the first machine and the corresponding samples
-    /// of the others, as in [`Query::collect`](crate::Query::collect).
+    /// the first is used. With several machines, a record contains a sample of the first machine, at its time, and the
+    /// corresponding samples of the others, as in [`Query::collect`](crate::Query::collect).
     ///
     /// # Errors
     ///
