@@ -330,7 +330,7 @@ fn read_base(
         }
         None => {
             let text = format!(
-                "a counter of type {} requires a base: add base = field, with a field of type {}",
+                "a counter of type {} requires a base: add base = NAME, where NAME is a field with type = \"{}\"",
                 word(counter_type),
                 word(base_type)
             );
