@@ -100,7 +100,7 @@ fn each_header_can_be_included_alone() {
 fn calculated(cases: &[Case]) -> Vec<String> {
     let program = Program::compile("calculated.c", "c17", Link::Shared, &[SHORT_WCHAR]);
     let mut command = program.command(&[""; 0]);
-    let mut run = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it runs");
+    let mut run = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("run program");
     let mut input = run.stdin.take().expect("its input");
     for (counter_type, older, newer, base) in cases {
         let [first, second, multi] = older;
@@ -113,7 +113,7 @@ fn calculated(cases: &[Case]) -> Vec<String> {
         .expect("written");
     }
     drop(input);
-    let output = run.wait_with_output().expect("it ends");
+    let output = run.wait_with_output().expect("wait for program");
     String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_owned).collect()
 }
 
@@ -228,7 +228,7 @@ fn every_form_of_wmain_works() {
         std::fs::write(&file, format!("#include <windows.h>\n{text}\n")).expect("written");
         let options = [SHORT_WCHAR, "-O2", "-DUNICODE"];
         let program = Program::compile(file.to_str().expect("UTF-8"), standard, Link::Shared, &options);
-        let run = program.command(&["Zü"]).status().expect("it runs");
+        let run = program.command(&["Zü"]).status().expect("run program");
         assert!(run.success(), "{standard}: {text}");
     }
 }
