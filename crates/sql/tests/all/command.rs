@@ -235,7 +235,7 @@ fn a_closed_pipe_ends_the_query_without_a_message() {
     let mut start = [0; 100];
     out.read_exact(&mut start).expect("the first bytes");
     drop(out);
-    let ran = child.wait_with_output().expect("it ends");
+    let ran = child.wait_with_output().expect("wait for tacho-sql");
     assert_eq!((String::from_utf8_lossy(&ran.stderr).as_ref(), ran.status.code()), ("", Some(0)));
 }
 
@@ -266,7 +266,7 @@ fn an_interrupt_ends_the_query() {
     }
     let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
     assert!(killed.success());
-    let status = child.wait().expect("it ends");
+    let status = child.wait().expect("wait for tacho-sql");
     assert_eq!(status.code(), Some(130));
     assert_eq!(std::fs::read_dir(&temp).expect("a folder").count(), 0);
 }
