@@ -173,7 +173,7 @@ impl Group {
             let enabled = kernel.enable(leader.as_fd());
             enabled.map_err(|errno| OpenError { event: plan.cycles.name, errno })?;
         }
-        // Some kernels allow the mapping but never publish a register in it, so trying to read it would waste time.
+        // Some kernels allow the mapping but never name a register in the page, so trying to read it would waste time.
         let counts_in_registers =
             |pages: &[UserPage; 2]| plan.third.is_some() || pages.iter().all(UserPage::is_in_register);
         pages = pages.filter(counts_in_registers);
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn differences_are_scaled_not_values() {
+    fn differences_are_scaled_but_values_are_not() {
         let start = reading(1000, 1000, 500);
         let end = reading(3000, 2000, 1500);
         let since = end.since(&start).expect("it ran");

@@ -49,7 +49,7 @@ pub(super) fn hooks(
     Ok(())
 }
 
-/// Maximum size of the hooks of a `get` over this number of processors, in bytes.
+/// The maximum size in bytes of the hooks of a `get` with this number of processors.
 fn max_bytes(processors: usize) -> usize {
     let label = 4 * INTEGER_BYTES + MAX_LABEL_BYTES;
     let words = (12 + 6 * processors) + 15 + (4 + 12 * processors) + 9;
