@@ -17,7 +17,7 @@ impl Widths {
         Self { count, sum, highest: if sum < 16 { 3 } else { 8 } }
     }
 
-    /// The fields are at the upper end of the word, so that they wrap as it does.
+    /// The fields are at the upper end of the word, so that they wrap when the word does.
     #[inline(always)]
     const fn shift(self) -> u32 {
         64 - self.count - self.sum
