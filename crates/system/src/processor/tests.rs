@@ -232,7 +232,7 @@ fn a_processor_that_comes_back_is_another_instance() {
 }
 
 #[test]
-fn times_never_fall() {
+fn times_never_decrease() {
     let machine = Machine::new(&[("proc/stat", "cpu0 10 0 0 1000 50 0 0\n")]);
     let mut set = information(&machine);
     let rows = collect(&mut *set, at(1));

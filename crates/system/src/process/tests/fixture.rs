@@ -204,7 +204,7 @@ fn a_reused_id_is_another_process() {
 }
 
 #[test]
-fn totals_never_fall() {
+fn totals_never_decrease() {
     let machine = machine();
     add(&machine, 12, "bash", 100, 500);
     add(&machine, 13, "ls", 10, 500);
