@@ -108,7 +108,7 @@ fn without_utilization() {
         let text = printed(&folder, &["-r", "0.1", "-noai", "-ds"]);
         assert!(text.starts_with("cpi: ") && !text.contains("idle"), "{text}");
     } else {
-        // A command runs anyway; its values are missing.
+        // A command is run nevertheless; its values are missing.
         let ran = folder.run(["cpi", "-noai", "-f", "csv", "-c", "echo out; exit 8"]);
         assert_eq!((ran.status, ran.stdout.as_str()), (8, "out\n"));
         let row = ran.stderr.lines().last().expect("a row");
@@ -182,7 +182,7 @@ fn a_running_process() {
         assert!(ran.stderr.starts_with(&format!("tacho: -p {pid}: ")), "{ran:?}");
         assert!(!folder.path("out.json").exists());
     } else {
-        let child = folder.command(measure).stderr(Stdio::piped()).spawn().expect("the command starts");
+        let child = folder.command(measure).stderr(Stdio::piped()).spawn().expect("start command");
         while !folder.path("out.json").is_file() || folder.bytes("out.json").is_empty() {
             std::thread::yield_now();
         }

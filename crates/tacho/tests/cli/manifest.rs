@@ -26,7 +26,7 @@ fn command(folder: &Folder, arguments: &[&str]) -> Command {
 }
 
 fn run(folder: &Folder, arguments: &[&str]) -> Outcome {
-    Outcome::from(command(folder, arguments).output().expect("the command starts"))
+    Outcome::from(command(folder, arguments).output().expect("start command"))
 }
 
 #[track_caller]

@@ -137,11 +137,11 @@ fn unknown_counters_and_damaged_logs() {
 }
 
 #[test]
-fn adding_counters() {
+fn counters_can_be_added() {
     let Some(tmux) = Tmux::start(100, 30) else { return };
     write(&tmux);
     tmux.tacho("monitor web.blg");
-    // Without paths: the first counters.
+    // Without paths, the first counters are shown.
     tmux.shows("Queue Length");
     tmux.text("D");
     tmux.shows("no counters: press a");

@@ -43,7 +43,7 @@ impl Server {
     fn wait_for_log(&self, id: &str) {
         let end = Instant::now() + Duration::from_secs(30);
         while !self.get(&format!("/api/sources/{id}")).contains(r#""state":"ready""#) {
-            assert!(Instant::now() < end, "the log is not read");
+            assert!(Instant::now() < end, "the log was not read in time");
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -100,7 +100,7 @@ fn statistics_equal_those_of_stats() {
 }
 
 #[test]
-fn a_signal_ends_it_immediately() {
+fn a_signal_ends_the_server_immediately() {
     for signal in [Signal::TERM, Signal::INT] {
         let mut server = Server::start(&[]);
         let mut stream = TcpStream::connect(&server.host).expect("it listens");
@@ -207,7 +207,7 @@ fn a_low_limit_of_open_files_is_sufficient() {
     drop(streams);
     let end = Instant::now() + Duration::from_secs(30);
     let again = || get("/api/sources", &mut TcpStream::connect(&server.host)?);
-    // Until the server has noticed that the connections were closed, it closes new ones.
+    // The server closes new connections until it has detected that the others were closed.
     while !again().is_ok_and(|answer| answer.starts_with("HTTP/1.1 200")) {
         assert!(Instant::now() < end, "no connection is answered");
         std::thread::yield_now();

@@ -66,7 +66,7 @@ fn a_log_that_ends_in_the_future_is_refused() {
     let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").expect("the name of this machine");
     let mut log = LogFixture::new(machine.trim())
         .value("Memory", counter("Available Bytes", CounterType::LARGE_RAWCOUNT));
-    // In the year 2055.
+    // The log ends in the year 2055.
     log.at(1_000_000_000, vec![one(raw(1, 0))]);
     log.write(&folder.path("a.blg"));
     let before = folder.bytes("a.blg");
