@@ -409,7 +409,7 @@ fn a_malformed_line_is_an_error_of_its_processor() {
 }
 
 #[test]
-fn malformed_files_do_no_harm() {
+fn malformed_files_cause_no_panic() {
     let huge = u64::MAX.to_string();
     let stats = ["", "\n", "cpu", "cpu0", "cpu0\n", "cpu99999999999 1\n", "cpuX 1 2\n", "intr\n"];
     for stat in stats {
