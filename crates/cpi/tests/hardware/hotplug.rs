@@ -67,7 +67,10 @@ fn a_processor_goes_offline_and_online_again() {
     let comes = measure(&mut cpi, &|| switch(1, true));
     assert_eq!((state(&comes, 0), state(&comes, 1)), (ProcessorState::Measured, ProcessorState::Offline));
     let found = assert_measures_the_second(&mut cpi);
-    guest::ok("processor comes back", format_args!("counted from the next start on: {found} instructions"));
+    guest::ok(
+        "processor is online again",
+        format_args!("counted from the next start on: {found} instructions"),
+    );
 
     let between = measure(&mut cpi, &|| {
         switch(1, false);

@@ -144,7 +144,7 @@ fn a_second_get_covers_the_time_since_start() {
 }
 
 fn open_files() -> usize {
-    std::fs::read_dir("/proc/self/fd").expect("proc is there").count()
+    std::fs::read_dir("/proc/self/fd").expect("/proc is mounted").count()
 }
 
 #[test]

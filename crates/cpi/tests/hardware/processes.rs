@@ -91,7 +91,7 @@ fn count_workload(turns: u64, threads: u32, children: u32) -> Counts {
     let mut command = Command::new(WORKLOAD);
     command.args([turns.to_string(), threads.to_string(), children.to_string()]);
     let (mut child, counter) =
-        ProcessCpi::spawn(&mut command, true, Events::Hardware).expect("the program is there");
+        ProcessCpi::spawn(&mut command, true, Events::Hardware).expect("the program exists");
     let mut counter = counter.expect("hardware counters");
     assert!(counter.is_user_only());
     assert!(child.wait().expect("waited").success(), "the program failed");
