@@ -290,7 +290,7 @@ fn views_are_saved_and_opened() {
     let view = View::parse(&example("toml")).expect("a view");
     view.save(&path, false).expect("saved");
     assert_eq!(View::open(&path).as_ref(), Ok(&view));
-    let error = View::default().save(&path, false).expect_err("it is there");
+    let error = View::default().save(&path, false).expect_err("the file exists");
     assert_eq!(error.kind(), std::io::ErrorKind::AlreadyExists);
     View::default().save(&path, true).expect("overwritten");
     assert_eq!(View::open(&path), Ok(View::default()));
