@@ -50,7 +50,7 @@ fn the_collector_ends_with_its_query() {
     });
     assert_eq!(statuses.recv_timeout(LONG), Ok(PdhStatus::SUCCESS));
     drop(query);
-    // The thread, and with it the sender, ends by itself.
+    // The thread, and with it the sender, ends without being stopped.
     let end = loop {
         match statuses.recv_timeout(LONG) {
             Ok(_) => {}
