@@ -162,7 +162,7 @@ fn exceeding_the_limit_of_file_sizes_is_an_error() {
 #[test]
 fn instances_beyond_the_maximal_file_size_are_an_error() {
     if let Some(folder) = child_folder() {
-        let carts = Publisher::new().folder(&folder).start_set::<Carts>().expect("the first page is there");
+        let carts = Publisher::new().folder(&folder).start_set::<Carts>().expect("the first page exists");
         let mut room = Vec::new();
         let error = loop {
             match carts.instance(&room.len().to_string()) {
