@@ -322,9 +322,7 @@ fn read_base(
         None if kind.stores_base() => {
             errors.at(
                 keys.span,
-                format!(
-                    "the base of {kind_name} is a counter of its own and has no name: add base = \"...\""
-                ),
+                format!("the base of {kind_name} is a separate counter and has no name: add base = \"...\""),
             );
             (None, None)
         }
