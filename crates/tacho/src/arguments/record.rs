@@ -15,7 +15,7 @@ use super::{DigitsArguments, ExportArguments, LiveArguments, Word, parse_encodin
 /// Performance Monitor). Each sample is written as soon as it is taken: if the recorder is killed, at most the sample
 /// being written is lost. The counters of a log are fixed at its start; a BLG includes instances that appear later, but
 /// not counter sets that are published later. Ctrl-C or SIGTERM completes the log and exits with status 0; a second
-/// Ctrl-C exits at once.
+/// Ctrl-C exits immediately.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP, after_long_help = AFTER_LONG_HELP)]
 pub(crate) struct RecordArguments {
