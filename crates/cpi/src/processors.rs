@@ -287,7 +287,8 @@ impl Processors {
     }
 
     /// Determines whether the cycle counter runs in idle, if that is unknown. The given interval is examined first. If
-    /// that is inconclusive, this thread sleeps for [`PROBE_TIME`], once, and the processors are observed meanwhile.
+    /// that is inconclusive, this thread sleeps for [`PROBE_TIME`], once, and the processors are observed during this
+    /// time.
     pub(crate) fn observe_idle(
         &self,
         start: &[ProcessorReading],

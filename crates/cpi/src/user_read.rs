@@ -67,7 +67,7 @@ impl UserPage {
 
     fn capabilities(&self) -> u64 {
         // SAFETY: the mapping is as long as a page of memory, at least a `Page`, and lives as long as `self`; a
-        // volatile read of an aligned word in it is always valid, whatever the kernel writes meanwhile.
+        // volatile read of an aligned word in it is always valid, whatever the kernel writes at the same time.
         unsafe { (&raw const (*self.page()).__bindgen_anon_1.capabilities).read_volatile() }
     }
 

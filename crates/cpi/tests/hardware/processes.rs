@@ -79,7 +79,7 @@ fn two_processes_get_the_counts_of_each_alone() {
     guest::ok(
         "two processes at once",
         format_args!(
-            "each counts its region + {alone}, as alone; {all} and {other_all} on the processor meanwhile"
+            "each counts its region + {alone}, as alone; {all} and {other_all} on the whole processor"
         ),
     );
 }
