@@ -39,8 +39,8 @@ fn is_long() -> bool {
     std::env::var_os("TACHO_LONG").is_some()
 }
 
-/// Runs `work` on threads; meanwhile, reads repeatedly and calls `check` with the values. Returns the final values and the number
-/// of reads.
+/// Runs `work` on threads. While they run, reads repeatedly and calls `check` with the values. Returns the final values
+/// and the number of reads.
 fn read_while_updating(
     folder: &Path,
     threads: u64,
