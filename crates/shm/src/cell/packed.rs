@@ -72,7 +72,7 @@ impl Packed<'_> {
         (0..Self::MAX_ATTEMPTS).find_map(|_| self.read_once())
     }
 
-    /// Tries once to read; `None` if writers changed the words too much meanwhile.
+    /// Tries once to read; `None` if writers changed the words too much during the read.
     #[inline(always)]
     pub(super) fn read_once(self) -> Option<Sum> {
         let Self { words, first, widths } = self;
