@@ -89,7 +89,7 @@ fn a_log_that_is_still_growing() {
     tmux.shows("Duration 0:59");
     write(1);
     tmux.shows("Duration 1:59");
-    // Zooms in, then shows all, including samples that were added meanwhile and later.
+    // Zooms in, then shows all, including samples that were added in the meantime and later.
     tmux.text("+");
     tmux.shows("Duration 0:59");
     write(2);

@@ -120,7 +120,7 @@ fn an_interrupt_at_the_start_leaves_no_partial_file() {
 }
 
 #[test]
-fn a_file_created_meanwhile_is_not_overwritten() {
+fn a_file_created_in_the_meantime_is_not_overwritten() {
     let Some(folder) = with_calls() else { return };
     let ran = run(&folder, &["relog", "in.blg", "-o", "out.csv"], &[("MAKE_AT_FSYNC", "out.csv")]);
     ran.fails_with(2, "out.csv exists: use -y to overwrite it, or another name");
