@@ -166,7 +166,7 @@ fn the_commands_in_the_documentation_build_programs_that_run() {
             false => run.env_remove("LD_LIBRARY_PATH"),
         };
         assert_eq!(succeed(&mut run), "1\n", "{line}");
-        std::fs::remove_file(&program).expect("it was built");
+        std::fs::remove_file(&program).expect("the program was built");
     }
 }
 
