@@ -160,7 +160,7 @@ fn commands_and_processes() {
     sleeper.wait().expect("ended");
     // The counts remain available after the process has ended.
     counted.get_and_start().expect("measured");
-    let error = ProcessCpi::attach(sleeper.id(), false, Events::Software).expect_err("it is gone");
+    let error = ProcessCpi::attach(sleeper.id(), false, Events::Software).expect_err("the process has ended");
     assert_eq!(error.kind(), ErrorKind::NoSuchThread);
     assert!(error.to_string().contains(&format!("no process {}", sleeper.id())), "{error}");
 }

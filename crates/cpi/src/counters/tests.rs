@@ -104,7 +104,7 @@ fn ratios_are_of_sums() {
     assert_eq!(values_of("_Total", INSTRUCTIONS), ([8e9, 11e9], 9.5e9));
     assert_eq!(values_of("_Total", CORE_CYCLES), ([12e9, 26e9], 19e9));
     assert_eq!(values_of("_Total", RUNNING), ([40.0, 40.0], 40.0));
-    let formula = |id: u32| third.counter(third.column(id).expect("there")).counter_type.formula();
+    let formula = |id: u32| third.counter(third.column(id).expect("a column")).counter_type.formula();
     assert_eq!(SHOWN.map(|id| formula(id).expect("a number")), {
         use Formula::{Percent, Rate, Ratio};
         [Ratio, Ratio, Ratio, Rate, Rate, Percent]

@@ -113,7 +113,7 @@ fn commands_are_counted_with_threads_and_children() {
         // several runs has no such repetition.
         let least = |turns: u64| {
             let counts = (0..if is_alone { 5 } else { 1 }).map(|_| count_workload(turns, threads, children));
-            counts.min_by_key(|counts| counts.instructions).expect("one at least")
+            counts.min_by_key(|counts| counts.instructions).expect("at least one run")
         };
         let (less, more) = (least(short), least(long));
         // A child is forked, runs its region, and executes the program again, which runs its own.
@@ -156,7 +156,7 @@ fn a_running_process_is_counted_after_attach() {
         let mut child = other(Command::new(WORKLOAD).args(["wait", &turns.to_string(), "1", "1"]));
         let mut output = BufReader::new(child.stdout.take().expect("piped"));
         // The program has run its region once, and waits, as does its second thread, which is counted too.
-        output.read_line(&mut String::new()).expect("it waits");
+        output.read_line(&mut String::new()).expect("the program waits");
         let mut counter = ProcessCpi::attach(child.id(), true, Events::Hardware).expect("hardware counters");
         counter.start().expect("started");
         drop(child.stdin.take());

@@ -22,7 +22,7 @@ fn shares_only(mode: Mode) -> Options {
 /// Asserts that busy shares are measured without counters, and that the reason why CPI is missing is reported.
 fn assert_shares_remain(name: &str, kind: ErrorKind) {
     let mut cpi = Cpi::new(shares_only(Mode::SCALED)).expect("shares need no counters");
-    let why = cpi.why_no_cpi().expect("there is a reason").clone();
+    let why = cpi.why_no_cpi().expect("a reason").clone();
     assert_eq!(why.kind(), kind, "{why}");
     cpi.start().expect("started");
     // A tenth of a second: ten ticks of the clock of /proc/stat.
