@@ -302,7 +302,7 @@ fn views_are_saved_and_opened() {
     assert_eq!(View::open(&path), Ok(View::of_counters(Vec::new())));
     std::fs::write(&path, full + "x").expect("written");
     for path in [&*path, Path::new("/dev/zero")] {
-        let error = View::open(path).expect_err("it is too large");
+        let error = View::open(path).expect_err("the file is too large");
         let what = "the file is larger than 1 MiB, the limit for such files";
         assert_eq!(error.to_string(), format!("{}: {what}", path.display()));
     }
