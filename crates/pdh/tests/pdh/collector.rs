@@ -30,7 +30,7 @@ fn the_collector_collects_repeatedly() {
         assert_eq!(statuses.recv_timeout(LONG), Ok(PdhStatus::SUCCESS));
         assert!(begun.elapsed() >= SHORT * number);
     }
-    let id = query.lock().expect("no panic").counters().next().expect("one");
+    let id = query.lock().expect("no panic").counters().next().expect("one counter");
     assert_eq!(query.lock().expect("no panic").raw_value(id).expect("a value").first, 1000);
     // The collector is dropped while another thread holds the query.
     let locked = query.lock().expect("no panic");

@@ -282,7 +282,7 @@ fn counters_report_their_properties() {
     assert_eq!(query.raw_value(id), Err(PdhStatus::INVALID_HANDLE));
     assert_eq!(query.raw_array(id), Err(PdhStatus::INVALID_HANDLE));
     assert_eq!(query.formatted_array(id, Format::DOUBLE), Err(PdhStatus::INVALID_HANDLE));
-    assert_eq!(value(&query, id).expect_err("gone").0, PdhStatus::INVALID_HANDLE);
+    assert_eq!(value(&query, id).expect_err("the counter was removed").0, PdhStatus::INVALID_HANDLE);
     assert_eq!(query.set_scale_factor(id, 0), Err(PdhStatus::INVALID_HANDLE));
     // Its id is not reused.
     let other = query.add_counter(r"\System\System Up Time", 0).expect("an existing counter");
