@@ -405,7 +405,7 @@ fn stopping_waits_for_the_callback() {
     let (folder, provider) = provider(Some(control));
     let stream = connect(folder.path());
     (&stream).write_all(&encoded(Kind::CollectStart)).expect("sent");
-    is_started.recv().expect("it was called");
+    is_started.recv().expect("the callback was called");
     provider.stop();
     assert_eq!(is_done.load(Ordering::SeqCst), 1);
 }

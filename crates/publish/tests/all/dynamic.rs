@@ -249,7 +249,7 @@ fn too_many_open_files_are_reported_as_such() {
             error.to_string().ends_with("; raise the limit of open files (ulimit -n), or close some"),
             "{error}"
         );
-        held.pop().expect("it starts before all files are closed");
+        held.pop().expect("the provider starts before all files are closed");
         failures += 1;
     }
     assert!(failures > 2, "{failures}");
