@@ -120,7 +120,7 @@ fn the_capacity_of_a_set_limits_its_instances() {
     let slots: Vec<Slot> = (0..3).map(|id| set.create_instance("x", id).expect("an instance")).collect();
     assert!(matches!(set.create_instance("x", 3), Err(WriteError::Full(3))));
     drop(slots);
-    set.create_instance("x", 3).expect("there is room again");
+    set.create_instance("x", 3).expect("there is free space again");
 
     let single = SetFile::create(description(InstanceKind::Single), &options).expect("a set");
     let _only = single.create_instance("", 0).expect("its instance");
