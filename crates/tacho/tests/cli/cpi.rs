@@ -217,8 +217,11 @@ fn a_closed_standard_error_is_ignored() {
     let folder = Folder::new();
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
-    let output =
-        folder.command(["cpi", "-c", "echo out; exit 7"]).stderr(writer).output().expect("it starts");
+    let output = folder
+        .command(["cpi", "-c", "echo out; exit 7"])
+        .stderr(writer)
+        .output()
+        .expect("the program starts");
     assert_eq!((output.status.code(), output.stdout), (Some(7), b"out\n".to_vec()));
 }
 

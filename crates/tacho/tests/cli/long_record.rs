@@ -114,7 +114,7 @@ fn long_churn_of_processes() {
                 late = late.max(now);
             }
         }
-        let output = recorder.wait_with_output().expect("it ends");
+        let output = recorder.wait_with_output().expect("the recorder ends");
         is_over.store(true, Ordering::Relaxed);
         output
     });

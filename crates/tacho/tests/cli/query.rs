@@ -269,7 +269,8 @@ fn a_process_named_like_the_total_does_not_replace_it() {
         .map(|name| {
             let program = folder.path(name);
             std::os::unix::fs::symlink("/bin/sleep", &program).expect("a link");
-            let sleeper = std::process::Command::new(&program).arg("600").spawn().expect("it starts");
+            let sleeper =
+                std::process::Command::new(&program).arg("600").spawn().expect("the program starts");
             // The process has this name once it executes the program.
             let comm = format!("/proc/{}/comm", sleeper.id());
             while std::fs::read_to_string(&comm).is_ok_and(|found| found.trim_end() != name) {

@@ -49,7 +49,7 @@ impl Server {
     }
 
     fn get(&self, target: &str) -> String {
-        let mut stream = TcpStream::connect(&self.host).expect("it listens");
+        let mut stream = TcpStream::connect(&self.host).expect("the server listens");
         let text = format!("GET {target} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.host);
         stream.write_all(text.as_bytes()).expect("sent");
         let mut answer = String::new();
@@ -103,7 +103,7 @@ fn statistics_equal_those_of_stats() {
 fn a_signal_ends_the_server_immediately() {
     for signal in [Signal::TERM, Signal::INT] {
         let mut server = Server::start(&[]);
-        let mut stream = TcpStream::connect(&server.host).expect("it listens");
+        let mut stream = TcpStream::connect(&server.host).expect("the server listens");
         let target = "/api/stream?path=%5CMemory%5CAvailable%20Bytes";
         write!(stream, "GET {target} HTTP/1.1\r\nHost: {}\r\n\r\n", server.host).expect("sent");
         let mut first = [0; 12];
@@ -111,7 +111,7 @@ fn a_signal_ends_the_server_immediately() {
         assert_eq!(&first, b"HTTP/1.1 200");
         let begun = Instant::now();
         kill_process(Pid::from_child(&server.child), signal).expect("a signal");
-        let status = server.child.wait().expect("it ends");
+        let status = server.child.wait().expect("the server ends");
         assert_eq!(status.code(), Some(0));
         assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
     }
