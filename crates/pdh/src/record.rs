@@ -38,7 +38,7 @@ impl DataSource {
     /// # Errors
     ///
     /// [`PdhStatus::DATA_SOURCE_IS_REAL_TIME`] for a machine, [`PdhStatus::ENTRY_NOT_IN_LOG_FILE`] if all records are
-    /// later; errors of reading the log.
+    /// later; errors while reading the log.
     #[doc(alias = "PdhReadRawLogRecord")]
     pub fn read_raw_log_record(&self, at: FileTime) -> Result<RawLogRecord> {
         let logs = self.logs()?;
