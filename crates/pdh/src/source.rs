@@ -79,8 +79,8 @@ impl DataSource {
         Self { origin: Origin::Machine(Arc::new(registry)) }
     }
 
-    /// BLG, CSV and TSV logs, read as one log. Samples of one machine are in chronological order; samples of several
-    /// machines are read in parallel.
+    /// BLG, CSV and TSV logs, read as one log. Samples of one machine are in chronological order; a record of
+    /// several machines combines one sample of each.
     ///
     /// # Errors
     ///
