@@ -212,10 +212,10 @@ mod tests {
         let mut block = CpiDataBlock::boxed();
         let mut data = two_of_three();
         data.processors.resize(MAX_CPUS, data.processors[0]);
-        block.fill(&data, Mode::RAW).expect("it fits");
+        block.fill(&data, Mode::RAW).expect("1,024 processors fit");
         assert_eq!((block.num_cpus, block.raw_cpi[MAX_CPUS - 1]), (1024, 2.5));
         data.processors.push(data.processors[0]);
-        let failure = block.fill(&data, Mode::RAW).expect_err("one too many");
+        let failure = block.fill(&data, Mode::RAW).expect_err("1,025 processors do not fit");
         assert_eq!(failure.code, Code::PU_ERROR_INSUFFICIENT_BUFFER);
         assert!(failure.text.contains("is 1024,"), "{}", failure.text);
     }

@@ -215,8 +215,8 @@ mod tests {
     fn an_object_in_use_outlives_its_handle() {
         let handles = Handles::new();
         let handle = handles.add("text").expect("a handle");
-        let used = handles.find::<&'static str>(handle).expect("it is open");
-        drop(handles.remove::<&'static str>(handle).expect("it is open"));
+        let used = handles.find::<&'static str>(handle).expect("the handle is open");
+        drop(handles.remove::<&'static str>(handle).expect("the handle is open"));
         assert_eq!(*used, "text");
     }
 

@@ -26,7 +26,7 @@ const TABLES: &[&SetTable] = &[&PROCESSOR_CPI];
 
 /// The provider of `Processor CPI` on this machine.
 ///
-/// The first collection opens the counters, and they stay open. To determine whether the machine has counters, this
+/// The first collection opens the counters, which then stay open. To determine whether the machine has counters, this
 /// function briefly counts the calling thread.
 ///
 /// # Errors
@@ -50,7 +50,7 @@ fn is_absence(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::EventNotSupported { .. } | ErrorKind::NotSupported | ErrorKind::NoSystemCall)
 }
 
-/// Whether the cause may be gone by the next sample.
+/// Whether the cause may have disappeared by the next sample.
 fn is_transient(kind: ErrorKind) -> bool {
     matches!(
         kind,
@@ -160,7 +160,7 @@ impl ProcessorCpi {
         }
     }
 
-    /// Takes the first reading of counters that were just opened. Counts before it belong to no interval.
+    /// Reads counters that were just opened. Counts before this reading belong to no interval.
     fn begin(&mut self, mut cpi: Cpi) {
         match ignore_never_ran(cpi.get_and_start().err()) {
             Ok(()) => {

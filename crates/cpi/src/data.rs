@@ -76,7 +76,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Elapsed cycles per instruction, idle time included: `cycles / instructions`. `None` if the cycles are unknown.
+    /// Elapsed cycles per instruction, including idle time: `cycles / instructions`. `None` if the cycles are unknown.
     pub fn cpi(&self) -> Option<f64> {
         ratio(self.cycles, self.instructions).filter(|_| self.cycles != 0)
     }

@@ -147,7 +147,7 @@ fn access_denied(kernel: &dyn Kernel, requested: Requested) -> String {
         return format!("counting {target_name} is not permitted (EACCES); run as root, or with CAP_PERFMON");
     };
     if value <= needed {
-        // The setting allows it, so something else forbids it.
+        // The setting permits counting, so something else forbids it.
         let why = match requested.target {
             Target::Thread(Some(_)) => ", since it belongs to another user; run as root, or with CAP_PERFMON",
             _ => " by a security module of the kernel, such as SELinux; allow it there",

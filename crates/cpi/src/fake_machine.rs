@@ -35,7 +35,7 @@ pub(crate) struct State {
     pub(crate) clock_counts_cycles: bool,
     /// Events that are refused, by name.
     pub(crate) refused: BTreeMap<&'static str, Errno>,
-    /// In how many quarters of each step the counters run: 0 to 4.
+    /// The number of quarters of each step in which the counters run: 0 to 4.
     pub(crate) running_quarters: u64,
     /// Whether the hardware cannot exclude anything: attributes that request it are refused.
     pub(crate) cannot_exclude: bool,
@@ -138,7 +138,7 @@ impl State {
         }
     }
 
-    /// Splits a processor's group, as the kernel does when the processor goes offline and returns.
+    /// Splits a processor's group, as the kernel does when the processor goes offline and online again.
     #[cfg(test)]
     pub(crate) fn split_group(&mut self, number: u32) {
         for counter in
@@ -248,7 +248,7 @@ impl Kernel for FakeMachine {
         words[1..3].copy_from_slice(&[head.steps * 1_000_000, head.quarters * 250_000]);
         let mut count = 3;
         let mut next = Some(head);
-        // In order of opening, and without a list, because readings must not allocate.
+        // In order of opening; without a list, because reading must not allocate.
         while let Some((counter, word)) = next.zip(words.get_mut(count)) {
             *word = State::value(&counter);
             count += 1;

@@ -173,7 +173,7 @@ impl Group {
             let enabled = kernel.enable(leader.as_fd());
             enabled.map_err(|errno| OpenError { event: plan.cycles.name, errno })?;
         }
-        // Some kernels allow the mapping but never publish a register in it, so trying to read it would waste time.
+        // Some kernels allow the mapping but never name a register in the page, so trying to read it would waste time.
         let counts_in_registers =
             |pages: &[UserPage; 2]| plan.third.is_some() || pages.iter().all(UserPage::is_in_register);
         pages = pages.filter(counts_in_registers);
@@ -331,10 +331,10 @@ mod tests {
     }
 
     #[test]
-    fn differences_are_scaled_not_values() {
+    fn differences_are_scaled_but_values_are_not() {
         let start = reading(1000, 1000, 500);
         let end = reading(3000, 2000, 1500);
-        let since = end.since(&start).expect("it ran");
+        let since = end.since(&start).expect("the counters ran");
         // The counters counted 1000 in half of the time.
         assert_eq!((since.cycles, since.instructions, since.third), (2000, 4000, 6000));
         assert_eq!((since.enabled_ns, since.running_ns), (2000, 1000));
@@ -352,7 +352,7 @@ mod tests {
         // A thread that ran for 3 of 10 ns on one kind of core, and for 7 on the other.
         let mut sum = reading(10, 3, 30);
         sum.add_kind(&reading(10, 7, 70));
-        let since = sum.since(&Reading::default()).expect("it ran");
+        let since = sum.since(&Reading::default()).expect("the counters ran");
         assert_eq!((since.cycles, since.enabled_ns, since.running_ns), (100, 10, 10));
     }
 

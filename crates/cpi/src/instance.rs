@@ -48,8 +48,8 @@ impl From<Mode> for Options {
 
 /// Measures an interval with counters that all instances of the process share.
 ///
-/// The counters run until the last instance is dropped, and are only read and subtracted. So instances can be nested,
-/// overlap, and be used by any thread. Reading a processor's counters interrupts it for about 20 us, so avoid `start`
+/// The counters run until the last instance is dropped; instances only read them and subtract readings. So instances can be
+/// nested, overlap, and be used by any thread. Reading a processor's counters interrupts it for about 20 us, so avoid `start`
 /// and `get` over many processors in tight loops. Measuring the thread alone ([`Mode::ON_THREAD`]) costs at most one
 /// system call.
 pub struct Cpi {
@@ -186,12 +186,12 @@ impl Cpi {
         self.finish_reading()
     }
 
-    /// Like [`get`](Self::get), but the next interval starts at the same reading, so nothing in between is lost.
-    /// Counters that never ran keep their start, so that the next interval covers both.
+    /// Like [`get`](Self::get), but the next interval starts at the same reading, so no counts between the intervals are lost.
+    /// Counters that never ran keep their start, so their next interval includes this one.
     ///
     /// # Errors
     ///
-    /// Same as `get`. The next interval has started in any case, unless a counter could not be read.
+    /// Same as `get`. Unless a counter could not be read, the next interval has started nevertheless.
     pub fn get_and_start(&mut self) -> Result<&CpiData, Error> {
         self.read_end()?;
         let outcome = self.finish_reading().map(|_| ());
@@ -335,8 +335,8 @@ impl Cpi {
         measure(&self.start, &self.end, meaning, &mut self.data, &mut self.buffers.lost);
         if let Some(processors) = &self.processors {
             for &(id, opening) in &self.buffers.lost {
-                // If reopening fails, the results of the others remain valid; the next reading tries again and reports
-                // the error.
+                // If reopening fails, the results of the other processors remain valid; the next reading tries again and
+                // reports the error.
                 let _ = processors.reopen(id, opening);
             }
         }

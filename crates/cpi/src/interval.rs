@@ -122,8 +122,8 @@ fn estimate_cycles_of_idle_processors(processors: &mut [ProcessorData]) {
     }
 }
 
-/// Whether a processor's counters were off for part of the time, for example after it was offline: their enabled time
-/// advanced by less than the time between the two readings (`at_least`, in ns).
+/// Whether a processor's counters were halted for part of the time, for example because it was offline: their enabled
+/// time advanced by less than the time between the two readings (`at_least`, in ns).
 fn was_halted(then: &ProcessorReading, now: &ProcessorReading, at_least: u64) -> bool {
     if now.opening == 0 {
         return false;
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn an_interval_shorter_than_an_accounting_step_has_no_busy_share() {
         assert_eq!(busy_percent(3, 0, 0), None);
-        // A step of idle time ended in it, which says nothing about these 3 ms.
+        // A step of idle time ended in the interval, but it began before, so it says nothing about these 3 ms.
         assert_eq!(busy_percent(3, 0, 1), None);
         assert_eq!(busy_percent(9, 1, 2), None);
         assert_eq!(busy_percent(10, 0, 1), Some(0.0));

@@ -228,7 +228,7 @@ impl Kernel for Linux {
     }
 
     fn has_core_unit(&self) -> bool {
-        // With one kind of core, x86 calls the unit `cpu` and lists no processors.
+        // With one kind of core, the unit on x86 is named `cpu` and lists no processors.
         self.roots.sys.join("bus/event_source/devices/cpu").exists() || !self.core_units().is_empty()
     }
 

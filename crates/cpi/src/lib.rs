@@ -1,7 +1,7 @@
 //! Cycles per instruction (CPI) of regions of a program, threads, commands, processors and the system.
 //!
 //! A [`Cpi`] measures an interval with counters that all instances of the process share. The counters run until the last
-//! instance is dropped, and are only read and subtracted, so instances can be nested and overlap. [`ProcessCpi`]
+//! instance is dropped; instances only read them and subtract readings, so instances can be nested and overlap. [`ProcessCpi`]
 //! counts a command or a running process. docs/cpi.md describes what is measured, and from which sources.
 //!
 //! ```no_run

@@ -11,7 +11,7 @@ use std::ops::{BitOr, BitOrAssign};
 pub struct Mode(u32);
 
 impl Mode {
-    /// CPI of each processor and of the system, idle time included.
+    /// CPI of each processor and of the system, including idle time.
     #[doc(alias = "CPI_TYPE_RAW")]
     pub const RAW: Self = Self(0x01);
     /// CPI while busy, and busy shares. Includes [`RAW`](Self::RAW).

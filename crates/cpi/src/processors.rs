@@ -196,7 +196,7 @@ impl Processors {
                 Ok(_) => {}
                 Err(refusal) => {
                     first.get_or_insert(refusal);
-                    // Only after these errors can another plan succeed.
+                    // Another plan can succeed only after one of these errors.
                     if !matches!(refusal.errno, Errno::NOENT | Errno::INVAL | Errno::OPNOTSUPP) {
                         break;
                     }
@@ -287,7 +287,8 @@ impl Processors {
     }
 
     /// Determines whether the cycle counter runs in idle, if that is unknown. The given interval is examined first. If
-    /// that is inconclusive, this thread sleeps for [`PROBE_TIME`], once, and the processors are observed meanwhile.
+    /// that is inconclusive, this thread sleeps for [`PROBE_TIME`], once, and the processors are observed during this
+    /// time.
     pub(crate) fn observe_idle(
         &self,
         start: &[ProcessorReading],
@@ -337,7 +338,7 @@ impl Processors {
     }
 }
 
-/// Observations of a processor in an interval: its counts, and its busy and total time (0 if unknown).
+/// The counts of a processor in an interval, and its busy and total time (0 if unknown).
 #[derive(Clone, Copy, Debug)]
 struct Observation {
     counts: Reading,
@@ -376,7 +377,7 @@ fn decide_from_one(observed: &Observation) -> InIdle {
     if !is_idle {
         InIdle::Unknown
     } else if cycles >= enabled_ns / 10 && cycles >= instructions.saturating_mul(50) {
-        // 100 MHz or more, and hardly any cycle executed an instruction.
+        // The cycle counter ran at 100 MHz or more, although hardly any instruction was executed.
         InIdle::Counts
     } else if cycles < enabled_ns / 20 {
         InIdle::Halts
@@ -399,13 +400,13 @@ mod tests {
             third: 0,
         };
         let decide = |counts: &Reading| decide_from_one(&Observation { counts: *counts, busy: 0, total: 0 });
-        // As observed on an emulated processor whose counter runs in idle.
+        // Numbers of an emulated processor whose counter runs in idle.
         assert_eq!(decide(&reading(20_000_000, 40_000)), InIdle::Counts);
         // A few wake-ups on a processor whose counter halts.
         assert_eq!(decide(&reading(150_000, 100_000)), InIdle::Halts);
         // Busy, which is inconclusive.
         assert_eq!(decide(&reading(60_000_000, 30_000_000)), InIdle::Unknown);
-        // A little busy with slow code.
+        // The processor was briefly busy with slow code.
         assert_eq!(decide(&reading(3_000_000, 150_000)), InIdle::Unknown);
     }
 
@@ -421,7 +422,7 @@ mod tests {
         };
         let observed = |busy, total| Observation { counts: second, busy, total };
         assert_eq!(decide_from_one(&observed(1, 100)), InIdle::Counts);
-        // 1 GHz could all be busy time if the processor was busy half of the time.
+        // If the processor was busy half of the time, 1 GHz can be only busy time.
         assert_eq!(decide_from_one(&observed(50, 100)), InIdle::Unknown);
         assert_eq!(decide_from_one(&observed(0, 0)), InIdle::Unknown);
         // Equal cycles on two processors, one busy for a quarter of the time and the other all the time.

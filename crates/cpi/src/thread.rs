@@ -96,7 +96,7 @@ impl ThreadCounters {
         }
     }
 
-    /// Whether the caller is on the thread, and in the process, that opened the counters: only there the registers are
+    /// Whether the calling thread and process are those that opened the counters: only for them are the registers
     /// valid.
     #[inline]
     fn is_on_owner(&self) -> bool {
@@ -159,9 +159,9 @@ pub(crate) fn is_user_only(groups: &[Group]) -> bool {
     groups.iter().all(|group| group.excluded != Excluded::Nothing)
 }
 
-/// Opens the groups of a thread, one per kind of core; without the kernel's work if counting it is not permitted.
+/// Opens the groups of a thread, one per kind of core; if counting the kernel's work is not permitted, without it.
 ///
-/// An error comes with a flag: whether the last attempt was for user code alone.
+/// The flag of an error is whether the last attempt was to count only user code.
 pub(crate) fn open_groups(
     kernel: &Arc<dyn Kernel>,
     events: Events,

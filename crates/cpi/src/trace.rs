@@ -122,8 +122,8 @@ impl Trace {
 
     /// Writes the hooks of one `get` that `flags` ([`Mode::TRACE_SUMMARY`], [`Mode::TRACE_DETAILED`]) and `label`
     /// request, in the order label start, summary, system-wide, per processor, thread, label end. On an error, no hook
-    /// is written. Scaled values and the thread's values are written if `data` has them, the system-wide and
-    /// per-processor hooks if processors were measured.
+    /// is written. Scaled values and the thread's values are written if `data` has them; the system-wide and
+    /// per-processor hooks are written if processors were measured.
     ///
     /// A label is truncated to 2048 bytes, between characters.
     ///

@@ -21,7 +21,7 @@ pub(crate) struct UserPage {
 }
 
 // SAFETY: the mapping is read-only, every read is volatile under the sequence lock, and the page belongs to no thread.
-// (Whether the *register* may be read is the caller's concern: see `UserPage::read_pair`.)
+// (The caller ensures that the *register* may be read: see `UserPage::read_pair`.)
 unsafe impl Send for UserPage {}
 // SAFETY: as for `Send`; the type has no other state.
 unsafe impl Sync for UserPage {}
@@ -67,7 +67,7 @@ impl UserPage {
 
     fn capabilities(&self) -> u64 {
         // SAFETY: the mapping is as long as a page of memory, at least a `Page`, and lives as long as `self`; a
-        // volatile read of an aligned word in it is always valid, whatever the kernel writes meanwhile.
+        // volatile read of an aligned word in it is always valid, whatever the kernel writes at the same time.
         unsafe { (&raw const (*self.page()).__bindgen_anon_1.capabilities).read_volatile() }
     }
 
@@ -81,7 +81,7 @@ impl UserPage {
     /// or the kernel is needed for another reason.
     ///
     /// Only for the thread that owns the counters, in the process that mapped the pages: for any other thread the registers
-    /// belong to another counter, and the counts are wrong without notice.
+    /// belong to another counter, so the counts would be wrong without any error.
     ///
     /// An administrator can forbid reading registers at any time by writing 0 to the unit's file `rdpmc`: the
     /// instruction then ends the program with SIGSEGV.
@@ -257,8 +257,8 @@ const CAP_USER_TIME_SHORT: u64 = 1 << 5;
 pub(crate) fn clock_ticks() -> u64 {
     #[cfg(target_arch = "x86_64")]
     {
-        // SAFETY: the instruction exists on every x86-64 processor, and only reads a register. (A process that disabled
-        // it with PR_SET_TSC asked for the fault.)
+        // SAFETY: the instruction exists on every x86-64 processor, and only reads a register. (It faults only if the
+        // process has disabled it with PR_SET_TSC.)
         unsafe { core::arch::x86_64::_rdtsc() }
     }
     #[cfg(target_arch = "aarch64")]
@@ -368,7 +368,7 @@ mod tests {
         let counter =
             |register, offset, width| RawCounter { register, offset, width, ..RawCounter::default() };
         assert_eq!(counter(5, 100, 48).count(), 105);
-        // The kernel starts counters at negative values, so that they overflow in time.
+        // The kernel starts counters at negative values, so that they overflow before the register wraps.
         assert_eq!(counter(0xFFFF_FFFF_FFFE, 100, 48).count(), 98);
         assert_eq!(counter(0x8000_0000, 1 << 31, 32).count(), 0);
         assert_eq!(counter(u64::MAX, 1, 64).count(), 0);

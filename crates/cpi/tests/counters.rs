@@ -22,7 +22,7 @@ const INSTANCES: [&str; 7] = ["_Total", "0,_Total", "0,0", "0,1", "1,_Total", "1
 /// The processors of each instance.
 const MEMBERS: [&[u64]; 7] = [&[0, 2, 1, 3], &[0, 2], &[0], &[2], &[1, 3], &[1], &[3]];
 
-/// The fake machine belongs to the whole process, and each reading advances its time.
+/// The fake machine is a global of the process, and each reading advances its time, so tests that use it take turns.
 fn fake_machine() -> (MutexGuard<'static, ()>, TempDir, Box<dyn Provider>) {
     static ONE: Mutex<()> = Mutex::new(());
     let guard = ONE.lock().ignore_poison();
@@ -137,10 +137,10 @@ fn formatted_values_follow_the_formulas() {
 }
 
 #[test]
-fn averages_are_of_sums() {
+fn averages_are_ratios_of_sums() {
     let (_guard, _folder, mut provider) = fake_machine();
     let mut samples = samples(&mut *provider, 4);
-    // Two steps fall into the last interval.
+    // The last interval consists of two steps.
     samples.remove(2);
     let [instructions, cycles, ..] = step_of(MEMBERS[0]).map(|step| step as f64);
     for (counter, expected) in
@@ -163,7 +163,7 @@ fn averages_are_of_sums() {
     let mean_of_ratios = mean_of_ratios.sum::<f64>() / PROCESSORS as f64;
     assert!(
         (mean_of_ratios - cycles / instructions).abs() > 1e-6,
-        "the mean of ratios differs, so this test distinguishes them"
+        "the mean of the ratios is a different number"
     );
 }
 
@@ -174,7 +174,7 @@ fn queries_and_raw_data_blocks_have_the_values() {
     registry.register(provider).expect("a valid registration");
     let set = registry.enumerate().next().expect("the set");
     let registry = Arc::new(registry);
-    // Instances alone, without counters.
+    // Only the instances, without counters.
     let names = registry.instances(set).expect("a list");
     assert_eq!(names.iter().map(|key| key.full_name()).collect::<Vec<_>>(), INSTANCES);
 

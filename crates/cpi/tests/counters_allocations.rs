@@ -32,7 +32,7 @@ fn collecting_allocates_nothing_after_the_second_sample() {
             allocated.push(bytes);
         }
     }
-    // The harness's own thread can allocate at the same time.
+    // The test harness's thread can allocate at the same time.
     let without = allocated.iter().filter(|&&bytes| bytes == 0).count();
     assert!(without >= 45, "{allocated:?}");
 }

@@ -1,4 +1,4 @@
-//! Counting with software events, on any machine with perf events, for a user who may count.
+//! Counting with software events, on any machine with perf events whose settings permit counting.
 
 use std::process::{Command, Stdio};
 use std::sync::Barrier;
@@ -37,7 +37,7 @@ fn faults_so_far() -> u64 {
 }
 
 /// Whether a count equals the kernel's, apart from a few faults of the measurement itself. All members of a group count
-/// everything from the very first interval on.
+/// from the very first interval.
 fn is_near(count: u64, expected: u64) -> bool {
     (expected..expected + 50).contains(&count)
 }
@@ -98,7 +98,7 @@ fn page_faults_of_this_thread() {
     assert!(is_near(outer.instructions, first + second), "{outer:?} {first} {second}");
     assert!(outer.core_cycles > inner.core_cycles && outer.running_share() == Some(1.0), "{outer:?}");
 
-    // For processors: software clocks never halt.
+    // The same for processors. Software clocks never stop.
     let mut cpi = Cpi::new(options(Mode::SCALED)).expect("counted");
     cpi.start().expect("started");
     let faults = fault(5000);
@@ -160,7 +160,7 @@ fn commands_and_processes() {
     sleeper.wait().expect("ended");
     // The counts remain available after the process has ended.
     counted.get_and_start().expect("measured");
-    let error = ProcessCpi::attach(sleeper.id(), false, Events::Software).expect_err("it is gone");
+    let error = ProcessCpi::attach(sleeper.id(), false, Events::Software).expect_err("the process has ended");
     assert_eq!(error.kind(), ErrorKind::NoSuchThread);
     assert!(error.to_string().contains(&format!("no process {}", sleeper.id())), "{error}");
 }

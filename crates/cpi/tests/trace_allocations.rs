@@ -12,7 +12,7 @@ use trace_fixture as made;
 static ALLOCATED: PeakAlloc = PeakAlloc;
 
 #[test]
-fn writing_allocates_nothing_after_the_first_time() {
+fn only_the_first_write_allocates() {
     let folder = tempfile::tempdir().expect("a folder");
     let data = made::data(64, true, true);
     let label = "x".repeat(3000);
@@ -30,7 +30,7 @@ fn writing_allocates_nothing_after_the_first_time() {
             }
             allocated.push(ALLOCATED.peak_usage().saturating_sub(before));
         }
-        // The harness's own thread can allocate at the same time.
+        // The test harness's thread can allocate at the same time.
         let without = allocated.iter().filter(|&&bytes| bytes == 0).count();
         assert!(without >= 40, "{allocated:?}");
     }

@@ -123,7 +123,7 @@ impl Queue {
         }
     }
 
-    /// Removes a batch that was sent. Does nothing if the batch was dropped meanwhile.
+    /// Removes a batch that was sent. Does nothing if the batch was dropped in the meantime.
     pub(crate) fn remove(&self, batch: &Batch) -> io::Result<()> {
         self.state.lock().ignore_poison().remove(&self.folder, batch)
     }

@@ -11,7 +11,7 @@ pub(crate) struct TimeSeries {
     /// The labels, sorted by name. The metric's name is the label `__name__`.
     #[prost(message, repeated, tag = "1")]
     pub(crate) labels: Vec<Label>,
-    /// The values, in order of time.
+    /// The values, in chronological order.
     #[prost(message, repeated, tag = "2")]
     pub(crate) samples: Vec<Sample>,
 }

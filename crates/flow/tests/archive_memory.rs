@@ -1,5 +1,5 @@
 //! The memory for merging files does not depend on their size, and a short time range is read without the rest of the
-//! archive. A separate binary, because it counts allocations.
+//! archive. A separate test program, because it counts allocations.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ impl Generated {
             self.state ^= self.state << 13;
             self.state ^= self.state >> 7;
             self.state ^= self.state << 17;
-            // Most processes do nothing.
+            // Most processes are idle.
             value.first += if self.state.is_multiple_of(8) { (self.state >> 40) as i64 } else { 0 };
             value.second = utc.0;
         }
@@ -68,7 +68,7 @@ fn write(folder: &Path, generated: &mut Generated, first: FileTime, step: i64, s
 }
 
 #[test]
-fn merging_archives_takes_little_memory_and_an_hour_is_read_alone() {
+fn merging_archives_takes_little_memory_and_only_the_requested_hour_is_read() {
     let folder = tempfile::tempdir().expect("a folder");
     let archive = folder.path().join("A");
     // Files of 1.1 million values each.

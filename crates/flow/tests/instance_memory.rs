@@ -1,5 +1,5 @@
-//! The memory of statistics and selections depends on the number of instances, not on their ids. A separate binary, since it
-//! counts allocations.
+//! The memory of statistics and selections depends on the number of instances, not on their ids. A separate test program,
+//! since it counts allocations.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -49,7 +49,7 @@ fn sample(index: u32) -> Sample {
     Sample { at: Moment { utc: FileTime(1), bias_minutes: 0 }, groups, ..Sample::default() }
 }
 
-/// Asserts that the last of many instances needs no more memory than the first.
+/// Asserts that an instance with the last of many indexes needs no more memory than one with the first.
 #[track_caller]
 fn assert_index_is_free(bytes_of: impl Fn(Sample) -> usize) {
     let (first, last) = (bytes_of(sample(0)), bytes_of(sample(MANY - 1)));

@@ -1,4 +1,4 @@
-//! Recording allocates nothing in the steady state. A separate binary, since it counts allocations.
+//! Recording allocates nothing in the steady state. A separate test program, since it counts allocations.
 
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -161,7 +161,7 @@ impl LogFiles for Rooms {
     }
 }
 
-/// Records all counters, wildcards, patterns and single instances, present and absent.
+/// Records all counters, with wildcards, patterns, and single instances that are present or absent.
 #[track_caller]
 fn steady(options: RecordOptions) {
     let now = Arc::new(AtomicI64::new(0));

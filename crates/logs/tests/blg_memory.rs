@@ -1,4 +1,4 @@
-//! Memory and time of reading are bounded for any input. A separate binary, which counts allocations.
+//! Memory and time of reading are bounded for any input. A separate test program, because it counts allocations.
 
 #[path = "all/fixture/mod.rs"]
 mod fixture;
@@ -26,7 +26,7 @@ fn lock() -> MutexGuard<'static, ()> {
     MEASURED.lock().ignore_poison()
 }
 
-/// Peak of allocated bytes during `run`, beyond those before it.
+/// The peak of the bytes that `run` allocates.
 fn peak<T>(run: impl FnOnce() -> T) -> (T, usize) {
     let before = ALLOCATED.current_usage();
     ALLOCATED.reset_peak_usage();
@@ -55,16 +55,16 @@ impl Log {
         Self { file, samples, whole }
     }
 
-    /// Asserts that a change of the byte at `at` affects no sample but the one that contains it.
+    /// Asserts that a change of the byte at `at` affects no sample other than the one that contains it.
     fn check(&self, at: usize, shown: &Shown) {
         let in_first_header = (4..0x48).contains(&at);
         let in_buffer_header = at >= 1024 && at % 1024 < 0x48;
         let Some(touched) = self.samples.iter().position(|range| range.contains(&at)) else {
-            // Every field of these that readers use is redundant.
+            // Every field of these structures that readers use is redundant.
             if in_first_header || in_buffer_header {
                 assert_eq!(shown.samples, self.whole.samples, "byte {at:#x}");
             }
-            // Other bytes are the list, the names, or the zone, which affect every sample.
+            // Other bytes belong to the counter list, the names, or the time zone, which affect every sample.
             return;
         };
         let untouched = self.whole.samples.iter().enumerate().filter(|(number, _)| *number != touched);
@@ -104,7 +104,7 @@ fn block_log() -> Log {
                 [Instance::new("0", &[n]).with_parent(230, 0), Instance::new("0", &[n]).with_parent(230, 1)];
             let thread = Object::new(232, &[COUNT], &threads);
             let records = [Block::new(n, &[thread]).record(), Block::new(n, &[process]).record()];
-            // The first two have parts.
+            // The first two samples are split into parts.
             builder.parts(SAMPLE, n, &fixture::sample(&records), if n < 2 { 300 } else { 800 })
         })
         .collect();
@@ -149,7 +149,7 @@ fn bounded(file: &[u8], max_bytes: usize, expected_problem: Option<&str>) -> Sam
         let problems: Vec<_> = reader.problems().list().iter().map(ToString::to_string).collect();
         (sample, problems)
     });
-    // A tenth of this in release builds; the allocator here counts every call.
+    // Release builds need a tenth of this time; here, the allocator counts every call.
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
     assert!(peak < max_bytes, "{peak} bytes at the peak");
     match expected_problem {
@@ -205,7 +205,7 @@ fn many_children_of_many_parents() {
     let sample = bounded(&file, 150 * MIB, None);
     assert_eq!(sample.groups[0].instances[99_999].label(), "process 19999/0#4");
 
-    // Also when rewritten: the rows of a parent are not adjacent.
+    // This also holds when the log is rewritten: the rows of a parent are not adjacent.
     let start = Instant::now();
     let options =
         tachograph_logs::blg::BlgWriterOptions::new(tachograph_counters::time_zone::TimeZone::utc());
@@ -229,7 +229,7 @@ fn one_long_name_shared_by_all() {
     let what = "the instance names of a record are longer than the record allows";
     bounded(&log_of(Entry::multi("Process", "Time"), record), 32 * MIB, Some(what));
 
-    // The same with a parent's name.
+    // The same with the name of a parent.
     let threads: Vec<_> = (0..20_000).map(|n| Instance::new("0", &[n]).with_parent(230, 0)).collect();
     let parent = Object::new(230, &[COUNT], &[Instance::new(&long, &[0])]);
     let objects = [parent, Object::new(232, &[COUNT], &threads)];
@@ -362,7 +362,7 @@ fn writing_blocks_allocates_nothing_in_the_steady_state() {
     let thread = Object::new(232, &[COUNT], &[Instance::new("0", &[1]).with_parent(230, 0)]);
     let system = Object::without_instances(2, &[COUNT], &[5]);
     for n in 0..2 {
-        // System is missing once.
+        // The set System is missing in one sample.
         let system = Block::new(n, &[system.clone()][n as usize..]).record();
         builder.sample(n, &[Block::new(n, &[process.clone(), thread.clone()]).record(), system]);
     }

@@ -1,4 +1,4 @@
-//! Writing allocates nothing in the steady state. A separate binary, which counts allocations.
+//! Writing allocates nothing in the steady state. A separate test program, because it counts allocations.
 
 use std::io::Cursor;
 use std::sync::{Arc, Mutex};
@@ -86,7 +86,7 @@ fn writing_a_binary_log_allocates_nothing() {
     let ring = BlgWriterOptions { circular_bytes: Some(4 << 20), ..options.clone() };
     steady(BlgWriter::new(room(), ring).expect("options"));
 
-    // Also when appending.
+    // Appending does not allocate either.
     let mut writer = BlgWriter::new(Cursor::new(Vec::new()), options.clone()).expect("options");
     let mut first = sample();
     first.at.utc = first.at.utc.saturating_sub(FileTime::PER_SECOND);

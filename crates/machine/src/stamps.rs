@@ -131,7 +131,7 @@ mod tests {
             assert_eq!(one.may_miss_changes(), kind == StampKind::Times);
             std::fs::write(&file, "longer").expect("a file");
             assert_ne!(stamps(), one);
-            std::fs::remove_file(&file).expect("it is gone");
+            std::fs::remove_file(&file).expect("the file is deleted");
             assert_eq!(stamps(), empty);
             let missing = |folder: &str| Stamps::read(&[folder.into()], kind);
             assert_eq!(missing("/no/such/folder"), missing("/none"));

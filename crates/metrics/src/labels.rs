@@ -84,7 +84,8 @@ impl Labels {
         let mut seen: HashSet<Box<str>> = HashSet::with_capacity(instances.len());
         for (instance, key) in instances.iter().zip(keys) {
             let (start, first_pair) = (self.text.len(), self.pairs.len());
-            // Names that differ only in control characters, or in how they are split, would have equal labels.
+            // Without a suffix, instances would have equal labels if their names differ only in control characters, or
+            // only in where the parent ends and the name begins.
             for suffix in 0_u32.. {
                 let out = Writer { out: &mut self.text, pairs: &mut self.pairs, suffix, has_labels: false };
                 push_labels(out, labelling, instance, key, mounts.map(Arc::as_ref));
@@ -126,13 +127,13 @@ fn push_labels(
     let name = parent.map_or(label, |parent| label.get(parent.len() + 1..).unwrap_or(instance.name()));
     match labelling {
         // The name of a total is not split: its parts have no meaning.
-        Labelling::Whole(first)
-        | Labelling::Id(first)
-        | Labelling::NamedPair(_, first)
-        | Labelling::Pair { first, .. }
+        Labelling::Whole(name_label)
+        | Labelling::Id(name_label)
+        | Labelling::NamedPair(_, name_label)
+        | Labelling::Pair { first: name_label, .. }
             if key.is_reserved() =>
         {
-            writer.push(first, name);
+            writer.push(name_label, name);
         }
         Labelling::NameAndParent => {
             writer.push("name", name);
@@ -165,7 +166,7 @@ fn push_labels(
 struct Writer<'a> {
     out: &'a mut String,
     pairs: &'a mut Vec<Label>,
-    /// Is appended to the first label if it is not 0.
+    /// Appended to the value of the first label unless it is 0.
     suffix: u32,
     has_labels: bool,
 }
@@ -191,7 +192,7 @@ impl Writer<'_> {
     }
 }
 
-/// Writes the value of a label. Both formats escape backslashes, quotes and line feeds. Other control characters are replaced:
+/// Writes the value of a label. The Prometheus and OpenMetrics text formats both escape backslashes, quotes and line feeds. Other control characters are replaced:
 /// some parsers treat them as the end of the line or text.
 pub(super) fn escape_value(out: &mut String, text: &str) {
     for c in text.chars() {

@@ -41,7 +41,7 @@ pub enum Number {
     Double(f64),
 }
 
-/// An integer that a division by a power of ten converts to base units.
+/// An integer, to be divided by a power of ten to get base units.
 #[derive(Clone, Copy, Debug)]
 pub struct ExactNumber {
     pub(super) raw: i128,

@@ -1,4 +1,4 @@
-//! Collecting values of MMV files allocates nothing. A binary of its own, because it counts allocations.
+//! Collecting values of MMV files allocates nothing. A separate test program, because it counts allocations.
 
 #[path = "mmv/writer.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
@@ -46,7 +46,7 @@ fn collecting_allocates_nothing_after_the_first_sample() {
             }
         }
     }
-    // The test harness has its own thread, which can allocate in between.
+    // The test harness's thread can allocate at the same time.
     let allocation_free = allocated.iter().filter(|&&bytes| bytes == 0).count();
     assert!(allocation_free >= 95, "{allocated:?}");
 }

@@ -1,4 +1,4 @@
-//! Numbers formatted for people.
+//! Numbers formatted for display.
 
 mod unit;
 

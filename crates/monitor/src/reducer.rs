@@ -7,7 +7,7 @@ use tachograph_flow::{FlowError, Sink};
 use crate::reduced::Reduction;
 use crate::series::{SeriesId, SeriesTable};
 
-/// Receives the samples of a span in order of time, and adds each interval to the column in which the interval ends.
+/// Receives the samples of a span in chronological order, and adds each interval to the column in which the interval ends.
 ///
 /// The sink of `tacho stats` computes the statistics, so intervals and values are the same. The sink is cut at the end
 /// of each column.

@@ -1,4 +1,4 @@
-//! Memory of a live chart is bounded by the instances in its samples. A separate test program, because it counts
+//! The memory of a live chart is bounded by the number of instances in its samples. A separate test program, because it counts
 //! allocations.
 
 #[path = "../../flow/tests/live/fixture.rs"]
@@ -16,10 +16,10 @@ use tachograph_monitor::{Board, LiveBoard};
 static ALLOCATED: PeakAlloc = PeakAlloc;
 
 /// Processes per sample.
-const AT_ONCE: u32 = 100;
+const PROCESSES: u32 = 100;
 
-/// The bytes that a board keeps after all samples, and by how much the peak during a redraw exceeds them. Each sample
-/// has different processes than the previous one, except for one process.
+/// The bytes that a board keeps after all samples, and the further bytes that a redraw needs at its peak. Apart from
+/// one process, each sample has different processes than the previous one.
 fn bytes_after(samples: u32) -> (usize, usize) {
     let machine = Machine::default();
     let paths = [PathPattern::parse(r"\Process(*)\Ticks/sec").expect("a path")];
@@ -28,8 +28,8 @@ fn bytes_after(samples: u32) -> (usize, usize) {
         LiveBoard::open(&machine.registry(), &paths, 5, LiveOptions::default()).expect("this machine");
     for sample in 0..samples {
         let mut processes = vec![Process::new("stays", 1)];
-        let first = 2 + sample * AT_ONCE;
-        processes.extend((first..first + AT_ONCE).map(|pid| Process::new(&format!("p{pid:08}"), pid)));
+        let first = 2 + sample * PROCESSES;
+        processes.extend((first..first + PROCESSES).map(|pid| Process::new(&format!("p{pid:08}"), pid)));
         machine.set(&processes);
         board.collect();
     }

@@ -33,7 +33,7 @@ impl DataSource {
     /// malformed path, and for a wildcard in the instance of a set without instances. [`PdhStatus::NO_MACHINE`],
     /// [`PdhStatus::NO_OBJECT`], [`PdhStatus::NO_COUNTER`] if the source does not have the machine, set or counter;
     /// [`PdhStatus::NO_INSTANCE`] if the path names an instance and the set is single-instance, or vice versa. Also
-    /// errors of reading a log and of the provider.
+    /// errors of the provider, and errors while reading a log.
     #[doc(alias = "PdhExpandWildCardPathW")]
     #[doc(alias = "PdhExpandWildCardPathA")]
     #[doc(alias = "PdhExpandWildCardPathHW")]

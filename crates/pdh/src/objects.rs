@@ -42,7 +42,7 @@ impl DataSource {
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::NO_MACHINE`] if the source does not have the machine; errors of reading a log.
+    /// [`PdhStatus::NO_MACHINE`] if the source does not have the machine; errors while reading a log.
     #[doc(alias = "PdhEnumObjectsW")]
     #[doc(alias = "PdhEnumObjectsA")]
     #[doc(alias = "PdhEnumObjectsHW")]

@@ -32,13 +32,13 @@ impl DataSource {
     ///
     /// The sample is decoded, then re-encoded in the same format. The result is thus complete even if the log splits
     /// the record across buffers, and UTF-8 even if the log has another text encoding. With several logs, the format of
-    /// the first is used. With several machines, a record has a time of the first machine and the corresponding samples
-    /// of the others, as in [`Query::collect`](crate::Query::collect).
+    /// the first is used. With several machines, a record contains a sample of the first machine, at its time, and the
+    /// corresponding samples of the others, as in [`Query::collect`](crate::Query::collect).
     ///
     /// # Errors
     ///
     /// [`PdhStatus::DATA_SOURCE_IS_REAL_TIME`] for a machine, [`PdhStatus::ENTRY_NOT_IN_LOG_FILE`] if all records are
-    /// later; errors of reading the log.
+    /// later; errors while reading the log.
     #[doc(alias = "PdhReadRawLogRecord")]
     pub fn read_raw_log_record(&self, at: FileTime) -> Result<RawLogRecord> {
         let logs = self.logs()?;

@@ -79,8 +79,8 @@ impl DataSource {
         Self { origin: Origin::Machine(Arc::new(registry)) }
     }
 
-    /// BLG, CSV and TSV logs, read as one: samples of one machine in order of time, samples of several machines side by
-    /// side.
+    /// BLG, CSV and TSV logs, read as one log. Samples of one machine are in chronological order; a record of
+    /// several machines combines one sample of each.
     ///
     /// # Errors
     ///
@@ -127,8 +127,8 @@ impl DataSource {
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::DATA_SOURCE_IS_REAL_TIME`] for a machine, [`PdhStatus::NO_DATA`] for logs without a sample; errors of
-    /// reading.
+    /// [`PdhStatus::DATA_SOURCE_IS_REAL_TIME`] for a machine, [`PdhStatus::NO_DATA`] for logs without a sample; errors while
+    /// reading the logs.
     #[doc(alias = "PdhGetDataSourceTimeRangeW")]
     #[doc(alias = "PdhGetDataSourceTimeRangeA")]
     #[doc(alias = "PdhGetDataSourceTimeRangeH")]

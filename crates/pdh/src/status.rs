@@ -78,7 +78,7 @@ named_codes! { PdhStatus:
     UNKNOWN_LOGSVC_COMMAND = 0xC000_0BD7 "PDH_UNKNOWN_LOGSVC_COMMAND" "the logging service does not know the command";
     LOGSVC_QUERY_NOT_FOUND = 0xC000_0BD8 "PDH_LOGSVC_QUERY_NOT_FOUND" "the logging service does not know the query";
     LOGSVC_NOT_OPENED = 0xC000_0BD9 "PDH_LOGSVC_NOT_OPENED" "the logging service cannot be reached";
-    WBEM_ERROR = 0xC000_0BDA "PDH_WBEM_ERROR" "an error of WMI";
+    WBEM_ERROR = 0xC000_0BDA "PDH_WBEM_ERROR" "a WMI error";
     ACCESS_DENIED = 0xC000_0BDB "PDH_ACCESS_DENIED" "access was denied";
     LOG_FILE_TOO_SMALL = 0xC000_0BDC "PDH_LOG_FILE_TOO_SMALL" "the log is too small to hold the data";
     INVALID_DATASOURCE = 0xC000_0BDD "PDH_INVALID_DATASOURCE" "the data source is invalid";

@@ -1,7 +1,7 @@
 //! The binary formats of raw data blocks, instance lists and identifiers.
 //!
 //! Consumers read bytes that another process wrote, so every size, count and offset is checked before it is used, and a
-//! block that breaks a rule is rejected with a [`BlockError`]. [`Rule`] lists the checks, [`raw`] the layouts.
+//! block that violates a rule is rejected with a [`BlockError`]. [`Rule`] lists the checks, [`raw`] the layouts.
 //!
 //! | structure | writer | decoder |
 //! | --- | --- | --- |

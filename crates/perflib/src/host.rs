@@ -22,7 +22,7 @@ pub(crate) enum Host {
 pub(crate) struct Worker {
     requests: SyncSender<Rows>,
     answers: Receiver<(Rows, Outcome)>,
-    /// How long an answer may take.
+    /// The maximum time for an answer.
     deadline: Duration,
     /// Whether the thread may still be working on a request that missed the deadline.
     is_late: bool,

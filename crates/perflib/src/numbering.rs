@@ -71,7 +71,7 @@ struct Assignment {
 
 impl Numbering {
     /// Assigns names for consumers that match instances by name and [identity](InstanceKey::identity). If identities
-    /// differ, a new instance can reuse an index at once.
+    /// differ, a new instance can reuse an index immediately.
     pub fn for_identities() -> Self {
         Self { is_for_identities: true, ..Self::default() }
     }
@@ -214,7 +214,7 @@ impl Numbering {
         index
     }
 
-    /// Removes free assignments at the end of each list, so that memory stays bounded while names come and go.
+    /// Removes free assignments at the end of each list, so that memory stays bounded while names appear and disappear.
     fn remove_free(&mut self) {
         let generation = self.generation;
         let table = &mut self.table;
@@ -266,7 +266,7 @@ mod tests {
         let mut numbering = Numbering::default();
         let [a, b, c, d] = [1, 2, 3, 4].map(|identity| key("x", identity));
         assert_eq!(labels(&mut numbering, &[&a, &b]), ["x", "x#1"]);
-        // `x` is gone, `x#1` stays; the new instance does not get `x` in the same sample.
+        // The instance `x` has ended, but `x#1` exists; the new instance does not get `x` in this sample.
         assert_eq!(labels(&mut numbering, &[&c, &b]), ["x#2", "x#1"]);
         assert_eq!(labels(&mut numbering, &[&d, &c, &b]), ["x#3", "x", "x#1"]);
         // `d` waited for `x#2`, which was still in use in the previous sample.
@@ -290,14 +290,14 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_reused_at_once_if_identities_differ() {
+    fn a_name_is_reused_immediately_if_identities_differ() {
         let mut numbering = Numbering::for_identities();
         let [first, second, third] = [1, 2, 3].map(|identity| key("x", identity));
         assert_eq!(labels(&mut numbering, &[&first]), ["x"]);
         assert_eq!(labels(&mut numbering, &[&second]), ["x"]);
         assert_eq!(labels(&mut numbering, &[&second, &third]), ["x", "x#1"]);
         assert_eq!(labels(&mut numbering, &[&first, &third]), ["x", "x#1"]);
-        // Without an identity, the name is not reused at once.
+        // Without an identity, the name is not reused immediately.
         let unknown = Arc::new(InstanceKey::new("x", 9, 0));
         assert_eq!(labels(&mut numbering, &[&unknown, &third]), ["x#2", "x#1"]);
         assert_eq!(labels(&mut numbering, &[&unknown, &third]), ["x", "x#1"]);
@@ -405,13 +405,13 @@ mod tests {
     }
 
     #[test]
-    fn memory_stays_bounded_while_instances_come_and_go() {
+    fn memory_stays_bounded_while_instances_appear_and_disappear() {
         let mut numbering = Numbering::default();
         for pid in 0..10_000 {
             let one = key(&format!("worker:{pid}"), pid);
             let churned = key("sh", 100_000 + pid);
             let names = labels(&mut numbering, &[&one, &churned]);
-            // Two indexes alternate.
+            // The two indexes are used in turn.
             assert!(names[1] == "sh" || names[1] == "sh#1", "{names:?}");
         }
         assert!(numbering.names.len() <= 4, "{}", numbering.names.len());

@@ -117,7 +117,7 @@ impl Published {
         }
         let mut groups: Vec<_> =
             self.catalog.groups().into_iter().map(|group| (group.members(), group)).collect();
-        // The user's own sets come first. If names are equal, the set that was published first keeps the name.
+        // The user's own sets come first. Of sets with equal names, the one that was published first is used.
         groups.sort_by_key(|(members, group)| {
             let key = group.key();
             (key.owner != self.user, members.first().map(|member| member.order()), key)

@@ -273,8 +273,8 @@ impl Query {
         self.timestamps
     }
 
-    /// Limits the time that a collection waits for providers that wait for something, such as another machine: to a second
-    /// or less.
+    /// Limits the time that a collection waits for providers that depend on something else, such as another machine, to at
+    /// most a second.
     pub fn limit_wait(&mut self, max: Duration) {
         self.max_wait = max.min(MAX_PREPARE_TIME);
     }

@@ -169,7 +169,7 @@ impl Rows {
         }
     }
 
-    /// Reports a reason that another machine gave for `count` values of a counter, first of the instance with this name.
+    /// Reports the reason that another machine gave for `count` missing or incomplete values of a counter; the first of them belongs to the instance with this name.
     pub fn report(&mut self, counter_id: u32, instance: &str, reason: &str, count: u64) {
         let known = |error: &&mut CounterError| error.counter_id == counter_id && *error.reason == *reason;
         match self.errors.iter_mut().find(known) {

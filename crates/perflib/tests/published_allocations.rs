@@ -1,4 +1,4 @@
-//! Collecting published sets does not allocate in the steady state, and removed instances take no memory.
+//! Collecting published sets does not allocate in the steady state, and the memory of removed instances is released.
 
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ fn collecting_published_sets_does_not_allocate() {
             }
         });
     }
-    // The thread of the test harness can allocate too.
+    // The test harness's thread can allocate at the same time.
     let without_allocation = allocated_bytes.iter().filter(|&&bytes| bytes == 0).count();
     assert!(without_allocation >= 18, "{allocated_bytes:?}");
     let rows: usize = query.sets().iter().map(|set| set.rows().instances().len()).sum();
@@ -69,7 +69,7 @@ fn collecting_published_sets_does_not_allocate() {
     // Ten thousand instances are created and dropped.
     let before = ALLOCATED.current_usage();
     for id in 0..10_000 {
-        let slot = kept[0].0.create_instance("passing", id).expect("an instance");
+        let slot = kept[0].0.create_instance("short-lived", id).expect("an instance");
         query.collect();
         drop(slot);
     }

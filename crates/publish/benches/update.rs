@@ -60,7 +60,7 @@ fn published() -> (tempfile::TempDir, Published<Bench>) {
         Ok(folder) => folder,
         Err(_) => tempfile::tempdir().expect("a folder"),
     };
-    let bench = Publisher::new().folder(folder.path()).start::<Bench>().expect("it starts");
+    let bench = Publisher::new().folder(folder.path()).start::<Bench>().expect("the provider starts");
     // Timers use the processor's counter after 100 ms.
     let ready = Instant::now();
     while ready.elapsed() < Duration::from_millis(200) {
@@ -121,7 +121,7 @@ fn bench_two_threads(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, updat
             std::thread::scope(|scope| {
                 let other_thread = scope.spawn(run);
                 let own_time = run();
-                own_time.max(other_thread.join().expect("it works"))
+                own_time.max(other_thread.join().expect("the thread did not panic"))
             })
         });
     });

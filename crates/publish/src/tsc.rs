@@ -9,7 +9,7 @@
 //!
 //! If the kernel finds the counter unreliable, it changes its clock source. Each measurement of the ratio checks this;
 //! after a change, the kernel's clock is used. If a ratio deviates from the previous one, it is measured again from the
-//! start, and the kernel's clock is used meanwhile; after three deviations in a row, the kernel's clock is used
+//! start, and the kernel's clock is used in the meantime; after three deviations in a row, the kernel's clock is used
 //! permanently.
 
 mod counter;
@@ -168,7 +168,7 @@ impl Clock {
             return;
         }
         let Some(_measuring) = Measuring::begin(self) else { return };
-        // Another thread may have measured the ratio meanwhile.
+        // Another thread may have measured the ratio in the meantime.
         if !self.is_calibrating.load(Ordering::Relaxed) || is_early() {
             return;
         }
@@ -209,7 +209,7 @@ impl Clock {
             return Start::Ticks(now);
         }
         let Some(_measuring) = Measuring::begin(self) else { return Start::Ticks(now) };
-        // Another thread may have measured the ratio meanwhile.
+        // Another thread may have measured the ratio in the meantime.
         if self.valid_ticks.load(Ordering::Relaxed) != 0 && self.is_period_over(now) {
             // Until the new ratio is measured, other threads use the old ratio.
             self.valid_from.store(now, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Updates do not allocate. In a test binary of its own, whose allocator counts per thread: the test harness has threads too.
+//! Updates do not allocate. A separate test program, because it counts allocations, and per thread, because the test harness has threads too.
 
 #![allow(unsafe_code, reason = "an allocator")]
 
@@ -67,14 +67,14 @@ fn updates_do_not_allocate() {
     const SET: Guid = Guid::from_u128(7);
     let folder = tempfile::tempdir().expect("a folder");
     let publisher = Publisher::new().folder(folder.path());
-    let all = publisher.start::<AllKinds>().expect("it starts");
-    let provider = Provider::start(SET, Options { publisher, control: None }).expect("it starts");
+    let all = publisher.start::<AllKinds>().expect("start provider");
+    let provider = Provider::start(SET, Options { publisher, control: None }).expect("start provider");
     let mut set = Description::new("Dynamic", SET, InstanceKind::Multiple);
     set.counters.push(CounterDescription::new(1, "One", 0x0001_0000));
     provider.register(set).expect("registered");
     let one = provider.create_instance(SET, "one", 0).expect("room");
 
-    // From the first update on, and after timers have switched to the processor's counter.
+    // Neither the first update allocates, nor those after timers have switched to the processor's counter.
     let count = allocations_of(|| {
         for _ in 0..200 {
             all.counter.add(1);
@@ -93,7 +93,7 @@ fn updates_do_not_allocate() {
     });
     assert_eq!(count, 0, "allocations");
 
-    // Also for a thread without a stripe: the first thread has the only one.
+    // A thread without a stripe does not allocate either. The first thread uses the only stripe.
     let count = std::thread::scope(|scope| {
         let others = scope.spawn(|| {
             allocations_of(|| {
@@ -101,8 +101,8 @@ fn updates_do_not_allocate() {
                 all.average.add(1);
             })
         });
-        others.join().expect("it works")
+        others.join().expect("no panic")
     });
     assert_eq!(count, 0, "allocations of another thread");
-    assert_eq!(allocations_of(|| drop(std::hint::black_box(Box::new(7)))), 1, "they are counted");
+    assert_eq!(allocations_of(|| drop(std::hint::black_box(Box::new(7)))), 1, "allocations are counted");
 }

@@ -69,7 +69,7 @@ fn start_error(publisher: &Publisher) -> PublishError {
     let carts = publisher.start_set_or_unpublished::<Carts>(|_| ());
     let cart = carts.instance("one").expect("memory");
     cart.things.set(7);
-    assert_eq!(carts.find("one", 0).expect("it is there").things.value(), 7);
+    assert_eq!(carts.find("one", 0).expect("the instance").things.value(), 7);
     drop((cart, carts));
     reported.expect("an error was reported")
 }
@@ -128,8 +128,9 @@ fn a_folder_without_permission_is_an_error() {
             .tempdir()
             .expect("a folder");
         let copy = accessible.path().join("program");
-        // A process of its own copies it: if this one had the copy open for writing, children that other tests start at that
-        // moment would inherit the descriptor, and until they execute their program, the copy could not be executed (ETXTBSY).
+        // A separate process copies the program. If this process had the copy open for writing, children that other tests
+        // start
+        // at that moment would inherit the descriptor, and the copy could not be executed until they exec (ETXTBSY).
         let program = std::env::current_exe().expect("this program");
         let copied = Command::new("install").args(["-m", "755"]).args([&program, &copy]).status();
         assert!(copied.expect("a copy").success());
@@ -137,9 +138,9 @@ fn a_folder_without_permission_is_an_error() {
         command
             .args(["--exact", "a_folder_without_permission_is_an_error", "--nocapture"])
             .env(CHILD_FOLDER, folder.path());
-        assert_success(&command.uid(65_534).gid(65_534).current_dir("/").output().expect("it starts"));
+        assert_success(&command.uid(65_534).gid(65_534).current_dir("/").output().expect("start child"));
     } else {
-        assert_success(&command.output().expect("it starts"));
+        assert_success(&command.output().expect("start child"));
     }
     assert_eq!(seen::all_entries(folder.path()), [""; 0]);
 }
@@ -161,7 +162,7 @@ fn exceeding_the_limit_of_file_sizes_is_an_error() {
 #[test]
 fn instances_beyond_the_maximal_file_size_are_an_error() {
     if let Some(folder) = child_folder() {
-        let carts = Publisher::new().folder(&folder).start_set::<Carts>().expect("the first page is there");
+        let carts = Publisher::new().folder(&folder).start_set::<Carts>().expect("the first page exists");
         let mut room = Vec::new();
         let error = loop {
             match carts.instance(&room.len().to_string()) {
@@ -192,10 +193,10 @@ fn limited(limit: &str, test: &str, folder: &Path) {
         .arg(format!("{limit} && exec \"$0\" \"$@\""))
         .arg(child.get_program())
         .args(child.get_args());
-    assert_success(&command.env(CHILD_FOLDER, folder).output().expect("it starts"));
+    assert_success(&command.env(CHILD_FOLDER, folder).output().expect("start child"));
 }
 
-/// A set of which 65,536 instances take 512 MiB.
+/// A set whose 65,536 instances take 512 MiB.
 #[derive(CounterSet)]
 #[counter_set(name = "Wide", instances = "multiple")]
 struct Wide {

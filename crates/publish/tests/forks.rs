@@ -1,5 +1,5 @@
 //! Forked processes: parent and child share counters, and only the parent removes the set.
-#![allow(unsafe_code, reason = "fork has no other form")]
+#![allow(unsafe_code, reason = "fork is unsafe")]
 
 #[path = "all/seen.rs"]
 mod seen;
@@ -47,7 +47,7 @@ fn in_child(work: impl FnOnce()) -> bool {
 #[test]
 fn parent_and_child_count_together() {
     let folder = tempfile::tempdir().expect("a folder");
-    let forking = Publisher::new().folder(folder.path()).start::<Forking>().expect("it starts");
+    let forking = Publisher::new().folder(folder.path()).start::<Forking>().expect("start provider");
     let update = |forking: &Forking| {
         for _ in 0..100_000 {
             forking.plain.add(1);
@@ -55,12 +55,12 @@ fn parent_and_child_count_together() {
             forking.amount.add(3);
         }
     };
-    // The parent has its stripe of the striped counters before the child exists.
+    // The parent takes its stripe before the child exists.
     forking.striped.add(1);
     let ended = std::thread::scope(|scope| {
         let parent = scope.spawn(|| update(&forking));
         let ended = in_child(|| update(&forking));
-        parent.join().expect("it works");
+        parent.join().expect("no panic");
         ended
     });
     assert!(ended);
@@ -73,12 +73,12 @@ fn parent_and_child_count_together() {
 #[test]
 fn dropping_instances_in_a_child_has_no_effect() {
     let folder = tempfile::tempdir().expect("a folder");
-    let queues = Publisher::new().folder(folder.path()).start_set::<Queue>().expect("it starts");
+    let queues = Publisher::new().folder(folder.path()).start_set::<Queue>().expect("start provider");
     let mut express = queues.instance("express").ok();
     let ended = in_child(|| {
-        express.as_ref().expect("it is there").orders.add(2);
+        express.as_ref().expect("the instance").orders.add(2);
         drop(express.take());
-        // It cannot add instances either: the slots belong to the parent.
+        // The child cannot add instances either, because the slots belong to the parent.
         assert!(queues.instance("of the child").is_err());
         assert!(queues.find_or_create("express", 0).is_err());
         assert!(queues.find("express", 0).is_none());
@@ -90,17 +90,18 @@ fn dropping_instances_in_a_child_has_no_effect() {
     let rows: Vec<_> =
         rows.iter().map(|row| (row.name.as_str(), row.values[0].map(|value| value.0))).collect();
     assert_eq!(rows, [("express", Some(2)), ("other", Some(1))]);
-    assert_eq!(express.expect("it is the parent's").orders.value(), 2);
+    assert_eq!(express.expect("only the child dropped it").orders.value(), 2);
 }
 
 #[test]
 fn a_child_does_not_remove_the_set() {
     let folder = tempfile::tempdir().expect("a folder");
     let publisher = Publisher::new().folder(folder.path());
-    let forking = publisher.start::<Forking>().expect("it starts");
+    let forking = publisher.start::<Forking>().expect("start provider");
     let set = Guid::from_u128(7);
     let control: ControlCallback = std::sync::Arc::new(|_| Ok(()));
-    let provider = Provider::start(set, Options { publisher, control: Some(control) }).expect("it starts");
+    let provider =
+        Provider::start(set, Options { publisher, control: Some(control) }).expect("start provider");
     let mut description = Description::new("Forked", set, InstanceKind::Multiple);
     description.counters.push(CounterDescription::new(1, "One", 0x0001_0000));
     provider.register(description).expect("registered");

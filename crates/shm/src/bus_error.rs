@@ -67,10 +67,10 @@ impl Drop for Restore {
 /// A handler with three arguments, as `SA_SIGINFO` requires.
 type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
 
-/// Maximum number of different handlers that are displaced in the life of a process. Later handlers stay installed: a
-/// program that keeps replacing our handler probably calls it from its own.
+/// Maximum number of different handlers that are displaced during the lifetime of a process. Later handlers stay
+/// installed: a program that keeps replacing our handler probably calls it from its own handler.
 const MAX_DISPLACED: usize = 8;
-// `Visited` has a bit for each.
+// `Visited` has one bit per handler.
 const _: () = assert!(MAX_DISPLACED <= 8);
 
 /// Our entry points: `HANDLERS[N]` displaces the handler in `DISPLACED[N]`.

@@ -13,7 +13,7 @@ pub type CacheLine = [AtomicU64; 8];
 /// A sum and the number of its summands, read together.
 ///
 /// A writer cannot change two words at once, and a reader that has mapped the file read-only cannot stop the writer. So
-/// a packed word holds the low bits of both numbers: the count in its lowest bits, the sum above. One addition to the
+/// a packed word holds the low bits of both numbers: the count in its lowest bits, and the sum in the bits above. One addition to the
 /// packed word changes both numbers. Overflows of the packed fields are counted in two further words, which are updated
 /// after the packed word. A reader computes from the packed word how far these words lag.
 ///
@@ -26,7 +26,7 @@ pub type CacheLine = [AtomicU64; 8];
 /// | --- | --- |
 /// | 0 | `sum << 16 | count` of additions with a count below 256, including carries from the count into the sum |
 /// | 1 | the full count of these additions; added to after word 0 |
-/// | 2 | how often the sum in word 0 passed a multiple of 2^40, a 256th of its range; added to after word 0 |
+/// | 2 | how often the sum in word 0 passed a multiple of 2^40 (1/256 of its range); added to after word 0 |
 /// | 3 | for additions in two steps, the value in units of 2^47, half the range of the sum in word 0 |
 /// | 4 | for additions in two steps, the count in units of 256 |
 /// | 5-7 | like words 0 to 2, for additions with a count of 256 or more; the count has 24 bits, the sum 40 |
@@ -234,7 +234,7 @@ mod tests {
         }
     }
 
-    /// A large count is one addition to one word, so that no reader can see a part.
+    /// A large count is a single addition to one word, so no reader can see a part of it.
     #[test]
     fn a_large_count_is_added_in_one_step() {
         for (value, count) in [(0, 256), (7 * 256, 256), (7_000, 1_000), ((1 << 34) - 1, 1 << 18)] {
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn any_count_and_value_can_be_added_at_once() {
+    fn any_count_and_value_can_be_added_with_one_call() {
         let line = line();
         let pair = Pair::<16, 48>::new(&line);
         let mut all = Sum::default();
@@ -290,7 +290,7 @@ mod tests {
         let mut sum = (1 << 47) - 1;
         pair.add(sum);
         for stopped in 1..=3 {
-            // Three of these pass the middle of the range and its end.
+            // Adding this value three times passes the middle and the end of the range.
             let value = 60_u64 << 40;
             line[0].fetch_add(value << 16 | 1, Ordering::Relaxed);
             sum += value;
@@ -298,7 +298,7 @@ mod tests {
         }
     }
 
-    /// The same for writers that add the largest count and value of one step.
+    /// This also holds for writers that add the largest count and value of one step.
     #[test]
     fn stopped_writers_of_large_counts_are_counted() {
         let line = line();

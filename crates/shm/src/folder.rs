@@ -183,7 +183,7 @@ impl Folder {
         if layout_version(&file).is_some_and(|version| version != VERSION) {
             return false;
         }
-        // A writer holds the lock as long as it lives.
+        // A writer holds the lock as long as it is alive.
         if is_write_locked(&file) || !self.name_refers_to(name, &file) {
             return false;
         }

@@ -95,7 +95,7 @@ pub struct Instance<'a> {
     pub(crate) slot_count: usize,
     /// The value of [`slot::LIFE`]: the serial number of the instance, or [`slot::IS_HISTORY`].
     pub(crate) life: u64,
-    /// How many bytes of long names may still be read in this pass, which is one call of [`SetReader::read`].
+    /// The number of bytes of long names that may still be read in this pass, which is one call of [`SetReader::read`].
     pub(crate) name_budget: &'a Cell<usize>,
 }
 

@@ -43,7 +43,8 @@ pub(crate) mod header {
     pub(crate) const SLOTS: usize = 17;
     /// Incremented when an instance is added or ends.
     pub(crate) const CHANGES: usize = 18;
-    /// Incremented before and after the values of an ending instance are added to the history, so odd meanwhile.
+    /// Incremented before and after the values of an ending instance are added to the history, so it is odd while they
+    /// are being added.
     pub(crate) const FOLDS: usize = 19;
 }
 

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! - A file holds one counter set of one process. Only that process and its forked children write to the file.
-//! - The writer holds a write lock on the file (`F_OFD_SETLK`) as long as it lives: a file without a lock is abandoned.
+//! - The writer holds a write lock on the file (`F_OFD_SETLK`) as long as it is alive: a file without a lock is abandoned.
 //! - A cell stores the value of a counter as atomic words. A sum and its count are read together ([`cell::Pair`]).
 //!
 //! Only `map.rs` and `bus_error.rs` contain `unsafe`.

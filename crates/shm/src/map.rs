@@ -294,7 +294,7 @@ mod tests {
         file.set_len(PAGE as u64).expect("its length");
         let read = |words: &[AtomicU64]| words[PAGE / 8 * 2].load(Ordering::Relaxed);
         assert_eq!(map.guarded(read), Err(Truncated));
-        // The mapping is zeros now; other files are not affected.
+        // The mapping now reads as zeros; other files are not affected.
         assert_eq!(map.guarded(read), Ok(0));
         let other = tempfile::tempfile().expect("a file");
         other.set_len(PAGE as u64).expect("its length");

@@ -134,7 +134,7 @@ impl SetReader {
         if self.with_words(|words| load(words, header::STATE)) != Ok(state::LIVE) {
             return false;
         }
-        // A writer holds the lock as long as it lives.
+        // A writer holds the lock as long as it is alive.
         is_write_locked(&self.file)
     }
 

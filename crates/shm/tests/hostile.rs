@@ -28,7 +28,7 @@ struct Fixture {
 }
 
 impl Fixture {
-    /// In memory, like the folders of sets: thousands of files are written.
+    /// The folder is in memory, like the folders of sets, because thousands of files are written.
     fn new() -> Self {
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder");
         let opened_folder = Folder::open(folder.path()).expect("the folder");
@@ -69,7 +69,7 @@ fn a_file_truncated_anywhere_is_a_problem() {
     }
 }
 
-/// The read during which a file is truncated fails, and so does each later read, even if the first one did not read instances.
+/// The read during which a file is truncated fails, and so does each later read, even if the first one read no instances.
 #[test]
 fn a_file_truncated_during_the_first_read_is_not_an_empty_set() {
     let first_reads: [fn(&mut SetReader); 3] = [
@@ -89,11 +89,13 @@ fn a_file_truncated_during_the_first_read_is_not_an_empty_set() {
             .open(&path)
             .expect("the file")
             .set_len(0)
-            .expect("it is truncated");
+            .expect("truncate file");
         first_read(&mut reader);
         for _ in 0..2 {
-            let problem =
-                reader.read(|_| panic!("no instance exists")).expect_err("it was truncated").to_string();
+            let problem = reader
+                .read(|_| panic!("no instance exists"))
+                .expect_err("the file was truncated")
+                .to_string();
             assert!(problem.contains("a file that was truncated while it was read"), "{problem}");
         }
         assert!(!reader.is_alive());
@@ -106,7 +108,7 @@ fn flipping_any_bit_is_handled() {
     let used = bytes.iter().rposition(|byte| *byte != 0).expect("a byte") + 1;
     let (mut rejected, mut attempts) = (0, 0);
     for at in 0..used.min(8192) {
-        // Most zeros are padding: testing one of eight is enough.
+        // Most zero bytes are padding, so testing one of eight is enough.
         if bytes[at] == 0 && at % 8 != 0 && at > 300 {
             continue;
         }
@@ -174,7 +176,7 @@ fn each_invalid_field_of_a_counter_is_reported() {
         let problem = fixture.read(&bytes).expect_err("a problem");
         assert!(problem.contains(expected), "byte {at}: {problem}");
     }
-    // Overlapping strings could make a small file a large description.
+    // With overlapping strings, a small file could describe a large set.
     let mut bytes = sample();
     for counter in 0..7 {
         for text in [56, 64, 72] {
@@ -187,7 +189,7 @@ fn each_invalid_field_of_a_counter_is_reported() {
     assert!(problem.contains("overlapping strings"), "{problem}");
 }
 
-/// The owner truncates, extends and overwrites a file while it is read: each read succeeds or reports a problem.
+/// While the owner truncates, extends and overwrites a file, each read succeeds or reports a problem.
 #[test]
 fn any_change_of_a_live_file_is_handled() {
     live_file(2);

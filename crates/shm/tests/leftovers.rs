@@ -1,4 +1,4 @@
-//! Leftovers of writers that died while they started, and files that must not be mistaken for them.
+//! Files that remain from writers that were killed while they started, and files that must not be mistaken for such.
 
 mod common;
 
@@ -46,10 +46,10 @@ impl Fixture {
     }
 }
 
-/// Sets the modification time further back than any writer takes to start.
+/// Sets a modification time that is longer ago than any writer takes to start.
 fn make_old(path: &Path) {
     let long_ago = SystemTime::now() - Duration::from_secs(61);
-    File::open(path).expect("it is there").set_modified(long_ago).expect("it is ours");
+    File::open(path).expect("the file").set_modified(long_ago).expect("the file is ours");
 }
 
 /// The first two words of a header.
@@ -73,23 +73,23 @@ fn the_lock_shows_whether_the_writer_of_an_unfinished_file_is_alive() {
     let set = SetFile::create(description(InstanceKind::Multiple), &options).expect("a set");
     let path = all_entries(fixture.folder.path()).remove(0);
     make_old(&path);
-    assert!(fixture.opened_folder.remove_unfinished(), "it may be abandoned later");
-    assert!(path.exists(), "its writer lives, however long it takes");
+    assert!(fixture.opened_folder.remove_unfinished(), "the file may be abandoned later");
+    assert!(path.exists(), "its writer is alive, however long ago it started");
     let bytes = std::fs::read(&path).expect("its bytes");
     assert_eq!(bytes[..16], header_start(2), "the header shows that the file is locked");
-    set.go_live().expect("it has its file");
+    set.go_live().expect("rename file");
     drop(set);
 
-    // The same file without a lock, and one with only its first bytes.
+    // Copies without a lock: one complete, one of only the first bytes.
     fixture.write(&unfinished(1), &bytes);
     fixture.write(&unfinished(2), &header_start(2));
     fixture.write(&name(1).replace(".tacho", ".sock"), b"");
     assert!(!fixture.opened_folder.remove_unfinished());
-    assert_eq!(fixture.entry_count(), 0, "both are gone at once, with the socket");
+    assert_eq!(fixture.entry_count(), 0, "both are removed immediately, with the socket");
 }
 
 #[test]
-fn an_empty_file_is_not_removed_at_once() {
+fn an_empty_file_is_not_removed_immediately() {
     let fixture = Fixture::new();
     let path = fixture.write(&unfinished(1), b"");
     assert!(fixture.opened_folder.remove_unfinished() && path.exists());
@@ -99,12 +99,12 @@ fn an_empty_file_is_not_removed_at_once() {
 }
 
 #[test]
-fn a_socket_without_a_file_is_not_removed_at_once() {
+fn a_socket_without_a_file_is_not_removed_immediately() {
     let fixture = Fixture::new();
     let options = options(fixture.folder.path());
     let set = SetFile::create(description(InstanceKind::Multiple), &options).expect("a set");
     let socket = set.socket_path().expect("a path");
-    std::fs::write(&socket, "").expect("instead of the socket");
+    std::fs::write(&socket, "").expect("a file in the socket's place");
     make_old(&socket);
     fixture.opened_folder.remove_unfinished();
     assert!(socket.exists(), "its file is not ready yet");
@@ -124,11 +124,11 @@ fn files_of_another_version_are_kept() {
             [fixture.write(&ready, &complete_file(version)), fixture.write(&unready, &header_start(version))];
         paths.iter().for_each(|path| make_old(path));
         let problem =
-            SetReader::open(&fixture.opened_folder, &ready).expect_err("it cannot be read").to_string();
+            SetReader::open(&fixture.opened_folder, &ready).expect_err("another version").to_string();
         let expected = format!("at byte 8: found version {version} of the layout, expected version 2");
         assert_eq!(problem, expected);
         assert!(!fixture.opened_folder.remove_if_abandoned(&ready));
-        assert!(!fixture.opened_folder.remove_unfinished(), "it will never be ours to remove");
+        assert!(!fixture.opened_folder.remove_unfinished(), "only its own version can remove it");
         assert!(paths.iter().all(|path| path.exists()), "version {version}");
     }
     let ours = fixture.write(&name(9), &complete_file(2));
@@ -142,7 +142,7 @@ fn a_file_whose_version_changes_while_it_is_open_is_kept() {
     let reader = SetReader::open(&fixture.opened_folder, &name(1)).expect("a reader");
     assert!(!reader.is_alive());
     let file = OpenOptions::new().write(true).open(&path).expect("the file");
-    file.write_all_at(&header_start(3), 0).expect("it is written");
+    file.write_all_at(&header_start(3), 0).expect("write the version");
     assert!(!fixture.opened_folder.remove_if_abandoned(&name(1)) && path.exists());
 }
 

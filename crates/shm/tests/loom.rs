@@ -1,4 +1,4 @@
-//! The model checker tries every order in which two writers and a reader of a pair can run.
+//! The model checker tries every order in which the steps of two writers and a reader of a pair can be executed.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p tachograph-shm --test loom --release`
 #![cfg(loom)]
@@ -11,7 +11,7 @@ use tachograph_shm::cell::{Pair, Sum};
 /// Narrow fields, so that a few additions overflow all of them: counts of 3 bits, sums of 4.
 type Narrow<'a> = Pair<'a, 3, 4>;
 
-/// Added before the writers start: close to half the range of the sum.
+/// The value that is added before the writers start: close to half the range of the sum.
 const BEFORE: u64 = 6;
 
 fn words() -> Arc<[AtomicU64; 8]> {
@@ -84,8 +84,8 @@ fn writer_of_many(words: &Arc<[AtomicU64; 8]>, added: &'static [(u64, u64)]) -> 
     })
 }
 
-/// Counts of 2 and more are large. Each addition is a bit of its own in the count, and the same bit in the sum; so either
-/// both are visible or neither.
+/// Counts of 2 and more are large. Each addition has its own bit in the count and the same bit in the sum, so a read must
+/// see either both bits or neither.
 #[test]
 fn large_counts_are_read_together_with_their_sum() {
     // All orders would take too long.
@@ -102,7 +102,7 @@ fn large_counts_are_read_together_with_their_sum() {
     });
 }
 
-/// Overflows of the count (4 bits) and of the sum (4 bits), concurrent with small counts.
+/// The count (4 bits) and the sum (4 bits) overflow while small counts are added concurrently.
 #[test]
 fn large_and_small_counts_are_read_together() {
     orders_with_few_switches(|| {
@@ -136,9 +136,9 @@ fn reads_of_large_counts_never_go_backwards() {
     });
 }
 
-/// While the reader is stopped between two steps, additions exceed the range of the sum more than once.
+/// While the reader is suspended between two steps, the sum overflows more than once.
 #[test]
-fn a_reader_that_is_stopped_during_overflows_reads_a_consistent_sum() {
+fn a_reader_that_is_suspended_during_overflows_reads_a_consistent_sum() {
     orders_with_few_switches(|| {
         let words = words();
         Narrow::new(&words[..]).add(7);

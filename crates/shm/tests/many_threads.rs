@@ -130,7 +130,7 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// Slots are reused while they are read: no result mixes two instances.
+/// Slots are reused while they are read, but no result mixes two instances.
 #[test]
 fn values_belong_to_the_instance_whose_name_was_read() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -156,7 +156,7 @@ fn values_belong_to_the_instance_whose_name_was_read() {
         while rows < 20_000 {
             for seen in read_instances(&mut reader) {
                 assert!(seen.name.starts_with(&format!("{} ", seen.id)), "{seen:?}");
-                // 0: not set yet.
+                // The value is 0 until it is set.
                 assert!([0, u64::from(seen.id)].contains(&seen.value(PLAIN)), "{seen:?}");
                 rows += 1;
             }
@@ -166,9 +166,9 @@ fn values_belong_to_the_instance_whose_name_was_read() {
     assert!(rows >= 20_000);
 }
 
-/// Each ended instance adds 1 to the history: a consistent read contains every instance exactly once.
+/// Each instance adds 1 to the history when it ends. A consistent read counts every instance exactly once, as live or as ended.
 #[test]
-fn a_history_never_counts_twice() {
+fn a_history_counts_no_instance_twice() {
     let folder = tempfile::tempdir().expect("a folder");
     let set = publish(folder.path(), InstanceKind::SingleAggregateHistory);
     let mut reader = open(folder.path()).expect("a reader");

@@ -61,7 +61,7 @@ fn instances_are_added_and_end() {
     add(&first, PLAIN, 4);
     let cell = first.line(PLAIN).expect("a cell");
     drop(first);
-    assert_eq!(read_instances(&mut reader).len(), 2, "a cell keeps the slot");
+    assert_eq!(read_instances(&mut reader).len(), 2, "a slot is in use while one of its cells is");
     drop(cell);
     let seen = read_instances(&mut reader);
     assert_eq!((seen.len(), seen[0].id), (1, 1));
@@ -113,14 +113,14 @@ fn a_reader_follows_a_growing_file() {
 }
 
 #[test]
-fn a_set_holds_as_many_instances_as_its_capacity() {
+fn the_capacity_of_a_set_limits_its_instances() {
     let folder = tempfile::tempdir().expect("a folder");
     let options = tachograph_shm::Options { capacity: 3, ..options(folder.path()) };
     let set = SetFile::create(description(InstanceKind::Multiple), &options).expect("a set");
     let slots: Vec<Slot> = (0..3).map(|id| set.create_instance("x", id).expect("an instance")).collect();
     assert!(matches!(set.create_instance("x", 3), Err(WriteError::Full(3))));
     drop(slots);
-    set.create_instance("x", 3).expect("there is room again");
+    set.create_instance("x", 3).expect("there is free space again");
 
     let single = SetFile::create(description(InstanceKind::Single), &options).expect("a set");
     let _only = single.create_instance("", 0).expect("its instance");
@@ -167,7 +167,7 @@ fn a_stopped_set_has_no_file() {
 
     let unfinished =
         SetFile::create(description(InstanceKind::Multiple), &options(folder.path())).expect("a set");
-    assert!(files(folder.path()).is_empty(), "readers do not see it before it goes live");
+    assert!(files(folder.path()).is_empty(), "the set is not visible before it is live");
     drop(unfinished);
     assert!(all_entries(folder.path()).is_empty());
 }
@@ -178,7 +178,7 @@ fn files_of_dead_writers_are_removed() {
     let set = publish(folder.path(), InstanceKind::Multiple);
     let name = files(folder.path()).remove(0);
     let opened_folder = Folder::open(folder.path()).expect("the folder");
-    assert!(!opened_folder.remove_if_abandoned(&name), "its writer lives");
+    assert!(!opened_folder.remove_if_abandoned(&name), "its writer is alive");
     let abandoned = format!("{}.tacho", ["0".repeat(32), "1".into(), "2".repeat(16)].join("-"));
     for name in [abandoned.as_str(), "notes.tacho"] {
         std::fs::copy(set.path().expect("a file"), folder.path().join(name)).expect("a copy");
@@ -186,11 +186,11 @@ fn files_of_dead_writers_are_removed() {
     std::fs::write(folder.path().join(abandoned.replace(".tacho", ".sock")), "")
         .expect("in the socket's place");
     let reader = SetReader::open(&opened_folder, &abandoned).expect("a reader");
-    assert!(!reader.is_alive(), "it is not locked");
+    assert!(!reader.is_alive(), "the file is not locked");
     assert!(opened_folder.remove_if_abandoned(&abandoned));
     assert!(!opened_folder.remove_if_abandoned(&abandoned));
-    assert!(!opened_folder.remove_if_abandoned("notes.tacho"), "no writer gave it this name");
-    std::fs::remove_file(folder.path().join("notes.tacho")).expect("it is there");
+    assert!(!opened_folder.remove_if_abandoned("notes.tacho"), "writers do not use such a name");
+    std::fs::remove_file(folder.path().join("notes.tacho")).expect("remove file");
     assert_eq!(all_entries(folder.path()).len(), 1);
     drop(set);
 }
@@ -202,7 +202,7 @@ fn files_have_the_requested_mode() {
     let mode = |readers| {
         let options = tachograph_shm::Options { readers, ..options(folder.path()) };
         let set = SetFile::create(description(InstanceKind::Multiple), &options).expect("a set");
-        set.go_live().expect("it goes live");
+        set.go_live().expect("rename file");
         let metadata = std::fs::metadata(set.path().expect("a file")).expect("its metadata");
         (metadata.mode() & 0o7777, metadata.gid())
     };
@@ -250,7 +250,7 @@ fn unsuitable_folders_are_rejected() {
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).expect("a mode");
     assert!(matches!(create(), Err(WriteError::Folder(..))));
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o1777)).expect("a mode");
-    create().expect("others cannot replace what is in it");
+    create().expect("others cannot replace files in the folder");
     std::fs::write(parent.path().join("file"), "").expect("a file");
     let options = options(&parent.path().join("file"));
     assert!(matches!(
@@ -293,7 +293,7 @@ fn creating_an_instance_fails_when_the_disk_is_full() {
             Ok(slot) => slots.push(slot),
             Err(error) => break error,
         }
-        assert!(slots.len() < 1000, "the limit holds");
+        assert!(slots.len() < 1000, "the limit has no effect");
     };
     assert!(matches!(error, WriteError::Io("reserve space in the file", ..)), "{error}");
     assert!(error.to_string().ends_with("cannot reserve space in the file: File too large"), "{error}");

@@ -32,8 +32,7 @@ fn sample(criterion: &mut Criterion) {
         ("Thread", None),
     ] {
         let mut providers = tachograph_system::providers(&Roots::of_this_machine()).into_iter();
-        let mut provider =
-            providers.find(|provider| &*provider.info().name == set).expect("the set is there");
+        let mut provider = providers.find(|provider| &*provider.info().name == set).expect("the set exists");
         let info = provider.info().clone();
         let ids = info.counters.iter().filter(|row| counter.is_none_or(|name| &*row.name == name));
         let mut rows = Rows::new(info.clone());

@@ -89,7 +89,7 @@ struct Collection {
 impl Collection {
     fn of(roots: &Roots, set: &str, counter: Option<&str>) -> Self {
         let mut providers = tachograph_system::providers(roots).into_iter();
-        let provider = providers.find(|provider| &*provider.info().name == set).expect("the set is there");
+        let provider = providers.find(|provider| &*provider.info().name == set).expect("the set exists");
         let info = provider.info();
         let ids = info.counters.iter().filter(|row| counter.is_none_or(|name| &*row.name == name));
         let mut rows = Rows::new(info.clone());

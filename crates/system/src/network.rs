@@ -49,14 +49,14 @@ pub(crate) const TABLES: &[&SetTable] = &[
 
 /// The sets whose counters are named numbers in files.
 const NAMED: &[NamedSet] = &[
-    NamedSet { table: &tcp::TABLE_V4, counts: tcp::COUNTS_V4 },
-    NamedSet { table: &udp::TABLE_V4, counts: udp::COUNTS_V4 },
-    NamedSet { table: &udp::TABLE_V6, counts: udp::COUNTS_V6 },
-    NamedSet { table: &ip::TABLE_V4, counts: ip::COUNTS_V4 },
-    NamedSet { table: &ip::TABLE_V6, counts: ip::COUNTS_V6 },
-    NamedSet { table: &icmp::TABLE_V4, counts: icmp::COUNTS_V4 },
-    NamedSet { table: &icmp::TABLE_V6, counts: icmp::COUNTS_V6 },
-    NamedSet { table: &socket::TABLE, counts: socket::COUNTS },
+    NamedSet { table: &tcp::TABLE_V4, sources: tcp::COUNTS_V4 },
+    NamedSet { table: &udp::TABLE_V4, sources: udp::COUNTS_V4 },
+    NamedSet { table: &udp::TABLE_V6, sources: udp::COUNTS_V6 },
+    NamedSet { table: &ip::TABLE_V4, sources: ip::COUNTS_V4 },
+    NamedSet { table: &ip::TABLE_V6, sources: ip::COUNTS_V6 },
+    NamedSet { table: &icmp::TABLE_V4, sources: icmp::COUNTS_V4 },
+    NamedSet { table: &icmp::TABLE_V6, sources: icmp::COUNTS_V6 },
+    NamedSet { table: &socket::TABLE, sources: socket::COUNTS },
 ];
 
 /// The providers of the sets that this machine has.

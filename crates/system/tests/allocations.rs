@@ -10,7 +10,7 @@ use tachograph_system::{Roots, providers};
 #[global_allocator]
 static ALLOCATED: PeakAlloc = PeakAlloc;
 
-/// A machine with block devices that are built on others.
+/// A fake machine with block devices that are built on others.
 fn stacked(folder: &Path) -> Roots {
     let write = |path: &str, text: &str| {
         let path = folder.join(path);
@@ -34,8 +34,8 @@ fn stacked(folder: &Path) -> Roots {
     }
 }
 
-/// The bytes that the samples after the third one allocated, without samples with new or removed instances: other programs
-/// start processes and open sockets during the test.
+/// The bytes allocated by each sample after the third. Samples in which instances appear or disappear are skipped, because
+/// other programs start processes and open sockets during the test.
 fn allocated(provider: &mut dyn Provider, clock: &Clock) -> Vec<usize> {
     let name = provider.info().name.clone();
     let mut rows = Rows::unfiltered(Arc::clone(provider.info()));
@@ -55,8 +55,8 @@ fn allocated(provider: &mut dyn Provider, clock: &Clock) -> Vec<usize> {
     allocated
 }
 
-/// All counters and instances of a machine with stacked devices, and of this machine. This is one test, because tests
-/// run at the same time.
+/// All counters and instances of a fake machine with stacked devices, and of this machine. This is a single test,
+/// because tests run in parallel and would count each other's allocations.
 #[test]
 fn collecting_allocates_nothing_after_the_third_sample() {
     let clock = Clock::of_this_machine();
@@ -72,7 +72,7 @@ fn collecting_allocates_nothing_after_the_third_sample() {
     assert_eq!(checked, sets.len());
     for mut provider in providers(&Roots::of_this_machine()) {
         let allocated = allocated(&mut *provider, &clock);
-        // A process that started and ended between the two checks is visible only by its allocations.
+        // A process that lived only during the collection is in neither list; it shows only as bytes allocated for it.
         let without = allocated.iter().filter(|&&bytes| bytes == 0).count();
         assert!(2 * without > allocated.len(), "{}: {allocated:?}", provider.info().name);
     }

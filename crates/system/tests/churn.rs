@@ -25,7 +25,7 @@ struct Checker {
 
 impl Checker {
     fn check(&mut self, rows: &Rows) {
-        // Counters that never fall.
+        // Counters that never decrease.
         let columns: Vec<usize> = (0..rows.width())
             .filter(|&column| {
                 let name = &rows.counter(column).name;
@@ -33,7 +33,7 @@ impl Checker {
             })
             .collect();
         let start = rows.info().counters.iter().find(|counter| &*counter.name == "Elapsed Time");
-        let start = rows.column(start.expect("it is there").id).expect("it is wanted");
+        let start = rows.column(start.expect("the counter").id).expect("a requested counter");
         let mut seen: HashMap<u64, (u32, Vec<i64>)> = HashMap::new();
         for (row, key) in rows.instances().iter().enumerate() {
             let raw = rows.values(row);
@@ -43,20 +43,20 @@ impl Checker {
                 let sums =
                     columns_of_total.filter(|(column, _)| !rows.counter(**column).name.ends_with("Peak"));
                 let sums: Vec<i64> = sums.map(|(_, value)| *value).collect();
-                assert!(self.total.iter().zip(&sums).all(|(old, new)| old <= new), "a total went back");
+                assert!(self.total.iter().zip(&sums).all(|(old, new)| old <= new), "a total decreased");
                 self.total = sums;
                 continue;
             }
             if key.identity() == 0 {
                 continue;
             }
-            assert!(!self.gone.contains(&key.identity()), "{key} was absent before");
+            assert!(!self.gone.contains(&key.identity()), "{key} reappeared");
             if let Some((id, old)) = self.last.get(&key.identity()) {
                 assert_eq!(*id, key.id(), "{key}");
                 // A process that started during the collection is 0 s old at the collection's earlier time.
                 let shift = raw[start].first - old[old.len() - 1];
                 assert!((0..FREQUENCY).contains(&shift), "{key} was started at another time");
-                // exec replaces the memory and its peaks.
+                // exec replaces the memory, so peaks can decrease.
                 for (place, (old, new)) in old.iter().zip(&values).enumerate() {
                     let name = &rows.counter(columns[place]).name;
                     assert!(name.ends_with("Peak") || old <= new, "{key} {name}: {old} {new}");
@@ -64,7 +64,7 @@ impl Checker {
             }
             let mut values = values;
             values.push(raw[start].first);
-            assert!(seen.insert(key.identity(), (key.id(), values)).is_none(), "{key} is there twice");
+            assert!(seen.insert(key.identity(), (key.id(), values)).is_none(), "{key} occurs twice");
         }
         self.gone.extend(self.last.keys().filter(|identity| !seen.contains_key(identity)));
         self.rows += seen.len();
@@ -135,7 +135,10 @@ fn identities_are_consistent_while_processes_start_and_end() {
     let rows_now: usize = sets.iter().map(|(_, rows, _)| rows.instances().len()).sum();
     let open = open_files();
     assert!(open <= rows_now * 6 + 50, "{open} files for {rows_now} rows");
-    assert!(sets.iter().all(|(_, _, checker)| !checker.gone.is_empty()), "no process was seen to end");
+    assert!(
+        sets.iter().all(|(_, _, checker)| !checker.gone.is_empty()),
+        "the test observed no end of a process"
+    );
     let started = started.load(Ordering::Relaxed);
     let rows: usize = sets.iter().map(|(_, _, checker)| checker.rows).sum();
     println!("{started} processes, {samples} samples, {rows} rows, {open} files open");

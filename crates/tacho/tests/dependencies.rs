@@ -13,7 +13,7 @@ const LAYERS: [(&str, &[&str]); 22] = [
     ("tachograph-shm", &["tachograph-schema"]),
     ("tachograph-publish-derive", &["tachograph-schema"]),
     ("tachograph-publish", &["tachograph-counters", "tachograph-shm", "tachograph-publish-derive"]),
-    // Its tests publish counter sets.
+    // The tests of this crate publish counter sets.
     (
         "tachograph-perflib",
         &["tachograph-schema", "tachograph-counters", "tachograph-shm", "tachograph-publish"],
@@ -295,7 +295,7 @@ fn the_table_has_only_lower_layers() {
     }
 }
 
-/// A derive macro is tested with the crate that its code uses.
+/// A derive macro is tested with the crate that its generated code uses.
 const TESTED_WITH: (&str, &str) = ("tachograph-publish-derive", "tachograph-publish");
 
 /// Includes tests and build scripts. A crate can depend on itself to enable a feature for tests.

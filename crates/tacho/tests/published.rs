@@ -68,7 +68,7 @@ impl Folder {
     }
 
     fn run(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().expect("the command starts")
+        self.command(arguments).output().expect("start command")
     }
 
     /// The output of a command that must succeed.
@@ -113,7 +113,7 @@ fn published_sets_are_listed_separately() {
     let words: Vec<_> = rows[1].split_whitespace().collect();
     assert_eq!(words[3..5], ["yes", "3"]);
     drop(shop);
-    assert!(!folder.prints(&["list"]).contains("Tacho Test Shop"), "it has ended");
+    assert!(!folder.prints(&["list"]).contains("Tacho Test Shop"), "the program has ended");
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn a_path_without_instance_means_all_processes() {
     let header = lines.next().expect("a header");
     assert!(header.ends_with(&format!(r"\Tacho Test Shop({})\Open Orders{}", program(), '"')), "{header}");
     assert!(lines.next().is_some_and(|line| line.ends_with(",\"42\"")), "{text}");
-    // Also with the name of the machine, and for all counters.
+    // This also holds for a path with the name of the machine, and for all counters.
     let text =
         folder.prints(&["query", r"\\localhost\Tacho Test Shop\*", "-sc", "1", "-si", "0.05", "-f", "csv"]);
     assert_eq!(text.lines().next().map(|line| line.matches(',').count()), Some(3), "{text}");
@@ -169,7 +169,7 @@ struct Running {
 
 impl Running {
     fn start(mut command: Command) -> Self {
-        let mut command = command.stdout(Stdio::piped()).spawn().expect("the command starts");
+        let mut command = command.stdout(Stdio::piped()).spawn().expect("start command");
         let out = command.stdout.take().expect("its output");
         Self { command, lines: BufReader::new(out).lines() }
     }
@@ -184,7 +184,7 @@ impl Running {
                 return last;
             }
         }
-        panic!("never {event}; last line: {last}")
+        panic!("{event} did not happen; last line: {last}")
     }
 }
 
@@ -201,7 +201,7 @@ fn a_set_that_is_published_later_is_included() {
     // Creates the folder, so that it is not reported as missing.
     let _carts = folder.publisher().start_set::<Carts>().expect("the set");
     let orders = r"\Tacho Test Shop\Open Orders";
-    // By name and by wildcard; at most one minute.
+    // Query the set by name and by wildcard, for at most one minute.
     for path in [orders, r"\Tacho Test*(*)\Open*"] {
         let query = |format| {
             folder.command(&["query", r"\System\Processes", path, "-si", "0.1", "-sc", "600", "-f", format])
@@ -262,7 +262,7 @@ fn published_sets_are_recorded() {
     assert!((time - 0.002).abs() < 1e-9, "{time}");
     assert_eq!(average(r"Carts(_Total)\Things"), 7.0);
     assert_eq!(average(r"Carts(a)\Avg. Bytes/Reply"), 100.0);
-    // The mean of all replies, not the mean of the means.
+    // The average is that of all replies, not the mean of the averages.
     let total = average(r"Carts(_Total)\Avg. Bytes/Reply");
     assert!((total - 200.0).abs() < 20.0, "{total}");
 }

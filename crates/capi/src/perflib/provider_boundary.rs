@@ -301,7 +301,7 @@ unsafe fn value_at(address: usize, is_wide: bool) -> u64 {
     let wide = with_exposed_provenance::<u64>(address);
     let narrow = with_exposed_provenance::<u32>(address);
     if !is_wide && narrow.is_aligned() {
-        // SAFETY: a value of 32 bits is there by this function's safety contract. An aligned load is not torn.
+        // SAFETY: a 32-bit value is readable by this function's safety contract. An aligned load is not torn.
         return unsafe { narrow.read_volatile() }.into();
     }
     if is_wide && wide.is_aligned() {

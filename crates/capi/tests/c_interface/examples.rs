@@ -51,7 +51,7 @@ fn a_published_set_is_listed_while_its_program_runs() {
         .env("TACHO_RUNTIME_DIR", folder.path())
         .stdout(Stdio::null())
         .spawn()
-        .expect("it runs");
+        .expect("run program");
     let list_set = || {
         let listed = output(list.command(&[set]).env("TACHO_RUNTIME_DIR", folder.path()));
         let printed = String::from_utf8_lossy(&listed.stdout).into_owned();
@@ -62,9 +62,9 @@ fn a_published_set_is_listed_while_its_program_runs() {
     while printed.is_none() && begun.elapsed().as_secs() < 50 {
         printed = list_set();
     }
-    running.kill().expect("it runs");
-    running.wait().expect("it ends");
-    let printed = printed.expect("it was published");
+    running.kill().expect("run program");
+    running.wait().expect("wait for program");
+    let printed = printed.expect("printed values");
     assert!(printed.contains(": 4 counters\n"), "{printed}");
     assert!(printed.contains("one counter of all instances:\n    checkout: 1"), "{printed}");
     assert!(list_set().is_none(), "the set disappears with its program");

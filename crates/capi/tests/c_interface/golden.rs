@@ -7,11 +7,11 @@ use crate::library::with_made_machine;
 const SUMMARY: u32 = 0x20;
 const DETAILED: u32 = 0x40;
 
-/// Ticks per step of time, and so of every interval: the elapsed cycles.
+/// The ticks per step of time: the elapsed cycles of every interval.
 const STEP: u64 = 1_000_000;
 const LABEL: &str = "region \u{e9}";
 
-/// The result of the formula for a processor, or the sum of some, in one step.
+/// The result of the formula for a processor in one step, or the sum over several processors.
 #[derive(Clone, Copy, Default)]
 struct Made {
     instructions: u64,
@@ -57,7 +57,7 @@ impl Words {
         self
     }
 
-    /// High word, low word.
+    /// A 64-bit integer: its high word, then its low word.
     fn long(self, value: u64) -> Self {
         self.word(value >> 32).word(value & 0xFFFF_FFFF)
     }
@@ -101,7 +101,7 @@ fn record(kind: u32, minor: u8, time_stamp: u64, words: &Words, text: Option<&st
     record
 }
 
-/// A case: what is measured and traced.
+/// A case: the data that is measured and traced.
 #[derive(Clone, Copy)]
 struct Case {
     processors: u64,
@@ -174,7 +174,7 @@ fn cases(processors: u64) -> Vec<Case> {
 
 /// The file: one section of 512 bytes of header and the records.
 fn file(cases: &[Case]) -> Vec<u8> {
-    // A case that traces nothing has no record.
+    // If a case traces nothing, it has no record.
     let traced: Vec<(u64, Vec<u8>)> = cases
         .iter()
         .map(|case| (case.time_stamp, case.records()))

@@ -175,5 +175,5 @@ fn the_static_library_has_every_function_too() {
     for function in declared() {
         assert!(defined.contains(function.as_str()), "{function}");
     }
-    assert!(!defined.contains("TachoMadeMachine"), "it is for tests alone");
+    assert!(!defined.contains("TachoMadeMachine"), "the function is only for tests");
 }

@@ -12,7 +12,7 @@ fn limits_handlers_and_low_descriptors_are_unchanged() {
 }
 
 #[test]
-fn handlers_of_sigbus_receive_the_program_s_signals() {
+fn sigbus_handlers_of_the_program_receive_its_own_signals() {
     for link in [Link::Shared, Link::Static] {
         let program = Program::compile("host_signals.c", "c17", link, &[]);
         let folder = private_folder();

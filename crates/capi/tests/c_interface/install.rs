@@ -18,7 +18,7 @@ fn libraries(folder: &Path) {
 fn make(libraries: &Path, variables: &[String], goal: &str) -> Command {
     let mut command = Command::new("make");
     command.arg("-C").arg(crate_folder()).arg(goal).arg(format!("LIBRARIES={}", libraries.display()));
-    // Variables of a make that runs these tests must not affect this one.
+    // If make runs these tests, its variables must not affect this make.
     command.args(variables).env_remove("MAKEFLAGS").env_remove("MAKELEVEL");
     command
 }
@@ -50,7 +50,7 @@ fn a_program_is_built_by_pkg_config_and_runs() {
         assert!(matches!(run.status.code(), Some(0 | 1)) && !run.stdout.is_empty(), "{run:?}");
     }
     let without = output(Command::new(&program).env_remove("LD_LIBRARY_PATH"));
-    assert_eq!(without.status.code(), Some(127), "it is the installed library that ran: {without:?}");
+    assert_eq!(without.status.code(), Some(127), "the program needs the installed library: {without:?}");
 
     // A Windows program, with the command in the documentation.
     let mut command = Command::new("g++");
@@ -117,7 +117,7 @@ fn libraries_are_installed_without_debug_symbols() {
         ["so.0", "a"].map(|extension| size_and_symbols(&to.join(format!("lib/libtachograph.{extension}"))))
     };
     let built = ["so", "a"].map(|extension| size_and_symbols(&built(extension)));
-    // A build without debug information has that of the standard library, in the archive.
+    // Even without debug information, the static library contains that of the standard library.
     assert!(built.iter().any(|(_, had_symbols)| *had_symbols), "{built:?}");
     let stripped = installed("stripped", &[]);
     for ((size, has_symbols), (of_all, _)) in stripped.iter().zip(&built) {
@@ -166,7 +166,7 @@ fn the_commands_in_the_documentation_build_programs_that_run() {
             false => run.env_remove("LD_LIBRARY_PATH"),
         };
         assert_eq!(succeed(&mut run), "1\n", "{line}");
-        std::fs::remove_file(&program).expect("it was built");
+        std::fs::remove_file(&program).expect("the program was built");
     }
 }
 

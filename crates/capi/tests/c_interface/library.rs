@@ -15,7 +15,7 @@ pub(crate) fn built(extension: &str) -> PathBuf {
 }
 
 fn built_as(name: &str, build_command: &str) -> PathBuf {
-    let test = std::env::current_exe().expect("the test knows where it is");
+    let test = std::env::current_exe().expect("the path of the test program");
     let folders = test.ancestors().skip(1).take(2);
     let found = folders.map(|folder| folder.join(name)).filter_map(|path| {
         let changed = path.metadata().and_then(|metadata| metadata.modified()).ok()?;

@@ -150,12 +150,12 @@ fn line(name: &str, port: u16, token: &str) -> String {
 }
 
 #[test]
-fn all_functions_take_the_name_of_another_machine() {
+fn all_functions_accept_the_name_of_another_machine() {
     let port = serve(agent());
-    // The kernel accepts its connections, and nobody answers.
+    // The kernel accepts connections to this port, but no program answers.
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let silent_port = silent.local_addr().expect("its address").port();
-    // The port of a closed listener is not given to others soon.
+    // The kernel does not reuse the port of a closed listener soon.
     let closed = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
     let machines = [
         line("web2", port, TOKEN),
@@ -170,7 +170,7 @@ fn all_functions_take_the_name_of_another_machine() {
     succeed(program.command(&["invalid file"]).env("XDG_CONFIG_HOME", folder.path()));
 }
 
-/// The published sample, with its one `nullptr` machine replaced.
+/// The published sample, in which the only `nullptr` for a machine is replaced.
 #[test]
 fn a_consumer_written_for_windows_reads_another_machine() {
     let folder = settings(&line("web2", serve(agent()), TOKEN));

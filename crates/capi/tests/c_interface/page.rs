@@ -41,7 +41,7 @@ fn the_page_has_every_code_with_its_number() {
 fn the_page_has_every_code_of_perflib_with_its_number() {
     let page = page();
     let codes = crate::perflib::error_codes();
-    // Codes that only results and identifiers carry are not returned.
+    // Codes that occur only in results and identifiers are not return codes.
     for (name, number) in codes.into_iter().filter(|(name, _)| name != "ERROR_INVALID_DATA") {
         assert!(page.contains(&format!("`{name}` | {number} |")), "{name}");
     }

@@ -93,7 +93,7 @@ fn consumers_get_the_counters_of_this_machine() {
 }
 
 #[test]
-fn many_threads_consume_at_once() {
+fn many_threads_consume_concurrently() {
     let program = Program::compile("perflib_threads.c", "c17", Link::Shared, &[]);
     succeed(&mut program.command(&[""; 0]));
 }

@@ -36,7 +36,7 @@ fn errors_are_returned_on_every_machine() {
 }
 
 #[test]
-fn a_thread_alone_measures_what_the_machine_allows() {
+fn processors_are_measured_with_the_thread_if_permitted() {
     let program = Program::compile("thread_alone.c", "c99", Link::Static, &[]);
     let printed = succeed(&mut program.command(&[""; 0]));
     let is_code = code::ALL.iter().any(|(_, name)| name.to_str() == Ok(printed.trim()));
@@ -63,14 +63,14 @@ fn a_trace_that_cannot_be_created_is_an_error() {
 }
 
 #[test]
-fn many_threads_at_once() {
+fn many_threads_use_the_library_concurrently() {
     let program = Program::compile("threads.c", "c11", Link::Shared, &[]);
     let folder = program.folder().to_str().expect("UTF-8").to_owned();
     succeed(&mut program.command(&[folder, init_code().to_string()]));
 }
 
 #[test]
-fn many_threads_at_once_on_the_fake_machine() {
+fn many_threads_use_the_fake_machine_concurrently() {
     let program = Program::compile("threads.c", "c11", Link::StaticAt(&with_made_machine()), &["-DMADE"]);
     let folder = program.folder().to_str().expect("UTF-8").to_owned();
     succeed(&mut program.command(&[folder, "0".to_owned()]));

@@ -52,7 +52,7 @@ fn the_sample_compiles_without_a_warning_and_runs() {
     }
 }
 
-/// With counters, on every machine.
+/// The fake machine has counters, so this test runs on every machine.
 #[test]
 fn the_sample_prints_its_table_on_the_fake_machine() {
     let made = with_made_machine();
@@ -62,7 +62,7 @@ fn the_sample_prints_its_table_on_the_fake_machine() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let printed = String::from_utf8_lossy(&output.stdout);
     check_table(&printed);
-    // Processor 0 by the formula: 1,000,000 cycles for 400,000 instructions, half of the time busy.
+    // The values of processor 0 by the formula: 1,000,000 cycles for 400,000 instructions, busy for half of the time.
     let first: Vec<&str> =
         printed.lines().skip(1).map(|line| line.split_whitespace().nth(2).expect("CPU0")).collect();
     assert_eq!(first, ["2.50", "1.25", "50.00", "50.00"], "{printed}");

@@ -85,7 +85,7 @@ fn each_header_can_be_included_alone() {
     for header in std::fs::read_dir(crate_folder().join("compat")).expect("the folder") {
         let header = header.expect("an entry").path();
         let name = header.file_name().expect("its name").to_string_lossy().into_owned();
-        // These are included by the others.
+        // These headers are included by the others.
         let is_for_cpp = ["regex", "windows.h", "guiddef.h", "strsafe.h"].contains(&&*name);
         let standards = [(name.contains('.'), "c17"), (is_for_cpp, "c++17")];
         for (_, standard) in standards.into_iter().filter(|(is_wanted, _)| *is_wanted) {
@@ -100,7 +100,7 @@ fn each_header_can_be_included_alone() {
 fn calculated(cases: &[Case]) -> Vec<String> {
     let program = Program::compile("calculated.c", "c17", Link::Shared, &[SHORT_WCHAR]);
     let mut command = program.command(&[""; 0]);
-    let mut run = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it runs");
+    let mut run = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("run program");
     let mut input = run.stdin.take().expect("its input");
     for (counter_type, older, newer, base) in cases {
         let [first, second, multi] = older;
@@ -113,7 +113,7 @@ fn calculated(cases: &[Case]) -> Vec<String> {
         .expect("written");
     }
     drop(input);
-    let output = run.wait_with_output().expect("it ends");
+    let output = run.wait_with_output().expect("wait for program");
     String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_owned).collect()
 }
 
@@ -137,7 +137,7 @@ fn number(text: &str) -> Option<f64> {
     text[..end].trim_end_matches('e').parse().ok()
 }
 
-/// Intended differences between the published function and the library, by the numbers of the list in the reference.
+/// Intended differences between the published function and the library, with their numbers in the list of the reference.
 const DEVIATIONS: &[(CounterType, &str)] = &[
     (CounterType::COUNTER_COUNTER, "1: rates are cut to whole numbers"),
     (CounterType::BULK_COUNT, "1: rates are cut to whole numbers"),
@@ -166,7 +166,7 @@ fn every_type_is_calculated_as_by_the_library_except_for_known_differences() {
         let is_named = DEVIATIONS.iter().find(|(counter_type, _)| *counter_type == case.0);
         let is_equal = (found - expected).abs() <= expected.abs() * 1e-14;
         match is_named {
-            Some((_, what)) => assert!(!is_equal, "{:?}: no longer so: {what}", case.0),
+            Some((_, what)) => assert!(!is_equal, "{:?}: no longer different: {what}", case.0),
             None => assert!(is_equal, "{:?}: {found} instead of {expected}", case.0),
         }
         if is_named.is_some_and(|(_, what)| what.starts_with('1')) {
@@ -183,14 +183,14 @@ fn every_type_is_calculated_as_by_the_library_except_for_known_differences() {
 #[test]
 fn the_published_function_has_other_known_differences() {
     let cases = [
-        // 12: a smaller value is rejected, even if it is normal.
+        // 12: a value that is smaller than the previous one is rejected, even for types whose values may decrease.
         (CounterType::RAWCOUNT, [9, 0, 1], [8, 0, 1], 100),
         (CounterType::RAW_FRACTION, [9, 10, 1], [8, 10, 1], 100),
         // 7: an interval below a second.
         (CounterType::COUNTER_MULTI_TIMER, [0, 0, 1], [10, 50, 1], 100),
         // 1: a third of an event per second.
         (CounterType::COUNTER_COUNTER, [0, 0, 1], [1, 300, 1], 100),
-        // Not in the list: nothing happened, but the function still divides.
+        // Not in the list: nothing happened in the interval, but the function still divides.
         (CounterType::TIMER_INV_100NS, [5, 7, 1], [5, 7, 1], 100),
     ];
     let printed = calculated(&cases);
@@ -228,7 +228,7 @@ fn every_form_of_wmain_works() {
         std::fs::write(&file, format!("#include <windows.h>\n{text}\n")).expect("written");
         let options = [SHORT_WCHAR, "-O2", "-DUNICODE"];
         let program = Program::compile(file.to_str().expect("UTF-8"), standard, Link::Shared, &options);
-        let run = program.command(&["Zü"]).status().expect("it runs");
+        let run = program.command(&["Zü"]).status().expect("run program");
         assert!(run.success(), "{standard}: {text}");
     }
 }

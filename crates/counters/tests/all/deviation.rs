@@ -47,7 +47,7 @@ fn few_or_equal_values() {
     let figures = |statistics: Statistics| [statistics.standard_deviation(), statistics.slope_per_hour()];
     assert_eq!(figures(doubles([])), [None, None]);
     assert_eq!(figures(doubles([(0, 3.0)])), [None, None]);
-    // At the same time, there is no line.
+    // Values at the same time determine no line.
     assert_eq!(figures(doubles([(0, 3.0), (0, 3.0)])), [Some(0.0), None]);
     assert_eq!(figures(doubles([(0, 0.1), (1, 0.1), (7, 0.1)])), [Some(0.0), Some(0.0)]);
     let calculator = Calculator::new(CounterType::DOUBLE_RAW, 0);
@@ -56,7 +56,7 @@ fn few_or_equal_values() {
         plain.add(&calculator, None, &RawValue::from_double(second as f64), at(second));
     }
     assert_eq!(figures(plain.clone()), [None, None]);
-    // States with and without the sums can be merged, as those with and without quantiles.
+    // States with and without the sums for deviation and slope can be merged, as can those with and without quantiles.
     let mut with = doubles([(0, 1.0), (1, 2.0)]);
     with.merge(&plain).expect("one formula");
     assert_close(with.slope_per_hour(), 3600.0);
@@ -71,7 +71,7 @@ fn large_values_with_small_differences() {
     assert_close(statistics.slope_per_hour(), 3600.0);
     let extremes = doubles([(0, f64::MAX), (1, f64::from_bits(1)), (2, -f64::MAX), (3, 1e-300)]);
     assert_close(extremes.standard_deviation(), f64::MAX * (2.0f64 / 3.0).sqrt());
-    // Too steep for a double.
+    // The slope exceeds the range of a double.
     assert_eq!(extremes.slope_per_hour(), None);
     let tiny = doubles([(0, 3e-320), (1, 1e-320)]);
     assert!(tiny.standard_deviation().is_some_and(|deviation| (1.4e-320..1.43e-320).contains(&deviation)));
@@ -92,7 +92,7 @@ fn percentiles_are_nearest_ranks() {
     assert_eq!(statistics.clone().without_quantiles().percentiles(&[50.0]), None);
 }
 
-/// A value that could not be read has no part in either figure.
+/// A value that could not be read affects neither the deviation nor the slope.
 #[test]
 fn errors_do_not_count() {
     let calculator = Calculator::new(CounterType::RAWCOUNT, 0);
@@ -107,9 +107,10 @@ fn errors_do_not_count() {
 }
 
 proptest! {
-    /// Expected values from exact integers, which are shifted to the first value and the first time.
-    #[test]
-    fn equal_to_exact_integers(
+    /// The expected values are computed with exact integers, relative to the first value and the
+    first time.
+#[test]
+fn results_equal_those_of_exact_integers(
         base in 0i64..1 << 52,
         steps in prop::collection::vec((-1000i64..1000, 1i64..100, any::<bool>()), 2..80),
     ) {

@@ -1,4 +1,4 @@
-//! Laws of formulas and statistics, for every counter type with a formula and arbitrary raw values.
+//! Laws of formulas and statistics, for arbitrary raw values of every counter type with a formula.
 
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ fn intervals() -> impl Strategy<Value = Intervals> {
 /// One step of a series.
 #[derive(Clone, Debug)]
 enum Event {
-    /// A sample of a clock with `time_base` ticks per second, of the same instance as before or of another one.
+    /// A sample of the same instance as before or of another one; its clock has `time_base` ticks per second.
     Sample { raw: RawValue, time_base: i64, is_other: bool },
     /// The instance was absent.
     Absent,
@@ -79,7 +79,7 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// Events with usually increasing numbers, so that most intervals are valid.
+/// Events whose numbers usually increase, so that most intervals are valid.
 fn events() -> impl Strategy<Value = Vec<Event>> {
     (prop::collection::vec(event(), 0..70), any::<bool>(), positive_time_base()).prop_map(
         |(mut events, wild, base)| {
@@ -118,7 +118,7 @@ fn disturbed_moment(at: usize) -> Moment {
     Moment { utc: FileTime(1000 + 10 * ticks), bias_minutes: 480 }
 }
 
-/// The statistics of `events[from..to]`; the sample before them opens the first interval.
+/// The statistics of `events[from..to]`; the sample before them begins the first interval.
 fn part(kind: CounterType, intervals: Intervals, events: &[Event], from: usize, to: usize) -> Statistics {
     part_by(moment, kind, intervals, events, [from, to])
 }
@@ -174,8 +174,8 @@ fn merge_all(mut states: Vec<Statistics>, choices: &[prop::sample::Index]) -> St
     states.pop().expect("at least one state")
 }
 
-/// Equal bits, except averages of fractions and doubles, which are sums of rounded numbers: within 1e-12 of the
-/// largest.
+/// Checks that two summaries have equal bits. Averages of fractions and doubles are sums of rounded numbers, so
+/// they may differ by 1e-12 of the largest value.
 fn same(kind: CounterType, one: &Summary, other: &Summary) -> Result<(), TestCaseError> {
     let without_average = |summary: &Summary| Summary { average: None, ..summary.clone() };
     prop_assert_eq!(without_average(one), without_average(other));
@@ -238,7 +238,7 @@ proptest! {
         prop_assert!(low <= high);
     }
 
-    /// If nothing decreased, the average is the formula over the first and the last raw values.
+    /// If no number decreased, the average is the formula applied to the first and the last raw values.
     #[test]
     fn the_average_depends_only_on_the_first_and_last_raw_values(
         kind in counter_type(),
@@ -248,7 +248,7 @@ proptest! {
         firsts in prop::collection::vec(number(), 2..60),
         seconds in prop::collection::vec(number(), 60),
     ) {
-        let formula = kind.formula().expect("selected so");
+        let formula = kind.formula().expect("a type with a formula");
         let (mut firsts, mut seconds) = (firsts, seconds);
         seconds.truncate(firsts.len());
         firsts.sort_unstable();
@@ -271,7 +271,7 @@ proptest! {
         };
         prop_assert_eq!(summary.last, values.last().copied());
         prop_assert!(summary.values + summary.errors <= raws.len() as u64);
-        let across = calculator.format(raws.first(), raws.last().expect("two at least"), &plain).ok();
+        let across = calculator.format(raws.first(), raws.last().expect("at least two values"), &plain).ok();
         match formula {
             Formula::Delta => {
                 let steps = raws.len() as f64 - 1.0;
@@ -286,7 +286,7 @@ proptest! {
                 let largest = values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
                 let mean: f64 = values.iter().map(|value| value / count).sum();
                 prop_assert_eq!(summary.average.is_some(), !values.is_empty());
-                // Sums do not hold smaller doubles.
+                // Sums cannot represent smaller doubles.
                 let rounding = largest * 0.5e-12 + 1e-288;
                 prop_assert!((summary.average.unwrap_or(0.0) / 2.0 - mean / 2.0).abs() <= rounding);
             }
@@ -321,7 +321,7 @@ proptest! {
         same(kind, &part(0, events.len()).summary(), &merged)?;
     }
 
-    /// Standard deviation and slope have the same bits, and equal the ones that are computed from the distances.
+    /// Standard deviation and slope have the same bits for any split and order, and equal those computed directly from their definitions.
     #[test]
     fn deviation_and_slope_do_not_depend_on_splits_and_order(
         kind in counter_type(),
@@ -342,11 +342,11 @@ proptest! {
         let whole = part(0, events.len());
         let figures = |state: &Statistics| [state.standard_deviation(), state.slope_per_hour()];
         prop_assert_eq!(figures(&merged).map(|it| it.map(f64::to_bits)), figures(&whole).map(|it| it.map(f64::to_bits)));
-        // The other figures are the same without them.
+        // The other figures do not depend on whether deviation and slope are computed.
         same(kind, &part_by(moment, kind, intervals, &events, [0, events.len()]).summary(), &whole.summary())?;
         let deviation = whole.standard_deviation();
         if let (Some(deviation), summary) = (deviation, whole.summary()) {
-            // No sample deviates more than two values at the extremes.
+            // No sample has a larger deviation than two values at the extremes.
             let range = summary.maximum.unwrap_or_default() / 2.0 - summary.minimum.unwrap_or_default() / 2.0;
             let rounding = 1e-320;
             prop_assert!(deviation / 2.0 <= range * 0.5f64.sqrt() * (1.0 + 1e-12) + rounding, "{} in {}", deviation, range);
@@ -379,7 +379,7 @@ proptest! {
         }
     }
 
-    /// Several machines, and several instances of one machine, each with its own clock and time zone.
+    /// Statistics of several machines, and of several instances of one machine, each with its own clock and time zone, are merged.
     #[test]
     fn the_order_of_machines_does_not_matter(
         kind in counter_type(),
@@ -450,7 +450,7 @@ proptest! {
         same(kind, &expected, &after.summary())?;
     }
 
-    /// An interval without activity is a value of 0, and does not count in the average.
+    /// An interval without activity is a value of 0, which does not affect the average.
     #[test]
     fn an_inactive_interval_does_not_change_the_average(
         kind in counter_type(),
@@ -459,7 +459,7 @@ proptest! {
         time_base in positive_time_base(),
         raw in good_raw(),
     ) {
-        let formula = kind.formula().expect("selected so");
+        let formula = kind.formula().expect("a type with a formula");
         prop_assume!(formula.needs_two_samples() && formula != Formula::Delta && !formula.uses_multiplier());
         let mut events = events;
         for event in &mut events {

@@ -149,7 +149,7 @@ const REJECTED: &[&str] = &[
 ];
 
 #[test]
-fn paths_are_parsed_from_the_outside_in() {
+fn valid_paths_are_split_into_parts() {
     for &(text, machine, set, instance, counter) in ACCEPTED {
         let path = CounterPath::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
         let instance_text = path.instance.as_ref().map(InstanceName::as_str);
@@ -407,7 +407,7 @@ fn the_closest_name_is_found() {
     assert_eq!(closest("ab", ["ba"].into_iter()), Some("ba"));
 }
 
-/// A simple implementation of wildcards that follows their definition.
+/// A simple reference implementation of wildcards.
 fn naive(pattern: &[char], name: &[char]) -> bool {
     match (pattern.split_first(), name.split_first()) {
         (None, None) => true,
@@ -491,7 +491,7 @@ proptest! {
             lowest = lowest.min(depth);
         }
         if (depth, lowest) == (0, -1) {
-            // It is parsed as a path of another set; `?` selects the instance.
+            // The printed path is parsed as a path of another set, so `?` is needed to select the instance.
             prop_assert_ne!(read.map(|read| read.set), Ok(path.set));
             let masked = instance.replace(['(', ')'], "?");
             let pattern = PathPattern::parse(&format!(r"\Process({masked})\Bytes (in)")).unwrap();

@@ -11,7 +11,7 @@ fn kinds() -> impl Strategy<Value = CounterType> {
     prop::sample::select(kinds)
 }
 
-/// Usually increasing numbers, as of counters; sometimes a decrease, an error, an absent instance or no change.
+/// Raw values that usually increase, like those of counters; some decrease, are unchanged, or have an error or an absent instance.
 fn raws() -> impl Strategy<Value = Vec<RawValue>> {
     let status = prop_oneof![
         12 => Just(Status::VALID_DATA),
@@ -58,7 +58,7 @@ proptest! {
         time_base in prop_oneof![4 => Just(10_000_000i64), 1 => -1i64..=1],
         intervals in prop::sample::select(vec![Intervals::All, Intervals::Active]),
         raws in raws(),
-        // Also two raw values at the same time.
+        // Two raw values can have the same time.
         wobble in prop::collection::vec(prop_oneof![any::<i8>(), Just(50), Just(-50)], 1..9),
         run_lengths in prop::collection::vec(1usize..40, 1..9),
         breaks in prop::collection::vec(any::<bool>(), 1..9),
@@ -79,7 +79,7 @@ proptest! {
             let firsts: Vec<_> = part.iter().map(|raw| raw.first).collect();
             let seconds: Vec<_> = part.iter().map(|raw| raw.second).collect();
             let mut tails: Vec<_> = part.iter().map(|raw| (raw.multi_count, raw.status)).collect();
-            // Equal pairs can be given once.
+            // Consecutive equal pairs can be passed once.
             tails.dedup();
             if tails.len() > 1 {
                 tails = part.iter().map(|raw| (raw.multi_count, raw.status)).collect();

@@ -78,7 +78,7 @@ fn without_samples_there_are_no_results() {
 }
 
 #[test]
-fn one_sample_opens_a_rate_and_is_a_count() {
+fn one_sample_is_a_value_of_a_count_but_not_of_a_rate() {
     let rate = Rates::new().count(5).summary();
     assert_eq!(rate, Summary { first_time: Some(at(0)), last_time: Some(at(0)), ..Summary::default() });
     let count = Rates::of(CounterType::RAWCOUNT).count(5).summary();
@@ -87,7 +87,7 @@ fn one_sample_opens_a_rate_and_is_a_count() {
 }
 
 #[test]
-fn a_baseline_opens_the_first_interval_and_is_not_a_value() {
+fn a_baseline_begins_the_first_interval_and_is_not_a_value() {
     for (kind, values, first_time) in [(CounterType::BULK_COUNT, 1, at(0)), (CounterType::RAWCOUNT, 1, at(1))]
     {
         let mut rates = Rates::of(kind);
@@ -204,7 +204,7 @@ fn types_without_a_formula_have_only_errors() {
     assert_eq!((summary.last, summary.average, summary.quantiles), (None, None, None));
 }
 
-/// If the numerator increases without an operation, the value of the interval is 0, which measures nothing. The
+/// If the numerator increases without an operation, the value of the interval is 0, but means nothing. Such an
 /// interval counts as a value and in the average, but not in the extremes and quantiles.
 #[test]
 fn an_interval_without_an_operation_has_no_extremes() {
@@ -242,7 +242,7 @@ fn statistics_of_machines_with_different_clocks_are_merged() {
     assert_eq!((summary.minimum, summary.maximum), (Some(10.0), Some(70.0)));
 }
 
-/// The time ranges of an ordinary log can all be packed.
+/// Statistics of all time ranges of an ordinary log can be packed.
 #[test]
 fn ordinary_time_ranges_are_packed() {
     assert_eq!(size_of::<PackedStatistics>(), 64);
@@ -380,8 +380,8 @@ fn nearest_rank(values: &[f64], quantile: f64) -> f64 {
 
 #[test]
 fn quantiles_lie_within_one_percent_of_the_nearest_rank() {
-    const ASKED: [f64; 7] = [0.0, 0.01, 0.5, 0.9, 0.95, 0.99, 1.0];
-    // Between two distant values, an error of one rank is a large error.
+    const REQUESTED: [f64; 7] = [0.0, 0.01, 0.5, 0.9, 0.95, 0.99, 1.0];
+    // Neighbouring values are far apart, so a result that is wrong by one rank is wrong by more than one percent.
     let steps = |count: usize| (0..count).map(move |at| 1.1f64.powi(at as i32 % 97) * 3.0);
     let signed = |count: usize| steps(count).enumerate().map(|(at, step)| [step, 0.0, -step, step][at % 4]);
     for count in (1..140).chain([199, 200, 201, 999, 1000, 1001]) {
@@ -391,11 +391,14 @@ fn quantiles_lie_within_one_percent_of_the_nearest_rank() {
             let mut quantiles = Quantiles::default();
             values.iter().for_each(|&value| quantiles.add(value));
             assert_eq!(quantiles.count(), count as u64);
-            for (asked, got) in ASKED.into_iter().zip(quantiles.at(ASKED).expect("values")) {
-                let expected = nearest_rank(&values, asked);
+            for (requested, got) in REQUESTED.into_iter().zip(quantiles.at(REQUESTED).expect("values")) {
+                let expected = nearest_rank(&values, requested);
                 let exact = values.iter().filter(|value| **value != 0.0).count() <= 32;
                 let allowed = if exact { 0.0 } else { expected.abs() * 0.01 };
-                assert!((got - expected).abs() <= allowed, "{asked} of {count}: {got}, expected {expected}");
+                assert!(
+                    (got - expected).abs() <= allowed,
+                    "{requested} of {count}: {got}, expected {expected}"
+                );
             }
         }
     }

@@ -273,7 +273,7 @@ fn zones_of_the_reference_logs_are_applied() {
     assert_eq!(b.bias_minutes, 180);
 }
 
-/// Local time, the previous time in the log (UTC), bias.
+/// Checks rows of a local time, the previous time in the log (UTC), and the expected bias.
 fn check(zone: &TimeZone, rows: &[(&str, Option<&str>, i32)]) {
     for &(local, previous_utc, bias_minutes) in rows {
         let moment = zone.local_to_moment(time(local), previous_utc.map(time));
@@ -371,7 +371,7 @@ fn changes_in_the_southern_hemisphere_are_applied() {
 
 #[test]
 fn unusual_rules_are_applied() {
-    // Dates with a year occur once; before the first one, the other season was in force.
+    // Dates with a year occur once; before the first one, the other bias was in force.
     let once = zone(0, [2013, 10, 0, 27, 2, 0, 0, 0], [2013, 3, 0, 31, 1, 0, 0, 0], -60);
     check(
         &once,
@@ -393,7 +393,7 @@ fn unusual_rules_are_applied() {
             ("07/01/2020 00:00:00.000", None, -60),
         ],
     );
-    // Winter time as daylight time with the larger bias: the hour repeats when it begins.
+    // Winter time is defined as daylight time with a larger bias, so the hour repeats when it begins.
     let greater = zone(0, [0, 3, 0, 5, 1, 0, 0, 0], [0, 10, 0, 5, 2, 0, 0, 0], 60);
     check(
         &greater,
@@ -404,7 +404,7 @@ fn unusual_rules_are_applied() {
             ("10/27/2024 01:30:00.000", Some("10/27/2024 01:30:00.000"), 60),
         ],
     );
-    // A change at the end of the year, in either direction.
+    // Changes at the end of the year, in both directions.
     let new_year = zone(0, [0, 1, 6, 1, 0, 0, 0, 0], [0, 12, 5, 5, 23, 59, 59, 999], -60);
     for local in ["12/31/2021 12:00:00.000", "01/01/2022 12:00:00.000", "06/01/2022 00:00:00.000"] {
         assert_eq!(new_year.local_to_moment(time(local), None).local(), time(local));
@@ -547,7 +547,7 @@ proptest! {
         step_minutes in 1_i64..20_000,
     ) {
         let zone = if is_northern { pacific() } else { sydney() };
-        // Hours that a change can skip or repeat are replaced by the ones after them.
+        // Hours that a change skips or repeats are replaced by the following hours.
         let clear = |local: FileTime| {
             let civil = local.to_civil().unwrap();
             let is_unclear = [3, 4, 10, 11].contains(&civil.month()) && (1..3).contains(&civil.hour());
@@ -563,7 +563,7 @@ proptest! {
 
     #[test]
     fn the_repeated_hour_has_ascending_utc(minutes in proptest::collection::btree_set(0_i64..180, 2..40)) {
-        // A log around the end of daylight time: ascending moments, as local times.
+        // The local times of a log around the end of daylight saving time, whose UTC times are ascending.
         let zone = pacific();
         let start = time("11/03/2013 07:30:00.000");
         let mut previous = None;

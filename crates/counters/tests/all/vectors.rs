@@ -1,4 +1,4 @@
-//! The formulas, checked by the vectors of `vectors/formulas.tsv`, which names the source of each.
+//! Checks the formulas with the vectors of `vectors/formulas.tsv`, which names the source of each.
 
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::{
@@ -119,7 +119,7 @@ fn formulas_return_the_values_of_the_vectors() {
     assert!(failures.is_empty(), "{} of 113:\n{}", failures.len(), failures.join("\n"));
 }
 
-/// Only one order of operations agrees with Windows to the last bit. The vectors of origin O must detect others.
+/// Only one order of operations agrees with Windows to the last bit. The vectors of origin O must detect any other order.
 #[test]
 fn other_orders_of_operations_are_detected() {
     type Order = fn(f64, f64, f64) -> f64;
@@ -230,19 +230,19 @@ fn errors_are_checked_in_the_documented_order() {
     let bad = RawValue::error(Status::NO_INSTANCE);
     let good = RawValue::new(1, 1);
     let rate = Calculator::new(CounterType::BULK_COUNT, 0);
-    // A sample with an error, before a type without a value.
+    // A sample with an error is reported before a type without a value.
     let base = Calculator::new(CounterType::AVERAGE_BASE, 1);
     assert_eq!(base.format(Some(&good), &bad, &plain), Err(Status::INVALID_DATA));
-    // A type without a formula, before a missing sample.
+    // A type without a formula is reported before a missing sample.
     assert_eq!(base.format(None, &good, &plain), Err(Status::INVALID_ARGUMENT));
     let unknown = Calculator::new(CounterType(0x1234_5678), 1);
     assert_eq!(unknown.format(None, &good, &plain), Err(Status::FUNCTION_NOT_FOUND));
-    // A missing sample, before the time base; the clock, before the time base; the time base, before the counter.
+    // A missing sample and the clock are reported before the time base, and the time base before the counter.
     assert_eq!(rate.format(None, &good, &plain), Err(Status::INVALID_DATA));
     assert_eq!(rate.format(Some(&bad), &good, &plain), Err(Status::INVALID_DATA));
     assert_eq!(rate.format(Some(&RawValue::new(9, 9)), &good, &plain), Err(Status::NEGATIVE_DENOMINATOR));
     assert_eq!(rate.format(Some(&RawValue::new(9, 0)), &good, &plain), Err(Status::NEGATIVE_TIMEBASE));
-    // The counter, before the denominator of 0.
+    // The counter is reported before the denominator of 0.
     let timer = Calculator::new(CounterType::TIMER_100NS, 10_000_000);
     assert_eq!(timer.format(Some(&RawValue::new(9, 1)), &good, &plain), Err(Status::NEGATIVE_VALUE));
     // A status that is not an error is ignored.
@@ -276,7 +276,7 @@ fn statistics_equal_those_of_the_article() {
     assert_eq!(active.last, Some(0.0));
 }
 
-/// The average of a real log, from only its first and last raw values.
+/// The average of a real log can be computed from only its first and last raw values.
 #[test]
 fn the_average_equals_that_of_a_real_log() {
     let calculator = Calculator::new(CounterType::AVERAGE_BULK, 2_725_536);

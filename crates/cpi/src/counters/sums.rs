@@ -45,7 +45,7 @@ struct WithoutBusyShare {
     enabled_ns: u64,
 }
 
-/// After this much counted time without a known busy share, the machine is considered to provide none.
+/// If the busy share is still unknown after this much counted time, the machine is considered to provide none.
 const MAX_WAITING_NS: u64 = 1_000_000_000;
 
 impl Sums {
@@ -163,12 +163,12 @@ pub(super) enum NoCounts {
 }
 
 impl ProcessorSums {
-    /// Records the state of the processors at the start of the first interval; adds no counts.
+    /// Stores the state of the processors at the start of the first interval, without adding counts.
     pub(super) fn begin(&mut self, data: &CpiData) {
         self.update(data, false);
     }
 
-    /// Adds an interval. Processors whose counters never ran are skipped; the next interval covers both.
+    /// Adds an interval. Processors whose counters never ran are skipped; their next interval includes this one.
     pub(super) fn add(&mut self, data: &CpiData) {
         self.update(data, true);
     }
@@ -245,8 +245,8 @@ mod tests {
         sums.online().collect()
     }
 
-    /// A 2 GHz processor, one cycle per instruction, busy for 4 ms of each second. The kernel accounts this as one 10
-    /// ms tick in two of every five seconds.
+    /// A 2 GHz processor that needs one cycle per instruction and is busy for 4 ms of each second. The kernel accounts this as
+    /// one 10 ms tick in two of every five seconds.
     #[test]
     fn elapsed_cycles_of_a_processor_that_is_hardly_busy() {
         let mut sums = Sums::default();
@@ -264,7 +264,7 @@ mod tests {
             });
         }
         let cpi = sums.cycles as f64 / sums.elapsed_instructions as f64;
-        // As accurate as 10 ms ticks allow. Counting only intervals with busy time would give 100.
+        // The tolerance is due to the 10 ms ticks. If only intervals with busy time were counted, the result would be 100.
         assert!((240.0..265.0).contains(&cpi), "{cpi}: 250 cycles elapse per instruction");
         assert_eq!((sums.busy_cycles, sums.busy_instructions), (8_000_000_000, 8_000_000_000));
     }
@@ -300,7 +300,7 @@ mod tests {
         assert_eq!(sums.totals_of(&[1]).no_counts, Some(NoCounts::NeverRan));
         assert_eq!(sums.totals_of(&[0, 1]).no_counts, Some(NoCounts::NeverRan));
         assert_eq!(sums.totals_of(&[1]).sums.enabled_ns, 10);
-        // The next interval covers both.
+        // The next interval includes the skipped one.
         sums.add(&data(&[(Ran, measured(1)), (Ran, measured(2))]));
         assert_eq!(sums.totals_of(&[0, 1]).no_counts, None);
         assert_eq!(sums.totals_of(&[1]).sums.enabled_ns, 30);
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_too_short_for_a_busy_share_get_that_of_the_next_interval() {
+    fn intervals_too_short_for_a_busy_share_use_that_of_the_next_interval() {
         let short = Measured { busy_ticks: 0, elapsed_ticks: 0, cycles_scaled: 0, ..measured(2) };
         let mut sums = ProcessorSums::default();
         sums.add(&data(&[(Ran, short)]));

@@ -24,9 +24,9 @@ pub(super) const PROCESSOR_CPI: SetTable = SetTable {
     guid: 0x3723d365_8949_58a1_90a0_8f2f9ca64136,
     instance_type: InstanceType::Multiple,
     help: "Cycles per instruction of each processor, by NUMA node, from hardware counters.",
-    instances: "As those of Processor Information: _Total, then for each NUMA node with processors \"node,_Total\" and \
+    instances: "The same as in Processor Information: _Total, then for each NUMA node with processors \"node,_Total\" and \
         \"node,index\". An offline processor has no instance.",
-    total: "The sums over the processors, so that every ratio is one of sums.",
+    total: "The sums over the processors, so every ratio is a ratio of sums.",
     counters: &[
         CounterInfo::row(
             CPI,
@@ -34,8 +34,8 @@ pub(super) const PROCESSOR_CPI: SetTable = SetTable {
             T::AVERAGE_BULK,
             "cycles",
             0,
-            "perf_event: elapsed cycles by instructions",
-            "Elapsed cycles per instruction, idle time included: an idle machine has a high value. Elapsed \
+            "perf_event: elapsed cycles / instructions",
+            "Elapsed cycles per instruction, including idle time: an idle machine has a high value. Elapsed \
              cycles advance in idle and do not follow the core's frequency: those of the time stamp \
              counter on x86, elsewhere derived from the cycle counter. If that halts in idle, an \
              interval without observed busy time is reported with the next one.",
@@ -47,7 +47,7 @@ pub(super) const PROCESSOR_CPI: SetTable = SetTable {
             T::AVERAGE_BULK,
             "cycles",
             0,
-            "perf_event: elapsed cycles by instructions; busy share",
+            "perf_event: elapsed cycles / instructions; busy share",
             "Elapsed cycles scaled to the busy share of the processor, per instruction. If only \
              /proc/stat has the busy share, it is known in steps of 10 ms, and the value lags by up to \
              one step.",
@@ -59,7 +59,7 @@ pub(super) const PROCESSOR_CPI: SetTable = SetTable {
             T::AVERAGE_BULK,
             "cycles",
             0,
-            "perf_event: PERF_COUNT_HW_CPU_CYCLES by PERF_COUNT_HW_INSTRUCTIONS",
+            "perf_event: PERF_COUNT_HW_CPU_CYCLES / PERF_COUNT_HW_INSTRUCTIONS",
             "Cycles of the core's own clock per instruction: what perf stat counts. Whether they halt in \
              idle, as on x86, depends on the hardware.",
         )
@@ -71,7 +71,7 @@ pub(super) const PROCESSOR_CPI: SetTable = SetTable {
             "1/s",
             -7,
             "perf_event: PERF_COUNT_HW_INSTRUCTIONS",
-            "Instructions executed, those of the kernel included.",
+            "Instructions executed, including those of the kernel.",
         ),
         CounterInfo::row(
             CORE_CYCLES,
@@ -89,7 +89,7 @@ pub(super) const PROCESSOR_CPI: SetTable = SetTable {
             T::SAMPLE_FRACTION,
             "%",
             0,
-            "perf_event: time_running by time_enabled",
+            "perf_event: time_running / time_enabled",
             "Share of the time for which the counters ran. Below 100, the hardware counters were shared, \
              and counts are scaled up.",
         )

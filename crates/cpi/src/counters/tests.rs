@@ -82,7 +82,7 @@ fn ratios_are_of_sums() {
     let first = collect(&mut set, 0);
     assert_eq!(names(&first), ["_Total", "0,_Total", "0,0", "0,1", "1,_Total", "1,0"]);
     assert!(first.all_values().iter().all(|raw| raw.status.is_good() && raw.first == 0));
-    // Values beyond 32 bits.
+    // A factor that makes values exceed 32 bits.
     const G: u64 = 10_000_000_000;
     set.sums.add(&data([(Ran, G, 8 * G), (Ran, 3 * G, 12 * G), (Ran, 4 * G, 4 * G)]));
     let second = collect(&mut set, 10);
@@ -104,7 +104,7 @@ fn ratios_are_of_sums() {
     assert_eq!(values_of("_Total", INSTRUCTIONS), ([8e9, 11e9], 9.5e9));
     assert_eq!(values_of("_Total", CORE_CYCLES), ([12e9, 26e9], 19e9));
     assert_eq!(values_of("_Total", RUNNING), ([40.0, 40.0], 40.0));
-    let formula = |id: u32| third.counter(third.column(id).expect("there")).counter_type.formula();
+    let formula = |id: u32| third.counter(third.column(id).expect("a column")).counter_type.formula();
     assert_eq!(SHOWN.map(|id| formula(id).expect("a number")), {
         use Formula::{Percent, Rate, Ratio};
         [Ratio, Ratio, Ratio, Rate, Rate, Percent]
@@ -130,7 +130,7 @@ fn counters_that_never_ran_are_an_error_of_their_processor_and_its_totals() {
             assert_eq!(raw(&rows, instance, id).status, expected, "{instance} {id}");
         }
     }
-    // One cause for each counter, three values each.
+    // One error for each counter, which three values share.
     assert_eq!(rows.errors().len(), SHOWN.len());
     assert!(rows.errors().iter().all(|error| error.count == 3
         && error.reason.starts_with("the counters of a processor never ran in the interval")));
@@ -183,8 +183,8 @@ fn counters_that_cannot_be_opened_are_an_error_of_every_value() {
         reasons.extend(rows.errors().iter().map(|error| Arc::clone(&error.reason)));
     }
     assert_eq!(&*reasons[0], "not allowed: be root");
-    assert!(reasons.iter().all(|reason| Arc::ptr_eq(reason, &reasons[0])), "created once, so reported once");
-    // The same error again is the same cause.
+    assert!(reasons.iter().all(|reason| Arc::ptr_eq(reason, &reasons[0])), "all values share one reason");
+    // If the same error occurs again, the reason is not created again.
     set.reasons.record(&Error::new(ErrorKind::AccessDenied, "not allowed: be root"));
     assert!(set.reasons.error.as_ref().is_some_and(|reason| Arc::ptr_eq(reason, &reasons[0])));
 }

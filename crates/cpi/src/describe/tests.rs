@@ -61,13 +61,13 @@ fn access_errors_name_the_setting_and_the_remedy() {
     }
     let thread = text(Mode::ON_THREAD, 3);
     assert!(thread.contains("forbids any counting") && thread.contains("paranoid=2"), "{thread}");
-    // The setting allows it, so something else forbids it.
+    // The setting permits counting, so something else forbids it.
     let other = text(Mode::RAW, -1);
     assert!(other.contains("by a security module of the kernel"), "{other}");
 }
 
 #[test]
-fn a_unit_without_instructions() {
+fn a_unit_without_an_instruction_counter_is_reported() {
     let machine = Arc::new(FakeMachine::new(1));
     machine.state().refused.insert("instructions", Errno::NOENT);
     let unit = crate::kernel::CoreUnit { name: "cpu".to_owned(), kind: 4, processors: vec![0] };

@@ -46,7 +46,7 @@ fn one_step_has_exact_counts() {
     assert_eq!(first.measured.cpi_scaled(), Some(1.25));
     assert_eq!(first.measured.core_cpi(), Some(1.5));
     assert_eq!(first.measured.busy_percent(), Some(50.0));
-    // Sums, not means of ratios.
+    // The CPI of the system is a ratio of sums, not a mean of ratios.
     assert_eq!(data.system.cpi(), Some(2_000_000.0 / 801_000.0));
     assert_eq!(data.system.cpi_scaled(), Some(1_010_000.0 / 801_000.0));
     assert_eq!(data.system.busy_percent(), Some(100.0 * 101.0 / 200.0));
@@ -60,12 +60,12 @@ fn an_interval_starts_at_the_last_start() {
     let machine = machine_of(1);
     let mut cpi = instance(&machine, Mode::ON_THREAD);
     let instructions = |data: &CpiData| data.thread.map(|thread| thread.instructions);
-    // Without a start, intervals begin at the creation.
+    // Without a call of `start`, the interval begins when the instance is created.
     assert_eq!(cpi.get().map(instructions), Ok(Some(300_000)));
     assert_eq!(cpi.get().map(instructions), Ok(Some(600_000)));
     cpi.start().expect("started");
     assert_eq!(cpi.get().map(instructions), Ok(Some(300_000)));
-    // Each starts at the end of the one before.
+    // Each interval starts at the end of the previous one.
     let mut sum = 300_000;
     cpi.start().expect("started");
     for _ in 0..3 {
@@ -184,7 +184,7 @@ fn a_kernel_without_units_in_generic_events() {
 }
 
 #[test]
-fn a_processor_goes_offline_and_comes_back() {
+fn a_processor_goes_offline_and_online_again() {
     let machine = machine_of(3);
     let mut cpi = instance(&machine, RAW_AND_SCALED);
     cpi.start().expect("started");
@@ -212,7 +212,7 @@ fn a_processor_that_was_offline_between_two_readings() {
     machine.state().set_offline(1);
     machine.state().set_online(1);
     machine.state().advance(20);
-    // The only sign is that its counters were halted.
+    // The only indication is that its counters were halted.
     let data = cpi.get().expect("measured");
     assert_eq!(data.processors.len(), 1);
     assert_eq!(data.processors[0].state, ProcessorState::Measured);
@@ -236,7 +236,7 @@ fn a_group_that_was_split() {
     cpi.start().expect("started");
     let data = cpi.get().expect("measured");
     assert_eq!(data.processors[1].measured.instructions, 401_000);
-    // The same if `start` is the first to notice.
+    // The same if `start` reads the split group first.
     machine.state().split_group(1);
     cpi.start().expect("started");
     let data = cpi.get().expect("measured");
@@ -244,7 +244,7 @@ fn a_group_that_was_split() {
 }
 
 #[test]
-fn a_processor_comes_up_later() {
+fn a_processor_that_comes_online_later_is_counted() {
     let machine = machine_of(1);
     let mut cpi = instance(&machine, RAW_AND_SCALED);
     machine.state().set_online(3);
@@ -272,7 +272,7 @@ fn a_cycle_counter_that_halts_in_idle() {
         (measured.cycles, measured.cycles_scaled, measured.core_cycles),
         (1_200_000, 600_000, 600_000)
     );
-    // `RAW` alone needs the busy share too, but does not report it.
+    // With only `RAW`, the busy share is needed too, but not reported.
     let mut raw = instance(&machine, Mode::RAW);
     raw.start().expect("started");
     let data = raw.get().expect("measured");
@@ -290,7 +290,7 @@ fn no_busy_time_with_a_counter_that_halts_in_idle() {
     let mut cpi = instance(&machine, RAW_AND_SCALED);
     cpi.start().expect("started");
     let data = cpi.get().expect("measured");
-    // Processor 1 had 601,000 cycles in 51 of 100 ticks; of processor 0 only the cycles are known, and that 100 ticks elapsed.
+    // Processor 1 had 601,000 cycles in 51 of 100 ticks. Of processor 0, only the cycles and the 100 elapsed ticks are known.
     let [idle, busy] = [data.processors[0].measured, data.processors[1].measured];
     assert_eq!((busy.cycles, busy.cycles_scaled), (1_178_431, 601_000));
     assert_eq!((idle.cycles, idle.cycles_scaled, idle.busy_ticks), (1_178_431, 600_000, 0));
@@ -304,7 +304,7 @@ fn no_busy_time_with_a_counter_that_halts_in_idle() {
 }
 
 #[test]
-fn a_clock_that_goes_back_yields_no_length() {
+fn an_interval_has_no_length_if_the_clock_goes_backwards() {
     let machine = machine_of(2);
     machine.state().clock_offset = 10_000_000;
     let mut cpi = instance(&machine, RAW_AND_SCALED);

@@ -49,7 +49,7 @@ pub(super) fn hooks(
     Ok(())
 }
 
-/// Maximum size of the hooks of a `get` over this number of processors, in bytes.
+/// The maximum size in bytes of the hooks of a `get` with this number of processors.
 fn max_bytes(processors: usize) -> usize {
     let label = 4 * INTEGER_BYTES + MAX_LABEL_BYTES;
     let words = (12 + 6 * processors) + 15 + (4 + 12 * processors) + 9;
@@ -122,8 +122,8 @@ impl<'a> Record<'a> {
             return Err(Error::new(
                 ErrorKind::HookTooLong,
                 format!(
-                    "a hook over {processors} processors is {bytes} bytes long, and its length field holds at most \
-                     {MAX_RECORD_BYTES}: trace the summary without details, or without busy shares"
+                    "the hook for {processors} processors needs {bytes} bytes, but a hook can have at most \
+                     {MAX_RECORD_BYTES}: leave out the details, or the busy shares"
                 ),
             ));
         }

@@ -6,7 +6,6 @@ use super::write::{Destination, Sections};
 use super::{Trace, TraceReader};
 use crate::{CpiData, Mode};
 
-/// In memory and in a file.
 #[test]
 fn hooks_that_would_exceed_the_section_limit_start_a_new_section() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -82,7 +81,7 @@ impl Destination for FullDisk {
     }
 }
 
-/// For each number of bytes that fit on the disk: the `get`s before the failed one are readable, and the failed one can be
+/// Whatever number of bytes fits on the disk, the `get`s before the failed one are readable, and the failed one can be
 /// written once there is space.
 #[test]
 fn a_full_disk_keeps_complete_gets_and_allows_a_retry() {

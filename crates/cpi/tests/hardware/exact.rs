@@ -1,11 +1,11 @@
-//! A region's count is its own instructions plus those of the calls, which are few and always the same number.
+//! A region's count is its own instructions plus those of `start` and `get`, which are few and always the same number.
 
 use tachograph_cpi::{Cpi, CpiData, Mode, Options};
 
 use crate::guest;
 use crate::region::{instructions, region};
 
-/// Regions, in iterations of the loop.
+/// The lengths of the measured regions, in iterations of the loop.
 const REGIONS: [u64; 6] = [1_000, 1_000_000, 1_000_000, 3_000_000, 1, 1_000_000];
 
 /// Returns the instructions, cycles and CPI that an instance measured.
@@ -28,14 +28,15 @@ pub(crate) fn of_processor(data: &CpiData) -> (u64, u64, Option<f64>) {
     (measured.instructions, measured.core_cycles, measured.core_cpi())
 }
 
-/// Maximum instructions of the calls in a region's count, if the thread's counters are read through the kernel.
+/// The maximum number of instructions of `start` and `get` in a region's count, if the thread's counters are read through the
+/// kernel.
 const MAX_OVERHEAD: u64 = 100;
 
-/// The same for counters that are read from user space, whose instructions are counted, and for processors, for which a lock
-/// is taken and the clock is read.
+/// The same limit for counters that are read from user space, because the reading instructions are counted too, and for
+/// processors, because a lock is taken and the clock is read.
 const MAX_OTHER_OVERHEAD: u64 = 300;
 
-/// Measures a region. Not inlined, because the compiler could use one instruction more or less for the calls elsewhere.
+/// Measures a region. Not inlined, because the compiler could use another number of instructions for the calls in each caller.
 #[inline(never)]
 pub(crate) fn measured(cpi: &mut Cpi, iterations: u64) -> &CpiData {
     cpi.start().expect("started");
@@ -130,7 +131,7 @@ fn own_reads_make_no_system_call() {
     }
     let mut cpi = Cpi::new(Mode::ON_THREAD).expect("hardware counters");
     let mut min = u64::MAX;
-    // The timer's interrupt can fall into a region, but not into all.
+    // A timer interrupt can occur during some of the regions, but not during all.
     for _ in 0..20 {
         cpi.start().expect("started");
         region(1_000);

@@ -26,8 +26,8 @@ fn state(data: &CpiData, processor: usize) -> ProcessorState {
     data.processors.get(processor).map_or(ProcessorState::Offline, |processor| processor.state)
 }
 
-/// Asserts that an instance measures a region on the second processor; within 0.5 %, because the counts of several emulated
-/// processors are not exact. Returns the instructions.
+/// Asserts that an instance counts a region on the second processor, and returns the number of instructions. The tolerance
+/// is 0.5 %, because the counts of several emulated processors are not exact.
 fn assert_measures_the_second(cpi: &mut Cpi) -> u64 {
     run_on(&[1]);
     cpi.start().expect("started");
@@ -42,7 +42,7 @@ fn assert_measures_the_second(cpi: &mut Cpi) -> u64 {
 }
 
 #[test]
-fn a_processor_goes_offline_and_comes_back() {
+fn a_processor_goes_offline_and_online_again() {
     if !guest::is("two-processors") {
         return;
     }
@@ -67,7 +67,10 @@ fn a_processor_goes_offline_and_comes_back() {
     let comes = measure(&mut cpi, &|| switch(1, true));
     assert_eq!((state(&comes, 0), state(&comes, 1)), (ProcessorState::Measured, ProcessorState::Offline));
     let found = assert_measures_the_second(&mut cpi);
-    guest::ok("processor comes back", format_args!("counted from the next start on: {found} instructions"));
+    guest::ok(
+        "processor is online again",
+        format_args!("counted from the next start on: {found} instructions"),
+    );
 
     let between = measure(&mut cpi, &|| {
         switch(1, false);

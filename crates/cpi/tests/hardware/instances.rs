@@ -8,7 +8,7 @@ use crate::exact::{Pick, measured, of_processor, of_thread, region_overhead};
 use crate::guest;
 use crate::region::{instructions, region};
 
-/// The options of the tested kinds of instances, each with the function that returns its counts.
+/// The tested kinds of instances: name, options, and the function that returns the counts.
 fn kinds() -> [(&'static str, Options, Pick); 2] {
     [
         ("the thread", guest::user_code(Mode::ON_THREAD), of_thread),
@@ -55,12 +55,12 @@ fn overlapping(options: Options, pick: Pick, regions: [u64; 3]) -> [u64; 2] {
     [first, instructions_of(&mut second, pick)]
 }
 
-/// Tolerance for the calls of other instances inside an interval: they read the time and divide numbers, which takes a number
-/// of instructions that depends on the values.
+/// The tolerance for calls of other instances inside an interval: they read the time and divide numbers, and the number of
+/// instructions for this depends on the values.
 const EVALUATION: u64 = 100;
 
-/// Asserts that counts grow with the regions: exactly if the interval contains only the region, otherwise within
-/// [`EVALUATION`].
+/// Asserts that a count grows by the instructions by which its region is longer: exactly if the interval contains
+/// only the region, otherwise within [`EVALUATION`].
 fn assert_growth<const COUNT: usize>(
     name: &str,
     short: [u64; COUNT],
@@ -92,10 +92,10 @@ fn nested_instances_count_exactly() {
         nested(options, pick, regions);
         let (short, long) = (nested(options, pick, regions), nested(options, pick, longer));
         assert_growth(name, short, long, expected, [true, true, false]);
-        // The inner one counts as much as it does alone.
+        // The innermost instance counts as much as it does alone.
         let shift = guest::shift().expect("checked above");
         let (overhead, alone) = (short[2] - instructions(regions[2]), region_overhead(options, pick, shift));
-        // Apart from the call of the region.
+        // The tolerance is for the call of the region.
         assert!(overhead.abs_diff(alone) <= 10, "{name}: overhead {overhead}, and alone {alone}");
     }
     guest::ok("3 inside 2 inside 1", format_args!("longer by {:?} instructions", expected.map(instructions)));
@@ -113,14 +113,14 @@ fn overlapping_instances_count_exactly() {
     for (name, options, pick) in kinds() {
         overlapping(options, pick, regions);
         let (short, long) = (overlapping(options, pick, regions), overlapping(options, pick, longer));
-        // The second one is started inside the first, and the first one is read and evaluated inside the second.
+        // The second instance is started inside the first, and the first one is read and evaluated inside the second.
         assert_growth(name, short, long, expected, [true, true]);
     }
     guest::ok("two that overlap", format_args!("longer by {:?} instructions", expected.map(instructions)));
 }
 
 #[test]
-fn a_second_get_covers_the_longer_time() {
+fn a_second_get_covers_the_time_since_start() {
     if guest::shift().is_none() {
         return;
     }
@@ -137,14 +137,14 @@ fn a_second_get_covers_the_longer_time() {
         };
         rounds([1, 1, 1]);
         let (short, long) = (rounds([100, 100, 100]), rounds([1_100, 20_100, 300_100]));
-        // The evaluation of the first get is inside the longer interval, that of the second inside the next.
+        // The evaluation of the first `get` is inside the longer interval, that of the second inside the next.
         assert_growth(name, short, long, [1_000, 21_000, 300_000], [false, true, true]);
     }
     guest::ok("get, get_and_start, get", "the second get covers both regions, the third only the last");
 }
 
 fn open_files() -> usize {
-    std::fs::read_dir("/proc/self/fd").expect("proc is there").count()
+    std::fs::read_dir("/proc/self/fd").expect("/proc is mounted").count()
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn ten_thousand_instances_leave_no_file_open() {
         return;
     }
     let both = guest::user_code(Mode::SCALED | Mode::ON_THREAD);
-    // Files that stay open permanently (in /proc) are opened before.
+    // Open the files that stay open permanently (in /proc) before counting.
     drop(new(both));
     let before = open_files();
     for _ in 0..5_000 {
@@ -240,7 +240,7 @@ fn the_thread_that_created_the_instance_is_counted() {
     };
     measure(1_000, 1_000);
     let base = measure(1_000, 1_000);
-    // Creating a thread and waiting for it takes a few instructions, not always the same number.
+    // The number of instructions for creating a thread and waiting for it varies a little.
     let others_longer = measure(1_000, 5_000_000).abs_diff(base);
     assert!(others_longer < 5_000, "{others_longer} instructions of the other thread were counted");
     let own_longer = (measure(1_001_000, 1_000) - base).abs_diff(instructions(1_000_000));

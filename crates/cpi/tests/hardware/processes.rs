@@ -1,5 +1,5 @@
-//! Two processes that measure at the same time get the same counts as each alone. A command, or a running process, is counted
-//! with its children.
+//! Two processes that measure at the same time get the same counts as when each measures alone. A command, or a running
+//! process, is counted with its children.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
@@ -13,11 +13,11 @@ use crate::region::{instructions, region};
 /// The environment variable that is set for the other process.
 const ROLE: &str = "TACHO_PMU_OTHER";
 
-/// Iterations of the long region in which both run: at least a tenth of a second, so that they often alternate on the
-/// processor.
+/// Iterations of the long region, which both processes run: at least a tenth of a second, so that they often alternate
+/// on the processor.
 const LONG: u64 = 50_000_000;
 
-/// The other process: measures on request, and prints the result.
+/// Is run as the other process: measures on request, and prints the result.
 #[test]
 fn the_other_process() {
     let (Some(shift), Ok(_)) = (guest::shift(), std::env::var(ROLE)) else { return };
@@ -79,7 +79,7 @@ fn two_processes_get_the_counts_of_each_alone() {
     guest::ok(
         "two processes at once",
         format_args!(
-            "each counts its region + {alone}, as alone; {all} and {other_all} on the processor meanwhile"
+            "each counts its region + {alone}, as alone; {all} and {other_all} on the whole processor"
         ),
     );
 }
@@ -91,7 +91,7 @@ fn count_workload(turns: u64, threads: u32, children: u32) -> Counts {
     let mut command = Command::new(WORKLOAD);
     command.args([turns.to_string(), threads.to_string(), children.to_string()]);
     let (mut child, counter) =
-        ProcessCpi::spawn(&mut command, true, Events::Hardware).expect("the program is there");
+        ProcessCpi::spawn(&mut command, true, Events::Hardware).expect("the program exists");
     let mut counter = counter.expect("hardware counters");
     assert!(counter.is_user_only());
     assert!(child.wait().expect("waited").success(), "the program failed");
@@ -109,11 +109,11 @@ fn commands_are_counted_with_threads_and_children() {
     region(LONG);
     for (threads, children) in [(0, 0), (3, 0), (0, 2), (2, 2)] {
         let is_alone = threads + children == 0;
-        // An interrupt during an atomic update repeats it, which rarely adds a few instructions. The minimum of several
-        // runs has none of these.
+        // An atomic update that is interrupted is repeated, which adds a few instructions. This is rare: the minimum of
+        // several runs has no such repetition.
         let least = |turns: u64| {
             let counts = (0..if is_alone { 5 } else { 1 }).map(|_| count_workload(turns, threads, children));
-            counts.min_by_key(|counts| counts.instructions).expect("one at least")
+            counts.min_by_key(|counts| counts.instructions).expect("at least one run")
         };
         let (less, more) = (least(short), least(long));
         // A child is forked, runs its region, and executes the program again, which runs its own.
@@ -121,7 +121,7 @@ fn commands_are_counted_with_threads_and_children() {
         let expected = instructions(long - short) * regions;
         let found = more.instructions - less.instructions;
         let name = format!("command with {threads} more threads and {children} children");
-        // Waiting for threads and children takes a few instructions, whose number varies.
+        // The number of instructions for waiting for threads and children varies a little.
         let slack = if is_alone { 0 } else { expected / 10_000 };
         assert!(found.abs_diff(expected) <= slack, "{name}: longer by {found}, not {expected}");
         for counts in [less, more] {
@@ -156,7 +156,7 @@ fn a_running_process_is_counted_after_attach() {
         let mut child = other(Command::new(WORKLOAD).args(["wait", &turns.to_string(), "1", "1"]));
         let mut output = BufReader::new(child.stdout.take().expect("piped"));
         // The program has run its region once, and waits, as does its second thread, which is counted too.
-        output.read_line(&mut String::new()).expect("it waits");
+        output.read_line(&mut String::new()).expect("the program waits");
         let mut counter = ProcessCpi::attach(child.id(), true, Events::Hardware).expect("hardware counters");
         counter.start().expect("started");
         drop(child.stdin.take());

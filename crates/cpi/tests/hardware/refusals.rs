@@ -1,4 +1,4 @@
-//! Messages where counting is refused: the cause and the remedy.
+//! If counting is refused, the message names the cause and the remedy.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -22,7 +22,7 @@ fn shares_only(mode: Mode) -> Options {
 /// Asserts that busy shares are measured without counters, and that the reason why CPI is missing is reported.
 fn assert_shares_remain(name: &str, kind: ErrorKind) {
     let mut cpi = Cpi::new(shares_only(Mode::SCALED)).expect("shares need no counters");
-    let why = cpi.why_no_cpi().expect("there is a reason").clone();
+    let why = cpi.why_no_cpi().expect("a reason").clone();
     assert_eq!(why.kind(), kind, "{why}");
     cpi.start().expect("started");
     // A tenth of a second: ten ticks of the clock of /proc/stat.
@@ -163,7 +163,7 @@ fn too_few_files() {
     if !guest::is("few-files") {
         return;
     }
-    // Enough for one processor of two, and for one file that is open for a moment to examine the machine.
+    // Enough for one of two processors, and for one file that is opened briefly to examine the machine.
     let files = leave_files(3);
     let text = "too many open files (EMFILE): counting needs 4 more (2 per processor), and the limit is 16; raise it with \
                 'ulimit -n'";

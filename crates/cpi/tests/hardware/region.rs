@@ -29,7 +29,7 @@ pub(crate) fn instructions(iterations: u64) -> u64 {
     2 * iterations
 }
 
-/// Asserts that a number is in a range; the message has the distance.
+/// Asserts that a number is in a range.
 pub(crate) fn assert_within(name: &str, value: f64, range: Range<f64>) {
     assert!(range.contains(&value), "{name} is {value}, not between {} and {}", range.start, range.end);
 }

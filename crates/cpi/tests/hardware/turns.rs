@@ -52,10 +52,10 @@ fn counts_are_scaled_and_the_share_is_reported() {
         cpi.start().expect("started");
         region(LONG);
         let (counted, cycles, share) = pick(cpi.get().expect("counted"));
-        let share = share.expect("there was time");
+        let share = share.expect("time has elapsed");
         assert_within("the share of time", share, 0.1..0.9);
         assert_within(
-            "instructions relative to the executed ones",
+            "counted instructions / executed instructions",
             counted as f64 / instructions(LONG) as f64,
             0.99..1.01,
         );

@@ -20,7 +20,7 @@ fn rounding_and_saturation() {
         (Some(37.5), 37, 5000),
         (Some(100.0), 100, 0),
         (Some(0.999_95), 1, 0),
-        // A tie that is exact in binary rounds away from zero: 2.03125 is 2 + 1/32.
+        // A tie that is exactly representable in binary is rounded away from zero: 2.03125 is 2 + 1/32.
         (Some(2.03125), 2, 313),
         (Some(4_294_967_295.0), u32::MAX, 0),
         (Some(4_294_967_295.5), u32::MAX, 5000),
@@ -53,7 +53,7 @@ proptest! {
         prop_assert_eq!(double, decimal.to_string().parse::<f64>().expect("a number"));
     }
 
-    /// Ratios of counts round as integers do.
+    /// Ratios of counts are rounded as in integer arithmetic.
     #[test]
     fn ratios_are_rounded_to_the_nearest(cycles in 0..1u64 << 40, instructions in 1..1u64 << 40) {
         let parts = (2 * 10_000 * u128::from(cycles) + u128::from(instructions)) / (2 * u128::from(instructions));
@@ -62,7 +62,7 @@ proptest! {
         if parts >= 10_000 << 32 {
             prop_assert_eq!(decimal, Decimal::MAX);
         } else {
-            // A double has 53 bits: a ratio near a tie can fall on its other side if it needs them all.
+            // A double has 53 bits: a ratio that needs them all and is near a tie can be rounded to the other side.
             prop_assert!(found.abs_diff(parts) <= u128::from(parts >= 1 << 30), "{} {}", found, parts);
         }
     }

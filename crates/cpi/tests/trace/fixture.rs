@@ -37,7 +37,7 @@ pub fn data(processors: u64, is_scaled: bool, has_thread: bool) -> CpiData {
     }
 }
 
-/// Values in which both words are nonzero.
+/// Values whose two 32-bit words are both nonzero.
 pub const ELAPSED: u64 = 0x1_0000_4240;
 pub const ENDED_AT: u64 = 0x0102_0304_0506_0708;
 
@@ -55,7 +55,7 @@ fn measured(number: u64, is_scaled: bool) -> Measured {
     }
 }
 
-/// Fields of a hook: names, for readers only, and words.
+/// Fields of a hook: names (only to document them) and words.
 #[derive(Clone, Default)]
 pub struct Fields(pub Vec<(&'static str, u64)>);
 
@@ -69,7 +69,7 @@ impl Fields {
         self.word(low, value & 0xFFFF_FFFF);
     }
 
-    /// A ratio of integers, rounded to the nearest ten-thousandth in integer arithmetic; 0 and 0 if undefined.
+    /// Adds a ratio of integers, rounded to the nearest ten-thousandth in integer arithmetic; two zeros if it is undefined.
     pub fn ratio(&mut self, name: &'static str, frac: &'static str, numerator: u64, denominator: u64) {
         let (numerator, denominator) = (u128::from(numerator), u128::from(denominator));
         let parts = match denominator {
@@ -81,7 +81,7 @@ impl Fields {
     }
 }
 
-/// Type and length, major code, minor code, time stamp, data.
+/// A record: type and length, major code, minor code, time stamp, data.
 pub fn record(record_type: u16, minor: u32, time_stamp: u64, data: &[u8]) -> Vec<u8> {
     let mut record = Vec::new();
     let type_and_length = record_type | (16 + data.len()) as u16;
@@ -180,7 +180,7 @@ pub fn thread(minor: u32, data: &CpiData, thread: &Counts) -> Vec<u8> {
     integers(minor, data.ended_at, &fields)
 }
 
-/// All hooks of a get, in order.
+/// All hooks of a measurement, in order.
 pub fn hooks(
     data: &CpiData,
     minor: u8,

@@ -1,6 +1,6 @@
-//! The bytes of traces, for every combination of traced data, against files assembled word by word and checked in.
+//! Compares the bytes of traces, for every combination of traced data, with checked-in files that were assembled word by word.
 //!
-//! `TACHO_UPDATE=1 cargo test -p tachograph-cpi --test trace golden` rewrites the files in `tests/golden` from the words.
+//! `TACHO_UPDATE=1 cargo test -p tachograph-cpi --test trace golden` assembles the files in `tests/golden` again.
 
 use std::path::PathBuf;
 
@@ -64,7 +64,7 @@ fn check(processors: u64) {
 
         file.write(&data, minor, combination.flags(), label).expect("a file");
         all.extend(records);
-        // The file has its contents before it is closed.
+        // The file is complete before it is closed.
         let now = std::fs::read(&path).expect("readable");
         assert!(now == fixture::section(if all.is_empty() { 0 } else { fixture::ENDED_AT }, 0, &all));
         assert!(now == file.bytes());
@@ -93,9 +93,9 @@ fn traces_of_64_processors_equal_the_golden_file() {
     check(64);
 }
 
-/// The lengths in the format's description: 6 + 2n, 4n + 4, 2; 9 or 15; 4 + 6n or 4 + 12n; 9 words.
+/// The lengths that the format's description states: 6 + 2n, 4n + 4, 2; 9 or 15; 4 + 6n or 4 + 12n; 9 words.
 #[test]
-fn the_order_and_the_lengths_of_all_hooks() {
+fn all_hooks_have_the_documented_order_and_lengths() {
     for (processors, is_scaled, words) in [
         (1, false, [6 + 2 + 2, 9, 4 + 6, 9]),
         (1, true, [6 + 2 + 4 + 4 + 2, 15, 4 + 12, 9]),
@@ -125,7 +125,7 @@ fn the_order_and_the_lengths_of_all_hooks() {
     }
 }
 
-/// Processors without data are zeros: the position is the processor's id.
+/// Processors without data are stored as zeros, because the position of a processor is its id.
 #[test]
 fn processors_without_data_are_zeros() {
     let mut data = fixture::data(4, true, false);
@@ -148,7 +148,7 @@ fn processors_without_data_are_zeros() {
     }
 }
 
-/// If only the thread is measured, there is a summary without processors, and there are no hooks of processors.
+/// If only the thread is measured, the summary has no processors, and there are no per-processor hooks.
 #[test]
 fn a_thread_alone_has_no_processor_hooks() {
     let data = fixture::data(0, false, true);

@@ -22,7 +22,7 @@ fn detailed(line: &mut Vec<String>, measured: &Measured, is_scaled: bool) {
     }
 }
 
-/// The lines that the decoder should print for a get with everything.
+/// The lines that the decoder should print for a measurement with all data.
 fn lines(data: &CpiData, minor: u8, label: &str) -> Vec<String> {
     let CpiData { elapsed_cycles, is_scaled, system, .. } = data;
     let elapsed = format!("elapsed={elapsed_cycles}");
@@ -81,7 +81,7 @@ fn an_independent_decoder_reads_the_same() {
         let mut data = fixture::data(processors, is_scaled, has_thread);
         data.ended_at += minor as u64;
         if processors == 3 {
-            // Both words in use; no instructions; a gap.
+            // A count that needs both words; one without instructions; a processor without data.
             data.processors[0].measured.cycles = u64::MAX;
             data.processors[1].measured.instructions = 0;
             data.processors[2] = ProcessorData::default();

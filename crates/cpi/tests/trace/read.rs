@@ -1,4 +1,4 @@
-//! The reader with the writer's output, and with damaged files: cut at every byte, every bit flipped, every field invalid.
+//! Reads the writer's output, and damaged files: truncated at every byte, with every bit flipped, with every field invalid.
 
 use std::io::{self, Cursor, Read};
 
@@ -60,7 +60,7 @@ fn in_detail(measured: &Measured, is_scaled: bool) -> DetailedValues {
     }
 }
 
-/// The expected result of reading a get.
+/// The expected result of reading a measurement.
 fn expected(data: &CpiData, flags: Mode, label: Option<&str>) -> Vec<HookKind> {
     let CpiData { elapsed_cycles, is_scaled, .. } = *data;
     let label = label.map(|text| Label { elapsed_cycles, bytes: text.as_bytes().into() });
@@ -132,7 +132,7 @@ prop_compose! {
 }
 
 proptest! {
-    /// Everything written is read: every get, in order, with its time and minor code.
+    /// Everything written is read: every measurement, in order, with its time and minor code.
     #[test]
     fn traces_round_trip(
         gets in prop::collection::vec((data(), any::<u8>(), 0..4u32, prop::option::of(".{0,40}")), 0..6),
@@ -155,7 +155,7 @@ proptest! {
         prop_assert_eq!(read, written);
     }
 
-    /// For any bytes, also after a valid header, reading ends without a panic.
+    /// Reading ends without a panic for any bytes, with or without a valid header before them.
     #[test]
     fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..2000), is_after_header: bool) {
         if is_after_header {
@@ -165,7 +165,7 @@ proptest! {
         }
     }
 
-    /// Any words in a hook: the result is a hook or a problem.
+    /// Any words in a hook result in a hook or a problem.
     #[test]
     fn arbitrary_words_do_not_panic(kind in prop::sample::select(vec![0u32, 1, 2, 4, 8, 15]), words in prop::collection::vec(0..5u64, 0..40)) {
         let data: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -175,7 +175,7 @@ proptest! {
     }
 }
 
-/// A file that is truncated anywhere is read up to the last complete hook, and the rest is reported.
+/// A file that is truncated anywhere is read up to the last complete hook; the rest is reported.
 #[test]
 fn truncated_files_are_read_up_to_the_last_complete_hook() {
     let file = fixture::small_file();
@@ -210,7 +210,8 @@ fn truncated_files_are_read_up_to_the_last_complete_hook() {
     }
 }
 
-/// If a writer is killed between the records of a get and their count, the previous gets are read.
+/// If a writer is killed after it has written the records of a measurement but not yet their count, the previous
+/// measurements are read.
 #[test]
 fn records_without_a_count_are_ignored() {
     let small = fixture::small_file();
@@ -250,7 +251,7 @@ fn flipped_bits_lose_only_damaged_hooks() {
             let sound =
                 items.iter().filter(|item| item.as_ref().is_ok_and(|hook| all.contains(hook))).count();
             if place >= fixture::HEADER {
-                // The hooks before the damage are all present; also those after it, unless the record's length was hit.
+                // All hooks before the damage are read; so are those after it, unless the record's length is damaged.
                 let before = all.iter().skip(1).filter(|hook| hook.offset as usize <= place).count();
                 let hit = all[before].offset as usize;
                 assert!(sound >= before, "{place}");
@@ -281,7 +282,7 @@ fn one_label(integers: [u64; 4], bytes: &[u8]) -> Vec<u8> {
     fixture::section(0, 0, &fixture::record(2, 0, 0, &data))
 }
 
-/// One case per invalid field: the text, and the number of hooks that are still read.
+/// One case per invalid field: the file, the message, and the number of hooks that are still read.
 #[test]
 fn every_invalid_field_is_reported() {
     let small = fixture::small_file;
@@ -474,7 +475,7 @@ fn every_invalid_field_is_reported() {
     ];
     for (file, text, count) in cases {
         let (found, hooks) = problems(file);
-        // A wrong count of the section's bytes also leaves bytes after the section.
+        // If the section's number of bytes is wrong, the bytes after the section are reported too.
         assert_eq!(found.first().map(String::as_str), Some(*text));
         assert!(
             found.len() == 1
@@ -484,7 +485,7 @@ fn every_invalid_field_is_reported() {
     }
 }
 
-/// A record with an implausible length costs its section, but not the next.
+/// After a record with an implausible length, the rest of its section is lost, but the next section is read.
 #[test]
 fn the_next_section_is_read_after_a_lost_one() {
     let lost = with(fixture::small_file(), 512, &[0xFE, 0xFF]);
@@ -526,7 +527,7 @@ fn labels_in_another_encoding_are_kept() {
     assert_eq!((&*label.bytes, &*label.text()), (&b"M\xFCnchen\0"[..], "M\u{FFFD}nchen\0"));
 }
 
-/// An input that returns a byte at a time, is interrupted, and fails at the end.
+/// An input that returns one byte at a time, is interrupted, and fails at the end.
 struct Broken<'a>(Cursor<&'a [u8]>, bool);
 
 impl Read for Broken<'_> {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::fixture;
 
-/// Every kind of hook, with and without each kind of data; sections; records of other tools; each sort of damage.
+/// Every kind of hook, with and without each kind of data; sections; records of other tools; each kind of damage.
 fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     let with = |mut file: Vec<u8>, offset: usize, field: &[u8]| {
         file[offset..][..field.len()].copy_from_slice(field);

@@ -1,4 +1,4 @@
-//! Writing from many threads, into a full buffer, to a full disk, hooks that are too long, and after the end.
+//! Writing: from many threads, into a full buffer, to a full disk, of hooks that are too long, and after the trace was closed.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -15,9 +15,9 @@ fn kinds(bytes: &[u8]) -> Vec<(u8, u64, HookKind)> {
     hooks.map(|hook| (hook.minor, hook.time_stamp, hook.kind)).collect()
 }
 
-/// Many threads at once: no hook is lost, and the hooks of a get stay together.
+/// Many threads write at the same time: no hook is lost, and the hooks of a measurement are consecutive.
 #[test]
-fn hooks_of_a_get_stay_together() {
+fn hooks_of_a_measurement_stay_together() {
     const THREADS: u8 = 8;
     const GETS: u64 = 200;
     let folder = tempfile::tempdir().expect("a folder");
@@ -56,9 +56,8 @@ fn hooks_of_a_get_stay_together() {
     }
 }
 
-/// A full buffer accepts only complete gets.
 #[test]
-fn a_full_buffer_accepts_only_complete_gets() {
+fn a_full_buffer_accepts_only_complete_measurements() {
     let data = fixture::data(1, true, true);
     let get = fixture::hooks(&data, 1, true, true, Some("a"));
     let trace = Trace::in_memory(2 * get.len() + get.len() - 1);
@@ -79,18 +78,18 @@ fn a_full_buffer_accepts_only_complete_gets() {
         )
     );
     assert!(trace.bytes() == before);
-    // Shorter gets still fit.
+    // Shorter measurements still fit.
     trace.write(&data, 2, Mode::TRACE_SUMMARY, None).expect("room");
     assert!(trace.bytes().len() > before.len());
 }
 
 #[test]
-fn buffers_without_space_are_full_at_once() {
+fn buffers_without_space_are_full_immediately() {
     let empty = Trace::in_memory(0);
     let error = empty.write(&CpiData::default(), 0, Mode::TRACE_SUMMARY, None).expect_err("full");
     assert_eq!(error.kind(), ErrorKind::TraceFull);
     assert!(empty.bytes() == fixture::section(0, 0, &[]));
-    // An empty get needs no space.
+    // An empty measurement needs no space.
     empty.write(&CpiData::default(), 0, Mode::RAW, None).expect("nothing is written");
 
     let impossible = Trace::in_memory(usize::MAX);
@@ -98,20 +97,20 @@ fn buffers_without_space_are_full_at_once() {
     assert_eq!(error.kind(), ErrorKind::TraceFull);
 }
 
-/// The per-processor hook with busy shares of 682 processors fits, of 683 it does not; then no hook of the
-/// get is written.
+/// The per-processor hook with busy shares fits for 682 processors, but not for 683; then no hook of the measurement is
+/// written.
 #[test]
 fn hooks_that_are_too_long_are_refused() {
     let trace = Trace::in_memory(1 << 20);
     trace.write(&fixture::data(682, true, false), 0, Mode::TRACE_DETAILED, None).expect("65,520 bytes");
     let before = trace.bytes();
     let too_many = fixture::data(683, true, false);
-    let error = trace.write(&too_many, 0, Mode::TRACE_EVERYTHING, Some("label")).expect_err("96 bytes more");
+    let error = trace.write(&too_many, 0, Mode::TRACE_EVERYTHING, Some("label")).expect_err("65,616 bytes");
     assert_eq!(error.kind(), ErrorKind::HookTooLong);
     assert_eq!(
         error.to_string(),
-        "a hook over 683 processors is 65616 bytes long, and its length field holds at most \
-         65532: trace the summary without details, or without busy shares"
+        "the hook for 683 processors needs 65616 bytes, but a hook can have at most 65532: leave out the details, or the \
+         busy shares"
     );
     assert!(trace.bytes() == before);
 }
@@ -133,7 +132,7 @@ fn a_closed_trace_refuses_writes() {
                     &fixture::summary(0x1000_0000, &data)
                 )
         );
-        trace.close().expect("closed before");
+        trace.close().expect("closing again is allowed");
         let error = trace.write(&data, 0, Mode::TRACE_SUMMARY, None).expect_err("closed");
         assert_eq!(
             (error.kind(), error.to_string().as_str()),
@@ -161,7 +160,6 @@ fn files_that_cannot_be_created_are_errors() {
     }
 }
 
-/// An existing file is overwritten, even a longer one.
 #[test]
 fn an_existing_file_is_overwritten() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -172,13 +170,13 @@ fn an_existing_file_is_overwritten() {
     assert!(trace.bytes() == fixture::section(0, 0, &[]));
 }
 
-/// The variable with the file name for the process with a limit.
+/// The environment variable that passes the file name to the child process, whose file size is limited.
 const LIMITED: &str = "TACHO_TEST_LIMITED_TRACE";
 
-/// A file limited to 8 KiB contains the complete gets within the limit, also after further attempts to write. (Limits belong
-/// to a process, so the test runs itself under a shell that sets the limit.)
+/// A file limited to 8 KiB contains the measurements that fit completely, even after further attempts to write. (A limit
+/// applies to a process, so the test runs itself under a shell that sets the limit.)
 #[test]
-fn a_file_with_a_size_limit_has_complete_gets() {
+fn a_file_with_a_size_limit_has_complete_measurements() {
     let data = fixture::data(4, true, true);
     let flags = Mode::TRACE_EVERYTHING;
     if let Some(path) = std::env::var_os(LIMITED) {
@@ -192,17 +190,17 @@ fn a_file_with_a_size_limit_has_complete_gets() {
         };
         assert_eq!(error.kind(), ErrorKind::TraceFile);
         assert!(error.to_string().contains("File too large"), "{error}");
-        trace.write(&data, 99, flags, Some("label")).expect_err("as before");
-        // A shorter get still fits, and follows the last complete one.
+        trace.write(&data, 99, flags, Some("label")).expect_err("the limit is still reached");
+        // A shorter measurement still fits, and follows the last complete one.
         trace.write(&CpiData::default(), 100, Mode::TRACE_SUMMARY, None).expect("64 bytes");
-        trace.close().expect("the header is there");
+        trace.close().expect("the header can be rewritten");
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("limited.nrm2");
-    // The output goes to pipes, because standard output may be a file that already exceeds the limit.
+    // The output is a pipe, because standard output may be a file that already exceeds the limit.
     let limited = Command::new("sh")
-        .args(["-c", "trap '' XFSZ; ulimit -f 16; exec \"$0\" --exact write::a_file_with_a_size_limit_has_complete_gets"])
+        .args(["-c", "trap '' XFSZ; ulimit -f 16; exec \"$0\" --exact write::a_file_with_a_size_limit_has_complete_measurements"])
         .arg(std::env::current_exe().expect("this test"))
         .env(LIMITED, &path)
         .output()

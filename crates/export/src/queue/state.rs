@@ -174,7 +174,7 @@ impl State {
             .is_some_and(|oldest| batch.begin == Cursor { segment: oldest.id, offset: self.sent })
     }
 
-    /// Removes the entries of a batch from the head of the queue. Does nothing if they were dropped meanwhile.
+    /// Removes the entries of a batch from the head of the queue. Does nothing if they were dropped in the meantime.
     pub(super) fn remove(&mut self, folder: &Path, batch: &Batch) -> io::Result<()> {
         if !self.has(batch) {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Samples reach a receiver once, in order, whatever the receiver does.
+//! Samples reach a receiver once and in order, whatever errors the receiver has.
 
 mod receiver;
 #[path = "../../../metrics/tests/metrics/shop.rs"]
@@ -121,7 +121,7 @@ fn remote_write_sends_the_values_of_metrics() {
         );
         assert_eq!(found.samples, [(1_700_000_001_000, value)]);
     }
-    assert_eq!(series.len(), 4, "without the total: {series:?}");
+    assert_eq!(series.len(), 4, "the total is not exported: {series:?}");
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn an_instance_that_ends_gets_a_stale_marker() {
 }
 
 #[test]
-fn a_receiver_that_is_down_gets_everything_later_and_in_order() {
+fn samples_for_a_receiver_that_is_down_are_sent_later_in_order() {
     let mut fixture = Fixture::new();
     let receiver = Receiver::start();
     receiver.answer_with(&["503 Service Unavailable", "429 Too Many Requests", "500 Internal Server Error"]);
@@ -269,7 +269,7 @@ fn credentials_are_sent_and_wrong_ones_lose_nothing() {
     options.authorization = Some(Authorization::bearer("secret").expect("a token"));
     let mut export = Export::start(fixture.query.registry(), options).expect("an export");
     fixture.sample(&mut export);
-    // The pause after a wrong password is long, but ends with the export.
+    // The pause after a wrong password is long, but ends when the export ends.
     let summary = only(export.finish(LONG));
     assert_eq!((summary.sent, summary.refused, summary.waiting), (2, 0, 0));
     let requests = receiver.requests();
@@ -287,7 +287,7 @@ fn a_removed_folder_loses_no_count_of_samples() {
     fixture.sample(&mut export);
     // Like a full disk, a removed folder cannot be written.
     let folder = only(export.summary()).queue;
-    // The open segment still accepts samples until it is full; only the next one fails.
+    // The open segment accepts samples until it is full; creating the next one fails.
     std::fs::remove_dir_all(&folder).expect("removed");
     for _ in 0..3 {
         fixture.sample(&mut export);

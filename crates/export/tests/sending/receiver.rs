@@ -21,7 +21,7 @@ type Refuses = Box<dyn Fn(&[u8]) -> bool + Send>;
 #[derive(Default)]
 struct State {
     requests: Vec<Request>,
-    /// The status lines of the next answers, last first.
+    /// The status lines of the next answers, in reverse order.
     answers: Vec<&'static str>,
     is_down: bool,
     refuses: Option<Refuses>,
@@ -44,7 +44,7 @@ impl Receiver {
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let state = Arc::clone(&state);
-                // A broken connection only ends its thread.
+                // A broken connection ends only its own thread.
                 thread::spawn(move || serve(&stream.ok()?, &state));
             }
         });

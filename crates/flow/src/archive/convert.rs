@@ -34,7 +34,7 @@ pub struct Converted {
 }
 
 impl ArchiveStore {
-    /// The open segments, in order of time.
+    /// The open segments, in chronological order.
     ///
     /// # Errors
     ///

@@ -166,7 +166,7 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
     }
 
     /// Converts the segments of earlier recorders. After an error, the later ones are kept, because files must be added
-    /// in order of time.
+    /// in chronological order.
     fn recover(&mut self) -> Result<(), FlowError> {
         let mut segments = self.store.segments()?.into_iter();
         for segment in segments.by_ref() {

@@ -102,6 +102,7 @@ impl IndexedMerge {
         Ok(true)
     }
 
+    /// See [`SeekableSource::baselines_before`](super::SeekableSource::baselines_before).
     pub(super) fn baselines_before(&self, index: u64) -> Option<Vec<u64>> {
         if self.has_lost_changes {
             return None;

@@ -11,7 +11,7 @@ use tachograph_perflib::{Clock, ErrorCode, FREQUENCY, Failure, Guid, InstanceKey
 const TICKS: u32 = 0;
 const ID_PROCESS: u32 = 1;
 
-/// A process; its ticks and its identity are its id.
+/// A process. By default, its ticks and its identity equal its id.
 #[derive(Clone)]
 pub(crate) struct Process {
     key: Arc<InstanceKey>,

@@ -107,7 +107,7 @@ fn instances_keep_their_names() {
     source.collect(&mut sample);
     assert!(std::sync::Arc::ptr_eq(&unchanged, &sample.groups[0].instances));
 
-    // The second process is replaced within an interval: the new process cannot have the name yet.
+    // The second process is replaced within an interval, so the new process cannot have the name yet.
     machine.set(&[Process::new("sh", 1), Process::new("sh", 3)]);
     source.collect(&mut sample);
     assert_eq!(labels(&sample.groups[0]), ["sh", "sh#2"]);
@@ -134,7 +134,7 @@ fn a_path_selects_the_process_that_has_the_name() {
     );
     let mut sample = Sample::default();
     let mut seen = Vec::new();
-    // Both are replaced within an interval, twice.
+    // Both processes are replaced within an interval, twice.
     for pid in [1, 1, 2, 2, 2, 3, 3] {
         machine.set(&[Process::new("web", pid), Process::total(10 + pid)]);
         source.collect(&mut sample);
@@ -290,7 +290,7 @@ fn unknown_paths_have_suggestions() {
 }
 
 #[test]
-fn new_paths_do_not_disturb_remaining_counters() {
+fn new_paths_do_not_affect_remaining_counters() {
     let machine = Machine::default();
     machine.set(&[Process::new("sh", 1), Process::new("sh", 2)]);
     let path = |text: &str| PathPattern::parse(text).expect("a path");
@@ -308,7 +308,7 @@ fn new_paths_do_not_disturb_remaining_counters() {
     assert_eq!(names, ["Ticks/sec", "ID Process"]);
     assert!(std::sync::Arc::ptr_eq(&before, &sample.groups[1].set));
     assert_eq!((labels(&sample.groups[0]), labels(&sample.groups[1])), (vec!["sh#1"], vec!["sh#1"]));
-    // New counters do not join a group that sinks know.
+    // New counters are not added to a group that sinks already know.
     source.set_paths(&[path(r"\Process(*)\Ticks/sec"), path(r"\Process(*)\ID Process")]);
     source.collect(&mut sample);
     assert_eq!(sample.groups.iter().map(counters).collect::<Vec<_>>(), [["Ticks/sec"], ["ID Process"]]);
@@ -322,7 +322,7 @@ fn new_paths_do_not_disturb_remaining_counters() {
 }
 
 #[test]
-fn a_set_that_replaces_another_starts_again() {
+fn a_set_that_replaces_another_has_new_numbers_and_a_new_description() {
     let (old, new) = (Machine::default(), Machine::default());
     old.set(&[Process::new("sh", 1), Process::new("sh", 2)]);
     new.set(&[Process::new("sh", 3)]);

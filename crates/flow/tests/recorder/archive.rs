@@ -20,7 +20,7 @@ use crate::archive_disk::{Operation, RecordedDisk, replay, volatile};
 use crate::fixture::{MILLISECOND, Machine, START};
 use crate::whole::{PATHS, shown};
 
-/// A disk with a given number of free bytes, which syncs nothing.
+/// A disk with a given number of free bytes, on which sync has no effect.
 #[derive(Clone, Debug)]
 pub(crate) struct TestDisk {
     pub(crate) free: Arc<AtomicU64>,
@@ -186,7 +186,7 @@ pub(crate) fn record<L: LogFiles + Clone>(
     }
 }
 
-/// All operations of a recording over midnight, of a second recording, and of merging.
+/// Performs and returns all operations of a recording over midnight, of a second recording, and of merging.
 fn recorded(is_synced: bool) -> (Vec<Operation>, Vec<Sample>) {
     let folder = tempfile::tempdir().expect("a folder");
     let disk = RecordedDisk::new(folder.path());
@@ -214,8 +214,8 @@ fn recorded(is_synced: bool) -> (Vec<Operation>, Vec<Sample>) {
     (disk.operations(), takes.samples)
 }
 
-/// Replays each prefix of the operations as a kill (nothing is lost) and as power failures (some unsynced operations
-/// are lost). Each durable sample is found exactly once, before and after a recorder is restarted.
+/// For each prefix of the operations, simulates a kill (nothing is lost) and power failures (some unsynced operations
+/// are lost). Each durable sample must be found exactly once, before and after a recorder is restarted.
 #[track_caller]
 fn check_every_power_failure(is_synced: bool) {
     let (operations, samples) = recorded(is_synced);
@@ -271,7 +271,7 @@ fn check_every_power_failure(is_synced: bool) {
                 .filter(|name| name.to_string_lossy().ends_with(".overlap"))
                 .collect();
             assert!(kept.is_empty(), "{kept:?} {context}");
-            // The values are equal, too.
+            // The values are also equal.
             let expected: Vec<_> =
                 samples.iter().filter(|sample| before.contains(&sample.at.utc.0)).cloned().collect();
             assert_eq!(shown(&after), shown(&expected), "{context}");
@@ -312,7 +312,7 @@ fn statistics_do_not_depend_on_segments_and_merging() {
         let mut takes = Takes::new();
         let mut recorder = ArchiveRecorder::create(options, disk()).expect("room");
         record(&mut recorder, &mut takes, 12);
-        // Open segments are read, too.
+        // Open segments are read as well.
         let open = statistics(&folder.path().join("A"));
         recorder.finish().expect("room");
         assert_eq!(statistics(&folder.path().join("A")), open);
@@ -394,7 +394,7 @@ fn old_files_are_removed_by_age_and_by_size() {
         files.iter().map(|file| std::fs::metadata(&file.path).expect("a file").len()).collect();
     let now = takes.samples[11].at.utc;
     assert_eq!(store.remove_old(Retention::default(), now).expect("files"), Removed::default());
-    // The last sample of the first file is from 22:40, that of the second file from 23:40; the clock shows 01:40.
+    // The last sample is from 22:40 in the first file and from 23:40 in the second; the current time is 01:40.
     let age = Retention { age: Some(Duration::from_secs(3 * 3600 - 60)), bytes: None };
     assert_eq!(store.remove_old(age, now).expect("files"), Removed { files: 1, bytes: sizes[0] });
     let bytes = Retention { age: None, bytes: Some(sizes[2] + sizes[3]) };
@@ -417,7 +417,7 @@ fn a_recording_pauses_while_there_is_too_little_space() {
     disk.free.store(999, Ordering::Relaxed);
     record(&mut recorder, &mut takes, 3);
     assert_eq!(recorder.take_notices(), [ArchiveNotice::Paused { free: 999, min: 1000 }], "once");
-    // To continue, slightly more than the limit must be free.
+    // Recording continues only when slightly more than the limit is free.
     disk.free.store(1010, Ordering::Relaxed);
     record(&mut recorder, &mut takes, 1);
     assert_eq!(recorder.take_notices(), []);
@@ -451,7 +451,7 @@ fn one_recorder_per_machine() {
 }
 
 #[test]
-fn a_clock_that_was_set_back_adds_no_sample() {
+fn no_sample_is_added_after_the_clock_was_set_back() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut takes = Takes::new();
     let mut recorder = ArchiveRecorder::create(options(folder.path()), disk()).expect("room");

@@ -55,8 +55,8 @@ impl RecordedDisk {
         path.strip_prefix(&self.root).expect("a path below the root").to_path_buf()
     }
 
-    /// Performs an operation while no other operation can be recorded, so that operations are recorded in the order in
-    /// which they are performed.
+    /// Performs and records an operation under a lock, so that operations are recorded in the order in which they are
+    /// performed.
     fn perform<T>(
         &self,
         operation: impl FnOnce() -> Operation,
@@ -239,8 +239,8 @@ pub(crate) fn volatile(operations: &[Operation]) -> Vec<Vec<usize>> {
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-/// The disk after a power failure that undid some operations. Operations on files that are therefore missing have no
-/// effect.
+/// Creates the disk after a power failure that undid some operations. Operations on files that are missing for this
+/// reason have no effect.
 pub(crate) fn replay(root: &Path, operations: &[Operation], lost: &BTreeSet<usize>) {
     for (_, operation) in operations.iter().enumerate().filter(|(index, _)| !lost.contains(index)) {
         let at = |path: &Path| root.join(path);

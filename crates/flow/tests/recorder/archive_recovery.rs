@@ -47,7 +47,7 @@ fn segments_after_one_that_cannot_be_converted_wait_for_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut takes = Takes::new();
     leave_segments(folder.path(), &mut takes);
-    // Only the first file fails.
+    // Only creating the first file fails.
     let full = full_disk(0, 1);
     let mut recorder = ArchiveRecorder::with_files(DiskFiles, options(folder.path()), full).expect("a start");
     record(&mut recorder, &mut takes, 4);
@@ -85,7 +85,7 @@ fn a_segment_before_a_file_that_was_added_is_kept() {
 }
 
 #[test]
-fn a_segment_that_has_a_file_already_is_removed() {
+fn a_segment_that_was_already_converted_is_removed() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut takes = Takes::new();
     leave_segments(folder.path(), &mut takes);
@@ -99,7 +99,7 @@ fn a_segment_that_has_a_file_already_is_removed() {
 }
 
 #[test]
-fn a_file_that_is_cut_short_does_not_stop_the_recorder() {
+fn a_truncated_file_does_not_stop_the_recorder() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut takes = Takes::new();
     leave_segments(folder.path(), &mut takes);
@@ -109,7 +109,7 @@ fn a_file_that_is_cut_short_does_not_stop_the_recorder() {
     let last = &files.last().expect("a file").path;
     let bytes = std::fs::read(last).expect("a file");
     std::fs::write(last, &bytes[..bytes.len() - 1]).expect("room");
-    // Something else with the name of a segment.
+    // A folder that has the name of a segment.
     std::fs::create_dir(store.open_folder().join("20240301-000000.000-x.blg")).expect("a folder");
     let mut recorder = ArchiveRecorder::create(options(folder.path()), disk()).expect("a start");
     let notices = recorder.take_notices();
@@ -147,7 +147,7 @@ fn a_date_that_cannot_be_merged_does_not_block_the_others() {
     merging.is_merged = true;
     let mut recorder = ArchiveRecorder::create(merging, disk()).expect("a start");
     let mut notices = Vec::new();
-    // Waits until the worker is idle, because finish() skips what the worker has not begun.
+    // Wait until the worker is idle, because `finish` skips work that has not been started.
     for _ in 0..3 {
         record(&mut recorder, &mut takes, 3);
         while !recorder.is_idle() {
@@ -177,14 +177,14 @@ fn files_of_the_maximum_size_are_not_merged_again() {
     assert_eq!(store.dates_to_merge(LATER).expect("folders"), Vec::<PathBuf>::new());
     write(folder.path(), &[takes.take()]);
     let dates = store.dates_to_merge(LATER).expect("folders");
-    assert_eq!(dates.len(), 1, "the last but one is not full");
+    assert_eq!(dates.len(), 1, "the second to last file is not full");
     store.merge(&dates[0], &|| false).expect("room");
     assert_eq!(complete_files(store.folder()).expect("files").len(), 1);
     assert_eq!(times(&read(folder.path())), times(&takes.samples));
 }
 
 #[test]
-fn cleaning_the_merge_folder_removes_no_only_copy() {
+fn cleaning_the_merge_folder_never_removes_the_only_copy() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut takes = Takes::from_hour(12);
     let samples: Vec<Sample> = (0..4).map(|_| takes.take()).collect();
@@ -210,7 +210,7 @@ fn cleaning_the_merge_folder_removes_no_only_copy() {
 }
 
 #[test]
-fn a_clock_that_is_years_ahead_removes_no_file() {
+fn no_file_is_removed_if_the_clock_is_years_ahead() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut takes = Takes::new();
     write(folder.path(), &(0..6).map(|_| takes.take()).collect::<Vec<_>>());

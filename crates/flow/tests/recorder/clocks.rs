@@ -33,7 +33,7 @@ fn recorded(happens: impl Fn(&Machine, usize)) -> Vec<Sample> {
     let figures = statistics(&disk, &disk.names());
     let busy =
         figures.iter().find(|(path, _)| path == r"\\MADE\Worker(ann)\% Busy Time").expect("the counter");
-    // The wall clock does not affect values: the worker was busy for half of each interval.
+    // The wall clock does not affect values: in each interval, the worker was busy for half of the time.
     let (average, minimum, maximum) = (busy.1.average, busy.1.minimum, busy.1.maximum);
     assert_eq!((busy.1.values, busy.1.errors), (9, 0));
     for figure in [average, minimum, maximum] {
@@ -87,7 +87,7 @@ fn setting_the_wall_clock_back_by_hours_loses_no_sample() {
 }
 
 #[test]
-fn sleep_of_the_machine_is_a_gap() {
+fn suspended_time_is_a_gap() {
     let samples = recorded(|machine, number| {
         if number == 6 {
             machine.advance(3_600_000 * MILLISECOND);
@@ -98,7 +98,7 @@ fn sleep_of_the_machine_is_a_gap() {
 
 #[test]
 fn local_times_do_not_repeat_when_daylight_saving_ends() {
-    // The UTC offset of the start applies to the whole recording, so local times do not repeat an hour.
+    // The UTC offset at the start applies to the whole recording, so no hour of local time is repeated.
     let samples = recorded(|machine, number| {
         if number == 5 {
             machine.advance(3_600_000 * MILLISECOND);

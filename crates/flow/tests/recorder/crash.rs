@@ -30,7 +30,7 @@ fn recorded(disk: &Disk, options: RecordOptions) -> (Vec<Sample>, Vec<usize>) {
     (taken, safe)
 }
 
-/// How much of the last change was written when the recorder was killed: nothing, a byte, some bytes, all but a byte.
+/// The numbers of bytes of the last change that were written before the recorder was killed: none, one, some, all but one.
 fn cuts(change: &Change) -> Vec<Change> {
     let Change::Written(path, at, bytes) = change else { return Vec::new() };
     let lengths = [1, 7, bytes.len() / 3, bytes.len() / 2, bytes.len().saturating_sub(1)];
@@ -76,7 +76,7 @@ fn check_every_kill(options: RecordOptions) {
 #[test]
 fn a_killed_blg_recording_is_readable() {
     let mut small = options("a.blg");
-    // Small buffers, so that samples cross their ends.
+    // The buffers are so small that samples extend into the next one.
     small.max_bytes = Some(1 << 17);
     check_every_kill(small);
 }

@@ -29,7 +29,7 @@ pub(crate) const START: FileTime = FileTime(133_541_028_000_000_000);
 /// The machine's clocks and counters.
 #[derive(Default)]
 struct Now {
-    /// Performance clock since the start, 100 ns.
+    /// The performance clock: time since the start, in 100 ns.
     ticks: i64,
     /// The sum of the steps of the wall clock.
     step: i64,
@@ -156,7 +156,7 @@ struct State {
 
 pub(crate) type Files = BTreeMap<PathBuf, Vec<u8>>;
 
-/// Applies a change, or the part of it for which there is room; returns the number of bytes written.
+/// Applies a change, or as much of it as there is room for; returns the number of bytes written.
 pub(crate) fn apply(files: &mut Files, change: &Change, room: Option<u64>) -> usize {
     match change {
         Change::Made(path) => drop(files.insert(path.clone(), Vec::new())),
@@ -215,7 +215,7 @@ impl Disk {
         self.state().changes.clone()
     }
 
-    /// How often a file was synced, and how often its name.
+    /// How often a file and its directory entry were synced.
     pub(crate) fn syncs(&self) -> (u64, u64) {
         let state = self.state();
         (state.syncs, state.synced_names)

@@ -17,14 +17,14 @@ fn filled(machine: &Machine, recorder: &mut Recorder<Disk>) -> (Vec<Sample>, Str
         source.collect(&mut sample);
         machine.advance(100 * MILLISECOND);
         if let Err(error) = recorder.push(&sample) {
-            recorder.finish().expect("nothing is tried again");
+            recorder.finish().expect("writing is not retried");
             return (taken, error.to_string());
         }
         taken.push(sample);
     }
 }
 
-/// Sizes of disks: inside the buffers of a BLG, and around their ends.
+/// Sizes of disks that become full within a buffer of a BLG, and around its end.
 fn rooms() -> impl Iterator<Item = u64> {
     (0..60).map(|step| 20_000 + step * 997).chain([0, 10, 65_536, 65_537, 70_000, 131_071, 131_072, 140_000])
 }
@@ -65,7 +65,7 @@ fn a_log_is_complete_up_to_the_last_sample() {
             let (taken, error) = filled(&machine, &mut recorder);
             assert!(error.starts_with(&format!("{name}: ")), "{error}");
             if taken.is_empty() {
-                assert!(disk.names().is_empty(), "no sample is in it");
+                assert!(disk.names().is_empty(), "a log without samples is removed");
                 continue;
             }
             assert_eq!(times(&disk), times_of(&taken), "{room}");

@@ -89,7 +89,7 @@ fn renaming_logs_loses_no_sample() {
             }
             renamed += 1;
             fs::rename(&log, folder.path().join(format!("a{renamed:03}.blg"))).expect("the log");
-            // Like `create` of logrotate.
+            // As logrotate does with the option `create`.
             if random.below(2) == 0 {
                 fs::write(&log, "").expect("an empty file");
             }
@@ -131,7 +131,7 @@ fn renaming_logs_loses_no_sample() {
 }
 
 #[test]
-fn a_renamed_text_loses_no_interval() {
+fn renaming_a_text_log_loses_no_interval() {
     let folder = TempDir::new().expect("a folder");
     let (mut recorder, _) = create(in_folder(&folder, "a.csv", Format::Csv)).expect("a new file");
     record(&mut recorder, 8, |number, _| {
@@ -189,7 +189,7 @@ fn another_log_in_its_place_is_kept() {
                 fs::write(&log, "another's").expect("a file");
             }
         })
-        .expect_err("no room for it");
+        .expect_err("the name is in use");
         assert!(error.to_string().contains("another file now has its name"), "{error}");
         assert_eq!(fs::read_to_string(&log).expect("a file"), "another's");
         assert_eq!(read(&fs::read(&other).expect("the log")).1, 0);
@@ -202,7 +202,7 @@ fn a_log_that_is_appended_to_can_be_replaced() {
     let folder = TempDir::new().expect("a folder");
     let log = folder.path().join("a.blg");
     let append = || RecordOptions { existing: Existing::Append, ..in_folder(&folder, "a.blg", Format::Blg) };
-    // Renamed before the first sample: its contents do not change.
+    // The log is renamed before the first sample, so its contents do not change.
     let (mut recorder, _) = create(append()).expect("a new file");
     record(&mut recorder, 3, |_, _| {}).expect("room");
     recorder.finish().expect("room");
@@ -217,7 +217,7 @@ fn a_log_that_is_appended_to_can_be_replaced() {
 }
 
 #[test]
-fn a_segment_keeps_its_number() {
+fn a_renamed_segment_keeps_its_number() {
     let folder = TempDir::new().expect("a folder");
     let mut options = in_folder(&folder, "a.blg", Format::Blg);
     options.suffix = Suffix::Number;
@@ -226,7 +226,7 @@ fn a_segment_keeps_its_number() {
     let (mut recorder, _) = create(options).expect("a new file");
     let taken = record(&mut recorder, 25, |number, _| {
         let (from, to) = match number {
-            // In the middle of a segment, and when the next segment is due.
+            // Rename in the middle of a segment, and when the next segment is due.
             5 => ("a_000001.blg", "a_000000.old"),
             20 => ("a_000002.blg", "a_000002.old"),
             _ => return,

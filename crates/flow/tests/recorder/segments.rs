@@ -17,7 +17,7 @@ fn churn(disk: &Disk, options: RecordOptions) -> Vec<Sample> {
     for number in 0..50 {
         match number {
             7 => machine.set_workers(&["ann"]),
-            // At the end of a segment.
+            // The change is at the end of a segment.
             20 => machine.set_workers(&["ann", "bob", "carl"]),
             33 => machine.set_workers(&["carl", "ann"]),
             _ => {}
@@ -70,7 +70,7 @@ fn segments_together_equal_one_log() {
 }
 
 #[test]
-fn segments_of_text_lose_no_interval() {
+fn text_segments_lose_no_interval() {
     let (apart, one) = (Disk::default(), Disk::default());
     churn(&apart, by_second(Format::Csv, "a.csv"));
     churn(&one, RecordOptions { format: Format::Csv, ..options("one.csv") });
@@ -86,7 +86,11 @@ fn segments_of_text_lose_no_interval() {
     for path in [r"\\MADE\Shop\Requests/sec", r"\\MADE\Worker(ann)\% Busy Time"] {
         let joined: Vec<_> = names.iter().flat_map(|name| column(&apart.text(name), path)).collect();
         assert_eq!(joined, column(&one.text("one.csv"), path), "{path}");
-        assert_eq!(joined.iter().filter(|cell| *cell == " ").count(), 1, "only the first row has none");
+        assert_eq!(
+            joined.iter().filter(|cell| *cell == " ").count(),
+            1,
+            "only the first row has blank cells"
+        );
     }
     // Each segment has the columns of its own first sample.
     let bob = r"\\MADE\Worker(bob)\% Busy Time";
@@ -157,7 +161,7 @@ fn names_with_dates_are_local_and_unique() {
     assert_eq!(
         disk.names(),
         ["a_03050100.blg", "a_03050100_002.blg", "a_03050100_003.blg", "a_03050101.blg"],
-        "sorted, as shells list them"
+        "the names sort by time"
     );
     assert_eq!(disk.text("a_03050100.blg"), "mine");
 }
@@ -167,7 +171,7 @@ fn a_gap_belongs_to_no_segment() {
     let (machine, disk) = (Machine::new(&["ann"]), Disk::default());
     let mut recorder = disk.recorder(by_second(Format::Blg, "a.blg")).expect("a new file");
     record(&machine, &mut recorder, 5).expect("room");
-    // The machine was asleep: segments still end at whole seconds after the start.
+    // The machine was suspended; segments still end at whole seconds after the start.
     machine.advance(7_200 * MILLISECOND);
     record(&machine, &mut recorder, 5).expect("room");
     recorder.finish().expect("room");

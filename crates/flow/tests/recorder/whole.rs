@@ -137,7 +137,7 @@ fn an_existing_file_is_kept_by_default() {
 
     let options = RecordOptions { existing: Existing::Overwrite, ..options("a.blg") };
     let mut recorder = disk.recorder(options).expect("to be overwritten");
-    // Not before the first sample.
+    // The file is not replaced before the first sample.
     assert_eq!(disk.text("a.blg"), "mine");
     record(&Machine::new(&["ann"]), &mut recorder, 2).expect("room");
     recorder.finish().expect("room");
@@ -160,7 +160,7 @@ fn a_sample_that_a_blg_cannot_store_does_not_destroy_the_old_log() {
 }
 
 #[test]
-fn without_a_sample_no_file_is_left() {
+fn a_recording_without_samples_leaves_no_file() {
     let disk = Disk::default();
     disk.recorder(options("a.blg")).expect("a new file").finish().expect("nothing to do");
     assert!(disk.names().is_empty());
@@ -175,7 +175,9 @@ fn a_log_is_appended_to() {
         let mut taken = record(&machine, &mut first, 3).expect("room");
         first.finish().expect("room");
         let mut second = disk.recorder(options.clone()).expect("the file");
-        taken.extend(record(&machine, &mut second, 2).expect("later, and the same counters"));
+        taken.extend(
+            record(&machine, &mut second, 2).expect("the samples are later and have the same counters"),
+        );
         second.finish().expect("room");
         let (samples, problems) = read(&disk.file(name));
         let times = |samples: &[Sample]| samples.iter().map(|sample| sample.at.utc).collect::<Vec<_>>();

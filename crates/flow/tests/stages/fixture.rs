@@ -32,7 +32,7 @@ impl Source for Samples {
     }
 }
 
-/// Keeps its samples.
+/// A sink that keeps its samples.
 #[derive(Default)]
 pub(crate) struct Kept(pub(crate) Vec<Sample>);
 

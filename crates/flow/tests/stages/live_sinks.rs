@@ -96,12 +96,12 @@ fn text_keeps_the_columns_of_its_first_sample() {
 }
 
 #[test]
-fn text_does_not_pair_two_processes_of_one_name() {
+fn text_logs_do_not_pair_two_processes_with_the_same_name() {
     let (rows, late) = text(&[
         &[("a", 1, 10), ("b", 2, 100)],
         &[("a", 9, 1000), ("b", 2, 101)],
         &[("a", 9, 1002), ("b", 8, 500)],
-        // An unknown identity breaks no pair.
+        // An unknown identity does not prevent pairing.
         &[("a", 0, 1003), ("b", 8, 501)],
     ]);
     assert_eq!(rows, [" ,1,1", "2, , ", "1,1,1"]);

@@ -39,7 +39,7 @@ fn shown(samples: Vec<Sample>) -> Vec<String> {
     sums(samples).iter().map(|row| format!("{} {:?}", row.path, row.summary)).collect()
 }
 
-/// Two processes of one name, and the counters of every kind. The second process starts and ends in between.
+/// Two processes with the same name, and counters of every kind. The second process starts and ends while the first one runs.
 #[test]
 fn each_formula() {
     let kinds = [
@@ -87,9 +87,9 @@ fn each_formula() {
         let summary = &found.summary;
         (summary.values, summary.minimum, summary.maximum, summary.average)
     };
-    // The first process alone has 20; in 4 of 10 samples, both together have 80.
+    // The first process has 20; in 4 of 10 samples, both processes together have 80.
     assert_eq!(of("Handle Count"), (10, Some(20.0), Some(80.0), Some((6.0 * 20.0 + 4.0 * 80.0) / 10.0)));
-    // Alone 2; together 8 in 3 of 9 intervals: the interval in which a process starts does not include the process.
+    // The first process has 2; in 3 of 9 intervals, both have 8: the interval in which a process starts does not include it.
     let rate = (6.0 * 2.0 + 3.0 * 8.0) / 9.0;
     assert_eq!(of("Reads/sec"), (9, Some(2.0), Some(8.0), Some(rate)));
     assert_eq!(of("% Processor Time").3, Some(rate / 10.0));
@@ -100,7 +100,7 @@ fn each_formula() {
     );
     assert_eq!(of("Avg. sec/Read").3, Some(1.0));
     assert_eq!(of("% Hits").3, Some(50.0));
-    // Alone 2 of 16; together 8 of 160.
+    // The first process has 2 of 16; both have 8 of 160.
     let (_, low, high, _) = of("% Full");
     assert_eq!((low, high), (Some(5.0), Some(12.5)));
     // There is a value only while the name has a single instance. The samples before and after a change do not form an
@@ -111,7 +111,7 @@ fn each_formula() {
 }
 
 #[test]
-fn a_replaced_process_gives_no_interval() {
+fn a_replaced_process_has_no_interval() {
     let set = set(&[("Reads/sec", CounterType::BULK_COUNT)], Extent::Columns);
     let mut table = InstanceTable::default();
     let samples = (0..6i64).map(|second| {
@@ -128,7 +128,7 @@ fn a_replaced_process_gives_no_interval() {
 }
 
 #[test]
-fn a_sum_of_which_a_part_is_unknown_is_an_error() {
+fn a_sum_with_an_unknown_value_is_an_error() {
     let set = set(&[("Reads/sec", CounterType::BULK_COUNT)], Extent::Columns);
     let mut table = InstanceTable::default();
     let samples = (0..9i64).map(|second| {

@@ -38,7 +38,7 @@ fn window(samples: Vec<Sample>, span: StatisticsSpan) -> Vec<String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// With instances that are missing, fail or are replaced anywhere, restarts, missing samples and several logs.
+    /// The samples have instances that are missing, fail or are replaced at any time, restarts, gaps, and several logs.
     #[test]
     fn every_row_equals_that_of_a_window(
         mut moments in prop::collection::vec(moment(), 1..60),
@@ -113,7 +113,7 @@ fn time_ranges_follow_local_time_when_clocks_change() {
             "2024-10-27T03:00:00.000+01:00 2024-10-27T04:00:00.000+01:00 6",
         ]
     );
-    // The beginning: 2024-03-31 02:00 becomes 03:00.
+    // The beginning of summer time: 2024-03-31 02:00 becomes 03:00.
     let spring = Moment::parse_rfc3339("2024-03-31T00:00:00+01:00").expect("a time");
     let samples = days(spring, 6 * 24, 12, -120);
     assert_eq!(
@@ -132,7 +132,7 @@ fn time_ranges_follow_local_time_when_clocks_change() {
     );
 }
 
-/// Local times of the log, in a zone whose offset is not a whole number of hours.
+/// Time ranges begin at local times of the log, here in a zone whose offset is not a whole number of hours.
 #[test]
 fn bounds_are_those_of_the_wall_clock() {
     let begin = Moment::parse_rfc3339("2024-03-05T09:57:00+05:45").expect("a time");

@@ -20,7 +20,7 @@ fn readahead_keeps_the_samples_and_their_order() {
     }
 }
 
-/// Fails, or panics, after some samples.
+/// A source that fails or panics after some samples.
 struct Breaks {
     samples: Samples,
     panics: bool,
@@ -66,7 +66,7 @@ fn dropping_the_consumer_ends_the_thread() {
     }
     impl Drop for DropSignal {
         fn drop(&mut self) {
-            // The receiver is gone if the test has failed.
+            // If the test has failed, the receiver was dropped.
             let _ = self.1.send(());
         }
     }

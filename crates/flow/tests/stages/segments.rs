@@ -200,7 +200,7 @@ fn a_process_that_returns_in_a_later_log_is_not_paired_with_its_predecessor() {
     }
 }
 
-/// A second collector of the same machine records one process only, between the samples of the first.
+/// A second recorder on the same machine records only one process, between the samples of the first recorder.
 #[test]
 fn a_parallel_log_with_fewer_instances_breaks_no_pair() {
     let life = |is_present| Life { is_present, has_failed: false, is_another_process: false, step: 1000 };

@@ -54,7 +54,7 @@ fn single_counters_are_excluded() {
         assert_eq!(cells, left, "{except:?}");
         assert!(selection.unmatched().is_empty());
     }
-    // Other machines and sets; wildcards have no meaning here.
+    // Paths of other machines and sets do not match; wildcards have no effect here.
     for except in [r"\\N\Set(a)\X", r"\Other(a)\X", r"\Set(*)\X", r"\Set(a)\*"] {
         assert_eq!(
             selected_without(&[r"\Set(*)\*"], &[except]).0.concat().len(),

@@ -15,7 +15,7 @@ fn statistics(samples: Vec<tachograph_counters::sample::Sample>) -> Vec<Statisti
 }
 
 #[test]
-fn a_counter_that_is_twice_in_a_sample_counts_once() {
+fn a_counter_that_occurs_twice_in_a_sample_counts_once() {
     let mut table = Table::typed("M", "Set", &["X"], CounterType::BULK_COUNT, 1);
     let samples = (0..4)
         .map(|at| {
@@ -41,7 +41,7 @@ fn memory_is_reserved_before_statistics_are_allocated() {
     let mut sink = StatisticsSink::new(StatisticsOptions::default());
     let budget = Budget::new(BYTES);
     sink.count_memory(budget.reserve(0).expect("nothing"));
-    let error = sink.push(&sample).expect_err("more than there is");
+    let error = sink.push(&sample).expect_err("more memory than the budget has");
     assert!(matches!(error, FlowError::Log(ref error) if error.is_over_budget()), "{error}");
     assert!(sink.len() > 500 && sink.len() as u64 * 1000 < BYTES, "{}", sink.len());
     assert!(budget.used() > BYTES / 2);
@@ -137,7 +137,7 @@ fn cuts_merge_into_the_statistics_of_the_whole() {
         let quantiles = row.summary.quantiles;
         assert_eq!(tachograph_counters::Summary { quantiles, ..summary }, row.summary);
     }
-    sink.cut(|_, _| panic!("nothing came since"));
+    sink.cut(|_, _| panic!("no sample was added since the last cut"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Unions, time zones, and keys of JSON.
+//! Unions, time zones, and JSON keys.
 
 use tachograph_counters::Status;
 use tachograph_counters::time_zone::TimeZone;
@@ -39,7 +39,7 @@ fn names_of_sets_and_counters_are_compared_case_insensitively() {
 }
 
 #[test]
-fn converting_zones_keeps_the_moments() {
+fn converting_time_zones_does_not_change_utc_times() {
     let mut table = Table::new("M", "X", &["C"]);
     let mut samples = vec![sample(0, vec![table.group(&[("a", &[(1, 0)])])])];
     samples[0].groups[0].read_at = samples[0].at.local();
@@ -54,7 +54,7 @@ fn rows_of_several_machines_are_those_of_the_first() {
     let mut lead = Table::new("L", "X", &["C"]);
     let mut other = Table::new("R", "X", &["C"]);
     let leader = [0, 10, 20, 30].map(|at| sample(at, vec![lead.group(&[("l", &[(at, 0)])])]));
-    // The latest earlier sample within 5 s: 8 for 10, 16 for 20; 24 is too early for 30.
+    // The latest earlier sample within 5 s is used: 8 for 10, 16 for 20; 24 is too early for 30.
     let follower = [8, 16, 24, 31].map(|at| sample(at, vec![other.group(&[("r", &[(at, 0)])])]));
     let stage =
         SideBySide::new(Box::new(Samples::new(leader)), vec![Box::new(Samples::new(follower))], 10 * SECOND);

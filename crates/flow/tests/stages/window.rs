@@ -110,7 +110,11 @@ fn alternating_lists_are_thinned_separately() {
         out.iter().map(|sample| cells(sample).concat()).filter(|cell| cell.starts_with("a.C")).collect();
     let (first, rest) = of_two.split_at(4);
     assert_eq!(first, ["a.C=0", "a.C=1", "a.C=6", "a.C=7"]);
-    assert_eq!(rest.len(), 20_002, "each list of its own, and the first of each of the two again");
+    assert_eq!(
+        rest.len(),
+        20_002,
+        "the first sample of each list, and once more that of the two alternating lists"
+    );
 }
 
 #[test]

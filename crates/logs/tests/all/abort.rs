@@ -90,12 +90,12 @@ fn recorded(mut writer: BlgWriter<FailingFile<'_>>, samples: &[Sample]) -> Optio
         writer.finish()
     };
     record().is_err().then(|| {
-        writer.abort().expect("a file that can be truncated");
+        writer.abort().expect("truncate file");
         flushed
     })
 }
 
-/// Every offset of the file, and every write, at which writing can fail.
+/// Failures at every offset of the file, and at every write.
 fn failures(file: &[u8]) -> impl Iterator<Item = Failure> {
     let steps = |most: usize| (0..most as u64).step_by(149);
     // Flushed events are written twice.
@@ -178,7 +178,7 @@ fn a_circular_log_is_restored() {
             |count| if count == 0 { 0 } else { samples_of(&write(&samples[..count], options.clone())).len() },
         )
         .collect();
-    assert!(without_failure[90] < 60, "the ring wrapped around");
+    assert!(without_failure[90] < 60, "the ring did not wrap around");
     let rooms = (0..whole.len() as u64).step_by(149).map(Failure::Room);
     for failure in rooms.chain((0..250_000).step_by(397).map(Failure::Once)) {
         let mut file = Cursor::new(Vec::new());
@@ -192,7 +192,7 @@ fn a_circular_log_is_restored() {
         let Shown { samples: kept, problems } = read(file.get_ref());
         assert_eq!((problems, kept.is_empty()), (Vec::new(), false), "after {flushed}");
         assert_eq!(kept, shown(&samples[flushed - kept.len()..flushed]));
-        // Only samples that the failed one overwrote are lost.
+        // Only the samples that the failed write overwrote are lost.
         assert!(kept.len() + 1 >= without_failure[flushed + 1], "{} of {flushed}", kept.len());
     }
 }

@@ -1,4 +1,4 @@
-//! Appending to existing logs of any writer: their samples are unchanged, and the appended ones follow.
+//! Appending to existing logs, whichever program wrote them: their samples are unchanged, and the appended ones follow.
 
 use crate::fixture;
 
@@ -35,7 +35,7 @@ fn samples_are_appended_in_parts() {
         let all = samples_of(&file);
         assert_eq!(shown(&all), shown(&samples));
         assert!(all.iter().zip(&samples).all(|(now, before)| now.at == before.at));
-        // Each part counts as a log, with the same boot time.
+        // Each part counts as a separate log with the same boot time.
         let logs: Vec<_> = all.iter().map(|sample| sample.log).collect();
         assert_eq!([logs[0], logs[19], logs[20], logs[21], logs[39], logs[40]], [0, 0, 1, 2, 2, 3]);
         assert!(all.iter().all(|sample| sample.boot_time == all[0].boot_time));
@@ -93,7 +93,7 @@ fn logs_of_windows_are_appended_to() {
             }
             let all = samples_of(&builder.file());
             let mut old = builder.clone();
-            // Without the last two samples.
+            // The log lacks the last two samples.
             old.buffers = vec![Vec::new()];
             old.list(
                 &[Entry::single("System", None, "Calls"), Entry::multi("Disk", "Reads")]

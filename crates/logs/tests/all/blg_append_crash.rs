@@ -11,7 +11,7 @@ use tachograph_counters::sample::Sample;
 use tachograph_logs::LogWriter;
 use tachograph_logs::blg::BlgWriter;
 
-/// Runs a test with every offset if TACHO_LONG is set (minutes without optimization).
+/// Runs a test for every offset if TACHO_LONG is set; without optimization, this takes minutes.
 fn if_long(test: impl Fn(&dyn Fn(usize) -> bool)) {
     if std::env::var_os("TACHO_LONG").is_some() {
         test(&|_| true);
@@ -63,7 +63,7 @@ fn killed(is_tried: &dyn Fn(usize) -> bool) {
     assert_eq!(read(&file), Shown { samples: expected, problems: Vec::new() });
 }
 
-/// Asserts that two samples can be appended to the remains of a crash, and that all readable samples stay readable.
+/// Asserts that two samples can be appended to the log that a crash left, and that all readable samples stay readable.
 #[track_caller]
 fn assert_appendable(file: &[u8], new: &[Sample], context: &str) {
     let Ok(before) = try_read(file) else { return };
@@ -133,7 +133,7 @@ fn append_after_truncation(is_tried: &dyn Fn(usize) -> bool) {
 }
 
 #[test]
-fn damaged_logs_are_appended_to_or_refused() {
+fn appending_to_a_damaged_log_succeeds_or_is_refused() {
     flipped(&|bit| is_usual(bit / 8) && (bit / 8 % 1024 <= 72 || bit % 3 == 0));
 }
 

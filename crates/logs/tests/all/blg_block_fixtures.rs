@@ -110,8 +110,8 @@ fn a_counter_that_is_not_a_number_does_not_affect_others() {
 
 #[test]
 fn only_types_that_use_a_multiplier_have_one() {
-    // The multi bit on a type without a name in Windows, and on a timer whose multiplier has no definition: it
-    // follows the value.
+    // Two types have the multi bit: one that Windows does not define, and a timer whose multiplier has no definition and
+    // therefore follows the value.
     let unknown = Counter { name_index: 6, counter_type: 0x2201_0100, bytes: 8 };
     let timer = Counter { name_index: 8, counter_type: 0x2241_0500, bytes: 8 };
     let count = Counter { name_index: 10, counter_type: 0x1_0000, bytes: 4 };
@@ -191,7 +191,7 @@ fn a_missing_base_stays_missing_when_rewritten() {
 }
 
 #[test]
-fn the_status_says_why_a_group_has_no_rows() {
+fn the_status_is_the_reason_why_a_group_has_no_rows() {
     let mut builder = LogBuilder::new(1024);
     builder.names(r"\\MADE", &[(2, "System"), (230, "Process"), (6, "Time")]);
     builder.list(&[
@@ -300,21 +300,21 @@ fn threads_have_their_processes_as_parents() {
         Instance::new("0", &[4]).with_parent(230, 1),
         Instance::new("1", &[5]).with_parent(230, 1),
         Instance::new("1", &[6]).with_parent(230, 1),
-        // Its parent is missing.
+        // The parent is missing.
         Instance::new("0", &[7]).with_parent(230, 9),
     ];
     let thread = Object::new(232, &[COUNT], &threads);
     let expected = r"Thread(idle/0)\Time=3/0, Thread(shell/0)\Time=4/0, Thread(shell/1)\Time=5/0, Thread(shell/1#1)\Time=6/0, Thread(0)\Time=7/0";
     let names = [(230, "Process"), (232, "Thread"), (6, "Time")];
 
-    // In one block.
+    // The parents are in the same block.
     let mut builder = LogBuilder::new(4096);
     builder.names(r"\\MADE", &names);
     builder.list(&[Entry::block("Thread")]);
     builder.sample(0, &[Block::new(0, &[process.clone(), thread.clone()]).record()]);
     check(&builder.file(), &[&format!("0: {expected}")], &[]);
 
-    // In another record, before or after.
+    // The parents are in another record, before or after.
     let process_text = r"Process(idle)\Time=1/0, Process(shell)\Time=2/0";
     for process_first in [true, false] {
         let mut builder = LogBuilder::new(4096);

@@ -80,7 +80,7 @@ fn the_header_counts_the_fixed_buffers() {
     assert_eq!(sequence[0], 1);
     let newest = *sequence.iter().max().expect("buffers");
     for (number, &sequence) in sequence.iter().enumerate().skip(1) {
-        assert_eq!((sequence - 2) % 18, number as u64 - 1, "each buffer at its index");
+        assert_eq!((sequence - 2) % 18, number as u64 - 1, "each buffer is at its index");
         assert!(sequence + 18 > newest, "the latest 18");
     }
     let last: Vec<_> = log.buffers.iter().filter(|buffer| buffer.header.flags.get() & 1 != 0).collect();
@@ -253,15 +253,15 @@ fn a_ring_can_be_overwritten_while_it_is_read() {
     let times = read_with(100..106);
     assert!(times.is_sorted(), "{times:?}");
     assert!(times.len() > 5 && times.last() == Some(&samples[99].at.local()), "{times:?}");
-    // All buffers are overwritten: only the reader's own buffer is left.
+    // All buffers are overwritten: only the buffer that the reader has loaded is left.
     let times = read_with(106..200);
     assert!(times.is_sorted() && times.len() < 5, "{times:?}");
 }
 
 #[test]
-fn every_bit_flip_costs_one_sample() {
+fn every_bit_flip_loses_at_most_one_sample() {
     let mut samples = varied_samples(60);
-    // One part each, so that a flip damages one sample.
+    // Each sample is one part, so a flip damages only one sample.
     samples.retain(|sample| sample.groups[1].values.len() < 10);
     let mut file = write(&samples, ring(7));
     let whole = read(&file);

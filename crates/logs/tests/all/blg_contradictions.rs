@@ -1,5 +1,5 @@
-//! Redundant fields of a log, changed in one of two places: each contradiction is reported with offset, what was
-//! found and what was expected, and the samples are read.
+//! Redundant fields of a log that differ: each difference is reported with the offset, what was found and what was
+//! expected, and the samples are read.
 
 use crate::fixture;
 
@@ -24,7 +24,7 @@ fn utc(second: i64) -> i64 {
     local(second) + BIAS + 5_000
 }
 
-/// A log as written by Windows: a single of a tick type, and a multi of a 100 ns type.
+/// A log as written by Windows: a single record of a tick type, and a multi record of a 100 ns type.
 struct Log {
     file: Vec<u8>,
     list: usize,
@@ -44,7 +44,7 @@ fn log() -> Log {
     Log { file: builder.file(), list, samples }
 }
 
-/// Offset of the single of a sample; its multi follows at + 0x30.
+/// The offset of the single record of a sample; the multi record follows at + 0x30.
 fn record(log: &Log, sample: usize) -> usize {
     log.samples[sample] + 0x48 + 8
 }
@@ -53,7 +53,7 @@ fn record(log: &Log, sample: usize) -> usize {
 #[track_caller]
 fn expect(log: &Log, at: usize, bytes: &[u8], problem: &str) {
     let mut file = log.file.clone();
-    assert_ne!(file[at..at + bytes.len()], *bytes, "the bytes are already there");
+    assert_ne!(file[at..at + bytes.len()], *bytes, "the change has no effect");
     put(&mut file, at, bytes);
     let shown = read(&file);
     assert_eq!(shown.samples.len(), log.samples.len());
@@ -135,7 +135,7 @@ fn a_log_longer_than_its_header_says_is_unfinished() {
     put(&mut log.file, 0x48 + 0x20 + 0x24, &2u32.to_le_bytes());
     let shown = read(&log.file);
     assert_eq!((shown.samples.len(), shown.problems), (8, Vec::new()));
-    // It also does not end at the time in the header.
+    // Its last buffer was also not flushed at the end time in the header.
     let last = log.file.len() - BUFFER;
     put(&mut log.file, last + 0x34, &0x20u16.to_le_bytes());
     assert_eq!(read(&log.file).problems, [""; 0]);
@@ -181,7 +181,7 @@ fn the_time_of_a_sample() {
         problems[1].contains("a record's time is more than a day from the sample's time"),
         "{problems:?}"
     );
-    // The first and the last sample have one neighbour only.
+    // The first and the last sample have only one neighbour.
     for (sample, second) in [(0, 0), (7, 7)] {
         let mut file = log.file.clone();
         put(&mut file, log.samples[sample] + 0x10, &(local(second) + 3 * SECOND / 10).to_le_bytes());
@@ -295,7 +295,7 @@ fn the_names_of_a_multi_record() {
     expect(&log, names, &[0], &problem);
     let problem = format!("offset {:#x}: {packed} (found 76, expected 80)", item + 24);
     expect(&log, names + 2, &[1], &problem);
-    // One instance fewer than present.
+    // The number of instances is one less than their names.
     let problem = format!("offset {item:#x}: {packed} (found 72, expected 48)");
     expect(&log, multi + 0x0C, &[1], &problem);
     let mut file = log.file.clone();
@@ -460,7 +460,7 @@ fn marked_steps_of_the_clock_are_not_damage() {
         assert_eq!(read(&again).problems, [""; 0], "{offsets:?}");
         let thinned: Vec<_> = samples_of(&file).into_iter().step_by(2).collect();
         assert_eq!(read(&write(&thinned, options_with(BUFFER))).problems, [""; 0], "{offsets:?}");
-        // So does the rest of a circular log.
+        // The remaining samples of a circular log are marked too.
         let options = tachograph_logs::blg::BlgWriterOptions {
             circular_bytes: Some(6 * BUFFER as u64),
             ..options_with(BUFFER)

@@ -31,7 +31,7 @@ fn corpus(name: &str) -> Option<(PathBuf, Vec<u8>)> {
 const T: &str = "BasicPerfCounters.blg";
 const P: &str = "SampleLog.blg";
 
-/// Each instance and counter of a sample, with its indexes of group, row and column.
+/// Each instance and counter of a sample, with the indexes of its group, row and column.
 fn counters(sample: &Sample) -> impl Iterator<Item = (String, [usize; 3])> {
     sample.groups.iter().enumerate().flat_map(|(group_number, group)| {
         let rows = group.instances.iter().enumerate();
@@ -247,7 +247,7 @@ fn rewritten_t_equals_the_log_of_windows() {
     let original = Log::decode(&file).expect("whole");
     let bytes = write(&samples_of(&file), options);
     let written = Log::decode(&bytes).expect("whole");
-    assert!(written.encode() == bytes, "ours has no undefined bytes");
+    assert!(written.encode() == bytes, "logs of our writer have no undefined bytes");
 
     assert_eq!(events(&written).count(), events(&original).count());
     for (written, original) in events(&written).zip(events(&original)) {

@@ -19,7 +19,7 @@ const LOG: &str = "TACHO_TEST_CRASH_LOG";
 /// Length of a circular log with buffers of 1,024 bytes.
 const RING: u64 = 20 * 1024;
 
-/// Not a test, but the process to be killed.
+/// Not a test, but the code of the process that is killed.
 #[test]
 fn the_process_to_be_killed() {
     let Some(path) = std::env::var_os(LOG) else { return };
@@ -35,7 +35,7 @@ fn the_process_to_be_killed() {
     for number in 1.. {
         writer.write(&samples[number % samples.len()]).expect("written");
         writer.flush().expect("flushed");
-        // One write, so that the line is complete or absent.
+        // The line is a single write, so that it is either complete or absent.
         stdout.write_all(format!("\nflushed {number}\n").as_bytes()).expect("a parent process that reads");
     }
 }
@@ -50,7 +50,7 @@ fn killed(name: &str, min: u64) -> (u64, Vec<u8>) {
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .expect("this binary runs");
+        .expect("start child");
     let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
     let mut flushed = 0;
     let mut receive = |line: Option<std::io::Result<String>>| match line {
@@ -64,7 +64,7 @@ fn killed(name: &str, min: u64) -> (u64, Vec<u8>) {
     child.kill().expect("a running child");
     child.wait().expect("a child");
     while receive(lines.next()).is_some() {}
-    assert!(flushed >= min, "the child ended early");
+    assert!(flushed >= min, "the child process ended too early");
     let file = std::fs::read(&path).expect("the log");
     std::fs::remove_file(&path).expect("the log");
     (flushed, file)

@@ -1,5 +1,5 @@
-//! Damaged logs, one file per broken field: undamaged parts are read, the rest is reported with offset, what was
-//! found and what was expected.
+//! Damaged logs, one per invalid field: undamaged parts are read; the rest is reported with the offset, what was found and
+//! what was expected.
 
 use crate::fixture;
 
@@ -12,7 +12,7 @@ const WHOLE: [&str; 3] = [
     r"2: System\Calls=7/30; Disk(a)\Reads=8/30, Disk(b)\Reads=9/30",
 ];
 
-/// A log of a single and a multi, with the offset of each event.
+/// A log of a single record and a multi record per sample, with the offset of each event.
 struct Log {
     file: Vec<u8>,
     list: usize,
@@ -34,7 +34,7 @@ fn log() -> Log {
 #[track_caller]
 fn with(at: usize, bytes: &[u8]) -> Shown {
     let mut file = log().file;
-    assert_ne!(file[at..at + bytes.len()], *bytes, "the bytes are already there");
+    assert_ne!(file[at..at + bytes.len()], *bytes, "the change has no effect");
     put(&mut file, at, bytes);
     read(&file)
 }
@@ -45,7 +45,7 @@ fn expect(shown: &Shown, samples: &[&str], problems: &[String]) {
     assert_eq!(shown.samples, samples);
 }
 
-/// Offset of the single of sample `n`; its multi follows at + 48.
+/// The offset of the single record of sample `n`; the multi record follows at + 48.
 fn records(n: usize) -> usize {
     log().samples[n] + 0x48 + 8
 }
@@ -73,7 +73,7 @@ fn the_header_of_a_buffer() {
     ] {
         expect(&with(2048 + 0x30, &wrong.to_le_bytes()), &WHOLE, &problems);
     }
-    // A length that includes padding does no harm.
+    // A length that includes padding is not damage.
     expect(&with(2048 + 0x30, &(fill as u32 + 100).to_le_bytes()), &WHOLE, &[]);
 }
 
@@ -82,7 +82,7 @@ fn the_size_of_buffers() {
     for wrong in [0u32, 512, 1000, 1025, 0x0200_0000, u32::MAX] {
         let mut file = log().file;
         put(&mut file, 0, &wrong.to_le_bytes());
-        let error = try_read(&file).expect_err("no size of a buffer");
+        let error = try_read(&file).expect_err("an invalid buffer size");
         assert!(error.is_corrupt());
         assert_eq!(
             error.to_string(),
@@ -137,14 +137,14 @@ fn the_header_of_an_event() {
     let left =
         2048 + 0x48 + log().file[2048 + 0x48..].iter().rposition(|&byte| byte != 0xFF).expect("events") + 1
             - second;
-    // Longer than the buffer, and too small for a header.
+    // Sizes that exceed the buffer or are too small for a header.
     for wrong in [5000u16, 40] {
         let problem = format!(
             "offset {second:#x}: an event's size is wrong; the event is skipped (found {wrong}, expected 72 to {left})"
         );
         expect(&with(second, &wrong.to_le_bytes()), &[WHOLE[0], WHOLE[2]], &[problem]);
     }
-    // Plausible but wrong, as the sample header shows. The next event begins inside this one.
+    // A size that is plausible but wrong, because it contradicts the sample's header. The next event begins inside this one.
     for wrong in [size + 8, size + 80, 2 * size] {
         let problem = format!(
             "offset {:#x}: a sample's header is wrong; the sample is skipped (found [42, 4c, 03] 0, {} bytes, expected 42 4c 03, kind 0, {} bytes)",
@@ -181,7 +181,7 @@ fn the_header_of_an_event() {
         second + 0x18
     );
     expect(&with(second + 0x18, &[0]), &WHOLE, &[problem]);
-    // Another log GUID too: an event of another trace.
+    // If the log GUID differs too, it is an event of another trace.
     let mut file = log().file;
     put(&mut file, second + 0x18, &[0]);
     put(&mut file, second + 0x30, &[0]);
@@ -239,7 +239,7 @@ fn the_counter_list() {
             )
         );
     }
-    // The entry before a damaged one still describes the first record.
+    // The entry before the damaged one still describes the first record.
     let entry = u32::from_le_bytes(log().file[list + 8..list + 12].try_into().expect("4 bytes")) as usize;
     let second = list + 8 + entry;
     let firsts = WHOLE.map(|line| line.split("; ").next().expect("a group"));

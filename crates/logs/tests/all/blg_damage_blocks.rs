@@ -1,4 +1,4 @@
-//! Damaged logs of block records, one per broken field; and logs truncated at every byte.
+//! Damaged logs of block records, one per invalid field; and logs truncated at every byte.
 
 use crate::fixture;
 
@@ -24,7 +24,7 @@ fn block(damage: impl Fn(&mut Vec<u8>)) -> (String, Vec<String>) {
         if n == 1 {
             let whole = bytes.clone();
             damage(&mut bytes);
-            assert_ne!(bytes, whole, "the damage changes nothing");
+            assert_ne!(bytes, whole, "the change has no effect");
         }
         let at = builder.sample(n, &[bytes, single(n, 1, 1)]);
         if n == 1 {
@@ -119,7 +119,7 @@ fn a_counter_outside_its_counter_block_does_not_affect_others() {
 
 #[test]
 fn a_block_that_declares_millions_of_values_is_skipped() {
-    // 1,000 definitions share one offset: 100 bytes of each of 5,000 instances would become 5 million values.
+    // 1,000 definitions have the same offset: 100 bytes of each of 5,000 instances would become 5 million values.
     let counters: Vec<_> =
         (0..1000).map(|n| Counter { name_index: 2 * n, counter_type: 0x1_0000, bytes: 4 }).collect();
     let rows: Vec<_> = (0..5000).map(|n| Instance::new(&n.to_string(), &[])).collect();

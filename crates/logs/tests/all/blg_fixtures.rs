@@ -12,7 +12,7 @@ use tachograph_counters::sample::Sample;
 use tachograph_logs::LogReader;
 use tachograph_logs::blg::BlgReader;
 
-/// One counter without instances, one with.
+/// One counter without instances, and one with instances.
 fn two_singles() -> [Entry; 2] {
     [Entry::single("System", None, "Calls"), Entry::single("Disk", Some("0 C:"), "Reads")]
 }
@@ -161,7 +161,7 @@ fn a_circular_log_is_read_in_chronological_order() {
         builder.sample(second, &[single(second, second, 0), single(second, 0, 0)]);
     }
     builder.next_buffer();
-    // The list is neither first in the file nor first in time.
+    // The counter list is neither the first event in the file nor the first in time.
     builder.list(&two_singles());
     builder.sample(4, &[single(4, 4, 0), single(4, 0, 0)]);
     builder.sequence = vec![12, 10, 11];
@@ -170,9 +170,9 @@ fn a_circular_log_is_read_in_chronological_order() {
     let expected: Vec<_> = expected.iter().map(String::as_str).collect();
     let file = builder.file();
     check(&file, &expected, &[]);
-    // Truncated inside the header of the last buffer of the file: the buffer is lost, which is reported.
+    // The file is truncated inside the header of its last buffer: the buffer is lost, which is reported.
     let shown = fixture::shown::try_read(&file[..3 * 1024 + 40]);
-    assert!(shown.is_err_and(|error| error.is_corrupt()), "the only counter list is gone");
+    assert!(shown.is_err_and(|error| error.is_corrupt()), "the only counter list is lost");
     let mut again = builder.clone();
     again.buffers.swap(0, 2);
     again.sequence.swap(0, 2);
@@ -182,7 +182,7 @@ fn a_circular_log_is_read_in_chronological_order() {
         shown.problems,
         ["offset 0xc00: the file ends inside a buffer's header (found 40, expected 72 bytes)"]
     );
-    // Windows can count every buffer ever written there, including overwritten ones.
+    // Windows may count every buffer that was ever written, including overwritten ones.
     let mut wrapped = builder.file();
     let at = tachograph_logs::blg::raw::header::BUFFERS_WRITTEN_AT as usize;
     wrapped[at..at + 4].copy_from_slice(&5000_u32.to_le_bytes());

@@ -127,8 +127,8 @@ fn outcomes(file: &[u8]) -> Vec<Outcome> {
     outcomes
 }
 
-/// The flips, of every `step`-th one, that the Python checker reports, with the reason; `None`, with a notice, if
-/// Python is missing.
+/// The flips that the Python checker reports, with the reasons; it is run for every `step`-th flip. `None`, with a
+/// notice, if Python is missing.
 fn detectable(file: &[u8], step: usize, name: &str) -> Option<Vec<(usize, String)>> {
     let text = python::output_of("detectable_flips.py", file, name, &[step.to_string()])?;
     let flips = text.strip_prefix("flips\n").unwrap_or_else(|| panic!("the log is damaged: {text:.200}"));
@@ -141,8 +141,8 @@ fn detectable(file: &[u8], step: usize, name: &str) -> Option<Vec<(usize, String
     Some(flips.lines().map(|line| flip(line).expect("a flip")).collect())
 }
 
-/// Flips every bit; asserts that each flip reported by the Python checker, of every `step`-th one, is reported.
-/// Returns the percentage of flips that silently change a result.
+/// Flips every bit; asserts that the reader reports each flip that the Python checker, which is run for every
+/// `step`-th flip, reports. Returns the percentage of flips that change a result without a report.
 fn flip_all(file: &[u8], name: &str, step: usize) -> f64 {
     let outcomes = outcomes(file);
     let share = |outcome| {

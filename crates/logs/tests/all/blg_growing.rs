@@ -119,7 +119,7 @@ fn read_at_every_pace(base: &[u8], writes: &[Written], expected: &[String], is_r
                 };
                 assert_eq!(problems, [""; 0], "{context}");
                 if is_ring {
-                    // Buffers that are overwritten while others are read leave gaps between complete samples.
+                    // If buffers are overwritten while others are read, there are gaps between complete samples.
                     let mut rest = expected.iter();
                     assert!(samples.iter().all(|sample| rest.any(|other| other == sample)), "{context}");
                 } else {
@@ -132,7 +132,7 @@ fn read_at_every_pace(base: &[u8], writes: &[Written], expected: &[String], is_r
     assert!(is_ring || longest == expected.len(), "{longest} samples");
 }
 
-/// Writes samples with a flush after each; returns the writes.
+/// Writes samples, flushing after each; returns the writes.
 fn recorded(samples: &[Sample], options: BlgWriterOptions) -> Vec<Written> {
     let recorder = Recorder::default();
     let mut writer = BlgWriter::new(recorder.clone(), options).expect("options");
@@ -178,7 +178,7 @@ fn a_ring_can_be_read_while_it_is_recorded() {
     read_at_every_pace(&[], &recorded(&samples, options), &expected, true);
 }
 
-/// A recorder on another thread, while the file is read repeatedly.
+/// A recorder runs on another thread while the file is read repeatedly.
 #[test]
 fn readers_see_complete_samples_of_a_concurrent_recorder() {
     const READINGS: usize = 600;

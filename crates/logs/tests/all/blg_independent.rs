@@ -84,7 +84,7 @@ fn group(set: &Arc<CounterSet>, instances: &[Instance], at: Moment) -> Group {
     for _ in 0..instances.len() {
         for counter in &set.counters {
             value -= 1;
-            // A block has these once for all values.
+            // A block has these numbers once for all values.
             let second = match counter.counter_type {
                 CounterType::BULK_COUNT => clocks.ticks,
                 CounterType::TIMER_100NS => clocks.system_time.0,

@@ -1,4 +1,4 @@
-//! Laws: written samples read back equal, for any names and numbers; no bytes make a reader panic.
+//! Laws: samples that are written and read again are equal, for any names and numbers; no bytes make a reader panic.
 
 use crate::fixture;
 
@@ -375,7 +375,7 @@ proptest! {
 
     #[test]
     fn no_bytes_make_a_reader_panic(bytes in vec(any::<u8>(), 0..4000), size in 2usize..5) {
-        // Random bytes are not a log; random bytes in buffers are.
+        // Random bytes alone are not a log, but random bytes within buffers are.
         let _ = try_read(&bytes);
         let _ = Log::decode(&bytes);
         let mut builder = fixture::LogBuilder::new(512 * size);
@@ -401,7 +401,7 @@ proptest! {
     }
 }
 
-/// A log with blocks, parents and multis, some of its bytes changed.
+/// A log with blocks, parents and multi records, some bytes of which are changed.
 fn changed(changes: &[(prop::sample::Index, u8)]) -> Vec<u8> {
     use fixture::block::{Block, Counter, Instance, Object};
     let count = Counter { name_index: 6, counter_type: 0x1_0100, bytes: 8 };

@@ -89,7 +89,7 @@ fn equivalent_lines_read_equal() {
     ] {
         assert_eq!(read(log).unwrap(), (expected(), vec![]));
     }
-    // Values first: a program can have sorted the keys.
+    // The key `values` can be first, if a program has sorted the keys.
     let (time, values) = (r#""time":"2024-03-05T10:00:00.000Z""#, r#""values":{"\\a\\b":1}"#);
     let one = read(format!("{{{time},{values}}}\n")).unwrap();
     assert_eq!(read(format!("{{{values},{time}}}\n")).unwrap(), one);
@@ -141,7 +141,7 @@ fn files_that_are_not_logs_are_refused() {
 }
 
 #[test]
-fn every_broken_field_is_reported() {
+fn every_invalid_field_is_reported() {
     let start = LOG.len();
     let time = r#""time":"2024-03-05T10:00:02.000+01:00""#;
     for (line, problem) in [
@@ -291,7 +291,7 @@ fn memory_of_paths_is_reserved() {
     assert_eq!(budget.used(), 0);
 }
 
-/// A thousand paths in one line, and a thousand repetitions of one path, each of which gets a column.
+/// A thousand paths in one line, and a path that is repeated a thousand times: each of them gets a column.
 #[test]
 fn memory_of_the_columns_of_a_line_is_reserved() {
     let object = |path: &dyn Fn(usize) -> String| {

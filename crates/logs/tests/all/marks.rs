@@ -112,7 +112,7 @@ fn converted_texts_have_no_marks() {
 }
 
 #[test]
-fn the_end_of_a_log_can_be_read_alone() {
+fn only_the_end_of_a_log_can_be_read() {
     for file in [
         write(&varied_samples(200), options_with(1024)),
         write(

@@ -1,4 +1,4 @@
-//! Runs the seeds of the fuzz targets as a plain test. With TACHO_WRITE_SEEDS set, regenerates the generated ones
+//! Runs the seeds of the fuzz targets as a plain test. If TACHO_WRITE_SEEDS is set, the generated seeds are rewritten
 //! first.
 
 use crate::checks;

@@ -69,7 +69,7 @@ fn rows_are_appended() {
         assert_eq!(cut, 0);
         assert_eq!(String::from_utf8(file).unwrap(), String::from_utf8(log(format, 5)).unwrap());
         assert_eq!(append(&log(format, 3), &PATHS, 0..0).unwrap().0, log(format, 3));
-        // A log without rows, with a byte order mark, with names in another case.
+        // The log has no rows, a byte order mark, and names with other capitalization.
         assert_eq!(append(&log(format, 0), &PATHS, 0..2).unwrap().0.len(), log(format, 2).len());
         let marked = [b"\xEF\xBB\xBF", &log(format, 1)[..]].concat();
         let upper = PATHS.map(str::to_uppercase);
@@ -114,7 +114,7 @@ fn truncated_logs_are_appended_to() {
 
 #[test]
 fn garbage_at_the_end_is_skipped_or_refused() {
-    // As left by a file system after a power failure.
+    // A file system can leave such bytes after a power failure.
     let file = [&log(Format::Csv, 2)[..], &[0; 5000]].concat();
     let (appended, cut) = append(&file, &PATHS, 2..3).unwrap();
     assert_eq!((appended, cut), (log(Format::Csv, 3), 5000));

@@ -79,7 +79,7 @@ fn an_unreadable_time_zone_is_reported() {
         );
         assert_eq!(problems, [expected]);
     }
-    // Saved by a spreadsheet program in a locale with decimal commas.
+    // The log was saved by a spreadsheet program in a locale with decimal commas.
     let (_, problems) = read("(PDH-CSV 4.0) (X)(0);\\a\\b;\\c\\d\n");
     assert!(problems[0].contains(r"(found '(PDH-CSV 4.0) (X)(0);\a\b;\c\d', expected"), "{problems:?}");
 }
@@ -257,7 +257,7 @@ fn only_cells_of_the_row_are_counted() {
     for (cells, is_refused) in [(1_040_000, false), (1 << 20, false), ((1 << 20) + 1, true)] {
         let mut log = header.to_owned() + "03/05/2024 10:00:00.000";
         (1..cells).for_each(|_| log.push_str(",11111111"));
-        // The row ends where a read starts, so most of the next read is separators of the next row.
+        // The row ends where a read starts, so most bytes of the next read are separators of the next row.
         let end = log.len().next_multiple_of(AHEAD) + 8;
         log.extend(std::iter::repeat_n('1', end - log.len()));
         log += "\n03/05/2024 10:00:01.000";

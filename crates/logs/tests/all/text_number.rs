@@ -25,7 +25,7 @@ fn as_windows(text: &str) -> String {
     }
 }
 
-/// An independent formatter: Rust's `{:.16e}`, which is correctly rounded, in the form of the C standard.
+/// An independent formatter: converts Rust's `{:.16e}`, which is correctly rounded, to the form of the C standard.
 fn oracle(value: f64) -> String {
     oracle_with(value, 17)
 }
@@ -110,7 +110,7 @@ fn the_forms_of_the_conversion() {
     }
 }
 
-/// Texts of Windows: the results in the rows marked O of the test vectors (counter-types.md, section 7).
+/// Texts that Windows wrote: the results of the test vectors of origin O.
 #[test]
 fn texts_that_windows_wrote() {
     for text in WINDOWS {

@@ -168,7 +168,7 @@ impl std::io::Read for OneByteReader {
 }
 
 #[test]
-fn an_invalid_byte_far_into_the_file() {
+fn an_invalid_byte_late_in_the_file_is_reported() {
     let mut log = b"(PDH-CSV 4.0),\\a\\b\n".to_vec();
     (0..20_000).for_each(|_| log.extend(b"01/02/2003 04:05:06,1\n"));
     let offset = log.len();

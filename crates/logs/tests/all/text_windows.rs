@@ -98,7 +98,7 @@ fn text_between_rows_is_damage() {
     let log = TYPEPERF.replace("(PDH-CSV 4.0)", "(PDH-CSV 4.0) (X)(0)");
     let (_, _, problems) = read_all(format!("{log}Exiting, please wait...\r\n"));
     assert_eq!(problems.len(), 1, "{problems:?}");
-    // More lines than any program prints.
+    // There are more lines than any program prints.
     let (_, _, problems) = read_all(format!("{TYPEPERF}{}", "text\r\n".repeat(9)));
     assert_eq!(problems.len(), 9, "{problems:?}");
 }
@@ -200,7 +200,7 @@ fn code_pages_are_detected() {
     }
 }
 
-/// Characters whose second bytes are `\` and `|` in ASCII, next to separators of paths and cells.
+/// Characters whose second bytes equal `\` or `|` in ASCII, next to separators of paths and cells.
 #[test]
 fn second_bytes_that_equal_separators_are_text() {
     for (number, table, lead) in [

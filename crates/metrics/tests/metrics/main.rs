@@ -24,7 +24,7 @@ fn exporter(registry: &Arc<Registry>) -> Exporter {
 fn this_machine() -> Arc<Registry> {
     let mut registry = Registry::new("here", Clock::of_this_machine());
     for provider in tachograph_system::providers(&Roots::of_this_machine()) {
-        registry.register(provider).expect("sets of their own");
+        registry.register(provider).expect("no set is registered twice");
     }
     Arc::new(registry)
 }
@@ -59,7 +59,7 @@ fn promtool(text: &str) -> Option<String> {
         eprintln!("skipped: promtool is not installed");
         return None;
     };
-    child.stdin.take().expect("piped").write_all(text.as_bytes()).expect("promtool reads all");
+    child.stdin.take().expect("piped").write_all(text.as_bytes()).expect("promtool reads its input");
     let output = child.wait_with_output().expect("promtool ends");
     let findings =
         [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
@@ -127,7 +127,7 @@ fn equal_names_have_equal_kind_and_unit() {
 
 /// Each word occurs only once in a name, whether singular or plural.
 #[test]
-fn names_have_no_stutter() {
+fn names_do_not_repeat_words() {
     let singular = |word: &str| match word.ends_with("ss") {
         true => word.to_owned(),
         false => word.trim_end_matches('s').to_owned(),
@@ -265,7 +265,10 @@ fn old_names_have_the_old_labels_and_sums() {
     let current = samples(exporter(&registry).scrape(&registry, Exposition::PrometheusText, &[]));
     assert!(current.contains_key("tacho_network_received_bytes_total{device=\"lo\"}"));
     assert!(current.contains_key("tacho_cpu_idle_seconds_total{cpu=\"0\"}"));
-    assert!(!current.keys().any(|key| key.contains("{name=")), "an own set without labels of its own");
+    assert!(
+        !current.keys().any(|key| key.contains("{name=")),
+        "a set with its own label names has no label `name`"
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The metrics that the Grafana dashboard and the documentation mention exist.
+//! All metrics that the Grafana dashboard and the documentation mention exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

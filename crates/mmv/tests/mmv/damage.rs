@@ -1,4 +1,4 @@
-//! Files that are truncated, have flipped bits or broken fields.
+//! Files that are truncated, have flipped bits, or have invalid fields.
 
 use tachograph_mmv::{LayoutError, image_providers};
 use tachograph_perflib::Provider;
@@ -47,7 +47,7 @@ fn set_u64(bytes: &mut [u8], at: usize, number: u64) {
     bytes[at..at + 8].copy_from_slice(&number.to_ne_bytes());
 }
 
-/// The damaged field, a part of the message, and the damage to a file of version 2 with all sections but labels.
+/// The damaged field, a part of the message, and the function that damages a file of version 2 with all sections except labels.
 const BROKEN: &[(&str, &str, Damage)] = &[
     ("magic", "0: magic: found MMW\\x00, expected MMV\\x00", |image| image.bytes[2] = b'W'),
     ("version 0", "4: version: found 0, expected 1, 2 or 3", |image| set_u32(&mut image.bytes, 4, 0)),
@@ -212,7 +212,7 @@ fn domains_that_share_an_instance_are_an_error() {
     assert_eq!(error(&image.bytes).field(), "instance domain of an instance");
 }
 
-/// Few bytes can describe a table of a million cells.
+/// A small file can describe a table of a million cells.
 #[test]
 fn sets_that_are_too_large_are_skipped() {
     let mut file = File::new(2);

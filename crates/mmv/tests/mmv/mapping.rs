@@ -91,7 +91,7 @@ fn an_interval_in_progress_counts_up_to_now() {
             assert!(rows_of(&file, 100).status.is_error(), "{semantics} {units:#x}");
         }
         file.metrics[0].values = vec![(value, i64::MIN)];
-        assert_eq!(rows_of(&file, 100).first, without, "a start in the far future");
+        assert_eq!(rows_of(&file, 100).first, without, "a start in the far future is ignored");
     }
 }
 

@@ -139,7 +139,7 @@ fn mmvdump() -> Option<PathBuf> {
     found
 }
 
-/// The numbers that mmvdump prints: metric, instance and value.
+/// Parses the metrics, instances and values that mmvdump prints.
 fn dumped(mmvdump: &Path, file: &Path) -> Vec<(String, String, f64)> {
     let output = Command::new(mmvdump).arg(file).output().expect("run");
     let text = String::from_utf8_lossy(&output.stdout);
@@ -174,7 +174,7 @@ fn compare(mmvdump: &Path, file: &Path, sets: &mut [Box<dyn Provider>]) -> usize
         let found = match kind {
             CounterType::DOUBLE_RAW => raw.as_double(),
             CounterType::TIMER_100NS => raw.first as f64 / 10.0,
-            // In progress: the value before its start is 0.
+            // For an interval in progress, the value before its start is 0.
             _ if name == "waiting" => 0.0,
             _ => raw.first as f64,
         };

@@ -59,7 +59,7 @@ fn values_are_read_at_each_collection() {
     assert_eq!(value(products, 1, "Rockets"), 20);
     let file = fs::OpenOptions::new().write(true).open(folder.path("shop")).expect("opened");
     file.write_all_at(&21_u64.to_ne_bytes(), image.values as u64 + 32).expect("written");
-    assert_eq!(value(products, 1, "Rockets"), 20, "the same moment");
+    assert_eq!(value(products, 1, "Rockets"), 20, "the file is read once per collection");
     assert_eq!(value(products, 2, "Rockets"), 21);
     let owner = rustix::process::getuid().as_raw();
     assert_eq!(*products.info().provider_name, format!("PCP MMV of uid {owner}"));
@@ -81,7 +81,7 @@ fn a_replaced_file_has_new_identities() {
     assert_eq!(names(&before), names(&after));
     assert_ne!(before.instances()[0].identity(), after.instances()[0].identity());
 
-    // One more product.
+    // The new file has one more product.
     file.indoms[0].instances.push((6, "Magnets".to_owned()));
     file.metrics[0].values.push((30, 0));
     file.metrics[1].values.push((0, 0));
@@ -100,14 +100,14 @@ fn a_file_rewritten_in_place_has_new_identities() {
     let products = set(&mut found.providers, "mmv shop 61");
     let before = collect(products, at(1));
 
-    // Being written: the second generation comes last.
+    // The file is being written: the second generation is written last.
     file.generations = [8, 0];
     fs::write(folder.path("shop"), file.image().bytes).expect("written");
     let failure = try_collect(products, at(2)).expect_err("torn");
     assert_eq!(failure.code, ErrorCode::INVALID_DATA);
     assert!(failure.reason.contains("generation 1 is 8, generation 2 is 0"), "{failure}");
 
-    // Without a complete header.
+    // The header is incomplete.
     fs::write(folder.path("shop"), b"MMV").expect("written");
     let failure = try_collect(products, at(3)).expect_err("short");
     assert!(failure.reason.contains("shorter"), "{failure}");
@@ -146,7 +146,7 @@ fn changed_counters_are_an_error() {
     // The other set is unchanged.
     assert_eq!(raw(&collect(set(&mut found.providers, "mmv shop"), at(1)), "", "stock").first, 4_096);
 
-    // Without its instance domain.
+    // The instance domain is missing.
     file.indoms.clear();
     file.metrics.drain(..2);
     folder.replace("shop", &file);
@@ -173,7 +173,7 @@ fn damage_between_collections_is_an_error_with_its_offset() {
             "{failure}"
         );
     }
-    // Truncated within its values.
+    // The file is truncated within its values.
     folder.replace("shop", &File::shop(1));
     collect(products, at(4));
     let file = fs::OpenOptions::new().write(true).open(folder.path("shop")).expect("opened");
@@ -209,7 +209,7 @@ fn a_set_has_no_instances_after_its_process_ended() {
     let reread = folder.find();
     assert!(reread.providers.is_empty() && reread.problems.is_empty(), "{:?}", reread.problems);
 
-    // Without the flag PROCESS.
+    // The file has no flag PROCESS.
     file.flags = 0;
     folder.replace("shop", &file);
     assert_eq!(value(products, 3, "Rockets"), 20);
@@ -395,7 +395,7 @@ fn all_values_of_a_sample_are_of_one_generation() {
                     assert_eq!(
                         values[0] == last.0,
                         identity == last.1,
-                        "each generation has its own identities"
+                        "identities of different generations differ"
                     );
                     last = (values[0], identity);
                     complete += 1;

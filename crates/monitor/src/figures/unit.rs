@@ -17,7 +17,7 @@ pub enum NumberForm {
     Raw,
 }
 
-/// How the values of a counter are formatted for people: three significant digits, a prefix, and the unit.
+/// How the values of a counter are formatted for display: three significant digits, a prefix, and the unit.
 ///
 /// | unit | prefixes | example |
 /// | --- | --- | --- |

@@ -34,7 +34,7 @@ pub struct TableRow {
     pub parent: Option<u64>,
     /// When it started, as far as known.
     pub started: Option<FileTime>,
-    /// Whether it is a total or another instance that stands for no object of its own: `_Total`, `Idle`, `_Exited`,
+    /// Whether it is a total or another instance that does not represent one object: `_Total`, `Idle`, `_Exited`,
     /// `_Unattributed`. These are not ranked.
     pub is_reserved: bool,
     /// Whether it is a name that several processes or threads had in the range, so that it has no id.

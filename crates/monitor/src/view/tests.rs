@@ -290,7 +290,7 @@ fn views_are_saved_and_opened() {
     let view = View::parse(&example("toml")).expect("a view");
     view.save(&path, false).expect("saved");
     assert_eq!(View::open(&path).as_ref(), Ok(&view));
-    let error = View::default().save(&path, false).expect_err("it is there");
+    let error = View::default().save(&path, false).expect_err("the file exists");
     assert_eq!(error.kind(), std::io::ErrorKind::AlreadyExists);
     View::default().save(&path, true).expect("overwritten");
     assert_eq!(View::open(&path), Ok(View::default()));
@@ -302,7 +302,7 @@ fn views_are_saved_and_opened() {
     assert_eq!(View::open(&path), Ok(View::of_counters(Vec::new())));
     std::fs::write(&path, full + "x").expect("written");
     for path in [&*path, Path::new("/dev/zero")] {
-        let error = View::open(path).expect_err("it is too large");
+        let error = View::open(path).expect_err("the file is too large");
         let what = "the file is larger than 1 MiB, the limit for such files";
         assert_eq!(error.to_string(), format!("{}: {what}", path.display()));
     }

@@ -25,7 +25,7 @@ fn board(machine: &Machine, paths: &[&str], points: usize) -> LiveBoard {
     LiveBoard::open(&machine.registry(), &paths, points, LiveOptions::default()).expect("this machine").0
 }
 
-/// Takes one sample per value; the only process has that value as its ID Process.
+/// Collects one sample per number; in it, the only process has this number as its ID Process.
 fn collect(machine: &Machine, board: &mut LiveBoard, numbers: &[u32]) {
     for &number in numbers {
         machine.set(&[Process::new("a", 1).showing(number)]);
@@ -89,7 +89,7 @@ fn held_samples_stay_until_they_are_released() {
 }
 
 #[test]
-fn the_sample_before_opens_the_first_interval() {
+fn the_sample_before_a_span_begins_the_first_interval() {
     let machine = Machine::default();
     let mut board = board(&machine, &[r"\Process(*)\Ticks/sec"], 10);
     collect(&machine, &mut board, &[7, 7, 7, 7]);
@@ -167,7 +167,7 @@ fn next_random(state: &mut u64) -> u32 {
     (*state >> 33) as u32
 }
 
-/// The sample that only opens the first interval is not part of the time range of a chart.
+/// Removes the start time, because in a chart it does not include the baseline.
 fn without_begin(summary: Summary) -> Summary {
     Summary { first_time: None, ..summary }
 }
@@ -205,7 +205,7 @@ fn kept_series_do_not_change_any_figure() {
     ];
     let mut state = 7;
     for step in 0..400 {
-        // Few names and ids, so that names disappear, return, and pass from process to process.
+        // Few names and ids, so that names disappear, return, and are reused by other processes.
         let processes: Vec<_> = (0..5)
             .filter_map(|name| {
                 let [is_present, id, value] = std::array::from_fn(|_| next_random(&mut state));

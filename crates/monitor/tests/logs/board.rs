@@ -1,4 +1,4 @@
-//! For any span of any logs, the statistics equal those of `tacho stats`, and the columns are exact.
+//! For any span of any log, the statistics equal those of `tacho stats`, and the columns are exact.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -126,7 +126,7 @@ fn board(files: Vec<PathBuf>, bytes: usize) -> LogBoard {
     board
 }
 
-/// Memory limits with which a bucket holds one sample, some, or all, and with which there are no statistics.
+/// Memory limits: a bucket holds one sample, some, or all; with the last one, no statistics are kept.
 const MEMORY_LIMITS: [usize; 4] = [1 << 24, 1 << 19, 1 << 17, 1 << 10];
 
 proptest! {
@@ -152,7 +152,7 @@ proptest! {
 
 /// With a small budget, buckets become longer and statistics stay the same; if it is exceeded, opening the log fails.
 #[test]
-fn a_small_budget_costs_time_but_no_accuracy() {
+fn a_small_budget_does_not_change_the_statistics() {
     let folder = tempfile::tempdir().unwrap();
     let files = write_logs(folder.path(), Kind::Processes, 5, 300);
     let paths = patterns(&[r"\Process(*)\*", r"\Disk(*)\*"]);
@@ -226,7 +226,7 @@ fn each_column_equals_a_separate_window() {
 }
 
 #[test]
-fn a_clock_that_is_set_back_loses_nothing() {
+fn no_sample_is_lost_if_the_clock_is_set_back() {
     let folder = tempfile::tempdir().unwrap();
     // The clock is set back by half a minute, so that times repeat, and by an hour, so that the last sample is not the
     // latest.
@@ -257,7 +257,7 @@ fn a_log_with_more_samples_than_buckets() {
         writer.write(&machine.sample()).unwrap();
     }
     writer.finish().unwrap();
-    // Without memory for statistics there are as many buckets as allowed; with little memory, few.
+    // Without memory for statistics, there are as many buckets as allowed; with little memory, there are few.
     for max_bytes in [1 << 10, 1 << 22] {
         let mut board = board(vec![path.clone()], max_bytes);
         let whole = board.span().unwrap();

@@ -31,14 +31,14 @@ impl Random {
     }
 }
 
-/// What happens on the generated machine.
+/// The events that occur on the generated machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Life {
     /// Processes start and end, and process ids are reused.
     pub(crate) processes_change: bool,
-    /// From time to time a sample is marked: a baseline, another log, a restart of the machine.
+    /// Occasionally, a sample is marked: as a baseline, as the first one of another log, or as the first after a restart.
     pub(crate) has_marks: bool,
-    /// From time to time a sample lacks the values of a group.
+    /// Occasionally, a sample lacks the values of a group.
     pub(crate) groups_miss: bool,
     /// The disks change their counters.
     pub(crate) has_other_disks: bool,
@@ -53,7 +53,7 @@ pub(crate) struct Machine {
     disks: Vec<Arc<Instance>>,
     process: Vec<Arc<CounterSet>>,
     disk: Vec<Arc<CounterSet>>,
-    /// Name, number and identity of each running process.
+    /// The index of the name, and the identity, of each running process.
     processes: Vec<(usize, u64)>,
     identity: u64,
     pub(crate) now: i64,
@@ -221,7 +221,7 @@ pub(crate) fn write_blg_with(
     set: impl FnOnce(&mut BlgWriterOptions),
 ) -> PathBuf {
     let path = folder.join(name);
-    // Small buffers, so that samples extend over several.
+    // The buffers are so small that samples extend over several.
     let mut options = BlgWriterOptions { buffer_bytes: 1024, ..BlgWriterOptions::new(TimeZone::utc()) };
     options.boot_time = samples.first().map(|sample| sample.boot_time);
     set(&mut options);

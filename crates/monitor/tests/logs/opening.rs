@@ -1,4 +1,4 @@
-//! Facts about logs before they are charted.
+//! Opening logs: what is known before anything is charted.
 
 use std::fs::File;
 use std::ops::ControlFlow;
@@ -51,11 +51,11 @@ fn first_of(columns: &[&str]) -> Vec<String> {
 
 #[test]
 fn counters_of_the_first_chart() {
-    // A column that occurs a thousand times counts once.
+    // A column that occurs a thousand times is charted once.
     assert_eq!(first_of(&[r"\\M\Web\Hits"; 1000]), [r"\\M\Web\Hits"]);
     let few = [r"\\M\Web\Hits", r"\\M\Web\hits", r"\\M\Web\A", r"\\M\Web\B", r"\\M\Web\C", r"\\M\Web\D"];
     assert_eq!(first_of(&few), [few[0], few[2], few[3], few[4]]);
-    // The default counters, in their order; of similar counters only the preferred one.
+    // The default counters, in their order; of similar counters, only the preferred one.
     let usual = [
         r"\\M\Web\Hits",
         r"\\M\Memory\Available Bytes",
@@ -109,7 +109,7 @@ fn fewer_paths_need_no_reading() {
     let charted = ids(&mut board);
     assert_eq!(charted.len(), 4 + 3);
     std::fs::rename(&files[0], folder.path().join("elsewhere.blg")).unwrap();
-    let mut never = |_| -> ControlFlow<()> { panic!("it reads") };
+    let mut never = |_| -> ControlFlow<()> { panic!("the log is read") };
     let selection = board.set_paths(&all[2..], &mut never).unwrap();
     assert_eq!(selection.unmatched().len(), 1);
     assert!(ids(&mut board).is_empty());

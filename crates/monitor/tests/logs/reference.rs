@@ -123,14 +123,14 @@ fn check_columns(key: &str, found: &[Column], expected: &[Column], has_baselines
         assert!(are_equal(key, found.average, expected.average), "{context}");
         let rest = |column: &Column| Column { average: None, at: None, ..*column };
         assert_eq!(rest(found), rest(expected), "{context}");
-        // A baseline within the span has a time, but no interval; either of two columns can include it.
+        // The time of a baseline within the span can be in either of two adjacent columns.
         if expected.values > 0 && !has_baselines {
             assert_eq!(found.at, expected.at, "{context}");
         }
     }
 }
 
-/// Whether numbers are identical; sums of doubles depend on the order, so they need only be nearly equal.
+/// Whether two numbers are equal. Sums of doubles depend on the order, so they need only be nearly equal.
 fn are_equal(key: &str, found: Option<f64>, expected: Option<f64>) -> bool {
     let is_sum = key.ends_with("Some(Fraction)") || key.ends_with("Some(Double)");
     match (found, expected) {

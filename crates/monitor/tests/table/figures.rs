@@ -16,7 +16,7 @@ use tachograph_monitor::{Board as _, LogBoard, RowId, Span, TableFigures, TableM
 use crate::fixture::{Life, Machine, Random, write_blg};
 use crate::processes::{Process, ProcessLog, all, column, process, seconds, table, whole_table};
 
-/// The result of `tacho stats -b BEGIN -e END`.
+/// The statistics of `tacho stats -b BEGIN -e END`.
 fn statistics(file: &Path, paths: &[PathPattern], span: Span) -> BTreeMap<String, Summary> {
     let bounds = WindowBounds {
         begin: Some(TimeArgument::Utc(span.begin())),
@@ -65,7 +65,8 @@ fn figures_equal_those_of_stats() {
                 continue;
             }
             split += 1;
-            // Values of different processes are never paired, so the parts together have all values of the whole.
+            // Values of different processes are never paired, so the numbers of values of the processes add up to that of the
+            // name.
             assert_eq!(
                 parts.iter().map(|part| part.values).sum::<u64>(),
                 expected.values,
@@ -122,7 +123,7 @@ fn a_process_that_ends_and_a_new_one_with_its_id_are_two_rows() {
 }
 
 #[test]
-fn a_row_keeps_its_id_and_another_process_gets_another_one() {
+fn a_process_keeps_its_row_id_and_another_process_gets_a_new_one() {
     let mut board = log_of_a_reused_id().board();
     let mut model = table(&mut board, seconds(1, 1));
     let mut id_at = |second: i64| {
@@ -135,13 +136,13 @@ fn a_row_keeps_its_id_and_another_process_gets_another_one() {
     let second = id_at(9).expect("a row");
     assert_ne!(second, first);
     assert_eq!(id_at(11), Some(second));
-    // The same if one process directly follows the other.
+    // This also holds if one process is directly followed by the other.
     assert_ne!(id_at(3), Some(second));
     assert_ne!(id_at(11), id_at(3));
 }
 
 #[test]
-fn names_with_many_owners_are_one_row_without_an_id() {
+fn a_name_of_very_many_processes_is_one_row_without_a_process_id() {
     let mut log = ProcessLog::new();
     for second in 0..500 {
         log.sample(&[Process { started: second, ..process("short", 1000 + second, 1, 0, 1 << 20) }]);
@@ -149,7 +150,7 @@ fn names_with_many_owners_are_one_row_without_an_id() {
     let mut board = log.board();
     let model = whole_table(&mut board);
     let rows = cpu_of(&model, "short");
-    assert_eq!(rows.len(), 1, "more parts than the limit");
+    assert_eq!(rows.len(), 1, "more processes than are distinguished");
     assert_eq!(rows[0].0, None);
     let memory = column(&model, "MEMORY");
     assert_eq!(model.text(0, memory, NumberForm::Units).as_deref(), Some("1.0 MiB"));

@@ -5,7 +5,7 @@ use tachograph_monitor::{ProcessProperties, TableFigures, TableLine, TableModel,
 
 use crate::processes::{Process, ProcessLog, column, model, process, seconds, table, whole_table};
 
-/// init (idle) has the child shell, which has the children worker (busy) and sleeper; kernel has no parent.
+/// init (idle) has the child shell, which has two children named worker (30 is busy, 31 less so); kernel has no parent.
 fn processes(step: i64) -> Vec<Process> {
     vec![
         process("Idle", 0, 0, 1000 * step, 0),
@@ -39,7 +39,7 @@ fn shown(model: &TableModel) -> Vec<String> {
 }
 
 #[test]
-fn the_largest_is_first_and_totals_are_apart() {
+fn the_largest_is_first_and_totals_are_listed_separately() {
     let mut board = log().board();
     let mut model = whole_table(&mut board);
     assert_eq!(shown(&model), ["worker 30", "kernel 2", "worker 31", "shell 20", "init 1"]);
@@ -125,7 +125,7 @@ fn trees_show_rows_below_their_parents() {
 }
 
 #[test]
-fn circles_of_parents_end() {
+fn parent_cycles_do_not_loop_forever() {
     let mut log = ProcessLog::new();
     for step in 0..2 {
         log.sample(&[
@@ -161,7 +161,7 @@ fn properties_are_read_for_visible_rows_unless_the_order_depends_on_them() {
 }
 
 #[test]
-fn ready_made_columns_and_paths() {
+fn predefined_columns_and_paths() {
     let board = log().board();
     let model = model(&board);
     let titles: Vec<_> = model.layout().columns.iter().map(|column| &*column.title).collect();
@@ -199,7 +199,8 @@ fn processes_of_one_interval_are_ranked_below_those_that_were_busy_for_long() {
     }
     let mut board = log.board();
     let mut model = whole_table(&mut board);
-    // 30 % of 20 s is more than 100 % of 1 s. The averages are not weighted; the column `Present` explains the order.
+    // The order is weighted by presence (30 % of 20 s is more than 100 % of 1 s), but the averages shown are not; the column
+    // PRESENT % explains the difference.
     assert_eq!(shown(&model), ["long 10", "flash 12", "quiet 11"]);
     assert!(model.has_partly_present());
     let (cpu, present) = (column(&model, "% OF 1 CPU"), column(&model, "PRESENT %"));
@@ -213,7 +214,7 @@ fn processes_of_one_interval_are_ranked_below_those_that_were_busy_for_long() {
     assert_eq!(texts(&model, cpu), ["30.0", "100.0", "0.0"]);
     // The process is present in two of 21 samples.
     assert_eq!(texts(&model, present), ["100.0", "9.5", "100.0"]);
-    // The same for memory: 500 MiB for two of 21 samples.
+    // Memory is weighted too, but 2/21 of 500 MiB still exceeds 1 MiB.
     model.sort_by(column(&model, "MEMORY"));
     assert_eq!(shown(&model)[0], "flash 12");
     model.sort_by(present);
@@ -240,7 +241,7 @@ fn idle_kernel_threads_are_hidden() {
     }
     let mut board = log.board();
     let mut model = whole_table(&mut board);
-    // From 1 % of a processor on, kernel threads are of interest.
+    // Kernel threads that use at least 1 % of a processor are shown.
     assert_eq!(shown(&model), ["kswapd0 16", "init 1"]);
     assert_eq!((model.hidden(), model.counts()), (2, (2, 2)));
     let total = model.reserved()[0];
@@ -264,9 +265,9 @@ fn idle_kernel_threads_are_hidden() {
 }
 
 #[test]
-fn columns_without_values_are_left_out() {
+fn columns_without_values_are_hidden() {
     let mut log = ProcessLog::new();
-    // A single sample has no rates, so it is unknown which kernel threads are idle.
+    // A single sample has no rates, so the column % OF 1 CPU is empty.
     let one =
         [process("a", 10, 1, 5, 7 << 20), process("b", 11, 1, 5, 9 << 20), process("_Total", 0, 0, 9, 0)];
     log.sample(&one);
@@ -279,12 +280,12 @@ fn columns_without_values_are_left_out() {
     assert!(!model.is_empty_column(cpu) && model.order().column == cpu);
     model.update(figures.clone());
     assert_eq!(model.empty_columns(), ["% OF 1 CPU"]);
-    // The order is that of the next column of numbers.
+    // The order is by the next column of numbers.
     assert_eq!(
         (model.order().column, shown(&model)),
         (column(&model, "MEMORY"), vec!["b 11".into(), "a 10".into()])
     );
-    // An order or columns that the user has chosen stay.
+    // An order that the user has chosen is kept.
     let mut chosen = self::model(&board);
     chosen.sort_by(cpu);
     (0..3).for_each(|_| chosen.update(figures.clone()));

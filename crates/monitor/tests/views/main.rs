@@ -1,4 +1,4 @@
-//! The seeds of the fuzz target `view`, each also cut at every byte and with every bit flipped; and generated view files.
+//! The seeds of the fuzz target `view`, also truncated at every byte and with every bit flipped; and generated view files.
 
 #[path = "../../../../fuzz/view_checks.rs"]
 mod checks;

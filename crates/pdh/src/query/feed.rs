@@ -41,6 +41,7 @@ pub(super) struct LogFeed {
     is_at_end: bool,
     /// `None` before the first use, and after counters were added or removed.
     selector: Option<Selector>,
+    /// Restores the instances whose cells in a text log are blank.
     blanks: BlankCells,
 }
 

@@ -16,7 +16,7 @@ fn query(machine: &Machine) -> Arc<Mutex<tachograph_pdh::Query>> {
 }
 
 #[test]
-fn collects_repeatedly() {
+fn the_collector_collects_repeatedly() {
     let machine = Machine::new();
     let query = query(&machine);
     let (sender, statuses) = channel();
@@ -30,9 +30,9 @@ fn collects_repeatedly() {
         assert_eq!(statuses.recv_timeout(LONG), Ok(PdhStatus::SUCCESS));
         assert!(begun.elapsed() >= SHORT * number);
     }
-    let id = query.lock().expect("no panic").counters().next().expect("one");
+    let id = query.lock().expect("no panic").counters().next().expect("one counter");
     assert_eq!(query.lock().expect("no panic").raw_value(id).expect("a value").first, 1000);
-    // Dropped while another thread holds the query.
+    // The collector is dropped while another thread holds the query.
     let locked = query.lock().expect("no panic");
     drop(collector);
     drop(locked);
@@ -41,7 +41,7 @@ fn collects_repeatedly() {
 }
 
 #[test]
-fn ends_with_its_query() {
+fn the_collector_ends_with_its_query() {
     let machine = Machine::new();
     let query = query(&machine);
     let (sender, statuses) = channel();
@@ -50,7 +50,7 @@ fn ends_with_its_query() {
     });
     assert_eq!(statuses.recv_timeout(LONG), Ok(PdhStatus::SUCCESS));
     drop(query);
-    // The thread, and with it the sender, ends by itself.
+    // The thread, and with it the sender, ends without being stopped.
     let end = loop {
         match statuses.recv_timeout(LONG) {
             Ok(_) => {}
@@ -61,7 +61,7 @@ fn ends_with_its_query() {
 }
 
 #[test]
-fn reports_failed_collections() {
+fn the_collector_reports_failed_collections() {
     let machine = Machine::new();
     let query = Arc::new(Mutex::new(machine.query(&[]).0));
     let (sender, statuses) = channel();
@@ -77,7 +77,7 @@ fn reports_failed_collections() {
 
 /// The function called after a collection may drop the collector.
 #[test]
-fn can_be_dropped_by_its_own_thread() {
+fn the_collector_can_be_dropped_by_its_own_thread() {
     let machine = Machine::new();
     let query = query(&machine);
     let slot: Arc<Mutex<Option<Collector>>> = Arc::default();

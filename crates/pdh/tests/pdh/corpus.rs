@@ -54,7 +54,7 @@ fn a_recording_of_windows_has_the_expected_values() {
     assert_eq!(query.collect(), Err(PdhStatus::NO_MORE_DATA));
     assert_eq!((raws[0].len(), values), (601, 600));
     let statistics = |number: usize| {
-        let kind = query.kind(ids[number]).expect("there");
+        let kind = query.kind(ids[number]).expect("an existing counter");
         compute_statistics(&kind, Format::DOUBLE, 0, &raws[number]).expect("numbers")
     };
     assert_eq!(double(statistics(0).mean.value), 5309.188746893078);
@@ -65,8 +65,8 @@ fn a_recording_of_windows_has_the_expected_values() {
     near(double(busy.minimum.value), 1.568819282);
     near(double(busy.maximum.value), 53.90787244);
     near(last, 32.81577859);
-    // A single pair of raw values.
-    let kind = query.kind(ids[1]).expect("there");
+    // One pair of raw values, formatted without the query.
+    let kind = query.kind(ids[1]).expect("an existing counter");
     let value =
         calculate_from_raw(&kind, Format::DOUBLE, &raws[1][600], Some(&raws[1][599])).expect("a value");
     assert_eq!(double(value.value), last);
@@ -89,7 +89,7 @@ fn a_windows_log_of_whole_objects_is_readable() {
     assert_eq!(source.name_by_index(None, 6).as_deref(), Ok("% Processor Time"));
     assert_eq!(source.index_by_name(None, "system up time"), Ok(674));
     assert_eq!(source.name_by_index(None, 999_999), Err(PdhStatus::STRING_NOT_FOUND));
-    // Every counter of every set, all instances at once.
+    // Every counter of every set, for all instances.
     let mut query = Query::open(&source, 0);
     let paths = source.expand_wild_card_path(r"\*(*)\*", tachograph_pdh::NO_EXPAND_INSTANCES).expect("paths");
     for path in &paths {
@@ -102,7 +102,7 @@ fn a_windows_log_of_whole_objects_is_readable() {
         counts.push(ids.iter().map(|id| count(*id)).sum::<usize>());
     }
     assert_eq!(counts.len(), 11);
-    // Types of two samples have values from the second record on.
+    // Two-sample types have values from the second record on.
     assert!(counts[0] > 0 && counts[1..].iter().all(|count| *count > counts[0]), "{counts:?}");
 }
 

@@ -1,4 +1,4 @@
-//! Formatting without a query: the shared test vectors, the order of checks, cap, scale, conversion, statistics.
+//! Formatting without a query: the test vectors of `counters`, the order of checks, cap, scale, conversion, statistics.
 
 use tachograph_counters::{CounterType, Status};
 use tachograph_pdh::{
@@ -42,7 +42,7 @@ fn formatted_values_match_the_test_vectors() {
     assert_eq!(count, 113);
 }
 
-/// One case per check, each with input that fails all later checks too.
+/// One case per check; the input also fails all later checks.
 #[test]
 fn the_first_failing_check_determines_the_status() {
     let rate = CounterType::BULK_COUNT.0;
@@ -62,14 +62,14 @@ fn the_first_failing_check_determines_the_status() {
         format(CounterType::AVERAGE_BASE.0, 0, &absent, None),
         no(PdhStatus::INVALID_DATA, PdhStatus::NO_INSTANCE)
     );
-    // A type of one sample ignores the older one.
+    // A one-sample type ignores the older sample.
     assert_eq!(format(CounterType::RAWCOUNT.0, 0, &raw(3, 0), Some(&absent)), Ok(Value::Double(3.0)));
     // 2. No formula.
     for kind in [CounterType::AVERAGE_BASE, CounterType::TEXT, CounterType::NO_DATA] {
         assert_eq!(format(kind.0, 0, &raw(0, 0), None), no(PdhStatus::INVALID_ARGUMENT, invalid));
     }
     assert_eq!(format(0x1234_5678, 0, &raw(0, 0), None), no(PdhStatus::FUNCTION_NOT_FOUND, invalid));
-    // 4. One sample of a type that needs two.
+    // 4. A two-sample type with only one sample.
     assert_eq!(format(rate, 0, &raw(0, 0), None), no(PdhStatus::INVALID_DATA, invalid));
     // 5. to 7.
     let older = raw(10, 10);
@@ -81,7 +81,7 @@ fn the_first_failing_check_determines_the_status() {
     // 9., 10.
     assert_eq!(format(CounterType::ELAPSED_TIME.0, 1, &raw(0, 5), None), Ok(Value::Double(0.0)));
     assert_eq!(format(CounterType::TIMER_INV_100NS.0, 1, &raw(25, 20), Some(&older)), Ok(Value::Double(0.0)));
-    // A time base that is required and absent.
+    // A missing time base that the type requires.
     let none = format_from_raw(rate, Format::DOUBLE, None, &raw(15, 15), Some(&older));
     assert_eq!(none.map(|value| value.value), no(PdhStatus::INVALID_ARGUMENT, invalid));
     assert!(format_from_raw(CounterType::RAWCOUNT.0, Format::DOUBLE, None, &raw(1, 0), None).is_ok());
@@ -195,7 +195,7 @@ fn statistics_of_the_article() {
     let (kind, entries) = article();
     let valid = |double| FormattedValue { status: PdhStatus::VALID_DATA, value: Value::Double(double) };
     for first in 0..entries.len() {
-        // The ring may start anywhere.
+        // The oldest entry of the ring can be at any index.
         let mut ring = entries.clone();
         ring.rotate_right(first);
         let statistics = compute_statistics(&kind, Format::DOUBLE, first, &ring).expect("numbers");
@@ -222,12 +222,12 @@ fn statistics_of_ranges() {
         let all = compute_statistics(&kind, format, 0, entries).expect("numbers");
         [all.minimum, all.mean, all.maximum].map(double)
     };
-    // Counts: the arithmetic mean. Rates: the differences over the whole time.
+    // The mean of counts is arithmetic; that of rates is the difference divided by the whole time.
     let counts = [raw(4, 0), raw(8, 0), raw(3, 0)];
     assert_eq!(figures(CounterType::RAWCOUNT, 0, &counts), [Some(3.0), Some(5.0), Some(8.0)]);
     let rates = [raw(0, 0), raw(10, 1), raw(40, 10)];
     assert_eq!(figures(CounterType::BULK_COUNT, 0, &rates), [Some(30.0 / 9.0), Some(4.0), Some(10.0)]);
-    // Entries with an error are skipped, and no interval spans them.
+    // Entries with an error are skipped, and values before and after them are not paired.
     let holes = [raw(0, 0), raw(10, 1), bad(PdhStatus::NO_INSTANCE), raw(500, 2), raw(530, 4)];
     let [least, mean, most] = figures(CounterType::BULK_COUNT, 0, &holes);
     assert_eq!((least, most), (Some(10.0), Some(15.0)));
@@ -237,7 +237,7 @@ fn statistics_of_ranges() {
     assert_eq!(figures(CounterType::TIMER_100NS, 0, &busy), [Some(100.0); 3]);
     let uncapped = figures(CounterType::TIMER_100NS, flags::NOCAP100, &busy);
     assert_eq!(uncapped, [Some(100.0), Some(200.0), Some(300.0)]);
-    // One sample of a type that needs two; no valid value at all.
+    // A two-sample type with only one sample; no valid value at all.
     assert_eq!(figures(CounterType::BULK_COUNT, 0, &rates[..1]), [None; 3]);
     assert_eq!(figures(CounterType::RAWCOUNT, 0, &[bad(PdhStatus::NO_MACHINE)]), [None; 3]);
 }

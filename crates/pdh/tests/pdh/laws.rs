@@ -164,9 +164,10 @@ proptest! {
         prop_assert_eq!(make_counter_path(&parts, 0), Ok(path));
     }
 
-    /// A made path is parsed to the same parts, or making it fails.
-    #[test]
-    fn made_paths_round_trip(
+    /// A composed path is parsed to the same parts, unless composing
+    it fails.
+#[test]
+fn composed_paths_round_trip(
         machine in prop::option::of(".{0,6}"),
         object in ".{0,8}",
         parent in prop::option::of("[a-z]{1,4}"),
@@ -176,7 +177,7 @@ proptest! {
     ) {
         let elements = PathElements { machine, object, instance, parent, index, counter };
         if let Ok(path) = make_counter_path(&elements, 0) {
-            let parts = parse_counter_path(&path, 0).expect("it was checked");
+            let parts = parse_counter_path(&path, 0).expect("a checked path");
             prop_assert_eq!(&parts.object, &elements.object);
             prop_assert_eq!(&parts.counter, &elements.counter);
             prop_assert_eq!(parts.instance.is_some(), elements.instance.is_some());

@@ -64,13 +64,13 @@ fn adding_counters_returns_the_documented_statuses() {
         assert_eq!(query.add_english_counter(path, 0), Err(status), "{path}");
     }
     assert_eq!(query.counters().count(), 0);
-    // An unknown instance may appear later, as this one does.
+    // A counter of an unknown instance can be added, because the instance may appear later, as it does here.
     let late = query.add_counter(r"\Process(late)\ID Process", 0).expect("success");
-    let fixed = query.add_english_counter(r"\system\system up time", 0).expect("there");
+    let fixed = query.add_english_counter(r"\system\system up time", 0).expect("an existing counter");
     assert_eq!(query.collect(), Ok(()));
     assert_eq!(value(&query, late), Err((PdhStatus::INVALID_DATA, PdhStatus::NO_INSTANCE)));
     assert_eq!(query.raw_value(late).expect("a raw value").status, PdhStatus::NO_INSTANCE);
-    assert_eq!(query.info(late).expect("there").status, PdhStatus::NO_INSTANCE);
+    assert_eq!(query.info(late).expect("an existing counter").status, PdhStatus::NO_INSTANCE);
     assert_eq!(value(&query, fixed), Ok(42.0));
     machine.after(1, |values| values.processes.push(("late".into(), 77, 0)));
     assert_eq!(query.collect(), Ok(()));
@@ -80,7 +80,7 @@ fn adding_counters_returns_the_documented_statuses() {
     assert!(query.add_counter(r"\Process(bash)\Ticks/sec", 0).is_ok());
 }
 
-/// Types of two samples have no value after the first collection, types of one have; before it there are no values.
+/// Before the first collection there are no values; after it, only one-sample types have values.
 #[test]
 fn values_after_the_first_collections() {
     let machine = Machine::new();
@@ -96,7 +96,7 @@ fn values_after_the_first_collections() {
         let not_yet = PdhStatus::ITEM_NOT_VALIDATED;
         assert_eq!(value(&query, id), Err((PdhStatus::INVALID_DATA, not_yet)));
         assert_eq!(query.raw_value(id).expect("a raw value").status, not_yet);
-        assert_eq!(query.info(id).expect("there").status, not_yet);
+        assert_eq!(query.info(id).expect("an existing counter").status, not_yet);
     }
     assert_eq!(query.formatted_array(ticks, Format::DOUBLE), Err(PdhStatus::INVALID_DATA));
     assert_eq!(query.raw_array(ticks), Err(PdhStatus::INVALID_DATA));
@@ -119,9 +119,9 @@ fn values_after_the_first_collections() {
     let later = query.collect_with_time().expect("values");
     assert_eq!(later.since(time), 2 * FREQUENCY);
     assert_eq!((value(&query, switches), value(&query, busy)), (Ok(5.0), Ok(25.0)));
-    // The raw values yield the same.
+    // Formatting the raw values returns the same.
     let newer = query.raw_value(switches).expect("a raw value");
-    let kind = query.kind(switches).expect("there");
+    let kind = query.kind(switches).expect("an existing counter");
     let again =
         tachograph_pdh::calculate_from_raw(&kind, Format::DOUBLE, &newer, Some(&raw)).expect("a value");
     assert_eq!(again.value, Value::Double(5.0));
@@ -138,7 +138,7 @@ fn counters_that_go_backwards_are_errors() {
     query.collect().expect("a value");
     let negative = Err((PdhStatus::NEGATIVE_VALUE, PdhStatus::CSTATUS_INVALID_DATA));
     assert_eq!(value(&query, ids[0]), negative);
-    // Without elapsed time and without a change, the value is 0.
+    // If neither the time nor the count has changed, the value is 0.
     query.collect().expect("a value");
     assert_eq!(value(&query, ids[0]), Ok(0.0));
 }
@@ -156,18 +156,18 @@ fn collect_returns_no_data_without_values() {
     assert_eq!(array(&query, none), Err(PdhStatus::NO_DATA));
     assert_eq!(query.raw_array(none), Err(PdhStatus::NO_DATA));
     // One value is enough.
-    let up = query.add_counter(r"\System\System Up Time", 0).expect("there");
+    let up = query.add_counter(r"\System\System Up Time", 0).expect("an existing counter");
     assert_eq!(query.collect(), Ok(()));
     // If a set cannot be read, only its own counters have errors.
-    let bash = query.add_counter(r"\Process(bash)\ID Process", 0).expect("there");
-    let all = query.add_counter(r"\Process(*)\ID Process", 0).expect("there");
+    let bash = query.add_counter(r"\Process(bash)\ID Process", 0).expect("an existing counter");
+    let all = query.add_counter(r"\Process(*)\ID Process", 0).expect("an existing counter");
     machine.after(1, |values| values.failure = Some(ErrorCode::NO_DATA));
     assert_eq!(query.collect(), Ok(()));
     assert_eq!(value(&query, bash), Err((PdhStatus::INVALID_DATA, PdhStatus::CSTATUS_INVALID_DATA)));
     assert_eq!(array(&query, all), Err(PdhStatus::NO_DATA));
-    assert_eq!(query.info(all).expect("there").status, PdhStatus::NO_DATA);
+    assert_eq!(query.info(all).expect("an existing counter").status, PdhStatus::NO_DATA);
     assert_eq!(value(&query, up), Ok(42.0));
-    query.remove_counter(up).expect("there");
+    query.remove_counter(up).expect("an existing counter");
     assert_eq!(query.collect(), Err(PdhStatus::NO_DATA));
 }
 
@@ -199,7 +199,7 @@ fn arrays_have_one_item_per_instance() {
     let names: Vec<_> =
         query.raw_array(ids[0]).expect("values").into_iter().map(|item| (item.name, item.index)).collect();
     assert_eq!(names, [("awk".to_owned(), 0), ("bash".to_owned(), 0), ("bash".to_owned(), 1)]);
-    // Instances that only another path selects are not included, present or not.
+    // Instances that only another path selects are not included, whether they are present or not.
     let ids_of = vec![("bash".to_owned(), 0, Ok(1.0)), ("bash".to_owned(), 1, Ok(2.0))];
     assert_eq!(array(&query, ids[1]), Ok(ids_of));
     let parents: Vec<_> =
@@ -220,7 +220,8 @@ fn arrays_have_one_item_per_instance() {
     assert!(array(&query, ids[0]).expect("values").contains(&("awk".to_owned(), 0, none)));
 }
 
-/// Two samples are paired only if they are of the same instance. Adding counters between the samples changes no pair.
+/// Two values are paired only if they are of the same instance. Adding a counter between two samples does not change which
+/// values are paired.
 #[test]
 fn only_samples_of_the_same_instance_are_paired() {
     let machine = Machine::new();
@@ -232,8 +233,8 @@ fn only_samples_of_the_same_instance_are_paired() {
     machine.after(1, |values| {
         values.processes = vec![("bash".into(), 2, 1500)];
     });
-    // Adding a counter renumbers the instances.
-    query.add_counter(r"\Process(bash)\ID Process", 0).expect("there");
+    // Adding a counter changes the indexes of the instances.
+    query.add_counter(r"\Process(bash)\ID Process", 0).expect("an existing counter");
     query.collect().expect("a value");
     let got = value(&query, ids[0]);
     assert!(got.is_err(), "1480 would be a pair of two processes: {got:?}");
@@ -247,16 +248,16 @@ fn counters_report_their_properties() {
     let machine = Machine::new();
     let mut query = Query::open(&machine.source, 11);
     assert!(query.is_real_time() && query.source().log_paths().is_empty());
-    let id = query.add_counter(r"\logicaldisk(/HOME)\% free space", 22).expect("there");
-    let info = query.info(id).expect("there");
+    let id = query.add_counter(r"\logicaldisk(/HOME)\% free space", 22).expect("an existing counter");
+    let info = query.info(id).expect("an existing counter");
     assert_eq!((info.user_data, info.query_user_data, query.user_data()), (22, 11, 11));
     assert_eq!((info.scale, info.default_scale, info.version), (0, -1, 0));
     assert_eq!(info.counter_type.name(), Some("PERF_RAW_FRACTION"));
     assert_eq!(info.full_path, r"\\MADE\LogicalDisk(/HOME)\% Free Space");
     assert_eq!(info.elements.machine.as_deref(), Some("MADE"));
     assert_eq!((info.elements.instance.as_deref(), info.elements.parent.as_deref()), (Some("/HOME"), None));
-    let up = query.add_counter(r"\System\System Up Time", 0).expect("there");
-    assert_eq!(query.info(up).expect("there").explain_text, "Seconds since the start.");
+    let up = query.add_counter(r"\System\System Up Time", 0).expect("an existing counter");
+    assert_eq!(query.info(up).expect("an existing counter").explain_text, "Seconds since the start.");
     assert_eq!(query.time_base(id), Ok(FREQUENCY));
 
     // Scale factors: -7 to 7.
@@ -271,20 +272,20 @@ fn counters_report_their_properties() {
         query.formatted_value(id, format).expect("a value").value
     };
     assert_eq!((large(0), large(flags::NOSCALE)), (Value::Large(5000), Value::Large(50)));
-    assert_eq!(query.info(id).expect("there").scale, 2);
+    assert_eq!(query.info(id).expect("an existing counter").scale, 2);
 
     // A removed counter.
-    query.remove_counter(id).expect("there");
+    query.remove_counter(id).expect("an existing counter");
     assert_eq!(query.remove_counter(id), Err(PdhStatus::INVALID_HANDLE));
     assert_eq!(query.info(id).err(), Some(PdhStatus::INVALID_HANDLE));
     assert_eq!(query.kind(id), Err(PdhStatus::INVALID_HANDLE));
     assert_eq!(query.raw_value(id), Err(PdhStatus::INVALID_HANDLE));
     assert_eq!(query.raw_array(id), Err(PdhStatus::INVALID_HANDLE));
     assert_eq!(query.formatted_array(id, Format::DOUBLE), Err(PdhStatus::INVALID_HANDLE));
-    assert_eq!(value(&query, id).expect_err("gone").0, PdhStatus::INVALID_HANDLE);
+    assert_eq!(value(&query, id).expect_err("the counter was removed").0, PdhStatus::INVALID_HANDLE);
     assert_eq!(query.set_scale_factor(id, 0), Err(PdhStatus::INVALID_HANDLE));
     // Its id is not reused.
-    let other = query.add_counter(r"\System\System Up Time", 0).expect("there");
+    let other = query.add_counter(r"\System\System Up Time", 0).expect("an existing counter");
     assert!(other != id && other != up);
     assert_eq!(query.counters().collect::<Vec<_>>(), [up, other]);
 
@@ -297,7 +298,7 @@ fn counters_report_their_properties() {
     assert_eq!(machine.source.read_raw_log_record(FileTime(0)), Err(real_time));
 }
 
-/// A set with one instance that programs publish: the path without an instance selects the only program.
+/// In a set that each program publishes with a single instance, a path without an instance selects the only program.
 #[test]
 fn the_instance_can_be_omitted_for_sets_published_by_one_process() {
     let machine = Machine::new();
@@ -325,18 +326,18 @@ fn sets_that_appear_later_are_found() {
     machine.without(&["Shop"]);
     let mut query = Query::open(&machine.source, 0);
     assert_eq!(query.add_counter(r"\Shop\Sales", 0), Err(PdhStatus::NO_OBJECT));
-    let up = query.add_counter(r"\System\System Up Time", 0).expect("there");
+    let up = query.add_counter(r"\System\System Up Time", 0).expect("an existing counter");
     query.collect().expect("values");
     machine.without(&[]);
     assert!(machine.source.objects(None, 400).expect("names").contains(&"Shop".to_owned()));
-    let sales = query.add_counter(r"\Shop(shop)\Sales", 0).expect("there");
+    let sales = query.add_counter(r"\Shop(shop)\Sales", 0).expect("an existing counter");
     query.collect().expect("values");
     assert_eq!((value(&query, sales), value(&query, up)), (Ok(3.0), Ok(42.0)));
-    // A removed set is noticed when a counter is looked up the next time.
+    // The removal of a set has an effect when a counter is looked up the next time.
     machine.without(&["Shop"]);
     query.collect().expect("values");
     assert_eq!(value(&query, sales), Ok(3.0));
-    query.add_counter(r"\Process(init)\ID Process", 0).expect("there");
+    query.add_counter(r"\Process(init)\ID Process", 0).expect("an existing counter");
     query.collect().expect("values");
     assert_eq!(value(&query, sales), Err((PdhStatus::INVALID_DATA, PdhStatus::NO_OBJECT)));
     assert_eq!(value(&query, up), Ok(42.0));

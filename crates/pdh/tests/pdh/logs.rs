@@ -53,14 +53,14 @@ fn records_have_the_values_and_times_of_their_samples() {
         // The time of a collection is that of the record.
         assert_eq!(query.collect_with_time(), Ok(range.start), "{name}");
         assert_eq!(query.raw_value(ids[0]).expect("a raw value").time_stamp, range.start);
-        // The first record has values of types of one sample only.
+        // In the first record, only one-sample types have values.
         let first =
             [ids[0], ids[1]].map(|id| query.formatted_value(id, Format::DOUBLE).expect_err("none").status);
         assert_eq!(first, [PdhStatus::INVALID_DATA; 2], "{name}");
         let free = query.formatted_value(ids[2], Format::DOUBLE).map(|value| value.value);
         assert_eq!(free, Ok(Value::Double(25.0)), "{name}");
         assert_eq!(all(&mut query, ids[0]), [Some(10.0); 4], "{name}");
-        // The query stays at the end, and values are unchanged.
+        // The query remains at the end, and its values are unchanged.
         assert_eq!(query.collect(), Err(PdhStatus::NO_MORE_DATA));
         let last = query.formatted_value(ids[1], Format::DOUBLE).map(|value| value.value);
         assert_eq!(last, Ok(Value::Double(50.0)), "{name}");
@@ -68,15 +68,15 @@ fn records_have_the_values_and_times_of_their_samples() {
     }
 }
 
-/// The counter type in text logs: values are already formatted, so one sample is enough.
+/// Values in text logs are already formatted, so their counter type needs one sample.
 #[test]
 fn counters_keep_their_types_in_logs() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = r"\System\Context Switches/sec";
     let kind = |name, log_type| {
         let (query, ids) = query_of(&made(folder.path(), name, log_type), &[path]);
-        let kind = query.kind(ids[0]).expect("there");
-        assert_eq!(query.info(ids[0]).expect("there").full_path, format!(r"\\MADE{path}"));
+        let kind = query.kind(ids[0]).expect("an existing counter");
+        assert_eq!(query.info(ids[0]).expect("an existing counter").full_path, format!(r"\\MADE{path}"));
         kind
     };
     assert_eq!(kind("k.blg", 8).counter_type.name(), Some("PERF_COUNTER_BULK_COUNT"));
@@ -101,7 +101,7 @@ fn instances_of_logs_can_be_selected() {
         assert_eq!(counts[1..2], [3], "{name}");
         assert_eq!((counts[0], counts[2], absent[2]), (first, 2, true), "{name}");
         let mut query = Query::open(&source, 0);
-        // Over a log, an instance that is in no sample is an error.
+        // In a log, an instance that occurs in no sample is an error.
         assert_eq!(
             query.add_counter(r"\Process(nobody)\Ticks/sec", 0),
             Err(PdhStatus::NO_INSTANCE),
@@ -115,7 +115,7 @@ fn instances_of_logs_can_be_selected() {
     }
 }
 
-/// A column of a text log belongs to one instance: a blank cell is an instance without a value.
+/// A column of a text log belongs to one instance. If a cell is blank, the instance has no value.
 #[test]
 fn blank_cells_are_invalid_values() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -212,7 +212,7 @@ fn several_logs_are_one_source() {
         );
     }
     let ten = Some(Value::Double(10.0));
-    // The pair across two logs counts: 120 switches in 11 seconds.
+    // Values of the two logs are paired: 120 switches in 11 seconds.
     let across = Some(Value::Double(120.0 / 11.0));
     assert_eq!(rates, [None, ten, ten, ten, ten, across, ten, ten, ten, ten]);
     // The other counter is missing in the second log.
@@ -220,7 +220,7 @@ fn several_logs_are_one_source() {
     assert_eq!(free[5..], [Err(PdhStatus::NO_MACHINE); 5]);
 }
 
-/// Several machines are read side by side, at the times of the first machine.
+/// Logs of several machines are read side by side, at the times of the first machine.
 #[test]
 fn logs_of_two_machines() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -268,7 +268,10 @@ fn logs_of_two_machines() {
     assert!(last.bytes.len() > alone.bytes.len());
     // A path without a machine selects the first machine that has the counter.
     let (query, ids) = query_of(&source, &[path]);
-    assert_eq!(query.info(ids[0]).expect("there").full_path, r"\\ONE\System\Context Switches/sec");
+    assert_eq!(
+        query.info(ids[0]).expect("an existing counter").full_path,
+        r"\\ONE\System\Context Switches/sec"
+    );
 }
 
 /// Only logs of whole objects have V1 indexes.
@@ -288,10 +291,10 @@ fn counters_can_be_added_between_collections() {
     let mut query = Query::open(&source, 0);
     // Without counters no record is read.
     assert_eq!(query.collect(), Err(PdhStatus::NO_DATA));
-    let first = query.add_counter(r"\System\Context Switches/sec", 0).expect("there");
+    let first = query.add_counter(r"\System\Context Switches/sec", 0).expect("an existing counter");
     query.collect().expect("the first record");
     query.collect().expect("the second record");
-    let later = query.add_counter(r"\Processor(0)\% Processor Time", 0).expect("there");
+    let later = query.add_counter(r"\Processor(0)\% Processor Time", 0).expect("an existing counter");
     query.collect().expect("the third record");
     assert!(query.formatted_value(first, Format::DOUBLE).is_ok());
     assert!(query.formatted_value(later, Format::DOUBLE).is_err());
@@ -300,14 +303,14 @@ fn counters_can_be_added_between_collections() {
     assert_eq!(value, Value::Double(50.0));
 }
 
-/// The documented behaviour of PdhOpenQuery, and other files that are not logs.
+/// Files that are not logs are rejected, as documented for PdhOpenQuery.
 #[test]
 fn files_that_are_not_logs_are_rejected() {
     let folder = tempfile::tempdir().expect("a folder");
     let status = |name: &str, bytes: Option<&[u8]>| {
         let path = folder.path().join(name);
         if let Some(bytes) = bytes {
-            std::fs::write(&path, bytes).expect("it can be written");
+            std::fs::write(&path, bytes).expect("write log");
         }
         DataSource::of_logs(vec![path]).err()
     };
@@ -315,21 +318,21 @@ fn files_that_are_not_logs_are_rejected() {
     assert_eq!(status("empty.blg", Some(b"")), Some(PdhStatus::UNKNOWN_LOG_FORMAT));
     assert_eq!(status("text.csv", Some(b"\"a\",\"b\"\r\n")), Some(PdhStatus::UNKNOWN_LOG_FORMAT));
     let whole = made(folder.path(), "a.blg", 8);
-    let bytes = std::fs::read(&whole.log_paths()[0]).expect("it can be read");
+    let bytes = std::fs::read(&whole.log_paths()[0]).expect("read log");
     assert_eq!(status("cut.blg", Some(&bytes[..200])), Some(PdhStatus::BINARY_LOG_CORRUPT));
     assert_eq!(DataSource::of_logs(vec![]).err(), Some(PdhStatus::INVALID_ARGUMENT));
     assert!(DataSource::of_logs(vec![folder.path().to_path_buf()]).is_err());
     assert_eq!(whole.file_bytes(), Ok(bytes.len() as u64));
 }
 
-/// A log that was truncated by a crash has its complete samples.
+/// A log that a crash truncated is readable up to its last complete sample.
 #[test]
 fn truncated_logs_do_not_panic() {
     let folder = tempfile::tempdir().expect("a folder");
-    let bytes = std::fs::read(&made(folder.path(), "a.blg", 8).log_paths()[0]).expect("it can be read");
+    let bytes = std::fs::read(&made(folder.path(), "a.blg", 8).log_paths()[0]).expect("read log");
     for cut in (0..bytes.len()).step_by(997).chain([bytes.len() - 1]) {
         let path = folder.path().join("cut.blg");
-        std::fs::write(&path, &bytes[..cut]).expect("it can be written");
+        std::fs::write(&path, &bytes[..cut]).expect("write log");
         let Ok(source) = DataSource::of_logs(vec![path]) else { continue };
         let mut query = Query::open(&source, 0);
         if let Ok(id) = query.add_counter(r"\System\Context Switches/sec", 0) {
@@ -352,8 +355,8 @@ fn raw_records_are_those_of_the_file() {
         assert_eq!(at(FREQUENCY - 1), Ok(first.clone()), "{name}");
         let second = at(FREQUENCY).expect("a record");
         assert_ne!(first, second, "{name}");
-        let file = std::fs::read(&source.log_paths()[0]).expect("it can be read");
-        // Text: the line unchanged. Binary: the bytes of the event as in the file.
+        let file = std::fs::read(&source.log_paths()[0]).expect("read log");
+        // In a text log, the record is the unchanged line; in a binary log, the bytes of the event in the file.
         let is_there = file.windows(second.bytes.len()).any(|window| window == second.bytes);
         assert!(is_there, "{name}: {:?}", String::from_utf8_lossy(&second.bytes));
         if first.record_type != LogType::Binary {

@@ -119,8 +119,8 @@ impl Machine {
         query_of(&self.source, paths)
     }
 
-    /// A log of five samples, a second apart. Each adds 10 context switches, half a second of work of processor 0, and one
-    /// tick of every process. In the third sample `init` is absent.
+    /// A log of five samples, one second apart. With each sample, there are 10 more context switches, half a second more
+    /// busy time of processor 0, and one more tick of every process. In the third sample, `init` is absent.
     pub(crate) fn log(&self, path: &Path, log_type: u32, paths: &[&str]) -> PathBuf {
         let (mut query, _) = self.query(paths);
         let bits = access::WRITE | access::CREATE_NEW;
@@ -135,16 +135,16 @@ impl Machine {
                 }
                 values.processes.iter_mut().for_each(|(_, _, ticks)| *ticks += 1);
             });
-            log.update(&mut query, None).expect("it can be written");
+            log.update(&mut query, None).expect("write log");
         }
-        log.close().expect("it can be completed");
+        log.close().expect("complete log");
         path.to_path_buf()
     }
 }
 
 pub(crate) fn query_of(source: &DataSource, paths: &[&str]) -> (Query, Vec<tachograph_pdh::CounterId>) {
     let mut query = Query::open(source, 7);
-    let ids = paths.iter().map(|path| query.add_counter(path, 0).expect("there")).collect();
+    let ids = paths.iter().map(|path| query.add_counter(path, 0).expect("an existing counter")).collect();
     (query, ids)
 }
 

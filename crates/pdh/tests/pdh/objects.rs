@@ -1,4 +1,4 @@
-//! Listing counter sets, counters and instances, as PdhEnumObjects and PdhEnumObjectItems do.
+//! Listing counter sets, counters and instances, as with PdhEnumObjects and PdhEnumObjectItems.
 
 use tachograph_pdh::{ObjectItems, PdhStatus};
 
@@ -25,7 +25,7 @@ fn objects_of_a_machine_are_listed() {
     };
     assert_eq!(items("process"), Ok(processes));
     assert_eq!(items("Thread").map(|items| items.instances), Ok(Some(texts(&["bash/0", "bash/1"]))));
-    // A set without instances, and one without instances now.
+    // A set that never has instances, and one that has none at the moment.
     assert_eq!(items("System").map(|items| items.instances), Ok(None));
     assert_eq!(items("Empty").map(|items| items.instances), Ok(Some(vec![])));
     // Companions are not listed.
@@ -57,7 +57,7 @@ fn objects_of_a_log_are_listed() {
         assert_eq!(source.object_items(None, "Process", 400), Ok(items), "{name}");
         assert_eq!(source.object_items(None, "System", 400).map(|items| items.instances), Ok(None), "{name}");
         assert_eq!(source.default_object(None).as_deref(), Ok("Process"));
-        // An instance that has another counter, but not this one.
+        // An instance for which the log has another counter, but not this one.
         let all = source.expand_wild_card_path(r"\Process(*)\ID Process", 0);
         assert_eq!(all, Ok(texts(&[r"\\MADE\Process(init)\ID Process"])), "{name}");
     }

@@ -64,7 +64,7 @@ fn make_counter_path_checks_its_parts() {
     for missing in [
         PathElements { object: String::new(), ..whole.clone() },
         PathElements { counter: String::new(), ..whole.clone() },
-        // It would be parsed differently.
+        // The path would be parsed into other parts.
         PathElements { object: "O(".to_owned(), ..whole.clone() },
         PathElements { instance: Some("a)b(c".to_owned()), ..whole.clone() },
         PathElements { counter: r"a\b".to_owned(), ..whole.clone() },
@@ -154,7 +154,7 @@ fn wildcards_expand_to_existing_paths() {
     assert_eq!(expand(r"\Thread(*/1)\ID Thread", 0), paths(&threads[1..]));
     // Sets.
     assert_eq!(expand(r"\S*\*Time", 0), paths(&system[..1]));
-    // Plain paths, also of sets without instances, expand to themselves; instances are not looked up.
+    // Paths without wildcards, even of sets without instances, expand to themselves; instances are not looked up.
     assert_eq!(expand(system[0], 0), paths(&system[..1]));
     assert_eq!(expand(r"\Process(nobody)\Ticks/sec", 0), paths(&[r"\Process(nobody)\Ticks/sec"]));
     assert_eq!(expand(r"\Empty(*)\Count", 0), paths(&[]));
@@ -181,7 +181,7 @@ fn wildcards_expand_to_existing_paths() {
     assert_eq!(expand(all, 0), Err(PdhStatus::QUERY_PERF_DATA_TIMEOUT));
 }
 
-/// An expanded path can be added, parsed and made again, whatever the name of a process.
+/// An expanded path can be added, parsed and composed again, whatever the name of the process.
 #[test]
 fn expanded_paths_can_be_added_and_parsed() {
     let machine = Machine::new();
@@ -201,7 +201,7 @@ fn expanded_paths_can_be_added_and_parsed() {
     }
 }
 
-/// Over a log, paths are those of the log, including its machine.
+/// Paths in a log are expanded with the log's machine.
 #[test]
 fn paths_of_a_log_include_its_machine() {
     let folder = tempfile::tempdir().expect("a folder");

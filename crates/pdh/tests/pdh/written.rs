@@ -1,4 +1,4 @@
-//! Logs that a query is written to.
+//! Logs to which a query is written.
 
 use std::path::Path;
 
@@ -68,7 +68,7 @@ fn written_logs_round_trip() {
         assert_eq!(read.log_type(), log_type);
         let bytes = std::fs::metadata(&path).expect("a file").len();
         assert_eq!(read.size(), Ok(bytes), "{name}");
-        let source = read.source().expect("it is read").clone();
+        let source = read.source().expect("a reader").clone();
         let (mut query, ids) = query_of(&source, &PATHS[1..]);
         query.collect().expect("a record");
         query.collect().expect("a record");
@@ -85,7 +85,7 @@ fn written_logs_round_trip() {
     }
 }
 
-/// The documented behaviour of PdhUpdateLog: one record per call, a comment that is not empty.
+/// As documented for PdhUpdateLog, each call writes one record, and a comment must not be empty.
 #[test]
 fn update_writes_one_record_per_call() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -100,14 +100,14 @@ fn update_writes_one_record_per_call() {
     assert_eq!(log.update(&mut query, None), Ok(()));
     let size = log.size().expect("a size");
     assert_eq!(size, std::fs::metadata(&path).expect("a file").len());
-    log.close().expect("it can be completed");
+    log.close().expect("complete log");
     assert_eq!(log_source(path).time_range().expect("a range").samples, 2);
     // A failed collection is not written, and a log without a record is removed.
     let path = folder.path().join("b.blg");
     let (mut query, _) = machine.query(&[r"\Process(nobody)\Ticks/sec"]);
     let mut log = open(&path, WRITE_NEW, 8, &query).expect("a log");
     assert_eq!(log.update(&mut query, None), Err(PdhStatus::NO_DATA));
-    log.close().expect("it can be closed");
+    log.close().expect("close log");
     assert!(!path.exists());
 }
 
@@ -132,19 +132,19 @@ fn appended_records_must_match_the_log() {
         assert_eq!(log.update(&mut query, None), Err(PdhStatus::UNMATCHED_APPEND_COUNTER), "{name}");
         drop(log);
         assert_eq!(log_source(path.clone()).time_range().expect("a range").samples, 5, "{name}");
-        // The same counters, in each of the modes.
-        let ways = [
+        // The same counters can be appended in each of the access modes.
+        let modes = [
             bits,
             access::WRITE | access::OPEN_ALWAYS,
             access::UPDATE | access::OPEN_EXISTING,
             access::WRITE | access::CREATE_ALWAYS | access::APPEND,
         ];
-        for (bits, count) in ways.into_iter().zip(6..) {
+        for (bits, count) in modes.into_iter().zip(6..) {
             machine.after(1, |_| {});
             let (mut query, _) = machine.query(&PATHS);
             let mut log = open(&path, bits, log_type, &query).expect("a log");
             assert_eq!(log.update(&mut query, None), Ok(()), "{name}");
-            log.close().expect("it can be completed");
+            log.close().expect("complete log");
             assert_eq!(log_source(path.clone()).time_range().expect("a range").samples, count, "{name}");
         }
         // Replaced.
@@ -152,7 +152,7 @@ fn appended_records_must_match_the_log() {
         let (mut query, _) = machine.query(&PATHS[1..]);
         let mut log = open(&path, access::WRITE | access::CREATE_ALWAYS, log_type, &query).expect("a log");
         log.update(&mut query, None).expect("a record");
-        log.close().expect("it can be completed");
+        log.close().expect("complete log");
         assert_eq!(log_source(path).time_range().expect("a range").samples, 1, "{name}");
     }
 }
@@ -171,7 +171,7 @@ fn the_size_of_logs_is_limited() {
     });
     assert_eq!(full, Some(PdhStatus::LOG_FILE_TOO_SMALL));
     assert!(std::fs::metadata(&path).expect("a file").len() <= 2000);
-    log.close().expect("it can be closed");
+    log.close().expect("close log");
     // A circular log continues.
     let path = folder.path().join("a.blg");
     let bits = small | access::CIRCULAR;
@@ -180,11 +180,11 @@ fn the_size_of_logs_is_limited() {
         machine.after(1, |_| {});
         log.update(&mut query, None).expect("a record");
     }
-    log.close().expect("it can be completed");
+    log.close().expect("complete log");
     assert!(std::fs::metadata(&path).expect("a file").len() <= 100_000);
     let samples = log_source(path).time_range().expect("a range").samples;
     assert!((10..1000).contains(&samples), "{samples}");
-    // Megabytes, unless bytes are requested.
+    // The size is in megabytes, unless bytes are requested.
     let path = folder.path().join("b.csv");
     let mut log = LogHandle::open(&path, WRITE_NEW, 1, Some(&query), 1, None).expect("a log");
     for _ in 0..100 {
@@ -193,7 +193,7 @@ fn the_size_of_logs_is_limited() {
     }
 }
 
-/// From log to log: only the counters of the query, every record, unchanged raw values.
+/// Copying from log to log writes only the counters of the query, every record, and unchanged raw values.
 #[test]
 fn a_query_of_a_log_can_be_written_to_a_log() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -208,28 +208,28 @@ fn a_query_of_a_log_can_be_written_to_a_log() {
         records += 1;
     }
     assert_eq!(log.update(&mut query, None), Err(PdhStatus::NO_MORE_DATA));
-    log.close().expect("it can be completed");
+    log.close().expect("complete log");
     let copy = log_source(path);
     assert_eq!((records, copy.time_range()), (5, source.time_range()));
     assert_eq!(copy.objects(None, 400), Ok(vec!["Process".to_owned(), "System".to_owned()]));
     let [(mut ours, our_ids), (mut theirs, their_ids)] = [query_of(&copy, &PATHS), query_of(&source, &PATHS)];
     while theirs.collect() == Ok(()) {
-        ours.collect().expect("as many");
+        ours.collect().expect("a record for each sample");
         assert_eq!(ours.raw_array(our_ids[0]), theirs.raw_array(their_ids[0]));
         assert_eq!(ours.raw_value(our_ids[1]), theirs.raw_value(their_ids[1]));
     }
-    // A text has formatted values, which are written as such.
+    // Values of a text log are formatted, and are written as formatted values.
     let text = log_source(machine.log(&folder.path().join("a.csv"), 1, &PATHS));
     let (mut query, _) = query_of(&text, &PATHS[1..]);
     let path = folder.path().join("c.blg");
     let mut log = open(&path, WRITE_NEW, 8, &query).expect("a log");
     while log.update(&mut query, None) == Ok(()) {}
-    log.close().expect("it can be completed");
+    log.close().expect("complete log");
     let copy = log_source(path);
     let [(mut ours, our_ids), (mut theirs, their_ids)] =
         [query_of(&copy, &PATHS[1..]), query_of(&text, &PATHS[1..])];
     while theirs.collect() == Ok(()) {
-        ours.collect().expect("as many");
+        ours.collect().expect("a record for each sample");
         let value = |query: &Query, id| query.formatted_value(id, Format::DOUBLE).map(|value| value.value);
         assert_eq!(value(&ours, our_ids[0]).ok(), value(&theirs, their_ids[0]).ok());
     }

@@ -11,7 +11,7 @@ macro_rules! rules {
         /// A rule that valid data must follow.
         ///
         /// The documentation of a variant is its short name, which messages contain, and the violation. The letter of
-        /// the short name says what the rule is about. In raw data blocks: `D` the block, `H` the header of a result,
+        /// the short name denotes the subject of the rule. In raw data blocks: `D` the block, `H` the header of a result,
         /// `M` counter ids (multiple counters), `I` instances, `N` the name of an instance, `C` a value (counter data).
         /// Elsewhere: `Q` identifiers (queries), `R` registrations, `S` string blocks, `T` single strings, `G` GUIDs.
         ///
@@ -130,7 +130,7 @@ impl fmt::Display for Rule {
     }
 }
 
-/// The value that breaks a rule.
+/// The value that violates a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// The value of a field, or a number of bytes or items.

@@ -13,7 +13,7 @@ const PACKAGE_DIR: &str = "/usr/share/tachograph/manifests";
 pub struct Folders {
     /// Where new manifests are registered; `None` if the environment does not specify a folder.
     pub target: Option<PathBuf>,
-    /// Where registered manifests are searched, in order; if a counter set is registered twice, the first one wins.
+    /// Where registered manifests are searched, in order; of a counter set that is registered twice, the first one is used.
     pub search: Vec<PathBuf>,
 }
 

@@ -95,7 +95,7 @@ pub fn register(
         return Err(RegisterError::Invalid(Box::new(checked.violations)));
     };
     create_folder(target).map_err(io_error(target))?;
-    // Locked, because two registrations at once could both find their GUIDs free.
+    // Locked, because two concurrent registrations could both find that their GUIDs are free.
     let folder = lock(target)?;
     check_free(&manifest, folders, is_taken)?;
     let copy = target.join(file_name(manifest.provider.guid.value));

@@ -64,7 +64,7 @@ pub fn registered() -> Registered {
     registered_in(&Folders::from_environment().search)
 }
 
-/// Like [`registered`], but reads these folders. If a GUID or name is registered twice, the first one wins.
+/// Like [`registered`], but reads these folders. If a GUID or name is registered twice, the first one is used.
 pub fn registered_in(folders: &[PathBuf]) -> Registered {
     let mut registered = Registered::default();
     let mut bytes_left = MAX_REGISTERED_BYTES;

@@ -211,7 +211,7 @@ impl State {
         watched.files.retain(|_, found| matches!(found, FileState::Member(_)));
     }
 
-    /// Opens the files that are not open yet. Returns whether none failed for lack of resources, which may be available later.
+    /// Opens the files that are not open yet. Returns false if a file could not be opened for lack of resources, which may be available later.
     fn open_files_of(&mut self, index: usize, folder: &Arc<Folder>, mut names: Vec<String>) -> bool {
         let mut is_complete = true;
         // Sorted, so that each scan omits the same files if there are too many.

@@ -23,7 +23,7 @@ pub(super) struct InstanceKeys {
     visited: usize,
     /// A reused buffer for names.
     name: String,
-    /// Whether an instance of the previous collection is gone.
+    /// Whether an instance of the previous collection has ended.
     is_any_gone: bool,
     /// Whether an instance was skipped because its name could not be read.
     has_nameless: bool,

@@ -17,7 +17,7 @@ pub struct SetSelection {
 }
 
 impl Query {
-    /// Adds a selection. Its result is always a list of instances, also for sets without instances, and an instance need
+    /// Adds a selection. Its result is always a list of instances, even for sets without instances. The instances need
     /// not exist yet.
     ///
     /// # Errors

@@ -124,7 +124,7 @@ impl SecondNumberKind {
         match (counter_type.formula(), counter_type.subtype()) {
             (None | Some(Formula::Value | Formula::Double), _) => Self::None,
             (_, Subtype::Fraction | Subtype::Precision | Subtype::Base) => Self::Base,
-            // An elapsed time is measured by a clock of the provider, or else by the system time.
+            // An elapsed time is measured by a clock of the provider or, if it has none, by the system time.
             (Some(Formula::Elapsed), _) => Self::SystemTime,
             _ if counter_type.time_base() == TimeBase::Tick => Self::Ticks,
             _ => Self::SystemTime,

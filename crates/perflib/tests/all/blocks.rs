@@ -77,7 +77,7 @@ fn blocks_of_the_reference_are_encoded() {
         write(&STAMP, &results, &mut out).unwrap();
         assert_eq!(owned(&decode(&out).unwrap()), results);
         let mut expected = vectors::bytes(hexadecimal);
-        // Values of 4 bytes differ only in their data size.
+        // Blocks with values of 4 bytes differ from the writer's output only in the data size.
         let narrow: &[usize] = match hexadecimal {
             vectors::C => &[0x58, 0x78],
             vectors::E => &[0x78, 0xB8],
@@ -175,7 +175,7 @@ fn identifiers_match_the_reference() {
     let decoded: Vec<_> = decode_identifiers(&out).unwrap().collect();
     assert_eq!(decoded, [Ok(all.clone()), Ok(seven.clone())]);
 
-    // A single-instance set: 48 bytes with an empty name are accepted too.
+    // For a single-instance set, 48 bytes with an empty name are accepted too.
     let mut long = vectors::bytes(vectors::G);
     long[20] = 48;
     long.extend([0; 8]);

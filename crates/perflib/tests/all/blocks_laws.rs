@@ -1,4 +1,4 @@
-//! Encoding and decoding restores any names and numbers.
+//! Encoding and decoding again returns the same names and numbers, whatever they are.
 
 use crate::checks;
 

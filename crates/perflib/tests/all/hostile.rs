@@ -98,10 +98,10 @@ const OTHER_CASES: [Case; 14] = [
     (vectors::E, &[Put(0x48, 0xFFFF_FFFF), Put(0x4C, 0xFFFF_FFFF)], Some(Rule::WildcardId), 0x48, 0xFFFF_FFFF),
     (vectors::E, &[Put(0x04, 2), Put(0x38, 0x20)], Some(Rule::InstancesHeaderMissing), 0x50, 0),
     (vectors::E, &[Put(0x50, 0x74)], Some(Rule::InstancesSizeUnaligned), 0x50, 116),
-    // The first instance overlaps the second.
+    // The first instance extends into the second.
     (vectors::E, &[Put(0x58, 0x50)], Some(Rule::InstanceHeaderMissing), 0xC8, 0),
     (vectors::E, &[Put(0x58, 0x60)], Some(Rule::ValueHeaderMissing), 0xC8, 0),
-    // The instances interpreted as ids.
+    // The instances are interpreted as ids.
     (vectors::D, &[Put(0x34, 6)], Some(Rule::InstancesHeaderMissing), 0x90, 0),
     (vectors::E, &[Put(0x00, 0xC0), Put(0x38, 0x90), Put(0x50, 0x70)], Some(Rule::ValueSizeTooLarge), 0xBC, 16),
 ];
@@ -170,7 +170,7 @@ fn duplicates_among_many_ids_are_found() {
     assert_eq!((error.rule, error.offset), (Rule::DuplicateId, 0x48 + 4 * 40_000));
 }
 
-/// Changes identifiers F and G, concatenated, and checks the rule that all of them or one of them violates.
+/// Changes the concatenated identifiers F and G. Some changes invalidate the whole list, others only one identifier.
 #[test]
 fn invalid_identifiers_are_rejected() {
     let both = [vectors::F, vectors::G].concat();

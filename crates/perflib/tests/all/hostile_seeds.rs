@@ -1,4 +1,4 @@
-//! Runs the seeds of the fuzz targets. With TACHO_WRITE_SEEDS set, generated seeds are written first.
+//! Runs the seeds of the fuzz targets. If TACHO_WRITE_SEEDS is set, the generated seeds are written first.
 
 use crate::blocks_vectors;
 use crate::checks;

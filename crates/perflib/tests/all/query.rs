@@ -42,7 +42,7 @@ fn disk_info() -> Arc<CounterSetInfo> {
     Arc::new(info)
 }
 
-/// Three disks, two of which have the same name. Sends, for each collection, whether `READS` and `BYTES_PER_READ` are selected.
+/// Three disks, two of which have the same name. For each collection, sends whether `READS` and `BYTES_PER_READ` are selected.
 struct Disks {
     info: Arc<CounterSetInfo>,
     disks: Vec<Arc<InstanceKey>>,
@@ -209,7 +209,7 @@ fn paths_add_companions_and_identifiers_do_not() {
     assert_eq!(query.add_path(&path(r"\Disk(*)\Bytes Base")), [], "a companion is not displayed");
     assert_eq!(query.add_path(&path(r"\\OTHER\Host\Up Time")), []);
     query.collect();
-    // Both disks `sda` can be `sda#1`.
+    // Either of the two disks named `sda` can be `sda#1`.
     assert_eq!(query.sets()[0].rows().instances().len(), 2);
     assert_eq!(query.sets()[0].rows().values(1), [RawValue::new(8192, 12)]);
 
@@ -244,7 +244,7 @@ fn an_unreadable_value_is_missing_and_has_a_reason() {
     assert_eq!((error.counter_id, &*error.reason, error.count), (READS, "the disk is asleep", 1));
 }
 
-/// A provider that runs an action when it is broken.
+/// A provider that runs an action at each collection while it is broken.
 struct Faulty {
     info: Arc<CounterSetInfo>,
     instance: Arc<InstanceKey>,
@@ -298,7 +298,7 @@ fn a_panic_of_one_provider_does_not_affect_others() {
         is_broken.store(true, Ordering::SeqCst);
         for _ in 0..2 {
             query.collect();
-            let failure = query.sets()[0].outcome().expect_err("it panics");
+            let failure = query.sets()[0].outcome().expect_err("the provider panicked");
             assert_eq!(failure.code, ErrorCode::INTERNAL_ERROR);
             assert_eq!(&*failure.reason, "the provider panicked: out of beans");
             assert!(query.sets()[0].rows().instances().is_empty());
@@ -321,7 +321,7 @@ fn a_stalled_provider_is_skipped_after_its_first_timeout() {
     query.add(&mut [identifier(FAULTY, "", None), identifier(HOST, "", None)]);
     for _ in 0..3 {
         query.collect();
-        let failure = query.sets()[0].outcome().expect_err("it stalls");
+        let failure = query.sets()[0].outcome().expect_err("the provider stalls");
         assert_eq!(failure.code, ErrorCode::TIMEOUT);
         assert!(query.sets()[1].outcome().is_ok());
     }

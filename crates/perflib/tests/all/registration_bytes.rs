@@ -133,7 +133,7 @@ fn with(block: &str, changes: &[(usize, u32)]) -> Vec<u8> {
 
 #[track_caller]
 fn rejected<V: std::fmt::Debug>(result: Result<V, BlockError>, rule: Rule, offset: usize, found: Found) {
-    let error = result.expect_err("it breaks a rule");
+    let error = result.expect_err("the data is invalid");
     assert_eq!((error.rule, error.offset, error.found), (rule, offset, found), "{error}");
     let code =
         if rule.name().starts_with('R') { ErrorCode::INVALID_REGISTRATION } else { ErrorCode::INVALID_DATA };
@@ -198,7 +198,7 @@ fn invalid_sets_are_rejected() {
 
 #[test]
 fn both_frequencies_are_accepted() {
-    // The registration check uses the same table of types, and its test covers the other types.
+    // The other types are covered by the test of the registration check, which uses the same table of types.
     let mut info = disk();
     info.counters[0] = CounterInfo::new(1, "Up", T::ELAPSED_TIME);
     info.counters.push(CounterInfo::new(4, "Time", T::LARGE_RAWCOUNT));
@@ -236,7 +236,7 @@ fn invalid_string_blocks_are_rejected() {
         (&[(0x0C, 0x21)], Rule::StringOffsetOdd, 0x0C, 0x21),
         (&[(0x0C, 80)], Rule::StringOffsetOutside, 0x0C, 80),
         (&[(0x0C, 0xFFFF_FFFE)], Rule::StringOffsetOutside, 0x0C, 0xFFFF_FFFE),
-        // Relative to the end of the headers, the other offset is outside the block.
+        // If offsets are relative to the end of the headers, the other one is outside the block.
         (&[(0x0C, 0), (0x14, 0x30)], Rule::StringOffsetOutside, 0x14, 0x30),
         (&[(0x0C, 0x1F)], Rule::StringOffsetOdd, 0x0C, 0x1F),
         // The block ends before the NUL of the second text.
@@ -308,7 +308,7 @@ fn sets() -> impl Strategy<Value = CounterSetInfo> {
             info.provider_guid = Guid::from_u128(guids.1);
             info.instance_type = InstanceType::from_number(instance_type).expect("one of them");
             info.counters =
-                companions.map(|t| CounterInfo::new(of(t).expect("there"), format!("{t}"), t)).into();
+                companions.map(|t| CounterInfo::new(of(t).expect("a type"), format!("{t}"), t)).into();
             for (number, (counter_type, name, help, attributes, detail_level, scale, aggregate)) in
                 (0..).zip(counters)
             {

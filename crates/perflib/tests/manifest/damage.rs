@@ -1,4 +1,4 @@
-//! Hostile manifests: truncated, with flipped bits, huge.
+//! Hostile manifests: truncated, huge, or with flipped bits.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use tachograph_perflib::manifest::{MAX_BYTES, MAX_LISTED, Position, parse};
 
 use crate::{KERNEL, SHOP, check, lines};
 
-/// A manifest without its trailing white space is complete; every shorter part of it is rejected.
+/// A manifest is complete without its trailing white space; every shorter prefix is rejected.
 #[test]
 fn truncated_manifests_are_rejected() {
     for text in [SHOP, KERNEL] {
@@ -22,7 +22,7 @@ fn truncated_manifests_are_rejected() {
 #[test]
 fn flipped_bits_cause_no_panic() {
     flip(KERNEL, |_| 0..8);
-    // Flip only two bits per byte, which saves time and still flips each bit of each word somewhere.
+    // To save time, only two bits of each byte are flipped, in turn, so that every bit of repeated words is flipped somewhere.
     flip(SHOP, |index| index as u32 % 7..index as u32 % 7 + 2);
 }
 

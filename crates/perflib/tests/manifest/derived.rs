@@ -4,7 +4,7 @@ use tachograph_perflib::manifest::Manifest;
 use tachograph_publish::CounterSet;
 
 /// The golden texts of `generated.rs`.
-#[allow(dead_code, unreachable_pub, reason = "for applications: the fields are theirs")]
+#[allow(dead_code, unreachable_pub, reason = "the fields are for applications")]
 mod shop {
     include!("golden/shop.rs");
 }

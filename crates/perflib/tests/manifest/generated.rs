@@ -115,7 +115,7 @@ fn every_type_can_be_generated() {
 #[test]
 fn generators_report_errors() {
     let text = SHOP.replace("\"perf_counter_bulk_count\"", "\"perf_counter_text\"");
-    let manifest = crate::check(&text).manifest.expect("a warning only");
+    let manifest = crate::check(&text).manifest.expect("only a warning");
     let error = rust(&manifest).expect_err("a text").to_string();
     assert_eq!(error, "counter 'Requests/sec' has a text type, but fields hold numbers");
     let error = provider_header(&good(KERNEL), "").expect_err("kernel").to_string();

@@ -101,7 +101,7 @@ fn registered_sets_are_valid() {
     assert_eq!(workers.aggregate, Aggregate::Maximum);
 }
 
-/// A set of each instance type, and a counter of each attribute.
+/// A set for each instance type, and a counter for each attribute.
 #[test]
 fn every_instance_type_and_attribute_is_read() {
     for (word, instances) in [

@@ -16,7 +16,7 @@ use tachograph_perflib::manifest::{CheckedManifest, Manifest, parse};
 
 /// A manifest with every attribute that a user mode provider can have.
 pub(crate) const SHOP: &str = include_str!("shop.man");
-/// A manifest of a kernel mode provider, of the old version, with prefixes.
+/// A manifest of a kernel mode provider: schema version 1.1, with prefixes.
 pub(crate) const KERNEL: &str = include_str!("kernel.man");
 
 pub(crate) fn check(text: &str) -> CheckedManifest {
@@ -28,7 +28,7 @@ pub(crate) fn lines(checked: &CheckedManifest) -> Vec<String> {
     checked.violations.list().iter().map(ToString::to_string).collect()
 }
 
-/// The manifest in a text without errors and warnings.
+/// The manifest in a text that has neither errors nor warnings.
 #[track_caller]
 pub(crate) fn good(text: &str) -> Manifest {
     let checked = check(text);

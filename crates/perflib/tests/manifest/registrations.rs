@@ -77,8 +77,8 @@ fn a_manifest_is_registered_and_unregistered() {
     assert_eq!(fixture.registered(), Registered::default());
     let registration = fixture.register(SHOP).expect("free");
     assert_eq!(registration.file, fixture.target(SHOP_FILE));
-    assert_eq!(std::fs::read_to_string(&registration.file).expect("there"), SHOP);
-    let mode = std::fs::metadata(&registration.file).expect("there").permissions().mode();
+    assert_eq!(std::fs::read_to_string(&registration.file).expect("the file"), SHOP);
+    let mode = std::fs::metadata(&registration.file).expect("the file").permissions().mode();
     assert_eq!(mode & 0o7777, 0o644);
     let registered = fixture.registered();
     assert_eq!(names(&registered), ["Shop", "Shop Carts"]);
@@ -125,14 +125,14 @@ fn registered_names_and_guids_cannot_be_registered_again() {
     assert_eq!(fixture.files(), [SHOP_FILE]);
     register(&file, &fixture.folders, |_| false).expect("free");
     assert_eq!(fixture.names(), ["Shop", "Shop Carts", "New", "New Carts"]);
-    // The manifest was registered before the machine had a set with this name.
+    // As if the manifest had been registered before the machine had a set with this name.
     let left = fixture.registered().without(of_machine);
     assert_eq!(names(&left), ["Shop", "Shop Carts", "New"]);
     assert!(problems(&left)[0].contains("'New Carts'"), "{left:?}");
 }
 
 #[test]
-fn the_first_folder_wins() {
+fn the_first_folder_has_priority() {
     let (first, second) = (Fixture::new(), Fixture::new());
     first.register(&SHOP.replace("Carts by kind.", "First.")).expect("free");
     second.register(SHOP).expect("free");
@@ -142,7 +142,7 @@ fn the_first_folder_wins() {
     assert_eq!(names(&registered), ["Shop", "Shop Carts", "Pump"]);
     assert_eq!(&*registered.sets[1].info.help, "First.");
     assert_eq!(registered.problems.len(), 2);
-    // Sets in search folders conflict too.
+    // A set conflicts with sets in any search folder.
     let folders = Folders { search: both.to_vec(), ..Folders::one(first.folders.search[0].clone()) };
     let file = second.write("pump.man", &KERNEL.replace("000001", "000009"));
     assert_taken(register(&file, &folders, |_| false), "this GUID is already registered by");
@@ -216,15 +216,15 @@ fn files_that_are_not_valid_manifests_are_reported() {
             "it has more than 16777216 bytes",
         ]
     );
-    // Links at the final and the temporary name are not followed.
+    // Links are not followed, neither at the final nor at the temporary name.
     let planted = fixture.target("{00000000-0000-0000-0000-000000000001}.man");
     let victim = fixture.write("victim", "mine");
     symlink(&victim, &planted).expect("a link");
     symlink(&victim, fixture.target(".registration.partial")).expect("a link");
     assert_taken(fixture.register(KERNEL), "the provider is registered");
-    std::fs::remove_file(&planted).expect("there");
+    std::fs::remove_file(&planted).expect("the file");
     fixture.register(KERNEL).expect("free");
-    assert_eq!(std::fs::read_to_string(&victim).expect("there"), "mine");
+    assert_eq!(std::fs::read_to_string(&victim).expect("the file"), "mine");
     assert!(!fixture.files().contains(&".registration.partial".to_owned()));
     assert_eq!(registered_in(&[victim]).problems.len(), 1);
 }

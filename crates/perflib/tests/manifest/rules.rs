@@ -1,4 +1,4 @@
-//! Every rule: a change to a valid manifest, and the expected violations. The cases are in rules.txt.
+//! For every rule, a change to a valid manifest and the expected violations. The cases are in rules.txt.
 
 use crate::{KERNEL, SHOP, check, lines};
 
@@ -42,7 +42,7 @@ fn manifests_that_violate_a_rule_are_rejected() {
         assert_eq!(lines(&checked), expected, "{title}");
         let has_error = expected.iter().any(|line| line.contains(": error: "));
         assert_eq!(checked.manifest.is_none(), has_error, "{title}");
-        assert!(!expected.is_empty(), "{title}: every change has a violation");
+        assert!(!expected.is_empty(), "{title}: no violation is expected");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Runs the seeds of the fuzz target `manifest`. With TACHO_UPDATE set they are written first.
+//! Runs the seeds of the fuzz target `manifest`. If TACHO_UPDATE is set, they are written first.
 
 #[path = "../../../../fuzz/manifest_checks.rs"]
 mod checks;

@@ -15,7 +15,7 @@ fn instance(file: &SetFile, name: &str, values: [u64; 2]) -> Slot {
     slot
 }
 
-/// Aggregates the gauge by its maximum.
+/// The description of a set whose gauge is aggregated by its maximum.
 fn with_maximum(kind: InstanceKind) -> Description {
     let mut description = shop(kind);
     description.counters[1].aggregate = Aggregate::Maximum;
@@ -23,7 +23,7 @@ fn with_maximum(kind: InstanceKind) -> Description {
 }
 
 #[test]
-fn a_single_aggregate_has_one_row() {
+fn an_aggregate_set_has_one_row() {
     let folder = tempfile::tempdir().expect("create folder");
     let file = publish(folder.path(), with_maximum(InstanceKind::SingleAggregate));
     let first = instance(&file, "a", [1, 9]);
@@ -37,11 +37,11 @@ fn a_single_aggregate_has_one_row() {
     first.end();
     // In the previous sample, another instance had this name.
     assert_eq!(consumer.collect(), rows([("#1", [110, 7])]));
-    assert_ne!(consumer.identities(), before, "the total without an instance has another identity");
+    assert_ne!(consumer.identities(), before, "a total of other instances has another identity");
 }
 
 #[test]
-fn a_multiple_aggregate_has_the_instances_and_the_total() {
+fn a_multiple_aggregate_set_has_the_instances_and_the_total() {
     let folder = tempfile::tempdir().expect("create folder");
     let file = publish(folder.path(), shop(InstanceKind::MultipleAggregate));
     let _slots = [instance(&file, "a", [1, 2]), instance(&file, "b", [3, 4])];
@@ -59,7 +59,7 @@ fn a_multiple_aggregate_has_the_instances_and_the_total() {
     assert_eq!(consumer.identities()[3], identity);
     drop(third);
     assert_eq!(consumer.collect().len(), 3);
-    // The name is reused after a sample without it.
+    // The name is reused after a sample in which it does not occur.
     let names: Vec<_> = consumer.collect().into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["a", "b", "_Total"]);
     assert_ne!(consumer.identities()[2], identity);
@@ -75,7 +75,7 @@ fn an_instance_with_the_name_of_the_total_does_not_replace_it() {
     let expected = [("_Total#1", [5, 6]), ("_TOTAL#1", [1, 2]), ("a", [3, 4]), ("_Total", [9, 12])];
     assert_eq!(consumer.collect(), rows(expected));
 
-    // A PerfLib consumer uses the plain name, in any case.
+    // A PerfLib consumer uses the plain name, in upper or lower case.
     let guid = consumer.query.sets()[0].rows().info().guid;
     let mut query = Query::open(&consumer.registry, None).expect("open query");
     let names = ["_Total", "_total"];

@@ -43,7 +43,7 @@ fn outcomes(consumer: &Consumer) -> Vec<Result<(), ErrorCode>> {
     sets.map(|set| set.outcome().map_err(|failure| failure.code)).collect()
 }
 
-/// Each provider answers only after all have received a request.
+/// Each provider answers only after all providers have received a request.
 #[test]
 fn all_requests_are_sent_before_the_first_wait() {
     let folder = tempfile::tempdir().expect("create folder");
@@ -88,13 +88,13 @@ fn callback(folder: &Path) -> (dynamic::Provider, Arc<dynamic::Instance>) {
     let guid = shop_number(1).guid;
     let publisher = Publisher::new().folder(folder);
     let options = dynamic::Options { publisher, control: Some(Arc::new(|_| Ok(()))) };
-    let provider = dynamic::Provider::start(guid, options).expect("it starts");
+    let provider = dynamic::Provider::start(guid, options).expect("start provider");
     provider.register(shop_number(1)).expect("registered");
     let instance = provider.create_instance(guid, "a", 0).expect("room");
     (provider, instance)
 }
 
-/// With more readers than connections, a provider closes each connection between two collections.
+/// If there are more readers than connections, a provider closes each connection between two collections.
 #[test]
 fn too_many_readers_reconnect() {
     let folder = tempfile::tempdir().expect("create folder");
@@ -151,7 +151,7 @@ fn a_process_that_exits_on_a_request_is_gone() {
         assert_eq!(consumer.errors(), [""; 0]);
         assert_eq!(consumer.registry.publishers(Guid::from_bytes(crate::fixtures::SHOP.to_bytes())), []);
         child.wait().expect("wait");
-        // The socket of a killed process stays until the next scan.
+        // The socket of a killed process remains until the next scan.
         let left = files(folder.path()).into_iter().filter(|name| !name.ends_with(".sock"));
         assert_eq!(left.count(), 0);
     }

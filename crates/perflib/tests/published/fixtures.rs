@@ -162,11 +162,11 @@ pub(crate) fn child(folder: &Path, task: &str) -> Child {
         .expect("a child")
 }
 
-/// The code of child processes; does nothing without the variable.
+/// The code of child processes; does nothing unless the variable is set.
 #[test]
 fn a_child_publishes() {
     let Ok(task) = std::env::var(TASK) else { return };
-    let folder = std::env::var_os("TACHO_RUNTIME_DIR").expect("create folder");
+    let folder = std::env::var_os("TACHO_RUNTIME_DIR").expect("set by the parent");
     if task == "exits on request" {
         crate::concurrent_requests::exit_on_request(Path::new(&folder));
     }

@@ -1,4 +1,4 @@
-//! Files that change while they are read: no panic, endless loop or unbounded memory.
+//! Files that change while they are read cause no panic, no endless loop and no unbounded use of memory.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
@@ -125,7 +125,7 @@ fn corrupt(file: &std::fs::File, original: &[u8], random: &mut Random) {
     let _ = outcome;
 }
 
-/// An instance with an incomplete name is omitted until the name can be read.
+/// An instance whose name cannot be read is omitted until it can.
 #[test]
 fn an_unreadable_name_is_read_again() {
     let folder = tempfile::tempdir().expect("create folder");
@@ -144,7 +144,7 @@ fn an_unreadable_name_is_read_again() {
     assert_eq!(names(), [1, 1, 73]);
 }
 
-/// A description with only counters without cells, and a file that claims a million instances.
+/// A description whose counters have no cells, and a file that claims a million instances.
 #[test]
 fn values_are_bounded() {
     let folder = tempfile::tempdir().expect("create folder");

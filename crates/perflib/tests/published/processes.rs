@@ -29,9 +29,9 @@ fn a_killed_program_is_gone_at_the_next_collection() {
     assert_eq!(consumer.registry.publishers(guid), []);
 }
 
-/// Any process that can read the file can take a shared lock.
+/// Any process that can read the file can lock it with `flock`.
 #[test]
-fn a_lock_of_a_reader_does_not_keep_a_dead_set_visible() {
+fn a_set_of_a_killed_program_disappears_even_if_a_reader_locks_its_file() {
     let folder = tempfile::tempdir().expect("create folder");
     let mut child = child(folder.path(), "single");
     let mut consumer = wait_for_shop(folder.path());
@@ -55,7 +55,7 @@ fn a_restarted_program_is_a_new_instance() {
     let first = consumer.collect();
     let identity = consumer.identities();
     drop((file, slot));
-    // The new instance replaces the old one within one interval, so it does not have the plain name yet.
+    // The old instance was in the previous sample, so the new one does not have the plain name yet.
     let (_file, slot) = publish_single(folder.path(), shop(InstanceKind::Single));
     set(&slot, 0, 7);
     let second = consumer.collect();
@@ -88,7 +88,7 @@ fn a_scan_removes_files_of_killed_programs() {
     assert_eq!(files(folder.path()), [""; 0]);
 }
 
-/// The files are never renamed, so the folder's version does not change when their writers are killed.
+/// Killing a writer does not change the folder, since its file is not renamed.
 #[test]
 fn a_scan_removes_unfinished_files_of_killed_programs() {
     let folder = tempfile::tempdir().expect("create folder");
@@ -143,7 +143,7 @@ fn a_file_of_another_version_is_kept_and_reported() {
     assert_eq!(files(folder.path()), [name]);
 }
 
-/// A long-running consumer keeps no files of sets that came and went.
+/// A long-running consumer keeps no files open of sets that have disappeared.
 #[test]
 fn files_of_idle_sets_are_closed() {
     let folder = tempfile::tempdir().expect("create folder");
@@ -177,7 +177,7 @@ fn a_file_with_two_paths_is_read_once() {
     let file = publish(folder.path(), shop(InstanceKind::Multiple));
     let slot = file.create_instance("a", 0).expect("create instance");
     set(&slot, 0, 3);
-    let again = folder.path().join("../").join(folder.path().file_name().expect("rename file"));
+    let again = folder.path().join("../").join(folder.path().file_name().expect("a name"));
     let published = Published::in_folders(vec![folder.path().to_owned(), again]);
     let mut consumer = Consumer::with_registry(registry(&published, None), &[r"\Shop(*)\Requests/sec"]);
     assert_eq!(consumer.collect(), rows([("a", [3])]));
@@ -194,7 +194,7 @@ fn programs_are_killed_while_a_consumer_collects() {
     kill_in_a_loop(Duration::from_secs(3));
 }
 
-/// Some programs are killed before they create the file, some while they write it, some after renaming it.
+/// Programs are killed before they create the file, while they write it, or after they have renamed it.
 #[test]
 fn programs_are_killed_while_they_start() {
     let folder = tempfile::tempdir().expect("create folder");
@@ -222,12 +222,12 @@ fn programs_are_killed_while_they_start() {
     println!("first unfinished file: {first:?}");
 }
 
-/// Whether the writer was killed before it locked the file; such a file is removed by age.
+/// Whether the writer was killed before it locked the file; such a file is removed when it is old enough.
 fn is_empty(folder: &Path, name: &str) -> bool {
     folder.join(name).metadata().is_ok_and(|file| file.len() == 0)
 }
 
-/// Runs for a minute, only with ./test --long.
+/// Runs for a minute; only part of ./test --long.
 #[test]
 fn programs_are_killed_for_a_minute() {
     if std::env::var_os("TACHO_LONG").is_some() {
@@ -235,8 +235,8 @@ fn programs_are_killed_for_a_minute() {
     }
 }
 
-/// Starts and kills programs, and collects every 10 ms. Dead programs are not shown, and counters of live ones
-/// increase.
+/// Starts and kills programs, and collects every 10 ms. Killed programs must disappear, and counters of live
+/// ones increase.
 fn kill_in_a_loop(duration: Duration) {
     let folder = tempfile::tempdir().expect("create folder");
     let dead = Mutex::new(HashSet::new());
@@ -276,7 +276,7 @@ fn kill_in_a_loop(duration: Duration) {
     println!("{killed} programs killed, {} of them seen, {samples} samples", seen.len());
 }
 
-/// Starts and kills programs, two at a time, and records the dead ones; returns their number.
+/// Starts and kills programs, two at a time; records the killed ones, and returns their number.
 fn kill_until(folder: &Path, end: Instant, dead: &Mutex<HashSet<u32>>) -> u64 {
     let mut killed = 0;
     let mut kill = |mut child: std::process::Child| {
@@ -299,7 +299,7 @@ fn kill_until(folder: &Path, end: Instant, dead: &Mutex<HashSet<u32>>) -> u64 {
     before.map_or(count, kill)
 }
 
-/// The environment variable with the folder that a child process reads with few open files.
+/// The environment variable with the folder that a child process reads with a low limit of open files.
 const FEW_FILES: &str = "TACHO_TEST_FEW_FILES";
 
 /// The number of sets that are published.
@@ -351,7 +351,8 @@ fn a_folder_is_listed_again_after_a_shortage_of_descriptors() {
         assert!(Instant::now() < deadline, "the folder keeps changing");
         std::thread::sleep(Duration::from_millis(5));
     }
-    // With two free descriptors the files cannot all be opened, with one the folder cannot be listed, without one not be opened.
+    // With two free descriptors, not all files can be opened; with one, the folder cannot be listed; with none, it cannot be
+    // opened.
     for free in [2, 1, 0] {
         let published = published(folder);
         let mut opened = exhaust_descriptors();

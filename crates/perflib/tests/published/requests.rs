@@ -186,7 +186,7 @@ fn a_late_provider_does_not_delay_others() {
     );
 }
 
-/// The sets of a collection share one second; a provider that answers at once is read regardless of the others.
+/// All providers of a collection together have one second to answer; one that answers immediately is read regardless of the others.
 #[test]
 fn sets_share_one_deadline() {
     let folder = tempfile::tempdir().expect("create folder");
@@ -205,14 +205,14 @@ fn sets_share_one_deadline() {
     consumer.query.collect();
     let took = begin.elapsed();
     assert!(took >= Duration::from_millis(900), "{took:?}");
-    assert!(took < Duration::from_secs(6), "{took:?} for what would be 10 s, one after the other");
+    assert!(took < Duration::from_secs(6), "{took:?}; one after the other, it would take 10 s");
     let sets = consumer.query.sets().iter();
     let good: Vec<_> =
         sets.filter(|set| set.outcome().is_ok()).map(|set| set.rows().info().name.to_string()).collect();
     assert_eq!(good, ["Shop 11"]);
 }
 
-/// Values that a provider updates on request are not newer than their time stamp.
+/// The time stamp of a collection is later than all values that providers update on request.
 #[test]
 fn the_time_stamp_is_after_all_answers() {
     let folder = tempfile::tempdir().expect("create folder");
@@ -241,7 +241,7 @@ fn the_time_stamp_is_after_all_answers() {
     }
 }
 
-/// Values that a provider counted while it failed do not appear as growth of the total.
+/// Increments of a provider while its requests fail do not appear as an increase of the total.
 #[test]
 fn a_total_without_a_failed_process_has_another_identity() {
     let folder = tempfile::tempdir().expect("create folder");

@@ -1,4 +1,4 @@
-//! Runs the seeds of the fuzz target `published`. With TACHO_WRITE_SEEDS set they are written first; they differ each time,
+//! Runs the seeds of the fuzz target `published`. If TACHO_WRITE_SEEDS is set, they are written first; they differ each time,
 //! because a file has a random number and a process id.
 
 #[path = "../../../../fuzz/published_checks.rs"]
@@ -22,12 +22,12 @@ fn seeds_are_read_completely() {
         let bytes = std::fs::read(&path).expect("readable");
         let rows = checks::published(&bytes);
         assert!(rows > 0, "{}: the seed must be the file of a live set", path.display());
-        // Truncated anywhere.
+        // Truncated at many lengths.
         for length in (0..bytes.len()).step_by(97) {
             checks::published(&bytes[..length]);
         }
         // With some bits of the header, the description and the slots flipped.
-        let mut spoiled = bytes.clone();
+        let mut flipped = bytes.clone();
         for bit in (0..bytes.len() * 8).step_by(149) {
             spoiled[bit / 8] ^= 1 << (bit % 8);
             checks::published(&spoiled);

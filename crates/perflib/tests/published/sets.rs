@@ -90,7 +90,7 @@ fn long_names_are_complete() {
     let file = publish(folder.path(), shop(InstanceKind::Multiple));
     let names = ["x".repeat(1023), "ü€".repeat(300), "worker 7 (a/b) #2".into()];
     let _slots: Vec<_> =
-        names.iter().map(|name| file.create_instance(name, 0).expect("rename file")).collect();
+        names.iter().map(|name| file.create_instance(name, 0).expect("create instance")).collect();
     let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\Requests/sec"]);
     consumer.query.collect();
     let instances = consumer.query.sets()[0].rows().instances();
@@ -148,7 +148,7 @@ fn cells_become_raw_values() {
     let raw = consumer.collect_raw().remove(0).1;
     let of = |id: u32| raw[consumer.query.sets()[0].rows().column(id).expect("a column")];
     let numbers = |id: u32| (of(id).first, of(id).second);
-    assert_eq!(numbers(7), (30, 2), "100 ns, and how many");
+    assert_eq!(numbers(7), (30, 2), "time in 100 ns, and number of events");
     assert_eq!(numbers(20), (3, 4));
     assert_eq!(numbers(22), (5, 10));
     assert_eq!(numbers(24), (30_000_000, 90_000_000), "from 1 kHz to units of 100 ns: 6 seconds");
@@ -276,7 +276,7 @@ fn registered_sets_exist_before_their_program_starts() {
     let later = registry(&published, Some(&consumer.registry));
     let found = later.find("Shop").expect("the set");
     assert_eq!((&*found.help, &*found.counters[1].name), ("From the manifest.", "Open Orders"));
-    // Without the manifest, names are generated.
+    // If no manifest is registered, names are generated.
     let alone = registry(&crate::fixtures::published(folder.path()), None);
     let name = |info: &Arc<CounterSetInfo>| (info.name.to_string(), info.counters[1].name.to_string());
     let names: Vec<_> = alone.counter_sets().map(name).collect();

@@ -48,7 +48,7 @@ fn sets_of_two_users_are_separate() {
     set(&slot, 0, 2);
     let path = other.path().expect("a file");
     if chown(&path, Some(12_345), None).is_err() {
-        // Only root can change the owner; the test above covers the name.
+        // Only root can change the owner; the name is covered by the previous test.
         return;
     }
     let registry = registry(&published(folder.path()), None);
@@ -111,7 +111,7 @@ fn sets_of_the_machine_cannot_be_published() {
 }
 
 #[test]
-fn the_set_that_was_published_first_keeps_the_name() {
+fn of_sets_with_the_same_name_the_first_published_one_is_kept() {
     let folder = tempfile::tempdir().expect("create folder");
     let (first, slot) = publish_single(folder.path(), shop(InstanceKind::Single));
     let second = Description { guid: tachograph_shm::Guid::from_u128(5), ..shop(InstanceKind::Single) };
@@ -127,7 +127,7 @@ fn the_set_that_was_published_first_keeps_the_name() {
 }
 
 #[test]
-fn names_that_no_path_can_contain_are_rejected() {
+fn names_that_cannot_occur_in_a_path_are_rejected() {
     let folder = tempfile::tempdir().expect("create folder");
     let mut files = Vec::new();
     for (set, name) in (1..).zip([r"A\B", "Shop (old)", "All*", "Wh?t", " ", r"\\M"]) {
@@ -193,7 +193,7 @@ fn counters_of_another_version_are_omitted() {
             std::process::id()
         )]
     );
-    // A description with another instance type has no counter in common.
+    // Descriptions with different instance types have no counters in common.
     drop(file);
     let single = publish_single(folder.path(), shop(InstanceKind::Single));
     drop(new);

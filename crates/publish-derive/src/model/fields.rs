@@ -322,15 +322,13 @@ fn read_base(
         None if kind.stores_base() => {
             errors.at(
                 keys.span,
-                format!(
-                    "the base of {kind_name} is a counter of its own and has no name: add base = \"...\""
-                ),
+                format!("the base of {kind_name} is a separate counter and has no name: add base = \"...\""),
             );
             (None, None)
         }
         None => {
             let text = format!(
-                "a counter of type {} requires a base: add base = field, with a field of type {}",
+                "a counter of type {} requires a base: add base = NAME, where NAME is a field with type = \"{}\"",
                 word(counter_type),
                 word(base_type)
             );

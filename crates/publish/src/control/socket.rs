@@ -82,7 +82,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     fn mode_of(path: &Path) -> u32 {
-        fs::symlink_metadata(path).expect("it exists").mode() & 0o7777
+        fs::symlink_metadata(path).expect("the socket exists").mode() & 0o7777
     }
 
     #[test]
@@ -109,7 +109,7 @@ mod tests {
         let path = |name: &str| parent.path().join(name);
         let gid = fs::metadata(parent.path()).expect("the folder").gid();
         DirBuilder::new().mode(0o700).create(path("x.sock-new")).expect("a folder");
-        let folder = PrivateFolder::open(&path("x.sock-new")).expect("it is private");
+        let folder = PrivateFolder::open(&path("x.sock-new")).expect("the folder is private");
         fs::rename(path("x.sock-new"), path("away")).expect("renamed");
         fs::write(path("victim"), "secret").expect("written");
         fs::set_permissions(path("victim"), Permissions::from_mode(0o600)).expect("a mode");
@@ -117,7 +117,7 @@ mod tests {
         symlink(path("victim"), path("x.sock-new/s")).expect("a link");
         // A link at the destination of the socket is not followed either.
         symlink(path("victim"), path("x.sock")).expect("a link");
-        let _listener = listen_in(&folder, &path("x.sock"), Readers::Group(gid)).expect("it listens");
+        let _listener = listen_in(&folder, &path("x.sock"), Readers::Group(gid)).expect("the socket listens");
         assert_eq!(mode_of(&path("victim")), 0o600);
         assert_eq!(fs::read_to_string(path("victim")).expect("read"), "secret");
         assert!(fs::symlink_metadata(path("x.sock-new/s")).expect("still there").is_symlink());
@@ -129,7 +129,7 @@ mod tests {
     fn sockets_can_be_created_in_a_folder_with_an_inherited_group() {
         let parent = tempfile::tempdir().expect("a folder");
         fs::set_permissions(parent.path(), Permissions::from_mode(0o2770)).expect("a mode");
-        let _listener = listen(&parent.path().join("x.sock"), Readers::Owner).expect("it listens");
+        let _listener = listen(&parent.path().join("x.sock"), Readers::Owner).expect("the socket listens");
         assert_eq!(mode_of(&parent.path().join("x.sock")), 0o600);
         assert_eq!(fs::read_dir(parent.path()).expect("read").count(), 1);
     }

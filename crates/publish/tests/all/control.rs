@@ -20,7 +20,7 @@ use tempfile::TempDir;
 
 const PUMPS: Guid = Guid::parse("{5f2c9c3e-2f54-4b0e-9d4e-64a3d3a0c0a1}");
 
-/// A pump whose pressure is by reference.
+/// A set of pumps whose pressure is a counter by reference.
 fn pumps() -> Description {
     let mut set = Description::new("Pumps", PUMPS, InstanceKind::Multiple);
     set.counters = vec![
@@ -34,7 +34,7 @@ fn pumps() -> Description {
 fn provider(control: Option<ControlCallback>) -> (TempDir, Provider) {
     let folder = tempfile::tempdir().expect("a folder");
     let publisher = Publisher::new().folder(folder.path());
-    let provider = Provider::start(PUMPS, Options { publisher, control }).expect("it starts");
+    let provider = Provider::start(PUMPS, Options { publisher, control }).expect("start provider");
     provider.register(pumps()).expect("registered");
     (folder, provider)
 }
@@ -87,7 +87,7 @@ fn is_closed(mut stream: &UnixStream) -> bool {
     match stream.read(&mut [0; 16]) {
         Ok(count) => count == 0,
         Err(error) if matches!(error.kind(), BrokenPipe | ConnectionReset) => true,
-        Err(error) => panic!("the connection is neither closed nor is there an answer: {error}"),
+        Err(error) => panic!("the connection was neither closed nor answered: {error}"),
     }
 }
 
@@ -140,7 +140,7 @@ fn references_are_read_before_each_collection() {
     assert_eq!(values(), [None, None]);
     let stream = connect(folder.path());
     assert_eq!(send(&stream, Kind::EnumInstances), 0);
-    assert_eq!(values(), [None, None], "that was no collection");
+    assert_eq!(values(), [None, None], "references are read only for a collection");
     for expected in [40, 41] {
         pressure.store(expected, Ordering::Relaxed);
         assert_eq!(send(&stream, Kind::CollectStart), 0);
@@ -166,11 +166,14 @@ fn references_are_not_read_after_the_instance_is_deleted() {
         let north = provider.create_instance(PUMPS, "north", 0).expect("room");
         let ended_before = Arc::clone(&ended);
         let read = move || {
-            assert!(ended_before.load(Ordering::SeqCst) < round, "read after its end");
+            assert!(
+                ended_before.load(Ordering::SeqCst) < round,
+                "the reference was read after its instance was deleted"
+            );
             round
         };
         north.set_reference(7, Box::new(read)).expect("by reference");
-        provider.delete_instance(PUMPS, "north", 0).expect("it is there");
+        provider.delete_instance(PUMPS, "north", 0).expect("the instance");
         ended.store(round, Ordering::SeqCst);
         assert_eq!(north.value(7).expect("a counter") % round, 0);
     }
@@ -194,7 +197,7 @@ fn the_socket_has_the_access_rights_of_the_file_and_is_removed_with_it() {
 
     let gid = std::fs::metadata(folder.path()).expect("the folder").gid();
     let publisher = Publisher::new().folder(folder.path()).gid(gid);
-    let provider = Provider::start(PUMPS, Options { publisher, control: None }).expect("it starts");
+    let provider = Provider::start(PUMPS, Options { publisher, control: None }).expect("start provider");
     provider.register(pumps()).expect("registered");
     let metadata = std::fs::symlink_metadata(socket(folder.path())).expect("the socket");
     assert_eq!((metadata.permissions().mode() & 0o7777, metadata.gid()), (0o660, gid));
@@ -206,7 +209,7 @@ fn sockets_can_be_created_in_a_folder_with_a_long_path() {
     let long = folder.path().join("x".repeat(200));
     std::fs::create_dir(&long).expect("a folder");
     let publisher = Publisher::new().folder(&long);
-    let provider = Provider::start(PUMPS, Options { publisher, control: None }).expect("it starts");
+    let provider = Provider::start(PUMPS, Options { publisher, control: None }).expect("start provider");
     provider.register(pumps()).expect("registered");
     assert_eq!(seen::all_entries(&long).len(), 2, "the file and its socket");
     drop(provider);
@@ -231,7 +234,7 @@ fn an_invalid_request_only_ends_its_connection() {
         let _ = stream.write_all(&bytes);
         assert!(is_closed(&stream), "{:02x?}", &bytes[..8]);
     }
-    // A request for another set is answered without an effect.
+    // A request for another set is answered, but has no effect.
     let mut other = Vec::new();
     Request::new(Kind::CollectStart, Guid::from_u128(1)).encode(&mut other);
     (&good).write_all(&other).expect("sent");
@@ -272,7 +275,7 @@ fn a_reader_that_stops_within_a_request_is_disconnected() {
 }
 
 #[test]
-fn the_reader_that_was_silent_longest_is_disconnected_if_there_are_too_many() {
+fn if_there_are_too_many_readers_the_least_recently_active_one_is_disconnected() {
     let (folder, _provider) = provider(None);
     let streams: Vec<_> = (0..16).map(|_| connect(folder.path())).collect();
     // All are connected, and the first one has been silent for the longest time.
@@ -311,7 +314,7 @@ fn readers_that_wait_for_a_slow_callback_are_limited() {
     }
     std::thread::sleep(Duration::from_millis(300));
     let calls = calls.load(Ordering::SeqCst);
-    assert!((16..=20).contains(&calls), "{calls} readers had a thread");
+    assert!((16..=20).contains(&calls), "{calls} readers were served by a thread");
     // Disconnected readers are answered too.
     streams[..20].iter().for_each(|stream| assert_eq!(answer(stream), 0));
     // Which ones are disconnected depends on the order in which requests were read.
@@ -356,7 +359,7 @@ fn the_threads_block_the_signals_of_the_application() {
     });
     let before = blocked_signals();
     let (folder, _provider) = provider(Some(control));
-    assert_eq!(blocked_signals(), before, "the application's own thread has its mask again");
+    assert_eq!(blocked_signals(), before, "the mask of the application's thread is restored");
     assert_eq!(send(&connect(folder.path()), Kind::CollectStart), 0);
     let mask = mask.load(Ordering::SeqCst);
     let blocks = |signal: i32| mask & (1 << (signal - 1)) != 0;
@@ -369,12 +372,12 @@ fn the_threads_block_the_signals_of_the_application() {
 }
 
 #[test]
-fn a_callback_may_stop_its_provider() {
+fn a_callback_can_stop_its_provider() {
     let slot: Arc<OnceLock<Provider>> = Arc::default();
     let own = Arc::clone(&slot);
     let (stopped, is_stopped) = std::sync::mpsc::channel();
     let control: ControlCallback = Arc::new(move |_| {
-        own.get().expect("it is there").stop();
+        own.get().expect("the provider").stop();
         stopped.send(()).expect("a thread waits");
         Ok(())
     });
@@ -402,7 +405,7 @@ fn stopping_waits_for_the_callback() {
     let (folder, provider) = provider(Some(control));
     let stream = connect(folder.path());
     (&stream).write_all(&encoded(Kind::CollectStart)).expect("sent");
-    is_started.recv().expect("it was called");
+    is_started.recv().expect("the callback was called");
     provider.stop();
     assert_eq!(is_done.load(Ordering::SeqCst), 1);
 }
@@ -427,7 +430,7 @@ fn sets_of_structs_have_callbacks_too() {
         Ok(())
     };
     let published =
-        Publisher::new().folder(folder.path()).control(control).start::<Tank>().expect("it starts");
+        Publisher::new().folder(folder.path()).control(control).start::<Tank>().expect("start provider");
     assert!(tank.set(published.litres.clone()).is_ok());
     let stream = connect(folder.path());
     assert_eq!(send(&stream, Kind::CollectStart), 0);

@@ -17,7 +17,7 @@ fn options(folder: &TempDir) -> Options {
 
 fn provider() -> (TempDir, Provider) {
     let folder = tempfile::tempdir().expect("a folder");
-    let provider = Provider::start(PROVIDER, options(&folder)).expect("it starts");
+    let provider = Provider::start(PROVIDER, options(&folder)).expect("start provider");
     (folder, provider)
 }
 
@@ -40,7 +40,7 @@ fn a_guid_can_be_started_twice() {
     let second = Provider::start(PROVIDER, options(&folder)).expect("again");
     assert_eq!(first.guid(), second.guid());
     for provider in [&first, &second] {
-        provider.register(pumps(InstanceKind::Multiple)).expect("each has sets of its own");
+        provider.register(pumps(InstanceKind::Multiple)).expect("each provider has its own sets");
     }
     assert_eq!(seen::sets(folder.path()).len(), 2);
     first.stop();
@@ -53,7 +53,7 @@ fn names_that_paths_cannot_express_are_rejected() {
     let (folder, provider) = provider();
     let mut set = pumps(InstanceKind::Multiple);
     set.name = "Pumps (north)".into();
-    let error = provider.register(set.clone()).expect_err("no path can contain it");
+    let error = provider.register(set.clone()).expect_err("a path cannot contain it");
     assert_eq!(error.code(), 87);
     assert_eq!(
         error.to_string(),
@@ -63,7 +63,7 @@ fn names_that_paths_cannot_express_are_rejected() {
     set.counters[0].name = "Strokes\\sec".into();
     assert_eq!(code(provider.register(set.clone())), 87);
     assert_eq!(seen::sets(folder.path()).len(), 0);
-    // Counters that are not displayed need no usable name, and names of a manifest are absent here.
+    // Counters that are not displayed need no valid name, and names that are in a manifest are empty here.
     set.counters[0].attributes = Attributes::NO_DISPLAYABLE;
     set.counters[1].name = "".into();
     set.name = "".into();
@@ -94,7 +94,7 @@ fn invalid_descriptions_are_rejected() {
     repeated.counters[1].id = 1;
     assert_eq!(code(provider.register(repeated)), 87);
     assert_eq!(seen::all_entries(folder.path()), [""; 0]);
-    provider.register(pumps(InstanceKind::Multiple)).expect("nothing is left of those");
+    provider.register(pumps(InstanceKind::Multiple)).expect("the rejected sets do not exist");
 }
 
 #[test]
@@ -111,9 +111,9 @@ fn instances_require_their_set() {
     provider.create_instance(PUMPS, "north", 5).expect("another id");
     assert!(provider.query_instance(PUMPS, "north", 6).is_none());
     north.set(1, 9).expect("a counter");
-    let same = provider.query_instance(PUMPS, "north", 4).expect("it is there");
+    let same = provider.query_instance(PUMPS, "north", 4).expect("the instance");
     assert_eq!(same.value(1).expect("a counter"), 9);
-    provider.delete_instance(PUMPS, "north", 4).expect("it is there");
+    provider.delete_instance(PUMPS, "north", 4).expect("the instance");
     assert_eq!(code(provider.delete_instance(PUMPS, "north", 4)), 1168);
     let rows = seen::rows(&mut seen::set(folder.path()));
     assert_eq!(rows.iter().map(|row| (row.name.as_str(), row.id)).collect::<Vec<_>>(), [("north", 5)]);
@@ -162,7 +162,7 @@ fn only_counters_by_reference_have_references() {
     north.set(7, 8).expect("a counter");
     assert_eq!(seen::row(folder.path()).values[1], Some((8, None)));
     north.set_reference(7, Box::new(|| 0)).expect("by reference");
-    provider.delete_instance(PUMPS, "north", 0).expect("it is there");
+    provider.delete_instance(PUMPS, "north", 0).expect("the instance");
     assert_eq!(code(north.set_reference(7, Box::new(|| 0))), 6);
 }
 
@@ -180,7 +180,7 @@ fn a_stopped_provider_rejects_all_calls() {
     assert_eq!(code(provider.create_instance(PUMPS, "north", 0)), 6);
     assert_eq!(code(provider.delete_instance(PUMPS, "north", 0)), 6);
     assert_eq!(code(north.set_reference(7, Box::new(|| 0))), 6);
-    north.add(1, 1).expect("its memory is still there");
+    north.add(1, 1).expect("the memory of the instance is still valid");
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn providers_and_instances_can_be_shared_by_threads() {
                         }
                     };
                     shared.add(7, 1).expect("a counter");
-                    provider.delete_instance(PUMPS, "own", thread).expect("it is there");
+                    provider.delete_instance(PUMPS, "own", thread).expect("the instance");
                 }
             });
         }
@@ -231,7 +231,8 @@ fn too_many_open_files_are_reported_as_such() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let control = Some(std::sync::Arc::new(|_: &Request<'_>| Ok(())) as ControlCallback);
-    let provider = Provider::start(PROVIDER, Options { control, ..options(&folder) }).expect("it starts");
+    let provider =
+        Provider::start(PROVIDER, Options { control, ..options(&folder) }).expect("start provider");
     let mut held = Vec::new();
     let error = loop {
         match std::fs::File::open("/dev/null") {
@@ -240,7 +241,7 @@ fn too_many_open_files_are_reported_as_such() {
         }
     };
     assert_eq!(error.raw_os_error(), Some(libc::EMFILE));
-    // With each released file, the limit is reached later: at the folder, the file, the socket, or the threads.
+    // With each file that is closed, starting fails at a later step: the folder, the file, the socket, or the threads.
     let mut failures = 0;
     while let Err(error) = provider.register(pumps(InstanceKind::Multiple)) {
         assert_eq!(error.code(), 1450, "after {failures} failures: {error}");
@@ -248,7 +249,7 @@ fn too_many_open_files_are_reported_as_such() {
             error.to_string().ends_with("; raise the limit of open files (ulimit -n), or close some"),
             "{error}"
         );
-        held.pop().expect("it needs few files");
+        held.pop().expect("the provider starts before all files are closed");
         failures += 1;
     }
     assert!(failures > 2, "{failures}");

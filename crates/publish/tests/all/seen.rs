@@ -41,7 +41,7 @@ pub(crate) fn sets(folder: &Path) -> Vec<SetReader> {
 pub(crate) fn set(folder: &Path) -> SetReader {
     let mut sets = sets(folder);
     assert_eq!(sets.len(), 1, "one set");
-    sets.pop().expect("one")
+    sets.pop().expect("one set")
 }
 
 /// All instances of a set.

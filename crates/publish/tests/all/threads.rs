@@ -39,8 +39,8 @@ fn is_long() -> bool {
     std::env::var_os("TACHO_LONG").is_some()
 }
 
-/// Runs `work` on threads, and calls `check` with the values of repeated reads meanwhile. Returns the final values, and the number
-/// of reads.
+/// Runs `work` on threads. While they run, reads repeatedly and calls `check` with the values. Returns the final values
+/// and the number of reads.
 fn read_while_updating(
     folder: &Path,
     threads: u64,
@@ -54,7 +54,7 @@ fn read_while_updating(
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(&work)).collect();
         let is_done = &is_done;
         scope.spawn(move || {
-            workers.into_iter().for_each(|worker| worker.join().expect("it works"));
+            workers.into_iter().for_each(|worker| worker.join().expect("no panic"));
             is_done.store(true, Ordering::SeqCst);
         });
         while !is_done.load(Ordering::SeqCst) {
@@ -91,7 +91,7 @@ fn long_no_update_is_lost() {
 
 fn lost_updates(updates: u64) {
     let folder = tempfile::tempdir().expect("a folder");
-    let busy = Publisher::new().folder(folder.path()).start::<Busy>().expect("it starts");
+    let busy = Publisher::new().folder(folder.path()).start::<Busy>().expect("start provider");
     let work = || {
         for _ in 0..updates {
             busy.plain.add(1);
@@ -124,7 +124,7 @@ fn long_pairs_are_consistent() {
 
 fn pairs(updates: u64) {
     let folder = tempfile::tempdir().expect("a folder");
-    let busy = Publisher::new().folder(folder.path()).start::<Busy>().expect("it starts");
+    let busy = Publisher::new().folder(folder.path()).start::<Busy>().expect("start provider");
     let work = || {
         for _ in 0..updates {
             busy.amount.add(3);
@@ -138,7 +138,7 @@ fn pairs(updates: u64) {
     let mut check = |values: &[Option<Reading>]| {
         let factors = [(2, 3), (3, 3), (4, 3), (5, 1)];
         for (last, (counter, factor)) in last.iter_mut().zip(factors) {
-            // If writers are too fast for a reader, the value is missing, never wrong.
+            // If writers update too often for a consistent read, the value is missing, but never wrong.
             let Some(Reading { value, base }) = values[counter] else { continue };
             let count = base.expect("a pair");
             assert_eq!(value, factor * count, "counter {counter}");
@@ -158,13 +158,13 @@ fn pairs(updates: u64) {
 #[test]
 fn large_counts_are_consistent() {
     for count in [255, 256, 1_000, 262_144, 1_000_000] {
-        many_at_once(count, UPDATES / 20);
+        large_counts(count, UPDATES / 20);
     }
 }
 
-fn many_at_once(count: u64, updates: u64) {
+fn large_counts(count: u64, updates: u64) {
     let folder = tempfile::tempdir().expect("a folder");
-    let busy = Publisher::new().folder(folder.path()).start::<Busy>().expect("it starts");
+    let busy = Publisher::new().folder(folder.path()).start::<Busy>().expect("start provider");
     let work = || {
         for _ in 0..updates {
             busy.amount.add_many(7 * count, count);
@@ -198,7 +198,7 @@ fn many_at_once(count: u64, updates: u64) {
 #[test]
 fn more_threads_than_stripes_lose_no_update() {
     let folder = tempfile::tempdir().expect("a folder");
-    let busy = Publisher::new().folder(folder.path()).start::<Busy>().expect("it starts");
+    let busy = Publisher::new().folder(folder.path()).start::<Busy>().expect("start provider");
     let work = || {
         for _ in 0..2_000 {
             busy.striped.add(1);

@@ -104,7 +104,7 @@ fn attributes_of_the_struct_are_in_the_description() {
 #[test]
 fn readers_see_updates() {
     let (folder, publisher) = folder();
-    let shop = publisher.start::<Shop>().expect("it starts");
+    let shop = publisher.start::<Shop>().expect("start provider");
     assert!(shop.is_published());
     shop.requests.add(5);
     shop.requests.increment();
@@ -146,7 +146,7 @@ fn readers_see_updates() {
 #[test]
 fn a_timer_measures_the_lifetime_of_its_guard() {
     let (_folder, publisher) = folder();
-    let shop = publisher.start::<Shop>().expect("it starts");
+    let shop = publisher.start::<Shop>().expect("start provider");
     let begin = std::time::Instant::now();
     let times = 20;
     for _ in 0..times {
@@ -164,7 +164,7 @@ fn a_timer_measures_the_lifetime_of_its_guard() {
 #[test]
 fn the_file_exists_as_long_as_the_set() {
     let (folder, publisher) = folder();
-    let shop = publisher.label("shopd").start::<Shop>().expect("it starts");
+    let shop = publisher.label("shopd").start::<Shop>().expect("start provider");
     let reader = seen::set(folder.path());
     assert_eq!(reader.description().label, "shopd");
     let metadata = std::fs::metadata(folder.path().join(reader.name())).expect("the file");
@@ -182,7 +182,7 @@ fn the_file_exists_as_long_as_the_set() {
 fn a_group_can_be_given_read_access() {
     let (folder, publisher) = folder();
     let gid = std::fs::metadata(folder.path()).expect("the folder").gid();
-    let _shop = publisher.clone().gid(gid).start::<Shop>().expect("it starts");
+    let _shop = publisher.clone().gid(gid).start::<Shop>().expect("start provider");
     let file = folder.path().join(seen::set(folder.path()).name());
     let metadata = std::fs::metadata(file).expect("the file");
     assert_eq!((metadata.permissions().mode() & 0o7777, metadata.gid()), (0o640, gid));
@@ -194,10 +194,10 @@ fn a_group_can_be_given_read_access() {
 #[test]
 fn instances_are_added_and_end() {
     let (folder, publisher) = folder();
-    let carts = publisher.capacity(3).start_set::<Carts>().expect("it starts");
+    let carts = publisher.capacity(3).start_set::<Carts>().expect("start provider");
     assert!(seen::rows(&mut seen::set(folder.path())).is_empty());
     let first = carts.instance("first").expect("room");
-    let repeated = carts.instance("first").expect_err("it is there");
+    let repeated = carts.instance("first").expect_err("the instance exists");
     assert!(repeated.already_exists(), "{repeated}");
     let other = carts.instance_with_id("first", 9).expect("another id");
     assert!(carts.find("second", 0).is_none());
@@ -218,7 +218,7 @@ fn instances_are_added_and_end() {
     assert_eq!((second.name(), second.id()), ("second", 0));
     let clone = first.clone();
     drop(first);
-    assert_eq!(read_values(&folder).len(), 3, "a clone is left");
+    assert_eq!(read_values(&folder).len(), 3, "a clone keeps the instance");
     drop((clone, other));
     assert_eq!(read_values(&folder), [("second".to_owned(), 0, Some(0))]);
     // A new instance with the same name starts at 0.
@@ -232,7 +232,7 @@ fn instances_are_added_and_end() {
 #[test]
 fn starting_a_set_twice_creates_two_files() {
     let (folder, publisher) = folder();
-    let shops = [1, 2].map(|_| publisher.start::<Shop>().expect("it starts"));
+    let shops = [1, 2].map(|_| publisher.start::<Shop>().expect("start provider"));
     let sets = seen::sets(folder.path());
     assert_eq!(sets.len(), 2);
     assert_ne!(sets[0].unique(), sets[1].unique());
@@ -253,7 +253,7 @@ fn a_history_aggregates_ended_instances() {
         time: Timer,
     }
     let (folder, publisher) = folder();
-    let jobs = publisher.start_set::<Jobs>().expect("it starts");
+    let jobs = publisher.start_set::<Jobs>().expect("start provider");
     for longest in [5, 9, 2] {
         let job = jobs.instance("job").expect("room");
         job.done.add(1);
@@ -305,7 +305,7 @@ fn companions_can_be_fields() {
     assert_eq!((now.attributes.0, frequency.id, size.attributes.0), (2, 3, 2));
     assert_eq!((busy.multiplier_id, used.base_id), (Some(31), Some(33)));
     let (folder, publisher) = folder();
-    let machine = publisher.start::<Machine>().expect("it starts");
+    let machine = publisher.start::<Machine>().expect("start provider");
     for (index, gauge) in [&machine.up, &machine.now, &machine.frequency].into_iter().enumerate() {
         gauge.set(index as u64 + 1);
     }

@@ -115,7 +115,7 @@ impl LiveFeed {
         MachineCatalogue(Arc::clone(self.live.board.registry()))
     }
 
-    /// Replaces the sampled paths. Takes a sample at once, from which the rates of new counters are computed.
+    /// Replaces the sampled paths. Takes a sample immediately, from which the rates of new counters are computed.
     pub(super) fn set_paths(&mut self, paths: Vec<PathPattern>) -> Vec<Input> {
         self.paths = paths;
         let selection = self.live.board.set_paths(&self.sampled_paths());
@@ -211,7 +211,7 @@ impl LiveFeed {
         };
         let mut inputs = Vec::new();
         if sampled != self.paths {
-            // Paths that were sampled only for the recording are removed. A sample without them is taken at once,
+            // Paths that were sampled only for the recording are removed. A sample without them is taken immediately,
             // because the next recording begins with the latest sample.
             self.live.board.set_paths(&self.paths);
             inputs = self.collect();

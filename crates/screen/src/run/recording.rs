@@ -28,7 +28,7 @@ pub(super) struct ActiveRecording {
     counters: RecordedCounters,
 }
 
-/// The counters of a log: those of its first sample. Each is in a group of its own, because later samples can group the
+/// The counters of a log: those of its first sample. Each is in a separate group, because later samples can group the
 /// same counters differently: after a set was absent, or after paths changed.
 #[derive(Default)]
 struct RecordedCounters {

@@ -47,7 +47,7 @@ fn arithmetic_averages_are_marked_in_all_views() {
             let rows = text.lines().filter(|line| line.contains(mark) && !line.contains("Duration"));
             let has = |line: &str| line.split_whitespace().any(|word| word == average);
             assert!(rows.into_iter().any(has), "{average} with {key} in\n{text}");
-            assert!(!text.contains(EXPLANATION), "explained only once\n{text}");
+            assert!(!text.contains(EXPLANATION), "the explanation is shown only once\n{text}");
         }
         screen.press(KeyCode::Char('1'));
         screen.press(KeyCode::Left);

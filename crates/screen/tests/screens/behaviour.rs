@@ -97,7 +97,7 @@ fn the_legend_can_be_sorted_by_every_column() {
 }
 
 #[test]
-fn frozen_charts_stay_and_step() {
+fn frozen_charts_do_not_change_and_can_be_stepped_through() {
     let mut screen = live();
     screen.type_in("f");
     let before = screen.text();
@@ -111,7 +111,7 @@ fn frozen_charts_stay_and_step() {
     screen.type_in("..");
     assert!(screen.line(0).ends_with("10:00:50"), "{}", screen.line(0));
     screen.type_in("......");
-    assert!(screen.requests.contains(&Request::Collect), "no later sample yet");
+    assert!(screen.requests.contains(&Request::Collect), "a later sample is requested");
     screen.type_in("f");
     screen.type_in("f");
     assert!(!screen.line(0).contains("FROZEN") || screen.line(0).ends_with("10:00:54"));
@@ -183,7 +183,7 @@ fn adding_many_lines_must_be_confirmed() {
     screen.instances = 1_200;
     screen.type_in("aj");
     screen.press(KeyCode::Enter);
-    // Two counters per instance, except two that are known.
+    // Two counters per instance, except two counters that are already on the chart.
     screen.line_with("This adds 2,398 lines. Continue? (y/n)");
     screen.line_with("y: yes   any other key: no");
     screen.type_in("n");
@@ -322,7 +322,7 @@ fn views_are_saved_and_samples_recorded() {
     screen.type_in("S");
     screen.press(KeyCode::Enter);
     let Some(Request::Save { path, is_overwritten: false, view }) = screen.requests.pop() else {
-        panic!("a view is saved")
+        panic!("no view is saved")
     };
     assert_eq!(path, PathBuf::from("view.toml"));
     assert_eq!(View::parse(&view.to_text()).as_ref(), Ok(&*view));

@@ -57,7 +57,7 @@ impl TestScreen {
         self.input(Input::Terminal(Event::Resize(width, height)));
     }
 
-    /// Lets the board perform a request; false if the request is not for a board.
+    /// Performs a request with the board; false if the request is not for a board.
     pub(crate) fn perform_by_board(&mut self, request: &Request) -> bool {
         let Some(samples) = &mut self.board else { return false };
         if *request == Request::Figures {

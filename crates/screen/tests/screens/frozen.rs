@@ -42,7 +42,7 @@ impl Watched {
         }
     }
 
-    /// A chart that was frozen so long ago that the ring has been refilled several times; other processes run now.
+    /// A chart that was frozen so long ago that all samples of the ring have been replaced several times; now other processes run.
     fn frozen_long_ago() -> (Self, String) {
         let mut watched = Self::new();
         watched.collect(&["a", "b"], 25);
@@ -98,7 +98,7 @@ fn a_frozen_chart_survives_all_keys() {
 fn removing_a_counter_keeps_the_others_frozen() {
     let (mut watched, before) = Watched::frozen_long_ago();
     let screen = &mut watched.screen;
-    // An instance of a path with wildcards, then a whole path, which changes the sampled paths.
+    // Removes an instance of a path with wildcards, then a whole path, which changes the sampled paths.
     for left in [3, 2] {
         screen.press(if left == 3 { KeyCode::Home } else { KeyCode::End });
         screen.type_in("d");
@@ -122,7 +122,7 @@ fn a_step_forward_takes_one_sample() {
     for _ in 0..=POINTS {
         screen.type_in(".");
     }
-    // There is no later sample. Until one arrives the chart stays frozen.
+    // There is no later sample: until one is collected, the chart stays frozen.
     let time = |screen: &mut TestScreen| screen.line(0).split_whitespace().next_back().map(str::to_owned);
     let before = time(screen);
     let step = Input::Terminal(Event::Key(KeyCode::Char('.').into()));
@@ -141,7 +141,7 @@ fn a_step_forward_takes_one_sample() {
 fn stepping_visits_all_kept_samples() {
     let (mut watched, before) = Watched::frozen_long_ago();
     let screen = &mut watched.screen;
-    // Steps to the oldest sample and back: samples and rows are kept.
+    // Step to the oldest sample and back: samples and rows are kept.
     for _ in 0..POINTS + 5 {
         screen.type_in(",");
     }
@@ -152,7 +152,7 @@ fn stepping_visits_all_kept_samples() {
     }
     assert_eq!(screen.text().lines().next(), before.lines().next());
     assert_eq!(rows(&screen.text()), rows(&before), "{}", screen.text());
-    // Then come the samples of the ring; after its last one, each step takes a sample.
+    // The samples of the ring follow; after the last one, each step collects a sample.
     for _ in 0..POINTS + 5 {
         screen.type_in(".");
         assert!(screen.line(0).contains("FROZEN"), "{}", screen.text());

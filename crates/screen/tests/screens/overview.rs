@@ -41,7 +41,7 @@ fn memory_has_its_total_and_an_axis_up_to_it() {
 
 #[test]
 fn a_live_chart_ends_at_the_last_value() {
-    // 100 intervals in fewer columns, so that the newest column has two intervals.
+    // 100 intervals are in fewer columns, so the newest column has two intervals.
     const LAST: [Line; 1] =
         [line("Disk", None, "Writes", |second| Some(if second == 99 { 150.0 } else { 0.0 }))];
     let text = r"
@@ -67,7 +67,7 @@ path = '\Disk\Writes'
 }
 
 #[test]
-fn lists_say_which_values_they_show() {
+fn lists_name_the_values_that_they_show() {
     let mut screen = overview((120, 40), Theme::default());
     assert!(screen.text().contains(" last │") && !screen.text().contains(" mean │"), "{}", screen.text());
     screen.press(KeyCode::Left);
@@ -117,7 +117,7 @@ fn a_menu_shows_another_view() {
     screen.press(KeyCode::Up);
     screen.press(KeyCode::Enter);
     assert!(screen.app.view().title.is_some_and(|title| title.contains("rocessor")));
-    // A view of which the machine has no counters changes nothing.
+    // Selecting a view for which the machine has no counters changes nothing.
     screen.type_in("m9");
     screen.line_with("nothing to show in the view 'gpu' here");
 }
@@ -144,7 +144,7 @@ fn a_panel_appears_on_a_larger_screen() {
 }
 
 #[test]
-fn an_empty_panel_says_why() {
+fn an_empty_panel_shows_the_reason() {
     const IDLE: [Line; 2] = [
         line("Network Interface", Some("eth0"), "Bytes Received/sec", |_| Some(0.0)),
         line("Cgroup", Some("/a"), "% Processor Time", |_| Some(5.0)),

@@ -142,7 +142,7 @@ fn one_cursor_for_all_panels() {
     screen.line_with(&used(89.0));
     screen.line_with(&format!("{:.1} MB/s", read(89.0)));
     let cursors = screen.text().lines().map(|line| line.matches("│").count()).max();
-    // Four edges, and a cursor in each panel.
+    // The vertical lines are four edges, and a cursor in each panel.
     assert_eq!(cursors, Some(6), "{}", screen.text());
 }
 
@@ -156,11 +156,11 @@ fn panels_are_added_and_removed() {
     assert_eq!(kinds(&screen), [ViewKind::Line; 2]);
     screen.type_in("6");
     assert_eq!(kinds(&screen), [ViewKind::Line, ViewKind::Stacked]);
-    // The first panel shares the screen, with its own scales.
+    // The first panel shares the screen and keeps its own scales.
     screen.line_with(" Processor Information ");
     screen.type_in("V");
     assert_eq!(kinds(&screen), [ViewKind::Line]);
-    // The last panel is only emptied.
+    // The last panel is not removed, but emptied.
     screen.type_in("V");
     assert_eq!(screen.app.view().counters().count(), 0);
     assert_eq!(screen.requests.pop(), Some(Request::Paths(Vec::new())));
@@ -233,7 +233,7 @@ path = '\Pressure Stall(io)\% Quarter'
     let theme = Theme { background: None, depth: ColourDepth::Ansi, is_unicode: false };
     let mut screen = TestScreen::with_view(true, (80, 24), 100, theme, &CONSTANT, view);
     let text = screen.text();
-    // A column in the middle of the plot: a quarter empty, a quarter of the upper and half of the lower area.
+    // In a column in the middle of the plot, a quarter is empty, a quarter is the upper area, and half is the lower area.
     let column: Vec<char> = text.lines().filter_map(|line| line.chars().nth(40)).collect();
     let count = |mark: char| column.iter().filter(|found| **found == mark).count();
     let (lower, upper) = (count('+'), count('o'));
@@ -274,7 +274,7 @@ fn a_report_scrolls_within_its_panel() {
         screen.draw();
     }
     screen.line_with("Total Bytes");
-    // The end is where the last line is visible, so one key moves it.
+    // Scrolling ends when the last line is visible, so a single key scrolls back.
     screen.press(KeyCode::Up);
     assert!(!screen.text().contains("Total Bytes"), "{}", screen.text());
 }
@@ -420,7 +420,7 @@ fn titles_name_the_counter_that_all_lines_have() {
     assert!(stalls.starts_with("Pressure Stall: % Some Stall Time "), "{stalls}");
     let memory = title(&[r"\Memory\Used Bytes", r"\Memory\Cache Bytes"]);
     assert!(memory.starts_with("Memory ─"), "{memory}");
-    // A set without instances: what is missing, and that it can appear.
+    // For a set without instances, the panel names what is missing, and that it can appear.
     let nothing = title(&[r"\Bonding(*)\*"]);
     assert!(nothing.starts_with("Bonding ─"), "{nothing}");
     let view = one_panel("", &[r"\Bonding(*)\*"]);
@@ -460,7 +460,7 @@ fn columns_do_not_depend_on_values() {
     }
 }
 
-/// There are more columns than samples, so most moments are in a column without values.
+/// There are more columns than samples, so most times are in a column without values.
 #[test]
 fn a_typed_time_shows_the_nearest_sample() {
     let view = View::ready_made("overview").expect("the overview");

@@ -48,7 +48,7 @@ fn huge_terminals_are_filled() {
     let text = screen.text();
     assert_eq!(text.lines().count(), 200);
     assert!(text.lines().all(|line| line.chars().count() <= 400));
-    // The chart reaches the right edge.
+    // The chart extends to the right edge.
     assert!(text.lines().any(|line| line.chars().count() == 400));
 }
 

@@ -1,4 +1,4 @@
-//! The time range of logs: the displayed or selected range is exactly that of the figures.
+//! The time range of logs: figures are exactly those of the displayed or selected range.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -129,7 +129,7 @@ fn ambiguous_local_times_have_a_utc_offset() {
     let at = |month, day| TransitionDate { month, day, hour: 2, ..TransitionDate::NONE };
     let mut zone = TimeZone::fixed("Pacific Standard Time", 480);
     (zone.standard_date, zone.daylight_date, zone.daylight_bias_minutes) = (at(11, 1), at(3, 2), -60);
-    // 2024-11-03, from 01:30 daylight time to 01:30 standard time, an hour later.
+    // 2024-11-03, from 01:30 daylight time to 01:30 standard time, which is an hour later.
     let span = [8 * 60 + 30, 9 * 60 + 30]
         .map(|minutes| FileTime(133_750_656_000_000_000 + minutes * FileTime::PER_MINUTE));
     let mut screen = TestScreen::log((80, 24), 60);
@@ -203,7 +203,7 @@ fn a_selection_to_the_right_edge_extends_to_the_end_of_the_log() {
     }
 }
 
-/// The visible range in seconds: when the log is opened, after it has grown, and after keys and more growth.
+/// The visible range in seconds when the log is opened, after it has grown, and after keys were pressed and it has grown again.
 fn ranges_of_a_growing_log(begin: Option<i64>, end: Option<i64>, keys: &str) -> [(i64, i64); 3] {
     let at = |second: i64| START.saturating_add(second * FileTime::PER_SECOND);
     let samples = |seconds: i64| Span::of_samples(at(0), at(seconds));
@@ -274,7 +274,7 @@ fn a_requested_range_without_samples_shows_a_message() {
     let all = (true, true);
     for (begin, end) in [
         (None, end(-5_000_000)),
-        // At the first sample, and within the millisecond before it.
+        // Times at the first sample, and within the millisecond before it.
         (None, end(12_345)),
         (None, end(12_000)),
         (Some(100_000_018), None),

@@ -301,7 +301,7 @@ fn control_characters_are_escaped() {
 }
 
 #[test]
-fn the_selection_follows_its_row() {
+fn the_selection_moves_with_its_row() {
     let mut tables = Tables::live((80, 24), Theme::default());
     assert_eq!(tables.ids()[..4], ["[1300]", "1301", "700", "801"]);
     // Until a row is selected, the first line is.
@@ -355,7 +355,7 @@ fn keys_sort_filter_and_limit() {
     tables.press(KeyCode::Enter);
     tables.press(KeyCode::Esc);
     assert_eq!(tables.ids().len(), 9);
-    // The filter finds command lines, also of rows that were never on the screen.
+    // The filter finds command lines, even of rows that were never on the screen.
     tables.type_in("/crate-name");
     assert_eq!(tables.ids(), ["[1301]", "1300"]);
 }
@@ -382,7 +382,7 @@ fn columns_can_be_chosen_and_saved() {
     assert_eq!((settings.top, settings.tree), (Some(5), TreeKind::Parent));
     assert_eq!(settings.sort.as_deref(), Some("Creating Process ID"));
     assert_eq!((view.panels[0].kind, settings.reversed), (ViewKind::Table, true));
-    // The same table opens again.
+    // When it is opened again, the table is the same.
     let facts = Facts { is_live: true, name: "web1".to_owned(), about: String::new(), zone: TimeZone::utc() };
     tables.screen.app = App::new(facts, view, Theme::default());
     tables.screen.input(Input::Sets(sets()));
@@ -412,13 +412,13 @@ fn a_row_can_be_charted() {
 }
 
 #[test]
-fn only_a_shown_table_is_sampled() {
+fn only_visible_tables_are_sampled() {
     let mut tables = Tables::live((80, 24), Theme::default());
     let charted = tables.screen.app.charted_paths();
     assert_eq!(charted.len(), LINES.len());
     let sampled = tables.screen.app.paths();
     assert!(sampled.iter().any(|path| path.to_string() == r"\Process(*)\Working Set"), "{sampled:?}");
-    // All counters of a row while its details are shown.
+    // While the details of a row are shown, all its counters are sampled.
     tables.press(KeyCode::Enter);
     assert!(tables.screen.app.paths().iter().any(|path| path.to_string() == r"\Process(rustc)\*"));
     tables.press(KeyCode::Esc);
@@ -459,7 +459,7 @@ fn tables_of_other_sets() {
     let paths: Vec<_> = tables.screen.app.paths().iter().map(ToString::to_string).collect();
     assert!(paths.contains(&r"\PhysicalDisk(*)\% Disk Time".to_owned()), "{paths:?}");
     assert!(!paths.contains(&r"\Process(*)\Working Set".to_owned()), "{paths:?}");
-    // A set of the legend without ready-made columns.
+    // A set of the legend without predefined columns.
     tables.press(KeyCode::Tab);
     assert!(tables.screen.line_with("NAME").contains("% Disk Time"), "{}", tables.text());
     tables.press(KeyCode::Tab);
@@ -538,7 +538,7 @@ fn tables_among_panels() {
     let column = lines[line][..begin].chars().count();
     tables.screen.mouse(MouseEventKind::Down(MouseButton::Left), (column as u16, line as u16));
     assert_eq!(memory(&mut tables), 1, "{}", tables.text());
-    // An enlarged chart needs no figures of tables, but keeps their counters.
+    // While a chart is enlarged, no figures of tables are requested, but their counters are still sampled.
     tables.type_in("ww");
     tables.type_in("z");
     tables.tables.clear();

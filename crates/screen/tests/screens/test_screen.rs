@@ -46,7 +46,7 @@ pub(crate) const LINES: [Line; 4] = [
         instance: Some("0,0"),
         counter: "% Processor Time",
         scale: 0,
-        // With a gap.
+        // This counter has a gap.
         value: |second| (!(30..40).contains(&second)).then_some((second % 20) as f64),
     },
     Line {
@@ -134,7 +134,7 @@ pub(crate) struct TestScreen {
     pub(crate) requests: Vec<Request>,
     /// The number of instances of each set.
     pub(crate) instances: usize,
-    /// Provides samples and figures instead of the generated ones.
+    /// Provides samples and figures that replace the generated ones.
     pub(crate) board: Option<Samples>,
     /// The figures that the screen has.
     pub(crate) figures: Option<Reduced>,

@@ -17,7 +17,7 @@ impl Widths {
         Self { count, sum, highest: if sum < 16 { 3 } else { 8 } }
     }
 
-    /// The fields are at the upper end of the word, so that they wrap as it does.
+    /// The fields are at the upper end of the word, so that they wrap when the word does.
     #[inline(always)]
     const fn shift(self) -> u32 {
         64 - self.count - self.sum
@@ -72,7 +72,7 @@ impl Packed<'_> {
         (0..Self::MAX_ATTEMPTS).find_map(|_| self.read_once())
     }
 
-    /// Tries once to read; `None` if writers changed the words too much meanwhile.
+    /// Tries once to read; `None` if writers changed the words too much during the read.
     #[inline(always)]
     pub(super) fn read_once(self) -> Option<Sum> {
         let Self { words, first, widths } = self;

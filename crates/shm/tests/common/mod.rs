@@ -56,7 +56,7 @@ pub(crate) fn options(folder: &Path) -> Options {
 /// A live set in the folder.
 pub(crate) fn publish(folder: &Path, instances: InstanceKind) -> SetFile {
     let set = SetFile::create(description(instances), &options(folder)).expect("a set");
-    set.go_live().expect("it goes live");
+    set.go_live().expect("rename file");
     set
 }
 
@@ -76,7 +76,7 @@ impl ReadInstance {
     }
 }
 
-/// The consistent instances with complete names.
+/// Reads the instances that are consistent and have complete names.
 pub(crate) fn read_instances(reader: &mut SetReader) -> Vec<ReadInstance> {
     let mut seen = Vec::new();
     let counters = reader.description().counters.len();

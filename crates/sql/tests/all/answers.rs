@@ -24,7 +24,7 @@ pub(crate) fn try_query(inputs: &[PathBuf], sql: &str, threads: usize) -> Result
         let (schema, mut stream) = engine.run(sql).await?;
         let mut batches = Vec::new();
         while let Some(batch) = stream.next().await {
-            batches.push(batch.expect("a batch without an error"));
+            batches.push(batch.expect("a batch"));
         }
         let batch = concat_batches(&schema, &batches).expect("batches of one schema");
         Ok(Answer { batch, bytes_read: engine.bytes_read() })

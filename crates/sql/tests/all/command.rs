@@ -142,7 +142,7 @@ fn errors_say_what_to_write() {
     assert!(status == 2 && memory.contains("not a size"), "{memory}");
 }
 
-/// A condition with many terms is parsed to a deep tree.
+/// A condition with many terms is a deep syntax tree.
 #[test]
 fn long_conditions_are_planned() {
     let folder = folder_with_log();
@@ -154,7 +154,7 @@ fn long_conditions_are_planned() {
     assert!(status == 2 && message.contains("nested too deeply"), "{message}");
 }
 
-/// A damaged byte is an error that names the file if the query reads it.
+/// If a query reads a damaged byte, it fails with an error that names the file.
 #[test]
 fn damage_is_an_error() {
     let folder = TempFolder::new();
@@ -215,7 +215,7 @@ fn a_sort_beyond_the_memory_limit_is_spilled() {
     assert!(spills > 0, "{plan}");
     let (small, large) = (sorted("48M"), sorted("2G"));
     assert!(small.lines().count() > 100_000, "{}", small.lines().count());
-    assert!(small == large, "the order depends on the memory");
+    assert!(small == large, "the result depends on the memory");
     assert_eq!(std::fs::read_dir(&temp).expect("a folder").count(), 0, "temporary files are left");
 }
 
@@ -235,11 +235,11 @@ fn a_closed_pipe_ends_the_query_without_a_message() {
     let mut start = [0; 100];
     out.read_exact(&mut start).expect("the first bytes");
     drop(out);
-    let ran = child.wait_with_output().expect("it ends");
+    let ran = child.wait_with_output().expect("wait for tacho-sql");
     assert_eq!((String::from_utf8_lossy(&ran.stderr).as_ref(), ran.status.code()), ("", Some(0)));
 }
 
-/// Ctrl-C ends a query that would take very long, and its temporary files are removed.
+/// Ctrl-C ends a long query and removes its temporary files.
 #[test]
 fn an_interrupt_ends_the_query() {
     let folder = TempFolder::new();
@@ -261,12 +261,12 @@ fn an_interrupt_ends_the_query() {
         mask.and_then(|mask| u64::from_str_radix(mask, 16).ok()).is_some_and(|mask| mask & 2 != 0)
     };
     while !handles() {
-        assert!(child.try_wait().expect("its status").is_none(), "it ended before the signal");
+        assert!(child.try_wait().expect("its status").is_none(), "the query ended before the signal");
         std::thread::yield_now();
     }
     let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
     assert!(killed.success());
-    let status = child.wait().expect("it ends");
+    let status = child.wait().expect("wait for tacho-sql");
     assert_eq!(status.code(), Some(130));
     assert_eq!(std::fs::read_dir(&temp).expect("a folder").count(), 0);
 }
@@ -288,7 +288,7 @@ fn the_examples_of_the_page_print_what_it_shows() {
     let folder = TempFolder::new();
     write_archive_of_page(&folder);
     let mut blocks = page.split("```sql\n");
-    let mut updated = blocks.next().expect("the begin of the page").to_owned();
+    let mut updated = blocks.next().expect("the start of the page").to_owned();
     let mut run = 0;
     for block in blocks {
         let (query, rest) = block.split_once("```\n").expect("the end of the block");

@@ -23,7 +23,7 @@ type Key = [Option<String>; 6];
 /// The average of each counter, with the counter's formula.
 type Averages = BTreeMap<Key, (Option<Formula>, Option<f64>)>;
 
-/// Averages that the statistics of logs have.
+/// The averages that `tacho stats` computes from logs.
 fn statistics(inputs: &[PathBuf]) -> Averages {
     let mut query = LogQuery::new(inputs.to_vec());
     query.reading.grouping = Grouping::Neighbours;
@@ -33,7 +33,7 @@ fn statistics(inputs: &[PathBuf]) -> Averages {
     averages_of(&sink)
 }
 
-/// Averages that the statistics of samples have.
+/// The averages that `tacho stats` computes from samples.
 fn statistics_of(samples: &[Sample]) -> Averages {
     let mut sink = StatisticsSink::new(StatisticsOptions::default());
     samples.iter().for_each(|sample| sink.push(sample).expect("a sample that can be counted"));
@@ -79,7 +79,7 @@ fn compare(inputs: &[PathBuf], of_statistics: &[PathBuf]) -> usize {
 
 #[track_caller]
 fn compare_with(inputs: &[PathBuf], statistics: Averages) -> usize {
-    // Intervals whose differences do not fit into 64 bits have no `num` and `den`, so these averages can differ.
+    // Intervals whose differences exceed 64 bits have no `num` and `den`, so the averages of their counters can differ.
     let overflowed = query(
         inputs,
         &format!("SELECT DISTINCT {KEY} FROM samples WHERE kind IN ('ratio', 'last') AND value IS NOT NULL"),
@@ -112,7 +112,7 @@ fn compare_with(inputs: &[PathBuf], statistics: Averages) -> usize {
             }
         }
     }
-    assert!(found.values().all(Option::is_none), "averages that statistics do not have: {found:?}");
+    assert!(found.values().all(Option::is_none), "`tacho stats` does not have these averages: {found:?}");
     compared
 }
 
@@ -133,7 +133,7 @@ fn averages_of_generated_archives_equal_those_of_statistics() {
         let folder = TempFolder::new();
         let archive = folder.0.join("archive");
         let mut samples = recording(seed, 90);
-        // Some generated groups repeat a counter with different values; they are removed.
+        // Some generated groups contain a counter twice with different values; they are removed.
         let is_once = |group: &Group| &*group.set.name != "Process" || group.set.counters.len() > 1;
         samples.iter_mut().for_each(|sample| sample.groups.retain(is_once));
         write(&archive, &samples, 40_000);
@@ -142,7 +142,7 @@ fn averages_of_generated_archives_equal_those_of_statistics() {
     assert!(compared > 1000, "{compared}");
 }
 
-/// The same for a BLG, which is converted to rows while it is read.
+/// The averages of a BLG, which is converted to rows while it is read, are the same too.
 #[test]
 fn averages_of_logs_equal_those_of_statistics_and_of_the_archive() {
     let folder = TempFolder::new();
@@ -153,7 +153,7 @@ fn averages_of_logs_equal_those_of_statistics_and_of_the_archive() {
     let compared = compare(std::slice::from_ref(&log), std::slice::from_ref(&log));
     assert_eq!(compared, 6);
     assert_eq!(compare(std::slice::from_ref(&archive), std::slice::from_ref(&log)), compared);
-    // Row by row.
+    // Compare the rows.
     let rows = |inputs: &PathBuf| {
         let sql = r#"SELECT * FROM samples ORDER BY machine, "set", counter, instance, time"#;
         query(std::slice::from_ref(inputs), sql).batch
@@ -168,14 +168,14 @@ fn averages_of_logs_equal_those_of_statistics_and_of_the_archive() {
         .map(|field| field.name())
         .zip(of_log.columns().iter().zip(of_archive.columns()))
     {
-        // Raw numbers are also stored at the start of each row group, so these columns differ.
+        // An archive also stores raw numbers at the start of each row group, so these columns differ.
         if !name.starts_with("raw_") {
             assert_eq!(one, other, "column {name}");
         }
     }
 }
 
-/// A sample that only starts the first intervals is not counted.
+/// A baseline, which only begins the first intervals, is not counted.
 #[test]
 fn baselines_are_not_counted() {
     let folder = TempFolder::new();
@@ -211,7 +211,7 @@ fn averages_of_text_logs_are_arithmetic() {
     assert_eq!(answer.doubles(3), [Some(2.5), Some(7.0)]);
 }
 
-/// A group has the average of its rows, however they are selected.
+/// The average of a group depends only on its rows, not on how they are selected.
 #[test]
 fn any_grouping_gives_the_same_bits() {
     let folder = TempFolder::new();
@@ -233,7 +233,7 @@ fn any_grouping_gives_the_same_bits() {
     assert_eq!(machines.rows(), 2);
 }
 
-/// The real logs.
+/// Averages of the real logs of the corpus.
 #[test]
 fn averages_of_the_corpus_equal_those_of_statistics() {
     let Some(corpus) = std::env::var_os("TACHO_CORPUS") else { return };

@@ -1,4 +1,4 @@
-//! Filters select the same rows wherever they are applied, and data that is not needed is not read.
+//! Filters select the same rows whether DataFusion applies them or the reader does, and data that is not needed is not read.
 
 use std::path::PathBuf;
 
@@ -55,7 +55,7 @@ fn pushed_down_filters_select_the_same_rows_as_plain_ones() {
         assert!(rows <= all);
         selected += i32::from(rows > 0 && rows < all);
     }
-    assert!(selected >= 10, "{selected} filters select a part of the rows");
+    assert!(selected >= 10, "only {selected} filters select a part of the rows");
 }
 
 #[test]

@@ -9,10 +9,10 @@ use crate::answers::query;
 use crate::generated::{TempFolder, write};
 use crate::log_fixture::{LogFixture, counter, one};
 
-/// The difference of an interval: the sum of three exceeds 2^63.
+/// The difference of an interval. The sum of three such differences exceeds 2^63.
 const STEP: i64 = 4_000_000_000_000_000_000;
 
-/// An archive with a counter that is reset before each large step, and the counter's exact rate per second.
+/// Writes an archive with a counter that is reset before each large step; returns it with the counter's exact rate per second.
 fn wide(folder: &TempFolder) -> (PathBuf, f64) {
     let mut log = LogFixture::new("WEB1").value("Memory", counter("Bytes/sec", CounterType::BULK_COUNT));
     let mut seconds = 0;
@@ -23,7 +23,7 @@ fn wide(folder: &TempFolder) -> (PathBuf, f64) {
     }
     let archive = folder.0.join("archive");
     write(&archive, &log.samples, 3);
-    // Five steps in five seconds: the decreases between them are resets, which have no interval.
+    // There are five steps in five seconds. The decreases between them are resets, which belong to no interval.
     assert_eq!(seconds, 5);
     (archive, STEP as f64)
 }
@@ -56,7 +56,7 @@ fn sums_across_2_to_the_63_do_not_wrap() {
 
 /// Runs other engines with the Python of `TACHO_ARCHIVE_PYTHON`.
 #[test]
-fn other_engines_do_not_wrap_either() {
+fn sums_in_other_engines_do_not_wrap() {
     let Some(python) = std::env::var_os("TACHO_ARCHIVE_PYTHON") else {
         eprintln!("skipped: TACHO_ARCHIVE_PYTHON does not name a Python with duckdb and chdb");
         return;

@@ -15,7 +15,12 @@ impl Sleepers {
     pub fn start(count: usize) -> Self {
         let start = |_| {
             let mut command = Command::new("sleep");
-            command.arg("3600").stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("sleep is there")
+            command
+                .arg("3600")
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .spawn()
+                .expect("sleep is installed")
         };
         let sleepers = Self((0..count).map(start).collect());
         for child in &sleepers.0 {
@@ -75,6 +80,6 @@ impl Bare {
 
 /// The ids of all processes.
 pub fn processes() -> Vec<u32> {
-    let entries = fs::read_dir("/proc").expect("/proc is there").flatten();
+    let entries = fs::read_dir("/proc").expect("/proc is mounted").flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }

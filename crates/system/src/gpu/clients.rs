@@ -156,7 +156,7 @@ impl Clients {
         let known = processes.len();
         for &id in &*listed {
             if processes[..known].binary_search_by_key(&id, |process| process.id).is_err() {
-                // A new process is examined at once.
+                // A new process is examined immediately.
                 processes.push(GraphicsProcess { id, has_files: true, start: 0 });
             }
         }

@@ -120,7 +120,7 @@ impl Card {
 ///
 /// # Errors
 ///
-/// Why there are none, as a text for people.
+/// The reason why there are none, as readable text.
 pub(super) fn addresses(roots: &Roots, library: &OsStr) -> Result<Vec<String>, String> {
     let folder = roots.proc.join("driver/nvidia");
     if !folder.join("version").exists() {
@@ -232,7 +232,7 @@ enum State {
 }
 
 impl Library {
-    /// Makes the thread end: at once, or after its current call.
+    /// Makes the thread end: immediately, or after its current call.
     fn close(&mut self) {
         if let State::Open(Worker { thread, .. }) = std::mem::replace(&mut self.state, State::Closed) {
             self.closing = Some(thread);

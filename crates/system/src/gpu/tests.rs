@@ -161,7 +161,10 @@ fn a_process_that_opens_a_card_later_is_found() {
     add_process(&machine, 50, 1);
     open(&machine, 50, 9, &amd(51, 100, 0));
     let rows = collect(&mut *set, at(20));
-    assert!(names(&rows).iter().any(|name| name.starts_with("pid_50_")), "a new process is found at once");
+    assert!(
+        names(&rows).iter().any(|name| name.starts_with("pid_50_")),
+        "a new process is found immediately"
+    );
 }
 
 #[test]

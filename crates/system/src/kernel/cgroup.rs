@@ -36,7 +36,7 @@ const MAX_OPEN_FILES: u64 = 32_768;
 
 /// The providers of `Cgroup`, `Container` and `Cgroup Disk`, if a hierarchy is mounted.
 pub(crate) fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
-    // Only a part of the limit is used, because other sets also keep files open.
+    // The sets use only a part of the limit, because other sets also keep files open.
     let budget = Descriptors::of_this_process().share(4).min(MAX_OPEN_FILES) as isize / 3;
     let mounts = open_mounts(roots);
     let sets = [cgroups(&mounts, budget), containers(roots, &mounts, budget), disks(roots, &mounts, budget)];
@@ -81,7 +81,7 @@ fn check_memory(roots: &Roots) -> Result<(), String> {
 fn check_pressure(roots: &Roots) -> Result<(), String> {
     match mount::mounts(roots).iter().any(|mount| mount.controllers.is_none()) {
         true => Ok(()),
-        false => Err("version 2 of control groups, which has this, is not mounted".to_owned()),
+        false => Err("version 2 of control groups, which is required for this, is not mounted".to_owned()),
     }
 }
 
@@ -98,7 +98,7 @@ fn cgroups(mounts: &[OpenMount], budget: isize) -> Option<Cgroups> {
     Cgroups::new(&TABLE, mounts, Walk::new(budget, Shown::Paths))
 }
 
-/// The set `Container`: the groups that have a name.
+/// The set `Container`: the groups that are containers, pods or systemd units.
 fn containers(roots: &Roots, mounts: &[OpenMount], budget: isize) -> Option<Cgroups> {
     Cgroups::new(&CONTAINER, mounts, Walk::new(budget, Shown::Named(Names::new(roots))))
 }

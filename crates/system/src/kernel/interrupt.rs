@@ -20,7 +20,7 @@ pub(crate) static INTERRUPT: SetTable = SetTable {
     name: "Interrupt",
     guid: 0x311425d640715f89aa731a14d1296b0b,
     instance_type: InstanceType::Multiple,
-    help: "Interrupts by their line, summed over all processors.",
+    help: "Interrupts by line, summed over all processors.",
     instances: "The lines of /proc/interrupts in the kernel's order: number and device (`36 virtio1-req.0`), or the short name and its meaning (`LOC Local timer interrupts`); then _Total.",
     total: "The sum of all lines except TLB, whose interrupts are also counted in CAL; the same as in /proc/stat.",
     counters: &[CounterInfo::row(RATE, "Interrupts/sec", CounterType::BULK_COUNT, "1/s", 0, "/proc/interrupts",
@@ -120,7 +120,7 @@ impl Provider for Interrupts {
         let header = text_lines.next().unwrap_or_default();
         let processors = processors(text);
         if header != self.header {
-            // The processors have changed: every sum jumps by the counts of the added or removed ones.
+            // The set of processors has changed: every sum jumps by the counts of the added or removed processors.
             self.header.clear();
             self.header.extend_from_slice(header);
             self.lines.clear();
@@ -160,7 +160,7 @@ impl Provider for Interrupts {
         self.lines.truncate(count);
 
         if has_lost_counts || total < self.last_total {
-            // A line was removed or restarted, or the processors have changed: the total needs a new identity.
+            // A line was removed or restarted, or the set of processors has changed: the total needs a new identity.
             self.total = Arc::new(InstanceKey::new("_Total", 0, self.identity).reserved());
             self.identity += 1;
         }
@@ -204,12 +204,12 @@ impl Line {
         if value < self.last {
             let is_numbered = self.label.first().is_some_and(u8::is_ascii_digit);
             if !is_numbered && self.last - value > u64::from(u32::MAX / 2) {
-                // The kernel's counts have 32 bits per processor. Lines that are not numbered are never removed, so such a large
+                // The kernel's counts have 32 bits per processor. Lines without a number are never removed, so such a large
                 // decrease means that a count has wrapped.
                 self.wrapped += 1 << 32;
                 value += 1 << 32;
             } else {
-                // The interrupt was freed and allocated again: it counts from 0.
+                // The interrupt was freed and allocated again, so its count restarted from 0.
                 self.wrapped = 0;
                 value = sum;
                 self.renew_instance(identity);

@@ -36,7 +36,7 @@ pub(crate) static TABLE: SetTable = SetTable {
     name: "Pressure Stall",
     guid: 0x68882bc1b59b5377a4ffede626c8dc4d,
     instance_type: InstanceType::Multiple,
-    help: "How much time tasks lost because processors, memory, disks or interrupts kept them waiting (Linux PSI).",
+    help: "Time that tasks lost while waiting for processors, memory, disks or interrupts (Linux PSI).",
     instances: "The resources that the kernel reports, in this order: cpu, memory, io, irq.",
     total: "",
     counters: &[
@@ -45,7 +45,7 @@ pub(crate) static TABLE: SetTable = SetTable {
             "Share of the interval in which at least one task waited for the resource, from the kernel's total, not from its averages. The kernel adds up the processors at slightly different times, so it can exceed 100 in short intervals."),
         CounterInfo::row(FULL, "% Full Stall Time", CounterType::TIMER_100NS, "%", 0,
             "/proc/pressure/*: full total",
-            "Share of the interval in which all tasks that had work waited for the resource at once. For cpu, it is 0 by definition at the level of the whole machine."),
+            "Share of the interval in which all tasks that had work waited for the resource at the same time. For cpu, it is 0 by definition at the level of the whole machine."),
         average(SOME_AVERAGES[0], "% Some Stall, 10 s Average", "/proc/pressure/*: some avg10",
             "The kernel's own exponentially weighted average of the some stall time over 10 seconds."),
         average(SOME_AVERAGES[1], "% Some Stall, 60 s Average", "/proc/pressure/*: some avg60",
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn totals_never_go_back() {
+    fn totals_never_decrease() {
         let machine = Machine::new(&[("proc/pressure/cpu", CPU)]);
         let mut provider = provider(&machine.roots).expect("a provider");
         collect(&mut *provider, at(10));

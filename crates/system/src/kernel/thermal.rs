@@ -122,7 +122,7 @@ impl Provider for ThermalZones {
                 continue;
             }
             let mut row = rows.push(&zone.instance);
-            // The firmware can take milliseconds to answer: read only if requested.
+            // The firmware can take milliseconds to answer, so the temperature is read only if requested.
             if row.wants(TEMPERATURE) || row.wants(HIGH_PRECISION) {
                 match zone.temperature.read() {
                     Ok(millidegrees) => {

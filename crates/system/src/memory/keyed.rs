@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn totals_never_fall() {
+    fn totals_never_decrease() {
         let machine = Machine::new(&[("proc/f", "a 5\n")]);
         let mut file = KeyedFile::for_totals(machine.path("proc/f"), &["a"]);
         for (text, value) in [("a 5\n", Some(5)), ("a 4\n", Some(5)), ("\n", None), ("a 6\n", Some(6))] {

@@ -152,7 +152,7 @@ mod tests {
         count.count().expect("counted");
         machine.write("proc/driver/x", "");
         let last = (0..=CHECKED_EVERY).map(|_| count.count().expect("counted")).last();
-        assert_eq!(last, Some(1), "the check has noticed");
+        assert_eq!(last, Some(1), "the check found the new folder");
     }
 
     #[test]

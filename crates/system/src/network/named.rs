@@ -11,21 +11,21 @@ use crate::table::SetTable;
 /// A set with the sources of its counters.
 pub(super) struct NamedSet {
     pub(super) table: &'static SetTable,
-    pub(super) counts: &'static [Named],
+    pub(super) sources: &'static [CounterSource],
 }
 
 /// The source of a counter.
-pub(super) struct Named {
+pub(super) struct CounterSource {
     pub(super) id: u32,
     /// The numbers to add up, such as `net/snmp: Tcp InSegs`.
-    pub(super) sources: &'static [&'static str],
+    pub(super) terms: &'static [&'static str],
     /// Whether the numbers are in pages and must be converted to bytes.
     pub(super) in_pages: bool,
 }
 
-/// Defines the rows of a set and their sources, one line per counter.
+/// Defines the counters of a set and their sources, one line per counter.
 macro_rules! named {
-    ($rows:ident, $counts:ident; $(
+    ($rows:ident, $sources:ident; $(
         $id:literal $name:literal $type:ident $unit:literal $scale:literal
         [$first:literal $(+ $more:literal)*] $($pages:ident)? $help:literal;
     )*) => {
@@ -35,10 +35,10 @@ macro_rules! named {
                 concat!("/proc/", $first $(, " + ", $more)*), $help,
             ),
         )*];
-        pub(super) const $counts: &[$crate::network::named::Named] = &[$(
-            $crate::network::named::Named {
+        pub(super) const $sources: &[$crate::network::named::CounterSource] = &[$(
+            $crate::network::named::CounterSource {
                 id: $id,
-                sources: &[$first $(, $more)*],
+                terms: &[$first $(, $more)*],
                 in_pages: $crate::network::named::named!(@pages $($pages)?),
             },
         )*];
@@ -52,20 +52,19 @@ pub(super) use named;
 pub(super) fn provider(set: &NamedSet, files: &Files) -> Option<Box<dyn Provider>> {
     let mut terms = Vec::new();
     let mut sums = Vec::new();
-    for named in set.counts {
-        let locations: Option<Vec<Location>> =
-            named.sources.iter().map(|source| files.locate(source)).collect();
+    for source in set.sources {
+        let locations: Option<Vec<Location>> = source.terms.iter().map(|term| files.locate(term)).collect();
         let Some(locations) = locations else { continue };
         terms.extend(locations.into_iter().map(|location| Term { sum: sums.len(), location }));
-        let factor = if named.in_pages { files.page_bytes } else { 1 };
-        let missing = format!("/proc/{}: missing or not a number", named.sources.join(" + ")).into();
-        sums.push(Sum { id: named.id, factor, value: Ok(0), missing });
+        let factor = if source.in_pages { files.page_bytes } else { 1 };
+        let missing = format!("/proc/{}: missing or not a number", source.terms.join(" + ")).into();
+        sums.push(Sum { id: source.id, factor, value: Ok(0), missing });
     }
     if sums.is_empty() {
         return None;
     }
     let has = |id| sums.iter().any(|sum| sum.id == id);
-    Some(Box::new(Protocol {
+    Some(Box::new(NamedProvider {
         info: set.table.info_of(has),
         instance: Arc::default(),
         files: files.all(),
@@ -75,7 +74,7 @@ pub(super) fn provider(set: &NamedSet, files: &Files) -> Option<Box<dyn Provider
 }
 
 /// The provider of a [`NamedSet`].
-struct Protocol {
+struct NamedProvider {
     info: Arc<CounterSetInfo>,
     instance: Arc<InstanceKey>,
     files: Vec<SharedReading<Counts>>,
@@ -102,7 +101,7 @@ struct Sum {
     missing: Arc<str>,
 }
 
-impl Provider for Protocol {
+impl Provider for NamedProvider {
     fn info(&self) -> &Arc<CounterSetInfo> {
         &self.info
     }

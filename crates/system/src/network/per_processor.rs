@@ -34,7 +34,7 @@ pub(super) static CONNECTION_TRACKING: SetTable = SetTable {
         gauge(LIMIT, "Limit", "/proc/sys/net/netfilter/nf_conntrack_max",
             "The maximum number of tracked connections; packets of further connections are dropped."),
         CounterInfo::row(IN_USE, "% Entries In Use", CounterType::RAW_FRACTION, "%", 0,
-            "/proc/sys/net/netfilter: nf_conntrack_count by nf_conntrack_max", "Entries in percent of Limit.").base(4),
+            "/proc/sys/net/netfilter: nf_conntrack_count / nf_conntrack_max", "Entries in percent of Limit.").base(4),
         CounterInfo::companion(4, "% Entries In Use Base", CounterType::RAW_BASE),
         rate(5, "Invalid Packets/sec", "/proc/net/stat/nf_conntrack: invalid", "Packets that could not be tracked."),
         rate(6, "Insertion Failures/sec", "/proc/net/stat/nf_conntrack: insert_failed",

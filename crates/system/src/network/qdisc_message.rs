@@ -119,7 +119,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn malformed_messages_do_no_harm() {
+    fn malformed_messages_cause_no_panic() {
         let root = Location { interface: 2, handle: 0x1_0000, parent: TC_H_ROOT };
         let whole = message(root, "htb", [1000, 10, 1, 60, 7, 8, 9]);
         for length in 0..whole.len() {

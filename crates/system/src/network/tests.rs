@@ -154,7 +154,7 @@ fn a_recreated_interface_with_larger_counts_is_recognised_by_its_folder() {
 }
 
 #[test]
-fn losses_never_fall() {
+fn losses_never_decrease() {
     let machine = machine();
     let mut interfaces = provider(&machine, "Network Interface");
     let before = collect(&mut *interfaces, at(1));

@@ -106,7 +106,7 @@ mod tests {
 
     use super::*;
 
-    /// Like the kernel's getdelays: asks for the delays of processes, and decodes them with the fields of
+    /// Like the kernel's getdelays: requests the delays of processes, and decodes them with the fields of
     /// linux/taskstats.h. Prints the offsets of the delays, then a line per process.
     const SCRIPT: &str = r#"
 import ctypes, socket, struct, sys

@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_command_line_is_cut() {
+    fn a_long_command_line_is_truncated() {
         let machine = machine();
         machine.write("proc/12/cmdline", "é".repeat(100_000));
         let line = read_process(&machine).expect("a process").command_line.expect("a command line");

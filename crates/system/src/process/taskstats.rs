@@ -107,7 +107,7 @@ fn attribute(attributes: &[u8], kind: u16) -> Option<&[u8]> {
     found
 }
 
-/// Why statistics are unavailable, as a text for people.
+/// The reason why statistics are unavailable, as readable text.
 pub(super) fn unavailable(error: &io::Error) -> String {
     match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::PERM | Errno::ACCESS) => "permission denied: requires CAP_NET_ADMIN".into(),

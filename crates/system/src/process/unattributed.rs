@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_totals_never_fall_and_add_up_to_the_time_of_the_machine() {
+    fn the_totals_never_decrease_and_add_up_to_the_time_of_the_machine() {
         let mut unattributed = Unattributed::default();
         unattributed.update([100, 50], [70, 60], 0);
         assert_eq!(unattributed.totals(), [30, 0]);

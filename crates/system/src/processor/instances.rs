@@ -97,7 +97,7 @@ fn identity(id: u32, generation: u32) -> u64 {
 /// `node,index`.
 ///
 /// Intended for sets whose values continue while a processor is offline. An offline processor has no instance, but
-/// totals still include it. When it comes back, it has the same instance as before.
+/// totals still include it. When it is online again, it has the same instance as before.
 #[derive(Debug, Default)]
 pub struct ProcessorInstances {
     topology: Topology,

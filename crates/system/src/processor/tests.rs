@@ -232,7 +232,7 @@ fn a_processor_that_comes_back_is_another_instance() {
 }
 
 #[test]
-fn times_never_fall() {
+fn times_never_decrease() {
     let machine = Machine::new(&[("proc/stat", "cpu0 10 0 0 1000 50 0 0\n")]);
     let mut set = information(&machine);
     let rows = collect(&mut *set, at(1));
@@ -409,7 +409,7 @@ fn a_malformed_line_is_an_error_of_its_processor() {
 }
 
 #[test]
-fn malformed_files_do_no_harm() {
+fn malformed_files_cause_no_panic() {
     let huge = u64::MAX.to_string();
     let stats = ["", "\n", "cpu", "cpu0", "cpu0\n", "cpu99999999999 1\n", "cpuX 1 2\n", "intr\n"];
     for stat in stats {

@@ -31,7 +31,7 @@ pub(super) static MEMBERS: SetTable = SetTable {
     guid: 0x61a3e513_6586_5935_9947_8ad6fc76513d,
     instance_type: InstanceType::Multiple,
     help: "The underlying devices (disks, partitions and others) of each device of Block Device, with their input and output.",
-    instances: "The device and an underlying device: vg0-root/sda2, md0/sdb1. A device with several underlying devices has several \
+    instances: "One per pair of a device and an underlying device: vg0-root/sda2, md0/sdb1. A device with several underlying devices has several \
                 instances; a disk that underlies several devices has one for each.",
     total: "",
     counters: io::rows![],
@@ -54,7 +54,7 @@ impl BlockDevices {
 const MALFORMED: &str = "/proc/diskstats: the line of the device is malformed";
 
 fn info(table: &SetTable, fields: usize) -> Arc<CounterSetInfo> {
-    // Lines that are too short now may be complete later.
+    // A line that is too short now may be complete later.
     table.info_of(|id| io::has_counter(id, fields.max(field::MIN)))
 }
 

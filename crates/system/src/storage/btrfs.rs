@@ -29,7 +29,7 @@ pub(super) static TABLE: SetTable = SetTable {
         row(2, "Read Errors", "error_stats: read_errs", "Reads that the device reported as failed."),
         row(3, "Flush Errors", "error_stats: flush_errs", "Flushes of the device's cache that failed."),
         row(4, "Corruption Errors", "error_stats: corruption_errs", "Blocks whose checksum did not match."),
-        row(5, "Generation Errors", "error_stats: generation_errs", "Blocks of another generation than expected: writes that were lost."),
+        row(5, "Generation Errors", "error_stats: generation_errs", "Blocks whose generation is not the expected one, because a write was lost."),
     ],
 };
 
@@ -89,7 +89,7 @@ fn list(folder: &Path) -> (Listed, Vec<Device>) {
     for system in systems {
         let path = folder.join(&system);
         let label = read_text(&path.join("label")).unwrap_or(system);
-        // Only folders of file systems have devices.
+        // Other folders than those of file systems have no devices.
         let Ok(names) = sorted_entries(&path.join("devinfo")) else { continue };
         for device in &names {
             let file = SmallFile::new(path.join("devinfo").join(device).join("error_stats"));
@@ -129,7 +129,7 @@ impl Provider for BtrfsDevices {
                         }
                     }
                 }
-                // Unmounted, or the device was removed.
+                // The file system was unmounted, or the device was removed.
                 Err(error) if matches!(error.raw_os_error(), Some(2 | 19)) => is_changed = true,
                 Err(error) => {
                     let text = error_text(device.file.path().display(), &error);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn file_systems_are_followed() {
+    fn mounted_and_unmounted_file_systems_are_found() {
         let machine = machine();
         let mut set = provider(&machine.roots).expect("a provider");
         collect(&mut *set, at(1));

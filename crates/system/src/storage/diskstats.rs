@@ -68,7 +68,7 @@ pub(super) struct Device {
     /// The values as 64-bit totals, which decrease only when the device is reset. `IN_FLIGHT` is not a total but the
     /// kernel's current value.
     pub(super) numbers: Numbers,
-    /// System time minus busy time, in 100 ns. Falls only when the device is reset.
+    /// System time minus busy time, in 100 ns. Decreases only when the device is reset.
     pub(super) idle: u64,
     /// `/sys/block/NAME/diskseq`, which changes when another disk takes the name (Linux 5.15).
     sequence: Option<Sequence>,
@@ -273,8 +273,8 @@ impl Device {
             if index == field::IN_FLIGHT {
                 self.numbers[index] = new;
             } else if let Some(step) = advance(self.last_read[index], new) {
-                // If a field that is not in `counts` has fallen, its total is held until the kernel's value catches
-                // up.
+                // If a field that is not in `counts` has decreased, this branch is skipped: its total stays constant until
+                // the kernel's value catches up.
                 self.numbers[index] = self.numbers[index].wrapping_add(step);
                 self.last_read[index] = new;
             }
@@ -300,7 +300,7 @@ impl Sequence {
             file.as_ref().ok_or(io::ErrorKind::NotFound)?.read_at(&mut buffer, 0)
         };
         let length = once(&self.file).or_else(|_| {
-            // Reading the open file of a removed disk fails. The path may now be that of another disk.
+            // Reading the open file of a removed disk fails. The path may now belong to another disk.
             self.file = File::open(&self.path).ok();
             once(&self.file)
         });
@@ -321,7 +321,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_of_counters() {
+    fn increases_of_kernel_counters() {
         assert_eq!(advance(5, 7), Some(2));
         assert_eq!(advance(u32::MAX.into(), 4), Some(5));
         assert_eq!(advance(1000, 5), None);

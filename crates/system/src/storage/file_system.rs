@@ -44,7 +44,7 @@ pub(super) static TABLE: SetTable = SetTable {
         CounterInfo::row(AVAILABLE, "Available Bytes", T::LARGE_RAWCOUNT, "bytes", -9, "statvfs: f_bavail",
             "Free space that users other than root can still use."),
         CounterInfo::row(USED_PERCENT, "% Used Space", T::RAW_FRACTION, "%", 0,
-            "statvfs: f_blocks - f_bfree of f_blocks - f_bfree + f_bavail",
+            "statvfs: (f_blocks - f_bfree) / (f_blocks - f_bfree + f_bavail)",
             "Used Bytes in percent of Used Bytes plus Available Bytes: the percentage of df before it is rounded up.")
             .base(SPACE_BASE),
         CounterInfo::row(INODES, "Inodes", T::LARGE_RAWCOUNT, "", -6, "statvfs: f_files",
@@ -53,7 +53,7 @@ pub(super) static TABLE: SetTable = SetTable {
             "The number of files."),
         CounterInfo::row(FREE_INODES, "Free Inodes", T::LARGE_RAWCOUNT, "", -6, "statvfs: f_ffree",
             "The number of files that can still be created."),
-        CounterInfo::row(INODES_PERCENT, "% Used Inodes", T::RAW_FRACTION, "%", 0, "statvfs: f_files - f_ffree of f_files",
+        CounterInfo::row(INODES_PERCENT, "% Used Inodes", T::RAW_FRACTION, "%", 0, "statvfs: (f_files - f_ffree) / f_files",
             "Used Inodes in percent of Inodes.").base(INODES_BASE),
         CounterInfo::row(READ_ONLY, "Read Only", T::RAWCOUNT, "", 0, "/proc/self/mountinfo: options",
             "1 while the file system is mounted read-only, for instance after an error, otherwise 0."),

@@ -26,11 +26,11 @@ pub(super) static TABLE: SetTable = SetTable {
     help: "Space of mounted file systems that hold data, and input and output of their devices.",
     instances: "One per file system, named by its mount point, in the order of /proc/self/mountinfo, then _Total: file systems \
                 on block devices, pools (zfs, btrfs), network file systems, fuse file systems with a device or a remote \
-                source, and whatever is mounted at /. A file system that is mounted at several places counts once, at the \
+                source, and the file system that is mounted at /. A file system that is mounted at several places counts once, at the \
                 shortest mount point. File systems in memory and read-only images (squashfs, iso9660) are only in File System.",
-    total: "Sums over the local file systems, without loop-mounted ones; percentages of time are the \
-            mean over their devices, % Free Space is computed from the sums. Input and output of file systems whose device the kernel \
-            does not report are missing.",
+    total: "Sums over the local file systems, without loop-mounted ones. Percentages of time are means over their \
+            devices; % Free Space is computed from the sums. Input and output of file systems whose device the kernel \
+            does not report are not included.",
     counters: io::rows![
         CounterInfo::row(
             FREE_SPACE,
@@ -38,7 +38,7 @@ pub(super) static TABLE: SetTable = SetTable {
             T::RAW_FRACTION,
             "%",
             0,
-            "statvfs: f_bavail of f_blocks - f_bfree + f_bavail",
+            "statvfs: f_bavail / (f_blocks - f_bfree + f_bavail)",
             "Available space in percent of used plus available space, both without root's reserve: \
              100 minus the percentage that df shows."
         )
@@ -185,7 +185,7 @@ impl Provider for LogicalDisk {
             let mounts = &mounts.mounts;
             let filled =
                 wants_io.then(|| stats.at(at, |stats| self.fill(rows, mounts, Some(stats), wants_space)));
-            // The space is known even if the I/O of the devices is not.
+            // The space can be known even if the I/O of the devices is not.
             if !matches!(filled, Some(Ok(()))) {
                 self.fill(rows, mounts, None, wants_space);
             }

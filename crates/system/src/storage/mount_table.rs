@@ -115,7 +115,7 @@ const REMOTE: &[&str] = &[
     "wekafs",
     "davfs",
 ];
-/// FUSE programs for remote data whose source does not show that it is remote.
+/// FUSE programs for remote data whose source does not indicate that it is remote.
 const REMOTE_FUSE: &[&str] = &[
     "s3fs",
     "gcsfuse",
@@ -147,7 +147,7 @@ impl Line {
         } else if let Some(program) =
             self.fs_type.strip_prefix("fuse").map(|rest| rest.trim_start_matches('.'))
         {
-            // Even if the data is on a device, a process answers the system calls.
+            // Even if the data is on a device, system calls are answered by a process.
             let holds_data = is_on_device || self.source.contains(':') || REMOTE_FUSE.contains(&program);
             if holds_data { Kind::Remote } else { Kind::Pseudo }
         } else if is_on_device || is_in(POOLS) {
@@ -164,7 +164,7 @@ pub(crate) fn parse(text: &[u8]) -> Vec<Line> {
 }
 
 fn line(text: &[u8]) -> Option<Line> {
-    // Blanks in names are escaped, so this is the separator after the optional fields.
+    // Spaces in names are escaped, so this is the separator after the optional fields.
     let separator = text.windows(3).position(|bytes| bytes == b" - ")?;
     let (head, tail) = (&text[..separator], &text[separator + 3..]);
     let mut words = words(head);
@@ -177,7 +177,7 @@ fn line(text: &[u8]) -> Option<Line> {
     let root = path(words.next()?);
     let mount_point = path(words.next()?);
     let options = words.next()?;
-    // The source can be empty: single blanks separate these fields.
+    // The source can be empty, so the fields are split at single spaces.
     let mut fields = tail.split(|&byte| byte == b' ');
     let fs_type = fields.next().filter(|name| !name.is_empty())?;
     let fs_type = String::from_utf8_lossy(&unescape(fs_type)).into_owned();
@@ -193,7 +193,7 @@ fn path(word: &[u8]) -> PathBuf {
     OsString::from_vec(unescape(word)).into()
 }
 
-/// The mounts that can be reached by a path. A later mount at the mount point or at a folder above it hides a mount.
+/// The mounts that can be reached by a path. A mount is hidden by a later mount at the same mount point or at a folder above it.
 pub(super) fn reachable(lines: &[Line]) -> Vec<&Line> {
     let by_id: HashMap<u64, usize> = lines.iter().enumerate().map(|(index, line)| (line.id, index)).collect();
     let mut latest: HashMap<&Path, usize> = HashMap::new();
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cycle_of_parents_ends() {
+    fn a_cycle_of_parents_does_not_loop_forever() {
         let lines = parse(
             b"1 2 8:1 / /a/b rw - ext4 x rw\n2 1 8:2 / /a/b/c rw - ext4 x rw\n9 8 8:3 / /a rw - ext4 x rw\n",
         );

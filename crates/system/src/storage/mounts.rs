@@ -16,7 +16,7 @@ use crate::open_file::OpenFile;
 use crate::ordered::move_to;
 use crate::roots::Roots;
 
-/// If the answer of a slow file system is older than this, the next measurement waits for a new answer.
+/// The maximum age of a slow file system's answer: if it is older, the next measurement waits for a new answer.
 const OLDEST_ANSWER: Duration = Duration::from_secs(60);
 
 /// A mounted file system.
@@ -26,7 +26,7 @@ pub(super) struct Mount {
     pub(super) kind: Kind,
     /// The instance, named after the mount point, without an identity.
     pub(super) key: Arc<InstanceKey>,
-    /// Unique among all mounts since the start of the process.
+    /// Unique among all mounts since this process started.
     pub(super) id: u64,
     /// The file system's block device.
     pub(super) device: Option<(u32, u32)>,
@@ -237,7 +237,7 @@ impl Reading for Mounts {
             .filter(|line| line.kind() == Kind::Remote)
             .map(|line| line.mount_point.as_path())
             .collect();
-        // To resolve a path below a remote file system, the kernel may have to query that file system.
+        // Resolving a path below a remote file system can require a query to that file system.
         let can_block = |line: &Line| remote.iter().any(|path| line.mount_point.starts_with(path));
         let is_folder = |line: &Line| can_block(line) || (self.calls.is_folder)(&line.mount_point);
         let mut next = 0;

@@ -19,7 +19,7 @@ pub(super) static TABLE: SetTable = SetTable {
                 memory cards, hidden paths of a multipath disk, and nbd devices that were never used are \
                 excluded; file systems on them are in LogicalDisk. A disk that was replaced or \
                 whose counters restarted is a new instance.",
-    total: "Percentages are means over the disks (of the raw values, rounded down), all other values sums; averages \
+    total: "Percentages are means over the disks (of the raw values, rounded down); all other values are sums; averages \
             per transfer are computed from summed times, bytes and transfers.",
     counters: io::rows![],
 };
@@ -36,7 +36,7 @@ impl PhysicalDisk {
     /// `fields` is the number of fields in this kernel's lines.
     pub(super) fn new(stats: SharedReading<Diskstats>, fields: usize) -> Self {
         Self {
-            // Lines that are too short now may be complete later.
+            // A line that is too short now may be complete later.
             info: TABLE.info_of(|id| io::has_counter(id, fields.max(super::diskstats::field::MIN))),
             stats,
             total: Arc::new(InstanceKey::new("_Total", 0, 0).reserved()),
@@ -79,7 +79,7 @@ mod tests {
     use crate::testing::{at, collect, first_value, value};
 
     #[test]
-    fn a_total_continues_when_other_devices_come_and_go() {
+    fn a_total_continues_when_other_devices_are_added_or_removed() {
         let machine = machine(STATS, MOUNTS);
         let mut disks = provider(&machine, "PhysicalDisk", calls());
         let mut total = |second: i64, stats: &str| {
@@ -108,7 +108,7 @@ mod tests {
         assert!(!value(&rows, "sda", disk::READS).status.is_good());
         let new = identity(&rows, "sda");
         assert_ne!(new, old);
-        // The new disk has more of everything than the old one, except for the time reading.
+        // All numbers of the new disk are larger than those of the old one, except the time reading.
         machine.write(
             "proc/diskstats",
             STATS.replace("sda 100 10 2000 300 50 5 1000 400", "sda 107 10 2070 100 57 5 1070 470"),
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(
             pair(&rows, "sda", disk::SECONDS_PER_READ),
             (1_000_000, 107),
-            "nothing of the old disk remains"
+            "no value of the old disk is included"
         );
     }
 }

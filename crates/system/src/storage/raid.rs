@@ -47,7 +47,7 @@ pub(super) static TABLE: SetTable = SetTable {
     instances: "md devices under the kernel's name (md0), in the kernel's order. Metadata containers are excluded.",
     total: "",
     counters: &[
-        row(DISKS, "Disks", "", "/sys/block/md*/md/raid_disks", "The number of disks that the complete array has, without spares."),
+        row(DISKS, "Disks", "", "/sys/block/md*/md/raid_disks", "The number of disks of the complete array, without spares."),
         row(DEGRADED, "Degraded Disks", "", "/sys/block/md*/md/degraded",
             "The number of disks that are missing or not yet rebuilt: 0 if the array is complete."),
         row(STATE, "State", "", "/sys/block/md*/md/array_state",
@@ -139,7 +139,7 @@ fn first_number(text: &[u8], _: u64) -> Option<FileValue> {
 fn completed(text: &[u8], _: u64) -> Option<FileValue> {
     match text.strip_suffix(b"\n")? {
         b"none" => Some(FileValue::Absent),
-        // The kernel syncs another array on the same disks first.
+        // The kernel first syncs another array on the same disks.
         b"delayed" => Some(FileValue::Ratio(0, 1)),
         text => {
             let mut fields = words(text);

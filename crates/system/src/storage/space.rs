@@ -192,7 +192,7 @@ impl StatfsThreads {
         self.queue.requested.notify_one();
     }
 
-    /// Passes all answers to `then`. If there are none, waits for one; `false` if none arrives before the deadline.
+    /// Passes all answers to `then`; if there are none, waits for the first one. Returns `false` if none arrives before the deadline.
     pub(super) fn answers(&self, deadline: Instant, mut then: impl FnMut(Answer)) -> bool {
         let mut state = self.queue.state();
         while state.answers.is_empty() {
@@ -213,7 +213,7 @@ impl StatfsThreads {
 }
 
 impl Drop for StatfsThreads {
-    /// Blocked threads end when their file system answers; they cannot be interrupted.
+    /// A blocked thread cannot be interrupted; it ends when its file system answers.
     fn drop(&mut self) {
         let mut state = self.queue.state();
         state.is_closed = true;

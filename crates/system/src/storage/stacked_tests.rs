@@ -54,14 +54,14 @@ fn underlying_devices_are_members() {
     assert_eq!(first_value(&rows, "md0/sda1", disk::READS), 90);
     assert_eq!(first_value(&rows, "vg0-root/md0", disk::READS), 120);
     let before = rows.instances()[2].clone();
-    // A disk of the array is replaced; this is noticed after some samples.
+    // A disk of the array is replaced, which has an effect after some samples.
     machine.remove("sys/block/md0/slaves/sdb1");
     let last = (2..20).map(|second| collect(&mut *set, at(second))).last().expect("samples");
     assert_eq!(names(&last), ["md0/sda1", "vg0-root/md0"]);
     assert_eq!(last.instances()[1], before);
 }
 
-/// A RAID 5 of which a disk is being rebuilt, and a RAID 0, which has no redundancy.
+/// A RAID 5 with a disk that is being rebuilt, and a RAID 0, which has no redundancy.
 #[test]
 fn arrays_have_a_state_and_progress() {
     let machine = stacked();
@@ -96,7 +96,7 @@ fn arrays_have_a_state_and_progress() {
     let rows = collect(&mut *set, at(2));
     assert_eq!([4, 7].map(|id| first_value(&rows, "md0", id)), [0, 0]);
     assert!(!value(&rows, "md0", 5).status.is_good());
-    assert_eq!(rows.errors().len(), 1, "the state alone: {:?}", rows.errors());
+    assert_eq!(rows.errors().len(), 1, "only the state: {:?}", rows.errors());
     assert!(rows.errors()[0].reason.contains("array_state: unexpected content"));
 }
 
@@ -195,7 +195,7 @@ fn nfs_mounts_have_operations_and_their_times() {
     }
 }
 
-/// `mountstats` of nfs-utils computes the same from the same text.
+/// `mountstats` of nfs-utils computes the same times from the same text.
 #[test]
 fn times_of_nfs_are_those_of_mountstats() {
     let machine = stacked();

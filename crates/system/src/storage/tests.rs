@@ -138,7 +138,7 @@ fn milliseconds_of_32_bits_can_wrap() {
 }
 
 #[test]
-fn times_never_fall() {
+fn times_never_decrease() {
     let machine = machine("8 0 sda 1 0 1 50 1 0 1 0 0 60 100\n", MOUNTS);
     let mut disks = provider(&machine, "PhysicalDisk", calls());
     let queue = |disks: &mut Box<dyn Provider>, moment| {
@@ -152,7 +152,7 @@ fn times_never_fall() {
 }
 
 #[test]
-fn idle_time_never_falls_when_busy_time_exceeds_the_interval() {
+fn idle_time_does_not_decrease_when_busy_time_exceeds_the_interval() {
     let machine = machine("8 0 sda 1 0 1 0 1 0 1 0 0 1000 0\n", MOUNTS);
     let mut disks = provider(&machine, "PhysicalDisk", calls());
     let before = collect(&mut *disks, at(10));
@@ -174,7 +174,7 @@ fn another_disk_under_the_same_name_is_another_instance() {
     assert_ne!(identity(&one, "sda"), identity(&other, "sda"));
     assert_eq!(identity(&one, "sdb"), identity(&other, "sdb"));
     assert_ne!(identity(&one, "_Total"), identity(&other, "_Total"));
-    // Restarted counts also reveal another disk.
+    // Restarted counts also mean that it is another disk.
     machine.write("proc/diskstats", STATS.replace("sda 100 10 2000 300", "sda 3 0 20 3"));
     let restarted = collect(&mut *disks, at(4));
     assert_ne!(identity(&restarted, "sda"), identity(&other, "sda"));
@@ -255,7 +255,7 @@ fn every_counter_of_a_mounted_disk_has_its_value() {
     assert_eq!(pair(&rows, "/", logical::FREE_SPACE), (200 * 4096, 900 * 4096));
     assert_eq!(first_value(&rows, "/", logical::FREE_MEGABYTES), 200 * 4096 / 1_048_576);
     assert_eq!(pair(&rows, "_Total", logical::FREE_SPACE), (4 * 200 * 4096, 4 * 900 * 4096));
-    // sda1, not sda; and the source of btrfs.
+    // The I/O is that of sda1, not of sda, and for btrfs that of its source.
     assert_eq!(first_value(&rows, "/", disk::READS), 90);
     assert_eq!(first_value(&rows, "/mnt/my disk", disk::READS), 10);
     assert_eq!(first_value(&rows, "/data", disk::READS), 140);
@@ -353,7 +353,7 @@ fn server() -> (FileSystemCalls, Sender<()>, Receiver<()>) {
 }
 
 #[test]
-fn an_unreachable_server_blocks_a_sample_only_briefly() {
+fn an_unreachable_server_delays_a_sample_only_briefly() {
     let mounts = format!(
         "{MOUNTS}40 27 0:60 / /nfs rw - nfs4 server:/x rw\n41 40 8:0 / /nfs/below rw - ext4 /dev/sda rw\n"
     );
@@ -362,7 +362,7 @@ fn an_unreachable_server_blocks_a_sample_only_briefly() {
     let mut mounted = provider(&machine, "LogicalDisk", calls);
     let start = Instant::now();
     let rows = collect(&mut *mounted, at(1));
-    assert!(start.elapsed() >= MAX_WAIT, "one wait for both");
+    assert!(start.elapsed() >= MAX_WAIT, "both share one deadline");
     assert_eq!(first_value(&rows, "/", logical::FREE_MEGABYTES), 0);
     for name in ["/nfs", "/nfs/below"] {
         assert!(!value(&rows, name, logical::FREE_SPACE).status.is_good());
@@ -379,7 +379,7 @@ fn an_unreachable_server_blocks_a_sample_only_briefly() {
         let rows = collect(&mut *mounted, at(moment));
         assert!(!value(&rows, "/nfs", logical::FREE_SPACE).status.is_good());
     }
-    assert!(asked.try_recv().is_err(), "not asked again before it answered");
+    assert!(asked.try_recv().is_err(), "no further request before the answer");
     // Both now answer: their late answers are used, and they are queried again.
     drop(answer);
     let mut moment = 5;
@@ -391,7 +391,7 @@ fn an_unreachable_server_blocks_a_sample_only_briefly() {
             break;
         }
         moment += 1;
-        assert!(start.elapsed() < Duration::from_secs(60), "it came back");
+        assert!(start.elapsed() < Duration::from_secs(60), "the answers arrive");
     }
 }
 
@@ -419,7 +419,7 @@ fn many_blocked_file_systems_use_few_threads() {
     while mounts.mounts.iter().any(|mount| mount.space.is_err()) {
         mounts.measure(at(moment), |_| true);
         moment += 1;
-        assert!(start.elapsed() < Duration::from_secs(60), "all came back");
+        assert!(start.elapsed() < Duration::from_secs(60), "all answers arrive");
     }
     assert!(mounts.threads() <= 16);
 }

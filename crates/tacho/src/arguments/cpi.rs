@@ -57,7 +57,7 @@ pub(crate) struct CpiArguments {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Write each result as hooks (records of a CPI trace) to FILE.
-    #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(trace_file))]
+    #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(trace_output))]
     pub(crate) trace: Option<PathBuf>,
     /// Label of the hooks.
     #[arg(long, value_name = "TEXT", requires = "trace")]
@@ -72,7 +72,7 @@ pub(crate) struct CpiArguments {
     #[arg(long, requires = "trace")]
     pub(crate) detailed: bool,
     /// Show the hooks of a trace instead of measuring.
-    #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(trace_file), conflicts_with_all = [
+    #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(trace_input), conflicts_with_all = [
         "command", "command_text", "pid", "start_after", "run", "interval", "timestamp", "system_only", "no_utilization",
         "user_only", "trace", "label", "minor", "summary", "detailed",
     ])]
@@ -88,10 +88,18 @@ fn parse_pid(text: &str) -> Result<u32, String> {
         .ok_or_else(|| "not a process id: must be a number, 1 or more".to_owned())
 }
 
-/// Rejects `-` as a trace: the header of a trace is rewritten at the end.
-fn trace_file(path: PathBuf) -> Result<PathBuf, &'static str> {
+/// Rejects `-`: the header of a trace is rewritten at the end.
+fn trace_output(path: PathBuf) -> Result<PathBuf, &'static str> {
     match path.as_os_str() == "-" {
-        true => Err("a trace needs a file (write './-' for a file of this name)"),
+        true => Err("a trace cannot be written to standard output (write './-' for a file of this name)"),
+        false => Ok(path),
+    }
+}
+
+/// Rejects `-`.
+fn trace_input(path: PathBuf) -> Result<PathBuf, &'static str> {
+    match path.as_os_str() == "-" {
+        true => Err("a trace cannot be read from standard input (write './-' for a file of this name)"),
         false => Ok(path),
     }
 }

@@ -51,8 +51,8 @@ pub(crate) struct QueryArguments {
     /// With --sort: show only the first N instances. Totals, Idle, _Exited and _Unattributed are omitted.
     #[arg(long, value_name = "N", value_parser = parse_top, requires = "sort")]
     pub(crate) top: Option<usize>,
-    /// Sum the instances of each name: svchost, svchost#1, ... become svchost. Sums of averages per operation are averages
-    /// over all operations.
+    /// Sum the instances of each name: svchost, svchost#1, ... become svchost. Counters that are averages per operation
+    /// are not summed, but averaged over all operations.
     #[arg(long, value_name = "WHAT", value_parser = ["name"])]
     pub(crate) group_by: Option<String>,
     /// With --sort: show all columns, even those that do not fit into the terminal.

@@ -15,7 +15,7 @@ use super::{DigitsArguments, ExportArguments, LiveArguments, Word, parse_encodin
 /// Performance Monitor). Each sample is written as soon as it is taken: if the recorder is killed, at most the sample
 /// being written is lost. The counters of a log are fixed at its start; a BLG includes instances that appear later, but
 /// not counter sets that are published later. Ctrl-C or SIGTERM completes the log and exits with status 0; a second
-/// Ctrl-C exits at once.
+/// Ctrl-C exits immediately.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP, after_long_help = AFTER_LONG_HELP)]
 pub(crate) struct RecordArguments {
@@ -116,7 +116,7 @@ const AFTER_LONG_HELP: &str = concat!(
     "Intervals below one second: the kernel updates some counters less often. Times of processors and processes advance in \
      steps of 10 ms, counts of memory pages about once a second, pressure averages every two seconds.\n\n",
     "Clocks: intervals are measured by a clock that cannot be set and that continues during suspend. Sample times are local \
-     times with the UTC offset at the start, even if daylight saving time ends meanwhile. If the clock is set back, sample \
+     times with the UTC offset at the start, even if daylight saving time ends during the recording. If the clock is set back, sample \
      times advance by 1 ms until the clock has caught up: no sample is lost, and times never go backwards.\n\n",
     "Errors: a value that cannot be read is stored as an error, reported once with its cause, and counted at the end. A \
      missing instance is recorded as soon as it appears. If none of the counters exists, recording does not start. A full \

@@ -8,13 +8,13 @@ use super::interval::parse_top;
 #[derive(Debug, Args)]
 pub(crate) struct RowArguments {
     /// Show only the first N rows in the order of --sort. 'tacho stats' shows N rows per counter, or N instances if
-    /// sorted by a counter; without --sort, those with the highest averages. It omits Totals, Idle, _Exited and
-    /// _Unattributed.
+    /// sorted by a counter; without --sort, those with the highest averages. 'tacho stats' omits Totals, Idle,
+    /// _Exited and _Unattributed.
     #[arg(long, value_name = "N", value_parser = parse_top)]
     pub(crate) top: Option<usize>,
-    /// Sum the instances of each name: svchost, svchost#1, ... become svchost, and in Process V2 svchost:1234. Sums of
-    /// averages per operation are averages over all operations. Useful to compare logs, in which the number of a
-    /// process (#1) can differ.
+    /// Sum the instances of each name: svchost, svchost#1, ... become svchost; so do svchost:1234, ... in Process V2.
+    /// Counters that are averages per operation are not summed, but averaged over all operations. Useful to compare
+    /// logs, in which the number of a process (#1) can differ.
     #[arg(long, value_name = "WHAT", value_parser = ["name"])]
     pub(crate) group_by: Option<String>,
     /// Show all columns and full paths, even if they do not fit into the terminal. By default, the common part of all

@@ -90,7 +90,7 @@ pub(crate) fn refuse_unwritable(path: &Path, overwrite: bool) -> Result<(), Fail
     let is_new = matches!(identify(path), Some(FileIdentity::New(_)));
     open_final(path, overwrite)?;
     if is_new && let Some(FileIdentity::Existing { path, .. }) = identify(path) {
-        // On failure an empty file remains, which does no harm.
+        // On failure an empty file remains, which is harmless.
         let _ = std::fs::remove_file(path);
     }
     Ok(())

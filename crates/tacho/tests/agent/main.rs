@@ -200,7 +200,7 @@ fn groups_and_patterns_select_machines() {
 }
 
 #[test]
-fn messages_say_what_to_do() {
+fn messages_contain_the_remedy() {
     let setup = Setup::new();
     let agent = Agent::start(&setup);
     let line = setup.line_for(agent.port);
@@ -313,11 +313,14 @@ fn a_restarted_agent_is_found_again() {
     drop(agent);
     let until = Instant::now() + Duration::from_secs(20);
     while has_value(&next()) {
-        assert!(Instant::now() < until, "the agent is gone, but values arrive");
+        assert!(Instant::now() < until, "the agent was killed, but values arrive");
     }
     let _agent = Agent::start_on(&setup, port);
     while !has_value(&next()) {
-        assert!(Instant::now() < until + Duration::from_secs(20), "the agent is back, but no values arrive");
+        assert!(
+            Instant::now() < until + Duration::from_secs(20),
+            "the agent was restarted, but no values arrive"
+        );
     }
     let _ = child.kill();
     let _ = child.wait();

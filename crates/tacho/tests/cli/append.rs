@@ -5,7 +5,7 @@ use tachograph_counters::CounterType;
 use crate::log_fixture::{LogFixture, counter, mixed, one, raw};
 use crate::run::Folder;
 
-/// A complete log, and the same samples in two files, of which the second starts with a baseline.
+/// A complete log, and its samples in two files; the second file starts with a baseline.
 fn cut_in_two() -> Folder {
     let folder = Folder::new();
     mixed("WEB1", 0, 12).write(&folder.path("all.blg"));

@@ -104,7 +104,7 @@ fn archives_are_not_overwritten() {
     let refused = folder.run(["relog", "all.blg", "-f", "archive", "-o", "A"]);
     assert_eq!(refused.status, 2);
     assert!(refused.stderr.contains("A: the folder is not empty: use -a"), "{}", refused.stderr);
-    // The same samples twice.
+    // Adding the same samples again is refused.
     let before = files(&folder.path("A"));
     let refused = folder.run(["relog", "all.blg", "-f", "archive", "-a", "-o", "A"]);
     assert_ne!(refused.status, 0);
@@ -233,7 +233,7 @@ pub(crate) fn compare_with_engines(folder: &Folder, log: &str, archive: &str) ->
         .arg(crate_folder.join("../../docs/archive.md"))
         .current_dir(folder.path(""))
         .output()
-        .expect("the Python of TACHO_ARCHIVE_PYTHON starts");
+        .expect("start the Python of TACHO_ARCHIVE_PYTHON");
     assert!(output.status.success(), "{log}: {}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     Some(text.trim().parse().expect("a number"))

@@ -44,7 +44,7 @@ fn compared(folder: &Folder, arguments: &[&str]) -> Vec<String> {
 fn the_most_important_change_is_first() {
     let folder = two_logs();
     let expected = [
-        // A disk that only one of the logs has counts as 0 in the other: asinh(40 / 10) = 2.1. Two names can differ
+        // A disk that occurs in only one log counts as 0 in the other: asinh(40 / 10) = 2.1. Two names can differ
         // only in case.
         r"Disk(C:)\Transfers/sec null 40 null null",
         r"Disk(c:)\Transfers/sec 10 null null null",
@@ -62,7 +62,7 @@ fn the_most_important_change_is_first() {
     assert_eq!(compared(&folder, &["a.blg", "b.blg", "--top", "2"]), expected[..2]);
     let memory = compared(&folder, &["b.blg", "a.blg", "-c", r"\Memory\*"]);
     assert_eq!(memory, [r"Memory\Free 250 500 250 2"]);
-    // A log after the paths of -c, and a path among the logs.
+    // A log can follow the paths of -c, and a path can be among the logs.
     assert_eq!(compared(&folder, &["b.blg", "-c", r"\Memory\*", "a.blg"]), memory);
     assert_eq!(compared(&folder, &["b.blg", "a.blg", r"\Memory\*"]), memory);
 }
@@ -112,7 +112,7 @@ fn averages_are_those_of_stats() {
 }
 
 #[test]
-fn the_table_says_what_changed() {
+fn the_table_shows_what_changed() {
     let folder = two_logs();
     let table = folder.prints(["compare", "a.blg", "b.blg", "--top", "5"]);
     let lines: Vec<_> =

@@ -129,7 +129,7 @@ fn the_command_has_standard_input_and_output() {
     folder.write("in.txt", "a\nb");
     let mut command = folder.command(["cpi", "-f", "csv", "--", "cat"]);
     let input = File::open(folder.path("in.txt")).expect("a file");
-    let ran = Outcome::from(command.stdin(input).output().expect("the command starts"));
+    let ran = Outcome::from(command.stdin(input).output().expect("start command"));
     assert_eq!((ran.status, ran.stdout.as_str()), (0, "a\nb"));
     let rows = results(&ran.stderr);
     assert!(rows[0].starts_with("time,seconds,scope,") && rows[1].contains(",process,"), "{ran:?}");
@@ -217,8 +217,11 @@ fn a_closed_standard_error_is_ignored() {
     let folder = Folder::new();
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
-    let output =
-        folder.command(["cpi", "-c", "echo out; exit 7"]).stderr(writer).output().expect("it starts");
+    let output = folder
+        .command(["cpi", "-c", "echo out; exit 7"])
+        .stderr(writer)
+        .output()
+        .expect("the program starts");
     assert_eq!((output.status.code(), output.stdout), (Some(7), b"out\n".to_vec()));
 }
 
@@ -230,10 +233,10 @@ fn a_command_continues_after_the_measurement() {
         .stdin(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .expect("the command starts");
+        .expect("start command");
     // The result is written while the command still waits.
     while !folder.path("out.json").is_file() || !folder.text("out.json").ends_with('\n') {
-        assert!(child.try_wait().expect("a child").is_none(), "it ended before its command");
+        assert!(child.try_wait().expect("a child").is_none(), "tacho ended before its command");
         std::thread::yield_now();
     }
     assert!(child.try_wait().expect("a child").is_none());

@@ -21,7 +21,7 @@ fn started(folder: &Folder, arguments: &[&str]) -> (Child, BufReader<std::proces
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .expect("the command starts");
+        .expect("start command");
     let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
     let mut line = String::new();
     stdout.read_line(&mut line).expect("a line");
@@ -67,7 +67,7 @@ fn sigint_is_ignored_with_a_command() {
     let folder = Folder::new();
     let (mut child, stdout, first) = started(&folder, &["cpi", "-c", "echo ready; read line; exit 4"]);
     assert_eq!(first, "ready\n");
-    // A terminal would also send it to the command.
+    // A terminal would also send the signal to the command.
     send("-INT", &child);
     send("-QUIT", &child);
     child.stdin.take().expect("a pipe").write_all(b"go\n").expect("a reader");
@@ -99,7 +99,7 @@ fn sigint_ends_a_background_measurement() {
         .stderr(Stdio::null())
         .spawn()
         .expect("started");
-    // The first sample shows that it is measuring.
+    // The first sample shows that tacho is measuring.
     let (mut first, mut rest) = (String::new(), String::new());
     let mut reader = BufReader::new(child.stdout.take().expect("piped"));
     reader.read_line(&mut first).expect("a sample");
@@ -124,14 +124,14 @@ fn ignored_signals_do_not_end_the_measurement() {
     send("-HUP", &child);
     let ran = end(child, stdout);
     assert_eq!(ran.status, 0, "{ran:?}");
-    // The command ran to its end.
+    // The command was not interrupted.
     let seconds = |line: &str| objects(line)[0]["seconds"].as_f64().expect("a number");
     let whole = seconds(&first) + ran.stdout.lines().map(seconds).sum::<f64>();
     assert!(whole > 0.8, "{whole} {ran:?}");
 }
 
 #[test]
-fn a_closed_pipe_ends_it_silently() {
+fn a_closed_pipe_ends_the_measurement_silently() {
     let folder = Folder::new();
     let (child, stdout, first) = started(&folder, &["cpi", "-t", "0.01", "-ds"]);
     drop(stdout);

@@ -49,13 +49,13 @@ fn the_table_has_the_rows_of_performance_inspectors_cpi() {
         .map(|row| row.split_whitespace().skip(1).map(|cell| cell.parse().ok()).collect())
         .collect();
     assert!(values.iter().all(|row| row.len() == heading.len()), "{text}");
-    // Shares are known on every machine, and add up to 100 %.
+    // The shares are available on every machine, and add up to 100 %.
     for (idle, busy) in values[2].iter().zip(&values[3]) {
         let sum = idle.expect("idle") + busy.expect("busy");
         assert!((99.98..=100.02).contains(&sum), "{text}");
     }
     if has_cpi(&folder) {
-        // CPI while busy is unknown on an idle machine.
+        // Not checked: cpi_wb, which is unknown if the machine is idle.
         assert!(values[0][0] > Some(0.0), "{text}");
     }
 }
@@ -66,13 +66,13 @@ fn a_result_for_each_interval() {
     let samples = objects(&printed(&folder, &["-r", "1", "-t", "0.25", "-f", "json"]));
     let seconds: Vec<f64> =
         samples.iter().map(|sample| sample["seconds"].as_f64().expect("a number")).collect();
-    // On a busy machine a late sample can replace the next one.
+    // On a busy machine, a sample can be so late that the next one is dropped.
     let is_late = seconds.iter().any(|&seconds| seconds > 1.25 * 0.25);
     assert!(samples.len() == 4 || is_late && (1..4).contains(&samples.len()), "{seconds:?}");
     assert!(seconds.iter().sum::<f64>() > 0.99, "{seconds:?}");
     let times: Vec<&str> = samples.iter().map(|sample| sample["time"].as_str().expect("a time")).collect();
     assert!(times.iter().all(|time| time.parse::<jiff::Timestamp>().is_ok()), "{times:?}");
-    // The remainder of the time at the end is a sample too.
+    // The remaining time at the end is a sample too.
     let samples = objects(&printed(&folder, &["-r", "0.3", "-t", "0.2", "--format=JSON", "-ds"]));
     let is_late = samples[0]["seconds"].as_f64() > Some(0.29);
     assert!(samples.len() == 2 || is_late, "{samples:?}");
@@ -108,7 +108,7 @@ fn without_utilization() {
         let text = printed(&folder, &["-r", "0.1", "-noai", "-ds"]);
         assert!(text.starts_with("cpi: ") && !text.contains("idle"), "{text}");
     } else {
-        // A command runs anyway; its values are missing.
+        // A command is run nevertheless; its values are missing.
         let ran = folder.run(["cpi", "-noai", "-f", "csv", "-c", "echo out; exit 8"]);
         assert_eq!((ran.status, ran.stdout.as_str()), (8, "out\n"));
         let row = ran.stderr.lines().last().expect("a row");
@@ -182,7 +182,7 @@ fn a_running_process() {
         assert!(ran.stderr.starts_with(&format!("tacho: -p {pid}: ")), "{ran:?}");
         assert!(!folder.path("out.json").exists());
     } else {
-        let child = folder.command(measure).stderr(Stdio::piped()).spawn().expect("the command starts");
+        let child = folder.command(measure).stderr(Stdio::piped()).spawn().expect("start command");
         while !folder.path("out.json").is_file() || folder.bytes("out.json").is_empty() {
             std::thread::yield_now();
         }
@@ -228,10 +228,15 @@ fn invalid_arguments() {
         (&["--read", "x", "--detailed"], conflict("--detailed")),
         (&["--read", "x", "--minor", "0"], conflict("--minor")),
         (&["--read", "x", "--label", "a"], conflict("--label")),
-        (&["--read", "-"], "--read -: a trace needs a file (write './-' for a file of this name)".to_owned()),
+        (
+            &["--read", "-"],
+            "--read -: a trace cannot be read from standard input (write './-' for a file of this name)"
+                .to_owned(),
+        ),
         (
             &["--trace", "-"],
-            "--trace -: a trace needs a file (write './-' for a file of this name)".to_owned(),
+            "--trace -: a trace cannot be written to standard output (write './-' for a file of this name)"
+                .to_owned(),
         ),
         (&["-c", "a", "--", "b"], "-c and COMMAND cannot be used together: use one of them".to_owned()),
         (&["-p", "1", "--", "b"], "-p and COMMAND cannot be used together: use one of them".to_owned()),

@@ -134,7 +134,7 @@ fn damaged_traces() {
     let bytes = folder.bytes("known.nrm2");
     folder.write("cut.nrm2", &bytes[..bytes.len() - 1]);
     let ran = folder.run(["cpi", "--read", "cut.nrm2"]);
-    // All hooks are shown except the last, which has one line.
+    // All hooks are shown except the last one, which has one line.
     let lines: Vec<&str> = whole.lines().collect();
     assert_eq!(ran.stdout.lines().collect::<Vec<_>>(), lines[..lines.len() - 1]);
     assert_eq!((ran.status, ran.stderr.lines().count()), (1, 1), "{ran:?}");

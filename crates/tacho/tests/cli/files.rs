@@ -170,7 +170,7 @@ fn a_log_without_samples_changes_nothing() {
 fn a_different_clock_after_a_restart() {
     let folder = Folder::new();
     calls(0, &[0, 10, 30]).write(&folder.path("1.blg"));
-    // Ten times the clock frequency.
+    // The clock frequency of the second log is ten times that of the first.
     let fast = Counter::new("System Calls/sec", CounterType::BULK_COUNT, 10 * TICKS);
     let mut second = LogFixture::new("WEB1").value("System", fast);
     second.boot_time = Some(FileTime(START + 2 * TICKS));
@@ -179,7 +179,7 @@ fn a_different_clock_after_a_restart() {
     }
     second.write(&folder.path("2.blg"));
     let rows = folder.stats(&["1.blg", "2.blg"]);
-    // 30 in two seconds, 100 in two seconds.
+    // The counter increases by 30 in two seconds, and by 100 in two seconds.
     assert_eq!((&rows[0]["average"], &rows[0]["values"]), (&32.5.into(), &4.into()));
     folder.relog(["1.blg", "2.blg", "-o", "both.csv"]);
     let text = folder.text("both.csv");
@@ -191,7 +191,7 @@ fn a_different_clock_after_a_restart() {
 }
 
 impl LogFixture {
-    /// One sample half a second after the start.
+    /// A log with one sample half a second after the start.
     fn at_half(&mut self, value: i64) -> &mut Self {
         let at = self.zone.utc_to_moment(FileTime(START + TICKS / 2));
         self.at_moment(at, vec![one(raw(value, 0))])

@@ -35,7 +35,7 @@ fn an_absent_instance_is_neither_value_nor_error() {
     let rows = folder.stats(&["in.blg"]);
     let figures = |path: &str| ["values", "errors", "average"].map(|key| row(&rows, path)[key].to_string());
     assert_eq!(figures(r"\Process(a)\% Processor Time"), ["5", "0", "10"]);
-    // Only the intervals 1 to 2 and 4 to 5: values are not paired across the absence.
+    // Only the intervals from sample 1 to 2 and from 4 to 5 count: values are not paired across the absence.
     assert_eq!(figures(r"\Process(b)\% Processor Time"), ["2", "0", "50"]);
 }
 
@@ -119,7 +119,7 @@ fn errors_are_counted_and_blank() {
     log.write(&folder.path("in.blg"));
     let rows = folder.stats(&["in.blg"]);
     let figures = ["values", "errors", "average", "last"].map(|key| rows[0][key].to_string());
-    // The intervals before and after the failed value.
+    // The errors are the intervals before and after the failed value.
     assert_eq!(figures, ["3", "2", "10", "10"]);
     let text = folder.prints(["relog", "in.blg", "-o", "-"]);
     let cells: Vec<_> = text.lines().skip(1).map(|line| line.rsplit(',').next().expect("a cell")).collect();

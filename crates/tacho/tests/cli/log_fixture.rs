@@ -164,7 +164,7 @@ impl LogFixture {
     pub(crate) fn write(&self, path: &Path) {
         let mut writer = self.writer(path);
         for sample in &self.samples {
-            writer.write(sample).expect("a sample that can be written");
+            writer.write(sample).expect("write sample");
         }
         writer.finish().expect("written");
     }
@@ -172,13 +172,13 @@ impl LogFixture {
     /// A writer for samples that are written one by one.
     #[track_caller]
     pub(crate) fn writer(&self, path: &Path) -> BlgWriter<File> {
-        let file = File::create(path).expect("a file that can be written");
+        let file = File::create(path).expect("create file");
         let options = BlgWriterOptions {
             boot_time: self.boot_time,
             buffer_bytes: self.buffer_bytes,
             ..BlgWriterOptions::new(self.zone.clone())
         };
-        BlgWriter::new(file, options).expect("options that can be written")
+        BlgWriter::new(file, options).expect("a new log")
     }
 }
 

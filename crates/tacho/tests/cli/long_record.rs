@@ -18,7 +18,7 @@ fn is_enabled() -> bool {
 fn for_each_sample(folder: &Folder, log: &str, mut each: impl FnMut(&Sample)) {
     let mut reader = tachograph_logs::open(&folder.path(log)).expect("a log");
     let mut sample = Sample::default();
-    while reader.next(&mut sample).expect("it can be read") {
+    while reader.next(&mut sample).expect("read sample") {
         each(&sample);
     }
     assert_eq!(reader.problems().count(), 0);
@@ -40,7 +40,7 @@ fn long_no_drift_over_ten_minutes() {
     let mut times = Vec::new();
     for_each_sample(&folder, "l.blg", |sample| times.push(sample.at.utc));
     let interval = FileTime::PER_SECOND / 10;
-    // The deviation of each sample: late on a busy machine, never early, and not accumulating.
+    // The delays of the samples: on a busy machine, samples can be late, but never early, and delays do not accumulate.
     let off = |at: &FileTime| (at.since(times[0]) + interval / 4).rem_euclid(interval) - interval / 4;
     let median = |times: &[FileTime]| {
         let mut offs: Vec<i64> = times.iter().map(off).collect();
@@ -57,7 +57,7 @@ fn long_no_drift_over_ten_minutes() {
     assert_eq!(times.len(), SAMPLES);
     assert!((last - first).abs() < 5.0, "{first} ms, then {last} ms");
     assert!(earliest > -2 * FileTime::PER_MILLISECOND, "{earliest}");
-    // Samples missed on a busy machine are reported, and do not shift others.
+    // Samples that are missed on a busy machine are reported, and do not shift other samples.
     let whole = times[SAMPLES - 1].since(times[0]) / interval;
     assert!(whole == SAMPLES as i64 - 1 || ran.stderr.contains("missed"), "{whole}: {}", ran.stderr);
 }
@@ -87,8 +87,8 @@ fn resident(pid: u32) -> u64 {
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap_or_default() * 1024
 }
 
-/// 1,000 short processes per second for 30 s: no name passes from one process to another between two samples, and memory
-/// does not grow.
+/// 1,000 short processes start per second for 30 s. In two consecutive samples, no name belongs to different processes,
+/// and memory does not grow.
 #[test]
 fn long_churn_of_processes() {
     if !is_enabled() {
@@ -103,7 +103,7 @@ fn long_churn_of_processes() {
             .command(["record", r"\Process(*)\*", "-si", "0.1", "-d", "30", "-o", "churn.blg"])
             .stderr(Stdio::piped())
             .spawn()
-            .expect("the command starts");
+            .expect("start command");
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(28) {
             std::thread::sleep(Duration::from_millis(200));
@@ -114,14 +114,14 @@ fn long_churn_of_processes() {
                 late = late.max(now);
             }
         }
-        let output = recorder.wait_with_output().expect("it ends");
+        let output = recorder.wait_with_output().expect("the recorder ends");
         is_over.store(true, Ordering::Relaxed);
         output
     });
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{stderr}");
 
-    // The owner of each name in the previous sample.
+    // The process that had each name in the previous sample.
     let mut before: HashMap<String, (i64, i64)> = HashMap::new();
     let (mut samples, mut pairs, mut seen) = (0, 0, std::collections::HashSet::new());
     for_each_sample(&folder, "churn.blg", |sample| {

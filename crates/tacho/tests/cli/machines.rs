@@ -53,7 +53,7 @@ fn across_machines_merges_counters_with_the_same_path() {
 #[test]
 fn merged_rows_have_the_times_of_the_first_log() {
     let folder = two_machines();
-    // At 1.0 the sample of 0.7 is recent enough, at 2.0 the sample of 1.8; at 3.0 the sample of 2.2 is not.
+    // The samples of 0.7 (for 1.0) and of 1.8 (for 2.0) are recent enough; that of 2.2 (for 3.0) is not.
     let ran = folder.relog(["web1.blg", "web2.blg", "-o", "-"]);
     assert_eq!(
         ran.stdout,
@@ -111,7 +111,7 @@ fn all_times_keep_every_sample_of_every_machine() {
     assert_eq!(ran.stderr, "tacho: both.blg: 7 samples written\n");
     assert_eq!(folder.stats(&["both.blg"]), apart);
     assert_eq!(folder.prints(["check", "both.blg"]).lines().count(), 1);
-    // A window, and every second sample of each machine.
+    // With a window and thinning, every second sample of each machine is kept.
     let window = ["-b", "2024-03-05T10:00:00.500", "-e", "2024-03-05T10:00:02.100"];
     let apart = folder.stats(&[&["web1.blg", "web2.blg"], &window[..]].concat());
     folder.relog([&["web1.blg", "web2.blg", "--all-times", "-y", "-o", "both.blg"], &window[..]].concat());

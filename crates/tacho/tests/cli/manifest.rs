@@ -26,7 +26,7 @@ fn command(folder: &Folder, arguments: &[&str]) -> Command {
 }
 
 fn run(folder: &Folder, arguments: &[&str]) -> Outcome {
-    Outcome::from(command(folder, arguments).output().expect("the command starts"))
+    Outcome::from(command(folder, arguments).output().expect("start command"))
 }
 
 #[track_caller]
@@ -150,7 +150,7 @@ fn registrations() {
     let ran = run(&folder, &["list"]);
     assert_eq!((ran.status, ran.stdout.as_str()), (1, listed.as_str()));
     assert!(ran.stderr.starts_with("tacho: registered/bad.man: 1:4: error: XML: found "), "{}", ran.stderr);
-    std::fs::remove_file(folder.path("registered/bad.man")).expect("there");
+    std::fs::remove_file(folder.path("registered/bad.man")).expect("the file exists");
     prints(
         &folder,
         &["unregister", "{6A1F5D0C-3B2E-4C57-9D3A-0F2C8D1E7A40}"],

@@ -76,7 +76,7 @@ fn assert_same_statistics(folder: &Folder, logs: &[&str]) {
 #[test]
 fn a_restart_between_the_logs() {
     let folder = Folder::new();
-    // Rising values: only the boot time shows that the machine was restarted.
+    // The values increase, so only the boot time shows that the machine was restarted.
     log(0, 5, 0, booted(-100)).write(&folder.path("1.blg"));
     log(7, 5, 1000, booted(6)).write(&folder.path("2.blg"));
     log(13, 4, 5000, booted(12)).write(&folder.path("3.blg"));
@@ -97,7 +97,7 @@ fn a_negative_difference_without_boot_times() {
     for logs in [&["1.blg", "2.blg"][..], &["1.blg", "2.blg", "3.blg"]] {
         assert_same_statistics(&folder, logs);
         let rows = folder.stats(logs);
-        // A counter that goes back is an error across logs too.
+        // A counter that decreases from one log to the next is an error too.
         let errors = |path: &str| row(&rows, path)["errors"].clone();
         assert_eq!(errors("System Calls/sec"), logs.len() - 1);
         assert_eq!(errors("Available Bytes"), 0);

@@ -221,7 +221,7 @@ fn paths_from_standard_input() {
     folder.write("paths.txt", format!("; a comment\n{PATH}\n"));
     let mut command = folder.command(["query", "-cf", "-", "-sc", "1", "-si", "0.01", "-f", "csv"]);
     let paths = std::fs::File::open(folder.path("paths.txt")).expect("a file");
-    let output = command.stdin(paths).output().expect("the command starts");
+    let output = command.stdin(paths).output().expect("start command");
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     assert!(text.contains(PATH), "{text}");
 }

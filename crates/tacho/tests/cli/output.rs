@@ -67,7 +67,7 @@ fn folders_are_refused_as_outputs() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_stays_a_link() {
+fn an_output_that_is_a_link_remains_a_link() {
     let folder = small_log();
     folder.write("real.csv", "old");
     std::os::unix::fs::symlink("real.csv", folder.path("link.csv")).expect("a link");
@@ -111,7 +111,7 @@ fn a_full_device_is_an_error_with_its_name() {
         &["check", "in.blg"],
     ] {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("the device");
-        let output = folder.command(arguments).stdout(full).output().expect("the command starts");
+        let output = folder.command(arguments).stdout(full).output().expect("start command");
         let start = if arguments.ends_with(&["-"]) {
             "standard output: cannot write"
         } else {
@@ -122,7 +122,7 @@ fn a_full_device_is_an_error_with_its_name() {
 }
 
 #[test]
-fn a_closed_pipe_ends_it_silently() {
+fn a_closed_pipe_ends_the_command_silently() {
     let folder = Folder::new();
     mixed("WEB1", 0, 20_000).write(&folder.path("long.blg"));
     for format in ["csv", "json"] {
@@ -131,7 +131,7 @@ fn a_closed_pipe_ends_it_silently() {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .expect("the command starts");
+            .expect("start command");
         let mut line = String::new();
         let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
         stdout.read_line(&mut line).expect("a line");
@@ -175,9 +175,9 @@ fn every_command_ends_silently_on_a_closed_pipe() {
     ] {
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);
-        let output = folder.command(arguments).stdout(writer).output().expect("the command starts");
+        let output = folder.command(arguments).stdout(writer).output().expect("start command");
         let ran = Outcome::from(output);
-        // `list -v` says why counters are missing on this machine.
+        // `list -v` prints why counters are missing on this machine.
         let is_absence = |line: &&str| arguments == ["list", "-v"] && line.starts_with(r"tacho: \");
         let others: Vec<_> = ran.stderr.lines().filter(|line| !is_absence(line)).collect();
         assert!(ran.status == 0 && others.is_empty(), "{arguments:?}: {} {others:?}", ran.status);
@@ -191,7 +191,7 @@ fn a_closed_standard_error_is_ignored() {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
     let output = folder.command(["relog", "in.blg", "-o", "out.csv"]).stderr(writer).output();
-    assert_eq!(output.expect("the command starts").status.code(), Some(0));
+    assert_eq!(output.expect("start command").status.code(), Some(0));
     assert!(folder.path("out.csv").is_file());
 }
 
@@ -207,11 +207,11 @@ fn an_interrupt_leaves_no_partial_file() {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
-        .expect("the command starts");
-    // Waits for the partial file, which has a temporary name.
+        .expect("start command");
+    // Wait for the partial file, which has a temporary name.
     let has_partial_file = || folder.names().len() > 2;
     while !has_partial_file() {
-        assert!(child.try_wait().expect("a child").is_none(), "it ended too early");
+        assert!(child.try_wait().expect("a child").is_none(), "tacho ended too early");
         std::thread::yield_now();
     }
     let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();

@@ -1,4 +1,4 @@
-//! Instance names that pass from one process to another, as shown by `ID Process`.
+//! Instance names that belong to different processes over time, as `ID Process` shows.
 
 use tachograph_counters::CounterType;
 
@@ -42,7 +42,7 @@ fn statistics_do_not_pair_different_processes() {
     assert_eq!((ran.status, ran.stderr.as_str()), (0, NOTICE));
     let all: Vec<serde_json::Value> = serde_json::from_str(&ran.stdout).expect("JSON");
     let first = row(&all, r"\Process(svchost)\% Processor Time");
-    // Two intervals of process 100 at 100 %, one of process 200 at 50 %; not the step from 2 s to 11.5 s.
+    // There are two intervals of process 100 at 100 % and one of process 200 at 50 %, but none from 2 s to 11.5 s.
     let figures = ["values", "errors", "minimum", "maximum"].map(|key| first[key].to_string());
     assert_eq!(figures, ["3", "0", "50", "100"]);
     // 2.5 seconds of processor time in 3 seconds.
@@ -79,7 +79,7 @@ fn no_notice_without_renumbering() {
         folder.run(["stats", "2.blg"]),
         Outcome { stderr: NOTICE.into(), ..folder.run(["stats", "2.blg"]) }
     );
-    // There is no notice either if the name is not selected.
+    // There is also no notice if the name is not selected.
     assert_eq!(folder.run(["stats", "in.blg", "-c", r"\Process(svchost#1)\*"]).stderr, "");
     let rows = folder.stats(&["2.blg"]);
     assert_eq!(row(&rows, r"\Process(svchost)\% Processor Time")["values"], 1);
@@ -126,7 +126,7 @@ fn the_notice_appears_only_for_selected_intervals() {
         assert_eq!(notices, notice, "{paths:?}");
     }
     assert_eq!(folder.run(["stats", "in.blg"]).stderr, NOTICE);
-    // The same if a new log was started between the two processes.
+    // This also holds if a new log was started between the two processes.
     let cut = "2024-03-05T10:00:02";
     folder.relog(["in.blg", "-e", cut, "-o", "1.blg"]);
     for (begin, notice) in [(cut, NOTICE), ("2024-03-05T10:00:03", NOTICE)] {
@@ -205,7 +205,7 @@ fn relog_keeps_the_identities_of_selected_processes() {
     let written = folder.run(["stats", "out.blg", "-f", "json", "-c", path]);
     assert_eq!(written, folder.run(["stats", "in.blg", "-f", "json", "-c", path]));
     assert_eq!(written.stderr, NOTICE);
-    // The same with every second sample.
+    // This also holds for every second sample.
     assert_eq!(selected(&folder, path, &["-y", "-t", "2"]).status, 0);
     let rows = folder.stats(&["out.blg"]);
     assert_eq!(row(&rows, path)["maximum"], 100);

@@ -66,12 +66,11 @@ fn csv_has_pdh_form_and_values_in_its_first_row() {
 fn missed_samples_are_reported() {
     let folder = Folder::new();
     let mut command = folder.command(["query", "-si", "0.1", "-sc", "20", "-f", "csv", AVAILABLE]);
-    let mut child =
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start command");
     let mut output = BufReader::new(child.stdout.take().expect("a pipe")).lines();
     let _header = output.next().expect("a header").expect("text");
     let _first = output.next().expect("a row").expect("text");
-    // Stops the command, as if it had waited for a disk. Enough samples remain even if it is stopped for long.
+    // Stop the command, as if it waited for a disk. Enough samples remain even if it is stopped for a long time.
     kill("-STOP", &child);
     std::thread::sleep(Duration::from_secs(1));
     kill("-CONT", &child);
@@ -270,7 +269,8 @@ fn a_process_named_like_the_total_does_not_replace_it() {
         .map(|name| {
             let program = folder.path(name);
             std::os::unix::fs::symlink("/bin/sleep", &program).expect("a link");
-            let sleeper = std::process::Command::new(&program).arg("600").spawn().expect("it starts");
+            let sleeper =
+                std::process::Command::new(&program).arg("600").spawn().expect("the program starts");
             // The process has this name once it executes the program.
             let comm = format!("/proc/{}/comm", sleeper.id());
             while std::fs::read_to_string(&comm).is_ok_and(|found| found.trim_end() != name) {
@@ -294,7 +294,7 @@ fn a_process_named_like_the_total_does_not_replace_it() {
         }
     }
     for sleeper in &mut sleepers {
-        sleeper.kill().expect("it is ours");
+        sleeper.kill().expect("kill child");
         sleeper.wait().expect("an end");
     }
 }

@@ -14,7 +14,7 @@ fn endless(folder: &Folder, arguments: &[&str]) -> Child {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .expect("the command starts")
+        .expect("start command")
 }
 
 fn signal(child: &Child, signal: &str) {
@@ -71,7 +71,7 @@ fn a_blg_has_raw_values() {
 }
 
 #[test]
-fn signals_end_it_with_a_complete_file() {
+fn signals_end_the_query_with_a_complete_file() {
     let folder = Folder::new();
     for (index, name) in ["-INT", "-TERM"].into_iter().enumerate() {
         let file = format!("{index}.csv");
@@ -98,7 +98,7 @@ fn a_killed_query_leaves_complete_rows() {
 }
 
 #[test]
-fn a_closed_pipe_ends_it_silently() {
+fn a_closed_pipe_ends_the_query_silently() {
     let folder = Folder::new();
     for format in ["csv", "json", "table"] {
         let mut child = endless(&folder, &["-f", format]);
@@ -126,7 +126,7 @@ fn a_full_device_is_an_error_with_its_name() {
         );
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("the device");
         let arguments = ["query", "-si", "0.05", "-sc", "2", AVAILABLE, "-f", format];
-        let output = folder.command(arguments).stdout(full).output().expect("the command starts");
+        let output = folder.command(arguments).stdout(full).output().expect("start command");
         let ran = Outcome::from(output);
         assert_eq!(ran.status, 1);
         assert!(

@@ -66,7 +66,7 @@ fn wait_for(path: &Path, least: usize, child: &mut Child) -> usize {
         if count >= least {
             return count;
         }
-        assert_eq!(child.try_wait().expect("a child"), None, "it is still recording");
+        assert_eq!(child.try_wait().expect("a child"), None, "the recorder ended too early");
         assert!(begun.elapsed() < Duration::from_secs(60), "{count} of {least} samples");
         std::thread::sleep(Duration::from_millis(3));
     }
@@ -78,7 +78,7 @@ pub(crate) fn kill(signal: &str, child: &Child) {
 }
 
 #[test]
-fn a_ready_made_view_is_recorded() {
+fn a_predefined_view_is_recorded() {
     let folder = Folder::new();
     let ran = folder.run(["record", "--view", "memory", "-sc", "2", "-si", "0.1", "-o", "memory.blg"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
@@ -89,7 +89,7 @@ fn a_ready_made_view_is_recorded() {
             "{rows:?}"
         );
     }
-    // A view with a table: its columns too.
+    // The columns of a table in a view are recorded too.
     let ran = folder.run(["record", "--view", "processes", "-sc", "2", "-si", "0.1", "-o", "processes.blg"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     let rows = folder.stats(&["processes.blg", "-c", r"\Process(*)\*"]);

@@ -20,12 +20,12 @@ impl Folder {
     }
 
     pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
-        std::fs::write(self.path(name), bytes).expect("a file that can be written");
+        std::fs::write(self.path(name), bytes).expect("write file");
     }
 
     #[track_caller]
     pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
-        std::fs::read(self.path(name)).expect("a file that can be read")
+        std::fs::read(self.path(name)).expect("read file")
     }
 
     #[track_caller]
@@ -42,7 +42,7 @@ impl Folder {
         names
     }
 
-    /// The command, not started yet.
+    /// The command, which is not started yet.
     pub(crate) fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tacho"));
         command.args(arguments).current_dir(self.0.path()).stdin(Stdio::null()).env_remove("RUST_BACKTRACE");
@@ -62,7 +62,7 @@ impl Folder {
     }
 
     pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Outcome {
-        Outcome::from(self.command(arguments).output().expect("the command starts"))
+        Outcome::from(self.command(arguments).output().expect("start command"))
     }
 
     /// The output of a command that must succeed without messages.

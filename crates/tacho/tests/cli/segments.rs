@@ -10,7 +10,7 @@ use tachograph_counters::{CounterType, RawValue, Status};
 use crate::log_fixture::{LogFixture, Row, START, TICKS, counter, failed, raw};
 use crate::run::Folder;
 
-/// Pseudo-random numbers, the same in each run.
+/// Pseudo-random numbers, which are the same in each run.
 struct Random(u64);
 
 impl Random {
@@ -62,7 +62,7 @@ const TYPES: [CounterType; 22] = [
     CounterType::ELAPSED_TIME,
 ];
 
-/// Types whose second value a block stores once for all instances, or not at all.
+/// The types whose second value a block stores once for all instances, or not at all.
 const BLOCK_TYPES: [CounterType; 4] = [
     CounterType::BULK_COUNT,
     CounterType::TIMER_100NS,
@@ -196,7 +196,7 @@ impl Simulation {
         let [set, name, instance, ..] = self.language;
         let mut log = LogFixture::new("WEB1");
         for (index, kind) in self.kinds.iter().enumerate() {
-            // A separate set, unless process ids are recorded, which apply to the whole set.
+            // Each group has a separate set, unless process ids are recorded, which apply to the whole set.
             let own = format!("{set} {index}");
             let set = if self.has_identities() && matches!(kind, Kind::Column(_)) { set } else { &own };
             let counter = |counter_type| counter(&format!("{name} {index}/sec"), counter_type);

@@ -41,7 +41,7 @@ fn a_time_range_includes_the_interval_that_ends_in_it() {
 }
 
 #[test]
-fn cutting_and_thinning_in_two_steps_equals_one_step() {
+fn cutting_and_thinning_in_one_or_two_steps_is_equivalent() {
     let folder = mixed_log();
     let window = ["-b", "3/5/2024 10:00:03", "-e", "3/5/2024 10:00:18"];
     folder.relog([&["all.blg", "-t", "4", "-o", "once.blg"], &window[..]].concat());
@@ -72,7 +72,7 @@ fn two_halves_have_the_statistics_of_the_whole() {
     let whole = folder.stats(&["all.blg"]);
     assert_eq!(folder.stats(&["1.blg", "2.blg"]), whole);
     assert_eq!(folder.stats(&["2.blg", "1.blg"]), whole);
-    // The same in a time range, even if it starts with the second half.
+    // This also holds for a time range, even if it starts with the second half.
     for window in
         [["-b", "2024-03-05T10:00:04", "-e", "2024-03-05T10:00:12"], ["-b", cut, "-e", "2025-01-01"]]
     {

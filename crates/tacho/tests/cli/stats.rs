@@ -154,7 +154,7 @@ fn errors_are_explained_on_request() {
 errors of                     status       number                          first                           last
 \\WEB1\Disk(bad)\Reads/sec  PDH_NO_DATA (the collection returned no data)  4  2024-03-05T10:00:02.000+01:00  2024-03-05T10:00:06.000+01:00
 ";
-    let shown = verbose.strip_prefix(&table).expect("the same table first");
+    let shown = verbose.strip_prefix(&table).expect("the table at the start");
     let words = |text: &str| {
         text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
     };

@@ -81,7 +81,7 @@ fn a_table_by_time_range() {
 }
 
 #[test]
-fn columns_on_request() {
+fn additional_columns_are_shown_on_request() {
     let folder = Folder::new();
     mixed("WEB1", 0, 12).write(&folder.path("in.blg"));
     let plain = folder.prints(["stats", "in.blg", "-c", r"\System\*"]);

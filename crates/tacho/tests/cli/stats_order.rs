@@ -5,7 +5,7 @@ use tachograph_counters::CounterType;
 use crate::log_fixture::{LogFixture, TICKS, counter, raw, rows};
 use crate::run::Folder;
 
-/// Processes with a rate and a count. Their rates are 5, 1 and 3, their counts rise in the order of their names.
+/// Processes with a rate and a count. Their rates are 5, 1 and 3; their counts increase in the order of their names.
 fn processes() -> Folder {
     let folder = Folder::new();
     let mut log = LogFixture::new("WEB1")
@@ -99,7 +99,7 @@ fn names_are_summed() {
         [
             "b Handle Count 54",
             "a Handle Count 12",
-            // Ids have no rank.
+            // Ids are not ranked.
             "a Reads/sec 5",
             "b Reads/sec 4",
         ]
@@ -109,7 +109,7 @@ fn names_are_summed() {
     folder.relog(["in.blg", "-b", "2024-03-05T10:00:02", "-o", "2.blg"]);
     let whole = folder.stats(&["in.blg", "--group-by", "name"]);
     assert_eq!(folder.stats(&["1.blg", "2.blg", "--group-by", "name"]), whole);
-    // As columns of CSV, and for each time range.
+    // The sums are also columns of CSV, and are computed for each time range.
     let csv = folder.prints(["stats", "in.blg", "--group-by", "name", "-f", "csv"]);
     assert_eq!(csv.lines().count(), 1 + whole.len());
     assert!(!csv.contains("b#1"), "{csv}");
@@ -119,7 +119,7 @@ fn names_are_summed() {
 }
 
 /// Processes that are present for the whole log, for a part of it, and for a single interval.
-fn short_lives() -> Folder {
+fn short_lived_processes() -> Folder {
     let folder = Folder::new();
     let mut log =
         LogFixture::new("WEB1").column("Process", counter("% Processor Time", CounterType::TIMER_100NS));
@@ -137,7 +137,7 @@ fn short_lives() -> Folder {
 
 #[test]
 fn averages_are_ranked_by_the_time_in_which_an_instance_was_present() {
-    let folder = short_lives();
+    let folder = short_lived_processes();
     // 20 % of 100 s is more than 60 % of 30 s, and that is more than 100 % of 1 s. The averages themselves are exact.
     let expected = ["long % Processor Time 20", "part % Processor Time 60", "flash % Processor Time 100"];
     for sort in [&["--sort", "average"][..], &[], &["--sort", "% Processor Time"]] {

@@ -26,12 +26,12 @@ fn run(folder: &Folder, arguments: &[&str]) -> (Option<i32>, String, u64) {
     let (out, err) = [folder.path("stdout"), folder.path("stderr")]
         .map(|path| std::fs::File::create(path).expect("a file"))
         .into();
-    let mut child = command.stdout(out).stderr(err).spawn().expect("the command starts");
+    let mut child = command.stdout(out).stderr(err).spawn().expect("start command");
     let mut peak = 0;
     let status = loop {
         let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
         let kib = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
-        // The last peak can be missed. Then the value is smaller, and the test still passes.
+        // The last peak can be missed; then the value is too small, and the test still passes.
         peak = kib.and_then(|kib| kib.trim().parse().ok()).unwrap_or(0).max(peak);
         if let Some(status) = child.try_wait().expect("a child") {
             break status;

@@ -89,7 +89,7 @@ fn a_log_that_is_still_growing() {
     tmux.shows("Duration 0:59");
     write(1);
     tmux.shows("Duration 1:59");
-    // Zooms in, then shows all, including samples that were added meanwhile and later.
+    // Zooms in, then shows all, including samples that were added in the meantime and later.
     tmux.text("+");
     tmux.shows("Duration 0:59");
     write(2);
@@ -137,11 +137,11 @@ fn unknown_counters_and_damaged_logs() {
 }
 
 #[test]
-fn adding_counters() {
+fn counters_can_be_added() {
     let Some(tmux) = Tmux::start(100, 30) else { return };
     write(&tmux);
     tmux.tacho("monitor web.blg");
-    // Without paths: the first counters.
+    // Without paths, the first counters are shown.
     tmux.shows("Queue Length");
     tmux.text("D");
     tmux.shows("no counters: press a");

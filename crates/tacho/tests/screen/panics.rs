@@ -1,4 +1,4 @@
-//! The terminal after a panic. The test runs its own executable on a terminal, which then panics.
+//! The terminal after a panic. The test runs its own executable on a terminal; there, the executable panics.
 
 use tachograph_counters::path::PathPattern;
 use tachograph_flow::live::LiveOptions;
@@ -55,7 +55,7 @@ fn the_terminal_after_a_panic() {
         let view = View::of_counters(vec![Chosen::new(path)]);
         let numbers = NumberForm::default();
         let ended = tachograph_screen::run(source, view, Theme::default(), numbers, Vec::new(), &[]);
-        eprintln!("{}", ended.expect_err("it cannot be read"));
+        eprintln!("{}", ended.expect_err("an unreadable registry"));
         std::process::exit(1);
     }
     let Some(tmux) = Tmux::start(100, 40) else { return };

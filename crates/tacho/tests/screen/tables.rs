@@ -159,7 +159,7 @@ fn long_tables_go_through_less() {
     tmux.text("q");
     let after = tmux.shows("status-0");
     assert!(!after.contains("tacho: "), "{after}");
-    // A pager that is closed before the end.
+    // The pager can be closed before the end.
     tmux.tacho("list -v; echo list-$?");
     tmux.until("the first page", |screen| screen.trim_end().ends_with(':'));
     tmux.text("q");

@@ -34,7 +34,7 @@ impl Tmux {
     fn output(&self, words: &[&str]) -> Output {
         let socket = self.folder.path().join("tmux");
         let mut command = Command::new("tmux");
-        // Not the user's server.
+        // Do not use the user's tmux server.
         command.arg("-S").arg(socket).args(words).current_dir(self.folder.path());
         command.env_remove("TMUX").env("LC_ALL", "C.UTF-8").output().expect("tmux runs")
     }

@@ -43,13 +43,13 @@ impl Server {
     fn wait_for_log(&self, id: &str) {
         let end = Instant::now() + Duration::from_secs(30);
         while !self.get(&format!("/api/sources/{id}")).contains(r#""state":"ready""#) {
-            assert!(Instant::now() < end, "the log is not read");
+            assert!(Instant::now() < end, "the log was not read in time");
             std::thread::sleep(Duration::from_millis(10));
         }
     }
 
     fn get(&self, target: &str) -> String {
-        let mut stream = TcpStream::connect(&self.host).expect("it listens");
+        let mut stream = TcpStream::connect(&self.host).expect("the server listens");
         let text = format!("GET {target} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.host);
         stream.write_all(text.as_bytes()).expect("sent");
         let mut answer = String::new();
@@ -100,10 +100,10 @@ fn statistics_equal_those_of_stats() {
 }
 
 #[test]
-fn a_signal_ends_it_immediately() {
+fn a_signal_ends_the_server_immediately() {
     for signal in [Signal::TERM, Signal::INT] {
         let mut server = Server::start(&[]);
-        let mut stream = TcpStream::connect(&server.host).expect("it listens");
+        let mut stream = TcpStream::connect(&server.host).expect("the server listens");
         let target = "/api/stream?path=%5CMemory%5CAvailable%20Bytes";
         write!(stream, "GET {target} HTTP/1.1\r\nHost: {}\r\n\r\n", server.host).expect("sent");
         let mut first = [0; 12];
@@ -111,7 +111,7 @@ fn a_signal_ends_it_immediately() {
         assert_eq!(&first, b"HTTP/1.1 200");
         let begun = Instant::now();
         kill_process(Pid::from_child(&server.child), signal).expect("a signal");
-        let status = server.child.wait().expect("it ends");
+        let status = server.child.wait().expect("the server ends");
         assert_eq!(status.code(), Some(0));
         assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
     }
@@ -207,7 +207,7 @@ fn a_low_limit_of_open_files_is_sufficient() {
     drop(streams);
     let end = Instant::now() + Duration::from_secs(30);
     let again = || get("/api/sources", &mut TcpStream::connect(&server.host)?);
-    // Until the server has noticed that the connections were closed, it closes new ones.
+    // The server closes new connections until it has detected that the others were closed.
     while !again().is_ok_and(|answer| answer.starts_with("HTTP/1.1 200")) {
         assert!(Instant::now() < end, "no connection is answered");
         std::thread::yield_now();

@@ -8,11 +8,11 @@ use tachograph_pdh::PdhStatus;
 use crate::compiler::{compiler, source, succeed};
 use crate::library::{built, crate_folder};
 
-/// Every standard that pdh.h is for.
+/// Every C and C++ standard that pdh.h supports.
 const STANDARDS: [&str; 6] = ["c11", "c17", "c++11", "c++14", "c++17", "c++20"];
 
 #[test]
-fn it_compiles_without_warnings_with_windows_layout_in_every_standard() {
+fn pdh_h_compiles_without_warnings_with_windows_layout_in_every_standard() {
     for standard in STANDARDS {
         let short = standard.contains("++").then_some("-fshort-wchar");
         for options in [&[][..], &["-DUNICODE"][..], &["-DWITH_WINDOWS_H"][..]] {

@@ -102,7 +102,7 @@ pub(crate) fn write(path: &Path) {
     let first = sample(0);
     for n in 0..SAMPLES {
         let mut next = sample(n);
-        // Descriptions are shared, as a recorder does.
+        // Samples share their descriptions, as those of a recorder do.
         for (group, described) in next.groups.iter_mut().zip(&first.groups) {
             group.set = Arc::clone(&described.set);
             group.instances = Arc::clone(&described.instances);

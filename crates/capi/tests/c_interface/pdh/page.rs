@@ -12,12 +12,12 @@ fn section() -> String {
 }
 
 #[test]
-fn its_program_compiles_without_a_warning() {
+fn the_program_of_the_section_compiles_without_a_warning() {
     compile_program(&section(), &["c11", "c17"]);
 }
 
 #[test]
-fn it_names_every_function() {
+fn the_section_names_every_function() {
     let section = section();
     for function in declared() {
         // W and A functions are named once; those that end in H by their own names.

@@ -161,7 +161,8 @@ pub(super) fn not_converted(segment: &Path, error: &FlowError) -> ArchiveNotice 
     })
 }
 
-/// Converts segments in order. After an error, the later ones are left, because files must be added in order of time.
+/// Converts segments in order. After an error, the later ones are not converted, because files must be added in
+/// chronological order.
 fn convert(store: &ArchiveStore, segments: Vec<PathBuf>, outcome: &mut Outcome) {
     let mut segments = segments.into_iter();
     while let Some(segment) = segments.next() {

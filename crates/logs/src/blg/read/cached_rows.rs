@@ -59,7 +59,7 @@ impl CachedRows {
     }
 
     /// The list of this record's instances, shared with the previous record if nothing changed. `parents` returns the
-    /// instance names of the object with a title index.
+    /// instance names of the object with the given title index.
     pub(super) fn finish(
         &mut self,
         code_page: u32,
@@ -97,7 +97,7 @@ impl CachedRows {
                 let name = instance_name(&definition, &self.bytes[start + DEFINITION_BYTES..end], code_page);
                 let parent = match definition.parent_object.get() {
                     0 => None,
-                    // In known objects, all parents belong to the same object.
+                    // As far as we know, all parents of an object's instances are in one object. Others are ignored.
                     other if other != self.parent_object => None,
                     _ => parents.get(definition.parent_instance.get() as usize).map(String::as_str),
                 };

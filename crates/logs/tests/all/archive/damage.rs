@@ -42,7 +42,7 @@ fn read(file: &[u8]) -> Result<usize, LogError> {
 }
 
 #[test]
-fn every_flipped_bit_is_noticed() {
+fn every_flipped_bit_is_detected() {
     let file = small_file();
     assert_eq!(read(&file).ok(), Some(6));
     let mut damaged = file.clone();
@@ -51,7 +51,7 @@ fn every_flipped_bit_is_noticed() {
             damaged[at] ^= 1 << bit;
             match read(&damaged) {
                 Err(error) => assert!(error.is_corrupt(), "byte {at}, bit {bit}: {error}"),
-                Ok(_) => panic!("byte {at} of {}, bit {bit} is not noticed", file.len()),
+                Ok(_) => panic!("byte {at} of {}, bit {bit} is not detected", file.len()),
             }
             damaged[at] ^= 1 << bit;
         }
@@ -59,7 +59,7 @@ fn every_flipped_bit_is_noticed() {
 }
 
 #[test]
-fn every_cut_is_noticed() {
+fn every_truncation_is_detected() {
     let file = small_file();
     for len in 0..file.len() {
         assert!(read(&file[..len]).is_err_and(|error| error.is_corrupt()), "cut at {len}");

@@ -14,10 +14,10 @@ use tachograph_counters::{CounterType, RawValue, Status};
 use tachograph_logs::archive::{ArchiveOptions, ArchiveWriter, archive_inputs, complete_files};
 use tachograph_logs::{LogWriter, open};
 
-/// 2026-11-25 23:59:30 UTC: the samples pass midnight.
+/// 2026-11-25 23:59:30 UTC, so that the samples are from two dates.
 const START: i64 = 134_401_247_700_000_000;
 
-/// A folder that is removed at the end.
+/// A folder that is removed when dropped.
 pub(super) struct TempFolder(pub(super) PathBuf);
 
 impl TempFolder {
@@ -80,14 +80,14 @@ pub(super) fn recording(seed: u64, samples: usize) -> Vec<Sample> {
     let sets = [
         set_of("Memory", Extent::Table, &counters, None),
         set_of("Process", Extent::Columns, &counters, None),
-        // A counter occurs twice: on its own and within its set.
+        // A counter occurs twice: in its own group and in that of its set.
         set_of("Process", Extent::Columns, &counters[..1], None),
         set_of("Thread", Extent::Row, &counters[5..7], Some(Arc::clone(&fixed))),
     ];
     let mut random = Random::new(seed ^ 0xABCD);
     let mut boot_time = FileTime(START - 1_000_000_000);
     let mut utc = START;
-    // By set, instance and column.
+    // Indexed by set, instance and column.
     let mut raws: std::collections::HashMap<(usize, String, usize), RawValue> =
         std::collections::HashMap::new();
     let mut alive: Vec<(String, u64)> = (0..40).map(|pid| (format!("worker{}", pid % 7), pid + 1)).collect();

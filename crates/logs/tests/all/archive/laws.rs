@@ -61,11 +61,11 @@ fn descriptions_and_instances_are_shared_by_samples() {
 }
 
 #[test]
-fn samples_of_equal_times_are_kept_apart() {
+fn samples_with_equal_times_remain_separate() {
     let folder = TempFolder::new();
     let mut samples = recording(5, 20);
     samples[6].at = samples[5].at;
-    // Samples within the same microsecond, and after the clock was set back.
+    // Some samples are within the same microsecond, others are after the clock was set back.
     samples[7].at.utc.0 = samples[6].at.utc.0 + 1;
     samples[10].at.utc.0 = samples[9].at.utc.0 - 20_000_000;
     write(&folder.0, &samples, 1 << 20);
@@ -121,7 +121,7 @@ fn every_position_can_be_returned_to() {
 }
 
 #[test]
-fn machines_have_folders_of_their_own() {
+fn each_machine_has_its_own_folder() {
     let folder = TempFolder::new();
     let mut samples = recording(9, 40);
     for sample in &mut samples {
@@ -143,7 +143,7 @@ fn machines_have_folders_of_their_own() {
 }
 
 #[test]
-fn a_writer_that_is_dropped_leaves_nothing() {
+fn a_dropped_writer_leaves_no_files() {
     let folder = TempFolder::new();
     let target = folder.0.join("new");
     let samples = recording(2, 80);

@@ -1,4 +1,4 @@
-//! Hierarchies of version 1, alone and beside version 2.
+//! Hierarchies of version 1, with and without version 2.
 
 use std::fs;
 
@@ -65,7 +65,7 @@ const VALUES_OF_A_GROUP: [(u32, i64); 22] = [
     (TASK_LIMIT, 9),
 ];
 
-/// A machine with the group `/a` in each hierarchy of version 1, `/a/x` and `/c` in one each.
+/// A machine with hierarchies of version 1: each has the group `/a`; `/a/x` and `/c` are in one hierarchy each.
 fn machine(mounts: &str) -> Machine {
     let machine = Machine::new(&[("proc/self/mountinfo", mounts)]);
     let write = |path: &str, content: &str| machine.write(&format!("sys/fs/cgroup/{path}"), content);
@@ -139,7 +139,7 @@ fn a_hierarchy_without_the_group_is_no_error() {
 }
 
 #[test]
-fn the_largest_number_is_no_limit() {
+fn the_largest_number_means_no_limit() {
     let rows = collect(&mut open_set(&hybrid()), at(10));
     for id in [MEMORY_LIMIT, MEMORY_USED] {
         assert_eq!(status(&rows, "/a/x", id), Status::NO_INSTANCE);
@@ -148,7 +148,7 @@ fn the_largest_number_is_no_limit() {
 }
 
 #[test]
-fn groups_of_each_hierarchy_are_followed() {
+fn new_and_removed_groups_of_each_hierarchy_are_found() {
     let machine = hybrid();
     let mut provider = open_set(&machine);
     collect(&mut provider, at(10));
@@ -161,7 +161,7 @@ fn groups_of_each_hierarchy_are_followed() {
     assert_eq!(first_value(&rows, "/a", MEMORY_CURRENT), 1_048_576);
     assert_eq!(first_value(&rows, "/b/new", TASKS), 2);
     provider.idle();
-    assert_eq!(provider.walk.room(), 1000, "all room is given back");
+    assert_eq!(provider.walk.room(), 1000, "the budget is released");
     for hierarchy in ["unified", "memory", "blkio", "cpu,cpuacct"] {
         machine.remove(&format!("sys/fs/cgroup/{hierarchy}/a"));
     }
@@ -180,7 +180,7 @@ fn malformed_files_of_version_1_are_errors() {
         }
         let rows = collect(&mut provider, at(10));
         for (id, _) in VALUES_OF_A_GROUP {
-            // A file without lines of devices means no transfers.
+            // A file without device lines means no transfers.
             let is_io = [READ_BYTES, WRITE_BYTES, DISCARD_BYTES].contains(&id) && !broken.starts_with("8:0");
             let is_discard = id == DISCARD_BYTES;
             assert_eq!(status(&rows, "/a", id).is_good(), is_io || is_discard, "{broken:?} {id}");
@@ -231,7 +231,7 @@ fn containers_and_units_are_shown_by_their_names() {
     machine.write(&format!("var/lib/docker/containers/{id}/config.v2.json"), r#"{"Name":"/web"}"#);
     let after =
         (11..60).map(|second| collect(&mut provider, at(second))).find(|rows| names(rows)[0] == "web");
-    let after = after.expect("the name is found");
+    let after = after.expect("the container has its name");
     assert_eq!(after.instances()[0].identity(), rows.instances()[0].identity());
 }
 

@@ -114,7 +114,7 @@ fn container_id(stem: &str) -> Option<(&str, &str)> {
     let (manager, id) = stem.rsplit_once('-').unwrap_or(("", stem));
     let is_id =
         id.len() == 64 && id.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
-    // The name of the group of podman's monitor process contains the container's id too.
+    // The group of podman's monitor process also has the container's id in its name.
     (is_id && manager != "libpod-conmon").then_some((manager, id))
 }
 

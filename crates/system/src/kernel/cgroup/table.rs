@@ -65,7 +65,7 @@ pub(super) enum Form {
     Count(u32),
     /// Nanoseconds of processor time.
     ProcessorNs(u32),
-    /// One number, or `max` if there is no limit. In version 1, no limit is the largest number of whole pages.
+    /// One number, or `max` if there is no limit. In version 1, the largest number of whole pages means that there is no limit.
     Limit(u32),
     /// One line per device: `8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6`.
     Io,
@@ -308,21 +308,21 @@ pub(crate) static TABLE: SetTable = SetTable {
         group's values include those of all groups below it. A group that is in several hierarchies (version 2, \
         and version 1 for each controller) is one instance. The nearest equivalent on Windows is Job Object.",
     instances: "The groups, by their path from the root of the hierarchies that this process sees, such as \
-        `/system.slice/ssh.service`: `/` first, then each group before those below it, by name. At most 20,000.",
+        `/system.slice/ssh.service`. `/` is first; each group is followed by the groups below it; siblings are sorted by name. At most 20,000.",
     total: "",
     counters: COUNTERS,
 };
 
-/// The set `Container`: the groups that have a name.
+/// The set `Container`: the groups that are containers, pods or systemd units.
 pub(crate) static CONTAINER: SetTable = SetTable {
     name: "Container",
     guid: 0x62c9cc51_4d85_5bcd_a1f1_a23604b89f7c,
     instance_type: InstanceType::Multiple,
-    help: "The resources that containers, pods and systemd units use: the counters of the set Cgroup for the \
-        groups that have a name.",
+    help: "The resources that containers, pods and systemd units use: the counters of the set Cgroup for \
+        these groups.",
     instances: "Containers, pods and units under the names that people use: `web` (docker, podman, LXC), `shop/cart-7d9` (a pod of \
                 Kubernetes) and `shop/cart-7d9/cart` (its container), `ssh.service`. In the order of their \
-                paths; slices are not included. The name of a container of another program is the first 12 \
+                paths; slices are not included. A container that another runtime started is named by the first 12 \
                 digits of its id. The id of an instance is that of the group in the set Cgroup.",
     total: "",
     counters: COUNTERS,
@@ -377,7 +377,7 @@ const COUNTERS: &[CounterInfo] = &[
         CounterInfo::row(MEMORY_LIMIT, "Memory Limit Bytes", NOW, "bytes", -6, "memory.max (version 1: memory.limit_in_bytes)",
             "The memory limit of the group. A group without a limit of its own has no value, even if a group \
              above it has a limit."),
-        row(MEMORY_USED, "% Memory Limit Used", CounterType::RAW_FRACTION, "%", "memory.current of memory.max",
+        row(MEMORY_USED, "% Memory Limit Used", CounterType::RAW_FRACTION, "%", "memory.current / memory.max",
             "The group's memory in percent of its limit; no value without a limit.").base(MEMORY_USED_BASE),
         CounterInfo::companion(MEMORY_USED_BASE, "% Memory Limit Used Base", CounterType::RAW_BASE),
         CounterInfo::row(SWAP_CURRENT, "Swap Current Bytes", NOW, "bytes", -6, "memory.swap.current (version 1: memory.stat: total_swap)",
@@ -424,13 +424,13 @@ const COUNTERS: &[CounterInfo] = &[
         row(CPU_SOME, "% CPU Some Stall Time", TIMER, "%", "cpu.pressure: some total",
             "Share of the interval in which at least one task of the group waited for a processor."),
         row(CPU_FULL, "% CPU Full Stall Time", TIMER, "%", "cpu.pressure: full total",
-            "Share of the interval in which all tasks of the group that had work waited for a processor at once."),
+            "Share of the interval in which all tasks of the group that had work waited for a processor at the same time."),
         row(MEMORY_SOME, "% Memory Some Stall Time", TIMER, "%", "memory.pressure: some total",
             "Share of the interval in which at least one task of the group waited for memory."),
         row(MEMORY_FULL, "% Memory Full Stall Time", TIMER, "%", "memory.pressure: full total",
-            "Share of the interval in which all tasks of the group that had work waited for memory at once."),
+            "Share of the interval in which all tasks of the group that had work waited for memory at the same time."),
         row(IO_SOME, "% IO Some Stall Time", TIMER, "%", "io.pressure: some total",
             "Share of the interval in which at least one task of the group waited for a disk."),
         row(IO_FULL, "% IO Full Stall Time", TIMER, "%", "io.pressure: full total",
-            "Share of the interval in which all tasks of the group that had work waited for a disk at once."),
+            "Share of the interval in which all tasks of the group that had work waited for a disk at the same time."),
 ];

@@ -155,7 +155,7 @@ fn without_a_hierarchy_there_is_no_set() {
 }
 
 #[test]
-fn new_and_removed_groups_are_followed() {
+fn new_and_removed_groups_are_found() {
     let machine = machine();
     let mut provider = open_set(&machine);
     let before = collect(&mut provider, at(10));
@@ -164,10 +164,7 @@ fn new_and_removed_groups_are_followed() {
     let rows = collect(&mut provider, at(11));
     assert_eq!(names(&rows), ["/", "/a", "/a.slice", "/a.slice/one", "/b", "/b/x", "/b/x/y"]);
     assert_eq!(first_value(&rows, "/b/x/y", PROCESSOR_TIME), 50);
-    assert!(
-        Arc::ptr_eq(&before.instances()[3], &rows.instances()[4]),
-        "one key for as long as the group lives"
-    );
+    assert!(Arc::ptr_eq(&before.instances()[3], &rows.instances()[4]), "a group keeps its key");
 
     machine.remove(&format!("{ROOT}/a.slice"));
     machine.remove(&format!("{ROOT}/b/x/y"));
@@ -213,11 +210,11 @@ fn an_absent_file_is_tried_again_later() {
 }
 
 #[test]
-fn totals_never_fall() {
+fn totals_never_decrease() {
     let machine = machine();
     let mut provider = open_set(&machine);
     collect(&mut provider, at(10));
-    // A device is removed, the memory controller restarted, the processor time divided differently.
+    // A device is removed, the memory controller is restarted, and the kernel splits the processor time differently.
     machine.write(
         &format!("{ROOT}/a.slice/io.stat"),
         "8:0 rbytes=100 wbytes=200 rios=10 wios=20 dbytes=50 dios=10\n",
@@ -231,7 +228,7 @@ fn totals_never_fall() {
     assert_eq!(first_value(&rows, "/a.slice", READ_BYTES), 110);
     assert_eq!(first_value(&rows, "/a.slice", EVENTS_OOM_KILL), 5);
     assert_eq!(first_value(&rows, "/a.slice", USER_TIME), 20_000_000);
-    // Then the totals continue to rise.
+    // Then the totals increase again.
     machine.write(
         &format!("{ROOT}/a.slice/io.stat"),
         "8:0 rbytes=150 wbytes=200 rios=10 wios=20 dbytes=50 dios=10\n",
@@ -252,7 +249,7 @@ fn values_do_not_depend_on_the_limit_of_open_files() {
         assert_eq!(open.instances(), closed.instances());
         assert_eq!(open.all_values(), closed.all_values());
     }
-    // Folders do not stay open either.
+    // No folder stays open either.
     assert_eq!(closed.walk.room(), 0);
     assert_eq!(closed.hierarchies[0].root.open_files_and_folders(), 0);
     assert!(open.hierarchies[0].root.open_files_and_folders() > 0);
@@ -312,7 +309,7 @@ fn malformed_files_are_errors() {
 }
 
 #[test]
-fn a_large_file_is_read_whole() {
+fn a_large_file_is_read_completely() {
     let machine = machine();
     let lines: String = (0..2000)
         .map(|device| format!("259:{device} rbytes=1 wbytes=1 rios=1 wios=1 dbytes=0 dios=0\n"))
@@ -352,7 +349,7 @@ fn an_idle_set_closes_its_files_and_keeps_its_totals() {
     assert!(provider.hierarchies[0].root.open_files() > 0);
     provider.idle();
     assert_eq!(provider.hierarchies[0].root.open_files(), 0);
-    assert_eq!(provider.walk.room(), 1000, "all room is given back");
+    assert_eq!(provider.walk.room(), 1000, "the budget is released");
     let after = collect(&mut provider, at(10));
     assert_eq!(names(&after), names(&before));
     for row in 0..names(&after).len() {

@@ -1,4 +1,4 @@
-//! The trees of control groups, one for each hierarchy. Every sample walks all of them together, so that groups with the same
+//! The trees of control groups, one for each hierarchy. Every sample walks all trees in parallel, so that groups with the same
 //! path in several hierarchies are one row. Files stay open between samples.
 //!
 //! To be notified of new groups, a program needs one inotify watch per folder. Instead, every sample lists the
@@ -41,7 +41,7 @@ const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLO
 /// Why a file could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FileError {
-    /// The group is gone.
+    /// The group was removed.
     Gone,
     /// The group has no such file.
     Absent,
@@ -63,7 +63,7 @@ pub(super) struct Walk {
     shown: Shown,
     /// The number of walks so far.
     number: u64,
-    /// How many more files may stay open. Negative if folders opened during the walk exceed the limit.
+    /// The number of further files that may stay open. Negative if folders opened during the walk exceed the limit.
     budget: isize,
     /// The number of known groups.
     groups: usize,
@@ -168,7 +168,7 @@ impl Walk {
         }
         self.visit(&mut files, roots, folders, 0, rows);
         if self.is_out_of_files {
-            // Leaves the descriptors to the rest of the process: from now on, files are opened for each read.
+            // Leave the descriptors to the rest of the process: from now on, files are opened for each read.
             self.is_out_of_files = false;
             self.budget = 0;
             hierarchies.iter_mut().for_each(|hierarchy| hierarchy.root.close_files());
@@ -394,7 +394,7 @@ impl Walk {
         match group_file {
             GroupFile::Absent => return Err(FileError::Absent),
             GroupFile::Open(open) => match read_whole(open.as_fd(), &mut self.buffer) {
-                // The controller was disabled, and possibly enabled again, or the group is gone.
+                // The controller was disabled (and possibly enabled again), or the group was removed.
                 Err(Errno::NODEV) => {
                     *group_file = GroupFile::Closed;
                     self.budget += 1;

@@ -85,7 +85,7 @@ impl Reasons {
         row.fail_all(table.ids(), &reason);
     }
 
-    /// Sets the counters of a file from its text. Of the counters that it lacks, only those in `ids` (a bit set) are failures.
+    /// Sets the counters of a file from its text. A counter that is missing in the text is an error only if it is in `ids` (a bit set).
     pub(super) fn set(
         &self,
         row: &mut Row<'_>,
@@ -162,7 +162,7 @@ impl Reasons {
     fn set_io(&self, row: &mut Row<'_>, text: &[u8], counted: &mut [RunningTotal; IDS]) {
         let mut sums = [Some(0_u64); IO_KEYS.len()];
         for word in lines(text).flat_map(|line| words(line).skip(1)) {
-            // The lines also have words of other controllers (`cost.usage=`).
+            // The lines can contain words of other controllers (`cost.usage=`).
             let key = IO_KEYS.iter().position(|(key, _)| word.starts_with(key));
             if let Some(key) = key {
                 let value = number(&word[IO_KEYS[key].0.len()..]);
@@ -179,7 +179,7 @@ impl Reasons {
         let mut sums = [Some(0_u64); 3];
         for line in lines(text) {
             let mut words = words(line);
-            // The last line has the total of all devices and no device.
+            // The last line has the total of all devices, without a device number.
             let (Some(_device), Some(direction), value) = (words.next(), words.next(), words.next()) else {
                 continue;
             };

@@ -59,7 +59,7 @@ fn softirqs_are_summed_over_processors() {
 }
 
 #[test]
-fn instances_restart_when_processors_change() {
+fn instances_restart_when_the_set_of_processors_changes() {
     let machine = Machine::new(&[("proc/interrupts", INTERRUPTS)]);
     let mut provider = interrupts(&machine);
     let before = collect(&mut *provider, at(10));
@@ -75,7 +75,7 @@ fn instances_restart_when_processors_change() {
     assert_ne!(identity(&same, "25 ACPI:Ged"), identity(&after, "25 ACPI:Ged"));
     assert_ne!(identity(&same, "_Total"), identity(&after, "_Total"));
 
-    // Back online: the sums jump by the processor's counts.
+    // The processor is online again: the sums jump by its counts.
     machine.write("proc/interrupts", INTERRUPTS);
     let back = collect(&mut *provider, at(13));
     assert_ne!(identity(&after, "25 ACPI:Ged"), identity(&back, "25 ACPI:Ged"));

@@ -122,7 +122,7 @@ fn each_broken_field_is_an_error() {
 }
 
 #[test]
-fn cut_and_flipped_messages_do_no_harm() {
+fn truncated_and_corrupted_messages_cause_no_panic() {
     for whole in [message(&LAST), message(&Fields { group_run_time: Some(9_000_000), ..LAST })] {
         for length in 0..whole.len() {
             assert!(parse(&whole[..length], FAMILY).is_err(), "{length}");

@@ -204,7 +204,7 @@ fn a_reused_id_is_another_process() {
 }
 
 #[test]
-fn totals_never_fall() {
+fn totals_never_decrease() {
     let machine = machine();
     add(&machine, 12, "bash", 100, 500);
     add(&machine, 13, "ls", 10, 500);
@@ -225,7 +225,7 @@ fn totals_never_fall() {
     total(&rows, 116);
     assert_eq!(first_value(&rows, "_Total", IO_READ_BYTES), 300);
     assert_eq!(first_value(&rows, "_Total", WORKING_SET), 202 << 10);
-    // A value that falls is held until the kernel's value catches up.
+    // A value that decreases is held until the kernel's value catches up.
     machine.write("proc/13/stat", stat_line(13, "ls", 14, 20, 500));
     let rows = collect(&mut *set, at(4));
     total(&rows, 116);
@@ -347,7 +347,7 @@ fn missing_idle_time_is_an_error_of_its_counters_only() {
 }
 
 #[test]
-fn idle_time_never_falls() {
+fn idle_time_never_decreases() {
     let machine = machine();
     let mut set = provider(&machine.roots, "Process");
     let mut idle = |second: i64, stat: &str| {
@@ -360,7 +360,7 @@ fn idle_time_never_falls() {
     assert_eq!(idle(2, "cpu 0 0 0 0 0\ncpu0 5 0 5 500 20 0 0\ncpu1 5 0 5 500 25 0 0\n"), 1050);
     // Processor 1 goes offline: the sum keeps its time.
     assert_eq!(idle(3, "cpu 0 0 0 0 0\ncpu0 5 0 5 510 25 0 0\n"), 1060);
-    // It comes back: its earlier time is not added.
+    // It is online again: its earlier time is not added.
     assert_eq!(idle(4, "cpu 0 0 0 0 0\ncpu0 5 0 5 520 25 0 0\ncpu1 5 0 5 900 25 0 0\n"), 1070);
     assert_eq!(idle(5, "cpu 0 0 0 0 0\ncpu0 5 0 5 520 25 0 0\ncpu1 5 0 5 907 25 0 0\n"), 1077);
     // Processor 1 was offline between two reads and restarted from 0.

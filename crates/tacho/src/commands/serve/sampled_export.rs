@@ -40,7 +40,7 @@ pub(super) fn start(
                 Ok(true) => {
                     let Some(source) = live.source.this_machine() else { break };
                     export.push(source.query(), sample.at.utc);
-                    // From the next sample on, include sets that were published meanwhile.
+                    // From the next sample on, include sets that were published in the meantime.
                     let now = Arc::clone(source.registry());
                     if registry.as_ref().is_some_and(|before| !Arc::ptr_eq(before, &now)) {
                         source.set_paths(&export.paths());

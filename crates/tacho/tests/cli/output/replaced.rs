@@ -68,7 +68,7 @@ fn with_calls() -> Option<Folder> {
         eprintln!("skipped: no C compiler");
         return None;
     };
-    assert!(status.success(), "the calls compile");
+    assert!(status.success(), "the replacement functions do not compile");
     std::fs::remove_file(folder.path("calls.c")).expect("a file");
     Some(folder)
 }
@@ -76,7 +76,7 @@ fn with_calls() -> Option<Folder> {
 fn run(folder: &Folder, arguments: &[&str], variables: &[(&str, &str)]) -> Outcome {
     let mut command = folder.signalled_command(arguments);
     command.env("LD_PRELOAD", folder.path("calls.so")).envs(variables.iter().copied());
-    Outcome::from(command.output().expect("the command starts"))
+    Outcome::from(command.output().expect("start command"))
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn an_interrupt_at_the_start_leaves_no_partial_file() {
 }
 
 #[test]
-fn a_file_created_meanwhile_is_not_overwritten() {
+fn a_file_created_in_the_meantime_is_not_overwritten() {
     let Some(folder) = with_calls() else { return };
     let ran = run(&folder, &["relog", "in.blg", "-o", "out.csv"], &[("MAKE_AT_FSYNC", "out.csv")]);
     ran.fails_with(2, "out.csv exists: use -y to overwrite it, or another name");
@@ -129,7 +129,7 @@ fn a_file_created_meanwhile_is_not_overwritten() {
 }
 
 #[test]
-fn an_existing_partial_file_is_no_obstacle() {
+fn an_existing_partial_file_does_not_prevent_writing() {
     let folder = small_log();
     // In containers, commands often have the same process id.
     let script =

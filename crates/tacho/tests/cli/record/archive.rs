@@ -47,7 +47,7 @@ fn open_segments(folder: &Folder) -> usize {
 
 fn start(folder: &Folder, rest: &[&str]) -> Child {
     let mut command = folder.signalled_command(fast(rest));
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts")
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start command")
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn long_kills_lose_and_duplicate_no_sample() {
 /// Kills recorders of one archive at random moments.
 #[track_caller]
 fn check_kills(rounds: usize) {
-    // The seed is fixed, so that the moments of the kills vary, but not from run to run.
+    // The seed is fixed, so that the times of the kills vary, but are the same in each run.
     let mut seed = 0x2545_F491_4F6C_DD1D_u64;
     let folder = Folder::new();
     let mut printed: BTreeMap<i64, usize> = BTreeMap::new();
@@ -74,7 +74,7 @@ fn check_kills(rounds: usize) {
         seed ^= seed << 13;
         seed ^= seed >> 7;
         seed ^= seed << 17;
-        // A new archive from time to time, since many small files take long to read.
+        // Start a new archive occasionally, since reading many small files takes long.
         if round % 50 == 0 && round > 0 {
             check(&folder, &printed);
             std::fs::remove_dir_all(folder.path("A")).expect("a folder");
@@ -83,13 +83,13 @@ fn check_kills(rounds: usize) {
         let mut child = start(&folder, &["--print-times", "-segment", "0.03"]);
         let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
         for _ in 0..seed % 40 {
-            let line = lines.next().expect("it is still recording").expect("UTF-8");
+            let line = lines.next().expect("a line while recording").expect("UTF-8");
             *printed.entry(line.parse().expect("a time")).or_default() += 1;
         }
         kill("-KILL", &child);
         let ended = child.wait_with_output().expect("an end");
         assert_eq!(ended.status.signal(), Some(9), "{}", String::from_utf8_lossy(&ended.stderr));
-        // The times printed before the kill; each line is a single write to the pipe.
+        // Read the times that were printed before the kill; each line is a single write to the pipe.
         for line in lines.map_while(Result::ok) {
             *printed.entry(line.parse().expect("a time")).or_default() += 1;
         }
@@ -172,7 +172,7 @@ fn two_recorders_of_one_machine_are_refused() {
     let folder = Folder::new();
     let mut child = start(&folder, &["--print-times"]);
     let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-    lines.next().expect("it is still recording").expect("UTF-8");
+    lines.next().expect("a line while recording").expect("UTF-8");
     let second = folder.run(fast(&["-sc", "2"]));
     assert_eq!(second.status, 2, "{}", second.stderr);
     assert!(second.stderr.contains(": another recorder is writing it"), "{}", second.stderr);
@@ -193,7 +193,7 @@ fn no_file_is_added_beside_open_segments() {
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     let mut child = start(&folder, &["--print-times"]);
     let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-    lines.next().expect("it is recording").expect("UTF-8");
+    lines.next().expect("a line while recording").expect("UTF-8");
     let add = || folder.run(["relog", "B", "-f", "archive", "-a", "-o", "A"]);
     let refused = add();
     assert_eq!(refused.status, 1, "{}", refused.stderr);

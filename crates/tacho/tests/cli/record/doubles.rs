@@ -27,7 +27,7 @@ pub(super) fn mmv(metrics: &[Metric<'_>]) -> Vec<u8> {
     };
     let long = |bytes: &mut Vec<u8>, long: usize| bytes.extend((long as u64).to_ne_bytes());
     words(&mut bytes, &[1]);
-    // Both generations, two sections, no flags, no process, a cluster.
+    // The header: both generations, two sections, no flags, no process, a cluster.
     long(&mut bytes, 1);
     long(&mut bytes, 1);
     words(&mut bytes, &[2, 0, 0, 7]);
@@ -65,7 +65,7 @@ fn record(command: &str, log: &str) -> Folder {
     folder.write("mmv/oven", mmv(&metrics));
     let mut recording = folder.command([command, r"\mmv oven\*", "-si", "0.02", "-sc", "3", "-o", log]);
     let recording = recording.env("TACHO_MMV_DIR", folder.path("mmv")).output();
-    let ran = Outcome::from(recording.expect("the command starts"));
+    let ran = Outcome::from(recording.expect("start command"));
     assert_eq!((ran.status, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
     assert!(!ran.stderr.contains("left out"), "{}", ran.stderr);
     folder

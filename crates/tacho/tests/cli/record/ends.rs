@@ -9,7 +9,7 @@ use crate::run::{Folder, Outcome};
 
 fn start(folder: &Folder, rest: &[&str]) -> Child {
     let mut command = folder.signalled_command(arguments(rest));
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts")
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start command")
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn a_signal_at_any_time_within_a_segment() {
         let folder = Folder::new();
         let mut child = start(&folder, &["-segment", "0.04", "-o", &format!("a.{extension}")]);
         wait_for(&folder.path(&format!("a_000003.{extension}")), 1, &mut child);
-        // At different times within the two samples of a segment.
+        // Send the signal at different times within the two samples of a segment.
         std::thread::sleep(std::time::Duration::from_micros(7_300 * round as u64));
         kill(["-INT", "-TERM"][round % 2], &child);
         let ran = Outcome::from(child.wait_with_output().expect("an end"));
@@ -56,8 +56,7 @@ fn a_signal_at_any_time_within_a_segment() {
 fn a_signal_does_not_wait_for_the_next_sample() {
     let folder = Folder::new();
     let command = ["record", super::COUNTERS[0], "-si", "1:00:00", "-o", "a.blg"];
-    let mut child =
-        folder.signalled_command(command).stderr(Stdio::piped()).spawn().expect("the command starts");
+    let mut child = folder.signalled_command(command).stderr(Stdio::piped()).spawn().expect("start command");
     wait_for(&folder.path("a.blg"), 1, &mut child);
     kill("-INT", &child);
     let ran = Outcome::from(child.wait_with_output().expect("an end"));
@@ -70,7 +69,7 @@ fn a_second_signal_ends_immediately() {
     let folder = Folder::new();
     let pipe = folder.path("a.csv");
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
-    // Without a reader, opening the pipe blocks.
+    // Opening the pipe blocks, because it has no reader.
     let mut child = start(&folder, &["-o", "a.csv"]);
     let status = loop {
         kill("-INT", &child);
@@ -85,7 +84,7 @@ fn a_second_signal_ends_immediately() {
 
 #[test]
 fn a_killed_recorder_keeps_written_samples() {
-    // The seed is fixed, so that the times of the kills vary, but not from run to run.
+    // The seed is fixed, so that the times of the kills vary, but are the same in each run.
     let mut seed = 0x2545_F491_4F6C_DD1D_u64;
     for round in 0..10 {
         seed ^= seed << 13;
@@ -231,7 +230,7 @@ fn errors_of_a_sample_that_was_not_written_are_not_counted() {
     folder.write("mmv/oven", mmv(&[("loaves", UNSIGNED_64, INSTANT, 0)]));
     let mut command = folder.signalled_command(["record", r"\mmv oven\*", "-si", "0.02", "-o", "a.csv"]);
     command.env("TACHO_MMV_DIR", folder.path("mmv")).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = command.spawn().expect("the command starts");
+    let mut child = command.spawn().expect("start command");
     let good = wait_for(&folder.path("a.csv"), 2, &mut child);
     // From now on the set cannot be read.
     let file = std::fs::OpenOptions::new().write(true).open(folder.path("mmv/oven")).expect("the file");

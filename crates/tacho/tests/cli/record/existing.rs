@@ -66,7 +66,7 @@ fn a_log_that_ends_in_the_future_is_refused() {
     let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").expect("the name of this machine");
     let mut log = LogFixture::new(machine.trim())
         .value("Memory", counter("Available Bytes", CounterType::LARGE_RAWCOUNT));
-    // In the year 2055.
+    // The log ends in the year 2055.
     log.at(1_000_000_000, vec![one(raw(1, 0))]);
     log.write(&folder.path("a.blg"));
     let before = folder.bytes("a.blg");
@@ -94,16 +94,19 @@ fn a_different_format_is_refused() {
 fn a_log_that_is_being_written_is_refused() {
     let folder = Folder::new();
     let log = folder.path("a.blg");
-    let mut first =
-        folder.command(arguments(&["-o", "a.blg"])).stderr(Stdio::null()).spawn().expect("it starts");
+    let mut first = folder
+        .command(arguments(&["-o", "a.blg"]))
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the recorder starts");
     wait_for(&log, 2, &mut first);
     for option in ["-a", "-y"] {
         let busy = "a.blg: another recorder is writing it; use another name, or stop that recorder";
         folder.run(arguments(&[option, "-sc", "1", "-o", "a.blg"])).fails_with(2, busy);
     }
     wait_for(&log, 4, &mut first);
-    first.kill().expect("it runs");
-    first.wait().expect("it ends");
+    first.kill().expect("the recorder is running");
+    first.wait().expect("the recorder ended");
     recorded(&folder, &["-a", "-sc", "1", "-o", "a.blg"]);
 }
 

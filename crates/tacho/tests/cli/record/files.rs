@@ -121,7 +121,7 @@ fn a_late_instance_is_in_a_blg_but_not_in_a_text_log() {
             .signalled_command(["record", r"\Process(*)\ID Process", "-si", "0.02", "-o", name])
             .stderr(Stdio::piped())
             .spawn()
-            .expect("the command starts");
+            .expect("start command");
         wait_for(&path, 1, &mut child);
         let mut newcomer = Command::new("sleep").arg("600").spawn().expect("a process");
         let before = samples(&path).len();
@@ -176,7 +176,7 @@ fn unknown_counters_do_not_affect_others() {
 }
 
 #[test]
-fn it_ends_after_a_duration() {
+fn a_recording_ends_after_a_duration() {
     for option in ["-d", "-rf", "--duration"] {
         let folder = Folder::new();
         recorded(&folder, &[option, "0.1", "-o", "a.blg"]);
@@ -235,11 +235,11 @@ fn names_with_a_number_or_a_date() {
     assert!(date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit()), "{names:?}");
 }
 
-/// Many values per sample, so that a megabyte is soon full.
+/// Records many values per sample, so that a megabyte is soon reached.
 const MUCH: [&str; 5] = ["record", r"\Processor Information(*)\*", r"\Paging Activity\*", "-si", "0.002"];
 
 #[test]
-fn it_ends_at_the_maximum_size() {
+fn a_recording_ends_at_the_maximum_size() {
     let folder = Folder::new();
     let ran = folder.run([&MUCH[..], &["-max", "1", "-d", "5:00", "-o", "a.blg"]].concat());
     assert_eq!(ran.status, 0, "{}", ran.stderr);

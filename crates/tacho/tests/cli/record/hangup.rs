@@ -62,7 +62,7 @@ fn end(pid: &str) {
     let status = Command::new("kill").args(["-TERM", pid]).status().expect("kill");
     assert!(status.success());
     wait_until("it ends", || {
-        // Without a waiting parent it stays a zombie.
+        // If no parent waits for the process, it remains a zombie.
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         stat.is_empty() || stat.contains(") Z ")
     });

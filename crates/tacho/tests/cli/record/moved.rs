@@ -12,7 +12,7 @@ use crate::run::{Folder, Outcome};
 
 fn start(folder: &Folder, rest: &[&str]) -> Child {
     let mut command = folder.signalled_command(arguments(rest));
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts")
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start command")
 }
 
 /// Pseudo-random numbers with a seed.
@@ -31,11 +31,11 @@ fn rotate(folder: &Folder, name: &str, child: &mut Child, random: &mut Random) -
     let rounds = 12;
     for round in 0..rounds {
         wait_for(&log, 1 + random.below(3) as usize, child);
-        // At a random time between two samples, or during a write.
+        // Rename at a random time between two samples or during a write.
         std::thread::sleep(Duration::from_micros(random.below(20_000)));
         std::fs::rename(&log, folder.path(&format!("{round:02}-{name}"))).expect("the log");
         match random.below(3) {
-            // As with logrotate's `create`.
+            // As with logrotate's option `create`.
             0 => drop(std::fs::OpenOptions::new().create(true).append(true).open(&log).expect("a file")),
             1 => kill("-HUP", child),
             _ => {}
@@ -102,8 +102,7 @@ fn a_killed_recorder_leaves_rotated_logs_intact() {
 fn sighup_closes_a_renamed_log_immediately() {
     let folder = Folder::new();
     let command = ["record", super::COUNTERS[0], "-si", "1:00:00", "-o", "a.blg"];
-    let mut child =
-        folder.signalled_command(command).stderr(Stdio::piped()).spawn().expect("the command starts");
+    let mut child = folder.signalled_command(command).stderr(Stdio::piped()).spawn().expect("start command");
     wait_for(&folder.path("a.blg"), 1, &mut child);
     std::fs::rename(folder.path("a.blg"), folder.path("b.blg")).expect("the log");
     kill("-HUP", &child);

@@ -11,7 +11,7 @@ use crate::kernel::cgroup::table::IDS;
 use crate::kernel::cgroup::values::Memory;
 use crate::ordered::split_complete_lines;
 
-/// The group is gone.
+/// The group was removed.
 struct Gone;
 
 impl Walk {
@@ -74,7 +74,7 @@ impl Walk {
             rows.truncate(row_index);
             return;
         }
-        // These counters come from hierarchies that do not have the group.
+        // These counters come from hierarchies without the group.
         for id in (0..IDS as u32).filter(|id| ids & 1 << id == 0) {
             row.omit(id);
         }
