@@ -19,10 +19,15 @@ function randomFrom(start) {
   };
 }
 
-/** The statistics of `tacho stats` over a range, by path. */
+/** The statistics of `tacho stats` over a range, by path; none if a short range is between two samples. */
 async function expectedIn(log, { begin, end }) {
-  const lines = JSON.parse(await tacho("stats", log, "-b", iso(begin), "-e", iso(end), "-f", "json"));
-  return new Map(lines.map((line) => [line.path, line]));
+  try {
+    const lines = JSON.parse(await tacho("stats", log, "-b", iso(begin), "-e", iso(end), "-f", "json"));
+    return new Map(lines.map((line) => [line.path, line]));
+  } catch (problem) {
+    if (!problem.message.includes("no samples in this time range")) throw problem;
+    return new Map();
+  }
 }
 
 /** Compares the answer of the server for all counters. Returns the number of compared figures. */
@@ -63,7 +68,7 @@ async function panelsHave(page, expected, figure) {
   for (;;) {
     const found = await panelFigures(page);
     const wrong = found.filter(([one, value]) => (value === "" ? null : Number(value)) !== (expected.get(one)?.[figure] ?? null));
-    if (found.length && !wrong.length) return found.length;
+    if (found.length > 0 === expected.size > 0 && !wrong.length) return found.length;
     assert.ok(Date.now() < end, `${figure}: ${found.length} figures; wrong: ${JSON.stringify(wrong.slice(0, 3).map(([one, value]) => [one, value, expected.get(one)?.[figure]]))}`);
     await page.waitForTimeout(30);
   }
