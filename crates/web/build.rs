@@ -33,15 +33,18 @@ fn main() -> io::Result<()> {
         };
         let name = file.strip_prefix(page).unwrap_or(file).to_string_lossy().replace('\\', "/");
         let bytes = fs::read(file)?;
-        let compressed = out.join(format!("{index}.gz"));
-        let mut encoder = GzEncoder::new(fs::File::create(&compressed)?, Compression::best());
+        let mut encoder =
+            GzEncoder::new(fs::File::create(out.join(format!("{index}.gz")))?, Compression::best());
         encoder.write_all(&bytes)?;
         encoder.finish()?;
-        let path = fs::canonicalize(file)?;
+        // The compiler completes the paths: a copied target folder has the files of its own source.
+        let (path, gzip) = (format!("/page/{name}"), format!("/{index}.gz"));
         // Writing into a String cannot fail.
         let _ = writeln!(
             table,
-            "    Asset {{ name: {name:?}, kind: {kind:?}, etag: \"\\\"{:016x}\\\"\", bytes: include_bytes!({path:?}), gzip: include_bytes!({compressed:?}) }},",
+            "    Asset {{ name: {name:?}, kind: {kind:?}, etag: \"\\\"{:016x}\\\"\", \
+             bytes: include_bytes!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {path:?})), \
+             gzip: include_bytes!(concat!(env!(\"OUT_DIR\"), {gzip:?})) }},",
             hash(&bytes)
         );
     }

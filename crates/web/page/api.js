@@ -1,5 +1,7 @@
 // The HTTP interface. Every failure becomes an Error with one sentence for people. An unreachable server is polled.
 
+import { headers, isEmbedded } from "./embed.js";
+import { FetchedEvents } from "./events.js";
 import { serverState } from "./messages.js";
 import { askToken } from "./token.js";
 
@@ -86,7 +88,7 @@ async function request(url, options = {}) {
     let response;
     const stopWatching = watchWaiting();
     try {
-      response = await fetch(url, { cache: "no-store", ...options });
+      response = await fetch(url, { cache: "no-store", ...options, headers: { ...headers, ...options.headers } });
     } catch (error) {
       if (error.name === "AbortError") throw error;
       pollServer();
@@ -94,7 +96,7 @@ async function request(url, options = {}) {
     } finally {
       stopWatching();
     }
-    if (response.status === 401 && url !== "/api/login") {
+    if (response.status === 401 && url !== "/api/login" && !isEmbedded) {
       await askToken(login);
       continue;
     }
@@ -135,6 +137,10 @@ export const views = () => json(address("views"));
 export const view = (name, source) => json(address(`views/${encodeURIComponent(name)}`, { source }));
 /** A view file, fitted to a source. */
 export const fitView = (text, source) => json(address("views", { source }), { method: "POST", headers: { "Content-Type": "application/toml" }, body: text });
+/** The recording of the server. */
+export const recording = () => json(address("recording"));
+export const startRecording = (counters) => json(address("recording"), { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(counters) });
+export const stopRecording = () => json(address("recording"), { method: "DELETE" });
 /** Ends the session. */
 export const logout = () => request("/api/logout", { method: "POST" });
 export const closeSource = (id) => request(address(sourcePath(id)), { method: "DELETE" });
@@ -162,7 +168,10 @@ export async function exported(id, { paths, except, begin, end, format }) {
 }
 
 /** The stream of live values as an EventSource, with statistics of the last `window` intervals. */
-export const stream = (paths, every, window) => new EventSource(address("stream", { path: paths, every, window }));
+export function stream(paths, every, window) {
+  const url = address("stream", { path: paths, every, window });
+  return isEmbedded ? new FetchedEvents(url, headers) : new EventSource(url);
+}
 
 /** Uploads a log; `onProgress` is called with values of 0 to 1. Returns `{promise, abort}`. */
 export function upload(file, onProgress) {

@@ -1,12 +1,14 @@
 // The chart of a panel: per counter a line of averages and a min-max band, or an area. uPlot draws lines and axes.
 
-import uPlot from "./vendor/uPlot.esm.js";
 import { marksOf } from "./axes.js";
 import { faded } from "./palette.js";
 import { bandRuns, isolatedRows, valueRuns } from "./runs.js";
 import { bandOpacity, isFilled, sceneOf } from "./scene.js";
 import { theme, colour } from "./theme.js";
 import { timeMarks } from "./ticks.js";
+
+/** The script in vendor/, which is no module. */
+const { uPlot } = globalThis;
 
 const FONT = '12px system-ui, "Segoe UI", Roboto, Cantarell, sans-serif';
 

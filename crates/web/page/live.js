@@ -137,6 +137,7 @@ export class LiveFeed {
     events.addEventListener("series", handle((data) => this.setSeries(data)));
     events.addEventListener("statistics", handle((data) => this.setStatistics(data)));
     events.addEventListener("sample", handle((data) => this.addSample(data, generation)));
+    events.addEventListener("recording", handle((data) => this.onRecording?.(data)));
     events.addEventListener("error", () => {
       if (generation !== this.generation) return;
       this.onState("away");

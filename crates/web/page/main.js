@@ -10,6 +10,7 @@ import { drawHistogram } from "./histogram.js";
 import { Hover, summaryOf } from "./hover.js";
 import { setUpKeys } from "./keys.js";
 import { Legend, sorted } from "./legend.js";
+import { isEmbedded, withEmbed } from "./embed.js";
 import { fromFragment, toFragment } from "./link.js";
 import { LiveFeed } from "./live.js";
 import { Loader } from "./loader.js";
@@ -18,6 +19,7 @@ import { announce, showError } from "./messages.js";
 import { dataOf } from "./panel-data.js";
 import { isChart, MAX_PANELS, panelOf, titleOf as panelTitle } from "./panels.js";
 import { titleOf } from "./picture.js";
+import { Recorder } from "./record.js";
 import { drawReport } from "./report.js";
 import { setUpViews } from "./saved.js";
 import { Sources } from "./sources.js";
@@ -41,6 +43,7 @@ const feed = new LiveFeed({ onData: () => loader.isRunning() && !isDragging && s
 const loader = new Loader({ sources, feed, columns, onData: showNewData, onBusy: (isBusy) => (byId("chart-busy").hidden = !isBusy), onProblem: problemOfData });
 const tables = new TableLoader({ sources, loader, onData: () => draw(), onProblem: problemOfData });
 const views = new Views({ sources });
+const recorder = new Recorder({ feed, sources });
 const tree = new Tree({ sources: () => sources.ready(), add: (paths) => addPaths(page, paths), views: () => views.all, addView: (name, source) => views.add(name, source) });
 sources.onChange = () => tree.sourcesChanged();
 sources.onView = (text, name) => views.openText(text, name);
@@ -233,7 +236,7 @@ function writeAddress(isNow = false) {
 }
 page.writeAddress = writeAddress;
 
-const fragment = () => toFragment((id) => sources.byId(id)?.name ?? "");
+const fragment = () => withEmbed(toFragment((id) => sources.byId(id)?.name ?? ""));
 
 /** Shows a link or saved view. */
 function show(text) {
@@ -399,6 +402,7 @@ async function begin() {
   if (Object.keys(early).length) change(early);
   for (const act of page.early) act();
   announce("Ready.");
+  if (!isEmbedded) recorder.load();
   sources.reportFirstView();
 }
 

@@ -5,11 +5,13 @@ mod charts;
 mod live;
 mod metrics;
 mod page;
+mod recording;
 mod sources;
 mod views;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
@@ -24,6 +26,7 @@ use crate::compression::compress;
 use crate::guard::{Guard, guard};
 use crate::hub::Hub;
 use crate::options::{LineLog, ServeError, ServeOptions, Services};
+use crate::recording::Recordings;
 use crate::response::ApiError;
 use crate::sources::Sources;
 use crate::tls;
@@ -36,6 +39,8 @@ const READING_THREADS: usize = 3;
 const LIVE_THREADS: usize = 2;
 /// Collections of consumers on other machines run at the same time on these.
 const AGENT_THREADS: usize = 4;
+/// At shutdown, how long to wait until the log of a recording is complete.
+const RECORDING_TIMEOUT: Duration = Duration::from_secs(1);
 /// Maximum number of concurrent downloads.
 const MAX_DOWNLOADS: usize = 8;
 
@@ -59,6 +64,7 @@ pub(crate) struct Shared {
     /// The folder of the views that clients share.
     pub(crate) views: Option<PathBuf>,
     pub(crate) metrics: MetricsOptions,
+    pub(crate) recordings: Arc<Recordings>,
     /// Called with a line for every request.
     pub(crate) log: Option<LineLog>,
     pub(crate) services: Services,
@@ -71,12 +77,14 @@ impl Shared {
     pub(crate) fn new(port: u16, is_tls: bool, options: ServeOptions) -> Result<Web, ServeError> {
         let ServeOptions {
             token,
+            embedding,
             hosts,
             live,
             view,
             views,
             metrics,
             logs,
+            recordings,
             uploads,
             memory,
             encoding,
@@ -93,9 +101,14 @@ impl Shared {
             random: tls::random,
         });
         let reading = ReadOptions { budget: memory, encoding, ..ReadOptions::default() };
-        let sources = Sources::new(&logs, uploads, reading, notices.clone(), Workers::new(READING_THREADS))?;
-        let guard = Guard::new(port, is_tls, hosts, token, notices);
+        let recordings = recordings.map(|options| options.checked(token.is_some())).transpose()?;
+        let folder = recordings.as_ref().map(|options| options.folder.clone());
+        let workers = Workers::new(READING_THREADS);
+        let sources = Sources::new(&logs, folder.as_deref(), uploads, reading, notices.clone(), workers)?;
+        let folder_name = folder.and_then(|folder| sources.folders.name_of(&folder)).unwrap_or_default();
+        let guard = Guard::new(port, is_tls, hosts, token, embedding, notices)?;
         let hub = Arc::new(Hub::start(live)?);
+        let recordings = Recordings::new(recordings, folder_name, Arc::clone(&hub));
         let (live_workers, scrape_worker, exporters) =
             (Workers::new(LIVE_THREADS), Workers::new(1), metrics::ExporterCache::default());
         let downloads = Arc::new(Semaphore::new(MAX_DOWNLOADS));
@@ -111,6 +124,7 @@ impl Shared {
             view,
             views,
             metrics,
+            recordings,
             log,
             services,
             agent,
@@ -119,6 +133,7 @@ impl Shared {
     }
 
     pub(crate) fn close(&self) {
+        self.recordings.close(RECORDING_TIMEOUT);
         self.hub.stop();
         self.sources.close_all();
     }
@@ -143,6 +158,7 @@ pub(crate) fn routes() -> Vec<(&'static str, MethodRouter<Web>)> {
         ("/api/sources/{id}/export", get(charts::export)),
         ("/api/views", get(views::list).post(views::fit)),
         ("/api/views/{name}", get(views::show)),
+        ("/api/recording", get(recording::show).post(recording::start).delete(recording::stop)),
         ("/api/query", get(live::query)),
         ("/api/stream", get(live::stream)),
         ("/api/block", get(live::block)),

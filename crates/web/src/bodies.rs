@@ -12,11 +12,11 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-use crate::hub::StreamReader;
+use crate::hub::{GZIP_HEADER, StreamReader, comment};
 
 /// Bytes of a file per frame.
 const CHUNK_BYTES: usize = 64 << 10;
-/// An idle stream sends a comment at this interval, so that proxies and browsers keep the connection.
+/// A stream sends a comment at this interval, so that proxies and browsers keep the connection if events are rare.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// A body with the contents of a file. It counts as a download until it is dropped.
@@ -76,13 +76,16 @@ impl Body for FileBody {
 pub(crate) struct EventBody {
     reader: StreamReader,
     keep_alive: Interval,
+    /// The header of a compressed stream until it is sent.
+    header: Option<Bytes>,
 }
 
 impl EventBody {
     pub(crate) fn new(reader: StreamReader) -> Self {
         let mut keep_alive = interval(KEEP_ALIVE);
         keep_alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { reader, keep_alive }
+        let header = reader.is_gzip.then(|| Bytes::from_static(GZIP_HEADER));
+        Self { reader, keep_alive, header }
     }
 }
 
@@ -92,14 +95,14 @@ impl Body for EventBody {
 
     fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         let this = self.get_mut();
+        if let Some(header) = this.header.take() {
+            return Poll::Ready(Some(Ok(Frame::data(header))));
+        }
         if let Poll::Ready(event) = this.reader.events.poll_recv(context) {
-            if this.keep_alive.poll_tick(context).is_pending() {
-                this.keep_alive.reset();
-            }
             return Poll::Ready(event.map(|event| Ok(Frame::data(event))));
         }
         ready!(this.keep_alive.poll_tick(context));
-        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b": \n\n")))))
+        Poll::Ready(Some(Ok(Frame::data(comment(this.reader.is_gzip)))))
     }
 }
 

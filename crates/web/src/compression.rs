@@ -7,6 +7,7 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -57,17 +58,24 @@ pub(crate) async fn compress(request: Request, next: Next) -> Response {
     let Ok(bytes) = to_bytes(body, usize::MAX).await else {
         return ApiError::unavailable("the response cannot be sent; try again").into_response();
     };
-    let compressed = match bytes.len() > MAX_INLINE_BYTES {
-        true => {
-            let bytes = bytes.clone();
-            tokio::task::spawn_blocking(move || gzip(&bytes)).await.ok().flatten()
-        }
-        false => gzip(&bytes),
-    };
+    let compressed = compressed_text(&bytes).await;
     let Some(compressed) = compressed else { return Response::from_parts(parts, Body::from(bytes)) };
     parts.headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     parts.headers.remove(header::CONTENT_LENGTH);
     Response::from_parts(parts, Body::from(compressed))
+}
+
+/// Compresses a text; `None` if it is short.
+pub(crate) async fn compressed_text(bytes: &Bytes) -> Option<Bytes> {
+    let compressed = match bytes.len() {
+        length if (length as u64) < MIN_BYTES => None,
+        length if length > MAX_INLINE_BYTES => {
+            let bytes = bytes.clone();
+            tokio::task::spawn_blocking(move || gzip(&bytes)).await.ok().flatten()
+        }
+        _ => gzip(bytes),
+    };
+    compressed.map(Bytes::from)
 }
 
 /// Compresses at the fastest level: higher levels hardly shrink numbers further.

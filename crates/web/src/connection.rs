@@ -38,9 +38,9 @@ const MAX_HEADER: usize = 64 << 10;
 /// Maximum number of headers of a request.
 const MAX_HEADER_LINES: usize = 64;
 
-/// Closes the connection of a stream whose reader is too slow.
+/// Closes the connection of a stream: its reader is too slow, or its session has ended.
 #[derive(Clone)]
-pub(crate) struct Overrun(pub(crate) Arc<Notify>);
+pub(crate) struct Closing(pub(crate) Arc<Notify>);
 
 pub(crate) async fn serve(
     stream: TcpStream,
@@ -76,8 +76,8 @@ async fn serve_http<S: AsyncRead + AsyncWrite + Unpin>(
     router: Router,
     mut stopping: watch::Receiver<bool>,
 ) {
-    let overrun = Overrun(Arc::default());
-    let request_overrun = overrun.clone();
+    let close_stream = Closing(Arc::default());
+    let request_closing = close_stream.clone();
     let unflushed = UnflushedRequest::default();
     let stream = FlushedStream::new(stream, unflushed.clone());
     let service = service_fn(move |request: Request<Incoming>| {
@@ -86,7 +86,7 @@ async fn serve_http<S: AsyncRead + AsyncWrite + Unpin>(
         let active = previous.unwrap_or_else(|| permit.begin_request());
         let unflushed = unflushed.clone();
         let mut request = request.map(Body::new);
-        request.extensions_mut().insert(request_overrun.clone());
+        request.extensions_mut().insert(request_closing.clone());
         request.extensions_mut().insert(permit.client());
         let response = router.clone().oneshot(request);
         async {
@@ -107,7 +107,7 @@ async fn serve_http<S: AsyncRead + AsyncWrite + Unpin>(
     tokio::select! {
         // Errors of a connection concern only its client.
         _ = connection.as_mut() => return,
-        () = overrun.0.notified() => return,
+        () = close_stream.0.notified() => return,
         _ = stopping.wait_for(|is_stopping| *is_stopping) => {}
     }
     connection.as_mut().graceful_shutdown();

@@ -41,6 +41,11 @@ impl Folders {
         Self(named)
     }
 
+    /// The name that clients see for a folder.
+    pub(crate) fn name_of(&self, folder: &Path) -> Option<String> {
+        self.0.iter().find(|(_, known)| known == folder).map(|(name, _)| name.clone())
+    }
+
     /// The logs that exist now, sorted by name.
     pub(crate) fn logs(&self) -> Vec<ListedLog> {
         let mut logs = Vec::new();

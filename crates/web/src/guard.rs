@@ -1,38 +1,33 @@
 //! Access checks of every request: the Host header, the origin, and the token.
 
 use std::net::IpAddr;
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Instant;
 
 use axum::extract::{Request, State};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use subtle::ConstantTimeEq;
-use tachograph_counters::IgnorePoison;
 use tachograph_remote::Token;
+use tokio::sync::Notify;
 
 use crate::admission::Client;
 use crate::api::Web;
-use crate::options::LineLog;
+use crate::embedding::Access;
+use crate::options::{Embedding, LineLog, ServeError};
 use crate::response::ApiError;
+use crate::sessions::{Sessions, is_same};
 use crate::tls;
 use crate::token_throttle::TokenThrottle;
 
 /// Maximum length of a URL's path and query, in bytes.
 const MAX_URI: usize = 48 << 10;
 
-/// The Content-Security-Policy: the page loads nothing from other sites and cannot be framed.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
-                      img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
-/// The security headers of every response.
-const HEADERS: [(HeaderName, &str); 6] = [
-    (header::CONTENT_SECURITY_POLICY, POLICY),
+/// The security headers of every response, except those about embedding.
+const HEADERS: [(HeaderName, &str); 4] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "no-referrer"),
-    (header::X_FRAME_OPTIONS, "DENY"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
 ];
@@ -48,6 +43,9 @@ pub(crate) struct Guard {
     sessions: Sessions,
     /// The name of the session cookie.
     cookie: String,
+    embedding: Embedding,
+    /// The Content-Security-Policy.
+    policy: HeaderValue,
 }
 
 impl Guard {
@@ -56,12 +54,17 @@ impl Guard {
         is_tls: bool,
         hosts: Vec<String>,
         token: Option<Token>,
+        embedding: Embedding,
         notices: Option<LineLog>,
-    ) -> Self {
+    ) -> Result<Self, ServeError> {
         // Browsers send cookies to all ports of a host, so two servers need different cookie names.
         let prefix = if is_tls { "__Host-" } else { "" };
         let cookie = format!("{prefix}tacho-{port}");
-        Self {
+        let policy = embedding.policy()?;
+        if embedding.token.is_some() && token.is_none() {
+            return Err(ServeError::usage("the token of embedded pages requires a token of the server"));
+        }
+        Ok(Self {
             port,
             is_tls,
             hosts,
@@ -69,7 +72,9 @@ impl Guard {
             throttle: TokenThrottle::new(notices),
             sessions: Sessions::default(),
             cookie,
-        }
+            embedding,
+            policy,
+        })
     }
 
     /// Checks a token; returns a `Set-Cookie` value with which browsers can authenticate later requests. `None` if no token is
@@ -78,7 +83,9 @@ impl Guard {
         if self.token.is_none() {
             return Ok(None);
         }
-        self.compare(client, token.as_bytes()).await?;
+        if self.compare(client, token.as_bytes()).await? != Access::Full {
+            return Err(only_views());
+        }
         let session = tls::random_secret().map_err(|error| ApiError::unavailable(error.to_string()))?;
         let cookie = self.set_cookie(&session, "").ok_or_else(unauthorized)?;
         self.sessions.add(session, Instant::now());
@@ -92,6 +99,28 @@ impl Guard {
             self.sessions.remove(value);
         }
         self.set_cookie("", "; Max-Age=0")
+    }
+
+    /// Closes the connection of a stream at the end of the session that authenticates its request, if any.
+    pub(crate) fn close_with_session(
+        &self,
+        headers: &HeaderMap,
+        connection: &Arc<Notify>,
+    ) -> Result<(), ApiError> {
+        if self.token.is_none() || headers.contains_key(header::AUTHORIZATION) {
+            return Ok(());
+        }
+        let now = Instant::now();
+        match self.cookies(headers).any(|value| self.sessions.add_stream(value, connection, now)) {
+            true => Ok(()),
+            // It ended after the request was checked.
+            false => Err(unauthorized()),
+        }
+    }
+
+    /// Ends the sessions that have expired.
+    pub(crate) fn remove_expired_sessions(&self) {
+        self.sessions.remove_expired(Instant::now());
     }
 
     /// Whether clients need a token.
@@ -119,7 +148,7 @@ impl Guard {
     fn check_host(&self, request: &Request) -> Result<Authority, ApiError> {
         let wrong = || {
             let status = StatusCode::MISDIRECTED_REQUEST;
-            ApiError::new(status, "unknown host name; start the server with --host NAME to allow it")
+            ApiError::new(status, "unknown host name; the person who runs the server can allow it")
         };
         let mut names = request.headers().get_all(header::HOST).iter();
         let (Some(name), None) = (names.next(), names.next()) else {
@@ -176,10 +205,14 @@ impl Guard {
         Ok(())
     }
 
-    /// Compares a token with the configured one, if any.
-    async fn compare(&self, client: Client, token: &[u8]) -> Result<(), ApiError> {
-        let Some(right) = &self.token else { return Ok(()) };
-        self.throttle.compare(client, unauthorized, || is_same(token, right.bytes())).await
+    /// Compares a token with the configured ones, if any.
+    async fn compare(&self, client: Client, token: &[u8]) -> Result<Access, ApiError> {
+        let Some(right) = &self.token else { return Ok(Access::Full) };
+        let is_full = || is_same(token, right.bytes());
+        let of_views = self.embedding.token.as_ref();
+        let is_of_views = || of_views.is_some_and(|right| is_same(token, right.bytes()));
+        self.throttle.compare(client, unauthorized, || is_full() | is_of_views()).await?;
+        Ok(if is_full() { Access::Full } else { Access::Views })
     }
 
     /// Checks the cookie of a request, or returns its token, which must still be compared.
@@ -200,6 +233,18 @@ impl Guard {
             Ok(None)
         } else {
             Err(unauthorized())
+        }
+    }
+
+    /// Adds the security headers to a response.
+    fn add_headers(&self, headers: &mut HeaderMap) {
+        for (name, value) in HEADERS {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        headers.insert(header::CONTENT_SECURITY_POLICY, self.policy.clone());
+        // For browsers that do not know `frame-ancestors`; it cannot name sites.
+        if self.embedding.origins.is_empty() {
+            headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
         }
     }
 
@@ -231,49 +276,12 @@ impl Guard {
     }
 }
 
-/// The sessions of browsers that have sent the token: the value of the cookie, and when it was last used.
-#[derive(Default)]
-struct Sessions(Mutex<Vec<(String, Instant)>>);
-
-impl Sessions {
-    /// A session ends when it has not been used for this time.
-    const MAX_IDLE: Duration = Duration::from_secs(12 * 3600);
-    /// The maximum number of sessions; a new one beyond it replaces the least recently used one.
-    const MAX: usize = 1000;
-
-    fn add(&self, value: String, now: Instant) {
-        let mut sessions = self.0.lock().ignore_poison();
-        sessions.retain(|(_, used)| now.saturating_duration_since(*used) < Self::MAX_IDLE);
-        if sessions.len() >= Self::MAX
-            && let Some(oldest) = (0..sessions.len()).min_by_key(|&index| sessions[index].1)
-        {
-            sessions.swap_remove(oldest);
-        }
-        sessions.push((value, now));
-    }
-
-    fn is_open(&self, value: &str, now: Instant) -> bool {
-        let mut sessions = self.0.lock().ignore_poison();
-        let is_open = |(known, used): &&mut (String, Instant)| {
-            is_same(value.as_bytes(), known.as_bytes())
-                && now.saturating_duration_since(*used) < Self::MAX_IDLE
-        };
-        let found = sessions.iter_mut().find(is_open);
-        found.map(|(_, used)| *used = now).is_some()
-    }
-
-    fn remove(&self, value: &str) {
-        self.0.lock().ignore_poison().retain(|(known, _)| !is_same(value.as_bytes(), known.as_bytes()));
-    }
-}
-
-/// Compares secrets in a time that depends only on their length.
-fn is_same(given: &[u8], right: &[u8]) -> bool {
-    given.ct_eq(right).into()
-}
-
 fn unauthorized() -> ApiError {
     ApiError::new(StatusCode::UNAUTHORIZED, "the token is missing or wrong")
+}
+
+fn only_views() -> ApiError {
+    ApiError::new(StatusCode::FORBIDDEN, "this token only shows views")
 }
 
 /// Whether a path belongs to the protocol of agents.
@@ -281,8 +289,8 @@ fn is_agent_path(path: &str) -> bool {
     path.starts_with("/agent/")
 }
 
-/// Middleware that checks requests, adds [`HEADERS`] to responses, and logs each request with its status.
-pub(crate) async fn guard(State(web): State<Web>, request: Request, next: Next) -> Response {
+/// Middleware that checks requests, adds security headers to responses, and logs each request with its status.
+pub(crate) async fn guard(State(web): State<Web>, mut request: Request, next: Next) -> Response {
     // The query and headers are not logged: they can contain secrets.
     let line = web.log.as_ref().map(|log| (log, format!("{} {}", request.method(), request.uri().path())));
     let client = request.extensions().get().copied();
@@ -291,45 +299,25 @@ pub(crate) async fn guard(State(web): State<Web>, request: Request, next: Next) 
         (Ok(Some(token)), Some(client)) => web.guard.compare(client, &token).await,
         // Not reached: every connection has a client.
         (Ok(Some(_)), None) => Err(unauthorized()),
-        (Ok(None), _) => Ok(()),
+        (Ok(None), _) => Ok(Access::Full),
         (Err(error), _) => Err(error),
     };
     let mut response = match checked {
-        Ok(()) => next.run(request).await,
+        Ok(access) if access.allows(request.method(), request.uri().path()) => {
+            request.extensions_mut().insert(access);
+            next.run(request).await
+        }
+        Ok(_) => only_views().into_response(),
         Err(error) => error.into_response(),
     };
     let headers = response.headers_mut();
     // Only browsers need them.
-    for (name, value) in HEADERS.into_iter().filter(|_| !is_agent) {
-        headers.insert(name, HeaderValue::from_static(value));
+    if !is_agent {
+        web.guard.add_headers(headers);
     }
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     if let Some((log, line)) = line {
         log(&format!("{line} {}", response.status().as_u16()));
     }
     response
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sessions_end_when_they_are_idle_or_too_many() {
-        let sessions = Sessions::default();
-        let start = Instant::now();
-        sessions.add("one".to_owned(), start);
-        let later = start + Sessions::MAX_IDLE - Duration::from_secs(1);
-        assert!(sessions.is_open("one", later) && !sessions.is_open("other", later));
-        assert!(sessions.is_open("one", later + Duration::from_secs(3600)), "use extends a session");
-        assert!(!sessions.is_open("one", later + Duration::from_secs(3600) + Sessions::MAX_IDLE));
-        let again = start + 3 * Sessions::MAX_IDLE;
-        for index in 0..=Sessions::MAX {
-            sessions.add(index.to_string(), again + Duration::from_millis(index as u64));
-        }
-        let now = again + Duration::from_secs(10);
-        assert!(!sessions.is_open("0", now) && sessions.is_open("1", now), "the oldest session ends");
-        sessions.remove("1");
-        assert!(!sessions.is_open("1", now));
-    }
 }

@@ -5,6 +5,7 @@
 //! Streams with the same selection share the text of their events. A stream whose queue is full is closed. Without
 //! requests, nothing is collected.
 
+mod averages;
 mod collector;
 mod layout;
 mod requested_paths;
@@ -14,7 +15,7 @@ mod window;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,7 @@ use tachograph_counters::sample::Sample;
 use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_flow::live::LiveReport;
 use tachograph_perflib::Registry;
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, watch};
 
 use crate::options::{LiveOptions, ServeError};
@@ -32,6 +34,7 @@ use crate::response::ApiError;
 pub(crate) use layout::Layout;
 use requested_paths::RequestedPaths;
 pub(crate) use ring::{RingSource, RingWindow};
+pub(crate) use streams::{GZIP_HEADER, comment, event};
 use streams::{NewSubscriber, queue_length};
 
 /// Maximum number of open streams.
@@ -56,6 +59,8 @@ struct Shared {
     progress: watch::Sender<Progress>,
     /// The number of open streams.
     streams: AtomicUsize,
+    /// The runtime whose tasks send events, as soon as the server runs.
+    runtime: OnceLock<Handle>,
     /// The registry in use, and when it was obtained.
     registry: Mutex<Option<(Instant, Arc<Registry>)>>,
 }
@@ -78,6 +83,9 @@ struct State {
     requested: RequestedPaths,
     new_subscribers: Vec<NewSubscriber>,
     live: LiveSnapshot,
+    /// The event with the state of the recording, which all streams get when it changes; empty if the server allows no
+    /// recordings.
+    recording: Bytes,
 }
 
 /// The last samples, and the state of each path.
@@ -105,6 +113,8 @@ struct PathState {
 
 pub(crate) struct StreamReader {
     pub(crate) events: mpsc::Receiver<Bytes>,
+    /// Whether the events are compressed.
+    pub(crate) is_gzip: bool,
     _subscription: Subscription,
 }
 
@@ -135,6 +145,7 @@ impl Hub {
             changed: Condvar::new(),
             progress: watch::Sender::new(Progress::default()),
             streams: AtomicUsize::new(0),
+            runtime: OnceLock::new(),
             registry: Mutex::default(),
         });
         if !shared.options.history.is_empty() {
@@ -238,13 +249,14 @@ impl Hub {
 
     /// Opens a stream with one event per `every` collections. If `window` is given, events include statistics of the last
     /// `window` intervals.
-    /// `overrun` is notified if the reader is too slow.
+    /// Events are compressed if `is_gzip`. `closing` is notified if the reader is too slow.
     pub(crate) fn subscribe(
         &self,
         paths: Vec<PathPattern>,
         every: usize,
         window: Option<usize>,
-        overrun: Arc<Notify>,
+        is_gzip: bool,
+        closing: Arc<Notify>,
     ) -> Result<StreamReader, ApiError> {
         let shared = &self.shared;
         if shared.streams.fetch_add(1, Ordering::AcqRel) >= MAX_STREAMS {
@@ -262,10 +274,21 @@ impl Hub {
         }
         subscription.held = Some(state.requested.hold(&paths)?);
         state.requests_version += 1;
-        state.new_subscribers.push(NewSubscriber { paths, every, window, sender, overrun });
+        state.new_subscribers.push(NewSubscriber { paths, every, window, sender, is_gzip, closing });
         shared.changed.notify_all();
         drop(state);
-        Ok(StreamReader { events, _subscription: subscription })
+        Ok(StreamReader { events, is_gzip, _subscription: subscription })
+    }
+
+    /// Sets the runtime whose tasks send events.
+    pub(crate) fn set_runtime(&self, runtime: Handle) {
+        // Only the first call has an effect: a server runs once.
+        let _ = self.shared.runtime.set(runtime);
+    }
+
+    /// Sets the event about the recording. Streams get it with their next events.
+    pub(crate) fn set_recording(&self, event: Bytes) {
+        self.shared.lock().recording = event;
     }
 
     pub(crate) fn stop(&self) {

@@ -16,6 +16,7 @@ mod assets;
 mod bodies;
 mod compression;
 mod connection;
+mod embedding;
 mod export;
 mod flush;
 mod folders;
@@ -23,16 +24,19 @@ mod guard;
 mod hub;
 mod options;
 mod parameters;
+mod recording;
 mod response;
 mod series;
 mod server;
+mod sessions;
 mod sources;
 mod tls;
 mod token_throttle;
 mod workers;
 
 pub use options::{
-    LineLog, LiveOptions, RegistryNow, ReleaseMemory, ServeError, ServeOptions, Services, Uploads,
+    Embedding, LineLog, LiveOptions, RecordingOptions, RegistryNow, ReleaseMemory, ServeError, ServeOptions,
+    Services, Uploads,
 };
 pub use server::{Server, Stopper};
 pub use tachograph_remote::Token;

@@ -35,6 +35,8 @@ pub struct ServeOptions {
     pub tls: Option<(PathBuf, PathBuf)>,
     /// The token that clients must send.
     pub token: Option<Token>,
+    /// Which sites can embed the page.
+    pub embedding: Embedding,
     /// Allowed names in the Host header, in addition to `localhost` and IP addresses.
     pub hosts: Vec<String>,
     /// How this machine's counters are collected.
@@ -47,6 +49,8 @@ pub struct ServeOptions {
     pub metrics: MetricsOptions,
     /// Logs to open at the start, and folders whose logs clients can open.
     pub logs: Vec<PathBuf>,
+    /// Where clients can record this machine's counters, if they can. Requires a token.
+    pub recordings: Option<RecordingOptions>,
     /// Limits of uploads.
     pub uploads: Uploads,
     /// The memory that all open logs share.
@@ -61,6 +65,16 @@ pub struct ServeOptions {
     /// Called with a line for each log named on the command line that cannot be read, and for each address that sends
     /// wrong tokens.
     pub notices: Option<LineLog>,
+}
+
+/// Which sites can embed the page in their pages. By default, none.
+#[derive(Clone, Default)]
+pub struct Embedding {
+    /// The origins of the sites, such as `https://wiki.example`.
+    pub origins: Vec<String>,
+    /// A token that only shows views. It is part of the link of an embedded page, because browsers send no cookies of
+    /// the session from pages of other sites. Requires a token of the server.
+    pub token: Option<Token>,
 }
 
 /// What a server offers.
@@ -82,6 +96,8 @@ pub struct LiveOptions {
     pub interval: Duration,
     /// The number of intervals that are kept in memory.
     pub points: usize,
+    /// Maximum memory of the kept samples, in bytes. If they need more, fewer are kept, but at least three.
+    pub max_bytes: usize,
     /// The time zone of exported logs, with the current UTC offset.
     pub zone: TimeZone,
     /// When the machine was booted, UTC; 0 if unknown.
@@ -90,6 +106,19 @@ pub struct LiveOptions {
     pub default_paths: Vec<String>,
     /// Counters that are collected even if no client requests them, so that charts do not start empty.
     pub history: Vec<PathPattern>,
+}
+
+/// Where clients can record, and the limits of a recording.
+#[derive(Clone, Debug)]
+pub struct RecordingOptions {
+    /// The folder of the logs. Nothing is written outside of it. Clients can open its logs.
+    pub folder: PathBuf,
+    /// A recording ends when its log has this size.
+    pub max_bytes: u64,
+    /// A recording ends after this time.
+    pub max_duration: Duration,
+    /// A recording does not start, and ends, if less space of the disk is free.
+    pub min_free_bytes: u64,
 }
 
 /// Limits of uploads.

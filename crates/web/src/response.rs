@@ -49,7 +49,7 @@ impl ApiError {
 
     /// The log exceeds the memory limit for logs.
     pub(crate) fn memory_full(reason: impl std::fmt::Display) -> Self {
-        let remedy = "close a source; the person who runs the server can allow more (--max-memory)";
+        let remedy = "close a source; the person who runs the server can allow more";
         Self::new(StatusCode::INSUFFICIENT_STORAGE, format!("{reason}; {remedy}"))
     }
 }

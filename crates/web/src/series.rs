@@ -106,12 +106,14 @@ pub(crate) struct Statistics {
 }
 
 impl Statistics {
-    pub(crate) fn new(summary: &Summary) -> Self {
+    pub(crate) fn new(summary: &Summary, counter: &Counter) -> Self {
+        // As in `tacho stats`, ids of several objects have no average.
+        let has_average = summary.minimum == summary.maximum || !counter.is_identifier();
         Self {
             values: summary.values,
             errors: summary.errors,
             last: summary.last,
-            average: summary.average,
+            average: summary.average.filter(|_| has_average),
             minimum: summary.minimum,
             maximum: summary.maximum,
         }
@@ -138,7 +140,7 @@ impl<'a> Chart<'a> {
         }
         Self {
             name,
-            statistics: Statistics::new(summary),
+            statistics: Statistics::new(summary, &info.counter),
             average: filled.iter().map(|&column| columns[column].average).collect(),
             minimum: filled.iter().map(|&column| columns[column].minimum).collect(),
             maximum: filled.iter().map(|&column| columns[column].maximum).collect(),
@@ -148,7 +150,7 @@ impl<'a> Chart<'a> {
 
 /// A path that selects nothing.
 #[derive(Serialize)]
-struct MissingPath<'a> {
+pub(crate) struct MissingPath<'a> {
     path: &'a str,
     reason: &'a str,
 }
@@ -197,7 +199,7 @@ impl<'a> Charts<'a> {
     }
 }
 
-fn missing_paths(missing: &[(String, String)]) -> Vec<MissingPath<'_>> {
+pub(crate) fn missing_paths(missing: &[(String, String)]) -> Vec<MissingPath<'_>> {
     missing.iter().map(|(path, reason)| MissingPath { path, reason }).collect()
 }
 

@@ -117,6 +117,7 @@ impl Server {
             .build()
             .map_err(|error| ServeError::io("cannot start threads", &error))?;
         let web = self.web.clone();
+        web.hub.set_runtime(runtime.handle().clone());
         let outcome = runtime.block_on(self.serve());
         web.close();
         // Threads that are still reading a log are abandoned.
@@ -144,6 +145,7 @@ impl Server {
                 _ = idle_check.tick() => {
                     self.web.sources.close_idle();
                     self.web.exporters.remove_idle();
+                    self.web.guard.remove_expired_sessions();
                     let web = self.web.clone();
                     // Closing queries can block on providers.
                     tokio::task::spawn_blocking(move || web.agent.close_idle());

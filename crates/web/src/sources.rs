@@ -61,9 +61,11 @@ struct State {
 }
 
 impl Sources {
-    /// Adds the files and folders named on the command line. [`read_named`](Self::read_named) reads the files.
+    /// Adds the files and folders named on the command line, and the folder of recordings.
+    /// [`read_named`](Self::read_named) reads the files.
     pub(crate) fn new(
         paths: &[PathBuf],
+        recordings: Option<&Path>,
         uploads: Uploads,
         reading: ReadOptions,
         notices: Option<LineLog>,
@@ -91,6 +93,9 @@ impl Sources {
                 let log = Log::new(state.last_id, Origin::Named, files, None, reading.clone(), &workers);
                 state.logs.insert(state.last_id, Arc::new(log));
             }
+        }
+        if let Some(folder) = recordings.filter(|folder| !folders.iter().any(|known| known == folder)) {
+            folders.push(folder.to_path_buf());
         }
         if state.logs.len() > MAX_OPEN / 2 {
             return Err(ServeError::usage(format!(

@@ -82,6 +82,34 @@ pub(crate) struct ServeArguments {
     /// Memory limit for all open logs together, in MB; a log that needs more is rejected.
     #[arg(long, value_name = "MB", default_value = "512", allow_negative_numbers = true, value_parser = parse_count)]
     pub(crate) max_memory: u64,
+    /// Memory for the kept samples of this machine (its history), in MB. If the requested counters need more, fewer
+    /// samples are kept.
+    #[arg(long, value_name = "MB", default_value = "128", allow_negative_numbers = true, value_parser = parse_count)]
+    pub(crate) max_history: u64,
+    /// Clients with the token can record this machine's counters into logs in this folder, one recording at a time.
+    #[arg(long, value_name = "FOLDER", requires = "token_file", help_heading = "Recording from the page")]
+    pub(crate) allow_record: Option<PathBuf>,
+    /// Maximum size of a recorded log, in MB.
+    #[arg(long, value_name = "MB", requires = "allow_record", default_value = "1024", allow_negative_numbers = true, value_parser = parse_count, help_heading = "Recording from the page")]
+    pub(crate) record_max_size: u64,
+    /// Maximum duration of a recording.
+    #[arg(long, value_name = "TIME", requires = "allow_record", default_value = "24:00:00", allow_negative_numbers = true, value_parser = parse_interval, help_heading = "Recording from the page")]
+    pub(crate) record_max_time: Duration,
+    /// A recording ends if less space of the disk is free, in MB.
+    #[arg(long, value_name = "MB", requires = "allow_record", default_value = "200", allow_negative_numbers = true, value_parser = parse_count, help_heading = "Recording from the page")]
+    pub(crate) record_min_free: u64,
+    /// A site whose pages can embed the page in a frame: its origin, such as https://wiki.example; can be repeated.
+    #[arg(long = "embed-origin", value_name = "URL", help_heading = "Embedding (docs/http.md)")]
+    pub(crate) embed_origins: Vec<String>,
+    /// A file with a second token, which only shows views: for the links of embedded pages (`#embed=TOKEN`).
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "token_file",
+        requires = "embed_origins",
+        help_heading = "Embedding (docs/http.md)"
+    )]
+    pub(crate) embed_token_file: Option<PathBuf>,
     /// Encoding of text logs: utf-8, utf-16le, utf-16be, or a Windows code page (1250 to 1258, 932, 936, 949, 950).
     /// Default: detected. A byte order mark takes precedence.
     #[arg(long, value_name = "NAME", value_parser = parse_encoding)]

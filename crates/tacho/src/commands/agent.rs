@@ -11,7 +11,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tachograph_logs::Budget;
 use tachograph_machine::Machine;
 use tachograph_metrics::{MetricNames, MetricsOptions};
-use tachograph_web::{LineLog, LiveOptions, ServeOptions, Server, Services, Token, Uploads};
+use tachograph_web::{Embedding, LineLog, LiveOptions, ServeOptions, Server, Services, Token, Uploads};
 
 use crate::arguments::{AgentAction, AgentArguments, AgentFolder};
 use crate::failure::{Failure, cannot, notify};
@@ -85,6 +85,7 @@ fn serve(arguments: &AgentArguments) -> Result<ExitCode, Failure> {
         registry: Arc::new(move || machine.refresh()),
         interval: Duration::from_secs(1),
         points: 1,
+        max_bytes: 0,
         zone: this_machine::current_zone(),
         boot_time: this_machine::boot_time(),
         default_paths: Vec::new(),
@@ -96,12 +97,14 @@ fn serve(arguments: &AgentArguments) -> Result<ExitCode, Failure> {
         services: Services::Agent,
         tls: is_set_up.then(|| (files.certificate.clone(), files.key.clone())),
         token,
+        embedding: Embedding::default(),
         hosts: Vec::new(),
         live,
         view: None,
         views: None,
         metrics: MetricsOptions { selection: Vec::new(), names: MetricNames::Current, mounts: None },
         logs: Vec::new(),
+        recordings: None,
         uploads: Uploads { max_count: 0, ..Uploads::default() },
         memory: Budget::new(0),
         encoding: None,

@@ -3,6 +3,7 @@
 mod sampled_export;
 
 use std::io::{self, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +14,10 @@ use tachograph_machine::Machine;
 use tachograph_metrics::MetricsOptions;
 use tachograph_monitor::{Axis, AxisScale, Chosen, Panel, View};
 use tachograph_perflib::Registry;
-use tachograph_web::{LineLog, LiveOptions, ServeError, ServeOptions, Server, Services, Token, Uploads};
+use tachograph_web::{
+    Embedding, LineLog, LiveOptions, RecordingOptions, ServeError, ServeOptions, Server, Services, Token,
+    Uploads,
+};
 
 use crate::arguments::ServeArguments;
 use crate::failure::{Failure, notify};
@@ -62,6 +66,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         },
         interval,
         points: (kept as usize).clamp(POINTS[0], POINTS[1]),
+        max_bytes: usize::try_from(arguments.max_history.saturating_mul(1 << 20)).unwrap_or(usize::MAX),
         zone: this_machine::current_zone(),
         boot_time: this_machine::boot_time(),
         default_paths: default_paths.iter().map(ToString::to_string).collect(),
@@ -71,13 +76,18 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         address: arguments.address(),
         services: Services::All,
         tls: arguments.tls_cert.clone().zip(arguments.tls_key.clone()),
-        token: arguments.token_file.as_deref().map(Token::read).transpose().map_err(Failure::runtime)?,
+        token: token(arguments.token_file.as_deref())?,
+        embedding: Embedding {
+            origins: arguments.embed_origins.clone(),
+            token: token(arguments.embed_token_file.as_deref())?,
+        },
         hosts: arguments.hosts.clone(),
         live,
         view,
         views: arguments.views.clone(),
         metrics: metrics.clone(),
         logs: arguments.logs.clone(),
+        recordings: recordings(arguments)?,
         uploads: Uploads { max_bytes: arguments.max_upload.saturating_mul(1 << 20), ..Uploads::default() },
         memory: Budget::new(arguments.max_memory.saturating_mul(1 << 20)),
         encoding: arguments.encoding,
@@ -98,6 +108,24 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     export.into_iter().for_each(SampledExport::finish);
     outcome?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn token(file: Option<&Path>) -> Result<Option<Token>, Failure> {
+    file.map(Token::read).transpose().map_err(Failure::runtime)
+}
+
+/// Where clients can record, if they can.
+fn recordings(arguments: &ServeArguments) -> Result<Option<RecordingOptions>, Failure> {
+    let Some(folder) = &arguments.allow_record else { return Ok(None) };
+    if !folder.is_dir() {
+        return Err(Failure::usage(format!("--allow-record {}: no such folder", folder.display())));
+    }
+    Ok(Some(RecordingOptions {
+        folder: folder.clone(),
+        max_bytes: arguments.record_max_size.saturating_mul(1 << 20),
+        max_duration: arguments.record_max_time,
+        min_free_bytes: arguments.record_min_free.saturating_mul(1 << 20),
+    }))
 }
 
 /// The view with the counters from the command line: as written, and fitted to this machine. For logs, views are fitted

@@ -138,6 +138,11 @@ fn unsafe_and_invalid_options_are_refused() {
     allow(0o644);
     refused(&["--listen", "0.0.0.0:0", "--token-file", text(&token)], 1, "chmod");
     allow(0o600);
+    refused(&["--allow-record", text(folder.path())], 2, "--token-file");
+    refused(&["--token-file", text(&token), "--allow-record", text(&token)], 2, "no such folder");
+    refused(&["--embed-origin", "wiki.example"], 2, "origin");
+    refused(&["--embed-origin", "https://wiki.example/page"], 2, "https://wiki.example");
+    refused(&["--embed-token-file", text(&token), "--token-file", text(&token)], 2, "--embed-origin");
     refused(&["--tls-cert", text(&token), "--tls-key", text(&token)], 1, "token");
     refused(&["--port", "0", "/no/such/log.blg"], 1, "/no/such/log.blg");
     std::fs::write(&token, "short").expect("a file");
@@ -234,4 +239,60 @@ fn metrics_have_the_chosen_names() {
     let wrong = run(&["serve", "--metrics-names", "new"]);
     assert_eq!(wrong.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("must be current or old"));
+}
+
+/// The response to a request with the token.
+fn send(server: &Server, method: &str, target: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(&server.host).expect("it listens");
+    let length = body.len();
+    let text = format!(
+        "{method} {target} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer a-token-of-many-letters\r\nConnection: \
+         close\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}",
+        server.host
+    );
+    stream.write_all(text.as_bytes()).expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    answer
+}
+
+#[test]
+fn a_killed_server_leaves_a_readable_recording() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    std::fs::create_dir(at("records")).expect("a folder");
+    std::fs::write(at("token"), "a-token-of-many-letters\n").expect("a file");
+    std::fs::set_permissions(at("token"), std::fs::Permissions::from_mode(0o600)).expect("permissions");
+    let (token, records) = (at("token"), at("records"));
+    let options = ["--token-file", text(&token), "--allow-record", text(&records), "--interval", "0.05"];
+    let mut server = Server::start(&[&options[..], &["--record-min-free", "1"]].concat());
+    let body = r#"{"paths":["\\Memory\\*","\\Processor Information(*)\\% Processor Time"]}"#;
+    let started = send(&server, "POST", "/api/recording", body);
+    assert!(started.starts_with("HTTP/1.1 201"), "{started}");
+    let samples = || {
+        let status = send(&server, "GET", "/api/recording", "");
+        let (_, rest) = status.split_once(r#""samples":"#).expect("a number");
+        rest[..rest.find(',').expect("more fields")].parse::<u64>().expect("a number")
+    };
+    let end = Instant::now() + Duration::from_secs(30);
+    while samples() < 5 {
+        assert!(Instant::now() < end, "no samples");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let written = samples();
+    server.child.kill().expect("SIGKILL");
+    server.child.wait().expect("it ends");
+    let logs: Vec<_> =
+        std::fs::read_dir(&records).expect("a folder").map(|one| one.expect("it").path()).collect();
+    assert_eq!(logs.len(), 1);
+    let stats = run(&["stats", text(&logs[0]), "-f", "json", r"\Memory\Available Bytes"]);
+    assert!(stats.status.success(), "{}", String::from_utf8_lossy(&stats.stderr));
+    let stats: serde_json::Value = serde_json::from_slice(&stats.stdout).expect("JSON");
+    assert!(stats[0]["values"].as_u64() >= Some(written), "{stats}, {written} samples");
+    // The next recording does not touch the log.
+    let before = std::fs::metadata(&logs[0]).expect("a file").len();
+    let server = Server::start(&options);
+    assert!(send(&server, "POST", "/api/recording", r#"{"all":true}"#).starts_with("HTTP/1.1 201"));
+    assert!(send(&server, "DELETE", "/api/recording", "").starts_with("HTTP/1.1 200"));
+    assert_eq!(std::fs::metadata(&logs[0]).expect("a file").len(), before);
 }

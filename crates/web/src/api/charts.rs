@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
 use bytes::Bytes;
 use tachograph_counters::civil::{FileTime, TimeArgument};
@@ -23,6 +23,7 @@ use tachograph_monitor::{Reduced, Reducer, Reduction, SeriesTable, Span};
 use super::sources::LIVE;
 use super::{MAX_DOWNLOADS, Web};
 use crate::bodies::FileBody;
+use crate::compression::accepts_gzip;
 use crate::export::{self, Export, ExportError, Format};
 use crate::hub::{LiveSnapshot, RingSource, RingWindow};
 use crate::parameters::{Parameters, PathPart};
@@ -47,6 +48,7 @@ pub(super) async fn series(
     State(web): State<Web>,
     PathPart(id): PathPart,
     RawQuery(query): RawQuery,
+    headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let query = query.unwrap_or_default();
     let parameters = Parameters::parse(Some(&query), &["path", "begin", "end", "columns", "format"])?;
@@ -64,8 +66,14 @@ pub(super) async fn series(
             let chart = move |cancel: &Cancel| chart_live(&live, &paths, bounds, columns, &missing, cancel);
             web.live_workers.run(chart).await
         };
-        let text = web.charts.get(&query, web.hub.samples(), compute).await?;
-        return Ok(with_content_type("application/json", text));
+        let text = web.charts.get(&query, web.hub.samples(), accepts_gzip(&headers), compute).await?;
+        let mut response = with_content_type("application/json", text.bytes);
+        if text.is_gzip {
+            let headers = response.headers_mut();
+            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+        }
+        return Ok(response);
     }
     let log = web.sources.get(&id)?;
     let choose = move |full_span| Ok((requested_span(full_span, bounds)?, columns));
@@ -120,7 +128,7 @@ fn chart_live(
         return charts_text(None, missing);
     };
     let span = requested_span(full_span, bounds)?;
-    let source = RingSource::window(live.samples.clone(), paths, (Some(span.begin()), Some(span.end())));
+    let source = RingSource::window(&live.samples, paths, (Some(span.begin()), Some(span.end())));
     let mut source = Cancellable::new(source, cancel);
     let (mut reduction, mut table, mut reducer) =
         (Reduction::new(span, columns), SeriesTable::default(), Reducer::default());
@@ -193,7 +201,7 @@ impl RequestedSamples {
         let (outcome, selection) = match &self.samples {
             Samples::Live(live) => {
                 let window = || {
-                    let window = RingSource::window(live.samples.clone(), &self.paths, self.bounds);
+                    let window = RingSource::window(&live.samples, &self.paths, self.bounds);
                     Select::new(window, selection.clone())
                 };
                 (process_live(&window), Selection::new(Vec::new()))

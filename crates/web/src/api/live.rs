@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
-use axum::http::Extensions;
+use axum::http::{Extensions, HeaderMap, HeaderValue, header};
 use axum::response::Response;
 use serde::Serialize;
 use tachograph_flow::sinks::LiveValues;
@@ -12,7 +12,8 @@ use tachograph_perflib::Query;
 
 use super::Web;
 use crate::bodies::EventBody;
-use crate::connection::Overrun;
+use crate::compression::accepts_gzip;
+use crate::connection::Closing;
 use crate::hub::Layout;
 use crate::parameters::Parameters;
 use crate::response::{ApiError, json, with_content_type};
@@ -65,6 +66,7 @@ pub(super) async fn query(State(web): State<Web>, RawQuery(query): RawQuery) -> 
 pub(super) async fn stream(
     State(web): State<Web>,
     RawQuery(query): RawQuery,
+    headers: HeaderMap,
     extensions: Extensions,
 ) -> Result<Response, ApiError> {
     let parameters = Parameters::parse(query.as_deref(), &["path", "every", "window"])?;
@@ -78,9 +80,17 @@ pub(super) async fn stream(
     };
     let shared = web.clone();
     let paths = web.live_workers.run(move |_| Ok(shared.hub.resolve_paths(&paths))).await?;
-    let overrun = extensions.get::<Overrun>().map(|overrun| overrun.0.clone()).unwrap_or_default();
-    let reader = web.hub.subscribe(paths, every, window, overrun)?;
-    Ok(with_content_type("text/event-stream", Body::new(EventBody::new(reader))))
+    let closing = extensions.get::<Closing>().map(|closing| closing.0.clone()).unwrap_or_default();
+    web.guard.close_with_session(&headers, &closing)?;
+    let is_gzip = accepts_gzip(&headers);
+    let reader = web.hub.subscribe(paths, every, window, is_gzip, closing)?;
+    let mut response = with_content_type("text/event-stream", Body::new(EventBody::new(reader)));
+    let headers = response.headers_mut();
+    headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+    if is_gzip {
+        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    Ok(response)
 }
 
 pub(super) async fn block(State(web): State<Web>, RawQuery(query): RawQuery) -> Result<Response, ApiError> {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use axum::body::Body;
-use axum::extract::{RawQuery, State};
+use axum::extract::{Extension, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,7 @@ use tachograph_monitor::{Catalogue, MachineCatalogue, SearchIndex, SetEntry, Spa
 
 use super::page::{Fields, check_type, read_json};
 use super::{Shared, Web};
+use crate::embedding::Access;
 use crate::folders::ListedLog;
 use crate::hub::Hub;
 use crate::parameters::{Parameters, PathPart};
@@ -154,7 +155,11 @@ struct List {
     needs_token: bool,
 }
 
-pub(super) async fn list(State(web): State<Web>, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
+pub(super) async fn list(
+    State(web): State<Web>,
+    Extension(access): Extension<Access>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
     Parameters::parse(query.as_deref(), &[])?;
     web.clone()
         .live_workers
@@ -164,7 +169,11 @@ pub(super) async fn list(State(web): State<Web>, RawQuery(query): RawQuery) -> R
                 std::iter::once(Source::live(&web.hub)).chain(logs.iter().map(|log| Source::log(log)));
             Ok(json(&List {
                 sources: sources.collect(),
-                logs: web.sources.folders.logs(),
+                logs: match access {
+                    Access::Full => web.sources.folders.logs(),
+                    // They cannot be opened.
+                    Access::Views => Vec::new(),
+                },
                 max_upload_bytes: web.sources.uploads.max_bytes,
                 version: env!("CARGO_PKG_VERSION"),
                 needs_token: web.guard.needs_token(),

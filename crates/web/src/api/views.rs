@@ -14,7 +14,7 @@ use tachograph_counters::time_zone::TimeZone;
 use tachograph_monitor::scale::Scale;
 use tachograph_monitor::{
     Axis, AxisScale, Catalogue as _, Chosen, ColumnContent, LogCatalogue, MachineCatalogue, Panel, SetEntry,
-    TableModel, View, ViewKind,
+    Span, TableModel, View, ViewKind,
 };
 
 use super::Web;
@@ -259,13 +259,21 @@ fn simplify(panel: &mut Panel, sets: &[SetEntry]) {
     panel.axis = Axis { scale: AxisScale::Linear, ..Axis::default() };
 }
 
-/// The source to which a view is fitted: a log's catalogue, time zone and default paths; `None` for this machine.
-struct Target(Option<(std::sync::Arc<LogCatalogue>, TimeZone, Vec<String>)>);
+/// The source to which a view is fitted: a log, or `None` for this machine.
+struct Target(Option<TargetLog>);
+
+/// What fitting needs to know of a log.
+struct TargetLog {
+    catalogue: std::sync::Arc<LogCatalogue>,
+    zone: TimeZone,
+    default_paths: Vec<String>,
+    span: Option<Span>,
+}
 
 /// A [`Target`] with its counter sets.
 struct FittingTarget<'a> {
     hub: &'a Hub,
-    log: Option<(std::sync::Arc<LogCatalogue>, TimeZone, Vec<String>)>,
+    log: Option<TargetLog>,
     sets: Vec<SetEntry>,
 }
 
@@ -275,13 +283,18 @@ impl Target {
             return Ok(Self(None));
         }
         let facts = web.sources.get(id)?.facts()?;
-        Ok(Self(Some((facts.catalogue.clone(), facts.zone.clone(), facts.default_paths.clone()))))
+        Ok(Self(Some(TargetLog {
+            catalogue: facts.catalogue.clone(),
+            zone: facts.zone.clone(),
+            default_paths: facts.default_paths.clone(),
+            span: facts.span,
+        })))
     }
 
     /// Adds the counter sets. Those of this machine may have to be read from the system.
     fn with_sets(self, hub: &Hub) -> FittingTarget<'_> {
         let sets = match &self.0 {
-            Some((catalogue, ..)) => catalogue.sets(),
+            Some(log) => log.catalogue.sets(),
             None => MachineCatalogue(hub.registry()).sets(),
         };
         FittingTarget { hub, log: self.0, sets }
@@ -291,7 +304,7 @@ impl Target {
 impl FittingTarget<'_> {
     fn has(&self, path: &PathPattern) -> bool {
         match &self.log {
-            Some((catalogue, ..)) => catalogue.has(path),
+            Some(log) => log.catalogue.has(path),
             None => self.sets.iter().any(|set| {
                 path.matches_set(&set.name, set.has_instances)
                     && set.counters.iter().any(|entry| path.matches_counter(&entry.counter.name))
@@ -307,7 +320,7 @@ impl FittingTarget<'_> {
 
     fn first_paths(&self) -> Vec<String> {
         match &self.log {
-            Some((.., paths)) => paths.clone(),
+            Some(log) => log.default_paths.clone(),
             None => self.hub.options().default_paths.clone(),
         }
     }
@@ -324,13 +337,22 @@ impl FittingTarget<'_> {
         }
         let missing = view.resolve(|path| self.has(path));
         let utc = TimeZone::utc();
-        let zone = self.log.as_ref().map_or(&utc, |(_, zone, _)| zone);
+        let zone = self.log.as_ref().map_or(&utc, |log| &log.zone);
+        let (mut begin, mut end) =
+            (view.begin.map(|time| utc_of(time, zone)), view.end.map(|time| utc_of(time, zone)));
+        // A range with one end reaches to the other end of the log.
+        if let Some(span) = self.log.as_ref().and_then(|log| log.span)
+            && begin.is_some() != end.is_some()
+        {
+            begin = begin.or(Some(span.begin()));
+            end = end.or(Some(span.end()));
+        }
         FittedView {
             name,
             interval: view.interval.map(|interval| interval.as_secs_f64()),
             points: view.points,
-            begin: view.begin.map(|time| rfc3339(utc_of(time, zone))),
-            end: view.end.map(|time| rfc3339(utc_of(time, zone))),
+            begin: begin.map(rfc3339),
+            end: end.map(rfc3339),
             // The page has no panels that depend on the size of a terminal.
             panels: view
                 .panels

@@ -1,28 +1,26 @@
 //! The thread that collects samples of this machine.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use tachograph_counters::IgnorePoison;
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
 use tachograph_counters::set::CounterSet;
 use tachograph_flow::live::{LiveOptions, LiveSource};
 use tachograph_flow::sinks::LiveValues;
-use tachograph_flow::{Cadence, Selection, Source as _};
-use tachograph_monitor::{Reducer, Reduction, SeriesTable, Span};
+use tachograph_flow::{Cadence, Selection};
 use tachograph_perflib::Registry;
 
 use super::layout::SelectedColumns;
-use super::streams::{Averages, Collected, Streams};
-use super::{LiveSnapshot, PathState, Progress, RingSource, Shared};
+use super::ring::memory_of;
+use super::streams::{Collected, Streams};
+use super::{LiveSnapshot, PathState, Progress, Shared};
 use crate::series::unix_seconds;
 
-/// Maximum number of raw values in the ring, about 24 bytes each. The more values a sample has, the fewer samples are
-/// kept.
-const MAX_RING_VALUES: usize = 6 << 20;
-/// The ring keeps at least this many samples.
+/// The ring keeps at least this many samples, even if they need more memory than allowed: values are computed from them.
 const MIN_SAMPLES: usize = 3;
 
 /// Collects until the server stops.
@@ -39,11 +37,11 @@ pub(super) fn run(shared: &Arc<Shared>) {
         let mut is_changed = state.requests_version != applied;
         applied = state.requests_version;
         is_changed |= state.requested.expire(Instant::now());
-        streams.remove_closed();
         state.new_subscribers.drain(..).for_each(|subscriber| streams.add(subscriber));
         if state.requested.is_empty() {
             collector = None;
             state.live = LiveSnapshot::default();
+            streams.clear();
             shared.report_progress(applied, 0);
             let is_idle = |state: &mut super::State| !state.is_stopped && state.requests_version == applied;
             drop(shared.changed.wait_while(state, is_idle).ignore_poison());
@@ -100,6 +98,8 @@ struct Collector {
     cadence: Cadence,
     /// The number of samples since the collection began.
     count: u64,
+    /// The memory of each sample in the ring, oldest first.
+    sizes: VecDeque<usize>,
     /// A sample that was removed from the ring; the next collection reuses its buffers.
     spare: Option<Sample>,
 }
@@ -123,6 +123,7 @@ impl Collector {
             sets: Vec::new(),
             cadence: Cadence::new(Instant::now(), options.interval),
             count: 0,
+            sizes: VecDeque::new(),
             spare: None,
         };
         collector.update_states(shared, &selection);
@@ -161,6 +162,14 @@ impl Collector {
                 *kept = Arc::new(sample);
             }
         }
+        let previous = std::iter::once(None).chain(state.live.samples.iter().map(|sample| Some(&**sample)));
+        self.sizes = state
+            .live
+            .samples
+            .iter()
+            .zip(previous)
+            .map(|(sample, before)| memory_of(sample, before))
+            .collect();
         // The spare sample's buffers are sized for the removed groups.
         self.spare = None;
     }
@@ -215,7 +224,7 @@ impl Collector {
             self.sets = sample.groups.iter().map(|group| Arc::clone(&group.set)).collect();
         }
         let time = unix_seconds(sample.at.utc);
-        let samples = self.push_to_ring(shared, sample);
+        let (samples, recording) = self.push_to_ring(shared, sample, streams.needed_samples());
         let collected = Collected {
             values: &self.values,
             has_changed: !has_same_sets || self.values.has_changed(),
@@ -223,53 +232,42 @@ impl Collector {
             time,
             interval: shared.options.interval,
             samples: &samples,
+            recording: &recording,
         };
-        let mut computed: HashMap<usize, Arc<Averages>> = HashMap::new();
-        streams.publish(&collected, |every| {
-            Arc::clone(computed.entry(every).or_insert_with(|| Arc::new(averages(&samples, every))))
-        });
+        streams.publish(&collected, shared.runtime.get());
     }
 
-    /// Adds a sample to the ring; returns the samples in it.
-    fn push_to_ring(&mut self, shared: &Shared, sample: Sample) -> Vec<Arc<Sample>> {
-        let values = sample.len().max(1);
-        let max = (MAX_RING_VALUES / values).clamp(MIN_SAMPLES, shared.options.points + 1);
+    /// Adds a sample to the ring; returns the last samples in it, up to `needed`, and the event about the recording.
+    fn push_to_ring(&mut self, shared: &Shared, sample: Sample, needed: usize) -> (Vec<Arc<Sample>>, Bytes) {
         let mut state = shared.lock();
+        let state = &mut *state;
         let live = &mut state.live;
+        let bytes = memory_of(&sample, live.samples.last().map(|sample| &**sample));
         live.samples.push(Arc::new(sample));
         live.count = self.count;
-        live.points = max - 1;
         live.report = self.source.report();
-        let excess = live.samples.len().saturating_sub(max);
-        let mut removed: Vec<_> = live.samples.drain(..excess).collect();
-        let samples = live.samples.clone();
-        drop(state);
+        self.sizes.push_back(bytes);
+        let mut removed = Vec::new();
+        let max_bytes = shared.options.max_bytes;
+        let mut total: usize = self.sizes.iter().sum();
+        while live.samples.len() > shared.options.points + 1
+            || (live.samples.len() > MIN_SAMPLES && total > max_bytes)
+        {
+            removed.push(live.samples.remove(0));
+            self.sizes.pop_front();
+            // The oldest sample now holds the lists of instances that it shared with the removed one.
+            if let (Some(oldest), Some(size)) = (live.samples.first(), self.sizes.front_mut()) {
+                *size = memory_of(oldest, None);
+            }
+            total = self.sizes.iter().sum();
+        }
+        // The number of intervals for which there is room if further samples are as large.
+        let room = max_bytes.saturating_sub(total) / bytes.max(1);
+        live.points = (live.samples.len() - 1 + room)
+            .clamp(MIN_SAMPLES - 1, shared.options.points.max(MIN_SAMPLES - 1));
+        let samples = live.samples[live.samples.len().saturating_sub(needed)..].to_vec();
         // The buffers are reused unless a reader holds the sample.
         self.spare = removed.pop().and_then(|sample| Arc::try_unwrap(sample).ok());
-        samples
+        (samples, state.recording.clone())
     }
-}
-
-/// Averages of all series over the last `every` intervals.
-fn averages(samples: &[Arc<Sample>], every: usize) -> Averages {
-    let recent = &samples[samples.len().saturating_sub(every + 1)..];
-    let ([first, _, ..], Some(last)) = (recent, recent.last()) else { return Averages::default() };
-    let begin = Some(unix_seconds(first.at.utc));
-    if every == 1 {
-        return Averages { begin, by_path: None };
-    }
-    let span = Span::of_samples(first.at.utc.saturating_add(1), last.at.utc);
-    let mut source = RingSource::window(recent.to_vec(), &[], (Some(span.begin()), None));
-    let (mut reduction, mut table, mut reducer) =
-        (Reduction::new(span, 1), SeriesTable::default(), Reducer::default());
-    let mut sample = Sample::default();
-    while source.next(&mut sample).is_ok_and(|more| more) {
-        if reducer.push(&sample, &mut reduction, &mut table).is_err() {
-            break;
-        }
-    }
-    reducer.cut(&mut reduction, &mut table);
-    let series = reduction.finish(&table, &[]).series;
-    let by_path = series.into_iter().map(|series| (series.info.path.clone(), series.summary.average));
-    Averages { begin, by_path: Some(by_path.collect()) }
 }

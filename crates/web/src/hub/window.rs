@@ -26,26 +26,30 @@ pub(super) struct WindowStatistics {
     begin: String,
     end: String,
     statistics: Vec<Option<Statistics>>,
+    #[serde(skip)]
+    values: usize,
 }
 
 impl WindowStatistics {
     /// Computes the statistics of the last `intervals` intervals; the range is rounded outwards to whole milliseconds.
-    /// `None` if there are more than [`MAX_VALUES`] values, or no samples.
+    /// `None` if there are more than [`MAX_VALUES`] or `max_values` values, or no samples.
     pub(super) fn new(
         samples: &[Arc<Sample>],
         paths: &[PathPattern],
         layout: &Layout,
         intervals: usize,
         interval: Duration,
+        max_values: usize,
     ) -> Option<Self> {
         let last = samples.last()?.at.utc;
-        if layout.series.len().saturating_mul(intervals.min(samples.len())) > MAX_VALUES {
+        let values = layout.series.len().saturating_mul(intervals.min(samples.len()));
+        if values > MAX_VALUES.min(max_values) {
             return None;
         }
         let units = i64::try_from(interval.as_nanos() / 100 * intervals as u128).ok()?;
         let begin = whole_milliseconds(last.saturating_add(-units));
         let end = whole_milliseconds(last.saturating_add(2 * MILLISECOND - 1));
-        let mut source = RingSource::window(samples.to_vec(), paths, (Some(begin), Some(end)));
+        let mut source = RingSource::window(samples, paths, (Some(begin), Some(end)));
         let span = Span::new(begin, end);
         let (mut reduction, mut table, mut reducer) =
             (Reduction::new(span, 1), SeriesTable::default(), Reducer::default());
@@ -56,10 +60,17 @@ impl WindowStatistics {
         reducer.cut(&mut reduction, &mut table);
         let reduced = reduction.finish(&table, paths);
         let by_path: HashMap<&str, _> =
-            reduced.series.iter().map(|series| (&*series.info.path, &series.summary)).collect();
-        let statistics_of = |path: &str| by_path.get(path).map(|summary| Statistics::new(summary));
+            reduced.series.iter().map(|series| (&*series.info.path, series)).collect();
+        let statistics_of = |path: &str| {
+            by_path.get(path).map(|series| Statistics::new(&series.summary, &series.info.counter))
+        };
         let statistics = layout.series.iter().map(|one| statistics_of(&one.path)).collect();
-        Some(Self { begin: rfc3339(begin), end: rfc3339(end), statistics })
+        Some(Self { begin: rfc3339(begin), end: rfc3339(end), statistics, values })
+    }
+
+    /// The number of values in the window.
+    pub(super) fn values(&self) -> usize {
+        self.values
     }
 }
 

@@ -116,7 +116,7 @@ async fn next_chunk(body: &mut Body) -> Option<Result<Bytes, axum::Error>> {
 }
 
 fn too_long(max: u64) -> ApiError {
-    ApiError::too_large(format!("the log is longer than {max} bytes (--max-upload)"))
+    ApiError::too_large(format!("the log is longer than {max} bytes, the limit of this server"))
 }
 
 fn disk_full(_: std::io::Error) -> ApiError {
@@ -180,8 +180,8 @@ mod tests {
         runtime.expect("a runtime").block_on(async {
             let folder = tempfile::tempdir().expect("a folder");
             let uploads = Uploads { folder: folder.path().to_path_buf(), ..Uploads::default() };
-            let sources =
-                Sources::new(&[], uploads, ReadOptions::default(), None, Workers::new(1)).expect("no files");
+            let sources = Sources::new(&[], None, uploads, ReadOptions::default(), None, Workers::new(1))
+                .expect("no files");
             let body = Body::new(Trickle { wait: tokio::time::interval(wait), bytes, left: pieces });
             let began = Instant::now();
             let upload = sources.begin_upload(None).expect("admitted");

@@ -9,4 +9,6 @@ import "./saving.test.mjs";
 import "./looks.test.mjs";
 import "./keyboard.test.mjs";
 import "./errors.test.mjs";
+import "./record.test.mjs";
+import "./embed.test.mjs";
 import "./corpus.test.mjs";

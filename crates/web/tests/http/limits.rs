@@ -259,14 +259,14 @@ fn text_logs_share_the_memory_and_release_it() {
     let (_, source) = upload(&server, "wide.csv", &wide(40_000));
     assert_eq!(source["state"], "failed", "{source}");
     let error = source["error"].as_str().expect("a reason");
-    for part in ["wide.csv", "16 MiB are allowed", "--max-memory", "close a source"] {
+    for part in ["wide.csv", "16 MiB are allowed", "can allow more", "close a source"] {
         assert!(error.contains(part), "'{part}' is not in: {error}");
     }
     let failed = source["id"].as_str().expect("an id");
     for request in ["sets", "instances?set=Process", "series?path=%5CProcess(*)%5C*", "statistics", "export"]
     {
         let response = get(server.address, &format!("/api/sources/{failed}/{request}"));
-        assert_eq!((response.status, response.text().contains("--max-memory")), (507, true), "{request}");
+        assert_eq!((response.status, response.text().contains("can allow more")), (507, true), "{request}");
     }
     // The log is still listed, but has released its memory.
     wait_for(&memory, before);
@@ -309,7 +309,7 @@ fn binary_logs_and_their_statistics_share_the_memory() {
     for request in ["series/10", "statistics"] {
         let response = ask(request, r"\Things(*)\*");
         assert_eq!(response.status, 507, "{request}");
-        assert!(response.text().contains("--max-memory"), "{}", response.text());
+        assert!(response.text().contains("can allow more"), "{}", response.text());
         assert_eq!(ask(request, r"\Things(p1)\*").status, 200, "{request} of one instance");
     }
     drop(rest);
@@ -333,7 +333,7 @@ fn logs_are_not_opened_without_memory() {
     let json = [("Content-Type", "application/json")];
     let response = request(server.address, "POST", "/api/sources", &json, br#"{"log":"logs/a.blg"}"#);
     assert_eq!(
-        (response.status, response.text().contains("--max-memory")),
+        (response.status, response.text().contains("can allow more")),
         (507, true),
         "{}",
         response.text()

@@ -8,7 +8,9 @@ mod limits;
 mod live;
 mod logs;
 mod readers;
+mod recording;
 mod safety;
+mod sessions;
 mod stream;
 mod test_server;
 mod tls;
@@ -20,8 +22,13 @@ use test_server::{Machine, TestOptions, TestServer};
 
 /// Waits until a source is read.
 fn ready(server: &TestServer, id: &str) -> Value {
+    ready_with(server, id, &[])
+}
+
+/// The same, with headers.
+fn ready_with(server: &TestServer, id: &str, headers: &[(&str, &str)]) -> Value {
     for _ in 0..3000 {
-        let source = get(server.address, &format!("/api/sources/{id}")).json();
+        let source = request(server.address, "GET", &format!("/api/sources/{id}"), headers, b"").json();
         if source["state"] != "reading" {
             return source;
         }

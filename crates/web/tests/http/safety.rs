@@ -23,6 +23,11 @@ fn only_names_of_the_server_are_accepted() {
     for host in foreign {
         assert_eq!(status(&format!("{host}:{port}")), 421, "{host}");
     }
+    let refused = request(server.address, "GET", "/", &[("Host", "evil.example")], b"").text();
+    assert!(
+        refused.contains("unknown host name") && !refused.contains("--"),
+        "no options of the command line: {refused}"
+    );
     for host in ["localhost:1", "127.0.0.1", "localhost:99999", "", " ", "local host", "[::1"] {
         assert!([400, 421].contains(&status(host)), "{host}");
     }

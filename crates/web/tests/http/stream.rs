@@ -15,9 +15,18 @@ pub(crate) struct Events(BufReader<TcpStream>);
 
 impl Events {
     pub(crate) fn open(address: SocketAddr, parameters: &[(&str, &str)]) -> Self {
+        Self::open_with(address, parameters, &[])
+    }
+
+    pub(crate) fn open_with(
+        address: SocketAddr,
+        parameters: &[(&str, &str)],
+        headers: &[(&str, &str)],
+    ) -> Self {
         let mut stream = connect(address);
         let target = target("/api/stream", parameters);
-        write!(stream, "GET {target} HTTP/1.1\r\nHost: {address}\r\n\r\n").expect("sent");
+        let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        write!(stream, "GET {target} HTTP/1.1\r\nHost: {address}\r\n{headers}\r\n").expect("sent");
         Self(BufReader::new(stream))
     }
 
@@ -253,4 +262,68 @@ fn a_window_has_the_statistics_of_a_chart() {
     }
     assert_eq!(get(server.address, &target("/api/stream", &[paths[0], ("window", "0")])).status, 400);
     assert_eq!(get(server.address, &target("/api/stream", &[paths[0], ("window", "31")])).status, 400);
+}
+
+#[test]
+fn compressed_streams_have_the_same_events() {
+    let machine = Machine::new(200);
+    let server = TestServer::start(&machine, TestOptions::default());
+    let parameters = [("path", r"\Things(*)\*"), ("window", "5")];
+    let mut stream = connect(server.address);
+    let query = target("/api/stream", &parameters);
+    let host = server.address;
+    write!(stream, "GET {query} HTTP/1.1\r\nHost: {host}\r\nAccept-Encoding: gzip\r\n\r\n").expect("sent");
+    let mut reader = BufReader::new(stream);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        reader.read_line(&mut head).expect("a header");
+    }
+    let head = head.to_ascii_lowercase();
+    assert!(head.contains("content-encoding: gzip") && head.contains("vary: accept-encoding"), "{head}");
+    // The chunks of the body, until five collections have arrived.
+    let (mut bytes, mut text) = (Vec::new(), String::new());
+    let events = |text: &str, name: &str| text.matches(&format!("event: {name}\n")).count();
+    while events(&text, "statistics") < 5 {
+        let mut line = String::new();
+        reader.read_line(&mut line).expect("a length");
+        let mut chunk = vec![0; usize::from_str_radix(line.trim(), 16).expect("a length") + 2];
+        std::io::Read::read_exact(&mut reader, &mut chunk).expect("a chunk");
+        bytes.extend_from_slice(&chunk[..chunk.len() - 2]);
+        let mut inflated = Vec::new();
+        // The stream continues, so the end of the data is an error.
+        let _ = std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&bytes[..]), &mut inflated);
+        text = String::from_utf8(inflated).expect("UTF-8");
+    }
+    assert_eq!((events(&text, "series"), events(&text, "sample")), (1, 5), "{}", &text[..200]);
+    assert!(text.ends_with("\n\n") && bytes.len() * 5 < text.len(), "{} of {}", bytes.len(), text.len());
+    let last = text.lines().rfind(|line| line.starts_with("data: {\"time\"")).expect("a sample");
+    let values: Value = serde_json::from_str(&last[6..]).expect("JSON");
+    assert_eq!(values["values"][199], 199.0);
+}
+
+/// The kept samples of a thousand machines' worth of series stay within the memory that the command line allows.
+#[test]
+fn the_history_has_a_memory_bound() {
+    const SERIES: usize = 60_000;
+    const MAX_BYTES: usize = 32 << 20;
+    let machine = Machine::new(SERIES as u32);
+    let options =
+        TestOptions { max_bytes: MAX_BYTES, interval: Duration::from_millis(1), ..TestOptions::default() };
+    let server = TestServer::start(&machine, options);
+    let all = target("/api/sources/live/series", &[("path", r"\Things(*)\Number"), ("columns", "1")]);
+    let chart = target("/api/sources/live/series", &[("path", r"\Things(p1)\Number"), ("columns", "30")]);
+    let end = Instant::now() + Duration::from_secs(60);
+    let before = machine.collections.load(Ordering::SeqCst);
+    // More samples than can be kept. Each has 60,000 values of 24 bytes.
+    let max = MAX_BYTES / (SERIES * 24);
+    while machine.collections.load(Ordering::SeqCst) < before + 3 * max as u64 {
+        // Refused, because they are too many series, but they are collected.
+        get(server.address, &all);
+        assert!(Instant::now() < end, "the machine is not collected");
+    }
+    let source = get(server.address, "/api/sources/live").json();
+    let samples = source["samples"].as_u64().expect("a number") as usize;
+    assert!(samples >= 3 && samples <= max && max < 31, "{samples} of {max}");
+    assert_eq!(source["points"].as_u64(), Some(samples as u64 - 1), "clients know how much is kept");
+    assert_eq!(get(server.address, &chart).status, 200);
 }

@@ -23,7 +23,9 @@ use tachograph_logs::{Budget, TextEncoding};
 use tachograph_monitor::View;
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType};
 use tachograph_perflib::{Clock, FREQUENCY, Failure, Guid, InstanceKey, Provider, Registry, Rows};
-use tachograph_web::{LiveOptions, ServeError, ServeOptions, Server, Stopper, Token, Uploads};
+use tachograph_web::{
+    Embedding, LiveOptions, RecordingOptions, ServeError, ServeOptions, Server, Stopper, Token, Uploads,
+};
 
 const RATE: u32 = 0;
 const NUMBER: u32 = 1;
@@ -97,6 +99,7 @@ impl Machine {
             }),
             interval,
             points: 30,
+            max_bytes: 64 << 20,
             zone: TimeZone::utc(),
             boot_time: FileTime(START),
             default_paths: vec![r"\Things(p1)\Things/sec".to_owned()],
@@ -167,6 +170,11 @@ pub(crate) struct TestOptions {
     pub(crate) view: Option<View>,
     pub(crate) views: Option<PathBuf>,
     pub(crate) history: Vec<PathPattern>,
+    /// The maximum memory of the kept samples.
+    pub(crate) max_bytes: usize,
+    pub(crate) embedding: Embedding,
+    /// The limits of recordings into the folder `records`, if they are allowed: size, duration, free space.
+    pub(crate) recordings: Option<(u64, Duration, u64)>,
 }
 
 impl Default for TestOptions {
@@ -183,6 +191,9 @@ impl Default for TestOptions {
             view: None,
             views: None,
             history: Vec::new(),
+            max_bytes: 64 << 20,
+            embedding: Embedding::default(),
+            recordings: None,
         }
     }
 }
@@ -192,7 +203,7 @@ impl TestServer {
     pub(crate) fn start(machine: &Machine, options: TestOptions) -> Self {
         let folder = tempfile::Builder::new().prefix("tacho-web-test-").tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name);
-        for name in ["logs/deep", "uploads"] {
+        for name in ["logs/deep", "uploads", "records"] {
             std::fs::create_dir_all(at(name)).expect("a folder");
         }
         machine.write_log(&at("server.blg"), 101);
@@ -205,8 +216,16 @@ impl TestServer {
             address: SocketAddr::from(([127, 0, 0, 1], 0)),
             tls: options.tls,
             token: options.token.map(|token| Token::new(token).expect("a token")),
+            embedding: options.embedding,
             hosts: options.hosts,
-            live: LiveOptions { history: options.history, ..machine.options(options.interval) },
+            live: LiveOptions {
+                history: options.history,
+                max_bytes: options.max_bytes,
+                ..machine.options(options.interval)
+            },
+            recordings: options.recordings.map(|(max_bytes, max_duration, min_free_bytes)| {
+                RecordingOptions { folder: at("records"), max_bytes, max_duration, min_free_bytes }
+            }),
             logs: vec![at("server.blg"), at("logs")],
             uploads: Uploads {
                 folder: at("uploads"),

@@ -41,6 +41,8 @@ fn options(machine: &Machine, address: &str) -> ServeOptions {
         address: address.parse().expect("an address"),
         tls: None,
         token: None,
+        embedding: Default::default(),
+        recordings: None,
         hosts: Vec::new(),
         live: machine.options(Duration::from_secs(1)),
         logs: Vec::new(),

@@ -1,4 +1,4 @@
-//! Charts of this machine that several clients request: computed once per sample.
+//! Charts of this machine that several clients request: computed and compressed once per sample.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -8,6 +8,7 @@ use bytes::Bytes;
 use tachograph_counters::IgnorePoison;
 use tokio::sync::OnceCell;
 
+use crate::compression::compressed_text;
 use crate::response::ApiError;
 
 /// Maximum number of cached charts.
@@ -26,30 +27,53 @@ struct Charts {
     /// The number of samples when the charts were computed.
     sample: u64,
     /// Each with the time of the first request for it.
-    by_query: HashMap<String, (Instant, Arc<OnceCell<Bytes>>)>,
+    by_query: HashMap<String, (Instant, Arc<OnceCell<CachedText>>)>,
+}
+
+/// A response, and its compressed form when a client has asked for it.
+struct CachedText {
+    text: Bytes,
+    compressed: OnceCell<Option<Bytes>>,
+}
+
+/// A response for one client.
+pub(crate) struct EncodedText {
+    pub(crate) bytes: Bytes,
+    pub(crate) is_gzip: bool,
+}
+
+impl EncodedText {
+    fn plain(bytes: Bytes) -> Self {
+        Self { bytes, is_gzip: false }
+    }
 }
 
 impl ChartCache {
-    /// The response to a query at the n-th sample. Clients with the same query wait for one computation; after a failure, the
-    /// next one computes again.
+    /// The response to a query at the n-th sample, compressed if the client accepts that and it is not short. Clients with the
+    /// same query wait for one computation; after a failure, the next one computes again.
     pub(crate) async fn get(
         &self,
         query: &str,
         sample: u64,
+        accepts_gzip: bool,
         compute: impl Future<Output = Result<Bytes, ApiError>>,
-    ) -> Result<Bytes, ApiError> {
+    ) -> Result<EncodedText, ApiError> {
         // Without samples, the first request starts their collection.
         let Some(cell) = (sample > 0).then(|| self.cell(query, sample)).flatten() else {
-            return compute.await;
+            return compute.await.map(EncodedText::plain);
         };
-        let bytes = cell.get_or_try_init(|| compute).await?.clone();
-        if bytes.len() > MAX_BYTES {
+        let compute = async { Ok(CachedText { text: compute.await?, compressed: OnceCell::new() }) };
+        let CachedText { text, compressed } = cell.get_or_try_init(|| compute).await?;
+        if text.len() > MAX_BYTES {
             self.0.lock().ignore_poison().by_query.remove(query);
         }
-        Ok(bytes)
+        if accepts_gzip && let Some(bytes) = compressed.get_or_init(|| compressed_text(text)).await {
+            return Ok(EncodedText { bytes: bytes.clone(), is_gzip: true });
+        }
+        Ok(EncodedText::plain(text.clone()))
     }
 
-    fn cell(&self, query: &str, sample: u64) -> Option<Arc<OnceCell<Bytes>>> {
+    fn cell(&self, query: &str, sample: u64) -> Option<Arc<OnceCell<CachedText>>> {
         let mut charts = self.0.lock().ignore_poison();
         if charts.sample != sample {
             charts.sample = sample;
@@ -80,7 +104,7 @@ mod tests {
                 tokio::task::yield_now().await;
                 Ok(Bytes::from(computed.fetch_add(1, Ordering::SeqCst).to_string()))
             };
-            cache.get(query, sample, compute).await.expect("a response")
+            cache.get(query, sample, false, compute).await.expect("a response").bytes
         };
         let (one, other) = tokio::join!(get("a", 1), get("a", 1));
         assert_eq!((&one[..], &other[..]), (&b"0"[..], &b"0"[..]));
@@ -89,7 +113,7 @@ mod tests {
         assert_eq!(get("a", 2).await, "2");
         // Before the first sample nothing is kept.
         assert_eq!((get("a", 0).await, get("a", 0).await), ("3".into(), "4".into()));
-        let failed = cache.get("c", 2, async { Err(ApiError::conflict("no")) }).await;
+        let failed = cache.get("c", 2, false, async { Err(ApiError::conflict("no")) }).await;
         assert!(failed.is_err());
         assert_eq!(get("c", 2).await, "5", "failures are not kept");
     }
@@ -99,12 +123,28 @@ mod tests {
         let cache = ChartCache::default();
         for index in 0..2 * MAX_CHARTS {
             let text = index.to_string();
-            assert_eq!(cache.get(&text, 1, async { Ok(Bytes::from(text.clone())) }).await.expect("it"), text);
+            let response = cache.get(&text, 1, false, async { Ok(Bytes::from(text.clone())) });
+            assert_eq!(response.await.expect("it").bytes, text);
         }
         assert_eq!(cache.0.lock().ignore_poison().by_query.len(), MAX_CHARTS);
         let large = async { Ok(Bytes::from(vec![0; MAX_BYTES + 1])) };
-        cache.get("0", 1, large).await.expect("it");
-        cache.get("large", 2, async { Ok(Bytes::from(vec![0; MAX_BYTES + 1])) }).await.expect("it");
+        cache.get("0", 1, false, large).await.expect("it");
+        cache.get("large", 2, false, async { Ok(Bytes::from(vec![0; MAX_BYTES + 1])) }).await.expect("it");
         assert!(cache.0.lock().ignore_poison().by_query.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_response_is_compressed_once() {
+        let cache = ChartCache::default();
+        let text = Bytes::from("0123456789".repeat(1000));
+        let get = async |accepts_gzip| {
+            cache.get("a", 1, accepts_gzip, async { Ok(text.clone()) }).await.expect("a response")
+        };
+        let (first, second, plain) = (get(true).await, get(true).await, get(false).await);
+        assert!(first.is_gzip && first.bytes.len() < 1000);
+        assert_eq!(first.bytes.as_ptr(), second.bytes.as_ptr(), "the same bytes");
+        assert!(!plain.is_gzip && plain.bytes == text);
+        let short = cache.get("b", 1, true, async { Ok(Bytes::from("short")) }).await.expect("a response");
+        assert!(!short.is_gzip);
     }
 }

@@ -1,0 +1,228 @@
+//! The subscribers with the same selection, which get the same events.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::Serialize;
+use tachograph_counters::path::PathPattern;
+use tokio::sync::Notify;
+use tokio::sync::mpsc::Sender;
+
+use super::encoded::{Deflater, QueuedBytes};
+use super::{
+    Collected, MAX_ALL_AVERAGED, MAX_ALL_QUEUE_BYTES, MAX_ALL_SERIES, MAX_AVERAGED, MAX_QUEUE_BYTES,
+    MAX_SERIES, MIN_QUEUE, event, write_event,
+};
+use crate::hub::averages::averages;
+use crate::hub::layout::Layout;
+use crate::hub::window::WindowStatistics;
+use crate::series::SeriesName;
+
+/// The subscribers with the same selection.
+pub(super) struct SubscriberGroup {
+    pub(super) paths: Vec<PathPattern>,
+    pub(super) every: usize,
+    pub(super) window: Option<usize>,
+    pub(super) layout: Layout,
+    /// The event that names the series; empty before the first collection.
+    pub(super) names: Bytes,
+    /// The event about the recording that was sent last.
+    recording: Bytes,
+    deflater: Deflater,
+    pub(super) subscribers: Vec<Subscriber>,
+}
+
+pub(super) struct Subscriber {
+    pub(super) sender: Sender<Bytes>,
+    pub(super) is_gzip: bool,
+    pub(super) closing: Arc<Notify>,
+    /// Whether the last [`SubscriberGroup::names`] was sent.
+    pub(super) has_names: bool,
+}
+
+/// The data of the event `series`.
+#[derive(Serialize)]
+struct Names<'a> {
+    interval: f64,
+    series: Vec<Named<'a>>,
+}
+
+#[derive(Serialize)]
+struct Named<'a> {
+    id: usize,
+    #[serde(flatten)]
+    name: SeriesName<'a>,
+}
+
+/// The data of the event `sample`.
+#[derive(Serialize)]
+struct Values {
+    /// The time of the sample, in Unix seconds.
+    time: f64,
+    /// The begin of the interval, in Unix seconds.
+    begin: Option<f64>,
+    /// In the order of the series.
+    values: Vec<Option<f64>>,
+}
+
+impl Subscriber {
+    /// Whether another event of `bytes` can be queued, assuming that the queued ones have the same size. `is_full`: the
+    /// queues of all subscribers are full.
+    pub(super) fn has_room_for(&self, bytes: usize, is_full: bool) -> bool {
+        let queued = self.sender.max_capacity() - self.sender.capacity();
+        match queued {
+            0 => true,
+            _ if is_full => false,
+            _ => queued < MIN_QUEUE || queued.saturating_mul(bytes) < MAX_QUEUE_BYTES,
+        }
+    }
+}
+
+impl SubscriberGroup {
+    pub(super) fn new(
+        paths: Vec<PathPattern>,
+        every: usize,
+        window: Option<usize>,
+        first: Subscriber,
+    ) -> Self {
+        Self {
+            paths,
+            every,
+            window,
+            layout: Layout::default(),
+            names: Bytes::new(),
+            recording: Bytes::new(),
+            deflater: Deflater::default(),
+            subscribers: vec![first],
+        }
+    }
+
+    /// The number of values over which an event averages; an event of one collection has the values themselves.
+    pub(super) fn averaged_values(&self) -> usize {
+        if self.every == 1 { 0 } else { self.layout.series.len().saturating_mul(self.every) }
+    }
+
+    /// The limit that the group exceeds, if any. `series` and `averaged` are those of the groups before it.
+    pub(super) fn excess(&self, series: usize, averaged: usize) -> Option<String> {
+        let (count, own) = (self.layout.series.len(), self.averaged_values());
+        let limit = if count > MAX_SERIES {
+            format!("the limit of a stream is {MAX_SERIES}")
+        } else if series + count > MAX_ALL_SERIES {
+            format!("the limit of all streams together is {MAX_ALL_SERIES}")
+        } else if own > MAX_AVERAGED || averaged + own > MAX_ALL_AVERAGED {
+            return Some(format!(
+                "{count} series over {} collections each: too many values; select fewer counters or a smaller every",
+                self.every
+            ));
+        } else {
+            return None;
+        };
+        Some(format!("{count} series: {limit}; select fewer counters"))
+    }
+
+    pub(super) fn update_names(&mut self, interval: f64) {
+        let series = self.layout.series.iter().enumerate().map(|(id, one)| Named { id, name: one.name() });
+        let names = event("series", &Names { interval, series: series.collect() });
+        if names != self.names {
+            self.names = names;
+            self.subscribers.iter_mut().for_each(|subscriber| subscriber.has_names = false);
+        }
+    }
+
+    /// The events of a collection. `window_values` is the number of values that windows still can have.
+    pub(super) fn events(&self, collected: &Collected<'_>, window_values: &mut usize) -> Vec<u8> {
+        let averages = averages(collected.samples, self.every, &self.paths, &self.layout);
+        let values = match averages.values {
+            None => self.layout.values(collected.values).collect(),
+            Some(values) => values,
+        };
+        let mut text = Vec::new();
+        write_event(&mut text, "sample", &Values { time: collected.time, begin: averages.begin, values });
+        let statistics = self.window.and_then(|window| {
+            let max = *window_values;
+            WindowStatistics::new(
+                collected.samples,
+                &self.paths,
+                &self.layout,
+                window,
+                collected.interval,
+                max,
+            )
+        });
+        if let Some(statistics) = statistics {
+            *window_values -= statistics.values().min(*window_values);
+            write_event(&mut text, "statistics", &statistics);
+        }
+        text
+    }
+
+    /// The events of a collection for the subscribers, which are taken from the group; `index` is that of the group.
+    pub(super) fn publish(
+        &mut self,
+        index: usize,
+        collected: &Collected<'_>,
+        window_values: &mut usize,
+        queued: &QueuedBytes,
+    ) -> Delivery {
+        let mut events = self.events(collected, window_values);
+        let without_recording = events.len();
+        if self.recording != *collected.recording {
+            self.recording = collected.recording.clone();
+            events.extend_from_slice(&self.recording);
+        }
+        // Subscribers that do not know the series get their names first, and the state of the recording in any case.
+        let first = || [&self.names[..], &events[..without_recording], &self.recording[..]].concat();
+        let deflater = &mut self.deflater;
+        let mut texts: [[Option<Bytes>; 2]; 2] = Default::default();
+        for subscriber in &mut self.subscribers {
+            texts[usize::from(!subscriber.has_names)][usize::from(subscriber.is_gzip)].get_or_insert_with(
+                || {
+                    let text = if subscriber.has_names { events.clone() } else { first() };
+                    queued.count(if subscriber.is_gzip { deflater.block(&text) } else { text })
+                },
+            );
+        }
+        Delivery { group: index, subscribers: std::mem::take(&mut self.subscribers), texts }
+    }
+
+    /// Sends an error to the subscribers and disconnects them.
+    pub(super) fn reject(&mut self, error: &str) {
+        let text = event("error", &serde_json::json!({ "error": error }));
+        for subscriber in self.subscribers.drain(..) {
+            let text = match subscriber.is_gzip {
+                true => self.deflater.block(&text).into(),
+                false => text.clone(),
+            };
+            let _ = subscriber.sender.try_send(text);
+        }
+    }
+}
+
+/// The events of a collection for the subscribers of a group.
+pub(super) struct Delivery {
+    /// The index of the group.
+    pub(super) group: usize,
+    pub(super) subscribers: Vec<Subscriber>,
+    /// By whether the subscriber does not know the series yet, and whether it gets compressed events.
+    texts: [[Option<Bytes>; 2]; 2],
+}
+
+impl Delivery {
+    /// Queues the events. Removes subscribers that are too slow or disconnected.
+    pub(super) fn send(&mut self, queued: &QueuedBytes) {
+        let texts = &self.texts;
+        self.subscribers.retain_mut(|subscriber| {
+            let is_first = !std::mem::replace(&mut subscriber.has_names, true);
+            let text = &texts[usize::from(is_first)][usize::from(subscriber.is_gzip)];
+            let is_full = queued.total() > MAX_ALL_QUEUE_BYTES;
+            let is_sent = text.as_ref().is_some_and(|text| {
+                subscriber.has_room_for(text.len(), is_full)
+                    && subscriber.sender.try_send(text.clone()).is_ok()
+            });
+            if !is_sent {
+                subscriber.closing.notify_one();
+            }
+            is_sent
+        });
+    }
+}
