@@ -80,7 +80,7 @@ impl App {
             }
             // Drawn by the caller, because drawing updates it.
             ViewKind::Table => return,
-            ViewKind::Line | ViewKind::Area | ViewKind::Stacked => {}
+            ViewKind::Line | ViewKind::Area | ViewKind::Stacked | ViewKind::HeatMap => {}
         }
         if self.draw_placeholder(buffer, inside, pane) {
             return;
