@@ -5,18 +5,19 @@ mod charts;
 mod live;
 mod metrics;
 mod page;
+mod processes;
 mod sources;
 mod views;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, delete, get, post};
 use axum::{Router, middleware};
 use tachograph_logs::ReadOptions;
-use tachograph_monitor::View;
+use tachograph_monitor::{RowProperties, View};
 use tachograph_remote::{Agent, AgentOptions};
 use tokio::sync::Semaphore;
 
@@ -59,6 +60,8 @@ pub(crate) struct Shared {
     /// The folder of the views that clients share.
     pub(crate) views: Option<PathBuf>,
     pub(crate) metrics: MetricsOptions,
+    /// Reads properties of processes, one request at a time.
+    pub(crate) processes: Option<Arc<Mutex<Box<dyn RowProperties>>>>,
     /// Called with a line for every request.
     pub(crate) log: Option<LineLog>,
     pub(crate) services: Services,
@@ -76,6 +79,7 @@ impl Shared {
             view,
             views,
             metrics,
+            processes,
             logs,
             uploads,
             memory,
@@ -111,6 +115,7 @@ impl Shared {
             view,
             views,
             metrics,
+            processes: processes.map(|reader| Arc::new(Mutex::new(reader))),
             log,
             services,
             agent,
@@ -143,6 +148,7 @@ pub(crate) fn routes() -> Vec<(&'static str, MethodRouter<Web>)> {
         ("/api/sources/{id}/export", get(charts::export)),
         ("/api/views", get(views::list).post(views::fit)),
         ("/api/views/{name}", get(views::show)),
+        ("/api/processes", get(processes::show)),
         ("/api/query", get(live::query)),
         ("/api/stream", get(live::stream)),
         ("/api/block", get(live::block)),

@@ -101,6 +101,7 @@ fn serve(arguments: &AgentArguments) -> Result<ExitCode, Failure> {
         view: None,
         views: None,
         metrics: MetricsOptions { selection: Vec::new(), names: MetricNames::Current, mounts: None },
+        processes: None,
         logs: Vec::new(),
         uploads: Uploads { max_count: 0, ..Uploads::default() },
         memory: Budget::new(0),
