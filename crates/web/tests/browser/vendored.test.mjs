@@ -10,7 +10,7 @@ const hash = (file) => createHash("sha256").update(fs.readFileSync(file)).digest
 
 test("vendored: uPlot's files are those of the locked package, with its licence", () => {
   const installed = path.join(OUT, "page", "node_modules", "uplot");
-  for (const name of ["dist/uPlot.esm.js", "dist/uPlot.min.css", "LICENSE"]) {
+  for (const name of ["dist/uPlot.iife.min.js", "dist/uPlot.min.css", "LICENSE"]) {
     const own = path.join(PAGE, "vendor", name === "LICENSE" ? "LICENSE" : path.basename(name));
     assert.equal(hash(own), hash(path.join(installed, name)), name);
   }
