@@ -42,8 +42,10 @@ export function paletteOf(name) {
 /** What a heat map shows: `{rows, axis, factor, others, begin, end, zone}`; `others` is the number of lines with another unit. */
 export function heatSceneOf(data, panel) {
   const blocks = new Map(data.blocks.map((block) => [block.source.id, block]));
-  const shown = data.lines.filter((line) => !entry(line.key).isHidden).map((line) => ({ line, block: blocks.get(line.source.id) }));
-  const unit = mainUnit(panel, shown.map(({ line }) => line));
+  const isShown = (line) => !entry(line.key).isHidden;
+  const shown = data.lines.filter(isShown).map((line) => ({ line, block: blocks.get(line.source.id) }));
+  // The order of rows is the legend's, but the unit is that of the first counter.
+  const unit = mainUnit(panel, data.blocks.flatMap((block) => block.lines.filter(isShown)));
   const rows = shown.filter(({ line }) => isSameUnit(formatOf(line), unit));
   const { factor } = rows.length ? formatOf(rows[0].line) : unit;
   for (const row of rows) {

@@ -85,6 +85,22 @@ for (const theme of ["light", "dark"]) {
   });
 }
 
+test("heat map: the unit is that of the first counter, in any order of the legend", async () => {
+  const server = await serve(textLog("units.csv", 300));
+  const counters = ["\\Processor Information(*)\\% Processor Time", "\\Memory\\Available MBytes"].map((one) => ({ path: one }));
+  await withPage("heat-unit", `${server.url}#${panelLink({ id: 1, kind: "heatmap", counters })}`, async (page) => {
+    await legendThat(page, (rows) => rows.length === 2, "both counters");
+    await page.waitForSelector("#heatmap[data-scale='0 % to 100 %']");
+    await page.click("#legend-head [data-column=average] button");
+    await page.waitForFunction(() => /Available/.test(document.querySelector("#legend-body th").textContent));
+    assert.equal(await page.getAttribute("#heatmap", "data-scale"), "0 % to 100 %");
+    // Without the first counter, the unit is that of the next.
+    await page.uncheck("#legend-body tr:last-child input");
+    await page.waitForFunction(() => /iB$/.test(document.getElementById("heatmap").dataset.scale));
+  });
+  await server.stop();
+});
+
 test("heat map: ranges of values are shaded, typed and saved", async () => {
   const server = await serve(processorLog("bands.csv", 300));
   await withPage("bands", `${server.url}#${panelLink({ id: 1, min: 0, max: 100, counters: [{ path: BUSY }] })}`, async (page) => {
