@@ -206,7 +206,7 @@ test("figures: live sums over names move without a stream", async () => {
 });
 
 test("figures: a table of processes has properties, and is a tree", async () => {
-  const child = spawn("bash", ["-c", "sleep 86317 & wait"]);
+  const child = spawn("bash", ["-c", "sleep 86317 & wait"], { detached: true });
   const server = await serve("--interval", "0.5");
   try {
     await withPage("processes", `${server.url}#open=processes`, async (page) => {
@@ -246,7 +246,8 @@ test("figures: a table of processes has properties, and is a tree", async () => 
       await page.waitForFunction(() => document.querySelector(".instances .group"));
     });
   } finally {
-    child.kill();
+    // Both processes.
+    process.kill(-child.pid);
   }
   // Logs have no properties.
   const log = path.join(scratch, "processes.blg");
