@@ -52,4 +52,4 @@ pub use table::{
     TableFigures, TableLayout, TableLine, TableModel, TableOrder, TableRow, TableSettings, TreeKind,
     has_no_rank, ready_made_columns,
 };
-pub use view::{Axis, AxisScale, MAX_SHARE, MAX_TOP, Panel, View, ViewError, ViewKind};
+pub use view::{Annotation, Axis, AxisScale, MAX_SHARE, MAX_TOP, Panel, View, ViewError, ViewKind};

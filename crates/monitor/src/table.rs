@@ -358,6 +358,7 @@ impl TableModel {
             ColumnContent::Counter(_) | ColumnContent::Presence => None,
             ColumnContent::Property(Property::User) => properties()?.user.as_deref().map(Cow::from),
             ColumnContent::Property(Property::Command) => properties()?.command.as_deref().map(Cow::from),
+            ColumnContent::Property(Property::Cgroup) => properties()?.cgroup.as_deref().map(Cow::from),
             ColumnContent::Property(Property::State) => Some(properties()?.state?.to_string().into()),
         }
     }

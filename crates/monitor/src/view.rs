@@ -1,5 +1,6 @@
 //! Saved views: the panels, counters and settings of a monitor, in a file.
 
+mod annotation;
 mod file;
 mod panel;
 mod ready_made;
@@ -18,6 +19,7 @@ use crate::catalogue::SetEntry;
 use crate::legend::Chosen;
 use crate::table::TableModel;
 
+pub use annotation::Annotation;
 pub use panel::{Axis, AxisScale, MAX_SHARE, Panel, ViewKind};
 
 /// The maximum number of rows that a table can be limited to.
@@ -63,6 +65,8 @@ pub struct View {
     pub begin: Option<TimeArgument>,
     /// The end of the time range of logs (exclusive).
     pub end: Option<TimeArgument>,
+    /// Notes about moments and time ranges.
+    pub annotations: Vec<Annotation>,
 }
 
 impl View {

@@ -22,7 +22,7 @@ use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_monitor::figures::NumberForm;
 use tachograph_monitor::{
-    Chosen, Legend, MAX_POINTS, MIN_POINTS, Reduced, ReducedSeries, Ring, SetEntry, Span, View,
+    Annotation, Chosen, Legend, MAX_POINTS, MIN_POINTS, Reduced, ReducedSeries, Ring, SetEntry, Span, View,
 };
 
 use crate::canvas::Canvas;
@@ -89,6 +89,8 @@ pub struct App {
     pub(crate) title: Option<String>,
     /// Whether counters that the logs lack are omitted from the view.
     is_optional: bool,
+    /// The annotations of the view, which are only kept.
+    annotations: Vec<Annotation>,
     /// The values of the charted counters, reduced to the columns of the chart.
     pub(crate) reduced: Reduced,
     /// The id of the newest table.
@@ -153,6 +155,7 @@ impl App {
             numbers: NumberForm::Units,
             title: view.title,
             is_optional: view.is_optional,
+            annotations: view.annotations,
             reduced: Reduced { span: nothing, columns: 0, series: Vec::new() },
             last_table: TableId::default(),
             interval: view.interval.unwrap_or(Duration::from_secs(1)),
@@ -251,6 +254,7 @@ impl App {
         }
         self.title = view.title;
         self.is_optional = view.is_optional;
+        self.annotations = view.annotations;
         self.panes.replace(view.panels);
         self.headline = headline_of(view.headline);
         self.panes.set_screen((self.areas.screen.width, self.areas.screen.height));
@@ -489,6 +493,7 @@ impl App {
             is_optional: self.is_optional,
             begin: span.and_then(|span| argument(span.begin())),
             end: span.and_then(|span| argument(span.end())),
+            annotations: self.annotations.clone(),
         }
     }
 }

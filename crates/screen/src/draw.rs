@@ -182,7 +182,7 @@ impl App {
             ViewKind::Bars => self.draw_histogram(buffer, layout.body, pane),
             ViewKind::Report => report_top = self.draw_report(buffer, layout.body, pane),
             ViewKind::Table => return self.draw_one_table(buffer, &layout),
-            ViewKind::Line | ViewKind::Area | ViewKind::Stacked => {
+            ViewKind::Line | ViewKind::Area | ViewKind::Stacked | ViewKind::HeatMap => {
                 plot = self.draw_chart(buffer, layout.body, pane);
             }
         }

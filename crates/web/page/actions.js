@@ -2,10 +2,10 @@
 
 import { byId } from "./element.js";
 import { figure } from "./figures.js";
-import { nameOf } from "./hover.js";
+import { nameOf } from "./names.js";
 import { announce, showNotice } from "./messages.js";
 import { STYLES } from "./palette.js";
-import { isChart, KINDS, MAX_PANELS, panelOf, withPanel } from "./panels.js";
+import { isOverTime, KINDS, MAX_PANELS, panelOf, withPanel } from "./panels.js";
 import { selects, withoutMachine } from "./paths.js";
 import { powerOf } from "./scale.js";
 import { addedTo, change, changeEntries, entry, state } from "./state.js";
@@ -50,7 +50,7 @@ export function addPaths(page, paths) {
 }
 
 /** The requested range, which may not be loaded yet if keys are pressed quickly. */
-const view = (page) => state.range ?? { begin: page.data.begin, end: page.data.end };
+const view = (page) => (state.range ? page.loader.range() : { begin: page.data.begin, end: page.data.end });
 const whole = (page) => page.loader.whole() ?? page.data;
 
 /** Zooms by a factor around the middle. */
@@ -139,8 +139,9 @@ function withSelected(page, act) {
 
 /** Moves to the next or previous value on the chart and announces it. */
 function read(page, by) {
-  const { chart, data, hover } = page;
-  if (!isChart(page.panel()?.kind) || !chart.scene) return;
+  const { data, hover } = page;
+  const chart = page.chart();
+  if (!isOverTime(page.panel()?.kind) || !chart.scene) return;
   const line = page.line();
   const block = data.blocks.find((candidate) => candidate.lines.includes(line));
   if (!block) return;
@@ -226,6 +227,7 @@ export function keyTable(page) {
     { keys: ["."], act: () => read(page, 1) },
     { keys: ["Escape"], words: "Hide the box; show all panels", act: () => (page.hover.box.hidden ? showAll() : page.hover.hide()) },
     { keys: ["v"], words: "List of views", act: () => openMenu("view-menu") },
+    { keys: ["A"], words: "Add a note about a moment or a time range, which is drawn in all charts", act: () => openMenu("notes-menu") },
     { keys: ["r"], words: "Time range: type from and to", act: () => openMenu("time-menu") },
     { keys: [], shown: ["Enter"], words: "On a panel: show it alone", act: () => {} },
     { keys: [], shown: ["Shift", "←", "→", "↑", "↓"], words: "On a panel: move it", act: () => {} },

@@ -143,11 +143,16 @@ export const startRecording = (counters) => json(address("recording"), { method:
 export const stopRecording = () => json(address("recording"), { method: "DELETE" });
 /** Ends the session. */
 export const logout = () => request("/api/logout", { method: "POST" });
+/** Properties of processes of this machine. */
+export const processes = (ids) => json(address("processes", { id: ids }));
 export const closeSource = (id) => request(address(sourcePath(id)), { method: "DELETE" });
 
 /** The counters of a source over a range, reduced to columns. Bounds are RFC 3339 strings, or null for the whole source. */
-export const series = (id, { paths, begin, end, columns }, signal) =>
-  json(address(sourcePath(id, "/series"), { path: paths, begin, end, columns }), { signal });
+export const series = (id, { paths, begin, end, columns, group_by }, signal) =>
+  json(address(sourcePath(id, "/series"), { path: paths, begin, end, columns, group_by }), { signal });
+
+/** Statistics with percentiles, as a list with a row per counter. */
+export const statistics = (id, { paths, begin, end, group_by }, signal) => json(address(sourcePath(id, "/statistics"), { path: paths, begin, end, group_by }), { signal });
 
 /** The same, with fewer columns if the server rejects the number of values. */
 export async function seriesWithin(id, request, signal) {

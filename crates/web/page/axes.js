@@ -11,7 +11,7 @@ const MAX_AXES = 2;
 export const formatOf = (line) => line.format ?? PLAIN;
 
 /** The unit of a panel's ends and limits: the one that the panel names if it has such lines, or else that of its first line. */
-function mainUnit(panel, all) {
+export function mainUnit(panel, all) {
   const named = panel.unit ? namedUnit(panel.unit) : null;
   if (named && all.some((line) => isSameUnit(named, formatOf(line)))) return named;
   return all.length ? formatOf(all[0]) : PLAIN;

@@ -1,15 +1,17 @@
 // The chart of a panel: per counter a line of averages and a min-max band, or an area. uPlot draws lines and axes.
 
+import { drawAnnotations } from "./annotation-marks.js";
+import { annotationsIn } from "./annotations.js";
 import { marksOf } from "./axes.js";
 import { faded } from "./palette.js";
 import { bandRuns, isolatedRows, valueRuns } from "./runs.js";
 import { bandOpacity, isFilled, sceneOf } from "./scene.js";
+import { state } from "./state.js";
 import { theme, colour } from "./theme.js";
 import { timeMarks } from "./ticks.js";
 
-/** The script in vendor/, which is no module. */
+/** The minified uPlot is no module: a script before this one defines it. */
 const { uPlot } = globalThis;
-
 const FONT = '12px system-ui, "Segoe UI", Roboto, Cantarell, sans-serif';
 
 /** The chart in an element. */
@@ -54,7 +56,7 @@ export class Chart {
     this.panel = panel;
     this.scene = sceneOf(data, panel, this.maxValueTicks());
     const { axes, columns, times } = this.scene;
-    const shape = JSON.stringify([theme(), data.zone === null, panel.kind, axes.map(({ scale, format }) => [scale, format]), columns.map(({ line, style, axis }) => [line.key, style, axis.key])]);
+    const shape = JSON.stringify([theme(), data.zone === null, panel.kind, panel.bands, panel.limits, state.annotations, axes.map(({ scale, format }) => [scale, format]), columns.map(({ line, style, axis }) => [line.key, style, axis.key])]);
     const values = [times, ...columns.map((column) => column.drawn)];
     if (shape !== this.shape || !this.plot) {
       this.shape = shape;
@@ -121,6 +123,7 @@ export class Chart {
         series: [{}, ...columns.map((column, index) => this.series(column, index))],
         hooks: {
           drawAxes: [(plot) => this.drawBehind(plot)],
+          draw: [(plot) => this.drawAbove(plot)],
           setCursor: [(plot) => this.hooks.cursor(plot)],
         },
       },
@@ -169,6 +172,11 @@ export class Chart {
       if (isStacked || !column.hasBand) continue;
       for (const rows of bandRuns(column)) between(rows, (row) => maximum[row], (row) => minimum[row], axis.key, faded(style.colour, opacity));
     }
+    for (const [low, high] of axes[0]?.bands ?? []) {
+      const [top, bottom] = [high, low].map((end) => plot.valToPos(end, "y", true));
+      ctx.fillStyle = faded(colour("warning"), 0.16);
+      ctx.fillRect(bbox.left, top, bbox.width, bottom - top);
+    }
     ctx.strokeStyle = colour("danger");
     ctx.fillStyle = faded(colour("danger"), 0.07);
     ctx.lineWidth = Math.max(1, devicePixelRatio);
@@ -182,6 +190,12 @@ export class Chart {
       ctx.stroke();
     }
     ctx.restore();
+  }
+
+  /** Draws annotations above the lines. */
+  drawAbove(plot) {
+    const { begin, end, zone } = this.scene;
+    if (zone) drawAnnotations(plot.ctx, annotationsIn(begin, end), (at) => plot.valToPos(at, "x", true), plot.bbox, devicePixelRatio);
   }
 
   /** Discards the drawing, so that the next one uses new colours. */

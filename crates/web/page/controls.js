@@ -7,6 +7,7 @@ import { copyLink, savePicture, saveSelection } from "./export.js";
 import { sorted } from "./legend.js";
 import { AXES, KINDS } from "./panels.js";
 import { change, state } from "./state.js";
+import { FIGURES, LEGEND_FIGURES } from "./values.js";
 import { canGoBack, canGoForward, zoomBack, zoomForward } from "./zoom.js";
 
 /** Sets the controls up. */
@@ -31,7 +32,8 @@ export function setUpControls(page) {
   click("zoom-whole", () => page.choose(null));
   click("zoom-back", zoomBack);
   click("zoom-forth", zoomForward);
-  for (const name of ["zone", "numbers", "figure"]) byId(`${name}-list`).addEventListener("change", (event) => change({ [name]: event.target.value }));
+  for (const name of ["zone", "numbers", "figure", "group"]) byId(`${name}-list`).addEventListener("change", (event) => change({ [name]: event.target.value }));
+  setUpColumns();
   number("every", 1, 1000);
   number("points", 2, 1000);
   click("fit-all", () => toggleFit(page));
@@ -43,6 +45,17 @@ export function setUpControls(page) {
   });
   click("help-button", () => byId("help-dialog").showModal());
   click("help-close", () => byId("help-dialog").close());
+}
+
+/** The boxes that choose the legend's columns. */
+function setUpColumns() {
+  const list = byId("legend-columns");
+  const choose = () => {
+    const chosen = [...list.querySelectorAll("input:checked")].map(({ value }) => value);
+    change({ columns: LEGEND_FIGURES.filter((name) => chosen.includes(name)) });
+  };
+  const words = { p50: "P50", p90: "P90", p95: "P95", p99: "P99", average: "average", last: "last", minimum: "min", maximum: "max" };
+  list.append(...LEGEND_FIGURES.map((name) => element("label", { class: "hint", title: FIGURES[name] }, element("input", { type: "checkbox", value: name, onchange: choose }), ` ${words[name]}`)));
 }
 
 /** Saves the picture of the panel that is shown alone, or of every chart. */
@@ -69,6 +82,20 @@ function setUpPanelMenu(page) {
     field.setAttribute("aria-invalid", String(limits.some(Number.isNaN)));
     return limits.some(Number.isNaN) ? null : { limits };
   });
+  set("panel-bands", (text, field) => {
+    const bands = parseBands(text);
+    field.setAttribute("aria-invalid", String(bands === null));
+    return bands && { bands };
+  });
+}
+
+/** The text of shaded ranges: `80..100 -5..0`. */
+const bandsText = (bands) => bands.map(([low, high]) => `${low}..${high}`).join(" ");
+
+/** Parses shaded ranges; null if one is none. */
+function parseBands(text) {
+  const bands = text.split(/[\s;]+/).filter(Boolean).map((part) => part.split("..").map(Number));
+  return bands.every((ends) => ends.length === 2 && ends.every(Number.isFinite) && ends[0] < ends[1]) ? bands : null;
 }
 
 /** Shows the settings of the panel that is shown alone. */
@@ -81,6 +108,7 @@ function showPanelMenu(panel) {
   put("panel-min", panel.min);
   put("panel-max", panel.max);
   put("panel-limits", panel.limits.join(" "));
+  put("panel-bands", bandsText(panel.bands));
 }
 
 /** A field for a whole number. Values out of range are marked and ignored. */
@@ -108,7 +136,8 @@ export function showControls(page, liveState) {
   setText(byId("view-title"), state.title || (isGrid ? "Panels" : "View"));
   byId("log-out").hidden = !page.sources.needsToken;
   for (const radio of document.querySelectorAll('input[name="align"]')) radio.checked = radio.value === state.align;
-  for (const name of ["zone", "numbers", "figure"]) byId(`${name}-list`).value = state[name];
+  for (const name of ["zone", "numbers", "figure", "group"]) byId(`${name}-list`).value = state[name];
+  for (const box of byId("legend-columns").querySelectorAll("input")) box.checked = state.columns.includes(box.value);
   for (const name of ["every", "points"]) {
     const field = byId(`${name}-field`);
     if (document.activeElement !== field) field.value = state[name];

@@ -18,7 +18,8 @@ export function save(name, blob) {
 
 /** Saves the visible counters and range, one file per source. `boundsOf(source)` returns RFC 3339 strings. */
 export async function saveSelection(data, format, boundsOf) {
-  for (const block of data.blocks) {
+  // Earlier values are another range of the same source.
+  for (const block of data.blocks.filter(({ source }) => !source.of)) {
     const isHidden = (line) => entry(line.key).isHidden;
     const shown = block.lines.filter((line) => !isHidden(line));
     if (!shown.length) continue;

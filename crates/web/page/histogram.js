@@ -3,7 +3,7 @@
 import { axesOf } from "./axes.js";
 import { drawing } from "./element.js";
 import { lineFigure } from "./figures.js";
-import { nameOf } from "./hover.js";
+import { nameOf } from "./names.js";
 import { isSameUnit } from "./units.js";
 import { styleOf } from "./scene.js";
 import { entry, state } from "./state.js";

@@ -1,8 +1,10 @@
 // The box with time and values of all counters at the pointer or key cursor, the largest value first; the nearest line is marked.
 
+import { annotationsAt } from "./annotations.js";
 import { nearestRow } from "./blocks.js";
 import { element, swatch } from "./element.js";
 import { figure, lineFigure } from "./figures.js";
+import { areSeveral, nameOf, shortName, withSource } from "./names.js";
 import { styleOf } from "./scene.js";
 import { entry } from "./state.js";
 import { sinceStart } from "./ticks.js";
@@ -12,6 +14,7 @@ const MAX_ROWS = 18;
 
 /** The values at a moment: per counter its row and the distance of its line from the pointer, in pixels. */
 export function valuesAt(chart, at, top) {
+  if (chart.valuesAt) return chart.valuesAt(at, top);
   const { plot, data, scene } = chart;
   const perPixel = (data.end - data.begin) / Math.max(1, plot.over.clientWidth);
   const found = [];
@@ -73,14 +76,16 @@ export class Hover {
     const time = data.zone ? moment(shownAt, data.zone) : `${sinceStart(shownAt, 0.1)} from the start`;
     const hasBand = found.some(({ line, row }) => line.minimum[row] !== line.maximum[row]);
     // Values of different units have no order.
-    if (chart.scene.axes.length === 1) found.sort((one, other) => other.value - one.value);
+    if (chart.scene.axes?.length !== 2) found.sort((one, other) => other.value - one.value);
     const first = Math.max(0, Math.min(found.indexOf(nearest) - MAX_ROWS / 2, found.length - MAX_ROWS));
-    const several = data.blocks.length > 1;
-    const rows = found.slice(first, first + MAX_ROWS).map((one) => this.row(one, one === nearest, hasBand, several));
+    const several = areSeveral(data.blocks);
+    const rows = found.slice(first, first + MAX_ROWS).map((one) => this.row(one, one === nearest, hasBand, several, chart.styleAt?.(one)));
     const heads = ["", "", hasBand ? "Average" : "Value", ...(hasBand ? ["Minimum", "Maximum"] : [])];
+    const notes = data.zone ? annotationsAt(at, (5 * (data.end - data.begin)) / Math.max(1, chart.plot.over.clientWidth)) : [];
     const rest = found.length - rows.length;
     box.replaceChildren(
       element("div", { class: "hover-time" }, several ? time : `${time}  ·  ${data.blocks[0]?.source.name ?? ""}`),
+      ...notes.slice(0, 4).map(({ text }) => element("div", { class: "hover-note" }, text)),
       element("table", {}, element("thead", {}, element("tr", {}, heads.map((head) => element("th", {}, head)))), element("tbody", {}, rows)),
       ...(rest > 0 ? [element("div", { class: "hover-rest" }, `and ${rest} more`)] : []),
     );
@@ -89,13 +94,13 @@ export class Hover {
     return { time, found, nearest };
   }
 
-  row({ line, row }, isNearest, hasBand, several) {
+  row({ line, row }, isNearest, hasBand, several, style) {
     const values = [line.average[row], ...(hasBand ? [line.minimum[row], line.maximum[row]] : [])];
     return element(
       "tr",
       { class: isNearest ? "nearest" : null },
-      element("td", {}, swatch(styleOf(line))),
-      element("td", { class: "hover-name" }, several ? `${shortName(line)} · ${line.source.name}` : shortName(line)),
+      element("td", {}, swatch(style ?? styleOf(line))),
+      element("td", { class: "hover-name" }, withSource(shortName(line), line.source, several)),
       values.map((value) => element("td", { class: "number" }, lineFigure(value, line))),
     );
   }
@@ -118,15 +123,6 @@ export class Hover {
     Object.assign(box.style, { left: `${Math.max(4, Math.min(x, roomX - width - 4))}px`, top: `${Math.max(4, y)}px` });
   }
 }
-
-/** A name: counter and instance. */
-export function nameOf(line) {
-  const instance = line.parent ? `${line.parent}/${line.instance}` : line.instance;
-  return instance === null || instance === undefined ? line.counter : `${line.counter} (${instance})`;
-}
-
-/** The name of a line in its panel: its label, or counter and instance. */
-export const shortName = (line) => line.label ?? nameOf(line);
 
 /** A description of the chart for screen readers. */
 export function summaryOf(data) {

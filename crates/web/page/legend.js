@@ -6,6 +6,7 @@ import { STYLES } from "./palette.js";
 import { factorText, POWERS, powerOf } from "./scale.js";
 import { styleOf } from "./scene.js";
 import { change, changeEntries, entry, state } from "./state.js";
+import { FIGURES, figureOf, LEGEND_FIGURES } from "./values.js";
 
 /** More rows are not drawn, because they would slow the chart; the filter and the order show others. */
 const MAX_ROWS = 400;
@@ -20,13 +21,14 @@ const COLUMNS = [
   { id: "show", title: "Show", sort: (line) => Number(entry(line.key).isHidden), make: showCell, update: updateShow },
   { id: "colour", title: "Colour", sort: (line) => entry(line.key).styleIndex, make: swatchCell, update: updateSwatch },
   { id: "scale", title: "Scale", sort: scaleOf, make: scaleCell, update: updateScale },
-  ...["average", "last", "minimum", "maximum"].map((name) => ({
+  ...LEGEND_FIGURES.map((name) => ({
     id: name,
-    title: name[0].toUpperCase() + name.slice(1),
+    title: name.startsWith("p") ? name.toUpperCase() : name[0].toUpperCase() + name.slice(1),
+    help: FIGURES[name],
     isNumber: true,
-    sort: (line) => line.statistics?.[name] ?? null,
-    value: (line) => line.statistics?.[name] ?? null,
-    text: (line) => lineFigure(line.statistics?.[name], line),
+    sort: (line) => figureOf(line, name),
+    value: (line) => figureOf(line, name),
+    text: (line) => lineFigure(figureOf(line, name), line),
   })),
   { id: "counter", title: "Counter", sort: (line) => line.counter, text: (line) => line.counter, isHead: true },
   { id: "instance", title: "Instance", sort: instanceOf, text: (line) => words(instanceOf(line)) },
@@ -73,6 +75,9 @@ function updateScale(list, line) {
 
 const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
+/** The columns that are shown: statistics are chosen by users. */
+const shownColumns = () => COLUMNS.filter(({ id, isNumber }) => !isNumber || state.columns.includes(id));
+
 /** The lines in the legend's order; missing values are last in both directions. */
 export function sorted(lines) {
   const column = COLUMNS.find(({ id }) => id === state.sort?.column);
@@ -102,15 +107,22 @@ export class Legend {
     this.severalSources = false;
     this.body = byId("legend-body");
     this.heads = new Map();
-    const head = byId("legend-head");
-    for (const column of COLUMNS) {
-      const button = element("button", { type: "button", class: "plain", onclick: () => this.sortBy(column.id) }, column.title);
-      const cell = element("th", { scope: "col", class: column.isNumber ? "number" : null, "data-column": column.id }, button);
-      this.heads.set(column.id, cell);
-      head.append(cell);
-    }
-    head.append(element("td", { "data-column": "remove" }));
+    this.shape = "";
     this.body.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  /** Creates the head, and discards rows with other columns. */
+  build(columns) {
+    this.heads.clear();
+    this.rows.clear();
+    this.body.replaceChildren();
+    const heads = columns.map(({ id, title, help, isNumber }) => {
+      const button = element("button", { type: "button", class: "plain", title: help ?? null, onclick: () => this.sortBy(id) }, title);
+      const cell = element("th", { scope: "col", class: isNumber ? "number" : null, "data-column": id }, button);
+      this.heads.set(id, cell);
+      return cell;
+    });
+    byId("legend-head").replaceChildren(...heads, element("td", { "data-column": "remove" }));
   }
 
   /** Numbers descending, then ascending; text the other way round; then in the order of adding. */
@@ -123,13 +135,18 @@ export class Legend {
 
   /** Sorts by the next column. */
   sortByNext() {
-    const at = COLUMNS.findIndex(({ id }) => id === state.sort?.column);
-    change({ sort: at + 1 < COLUMNS.length ? { column: COLUMNS[at + 1].id, isDescending: COLUMNS[at + 1].isNumber === true } : null });
+    const columns = shownColumns();
+    const next = columns[columns.findIndex(({ id }) => id === state.sort?.column) + 1];
+    change({ sort: next ? { column: next.id, isDescending: next.isNumber === true } : null });
   }
 
   /** Shows these lines. */
   draw(lines, severalSources) {
     this.severalSources = severalSources;
+    const columns = shownColumns();
+    const shape = columns.map(({ id }) => id).join();
+    if (shape !== this.shape) this.build(columns);
+    this.shape = shape;
     const order = filtered(sorted(lines));
     const keys = new Set(order.map((line) => line.key));
     for (const [key, row] of this.rows) {
@@ -152,14 +169,15 @@ export class Legend {
     }
     byId("legend-empty").hidden = lines.length > 0;
     byId("legend-table").hidden = lines.length === 0;
-    byId("legend-controls").hidden = lines.length < MIN_FILTERED && !state.filter && !state.top;
+    byId("legend-controls").hidden = lines.length === 0;
+    byId("legend-search").hidden = lines.length < MIN_FILTERED && !state.filter && !state.top;
     setText(byId("legend-count"), order.length < lines.length ? `${order.length} of ${lines.length}` : "");
   }
 
   add(key) {
     const row = { cells: [], line: null };
     row.element = element("tr", { onclick: () => change({ selected: key }) });
-    for (const column of COLUMNS) {
+    for (const column of shownColumns()) {
       const content = column.make?.(row) ?? null;
       const cell = element(column.isHead ? "th" : "td", { scope: column.isHead ? "row" : null, class: column.isNumber ? "number" : null, "data-column": column.id, "data-title": column.title }, content);
       row.cells.push({ column, cell, content });
@@ -188,10 +206,10 @@ export class Legend {
         }
       }
     }
-    const average = row.cells.find(({ column }) => column.id === "average").cell;
+    const average = row.cells.find(({ column }) => column.id === "average")?.cell;
     const isArithmetic = line.average_kind === "arithmetic";
-    average.classList.toggle("arithmetic", isArithmetic);
-    if (isArithmetic) setTitle(average, `${figure(line.statistics?.average, line.type)}: arithmetic mean of formatted values, because the log has no raw values of this counter`);
+    average?.classList.toggle("arithmetic", isArithmetic);
+    if (average && isArithmetic) setTitle(average, `${figure(line.statistics?.average, line.type)}: arithmetic mean of formatted values, because the log has no raw values of this counter`);
     row.element.classList.toggle("hidden-line", entry(line.key).isHidden);
     row.element.classList.toggle("highlighted", entry(line.key).isHighlighted);
     row.element.setAttribute("aria-selected", String(isSelected));

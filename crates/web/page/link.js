@@ -1,9 +1,13 @@
 // The state as a link: everything that is needed to see the same page again.
 
+import { annotationsOf } from "./annotations.js";
 import { MAX_PANELS, panelOf, shortened } from "./panels.js";
 import { state } from "./state.js";
+import { FIGURES, LEGEND_FIGURES } from "./values.js";
 
-const FIGURES = ["default", "last", "average", "minimum", "maximum"];
+const USUAL_COLUMNS = "average,last,minimum,maximum";
+/** Ten years. */
+const MAX_SHIFT = 3653 * 86_400;
 /** The kinds in links of earlier versions. */
 const EARLIER_KINDS = { line: "line", histogram: "bars", report: "report" };
 
@@ -16,8 +20,12 @@ export function toFragment(nameOf) {
   else for (const panel of state.panels) text.append("panel", JSON.stringify(shortened(panel)));
   if (!state.viewName) put("title", state.title, "");
   put("alone", state.open, null);
-  if (state.range) text.set("range", `${state.range.begin.toFixed(3)}~${state.range.end.toFixed(3)}`);
+  if (state.range) text.set("range", [state.range.begin, state.range.end].map((at) => at?.toFixed(3) ?? "").join("~"));
   put("align", state.align, state.isAlignChosen || state.sources.length > 1 ? null : "absolute");
+  put("shift", state.shift, 0);
+  put("group", state.group, "none");
+  put("columns", state.columns.join(), USUAL_COLUMNS);
+  for (const { begin, end, text: words } of state.annotations) text.append("note", `${begin.toFixed(3)}~${end?.toFixed(3) ?? ""}~${words}`);
   put("zone", state.zone, "log");
   put("numbers", state.numbers, "units");
   put("figure", state.figure, "default");
@@ -62,6 +70,25 @@ function panelsOf(text) {
   return [panelOf({ id: 1, kind, counters: paths.map((path) => ({ path })), ...fixed })];
 }
 
+/** An annotation: `BEGIN~END~TEXT`, without END for a moment. */
+function noteOf(text) {
+  const [begin, end, ...words] = text.split("~");
+  return { begin: begin ? Number(begin) : NaN, end: end ? Number(end) : null, text: words.join("~") };
+}
+
+/** The known names of a list of statistics. */
+function columnsOf(text) {
+  const chosen = text.split(",");
+  return LEGEND_FIGURES.filter((name) => chosen.includes(name));
+}
+
+/** The range `BEGIN~END`, of which one can be missing; null if it is none. */
+function rangeOf(text) {
+  const [begin, end] = text.split("~").map((at) => (at === "" || !Number.isFinite(Number(at)) ? null : Number(at)));
+  if (end === undefined || (begin === null && end === null)) return null;
+  return begin !== null && end !== null && begin >= end ? null : { begin, end };
+}
+
 /** Parses a fragment, which is not trusted. `idOf` finds a source by id and name, or null. */
 export function fromFragment(fragment, idOf) {
   const text = new URLSearchParams(fragment);
@@ -93,7 +120,6 @@ export function fromFragment(fragment, idOf) {
     const [isHidden, isHighlighted, isColoured] = ["h", "b", "c"].map((flag) => flags.includes(flag));
     legend.set(keyToday(key.join("~")), { styleIndex: Number(place), scale, isHidden, isHighlighted, isColoured });
   }
-  const [begin, end] = (text.get("range") ?? "").split("~").map(Number);
   const open = text.get("open");
   const [column, direction] = (text.get("sort") ?? "").split("~");
   return {
@@ -105,14 +131,18 @@ export function fromFragment(fragment, idOf) {
       open: number("alone", 1, 1e9, null),
       sources: [...new Set(sources)],
       removed: new Set(text.getAll("without").map(keyToday)),
-      range: Number.isFinite(begin) && end > begin ? { begin, end } : null,
+      range: rangeOf(text.get("range") ?? ""),
       align: one("align", ["absolute", "start"], "absolute"),
       isAlignChosen: text.has("align"),
       filter: (text.get("filter") ?? "").slice(0, 200),
       top: number("top", 1, 100_000, null),
       zone: one("zone", ["log", "local", "utc"], "log"),
       numbers: one("numbers", ["units", "raw"], "units"),
-      figure: one("figure", FIGURES, "default"),
+      figure: one("figure", ["default", ...Object.keys(FIGURES)], "default"),
+      shift: number("shift", 1, MAX_SHIFT, 0),
+      group: one("group", ["none", "name"], "none"),
+      annotations: annotationsOf(text.getAll("note").map(noteOf)),
+      columns: columnsOf(text.get("columns") ?? USUAL_COLUMNS),
       every: number("every", 1, 1000, 1),
       points: number("points", 2, 1000, 100),
       sort: column ? { column, isDescending: direction === "down" } : null,

@@ -24,9 +24,9 @@ export class LiveFeed {
   }
 
   /** Starts to follow paths. */
-  async start(source, paths, every, points) {
+  async start(source, paths, every, points, group) {
     const generation = this.cancelPending();
-    Object.assign(this, { source, paths, every, points, isFollowing: true });
+    Object.assign(this, { source, paths, every, points, group, isFollowing: true });
     this.onState("connecting");
     await this.load(generation);
   }
@@ -64,7 +64,9 @@ export class LiveFeed {
       state = "away";
     }
     if (generation !== this.generation) return;
-    const hasSlot = await this.slot.acquire();
+    // Streams have no sums over instances.
+    if (this.group) this.slot.release();
+    const hasSlot = !this.group && (await this.slot.acquire());
     if (generation !== this.generation) {
       if (!this.isFollowing) this.slot.release();
       return;
@@ -102,7 +104,7 @@ export class LiveFeed {
     const begin = end === null ? null : textOf(end - ticksOfSeconds(length));
     // Twice as many columns as points, so that every collection has its own column.
     const columns = Math.max(2, Math.min(2000, Math.round(length / interval) * (every === 1 ? 2 : 1)));
-    const response = await api.seriesWithin(source.id, { paths, begin, end: end === null ? null : source.end, columns });
+    const response = await api.seriesWithin(source.id, { paths, begin, end: end === null ? null : source.end, columns, group_by: this.group });
     if (generation !== this.generation) return;
     this.block = { ...blockOf(source, response), interval };
     // Before the first sample, the browser's time is used.
@@ -144,7 +146,7 @@ export class LiveFeed {
       if (events.readyState !== EventSource.CLOSED) return;
       // Rejected, or the browser gave up: find out why, and retry.
       clearTimeout(this.timer);
-      this.timer = setTimeout(() => this.start(this.source, this.paths, this.every, this.points), 2000);
+      this.timer = setTimeout(() => this.start(this.source, this.paths, this.every, this.points, this.group), 2000);
     });
   }
 
@@ -230,7 +232,7 @@ export class LiveFeed {
     this.isUpdatingStatistics = true;
     try {
       const { begin, end } = this.bounds();
-      const response = await api.series(this.source.id, { paths: this.paths, begin, end, columns: 1 });
+      const response = await api.series(this.source.id, { paths: this.paths, begin, end, columns: 1, group_by: this.group });
       if (generation !== this.generation) return;
       this.block.missing = response.missing ?? [];
       const statistics = new Map(response.series.map((series) => [series.path, series.statistics]));

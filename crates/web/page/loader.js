@@ -2,9 +2,13 @@
 
 import * as api from "./api.js";
 import { blockOf, shifted } from "./blocks.js";
+import { earlierOf, idOf } from "./earlier.js";
 import { FrozenBlocks } from "./frozen-blocks.js";
 import { change, state } from "./state.js";
 import { seconds, secondsOf, textOf, ticksOf, ticksOfSeconds, wholeMilliseconds, zoneOf } from "./time.js";
+
+/** The time between two updates of what lies below running live values, in milliseconds. */
+const EARLIER_MS = 2000;
 
 /** The blocks of the shown sources; live ones come from the feed while it runs. */
 export class Loader {
@@ -13,6 +17,18 @@ export class Loader {
     Object.assign(this, { sources, feed, columns, onData, onBusy, onProblem });
     this.blocks = new Map();
     this.frozenBlocks = new FrozenBlocks();
+    setInterval(() => this.isRunning() && state.shift && !document.hidden && this.feed.block && !this.loading && this.load(), EARLIER_MS);
+  }
+
+  /** The sources to load: the shown ones, each followed by itself some time earlier if users chose so. */
+  entries() {
+    const shown = this.sources.shown();
+    return state.shift ? shown.flatMap((source) => [source, earlierOf(source, state.shift)]) : shown;
+  }
+
+  /** Parameters of all requests for values. */
+  parameters() {
+    return { group_by: state.group === "name" ? "name" : null };
   }
 
   /**
@@ -40,6 +56,7 @@ export class Loader {
 
   /** The unzoomed time range of a source on the axis. */
   spanOf(source) {
+    if (source.kind === "earlier") return null;
     if (source.kind === "log") return this.spanOfLog(source);
     const span = state.frozen ?? this.feed.block;
     if (!span) return null;
@@ -61,30 +78,56 @@ export class Loader {
     return { begin: Math.min(...spans.map((span) => span.begin)), end: Math.max(...spans.map((span) => span.end)) };
   }
 
+  /** The visible range; an open end is that of the data, and of a range outside the data a second away. */
+  range() {
+    const whole = this.whole() ?? { begin: 0, end: 1 };
+    if (!state.range) return whole;
+    const { begin, end } = state.range;
+    if (begin === null) return { begin: Math.min(whole.begin, end - 1), end };
+    return { begin, end: end ?? Math.max(whole.end, begin + 1) };
+  }
+
   /** The visible range in the time of a source, as RFC 3339 strings; null for the whole log. */
   boundsOf(source) {
+    if (source.kind === "earlier") return this.boundsOfEarlier(source);
     const isLive = source.kind === "live";
     if (isLive && this.isRunning()) {
       const { begin, end } = this.feed.bounds();
       return { begin, end };
     }
-    const range = state.range ?? (isLive ? (this.fromStarts() ? { begin: 0, end: state.frozen.end - state.frozen.begin } : state.frozen) : null);
+    const range = state.range ? this.range() : isLive ? (this.fromStarts() ? { begin: 0, end: state.frozen.end - state.frozen.begin } : state.frozen) : null;
     if (!range) return { begin: null, end: null };
     let start = 0n;
     if (this.fromStarts()) start = isLive ? ticksOfSeconds(state.frozen.begin) : ticksOf(source.begin);
     return { begin: textOf(start + ticksOfSeconds(range.begin)), end: textOf(start + ticksOfSeconds(range.end)) };
   }
 
+  /** The visible range before the shift; a range is visible of every source. */
+  boundsOfEarlier({ of, shift }) {
+    const source = this.sources.byId(of);
+    let { begin, end } = this.boundsOf(source);
+    if (begin === null) {
+      const start = this.fromStarts() ? ticksOf(source.begin) : 0n;
+      const range = this.range();
+      [begin, end] = [range.begin, range.end].map((at) => textOf(start + ticksOfSeconds(at)));
+    }
+    const before = (text) => textOf(ticksOf(text) - ticksOfSeconds(shift));
+    return { begin: before(begin), end: before(end) };
+  }
+
   shiftOf(source) {
+    if (source.kind === "earlier") return this.shiftOf(this.sources.byId(source.of)) - source.shift;
     if (!this.fromStarts()) return 0;
-    return source.kind === "live" ? state.frozen.begin : seconds(source.begin);
+    return source.kind === "live" ? (state.frozen ?? this.feed.block).begin : seconds(source.begin);
   }
 
   /** Loads the data for the state. A call cancels earlier ones. */
   async load() {
     this.loading?.abort();
     const loading = (this.loading = new AbortController());
-    const shown = this.sources.shown().filter((source) => source.kind !== "live" || !this.isRunning());
+    const isRunning = this.isRunning();
+    // Before the first live values there is no range to shift.
+    const shown = this.entries().filter((source) => !isRunning || (source.kind !== "live" && (source.ofKind !== "live" || this.feed.block)));
     const busy = setTimeout(() => this.onBusy(true), 250);
     const whole = this.whole();
     this.frozenBlocks.setRange(state.frozen);
@@ -93,10 +136,10 @@ export class Loader {
         shown.map(async (source) => {
           if (!state.paths.length) return null;
           const span = this.spanOf(source);
-          const share = state.range || !whole ? 1 : (span.end - span.begin) / Math.max(1e-6, whole.end - whole.begin);
+          const share = state.range || !whole || !span ? 1 : (span.end - span.begin) / Math.max(1e-6, whole.end - whole.begin);
           const columns = Math.max(20, Math.round(this.columns() * Math.min(1, share)));
           const bounds = this.boundsOf(source);
-          const received = blockOf(source, await api.seriesWithin(source.id, { paths: state.paths, ...bounds, columns }, loading.signal));
+          const received = blockOf(source, await api.seriesWithin(idOf(source), { paths: state.paths, ...bounds, columns, ...this.parameters() }, loading.signal));
           const block = source.kind === "live" ? await this.frozenBlocks.choose(received, bounds, loading.signal) : received;
           return shifted(block, this.shiftOf(source));
         }),
@@ -108,24 +151,27 @@ export class Loader {
       if (!loading.signal.aborted) this.onProblem(problem);
     } finally {
       clearTimeout(busy);
-      if (this.loading === loading) this.onBusy(false);
+      if (this.loading === loading) {
+        this.loading = null;
+        this.onBusy(false);
+      }
     }
   }
 
   /** The loaded data: blocks, the visible range, its time zone, missing paths. */
   data() {
     const blocks = [];
-    for (const source of this.sources.shown()) {
+    for (const source of this.entries()) {
       const isLive = source.kind === "live" && this.isRunning();
       let block = isLive ? this.feed.block : this.blocks.get(source.id);
       if (!block) continue;
       if (isLive && this.fromStarts()) block = shifted(block, block.begin);
       blocks.push(block);
     }
-    const range = state.range ?? this.whole() ?? { begin: 0, end: 1 };
+    const range = this.range();
     const named = this.sources.shown();
     const zone = this.fromStarts() ? null : zoneOf(state.zone, named.find((source) => source.kind === "log") ?? named[0]);
-    return { blocks, lines: blocks.flatMap((block) => block.lines), begin: range.begin, end: range.end, range: state.range, zone, missing: missingIn(blocks), isGone: blocks.some((block) => block.isGone), isEmpty: blocks.length > 0 && blocks.every(isEmpty) };
+    return { blocks, lines: blocks.flatMap((block) => block.lines), begin: range.begin, end: range.end, range: state.range && range, zone, missing: missingIn(blocks.filter(({ source }) => !source.of)), isGone: blocks.some((block) => block.isGone), isEmpty: blocks.length > 0 && blocks.every(isEmpty) };
   }
 }
 

@@ -2,11 +2,13 @@
 
 import * as api from "./api.js";
 import { addPaths, keyTable, removeLines } from "./actions.js";
+import { annotate, setUpAnnotations } from "./annotation-menu.js";
 import { Chart } from "./chart.js";
 import { setUpControls, showControls } from "./controls.js";
 import { byId, setText } from "./element.js";
 import { Grid } from "./grid.js";
 import { drawHistogram } from "./histogram.js";
+import { HeatMap } from "./heat-map.js";
 import { Hover, summaryOf } from "./hover.js";
 import { setUpKeys } from "./keys.js";
 import { Legend, sorted } from "./legend.js";
@@ -17,9 +19,10 @@ import { Loader } from "./loader.js";
 import { setUpMenus } from "./menus.js";
 import { announce, showError } from "./messages.js";
 import { dataOf } from "./panel-data.js";
-import { isChart, MAX_PANELS, panelOf, titleOf as panelTitle } from "./panels.js";
+import { isChart, isOverTime, MAX_PANELS, panelOf, titleOf as panelTitle } from "./panels.js";
 import { titleOf } from "./picture.js";
 import { Recorder } from "./record.js";
+import { PercentileLoader } from "./percentiles.js";
 import { drawReport } from "./report.js";
 import { setUpViews } from "./saved.js";
 import { Sources } from "./sources.js";
@@ -36,19 +39,21 @@ import { watchPointer, zoomTo } from "./zoom.js";
 
 const sources = new Sources();
 const chart = new Chart(byId("chart"));
+const heatMap = new HeatMap(byId("heatmap"));
 const hover = new Hover(byId("hover"), (line) => legend.markRow(line?.key ?? null));
 const grid = new Grid({ onChart: watchChart });
-const columns = () => (panelAlone() ? chart.columns() : grid.chartColumns());
+const columns = () => (panelAlone() ? Math.max(50, Math.min(2000, byId("chart-region").clientWidth - 80)) : grid.chartColumns());
 const feed = new LiveFeed({ onData: () => loader.isRunning() && !isDragging && showNewData(), onState: showLiveState, onProblem: problemOfData });
 const loader = new Loader({ sources, feed, columns, onData: showNewData, onBusy: (isBusy) => (byId("chart-busy").hidden = !isBusy), onProblem: problemOfData });
 const tables = new TableLoader({ sources, loader, onData: () => draw(), onProblem: problemOfData });
+const percentiles = new PercentileLoader({ sources, loader, onData: () => { arrange(); draw(); }, onProblem: problemOfData });
 const views = new Views({ sources });
 const recorder = new Recorder({ feed, sources });
 const tree = new Tree({ sources: () => sources.ready(), add: (paths) => addPaths(page, paths), views: () => views.all, addView: (name, source) => views.add(name, source) });
 sources.onChange = () => tree.sourcesChanged();
 sources.onView = (text, name) => views.openText(text, name);
 /** Shared by the components. */
-const page = { sources, chart, hover, feed, loader, tree, views, grid, data: loader.data(), choose, line: selectedLine, panel: panelAlone };
+const page = { sources, chart: () => (panelAlone()?.kind === "heatmap" ? heatMap : chart), hover, feed, loader, tree, views, grid, data: loader.data(), choose, line: selectedLine, panel: panelAlone };
 const legend = new Legend({ onRemove: (keys) => removeLines(page, keys) });
 page.legend = legend;
 const table = new TableView(byId("report"));
@@ -76,6 +81,7 @@ function selectedLine() {
 /** The data of each panel, and of the whole page: of the panel that is shown alone, or of all. */
 function arrange() {
   const all = loader.data();
+  percentiles.apply(all.blocks);
   page.panelData = new Map(state.panels.map((panel) => [panel.id, dataOf(panel, all)]));
   setPresent(new Set([...page.panelData.values()].flatMap(({ lines }) => lines.map((line) => line.key))));
   const alone = panelAlone();
@@ -98,6 +104,7 @@ function showNewData() {
   if (isUseless(loader.data()) && fallBack()) return;
   arrange();
   tables.update();
+  percentiles.update();
   draw();
 }
 
@@ -176,16 +183,16 @@ function drawAlone(panel, data) {
   const several = data.blocks.length > 1;
   const select = (key) => change({ selected: key });
   const kind = panel?.kind === "table" && !panel.table ? "report" : (panel?.kind ?? "line");
-  const shown = isChart(kind) ? "chart" : kind === "bars" ? "histogram" : "report";
-  for (const name of ["chart", "histogram", "report"]) byId(name).hidden = name !== shown;
-  if (shown !== "chart") hover.hide();
+  const shown = isChart(kind) ? "chart" : kind === "bars" ? "histogram" : kind === "heatmap" ? "heatmap" : "report";
+  for (const name of ["chart", "heatmap", "histogram", "report"]) byId(name).hidden = name !== shown;
+  if (!isOverTime(kind)) hover.hide();
   if (kind === "table") table.draw(panel, tables.rowsFor(panel));
   else if (shown === "histogram") drawHistogram(byId("histogram"), lines, panel, select);
   else if (shown === "report") {
     table.shape = "";
     drawReport(byId("report"), lines, several, select);
-  } else if (data.lines.length && panel) chart.draw(data, panel);
-  byId("chart").classList.toggle("invisible", !data.lines.length);
+  } else if (data.lines.length && panel) page.chart().draw({ ...data, lines }, panel);
+  for (const name of ["chart", "heatmap"]) byId(name).classList.toggle("invisible", !data.lines.length);
   byId("value-bar").hidden = byId("legend").hidden = kind === "table";
   legend.draw(data.lines, several);
   drawValueBar(selectedLine(), data.lines.length ? data.end - data.begin : null);
@@ -204,10 +211,10 @@ function showLiveState(now) {
 /** Follows the live source if it is on a chart. */
 function follow() {
   const live = sources.shown().find((source) => source.kind === "live");
-  const wanted = live && state.paths.length ? JSON.stringify([live.id, state.paths, state.every, state.points]) : "";
+  const wanted = live && state.paths.length ? JSON.stringify([live.id, state.paths, state.every, state.points, state.group]) : "";
   if (wanted === following) return;
   following = wanted;
-  if (wanted) feed.start(live, state.paths, state.every, state.points);
+  if (wanted) feed.start(live, state.paths, state.every, state.points, state.group === "name" ? "name" : null);
   else {
     feed.stop();
     feed.block = null;
@@ -220,6 +227,7 @@ function load() {
   follow();
   loader.load();
   tables.update();
+  percentiles.update();
   if (!state.paths.length || (loader.isRunning() && !feed.block)) {
     arrange();
     draw();
@@ -250,7 +258,7 @@ function show(text) {
   if (!parts.sources.length) parts.sources = firstSources();
   // A range of live data means that it is frozen.
   const isLive = parts.sources.some((id) => sources.byId(id)?.kind === "live");
-  const frozen = isLive && parts.range ? parts.range : null;
+  const frozen = isLive && parts.range ? closed(parts.range) : null;
   if (panels) {
     views.cancel();
     return change({ ...parts, panels, frozen, viewName: null });
@@ -261,6 +269,12 @@ function show(text) {
   if (text.includes("points=")) after.points = parts.points;
   change({ ...parts, panels: [], frozen, viewName: viewName ?? "start" });
   return views.open(viewName ?? "start", after);
+}
+
+/** A range of live values without an open end. */
+function closed({ begin, end }) {
+  const to = end ?? Math.max(Date.now() / 1000, begin + 1);
+  return { begin: begin ?? to - 60, end: to };
 }
 
 /** The sources that are shown first: the logs of the command line, or else this machine. */
@@ -288,10 +302,10 @@ async function refresh() {
   }
 }
 
-const OF_DATA = ["sources", "paths", "range", "frozen", "align", "every", "points"];
-const OF_ARRANGEMENT = ["panels", "open", "removed", "zone", "frozen", "legend"];
+const OF_DATA = ["sources", "paths", "range", "frozen", "align", "every", "points", "shift", "group"];
+const OF_ARRANGEMENT = ["panels", "open", "removed", "zone", "frozen", "legend", "columns", "figure"];
 /** Parts of the state that users can change before the sources are loaded. */
-const OF_VIEW = ["align", "zone", "numbers", "figure", "every", "points", "sort"];
+const OF_VIEW = ["align", "zone", "numbers", "figure", "columns", "group", "shift", "every", "points", "sort"];
 const chosenEarly = new Set();
 /** Paths that users add before the sources are loaded. */
 page.early = [];
@@ -311,7 +325,8 @@ onChange((names) => {
   }
   if (OF_DATA.some((name) => names.has(name))) load();
   if (OF_ARRANGEMENT.some((name) => names.has(name))) arrange();
-  if (names.has("open") || names.has("panels")) {
+  if (["columns", "figure"].some((name) => names.has(name))) percentiles.update();
+  if (["open", "panels", "figure"].some((name) => names.has(name))) {
     tables.update();
     hover.hide();
   }
@@ -326,8 +341,12 @@ function watchChart(watched) {
       view: () => ({ begin: page.data.begin, end: page.data.end }),
       whole: () => loader.whole() ?? page.data,
       onChoose: choose,
+      onMark: (range) => annotate(page, range),
       onHold: (now) => (isDragging = now),
-      onClick: () => hover.nearest && change({ selected: hover.nearest.key }),
+      onClick: (left) => {
+        page.marked = { begin: plot.posToVal(left, "x"), end: null };
+        if (hover.nearest) change({ selected: hover.nearest.key });
+      },
     });
   };
   watched.hooks.cursor = (plot) => {
@@ -344,6 +363,7 @@ function watchChart(watched) {
 /** Whether a crosshair follows that of another chart. */
 let isFollowing = false;
 watchChart(chart);
+watchChart(heatMap);
 
 /** Whether users have chosen how sources are aligned; then the page does not choose. */
 let aligned = "";
@@ -382,6 +402,7 @@ setUpControls(page);
 setUpKeys(keyTable(page));
 setUpViews({ fragment, open: show, views });
 setUpTimeMenu(page);
+setUpAnnotations(page);
 api.onReturn(refresh);
 addEventListener("hashchange", () => show(location.hash.slice(1)));
 

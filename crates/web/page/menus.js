@@ -2,6 +2,12 @@
 
 const openMenus = () => document.querySelectorAll("details.menu[open]");
 
+/** Aligns a menu with the side of its button on which it is inside the window. */
+function keepInside(body) {
+  body.classList.remove("from-left");
+  body.classList.toggle("from-left", body.getBoundingClientRect().left < 0);
+}
+
 /** Sets up all menus, also those that are created later. */
 export function setUpMenus() {
   // These events do not bubble.
@@ -10,6 +16,7 @@ export function setUpMenus() {
     (event) => {
       if (!event.target.matches?.("details.menu[open]")) return;
       for (const other of openMenus()) if (other !== event.target) other.open = false;
+      keepInside(event.target.querySelector(".menu-body"));
     },
     true,
   );

@@ -3,9 +3,10 @@
 import { Chart } from "./chart.js";
 import { element, setText, setTitle, swatch } from "./element.js";
 import { figure, lineFigure } from "./figures.js";
+import { HeatMap } from "./heat-map.js";
 import { drawHistogram } from "./histogram.js";
-import { nameOf, shortName } from "./hover.js";
-import { isChart, titleOf } from "./panels.js";
+import { areSeveral, nameOf, shortName, withSource } from "./names.js";
+import { isChart, isOverTime, titleOf } from "./panels.js";
 import { styleOf } from "./scene.js";
 import { changeEntries, entry, state } from "./state.js";
 import { TableView } from "./table-view.js";
@@ -35,6 +36,8 @@ export class PanelView {
       this.corner,
     );
     this.chart = null;
+    /** The charts that were created: one for lines, one for heat maps. */
+    this.charts = new Map();
     this.rows = new Map();
   }
 
@@ -71,28 +74,31 @@ export class PanelView {
     this.empty.hidden = !isEmpty;
     setText(this.empty, isEmpty ? why : "");
     this.place.classList.toggle("invisible", isEmpty);
-    if (isChart(kind)) this.drawChart(panel, data);
+    if (isOverTime(kind)) this.drawChart(panel, data);
     else if (kind === "table") this.table.draw(panel, table);
     else if (kind === "bars") drawHistogram(this.place, lines, panel, () => this.acts.open(this.id));
     else this.drawNumbers(lines);
-    this.drawLegend(isChart(kind) ? lines : [], data.blocks.length > 1);
+    this.drawLegend(isChart(kind) ? lines : [], areSeveral(data.blocks));
     const summary = data.lines.slice(0, 12).map((line) => `${shortName(line)} ${lineFigure(shownValue(line), line)}`);
     this.place.setAttribute("aria-label", isEmpty ? why : summary.join(", "));
   }
 
   changeKind(kind) {
     this.chart?.clear();
+    this.chart = this.charts.get(kind === "heatmap") ?? null;
     this.place.replaceChildren();
     this.kind = kind;
     this.place.dataset.kind = kind;
-    if (isChart(kind) || kind === "bars") this.place.setAttribute("role", "img");
+    if (isOverTime(kind) || kind === "bars") this.place.setAttribute("role", "img");
     else this.place.removeAttribute("role");
     this.table = kind === "table" ? new TableView(this.place) : null;
   }
 
   drawChart(panel, data) {
     if (!this.chart) {
-      this.chart = new Chart(this.place, true);
+      const isHeatMap = panel.kind === "heatmap";
+      this.chart = isHeatMap ? new HeatMap(this.place, true) : new Chart(this.place, true);
+      this.charts.set(isHeatMap, this.chart);
       this.acts.chartMade(this.chart);
     }
     if (data.lines.length) this.chart.draw(data, panel);
@@ -142,7 +148,7 @@ export class PanelView {
         row.mark.replaceChildren(swatch(style));
       }
       const value = shownValue(line);
-      setText(row.name, several ? `${shortName(line)} · ${line.source.name}` : shortName(line));
+      setText(row.name, withSource(shortName(line), line.source, several));
       setText(row.value, lineFigure(value, line));
       row.value.dataset.value = value ?? "";
       row.button.classList.toggle("hidden-line", entry(line.key).isHidden);

@@ -2,8 +2,11 @@
 
 import { hasWildcard, matcherOf, withoutMachine } from "./paths.js";
 
-export const KINDS = { line: "Line", area: "Area", stacked: "Stacked area", bars: "Bars", report: "Numbers", table: "Table" };
+export const KINDS = { line: "Line", area: "Area", stacked: "Stacked area", bars: "Bars", report: "Numbers", table: "Table", heatmap: "Heat map" };
 export const AXES = { linear: "linear", logarithmic: "logarithmic", scaled: "scaled (Performance Monitor)" };
+/** Properties of processes that are no counters: the names in view files, and those in responses of the server. */
+export const PROPERTIES = { User: "user", State: "state", Command: "command", "Control Group": "cgroup" };
+export const TREES = { none: "List", parent: "Tree by parent", cgroup: "By control group" };
 export const MAX_PANELS = 100;
 /** The largest width and height in the grid. */
 export const MAX_SHARE = 4;
@@ -15,6 +18,9 @@ let lastId = 0;
 
 /** Whether a kind is drawn over time. */
 export const isChart = (kind) => kind === "line" || kind === "area" || kind === "stacked";
+
+/** Whether a kind has a time axis. */
+export const isOverTime = (kind) => isChart(kind) || kind === "heatmap";
 
 const text = (value) => (typeof value === "string" && value ? value.slice(0, 4000) : null);
 const number = (value) => (typeof value === "number" && Number.isFinite(value) ? value : null);
@@ -40,11 +46,11 @@ export function counterOf(given) {
 }
 
 function tableOf(given) {
-  const columns = list(given?.columns).map((column) => ({ title: text(column?.title) ?? text(column?.counter) ?? "Name", counter: text(column?.counter), is_last: column?.is_last === true }));
+  const columns = list(given?.columns).map((column) => ({ title: text(column?.title) ?? text(column?.counter) ?? "Name", counter: text(column?.counter), property: Object.hasOwn(PROPERTIES, column?.property ?? "") ? column.property : null, is_last: column?.is_last === true }));
   const set = text(given?.set);
   if (!set || !columns.length) return null;
   const top = number(given?.top);
-  return { set, columns, sort: text(given?.sort), is_descending: given?.is_descending !== false, top: top > 0 ? Math.round(top) : null, filter: text(given?.filter) ?? "" };
+  return { set, columns, sort: text(given?.sort), is_descending: given?.is_descending !== false, top: top > 0 ? Math.round(top) : null, filter: text(given?.filter) ?? "", tree: oneOf(TREES, given?.tree, "none"), process: text(given?.process), parent: text(given?.parent) };
 }
 
 /** A panel from a view of the server, a link, or parts of one; `given` is not trusted. */
@@ -60,6 +66,7 @@ export function panelOf(given) {
     min: number(given?.min),
     max: number(given?.max),
     limits: list(given?.limits).map(number).filter((limit) => limit !== null),
+    bands: list(given?.bands).filter((band) => Array.isArray(band) && number(band[0]) !== null && number(band[1]) !== null && band[0] < band[1]).map(([low, high]) => [low, high]),
     width: share(given?.width),
     height: share(given?.height),
     counters: list(given?.counters).map(counterOf).filter(({ path }) => path),

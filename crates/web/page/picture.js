@@ -1,17 +1,21 @@
 // The chart as a picture: title, axes, bands, lines, and the legend with its figures. A pen draws it, so SVG and PNG are equal.
 
+import { penAnnotations } from "./annotation-marks.js";
+import { annotationsIn } from "./annotations.js";
 import { marksOf } from "./axes.js";
 import { duration, lineFigure, NONE } from "./figures.js";
+import { eachCell, heatColour, heatSceneOf, paletteOf, rowName } from "./heat-map.js";
 import { barsOf } from "./histogram.js";
-import { nameOf } from "./hover.js";
+import { nameOf } from "./names.js";
 import { titleOf as panelTitle } from "./panels.js";
 import { bandRuns, valueRuns } from "./runs.js";
 import { factorText, powerOf } from "./scale.js";
 import { bandOpacity, isFilled, sceneOf, styleOf } from "./scene.js";
 import { entry } from "./state.js";
-import { colour } from "./theme.js";
+import { colour, theme } from "./theme.js";
 import { sinceStart, timeMarks } from "./ticks.js";
 import { moment } from "./time.js";
+import { tickText } from "./units.js";
 import { figureTitle } from "./values.js";
 
 const WIDTH = 1200;
@@ -28,14 +32,15 @@ export function pictureSize(lines) {
 
 /** Draws the picture of a panel. `lines` are those of the legend, in its order. */
 export function drawPicture(pen, data, panel, lines, size) {
-  const ink = { colour: colour("ink"), soft: colour("ink-soft"), grid: colour("grid"), limit: colour("danger") };
+  const ink = { colour: colour("ink"), soft: colour("ink-soft"), grid: colour("grid"), limit: colour("danger"), band: colour("warning") };
   pen.box(0, 0, size.width, size.height, colour("surface"));
   const shown = lines.filter((line) => !entry(line.key).isHidden);
   const title = `${panel.title ? `${panelTitle(panel)}: ` : ""}${titleOf(data)}`;
   pen.text(PLOT.left, 24, title, { colour: ink.colour, size: 14, weight: 600 });
   if (panel.kind === "bars") drawBars(pen, shown, panel, ink);
+  else if (panel.kind === "heatmap") drawHeatMap(pen, data, panel, ink);
   else drawLines(pen, data, panel, ink);
-  drawLegend(pen, shown, ink, PLOT.top + PLOT.height + 66);
+  drawLegend(pen, shown, ink, PLOT.top + PLOT.height + 66, data.blocks.length > 1);
 }
 
 /** The title: sources and time range. */
@@ -64,12 +69,7 @@ function drawScale(pen, axis, ink) {
 function drawLines(pen, data, panel, ink) {
   const { times, columns, axes, isStacked, begin, end, zone } = sceneOf(data, panel, 9);
   for (const axis of axes) axis.down = drawScale(pen, axis, ink);
-  const across = (at) => PLOT.left + (PLOT.width * (at - begin)) / (end - begin);
-  for (const { at, label, second } of timeMarks(begin, end, 11, zone)) {
-    pen.lines([[[across(at), PLOT.top], [across(at), PLOT.top + PLOT.height]]], { colour: ink.grid, width: 1 });
-    pen.text(across(at), PLOT.top + PLOT.height + 18, label, { colour: ink.soft, align: "middle" });
-    if (second) pen.text(across(at), PLOT.top + PLOT.height + 34, second, { colour: ink.soft, align: "middle" });
-  }
+  const across = drawTimes(pen, { begin, end, zone }, ink);
   const points = (rows, values, { down }) => rows.map((row) => [across(times[row]), down(values[row])]);
   pen.within(PLOT.left, PLOT.top, PLOT.width, PLOT.height, () => {
     for (const { drawn, lower, minimum, maximum, average, style, axis } of columns) {
@@ -86,9 +86,43 @@ function drawLines(pen, data, panel, ink) {
       for (const run of runs) if (run.length === 1) run.push([run[0][0] + 0.01, run[0][1]]);
       pen.lines(runs, style);
     }
+    for (const [low, high] of axes[0].bands) pen.area([[PLOT.left, axes[0].down(low)], [PLOT.left + PLOT.width, axes[0].down(low)], [PLOT.left + PLOT.width, axes[0].down(high)], [PLOT.left, axes[0].down(high)]], ink.band, 0.16);
     for (const limit of axes[0].limits) pen.lines([[[PLOT.left, axes[0].down(limit)], [PLOT.left + PLOT.width, axes[0].down(limit)]]], { colour: ink.limit, width: 1, dash: [6, 4] });
   });
   pen.lines([[[PLOT.left, PLOT.top], [PLOT.left, PLOT.top + PLOT.height], [PLOT.left + PLOT.width, PLOT.top + PLOT.height]]], { colour: ink.soft, width: 1 });
+  if (zone) pen.within(PLOT.left, PLOT.top, PLOT.width, PLOT.height, () => penAnnotations(pen, annotationsIn(begin, end), across, PLOT));
+}
+
+/** Draws the ticks of the time axis; returns the position of its moments. */
+function drawTimes(pen, { begin, end, zone }, ink) {
+  const across = (at) => PLOT.left + (PLOT.width * (at - begin)) / (end - begin);
+  for (const { at, label, second } of timeMarks(begin, end, 11, zone)) {
+    pen.lines([[[across(at), PLOT.top], [across(at), PLOT.top + PLOT.height]]], { colour: ink.grid, width: 1 });
+    pen.text(across(at), PLOT.top + PLOT.height + 18, label, { colour: ink.soft, align: "middle" });
+    if (second) pen.text(across(at), PLOT.top + PLOT.height + 34, second, { colour: ink.soft, align: "middle" });
+  }
+  return across;
+}
+
+function drawHeatMap(pen, data, panel, ink) {
+  const scene = heatSceneOf(data, panel);
+  const { rows, axis } = scene;
+  const across = drawTimes(pen, scene, ink);
+  const palette = paletteOf(theme());
+  const step = PLOT.height / Math.max(1, rows.length);
+  pen.within(PLOT.left, PLOT.top, PLOT.width, PLOT.height, () => {
+    rows.forEach((row, index) => eachCell(row, (from, to, value) => pen.box(across(from), PLOT.top + index * step, across(to) - across(from) + 0.3, Math.max(0.5, step - (step > 6 ? 1 : 0)), heatColour(axis, value, palette))));
+    if (scene.zone) penAnnotations(pen, annotationsIn(scene.begin, scene.end), across, PLOT);
+  });
+  const every = Math.ceil(13 / step);
+  rows.forEach(({ line }, index) => {
+    if (index % every) return;
+    const name = rowName(line, rows);
+    pen.text(PLOT.left - 6, PLOT.top + (index + 0.5) * step + 4, name.length > 12 ? `${name.slice(0, 11)}…` : name, { colour: ink.soft, align: "end" });
+  });
+  palette.forEach((fill, at) => pen.box(WIDTH - 76, PLOT.top + PLOT.height - 180 + ((palette.length - 1 - at) * 180) / palette.length, 14, 180 / palette.length + 0.5, fill));
+  pen.text(WIDTH - 76, PLOT.top + PLOT.height - 188, tickText(axis.high, axis.format), { colour: ink.soft });
+  pen.text(WIDTH - 76, PLOT.top + PLOT.height + 14, tickText(axis.low, axis.format), { colour: ink.soft });
 }
 
 function drawBars(pen, shown, panel, ink) {
@@ -107,7 +141,7 @@ function drawBars(pen, shown, panel, ink) {
   pen.text(PLOT.left, PLOT.top + PLOT.height + 18, `Bars: ${figureTitle(shown)}`, { colour: ink.soft });
 }
 
-function drawLegend(pen, shown, ink, top) {
+function drawLegend(pen, shown, ink, top, several) {
   const figures = [["Last", "last", 560], ["Average", "average", 680], ["Minimum", "minimum", 800], ["Maximum", "maximum", 920]];
   const head = { colour: ink.soft, weight: 600 };
   pen.text(PLOT.left, top, "Counter", head);
@@ -117,7 +151,7 @@ function drawLegend(pen, shown, ink, top) {
   shown.slice(0, MAX_ROWS).forEach((line, index) => {
     const y = top + ROW * (index + 1);
     pen.lines([[[28, y - 4], [58, y - 4]]], { ...styleOf(line), width: 3 });
-    const name = `${line.set} · ${nameOf(line)}`;
+    const name = `${several ? `${line.source.name} · ` : ""}${line.set} · ${nameOf(line)}`;
     pen.text(PLOT.left, y, name.length > 62 ? `${name.slice(0, 61)}…` : name, { colour: ink.colour });
     for (const [, key, right] of figures) pen.text(right, y, lineFigure(line.statistics?.[key], line), { colour: ink.colour, align: "end" });
     pen.text(1000, y, factorText(powerOf(entry(line.key).scale, line)), { colour: ink.colour, align: "end" });

@@ -4,13 +4,19 @@
 import { axesOf, rangeOf } from "./axes.js";
 import { joined } from "./blocks.js";
 import { highlightColour, lineStyle } from "./palette.js";
-import { entry } from "./state.js";
+import { presentKey } from "./earlier.js";
+import { entry, state } from "./state.js";
 import { theme } from "./theme.js";
 
-/** The style of a line; a highlighted one is thick and black or white. */
+/** Dashes of lines that show earlier values. */
+const EARLIER = [3, 3];
+
+/** The style of a line; a highlighted one is thick and black or white. Earlier values have the colour of the present ones. */
 export function styleOf(line) {
-  const { styleIndex, isHighlighted } = entry(line.key);
-  const style = lineStyle(styleIndex, theme());
+  const { isHighlighted } = entry(line.key);
+  const present = presentKey(line);
+  const style = lineStyle((state.legend.get(present) ?? entry(line.key)).styleIndex, theme());
+  if (present !== line.key) Object.assign(style, { dash: EARLIER, width: 1.25 });
   return isHighlighted ? { ...style, colour: highlightColour(theme()), width: style.width + 1.5, isHighlighted } : style;
 }
 
@@ -40,12 +46,14 @@ export function sceneOf(data, panel, maxTicks) {
     const values = isStacked ? own.map((column) => column.drawn) : own.flatMap((column) => [column.average, column.minimum, column.maximum]);
     const limits = axis.isMain ? panel.limits.map((limit) => limit * axis.factor) : [];
     const range = rangeOf(panel, axis, extent(values, limits), maxTicks);
-    Object.assign(axis, { low: range[0], high: range[1], limits });
+    const bands = axis.isMain ? panel.bands.map((ends) => ends.map((end) => end * axis.factor)) : [];
+    Object.assign(axis, { low: range[0], high: range[1], limits, bands: bands.map((ends) => ends.map((end) => Math.max(range[0], Math.min(range[1], end)))) });
   }
   return { times, columns, axes, isScaled, isStacked, factorOf, begin: data.begin, end: data.end, zone: data.zone };
 }
 
-function extent(all, limits) {
+/** The smallest and largest values, and the smallest above 0. */
+export function extent(all, limits) {
   let [low, high, positive] = [Infinity, -Infinity, Infinity];
   const take = (value) => {
     if (value === null || value === undefined) return;

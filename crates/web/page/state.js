@@ -19,7 +19,9 @@ export const state = {
   paths: [],
   /** Keys of counters that the paths select but users have removed. */
   removed: new Set(),
-  /** The zoomed range, in seconds of the time axis; null for the whole. */
+  /**
+   * The zoomed range, in seconds of the time axis; null for the whole. An end that is null is that of the data.
+   */
   range: null,
   /** The window at which live data was frozen; null while it runs. */
   frozen: null,
@@ -27,12 +29,20 @@ export const state = {
   align: "absolute",
   /** Whether the alignment was chosen by users or a link. */
   isAlignChosen: false,
+  /** Every source is also shown as it was this many seconds earlier; 0: it is not. */
+  shift: 0,
+  /** "none", or "name": the instances `name`, `name#1`, ... are one, with the sum of their raw values. */
+  group: "none",
+  /** Notes of users: `{begin, end, text}` in seconds since 1970; `end` is null for a moment. */
+  annotations: [],
   /** "log", "local" or "utc". */
   zone: "log",
   /** "units" or "raw": whether figures have units and three digits, or all digits. */
   numbers: "units",
-  /** The value of bars and reports: "default", "last", "average", "minimum" or "maximum". */
+  /** The value of bars and reports: "default", or one of `FIGURES` in `values.js`. */
   figure: "default",
+  /** The statistics that are columns of the legend, in the order of `LEGEND_FIGURES`. */
+  columns: ["average", "last", "minimum", "maximum"],
   /** Live: every n-th collection, and the number of points. */
   every: 1,
   points: 100,
@@ -119,9 +129,10 @@ export function setPresent(keys) {
   }
   present = new Set();
   taken = new Map();
-  for (const key of keys) {
+  // The colours that users or the view chose are not free for others.
+  const ordered = [...keys].filter((key) => state.legend.has(key)).sort((one, other) => Number(state.legend.get(other).isColoured) - Number(state.legend.get(one).isColoured));
+  for (const key of ordered) {
     const known = state.legend.get(key);
-    if (!known) continue;
     const used = takenIn(panelOf(key));
     if (!known.isColoured && used.has(known.styleIndex)) known.styleIndex = freeStyleIndex(key);
     used.add(known.styleIndex);

@@ -2,7 +2,8 @@
 
 import { element, setText } from "./element.js";
 import { lineFigure, NONE } from "./figures.js";
-import { withPanel } from "./panels.js";
+import { areSeveral, withSource } from "./names.js";
+import { PROPERTIES, TREES, withPanel } from "./panels.js";
 import { change, state } from "./state.js";
 import { arranged, valueOf } from "./tables.js";
 import { figureTitle } from "./values.js";
@@ -27,42 +28,64 @@ export class TableView {
     this.settings(panel, { sort: column.title, is_descending: isSame ? !table.is_descending : Boolean(column.counter) });
   }
 
+  /** Adds or removes the column of a property. */
+  toggleProperty(panel, property) {
+    const { columns } = panel.table;
+    const rest = columns.filter((column) => column.property !== property);
+    this.settings(panel, { columns: rest.length < columns.length ? rest : [...columns, { title: property.toUpperCase(), counter: null, property, is_last: false }] });
+  }
+
   /** Draws `rows` of the loader; undefined while they are loaded. */
   draw(panel, rows) {
     const { table } = panel;
-    const shape = JSON.stringify([panel.id, table.columns.map(({ title }) => title)]);
-    if (shape !== this.shape) this.build(panel, shape);
+    // Logs have no properties of processes.
+    const hasProperties = Boolean(table.process && (rows ?? []).some(({ source }) => source.kind === "live"));
+    const columns = table.columns.filter(({ property }) => !property || hasProperties);
+    const shape = JSON.stringify([panel.id, columns.map(({ title }) => title), hasProperties]);
+    if (shape !== this.shape) this.build(panel, columns, hasProperties, shape);
     this.panel = panel;
+    this.tree.value = table.tree;
+    for (const box of this.choices.querySelectorAll("input")) box.checked = table.columns.some(({ property }) => property === box.value);
     if (document.activeElement !== this.filter) this.filter.value = table.filter;
     if (document.activeElement !== this.top) this.top.value = table.top ?? "";
-    table.columns.forEach((column, index) => this.heads[index].setAttribute("aria-sort", column.title === table.sort ? (table.is_descending ? "descending" : "ascending") : "none"));
-    const { rows: shown, total } = arranged(rows ?? [], table);
-    const lines = shown.length ? [...shown[0].lines.values()] : [];
-    setText(this.state, rows ? `${Math.min(shown.length, MAX_ROWS)} of ${total}${lines.length ? `, ${figureTitle(lines)}` : ""}` : "Reading…");
-    const several = new Set(shown.map(({ source }) => source.id)).size > 1;
-    this.body.replaceChildren(...shown.slice(0, MAX_ROWS).map((row) => this.row(row, table, several)));
+    columns.forEach((column, index) => this.heads[index].setAttribute("aria-sort", column.title === table.sort ? (table.is_descending ? "descending" : "ascending") : "none"));
+    const { lines, total } = arranged(rows ?? [], table);
+    const shown = lines.slice(0, MAX_ROWS);
+    const first = shown.find(({ row }) => row)?.row;
+    setText(this.state, rows ? `${shown.filter(({ row, isContext }) => row && !isContext).length} of ${total}${first ? `, ${figureTitle([...first.lines.values()])}` : ""}` : "Reading…");
+    const several = areSeveral(rows ?? []);
+    const heading = ({ group, count }) => element("tr", { class: "group" }, element("th", { scope: "rowgroup", colspan: columns.length }, `${group} (${count})`));
+    this.body.replaceChildren(...shown.map((line) => (line.row ? this.row(line, columns, several) : heading(line))));
   }
 
-  row(row, table, several) {
-    const cells = table.columns.map((column) => {
+  row({ row, depth, isContext }, columns, several) {
+    const cells = columns.map((column) => {
       const value = valueOf(row, column);
-      if (!column.counter) return element("th", { scope: "row", title: row.name }, several ? `${row.name} · ${row.source.name}` : row.name);
+      if (column.property) return element("td", { class: "property", title: value ?? null }, value ?? NONE);
+      if (!column.counter) {
+        const name = withSource(row.name, row.source, several);
+        return element("th", { scope: "row", title: row.name, "data-depth": depth || null }, depth ? element("span", { class: "indent", "aria-hidden": "true" }, `${"  ".repeat(Math.min(depth, 20) - 1)}└ `) : null, name);
+      }
       const line = row.lines.get(column.counter.toLowerCase());
       return element("td", { class: "number", "data-value": value ?? "" }, line ? lineFigure(value, line) : NONE);
     });
-    return element("tr", { class: row.isReserved ? "reserved" : null }, cells);
+    return element("tr", { class: [row.isReserved ? "reserved" : "", isContext ? "context" : ""].join(" ").trim() || null }, cells);
   }
 
-  build(panel, shape) {
+  build(panel, columns, hasProperties, shape) {
     this.shape = shape;
+    const trees = Object.entries(TREES).filter(([tree]) => tree === "none" || (tree === "parent" ? panel.table.parent || panel.table.set === "Cgroup" : hasProperties));
+    this.tree = element("select", { class: "table-tree", "aria-label": "Order of rows", hidden: trees.length < 2, onchange: (event) => this.settings(this.panel, { tree: event.target.value }) }, trees.map(([tree, words]) => element("option", { value: tree }, words)));
+    this.choices = element("fieldset", { class: "choices", hidden: !hasProperties }, element("legend", { class: "visually-hidden" }, "Columns with properties"));
+    this.choices.append(...Object.keys(PROPERTIES).map((property) => element("label", { class: "hint" }, element("input", { type: "checkbox", value: property, onchange: () => this.toggleProperty(this.panel, property) }), property)));
     this.filter = element("input", { type: "search", class: "table-filter", placeholder: "Filter", "aria-label": "Rows that contain these words", oninput: (event) => this.settings(this.panel, { filter: event.target.value }) });
     this.top = element("input", { type: "number", class: "table-top", min: 1, max: 100_000, placeholder: "all", "aria-label": "Number of rows", onchange: (event) => this.settings(this.panel, { top: Math.max(0, Math.round(Number(event.target.value))) || null }) });
     this.state = element("span", { class: "hint" });
-    this.heads = panel.table.columns.map((column) =>
-      element("th", { scope: "col", class: column.counter ? "number" : null }, element("button", { type: "button", class: "plain", title: column.counter ?? "Instance", onclick: () => this.sortBy(this.panel, column) }, column.title)),
+    this.heads = columns.map((column) =>
+      element("th", { scope: "col", class: column.counter ? "number" : null }, element("button", { type: "button", class: "plain", title: column.counter ?? column.property ?? "Instance", onclick: () => this.sortBy(this.panel, column) }, column.title)),
     );
     this.body = element("tbody");
     const scrolled = element("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": `Rows of ${panel.table.set}` }, element("table", { class: "instances" }, element("thead", {}, element("tr", {}, this.heads)), this.body));
-    this.place.replaceChildren(element("div", { class: "table-controls" }, this.filter, element("label", { class: "hint" }, "Top ", this.top), this.state), scrolled);
+    this.place.replaceChildren(element("div", { class: "table-controls" }, this.filter, element("label", { class: "hint" }, "Top ", this.top), this.tree, this.choices, this.state), scrolled);
   }
 }

@@ -1,13 +1,22 @@
 // The values of table panels: per instance of a set its counters, from statistics that the server computes over the visible range.
 
 import * as api from "./api.js";
-import { figureName } from "./values.js";
+import { idOf } from "./earlier.js";
+import { percentilesOf } from "./percentiles.js";
+import { PROPERTIES } from "./panels.js";
+import { groupLines, parentsOf, treeLines } from "./table-tree.js";
+import { figureName, figureOf, PERCENTILES } from "./values.js";
 import { state } from "./state.js";
 
 /** The time between two updates of live tables, in milliseconds; a slower collection takes precedence. */
 const UPDATE_MS = 1000;
 /** Rows that are no instances of their own: they are not ranked. */
 const RESERVED = new Set(["_total", "idle"]);
+
+/** Properties of known processes are read again after this time, in milliseconds. */
+const PROPERTIES_MS = 5000;
+/** The maximum number of processes in a request. */
+const MAX_PROCESSES = 1000;
 
 /** Loads the values of the table panels of the visible range. */
 export class TableLoader {
@@ -16,6 +25,9 @@ export class TableLoader {
     /** The loaded rows and their columns, by panel: `{columns, rows}`. */
     this.loaded = new Map();
     this.loading = new Map();
+    /** Properties of processes by id and name, and when they were read. */
+    this.properties = new Map();
+    this.propertiesAt = 0;
     setInterval(() => this.loader.isRunning() && !document.hidden && this.update(), UPDATE_MS);
   }
 
@@ -32,13 +44,16 @@ export class TableLoader {
   /** The request for a panel. `range` names what it shows: running live values are one range, of which `key` is one moment. */
   requestFor(panel) {
     const paths = pathsOf(panel);
-    const sources = this.sources.shown();
+    const sources = this.loader.entries();
+    const shared = this.loader.parameters();
+    const hasPercentiles = PERCENTILES.includes(state.figure);
     const isRunning = this.loader.isRunning();
-    const isMoving = (source) => source.kind === "live" && isRunning;
+    const isMoving = (source) => (source.ofKind ?? source.kind) === "live" && isRunning;
     const bounds = sources.map((source) => (isMoving(source) && !this.loader.feed.block ? { begin: null, end: null } : this.loader.boundsOf(source)));
     const ranges = sources.map((source, index) => [source.id, isMoving(source) ? [state.every, state.points] : bounds[index]]);
-    const key = JSON.stringify([paths, sources.map(({ id }) => id), bounds, isRunning ? Math.floor(Date.now() / UPDATE_MS) : 0]);
-    return { key, range: JSON.stringify([paths, ranges]), paths, sources, bounds, isDone: false };
+    const settings = { ...shared, hasPercentiles };
+    const key = JSON.stringify([settings, paths, sources.map(({ id }) => id), bounds, isRunning ? Math.floor(Date.now() / UPDATE_MS) : 0]);
+    return { key, range: JSON.stringify([settings, paths, ranges]), paths, sources, bounds, settings, isDone: false };
   }
 
   /** Loads what changed: the range, the columns, or live values. One request per panel at a time. */
@@ -52,8 +67,31 @@ export class TableLoader {
     }
   }
 
+  /** Adds user, state, command line and control group to the processes of this machine. */
+  async addProperties(table, rows) {
+    const idOf = (row) => row.lines.get(table.process.toLowerCase())?.statistics?.last ?? null;
+    const own = rows.filter((row) => row.source.kind === "live" && idOf(row) !== null);
+    const keyOf = (row) => `${idOf(row)} ${row.name}`;
+    const isOld = Date.now() - this.propertiesAt > PROPERTIES_MS;
+    const wanted = own.filter((row) => isOld || !this.properties.has(keyOf(row)));
+    if (wanted.length) {
+      try {
+        const { processes } = await api.processes(wanted.slice(0, MAX_PROCESSES).map(idOf));
+        const byId = new Map(processes.map((found) => [found.id, found]));
+        if (isOld) {
+          this.properties.clear();
+          this.propertiesAt = Date.now();
+        }
+        for (const row of wanted) this.properties.set(keyOf(row), byId.get(idOf(row)) ?? null);
+      } catch {
+        // The table is shown without them.
+      }
+    }
+    for (const row of own) row.properties = this.properties.get(keyOf(row)) ?? null;
+  }
+
   async load(panel, request) {
-    const { paths, sources, bounds } = request;
+    const { paths, sources, bounds, settings: { hasPercentiles, ...shared } } = request;
     this.loading.set(panel.id, request);
     // The range can have changed meanwhile; then another request follows.
     const isPresent = () => {
@@ -62,9 +100,19 @@ export class TableLoader {
     };
     const show = (rows) => this.loaded.set(panel.id, { columns: JSON.stringify(paths), rows });
     try {
-      const answers = await Promise.all(sources.map((source, index) => api.series(source.id, { paths, ...bounds[index], columns: 1 })));
+      const answers = await Promise.all(
+        sources.map(async (source, index) => {
+          const asked = { paths, ...bounds[index], ...shared };
+          const answer = await api.series(idOf(source), { ...asked, columns: 1 });
+          const percentiles = hasPercentiles && answer.series.length ? await percentilesOf(source, asked) : null;
+          for (const line of answer.series) line.percentiles = percentiles?.get(line.path);
+          return answer;
+        }),
+      );
+      const rows = answers.flatMap((answer, index) => rowsOf(sources[index], answer));
+      if (panel.table.process && hasProperties(panel.table)) await this.addProperties(panel.table, rows);
       if (isPresent()) {
-        show(answers.flatMap((answer, index) => rowsOf(sources[index], answer)));
+        show(rows);
         this.onData();
       }
     } catch (problem) {
@@ -84,7 +132,9 @@ export class TableLoader {
 
 /** The paths of the columns of a table. */
 function pathsOf(panel) {
-  const counters = panel.table.columns.map(({ counter }) => counter).filter(Boolean);
+  const { columns, tree, process, parent } = panel.table;
+  const identity = [hasProperties(panel.table) || tree === "parent" ? process : null, tree === "parent" ? parent : null];
+  const counters = [...new Set([...columns.map(({ counter }) => counter), ...identity].filter(Boolean))];
   return counters.map((counter) => `\\${panel.table.set}(*)\\${counter}`);
 }
 
@@ -100,29 +150,40 @@ function rowsOf(source, { series }) {
   return [...rows.values()];
 }
 
-/** The value of a row in a column: the name, or a statistic. Identifiers have no average. */
-export function valueOf(row, { counter, is_last: isLast }) {
+/** Whether a table shows properties of processes. */
+const hasProperties = ({ columns, tree }) => tree === "cgroup" || columns.some(({ property }) => property);
+
+/** The value of a row in a column: the name, a property, or a statistic. Identifiers have no average. */
+export function valueOf(row, { counter, property, is_last: isLast }) {
+  if (property) return row.properties?.[PROPERTIES[property]] ?? null;
   if (!counter) return row.name;
   const line = row.lines.get(counter.toLowerCase());
   if (!line) return null;
-  return line.statistics?.[isLast ? "last" : figureName(line)] ?? null;
+  return figureOf(line, isLast ? "last" : figureName(line));
 }
 
 const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
-/** The rows of a table in its order, filtered and limited: `{rows, total}`. */
-export function arranged(rows, { columns, sort, is_descending: isDescending, top, filter }) {
+/** The lines of a table in its order, filtered and limited: `{lines, total}`; `total` is the number of found rows. */
+export function arranged(rows, table) {
+  const { columns, sort, is_descending: isDescending, top, filter, tree } = table;
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
   const ids = columns.filter(({ is_last: isLast }) => isLast);
-  const textOf = (row) => `${row.name} ${ids.map((column) => valueOf(row, column) ?? "").join(" ")}`.toLowerCase();
-  const found = rows.filter((row) => words.every((word) => textOf(row).includes(word)));
+  const propertiesOf = ({ properties }) => (properties ? [properties.user, properties.command, properties.cgroup] : []);
+  const textOf = (row) => [row.name, ...ids.map((column) => valueOf(row, column)), ...propertiesOf(row)].map((part) => part ?? "").join(" ").toLowerCase();
+  const isFound = (row) => words.every((word) => textOf(row).includes(word));
+  const found = new Set(rows.filter(isFound));
   const column = columns.find(({ title }) => title === sort) ?? columns[0];
   const turn = isDescending ? -1 : 1;
-  found.sort((one, other) => {
+  const sorted = (tree === "parent" ? [...rows] : [...found]).sort((one, other) => {
     if (one.isReserved !== other.isReserved) return Number(one.isReserved) - Number(other.isReserved);
     const [a, b] = [valueOf(one, column), valueOf(other, column)];
     if (a === null || b === null) return Number(a === null) - Number(b === null);
     return turn * (typeof a === "number" ? a - b : collator.compare(a, b)) || collator.compare(one.name, other.name);
   });
-  return { rows: top ? found.slice(0, top) : found, total: found.length };
+  const limited = top ? sorted.slice(0, top) : sorted;
+  if (tree === "cgroup") return { lines: groupLines(limited, (row) => row.properties?.cgroup), total: found.size };
+  if (tree !== "parent") return { lines: limited.map((row) => ({ row, depth: 0, isContext: false })), total: found.size };
+  const lines = treeLines(sorted, (row) => found.has(row), parentsOf(rows, table));
+  return { lines: top ? lines.slice(0, top) : lines, total: found.size };
 }

@@ -4,11 +4,14 @@ import { byId, element, setText } from "./element.js";
 import { sinceStart } from "./ticks.js";
 import { change, state } from "./state.js";
 import { moment } from "./time.js";
-import { parseTime } from "./typed-time.js";
+import { lengthText } from "./earlier.js";
+import { parseLength, parseTime } from "./typed-time.js";
 import { withinWhole, zoomTo } from "./zoom.js";
 
 /** Presets: label and length in seconds. */
 const PRESETS = [["1 min", 60], ["5 min", 300], ["15 min", 900], ["1 h", 3600], ["6 h", 21_600], ["24 h", 86_400]];
+/** Shifts: label and length in seconds. */
+const SHIFTS = [["10 min", 600], ["1 h", 3600], ["1 d", 86_400], ["1 week", 604_800], ["Off", 0]];
 /** The usual number of points of a live chart. */
 const POINTS = 300;
 
@@ -21,52 +24,78 @@ export function setUpTimeMenu(page) {
   const form = byId("time-form");
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const [from, to] = ["from", "to"].map((name) => {
-      const text = byId(`${name}-field`).value;
-      const at = text.trim() ? parseTime(text, whole(), page.data.zone) : name === "from" ? whole().begin : whole().end;
-      byId(`${name}-field`).setAttribute("aria-invalid", String(at === null));
-      return at;
-    });
-    const problem = from === null || to === null ? "Examples: 14:05, 14:05:30, 2024-03-05 14:05, -1h, end" : to <= from ? "The start must be before the end." : "";
+    const texts = ["from", "to"].map((name) => byId(`${name}-field`).value.trim());
+    // An empty field is an open end: undefined.
+    const [from, to] = texts.map((text) => (text ? parseTime(text, whole(), page.data.zone) : undefined));
+    for (const [name, at] of [["from", from], ["to", to]]) byId(`${name}-field`).setAttribute("aria-invalid", String(at === null));
+    const problem = from === null || to === null ? "Examples: 14:05, 14:05:30, 2024-03-05 14:05, -1h, end" : (to ?? whole().end) <= (from ?? whole().begin) ? "The start must be before the end." : "";
     setText(byId("time-error"), problem);
     if (problem) return;
-    show(page, { begin: from, end: to });
+    // Of live data, "-5min" to now is a moving window.
+    if (page.loader.isRunning() && /^(now)?\s*[-−]/i.test(texts[0]) && /^(now|end)?$/i.test(texts[1])) last(page, whole().end - from);
+    else show(page, from === undefined && to === undefined ? null : { begin: from ?? null, end: to ?? null });
     byId("time-menu").open = false;
   });
   byId("time-presets").replaceChildren(
     ...PRESETS.map(([label, length]) => element("button", { type: "button", "data-closes": true, onclick: () => last(page, length) }, label)),
     element("button", { type: "button", "data-closes": true, onclick: () => page.choose(null) }, "All"),
   );
+  setUpShift();
   byId("time-menu").addEventListener("toggle", () => {
     if (!byId("time-menu").open) return;
     const { data } = page;
     const text = (at) => (data.zone ? moment(at, data.zone) : sinceStart(at, 0.1));
-    byId("from-field").value = text(data.begin);
-    byId("to-field").value = text(data.end);
+    byId("from-field").value = state.range?.begin === null ? "" : text(data.begin);
+    byId("to-field").value = state.range?.end === null ? "" : text(data.end);
     setText(byId("time-error"), "");
     for (const name of ["from", "to"]) byId(`${name}-field`).setAttribute("aria-invalid", "false");
     // The server has no earlier live values.
     const live = liveSource(page);
     const kept = live?.points ? live.points * (live.interval ?? 1) : Infinity;
     PRESETS.forEach(([, length], index) => (byId("time-presets").children[index].disabled = length > kept));
+    byId("shift-field").value = state.shift ? lengthText(state.shift) : "";
+    byId("shift-field").setAttribute("aria-invalid", "false");
+    setText(byId("shift-error"), "");
     byId("from-field").select();
   });
 }
 
+/** The form that lays sources over themselves. */
+function setUpShift() {
+  const field = byId("shift-field");
+  byId("shift-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const shift = field.value.trim() ? parseLength(field.value) : 0;
+    field.setAttribute("aria-invalid", String(shift === null));
+    setText(byId("shift-error"), shift === null ? "Examples: 1d, 12h, 90 min, 1w" : "");
+    if (shift === null) return;
+    change({ shift });
+    byId("time-menu").open = false;
+  });
+  byId("shift-presets").replaceChildren(
+    ...SHIFTS.map(([label, shift]) => element("button", { type: "button", "data-closes": true, onclick: () => change({ shift }) }, label)),
+  );
+}
+
 const liveSource = (page) => page.sources.shown().find((source) => source.kind === "live");
 
-/** Shows a range; live data is frozen. A range outside the data is shown without values. */
-function show(page, range) {
+/** Shows a range, which can have an open end; live data is frozen. A range outside the data is shown without values. */
+function show(page, typed) {
   const whole = page.loader.whole() ?? page.data;
+  if (!typed) return page.choose(null);
+  const range = { begin: typed.begin ?? Math.min(whole.begin, typed.end), end: typed.end ?? Math.max(whole.end, typed.begin) };
   if (page.loader.isRunning()) {
     // Before the first sample.
-    if (!page.feed.block) return;
+    if (!page.feed.block) return undefined;
     page.loader.freeze();
     // The server can have earlier samples than the chart.
     if (range.begin < state.frozen.begin) change({ frozen: { begin: range.begin, end: Math.max(state.frozen.end, range.end) } });
-    zoomTo(range);
-  } else if (range.end <= whole.begin || range.begin >= whole.end) zoomTo(range);
-  else page.choose(withinWhole({ begin: Math.max(range.begin, whole.begin), end: Math.min(range.end, whole.end) }, whole));
+    return zoomTo(range);
+  }
+  if (range.end <= whole.begin || range.begin >= whole.end) return zoomTo(range);
+  const within = withinWhole({ begin: Math.max(range.begin, whole.begin), end: Math.min(range.end, whole.end) }, whole);
+  // An open end follows a log that grows.
+  return page.choose(within && { begin: typed.begin === null ? null : within.begin, end: typed.end === null ? null : within.end });
 }
 
 /** Shows the last seconds: of live data, which continue; of logs before their end. */

@@ -1,6 +1,22 @@
 // Times that users type: clock times, dates, ISO 8601, and times relative to the end such as `-1h`.
 
+/** Ten years. */
+const MAX_LENGTH = 3653 * 86_400;
 const UNITS = { s: 1, sec: 1, m: 60, min: 60, h: 3600, d: 86_400, w: 604_800 };
+
+const WORDS = { second: 1, minute: 60, min: 60, hour: 3600, day: 86_400, week: 604_800 };
+/** Units of lengths, the largest first. */
+export const LENGTHS = [["weeks", 604_800], ["d", 86_400], ["h", 3600], ["min", 60], ["s", 1]];
+const LENGTH = /^[-−+]?\s*(\d+(?:\.\d+)?)\s*([a-z]+)$/i;
+
+/** The seconds of a length such as `1d` or `90 min`; null if it is none. */
+export function parseLength(text) {
+  const found = LENGTH.exec(text.trim());
+  const unit = found && (UNITS[found[2].toLowerCase()] ?? WORDS[found[2].toLowerCase().replace(/s$/, "")]);
+  const length = unit ? Number(found[1]) * unit : 0;
+  return length > 0 && length <= MAX_LENGTH ? length : null;
+}
+
 const CLOCK = /^(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d{1,7})?))?$/;
 const DATE = /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ]+(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d{1,7})?))?)?$/;
 const RELATIVE = /^(?:now\s*)?([-+−])\s*(\d+(?:\.\d+)?)\s*([a-z]+)$/i;

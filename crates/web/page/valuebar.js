@@ -2,7 +2,7 @@
 
 import { byId, setText, setTitle } from "./element.js";
 import { duration, figure, lineFigure, NONE } from "./figures.js";
-import { nameOf } from "./hover.js";
+import { nameOf } from "./names.js";
 import { state } from "./state.js";
 
 /** Shows the statistics of `line` (or null) over `seconds`. */

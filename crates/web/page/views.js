@@ -3,6 +3,7 @@
 import * as api from "./api.js";
 import { save } from "./export.js";
 import { showError, showNotice } from "./messages.js";
+import { annotationsOf } from "./annotations.js";
 import { MAX_PANELS, panelOf } from "./panels.js";
 import { change, entry, panelKey, state } from "./state.js";
 import { seconds, textOf, ticksOfSeconds } from "./time.js";
@@ -12,8 +13,11 @@ function partsOf(view, isFirst) {
   const panels = view.panels.map((panel) => panelOf(panel));
   const parts = { panels, title: view.title ?? "", open: null, removed: new Set(), legend: new Map(), selected: null };
   if (view.points) parts.points = view.points;
+  // Ready-made views have no annotations: those of users stay.
+  const annotations = annotationsOf((view.annotations ?? []).map(({ begin, end, text }) => ({ begin: seconds(begin), end: seconds(end), text })));
+  if (annotations.length || !isFirst) parts.annotations = annotations;
   // A page first shows a log whole.
-  const range = view.begin && view.end ? { begin: seconds(view.begin), end: seconds(view.end) } : null;
+  const range = view.begin || view.end ? { begin: seconds(view.begin), end: seconds(view.end) } : null;
   if (range && !isFirst) parts.range = range;
   return parts;
 }
@@ -130,7 +134,14 @@ export function textOfView(sources) {
   put("title", state.title);
   put("points", state.points, 100);
   if (state.range && state.align === "absolute") {
-    lines.push("", "[range]", `begin = '${textOf(ticksOfSeconds(state.range.begin))}'`, `end = '${textOf(ticksOfSeconds(state.range.end))}'`);
+    lines.push("", "[range]");
+    for (const end of ["begin", "end"]) if (state.range[end] !== null) put(end, textOf(ticksOfSeconds(state.range[end])));
+  }
+  for (const { begin, end, text } of state.annotations) {
+    lines.push("", "[[annotation]]");
+    put("begin", textOf(ticksOfSeconds(begin)));
+    put("end", end === null ? null : textOf(ticksOfSeconds(end)));
+    lines.push(`text = ${quoted(text)}`);
   }
   for (const panel of state.panels) {
     lines.push("", "[[panel]]");
@@ -143,17 +154,20 @@ export function textOfView(sources) {
       put("max", panel.max);
     }
     if (panel.limits.length) put("limits", panel.limits);
+    if (panel.bands.length) lines.push(`bands = [${panel.bands.map(array).join(", ")}]`);
     put("width", panel.width, 1);
     put("height", panel.height, 1);
     if (panel.table) {
       const { set, columns, sort, is_descending: isDescending, top, filter } = panel.table;
       put("set", set);
-      put("columns", columns.map(({ counter }) => counter ?? "Name"));
+      const nameOf = ({ counter, property }) => counter ?? property ?? "Name";
+      put("columns", columns.map(nameOf));
       const sorted = columns.find(({ title }) => title === sort);
-      put("sort", sorted ? (sorted.counter ?? "Name") : null);
+      put("sort", sorted ? nameOf(sorted) : null);
       put("reversed", sorted ? isDescending !== Boolean(sorted.counter) : null, false);
       put("top", top);
       put("filter", filter);
+      put("tree", panel.table.tree, "none");
     }
     for (const counter of panel.counters) {
       lines.push("", "[[panel.counter]]");

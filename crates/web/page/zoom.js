@@ -74,9 +74,9 @@ export function moved({ begin, end }, share) {
 
 /**
  * Handles pointers on the plot. `view()` is the visible range, `whole()` the whole one; `onClick(left, top)`: a click;
- * `onChoose(range)`: a selected range; `onHold(isHeld)`: the chart must not move during a drag.
+ * `onChoose(range)`: a selected range; `onMark(range)`: one that was selected with Shift; `onHold(isHeld)`: the chart must not move during a drag.
  */
-export function watchPointer(plot, { view, whole, onChoose, onClick, onHold }) {
+export function watchPointer(plot, { view, whole, onChoose, onMark, onClick, onHold }) {
   const surface = plot.over;
   const pointers = new Map();
   let from = null;
@@ -132,7 +132,9 @@ export function watchPointer(plot, { view, whole, onChoose, onClick, onHold }) {
     } else if (from !== null && event.type === "pointerup") {
       if (Math.abs(left - from) > 4) {
         const [one, other] = [Math.min(from, left), Math.max(from, left)];
-        choose(plot.posToVal(one, "x"), plot.posToVal(other, "x"));
+        const [begin, end] = [plot.posToVal(one, "x"), plot.posToVal(other, "x")];
+        if (event.shiftKey) onMark({ begin, end });
+        else choose(begin, end);
       } else {
         onClick(left, event.clientY - surface.getBoundingClientRect().top);
       }

@@ -5,12 +5,13 @@ mod charts;
 mod live;
 mod metrics;
 mod page;
+mod processes;
 mod recording;
 mod sources;
 mod views;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::http::{StatusCode, Uri};
@@ -18,7 +19,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, delete, get, post};
 use axum::{Router, middleware};
 use tachograph_logs::ReadOptions;
-use tachograph_monitor::View;
+use tachograph_monitor::{RowProperties, View};
 use tachograph_remote::{Agent, AgentOptions};
 use tokio::sync::Semaphore;
 
@@ -65,6 +66,8 @@ pub(crate) struct Shared {
     pub(crate) views: Option<PathBuf>,
     pub(crate) metrics: MetricsOptions,
     pub(crate) recordings: Arc<Recordings>,
+    /// Reads properties of processes, one request at a time.
+    pub(crate) processes: Option<Arc<Mutex<Box<dyn RowProperties>>>>,
     /// Called with a line for every request.
     pub(crate) log: Option<LineLog>,
     pub(crate) services: Services,
@@ -83,6 +86,7 @@ impl Shared {
             view,
             views,
             metrics,
+            processes,
             logs,
             recordings,
             uploads,
@@ -125,6 +129,7 @@ impl Shared {
             views,
             metrics,
             recordings,
+            processes: processes.map(|reader| Arc::new(Mutex::new(reader))),
             log,
             services,
             agent,
@@ -159,6 +164,7 @@ pub(crate) fn routes() -> Vec<(&'static str, MethodRouter<Web>)> {
         ("/api/views", get(views::list).post(views::fit)),
         ("/api/views/{name}", get(views::show)),
         ("/api/recording", get(recording::show).post(recording::start).delete(recording::stop)),
+        ("/api/processes", get(processes::show)),
         ("/api/query", get(live::query)),
         ("/api/stream", get(live::stream)),
         ("/api/block", get(live::block)),

@@ -12,7 +12,7 @@ use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_logs::{Budget, TextEncoding, io_error_text};
 use tachograph_metrics::MetricsOptions;
-use tachograph_monitor::View;
+use tachograph_monitor::{RowProperties, View};
 use tachograph_perflib::Registry;
 use tachograph_remote::{SecretFileError, Token};
 
@@ -47,6 +47,8 @@ pub struct ServeOptions {
     pub views: Option<PathBuf>,
     /// The counters of `/metrics` if a request selects none.
     pub metrics: MetricsOptions,
+    /// Reads properties of this machine's processes that are not counters.
+    pub processes: Option<Box<dyn RowProperties>>,
     /// Logs to open at the start, and folders whose logs clients can open.
     pub logs: Vec<PathBuf>,
     /// Where clients can record this machine's counters, if they can. Requires a token.

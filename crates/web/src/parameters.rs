@@ -153,6 +153,23 @@ impl Parameters {
         Ok((begin, end))
     }
 
+    /// The values of a parameter that appears at most `max` times, each a whole number.
+    pub(crate) fn numbers(&self, name: &str, max: usize) -> Result<Vec<u32>, ApiError> {
+        let texts = self.0.iter().filter(|(known, _)| known == name).map(|(_, text)| text);
+        let parse = |text: &String| match text.bytes().all(|byte| byte.is_ascii_digit()) {
+            true => text.parse().ok(),
+            false => None,
+        };
+        let numbers: Option<Vec<u32>> = texts.map(parse).collect();
+        match numbers {
+            None => Err(ApiError::bad_request(format!("{name}: must be a whole number below 4294967296"))),
+            Some(numbers) if numbers.len() > max => {
+                Err(ApiError::bad_request(format!("{name}: more than {max} values")))
+            }
+            Some(numbers) => Ok(numbers),
+        }
+    }
+
     /// A whole number from 1 to `max`.
     pub(crate) fn count(&self, name: &str, default: usize, max: usize) -> Result<usize, ApiError> {
         let Some(text) = self.one(name)? else { return Ok(default) };
@@ -216,6 +233,16 @@ mod tests {
         assert_eq!(texts, [r"\Memory\Available Bytes", r"\A(%)\B"]);
         assert_eq!(read.count("columns", 800, 4000).expect("a number"), 12);
         assert!(read.time("begin").is_err());
+    }
+
+    #[test]
+    fn numbers_are_repeatable_and_bounded() {
+        let parse = |query: &str| Parameters::parse(Some(query), &["id"]).expect("read").numbers("id", 2);
+        assert_eq!(parse("").expect("none"), [0; 0]);
+        assert_eq!(parse("id=1&id=4294967295").expect("two"), [1, u32::MAX]);
+        for query in ["id=1&id=2&id=3", "id=", "id=-1", "id=+1", "id=4294967296", "id=1.0"] {
+            assert!(parse(query).is_err(), "{query}");
+        }
     }
 
     #[test]

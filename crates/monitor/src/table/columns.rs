@@ -41,6 +41,8 @@ pub enum Property {
     State,
     /// The command line.
     Command,
+    /// The path of the control group.
+    Cgroup,
 }
 
 /// Which figure of a time range a column shows.
@@ -82,6 +84,11 @@ impl TableColumn {
         Self::new(&heading(&counter.name), ColumnContent::Counter(counter.clone()), 1)
     }
 
+    /// The column of the control group of processes, which is no column at first.
+    pub(super) fn of_cgroup() -> Self {
+        Self::new("CONTROL GROUP", ColumnContent::Property(Property::Cgroup), 8)
+    }
+
     /// The column of the share of the time range in which an instance had values.
     pub(super) fn of_presence() -> Self {
         Self::new("PRESENT %", ColumnContent::Presence, 1)
@@ -118,7 +125,7 @@ impl TableColumn {
             ColumnContent::Name | ColumnContent::Machine => 15.max(title + 1),
             ColumnContent::Property(Property::User) => 8,
             ColumnContent::Property(Property::State) => 2,
-            ColumnContent::Property(Property::Command) => 20,
+            ColumnContent::Property(Property::Command | Property::Cgroup) => 20,
             ColumnContent::Counter(_) if self.is_id() => ID_WIDTH.max(title + 1),
             ColumnContent::Counter(_) | ColumnContent::Presence => {
                 self.text(USUAL_VALUE, form).chars().count().max(title + 1)

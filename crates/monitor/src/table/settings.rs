@@ -11,8 +11,8 @@ use crate::catalogue::SetEntry;
 pub struct TableSettings {
     /// The name of the set; `None`: the set of the panel's first counter.
     pub set: Option<String>,
-    /// The columns from left to right: names of counters, or `Name`, `Computer`, `User`, `State`, `Command`. Empty: the
-    /// default columns of the set. The name is always shown; it comes first if it is not listed.
+    /// The columns from left to right: names of counters, or `Name`, `Computer`, `User`, `State`, `Command`, `Control Group`.
+    /// Empty: the default columns of the set. The name is always shown; it comes first if it is not listed.
     pub columns: Vec<String>,
     /// The column by which rows are sorted: numbers in descending order, text in ascending order. `None`: the default
     /// column of the set.
@@ -38,6 +38,7 @@ impl TableColumn {
             ColumnContent::Property(Property::User) => "User",
             ColumnContent::Property(Property::State) => "State",
             ColumnContent::Property(Property::Command) => "Command",
+            ColumnContent::Property(Property::Cgroup) => "Control Group",
             ColumnContent::Presence => "Present",
             ColumnContent::Counter(counter) => &counter.name,
         }
@@ -59,7 +60,11 @@ impl TableLayout {
         let column = |name: &String| {
             let ready = layout.columns.iter().find(|column| column.has_setting(name)).cloned();
             let counters = || set.counters.iter().map(|entry| &entry.counter);
-            ready.or_else(|| {
+            let has_properties =
+                || layout.columns.iter().any(|it| matches!(it.content, ColumnContent::Property(_)));
+            let cgroup =
+                || Some(TableColumn::of_cgroup()).filter(|it| it.has_setting(name) && has_properties());
+            ready.or_else(cgroup).or_else(|| {
                 let found = counters().find(|it| eq_ignore_case(&it.name, name) || is_named(it, name));
                 found.map(TableColumn::of_counter)
             })

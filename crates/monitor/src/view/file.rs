@@ -9,7 +9,8 @@ use tachograph_counters::path::PathPattern;
 use tachograph_flow::WindowBounds;
 use toml::Spanned;
 
-use super::{Axis, AxisScale, MAX_SHARE, MAX_TOP, Panel, View, ViewError, ViewKind};
+use super::annotation::{MAX_ANNOTATIONS, MAX_TEXT};
+use super::{Annotation, Axis, AxisScale, MAX_SHARE, MAX_TOP, Panel, View, ViewError, ViewKind};
 use crate::legend::{Chosen, Settings};
 use crate::live::{MAX_POINTS, MIN_POINTS};
 use crate::palette::{STYLES, Style};
@@ -40,6 +41,16 @@ struct ReadView {
     headline: Vec<Spanned<ReadCounter>>,
     #[serde(default)]
     panel: Vec<Spanned<ReadPanel>>,
+    #[serde(default)]
+    annotation: Vec<Spanned<ReadAnnotation>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReadAnnotation {
+    begin: Spanned<String>,
+    end: Option<Spanned<String>>,
+    text: Spanned<String>,
 }
 
 #[derive(Deserialize)]
@@ -60,6 +71,8 @@ struct ReadPanel {
     max: Option<Spanned<f64>>,
     #[serde(default)]
     limits: Vec<Spanned<f64>>,
+    #[serde(default)]
+    bands: Vec<Spanned<[f64; 2]>>,
     width: Option<Spanned<i64>>,
     height: Option<Spanned<i64>>,
     min_size: Option<Spanned<Vec<i64>>>,
@@ -150,6 +163,31 @@ impl Lines<'_> {
                 Err(self.error_at(text.span(), "the range ends before it begins"))
             }
             _ => Ok((begin, end)),
+        }
+    }
+
+    fn annotation(&self, read: ReadAnnotation) -> Result<Annotation, ViewError> {
+        let range = ReadRange { begin: Some(read.begin.clone()), end: read.end };
+        let (begin, end) = self.range(&range)?;
+        if read.text.get_ref().chars().count() > MAX_TEXT {
+            let message = format_args!("text: longer than {MAX_TEXT} characters");
+            return Err(self.error_at(read.text.span(), message));
+        }
+        match begin {
+            Some(begin) => Ok(Annotation { begin, end, text: read.text.into_inner() }),
+            None => Err(self.error_at(read.begin.span(), "begin: expected a time")),
+        }
+    }
+
+    /// A range of values, from low to high.
+    fn band(&self, read: &Spanned<[f64; 2]>) -> Result<[f64; 2], ViewError> {
+        match *read.get_ref() {
+            [low, high] if low.is_finite() && high.is_finite() && low < high => Ok([low, high]),
+            [low, high] => {
+                let message =
+                    format_args!("bands has [{low}, {high}]: expected two finite numbers, the lower first");
+                Err(self.error_at(read.span(), message))
+            }
         }
     }
 
@@ -295,6 +333,7 @@ impl Lines<'_> {
             unit: read.unit.clone(),
             axis: self.axis(&read)?,
             limits: limits.collect::<Result<_, _>>()?,
+            bands: read.bands.iter().map(|band| self.band(band)).collect::<Result<_, _>>()?,
             table: self.table(&read, kind)?,
             width: share("width", &read.width)?,
             height: share("height", &read.height)?,
@@ -346,6 +385,7 @@ fn check_keys(lines: &Lines<'_>, read: &ReadView, version: i64) -> Result<(), Vi
         ("optional", read.optional.as_ref().map(Spanned::span), "set version = 2"),
         ("panel", read.panel.first().map(Spanned::span), "set version = 2"),
         ("headline", read.headline.first().map(Spanned::span), "set version = 2"),
+        ("annotation", read.annotation.first().map(Spanned::span), "set version = 2"),
     ];
     let other = if version == 1 { &of_2[..] } else { &of_1[..] };
     let found = other.iter().find_map(|(key, span, advice)| Some((key, span.clone()?, advice)));
@@ -400,6 +440,11 @@ pub(super) fn parse(text: &str) -> Result<View, ViewError> {
         let message = format_args!("headline: more than {MAX_HEADLINE} counters");
         return Err(lines.error_at(counter.span(), message));
     }
+    if let Some(annotation) = read.annotation.get(MAX_ANNOTATIONS) {
+        let message = format_args!("annotation: more than {MAX_ANNOTATIONS} annotations");
+        return Err(lines.error_at(annotation.span(), message));
+    }
+    let annotations = read.annotation.into_iter().map(|one| lines.annotation(one.into_inner()));
     let headline = read.headline.into_iter().map(|counter| lines.counter(counter.into_inner()));
     Ok(View {
         headline: headline.collect::<Result<_, _>>()?,
@@ -410,5 +455,6 @@ pub(super) fn parse(text: &str) -> Result<View, ViewError> {
         is_optional: read.optional.is_some_and(Spanned::into_inner),
         begin,
         end,
+        annotations: annotations.collect::<Result<_, _>>()?,
     })
 }

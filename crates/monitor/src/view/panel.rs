@@ -19,11 +19,14 @@ pub enum ViewKind {
     Area,
     /// Areas over time, each on top of the previous one.
     Stacked,
+    /// A row per counter, whose colour over time is the value. Terminals draw lines.
+    HeatMap,
 }
 
 impl ViewKind {
     /// All kinds, in the order in which a monitor switches through them.
-    pub const ALL: [Self; 6] = [Self::Line, Self::Bars, Self::Report, Self::Table, Self::Area, Self::Stacked];
+    pub const ALL: [Self; 7] =
+        [Self::Line, Self::Bars, Self::Report, Self::Table, Self::Area, Self::Stacked, Self::HeatMap];
 
     /// The name of the kind in a file.
     pub fn name(self) -> &'static str {
@@ -34,18 +37,22 @@ impl ViewKind {
             Self::Bars => "bars",
             Self::Report => "report",
             Self::Table => "table",
+            Self::HeatMap => "heatmap",
         }
     }
 
-    /// The next kind; the first one after the last.
+    /// The next kind; the first one after the last. A heat map, which terminals draw as lines, is left out.
     #[must_use]
     pub fn next(self) -> Self {
-        Self::ALL[(self as usize + 1) % Self::ALL.len()]
+        match Self::ALL[(self as usize + 1) % Self::ALL.len()] {
+            Self::HeatMap => Self::default(),
+            next => next,
+        }
     }
 
     /// Whether values are drawn over time.
     pub fn is_chart(self) -> bool {
-        matches!(self, Self::Line | Self::Area | Self::Stacked)
+        matches!(self, Self::Line | Self::Area | Self::Stacked | Self::HeatMap)
     }
 }
 
@@ -110,6 +117,8 @@ pub struct Panel {
     pub axis: Axis,
     /// Values at which lines are drawn across the chart, in the counters' unit.
     pub limits: Vec<f64>,
+    /// Ranges of values that are shaded across the chart, from low to high, in the counters' unit. Terminals do not show them.
+    pub bands: Vec<[f64; 2]>,
     /// The settings of a panel of kind [`Table`](ViewKind::Table).
     pub table: TableSettings,
     /// A hint: the width relative to the other panels, 1 to [`MAX_SHARE`].
@@ -129,6 +138,7 @@ impl Default for Panel {
             unit: None,
             axis: Axis::default(),
             limits: Vec::new(),
+            bands: Vec::new(),
             table: TableSettings::default(),
             width: 1,
             height: 1,

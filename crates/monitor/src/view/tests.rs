@@ -27,7 +27,7 @@ fn the_documented_example_is_a_view() {
     let view = View::parse(&example("toml")).expect("a view");
     assert_eq!((view.interval, view.points), (Some(Duration::from_millis(500)), Some(200)));
     assert_eq!(view.title.as_deref(), Some("Disks"));
-    let [processor, disk, table] = &view.panels[..] else { panic!("{:?}", view.panels) };
+    let [processor, disk, heat_map, table] = &view.panels[..] else { panic!("{:?}", view.panels) };
     assert_eq!((processor.kind, processor.axis.scale), (ViewKind::Stacked, AxisScale::Linear));
     assert_eq!((processor.axis.min, processor.axis.max), (Some(0.0), Some(100.0)));
     assert_eq!((processor.limits.as_slice(), processor.width), (&[80.0][..], 2));
@@ -43,6 +43,8 @@ fn the_documented_example_is_a_view() {
         (Some("Process"), Some("Working Set"))
     );
     assert_eq!((table.table.top, table.table.tree), (Some(20), TreeKind::Parent));
+    assert_eq!((heat_map.kind, &processor.bands), (ViewKind::HeatMap, &vec![[80.0, 100.0]]));
+    assert_eq!(view.annotations[0].text, "deployed 4.2");
     assert!(view.begin.is_some() && view.end.is_some());
 }
 
@@ -206,7 +208,7 @@ fn errors_have_line_numbers() {
         ),
         (
             "version = 2\n[[panel]]\nkind = 'pie'",
-            "line 3: kind is 'pie': expected line, bars, report, table, area or stacked",
+            "line 3: kind is 'pie': expected line, bars, report, table, area, stacked or heatmap",
         ),
         (
             "version = 2\n[[panel]]\naxis = 'log'",
@@ -223,6 +225,22 @@ fn errors_have_line_numbers() {
         ),
         ("version = 2\n[[panel]]\nmin = 5\nmax = 5", "line 4: max: the axis ends before it begins"),
         ("version = 2\n[[panel]]\nlimits = [1, nan]", "line 3: limits is NaN: expected a finite number"),
+        (
+            "version = 2\n[[panel]]\nbands = [[2, 1]]",
+            "line 3: bands has [2, 1]: expected two finite numbers, the lower first",
+        ),
+        (
+            "version = 2\n[[panel]]\nbands = [[0, inf]]",
+            "line 3: bands has [0, inf]: expected two finite numbers, the lower first",
+        ),
+        (
+            "version = 2\n[[annotation]]\nbegin = '2024-03-05T10:00:00'\nend = '2024-03-05T09:00:00'\ntext = ''",
+            "line 4: the range ends before it begins",
+        ),
+        (
+            "version = 1\n[[annotation]]\nbegin = '2024-03-05T10:00:00'\ntext = ''",
+            "line 2: annotation is not a key of version 1: set version = 2",
+        ),
         ("version = 2\n[[panel]]\nwidth = 5", "line 3: width is 5: expected an integer from 1 to 4"),
         ("version = 2\n[[panel]]\nset = 'S'", "line 3: set: only a panel of kind table has it"),
         ("version = 1\n[table]\nset = 'S'", "line 2: unknown field `table`"),
@@ -313,4 +331,33 @@ fn views_are_saved_and_opened() {
             .to_string()
             .starts_with(&format!("{}: ", missing.display()))
     );
+}
+
+#[test]
+fn annotations_and_bands_are_written_as_they_were_read() {
+    let text = r"
+version = 2
+[[annotation]]
+begin = '2024-03-05T10:00:00'
+text = 'deployed'
+[[annotation]]
+begin = '2024-03-05T10:00:00Z'
+end = '2024-03-05T10:30:00Z'
+text = 'backup'
+[[panel]]
+kind = 'heatmap'
+bands = [[80, 100], [-1.5, 0]]
+";
+    let view = View::parse(text).expect("a view");
+    assert_eq!((view.annotations.len(), view.annotations[1].text.as_str()), (2, "backup"));
+    assert!(view.annotations[0].end.is_none() && view.annotations[1].end.is_some());
+    assert_eq!(view.panels[0].bands, [[80.0, 100.0], [-1.5, 0.0]]);
+    assert_eq!(view.panels[0].kind, ViewKind::HeatMap);
+    assert_eq!(View::parse(&view.to_text()), Ok(view));
+    let long =
+        format!("version = 2\n[[annotation]]\nbegin = '2024-03-05T10:00:00'\ntext = '{}'", "x".repeat(501));
+    assert_eq!(View::parse(&long).expect_err("too long").line(), Some(4));
+    let many =
+        format!("version = 2\n{}", "[[annotation]]\nbegin = '2024-03-05T10:00:00'\ntext = ''\n".repeat(1001));
+    assert!(View::parse(&many).is_err());
 }

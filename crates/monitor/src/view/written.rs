@@ -30,6 +30,16 @@ struct WrittenView<'a> {
     headline: Vec<WrittenCounter<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     panel: Vec<WrittenPanel<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    annotation: Vec<WrittenAnnotation<'a>>,
+}
+
+#[derive(Serialize)]
+struct WrittenAnnotation<'a> {
+    begin: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end: Option<String>,
+    text: &'a str,
 }
 
 #[derive(Serialize)]
@@ -54,6 +64,8 @@ struct WrittenPanel<'a> {
     max: Option<f64>,
     #[serde(skip_serializing_if = "<[f64]>::is_empty")]
     limits: &'a [f64],
+    #[serde(skip_serializing_if = "<[[f64; 2]]>::is_empty")]
+    bands: &'a [[f64; 2]],
     #[serde(skip_serializing_if = "is_one")]
     width: u8,
     #[serde(skip_serializing_if = "is_one")]
@@ -113,6 +125,7 @@ impl<'a> WrittenPanel<'a> {
             min: panel.axis.min.filter(is_allowed),
             max: panel.axis.max.filter(is_allowed),
             limits: &panel.limits,
+            bands: &panel.bands,
             width: panel.width,
             height: panel.height,
             min_size: panel.min_size.map(|(columns, lines)| [columns, lines]),
@@ -192,6 +205,11 @@ fn time_text(time: TimeArgument) -> String {
 }
 
 pub(super) fn text_of(view: &View) -> String {
+    let annotations = view.annotations.iter().map(|one| WrittenAnnotation {
+        begin: time_text(one.begin),
+        end: one.end.map(time_text),
+        text: &one.text,
+    });
     let has_range = view.begin.is_some() || view.end.is_some();
     let written = WrittenView {
         version: VERSION,
@@ -203,6 +221,7 @@ pub(super) fn text_of(view: &View) -> String {
             .then(|| WrittenRange { begin: view.begin.map(time_text), end: view.end.map(time_text) }),
         headline: view.headline.iter().map(WrittenCounter::of).collect(),
         panel: view.panels.iter().map(WrittenPanel::of).collect(),
+        annotation: annotations.collect(),
     };
     // Every field has a TOML form.
     toml::to_string(&written).unwrap_or_default()

@@ -141,7 +141,7 @@ impl App {
             let range = AxisRange::new(axis, values, unit, bound);
             ValueAxis { range, unit: unit.clone(), form: self.numbers }
         };
-        let is_line = matches!(pane.kind(), ViewKind::Line | ViewKind::Area);
+        let is_line = matches!(pane.kind(), ViewKind::Line | ViewKind::Area | ViewKind::HeatMap);
         match &units[..] {
             [] => {
                 let unit = named.unwrap_or_else(|| Unit::named(""));

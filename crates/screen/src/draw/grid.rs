@@ -81,7 +81,7 @@ impl App {
             }
             // The caller draws the table, because drawing updates it.
             ViewKind::Table => return,
-            ViewKind::Line | ViewKind::Area | ViewKind::Stacked => {}
+            ViewKind::Line | ViewKind::Area | ViewKind::Stacked | ViewKind::HeatMap => {}
         }
         if self.draw_placeholder(buffer, inside, pane) {
             return;

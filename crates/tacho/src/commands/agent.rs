@@ -103,6 +103,7 @@ fn serve(arguments: &AgentArguments) -> Result<ExitCode, Failure> {
         view: None,
         views: None,
         metrics: MetricsOptions { selection: Vec::new(), names: MetricNames::Current, mounts: None },
+        processes: None,
         logs: Vec::new(),
         recordings: None,
         uploads: Uploads { max_count: 0, ..Uploads::default() },

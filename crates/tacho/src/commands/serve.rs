@@ -14,6 +14,7 @@ use tachograph_machine::Machine;
 use tachograph_metrics::MetricsOptions;
 use tachograph_monitor::{Axis, AxisScale, Chosen, Panel, View};
 use tachograph_perflib::Registry;
+use tachograph_system::Roots;
 use tachograph_web::{
     Embedding, LineLog, LiveOptions, RecordingOptions, ServeError, ServeOptions, Server, Services, Token,
     Uploads,
@@ -21,6 +22,7 @@ use tachograph_web::{
 
 use crate::arguments::ServeArguments;
 use crate::failure::{Failure, notify};
+use crate::process_properties::MachineProperties;
 use crate::{allocator, exports, signals, this_machine};
 use sampled_export::SampledExport;
 
@@ -86,6 +88,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         view,
         views: arguments.views.clone(),
         metrics: metrics.clone(),
+        processes: Some(Box::new(MachineProperties::new(&Roots::of_this_machine()))),
         logs: arguments.logs.clone(),
         recordings: recordings(arguments)?,
         uploads: Uploads { max_bytes: arguments.max_upload.saturating_mul(1 << 20), ..Uploads::default() },

@@ -1,6 +1,7 @@
 //! Time ranges of a source: charts, statistics, exports.
 
 mod cache;
+mod names;
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use tachograph_flow::query::LogQuery;
 use tachograph_flow::sinks::{
     StatisticsOptions, StatisticsRow, StatisticsSink, write_statistics_csv, write_statistics_json,
 };
-use tachograph_flow::{FlowError, Select, Selection, Sink as _, Source, WindowBounds};
+use tachograph_flow::{FlowError, NameSums, Select, Selection, Sink as _, Source, WindowBounds};
 use tachograph_logs::{Budget, LogError};
 use tachograph_monitor::{Reduced, Reducer, Reduction, SeriesTable, Span};
 
@@ -51,19 +52,24 @@ pub(super) async fn series(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let query = query.unwrap_or_default();
-    let parameters = Parameters::parse(Some(&query), &["path", "begin", "end", "columns", "format"])?;
+    let parameters =
+        Parameters::parse(Some(&query), &["path", "begin", "end", "columns", "format", "group_by"])?;
     let bounds = parameters.window()?;
     let columns = parameters.count("columns", DEFAULT_COLUMNS, MAX_COLUMNS)?;
     if parameters.one("format")?.is_some_and(|format| format != "columns") {
         return Err(ApiError::bad_request("format: must be columns"));
     }
+    let sums_names = names::are_summed(&parameters)?;
     let (paths, invalid) = parameters.valid_paths()?;
     if id == LIVE {
         let compute = async {
             let (live, paths) = lease(&web, paths).await?;
             let mut missing = live.missing(&paths);
             missing.extend(invalid);
-            let chart = move |cancel: &Cancel| chart_live(&live, &paths, bounds, columns, &missing, cancel);
+            let chart = move |cancel: &Cancel| match sums_names {
+                true => chart_sums(Samples::Live(live), paths, bounds, columns, missing, cancel),
+                false => chart_live(&live, &paths, bounds, columns, &missing, cancel),
+            };
             web.live_workers.run(chart).await
         };
         let text = web.charts.get(&query, web.hub.samples(), accepts_gzip(&headers), compute).await?;
@@ -76,6 +82,16 @@ pub(super) async fn series(
         return Ok(response);
     }
     let log = web.sources.get(&id)?;
+    if sums_names {
+        let catalogue = Arc::clone(&log.facts()?.catalogue);
+        let absent = paths.iter().filter(|path| !catalogue.has(path));
+        let missing = absent.map(|path| (path.to_string(), "not in the log".to_owned())).chain(invalid);
+        let missing = missing.collect();
+        let chart =
+            move |cancel: &Cancel| chart_sums(Samples::Log(log), paths, bounds, columns, missing, cancel);
+        let text = web.sources.workers.run(chart).await?;
+        return Ok(with_content_type("application/json", text));
+    }
     let choose = move |full_span| Ok((requested_span(full_span, bounds)?, columns));
     let respond = move |reduced: Option<&Reduced>, missing: &[(String, String)]| {
         let text = charts_text(reduced, &[missing, &invalid].concat())?;
@@ -145,6 +161,36 @@ fn chart_live(
     charts_text(Some(&reduction.finish(&table, paths)), missing)
 }
 
+/// A chart in which each name has the sum of its instances.
+fn chart_sums(
+    samples: Samples,
+    paths: Vec<PathPattern>,
+    bounds: Bounds,
+    columns: usize,
+    mut missing: Vec<(String, String)>,
+    cancel: &Cancel,
+) -> Result<Bytes, ApiError> {
+    let full_span = match &samples {
+        Samples::Live(live) => {
+            let ends = live.samples.first().zip(live.samples.last());
+            ends.map(|(first, last)| Span::of_samples(first.at.utc, last.at.utc))
+        }
+        Samples::Log(log) => log.facts()?.span,
+    };
+    let Some(full_span) = full_span else { return charts_text(None, &missing) };
+    let span = requested_span(full_span, bounds)?;
+    let bounds = (Some(span.begin()), Some(span.end()));
+    let requested = RequestedSamples { samples, paths, except: Vec::new(), bounds, sums_names: true };
+    let paths = &requested.paths;
+    let reduced = requested.process(
+        |window| names::reduce(window(), span, columns, paths, cancel).map(Some),
+        |query| names::reduce(query.samples()?.source, span, columns, paths, cancel).map(Some),
+        cancel,
+    )?;
+    missing.extend(names::without_sums(&reduced, paths));
+    charts_text(Some(&reduced), &missing)
+}
+
 /// Where requested samples come from.
 enum Samples {
     Live(LiveSnapshot),
@@ -159,6 +205,8 @@ struct RequestedSamples {
     /// Single counters that are excluded from the selection.
     except: Vec<CounterPath>,
     bounds: Bounds,
+    /// Whether each name has the sum of its instances.
+    sums_names: bool,
 }
 
 impl RequestedSamples {
@@ -169,8 +217,9 @@ impl RequestedSamples {
         query: Option<&str>,
         parse_format: impl FnOnce(Option<&str>) -> Result<F, ApiError>,
     ) -> Result<(Self, F), ApiError> {
-        let parameters = Parameters::parse(query, &["path", "except", "begin", "end", "format"])?;
+        let parameters = Parameters::parse(query, &["path", "except", "begin", "end", "format", "group_by"])?;
         let (mut bounds, except) = (parameters.window()?, parameters.exceptions()?);
+        let sums_names = names::are_summed(&parameters)?;
         let format = parse_format(parameters.one("format")?)?;
         let (samples, paths) = if id == LIVE {
             let (live, paths) = lease(web, parameters.required_paths()?).await?;
@@ -185,7 +234,7 @@ impl RequestedSamples {
         if paths.is_empty() && !except.is_empty() {
             return Err(ApiError::bad_request("except: requires path"));
         }
-        Ok((Self { samples, paths, except, bounds }, format))
+        Ok((Self { samples, paths, except, bounds, sums_names }, format))
     }
 
     /// Processes the samples with `process_live` or `process_log`. `None` from them means that nothing was selected, which
@@ -255,6 +304,7 @@ fn nothing_selected(selection: &Selection) -> ApiError {
 /// Statistics of a source; `None` if the source has no counters.
 fn statistics_of(
     source: impl Source,
+    sums_names: bool,
     memory: &Budget,
     cancel: &Cancel,
 ) -> Result<Option<Vec<StatisticsRow>>, ExportError> {
@@ -262,11 +312,12 @@ fn statistics_of(
     let mut memory = memory.reserve(0).map_err(over)?;
     let mut sink = StatisticsSink::new(StatisticsOptions::default());
     let mut source = Cancellable::new(source, cancel);
-    let mut sample = Sample::default();
+    let (mut sample, mut sums) = (Sample::default(), NameSums::default());
     while source.next(&mut sample)? {
+        let sample = if sums_names { sums.push(&sample) } else { &sample };
         // Checked before the sink allocates a state for each series.
         check_series(sample.len().max(sink.len())).map_err(ExportError::Rejected)?;
-        sink.push(&sample)?;
+        sink.push(sample)?;
         memory.grow_to(sink.len() as u64 * ROW_BYTES).map_err(over)?;
     }
     sink.finish()?;
@@ -289,8 +340,11 @@ pub(super) async fn statistics(
         .run(move |cancel| {
             let rows = requested.process(
                 // The ring bounds the number of series.
-                |window| statistics_of(window(), &Budget::new(u64::MAX), cancel),
-                |query| statistics_of(query.samples()?.source, &query.reading.budget, cancel),
+                |window| statistics_of(window(), requested.sums_names, &Budget::new(u64::MAX), cancel),
+                |query| {
+                    let budget = &query.reading.budget;
+                    statistics_of(query.samples()?.source, requested.sums_names, budget, cancel)
+                },
                 cancel,
             )?;
             let mut text = Vec::new();
@@ -310,6 +364,9 @@ pub(super) async fn export(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let (requested, format) = RequestedSamples::parse(&web, &id, query.as_deref(), Format::parse).await?;
+    if requested.sums_names {
+        return Err(ApiError::bad_request("group_by: exports have the values of each instance"));
+    }
     let permit = Arc::clone(&web.downloads).try_acquire_owned().map_err(|_| {
         ApiError::too_many_requests(format!(
             "the limit of {MAX_DOWNLOADS} concurrent downloads is reached; try again later"

@@ -63,8 +63,16 @@ struct FittedView {
     begin: Option<String>,
     end: Option<String>,
     panels: Vec<FittedPanel>,
+    annotations: Vec<FittedAnnotation>,
     /// The paths of an optional view that the source lacks.
     missing: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct FittedAnnotation {
+    begin: String,
+    end: Option<String>,
+    text: String,
 }
 
 #[derive(Serialize)]
@@ -76,6 +84,7 @@ struct FittedPanel {
     min: Option<f64>,
     max: Option<f64>,
     limits: Vec<f64>,
+    bands: Vec<[f64; 2]>,
     width: u8,
     height: u8,
     counters: Vec<FittedCounter>,
@@ -104,13 +113,19 @@ struct FittedTable {
     is_descending: bool,
     top: Option<usize>,
     filter: String,
+    tree: &'static str,
+    /// The counters with the ids of the process and of its parent, if the set has them.
+    process: Option<String>,
+    parent: Option<String>,
 }
 
-/// A column of a table; without a counter it shows the names of instances.
+/// A column of a table; without a counter and a property it shows the names of instances.
 #[derive(Serialize)]
 struct FittedColumn {
     title: String,
     counter: Option<String>,
+    /// A property of processes: `User`, `State`, `Command` or `Control Group`.
+    property: Option<String>,
     /// Whether the values identify instances, such as process ids: then the last value is shown.
     is_last: bool,
 }
@@ -361,6 +376,15 @@ impl FittingTarget<'_> {
                 .map(|panel| self.panel(panel))
                 .collect(),
             title: view.title,
+            annotations: view
+                .annotations
+                .into_iter()
+                .map(|one| FittedAnnotation {
+                    begin: rfc3339(utc_of(one.begin, zone)),
+                    end: one.end.map(|end| rfc3339(utc_of(end, zone))),
+                    text: one.text,
+                })
+                .collect(),
             missing,
         }
     }
@@ -390,6 +414,7 @@ impl FittingTarget<'_> {
             min: panel.axis.min,
             max: panel.axis.max,
             limits: panel.limits.clone(),
+            bands: panel.bands.clone(),
             width: panel.width,
             height: panel.height,
             counters: counters.collect(),
@@ -414,10 +439,12 @@ impl FittingTarget<'_> {
         let columns = layout
             .columns
             .iter()
-            .filter(|column| matches!(column.content, ColumnContent::Name) || column.counter().is_some());
+            .filter(|column| !matches!(column.content, ColumnContent::Machine | ColumnContent::Presence));
         let columns = columns.map(|column| FittedColumn {
             title: column.title.to_string(),
             counter: column.counter().map(|counter| counter.name.to_string()),
+            property: matches!(column.content, ColumnContent::Property(_))
+                .then(|| column.setting().to_owned()),
             is_last: column.figure() == tachograph_monitor::Figure::Last,
         });
         let order = model.order();
@@ -428,8 +455,20 @@ impl FittingTarget<'_> {
             is_descending: order.is_descending,
             top: model.max_rows(),
             filter: model.filter().to_owned(),
+            tree: model.tree().name(),
+            process: counter_of(set, &["ID Process", "Process ID"]),
+            parent: counter_of(set, &["Creating Process ID"]),
         })
     }
+}
+
+/// The name of the first of these counters that a set has.
+fn counter_of(set: &SetEntry, english: &[&str]) -> Option<String> {
+    let named = |name: &str| {
+        let mut counters = set.counters.iter().map(|entry| &entry.counter);
+        counters.find(|it| it.english_name.as_deref().unwrap_or(&it.name).eq_ignore_ascii_case(name))
+    };
+    english.iter().find_map(|name| named(name)).map(|counter| counter.name.to_string())
 }
 
 fn utc_of(time: TimeArgument, zone: &TimeZone) -> FileTime {

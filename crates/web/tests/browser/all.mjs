@@ -3,6 +3,8 @@ import "./vendored.test.mjs";
 import "./units.test.mjs";
 import "./live.test.mjs";
 import "./panels.test.mjs";
+import "./figures.test.mjs";
+import "./notes.test.mjs";
 import "./faults.test.mjs";
 import "./logs.test.mjs";
 import "./saving.test.mjs";

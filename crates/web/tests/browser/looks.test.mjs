@@ -49,9 +49,9 @@ for (const [name, options] of Object.entries({
       await page.click("summary:text-is('Display')");
       await clean("display");
       await page.keyboard.press("Escape");
-      for (const view of ["bars", "report"]) {
+      for (const view of ["bars", "report", "heatmap"]) {
         await showAs(page, view);
-        await page.waitForSelector(`#${view === "bars" ? "histogram" : view} :is(svg, table)`);
+        await page.waitForSelector(`#${view === "bars" ? "histogram" : view} :is(svg, table, canvas)`);
         await clean(view);
       }
       await page.click("#help-button");
@@ -73,7 +73,7 @@ for (const [name, options] of Object.entries({ light: { theme: "light" }, dark: 
         assert.deepEqual(await violations(page), [], `${name}: ${where}`);
       };
       await clean("overview");
-      for (const menu of ["view-menu", "time-menu"]) {
+      for (const menu of ["view-menu", "time-menu", "notes-menu"]) {
         await page.click(`#${menu} > summary`);
         await clean(menu);
         await page.keyboard.press("Escape");
@@ -89,6 +89,9 @@ for (const [name, options] of Object.entries({ light: { theme: "light" }, dark: 
       await page.click("#server-views [data-view=processes]");
       await page.waitForSelector(".instances tbody tr");
       await clean("table");
+      await page.click(".panel .panel-title:text-is('Processes')");
+      await page.waitForSelector("#report .instances tbody tr");
+      await clean("table-alone");
     }, options);
     await server.stop();
   });

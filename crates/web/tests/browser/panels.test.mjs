@@ -224,7 +224,7 @@ test("panels: a table of processes is sorted, filtered and limited", async () =>
     await page.press(".table-top", "Enter");
     await page.waitForFunction(() => document.querySelectorAll(".instances tbody tr").length === 3);
     await page.fill(".table-filter", "tacho");
-    await page.waitForFunction(() => [...document.querySelectorAll(".instances tbody th")].every((name) => name.textContent.includes("tacho")) && document.querySelector(".instances tbody th"));
+    await page.waitForFunction(() => [...document.querySelectorAll(".instances tbody tr")].every((row) => row.textContent.includes("tacho")) && document.querySelector(".instances tbody th"));
   });
   await server.stop();
 });

@@ -96,10 +96,10 @@ test("units: a link restores the state, and a forged one is harmless", async () 
   const { panelOf } = await part("panels.js");
   const { keyOf, panelKey, state } = await part("state.js");
   const path = "\\Process(a~b&c=d #1%)\\% Time";
-  const panel = panelOf({ id: 3, title: "Ours", kind: "stacked", axis: "logarithmic", min: 1, limits: [5, 7.5], width: 2, counters: [{ path, label: "a~b", except: ["\\X\\Y"], colour: 5 }, { path: "\\Memory\\Available Bytes", or: ["\\Memory\\Available MBytes"] }] });
-  const table = panelOf({ id: 4, kind: "table", table: { set: "Process", columns: [{ title: "NAME" }, { title: "CPU %", counter: "% Processor Time" }], sort: "CPU %", top: 5, filter: "a b" } });
+  const panel = panelOf({ id: 3, title: "Ours", kind: "stacked", axis: "logarithmic", min: 1, limits: [5, 7.5], bands: [[-1, 2.5]], width: 2, counters: [{ path, label: "a~b", except: ["\\X\\Y"], colour: 5 }, { path: "\\Memory\\Available Bytes", or: ["\\Memory\\Available MBytes"] }] });
+  const table = panelOf({ id: 4, kind: "table", table: { set: "Process", columns: [{ title: "NAME" }, { title: "CPU %", counter: "% Processor Time" }, { title: "USER", property: "User" }], sort: "CPU %", top: 5, filter: "a b", tree: "parent", process: "ID Process", parent: "Creating Process ID" } });
   const key = panelKey(panel, keyOf("2", `\\\\VM${path}`));
-  Object.assign(state, { viewName: null, isAlignChosen: true, title: "Two", panels: [panel, table], open: 4, numbers: "raw", sources: ["live", "2"], range: { begin: 1361328617.844, end: 1361328620.001 }, align: "start", zone: "utc", figure: "maximum", every: 5, points: 1000, selected: key, sort: { column: "average", isDescending: true }, removed: new Set([key]) });
+  Object.assign(state, { shift: 86_400, group: "name", columns: ["average", "p95"], annotations: [{ begin: 1361328617.5, end: null, text: "a~b <c>" }, { begin: 1361328618, end: 1361328619.25, text: "" }], viewName: null, isAlignChosen: true, title: "Two", panels: [panel, table], open: 4, numbers: "raw", sources: ["live", "2"], range: { begin: 1361328617.844, end: 1361328620.001 }, align: "start", zone: "utc", figure: "maximum", every: 5, points: 1000, selected: key, sort: { column: "average", isDescending: true }, removed: new Set([key]) });
   state.legend.set(key, { styleIndex: 11, scale: "-3", isHidden: true, isHighlighted: true, isColoured: true });
   const expected = fromFragment(toFragment((id) => `log ~${id}`), (id, name) => (name === `log ~${id}` ? id : null));
   assert.deepEqual(expected.missing, []);
@@ -117,10 +117,11 @@ test("units: a link restores the state, and a forged one is harmless", async () 
   const earlier = fromFragment("view=histogram&path=%5CMemory%5CA&path=%5CMemory%5CB&line=2~fit~h~live%20%5C%5Cvm%5Cmemory%5Ca", (id) => id);
   assert.deepEqual(earlier.panels.map(({ kind, counters }) => [kind, counters.map((counter) => counter.path)]), [["bars", ["\\Memory\\A", "\\Memory\\B"]]]);
   assert.deepEqual([...earlier.parts.legend.keys()], ["1.live \\\\vm\\memory\\a"]);
-  for (const forged of ["", "range=5~1&every=0&points=1e9&view=evil&line=~~~", "line=99999~fit~~x&line=1~55~~x&range=NaN~x&source=~&sort=", "%E0%A4%A&path=&=&&&range=~", "panel=%7B&panel=null&panel=%5B1%5D&panel=%7B%22kind%22%3A%22evil%22%2C%22id%22%3A%22x%22%2C%22counters%22%3A5%2C%22limits%22%3A%5B%22a%22%5D%2C%22width%22%3A99%7D&open=%2F..%2F&alone=-1"]) {
+  for (const forged of ["", "range=5~1&every=0&points=1e9&view=evil&line=~~~", "line=99999~fit~~x&line=1~55~~x&range=NaN~x&source=~&sort=", "%E0%A4%A&path=&=&&&range=~", "note=&note=x~y~z&note=5~1~a&note=~~&shift=-1&shift=1e9&group=evil&columns=evil&range=~x", "panel=%7B&panel=null&panel=%5B1%5D&panel=%7B%22kind%22%3A%22evil%22%2C%22id%22%3A%22x%22%2C%22counters%22%3A5%2C%22limits%22%3A%5B%22a%22%5D%2C%22width%22%3A99%7D&open=%2F..%2F&alone=-1"]) {
     const { parts, panels } = fromFragment(forged, () => null);
     assert.equal(parts.range, null);
     assert.equal(parts.every, 1);
+    assert.deepEqual([parts.annotations, parts.shift, parts.group], [[], 0, "none"]);
     assert.equal(parts.points, 100);
     assert.ok(!panels?.some(({ kind }) => kind !== "line"));
     assert.deepEqual(parts.sources, []);
@@ -293,4 +294,41 @@ test("units: links are not trusted", async () => {
   const name = "Übersicht (Büro).toml";
   assert.equal(fromFragment(new URLSearchParams({ open: name }).toString(), () => null).viewName, name);
   assert.equal(fromFragment(new URLSearchParams({ open: "x".repeat(256) }).toString(), () => null).viewName, null);
+});
+
+test("units: a colour that the view chose is given to no other counter", async () => {
+  const { entry, setPresent, state } = await part("state.js");
+  state.legend.clear();
+  const keys = ["9.live a", "9.live b", "9.live c"];
+  entry(keys[0], { styleIndex: 0, isColoured: true, isOfView: true });
+  entry(keys[1]);
+  entry(keys[2], { styleIndex: 1, isColoured: true, isOfView: true });
+  setPresent(new Set(keys));
+  assert.deepEqual(keys.map((key) => entry(key).styleIndex), [0, 2, 1]);
+  state.legend.clear();
+});
+
+test("units: lengths of time", async () => {
+  const { parseLength } = await part("typed-time.js");
+  const { lengthText } = await part("earlier.js");
+  for (const [text, seconds] of [["1d", 86_400], ["-1 h", 3600], ["90 min", 5400], ["2 weeks", 1_209_600], ["1.5 days", 129_600], ["10s", 10], ["7", null], ["0 s", null], ["1 month", null], ["1e9 d", null], ["soon", null]]) assert.equal(parseLength(text), seconds, text);
+  for (const [seconds, text] of [[86_400, "1 d"], [5400, "90 min"], [1_209_600, "2 weeks"], [7, "7 s"]]) assert.equal(lengthText(seconds), text);
+  for (const seconds of [1, 90, 3600, 86_400, 604_800]) assert.equal(parseLength(lengthText(seconds)), seconds);
+});
+
+test("units: rows below their parents, sorted by the busiest of them", async () => {
+  const { groupLines, parentsOf, treeLines } = await part("table-tree.js");
+  const row = (name, id, parent) => ({ name, source: { id: "live" }, machine: "VM", isReserved: false, lines: new Map([["id", { statistics: { last: id } }], ["parent", { statistics: { last: parent } }]]) });
+  const [init, shell, busy, other, lost, one, two] = [row("init", 1, 0), row("shell", 10, 1), row("busy", 11, 10), row("other", 12, 1), row("lost", 20, 99), row("one", 31, 32), row("two", 32, 31)];
+  const sorted = [busy, other, lost, shell, init];
+  const table = { set: "Process", process: "ID", parent: "Parent" };
+  const text = (lines) => lines.map((line) => `${" ".repeat(line.depth)}${line.row.name}${line.isContext ? "?" : ""}`);
+  assert.deepEqual(text(treeLines(sorted, () => true, parentsOf(sorted, table))), ["init", " shell", "  busy", " other", "lost"]);
+  assert.deepEqual(text(treeLines(sorted, (each) => each === busy, parentsOf(sorted, table))), ["init?", " shell?", "  busy"]);
+  // Parents that form a cycle.
+  assert.deepEqual(text(treeLines([one, two], () => true, parentsOf([one, two], table))).sort(), [" two", "one"].sort());
+  const groups = new Map([[busy, "/a"], [other, "/b"], [shell, "/a"]]);
+  assert.deepEqual(groupLines([busy, other, shell, lost], (each) => groups.get(each)).map((line) => line.group ?? line.row.name), ["/a", "busy", "shell", "/b", "other", "(unknown group)", "lost"]);
+  const control = ["/", "/a", "/a/b"].map((name) => ({ name, source: { id: "live" }, machine: "VM", lines: new Map() }));
+  assert.deepEqual(text(treeLines(control, () => true, parentsOf(control, { set: "Cgroup" }))), ["/", " /a", "  /a/b"]);
 });

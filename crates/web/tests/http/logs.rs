@@ -1,8 +1,10 @@
 //! Logs: opening, charts, statistics, downloads, uploads.
 
 use std::io::Write as _;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
 use tachograph_counters::civil::TimeArgument;
 use tachograph_counters::path::PathPattern;
 use tachograph_flow::query::LogQuery;
@@ -10,6 +12,7 @@ use tachograph_flow::sinks::{
     StatisticsOptions, StatisticsSink, write_statistics_csv, write_statistics_json,
 };
 use tachograph_flow::{Selection, WindowBounds};
+use tachograph_perflib::InstanceKey;
 
 use crate::client::{connect, get, request, target};
 use crate::ready;
@@ -305,4 +308,51 @@ fn a_blg_converted_from_a_text_log_is_marked_as_formatted() {
     let blg = get(server.address, &target(&format!("/api/sources/{id}/export"), &[("format", "blg")]));
     assert_eq!(blg.status, 200, "{}", blg.text());
     assert_eq!(is_formatted("converted.blg", &blg.body).0, true);
+}
+
+#[test]
+fn instances_of_one_name_are_summed() {
+    let machine = Machine::new(3);
+    // The instances w, w#1 and p2.
+    let same = |id: u32| Arc::new(InstanceKey::new("w", id, id.into()));
+    machine.names.lock().expect("no panic")[..2].clone_from_slice(&[same(0), same(1)]);
+    let server = TestServer::start(&machine, TestOptions::default());
+    ready(&server, "1");
+    let ask = |what: &str, parameters: &[(&str, &str)]| {
+        get(server.address, &target(&format!("/api/sources/1/{what}"), parameters))
+    };
+    let all = [("path", r"\Things(*)\Number"), ("path", RATES)];
+    let each = ask("series", &all).json();
+    let paths: Vec<_> =
+        each["series"].as_array().expect("series").iter().map(|it| it["path"].clone()).collect();
+    assert_eq!(paths.len(), 6, "{paths:?}");
+    let figure = |answer: &Value, instance: &str, counter: &str, figure: &str| {
+        let series = answer["series"].as_array().expect("series");
+        let found = series.iter().find(|it| it["instance"] == instance && it["counter"] == counter);
+        found.expect("the series")["statistics"][figure].as_f64().expect("a number")
+    };
+    let summed = ask("series", &[&all[..], &[("group_by", "name"), ("columns", "4")]].concat()).json();
+    assert_eq!(summed["series"].as_array().map(Vec::len), Some(4), "w and p2");
+    for counter in ["Number", "Things/sec"] {
+        for name in ["average", "last"] {
+            let of = |answer: &Value, instance: &str| figure(answer, instance, counter, name);
+            let sum = of(&each, "w") + of(&each, "w#1");
+            assert!((of(&summed, "w") - sum).abs() < 1e-9, "{counter} {name}: {sum} {}", of(&summed, "w"));
+            assert!((of(&summed, "p2") - of(&each, "p2")).abs() < 1e-9);
+        }
+    }
+    let statistics = ask("statistics", &[&all[..], &[("group_by", "name")]].concat()).json();
+    let rows = statistics.as_array().expect("rows");
+    let row = rows.iter().find(|row| row["instance"] == "w" && row["counter"] == "Things/sec");
+    let average = row.expect("the sum")["average"].as_f64().expect("a number");
+    assert!((average - figure(&summed, "w", "Things/sec", "average")).abs() < 1e-9);
+    // A path of one of them says why it selects nothing.
+    let one = [("path", r"\Things(w#1)\Number"), ("path", r"\Things(p2)\Number"), ("group_by", "name")];
+    let missing = &ask("series", &one).json()["missing"];
+    let expected = json!([{ "path": r"\Things(w#1)\Number", "reason": "part of the sum of its name" }]);
+    assert_eq!(missing, &expected);
+    for (what, value) in [("series", "set"), ("statistics", ""), ("export", "name")] {
+        let refused = ask(what, &[all[0], ("group_by", value)]);
+        assert!(refused.status == 400 && refused.text().contains("group_by: "), "{what}: {}", refused.text());
+    }
 }

@@ -20,7 +20,7 @@ use tachograph_flow::live::{LiveOptions as SourceOptions, LiveSource};
 use tachograph_flow::sinks::LogSink;
 use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
 use tachograph_logs::{Budget, TextEncoding};
-use tachograph_monitor::View;
+use tachograph_monitor::{ProcessProperties, RowProperties, View};
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType};
 use tachograph_perflib::{Clock, FREQUENCY, Failure, Guid, InstanceKey, Provider, Registry, Rows};
 use tachograph_web::{
@@ -47,6 +47,22 @@ pub(crate) struct Machine {
     pub(crate) is_bare: Arc<AtomicBool>,
     registry: Arc<Registry>,
     bare: Arc<Registry>,
+}
+
+/// Process 7 runs as alice; no other process exists.
+struct TestProcesses;
+
+impl RowProperties for TestProcesses {
+    fn process(&mut self, id: u32) -> Option<ProcessProperties> {
+        (id == 7).then(|| ProcessProperties {
+            state: Some('S'),
+            user: Some("alice".into()),
+            cgroup: Some("/user.slice".into()),
+            command: Some("sleep 1".into()),
+            parent: Some(1),
+            oom_score: None,
+        })
+    }
 }
 
 struct Things {
@@ -213,6 +229,7 @@ impl TestServer {
         let server = Server::bind(ServeOptions {
             services: tachograph_web::Services::All,
             metrics: Default::default(),
+            processes: Some(Box::new(TestProcesses)),
             address: SocketAddr::from(([127, 0, 0, 1], 0)),
             tls: options.tls,
             token: options.token.map(|token| Token::new(token).expect("a token")),

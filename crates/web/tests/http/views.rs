@@ -142,3 +142,44 @@ fn a_range_with_one_end_reaches_to_the_other_end_of_the_log() {
     let view = fitted(&format!("begin = '{time}'\nend = '{later}'"));
     assert_eq!((&view["begin"], &view["end"]), (&json!(time), &json!(later)));
 }
+
+#[test]
+fn a_view_has_bands_and_annotations() {
+    let machine = Machine::new(1);
+    let server = TestServer::start(&machine, TestOptions::default());
+    let text = "version = 2
+        [[annotation]]
+        begin = '2024-03-05T10:00:00+01:00'
+        text = 'deployed'
+        [[annotation]]
+        begin = '2024-03-05T10:00:00Z'
+        end = '2024-03-05T10:30:00Z'
+        text = 'backup'
+        [[panel]]
+        kind = 'heatmap'
+        bands = [[80, 100]]
+        [[panel.counter]]
+        path = '\\Things(*)\\Number'";
+    let fitted = post(server.address, "/api/views", "application/toml", text.as_bytes()).json();
+    let expected = json!([
+        { "begin": "2024-03-05T09:00:00.0000000Z", "end": null, "text": "deployed" },
+        { "begin": "2024-03-05T10:00:00.0000000Z", "end": "2024-03-05T10:30:00.0000000Z", "text": "backup" },
+    ]);
+    assert_eq!(fitted["annotations"], expected);
+    let panel = &fitted["panels"][0];
+    assert_eq!((&panel["kind"], &panel["bands"]), (&json!("heatmap"), &json!([[80.0, 100.0]])));
+}
+
+#[test]
+fn processes_have_properties() {
+    let machine = Machine::new(1);
+    let server = TestServer::start(&machine, TestOptions::default());
+    let found = get(server.address, "/api/processes?id=7&id=8").json();
+    let expected = json!({ "processes": [
+        { "id": 7, "user": "alice", "state": "S", "command": "sleep 1", "cgroup": "/user.slice" },
+    ]});
+    assert_eq!(found, expected);
+    assert_eq!(get(server.address, "/api/processes").json(), json!({ "processes": [] }));
+    let refused = get(server.address, "/api/processes?id=x");
+    assert_eq!((refused.status, refused.json()["error"].to_string().contains("id: ")), (400, true));
+}

@@ -54,7 +54,7 @@ impl App {
             let usual = column.usual_width(self.numbers);
             let needed = match column.content {
                 ColumnContent::Name => longest(index, column).clamp(usual.min(MAX_NAME), MAX_NAME),
-                ColumnContent::Property(Property::Command) => usual,
+                ColumnContent::Property(Property::Command | Property::Cgroup) => usual,
                 _ => longest(index, column).max(usual),
             };
             columns.push((index, needed, column.omission_rank));

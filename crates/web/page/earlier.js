@@ -1,0 +1,18 @@
+// Sources laid over themselves: the same counters some time earlier, as a source of its own.
+
+import { LENGTHS } from "./typed-time.js";
+
+/** A source some time earlier. `of` is the id of the source on the server. */
+export const earlierOf = (source, shift) => ({ ...source, id: `${source.id}-earlier`, of: source.id, ofKind: source.kind, kind: "earlier", shift, name: `${source.name}, ${lengthText(shift)} earlier` });
+
+/** The id on the server. */
+export const idOf = (source) => source.of ?? source.id;
+
+/** The key of the same counter without a shift. */
+export const presentKey = (line) => (line.source.of ? line.key.replace("-earlier ", " ") : line.key);
+
+/** A length of time in its largest whole unit: `1 d`, `90 min`. */
+export function lengthText(seconds) {
+  const [unit, size] = LENGTHS.find(([, size]) => seconds >= size && seconds % size === 0) ?? ["s", 1];
+  return `${Number((seconds / size).toFixed(3))} ${unit}`;
+}

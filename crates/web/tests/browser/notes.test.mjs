@@ -1,0 +1,281 @@
+// Heat maps, shaded ranges, earlier values, and notes.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { drag, iso, legendThat, plotBox, rangeAfter, saved, scratch, serve, tacho, test, withPage } from "./harness.mjs";
+import { textLog } from "./logs.mjs";
+
+const panelLink = (...panels) => panels.map((panel) => `panel=${encodeURIComponent(JSON.stringify(panel))}`).join("&");
+const BUSY = "\\Processor(*)\\% Processor Time";
+
+/** A log of four processors, every minute for two days: processor N is busy N times ten percent, twice as much on the second day. */
+function processorLog(name, minutes = 2 * 1440) {
+  const file = path.join(scratch, name);
+  const two = (number) => String(number).padStart(2, "0");
+  const lines = [`"(PDH-CSV 4.0) (UTC)(0)",${[1, 2, 3, 4].map((number) => `"\\\\WEB1\\Processor(${number})\\% Processor Time"`).join(",")}`];
+  for (let minute = 0; minute < minutes; minute += 1) {
+    const at = new Date(Date.UTC(2024, 2, 5, 0, minute));
+    const time = `${two(at.getUTCMonth() + 1)}/${two(at.getUTCDate())}/${at.getUTCFullYear()} ${two(at.getUTCHours())}:${two(at.getUTCMinutes())}:00.000`;
+    lines.push(`"${time}",${[1, 2, 3, 4].map((number) => `"${number * 10 * (minute < 1440 ? 1 : 2)}"`).join(",")}`);
+  }
+  fs.writeFileSync(file, `${lines.join("\r\n")}\r\n`);
+  return file;
+}
+
+/** The colours of a heat map at parts of its width and rows, as `#rrggbb`. */
+const colours = (page, selector, places) =>
+  page.$eval(selector, (place, wanted) => {
+    const [canvas, over] = [place.querySelector("canvas"), place.querySelector(".u-over")];
+    // A copy, because the browser warns of reading a canvas that it draws itself.
+    const context = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height }).getContext("2d", { willReadFrequently: true });
+    context.drawImage(canvas, 0, 0);
+    return wanted.map(([across, down]) => {
+      const at = [over.offsetLeft + over.clientWidth * across, over.offsetTop + over.clientHeight * down].map((part) => Math.round(part * devicePixelRatio));
+      return `#${[...context.getImageData(...at, 1, 1).data.slice(0, 3)].map((part) => part.toString(16).padStart(2, "0")).join("")}`;
+    });
+  }, places);
+
+const paletteOf = async (page, name) => page.evaluate(async (theme) => (await import("/assets/heat-map.js")).paletteOf(theme), name);
+
+for (const theme of ["light", "dark"]) {
+  test(`heat map: the colours are the values, ${theme}`, async () => {
+    const server = await serve(processorLog(`heat-${theme}.csv`));
+    await withPage(`heat-map-${theme}`, `${server.url}#${panelLink({ id: 1, kind: "heatmap", min: 0, max: 100, counters: [{ path: BUSY }] })}`, async (page) => {
+      await page.waitForFunction(() => document.querySelector("#heatmap[data-scale]"));
+      assert.equal(await page.getAttribute("#heatmap", "data-scale"), "0 % to 100 %");
+      const palette = await paletteOf(page, theme);
+      const colourOf = (value) => palette[Math.round((value / 100) * (palette.length - 1))];
+      const rows = [0.125, 0.375, 0.625, 0.875];
+      assert.deepEqual(await colours(page, "#heatmap", rows.map((row) => [0.25, row])), [10, 20, 30, 40].map(colourOf));
+      assert.deepEqual(await colours(page, "#heatmap", rows.map((row) => [0.75, row])), [20, 40, 60, 80].map(colourOf));
+      // The pointer shows the value of the row.
+      const box = await plotBox(page);
+      await page.mouse.move(box.x + box.width * 0.75, box.y + box.height * 0.6);
+      await page.waitForSelector("#hover:not([hidden])");
+      assert.match(await page.textContent("#hover tr.nearest"), /% Processor Time \(3\)60\.0 %/);
+      // Keys read values, too.
+      await page.mouse.move(5, 5);
+      await page.keyboard.press("ArrowDown");
+      await page.keyboard.press(".");
+      await page.waitForFunction(() => /Processor Time \(2\) 20\.000/.test(document.getElementById("announcements").textContent));
+      // Dragging zooms.
+      await drag(page, 0.5, 0.9);
+      const range = await rangeAfter(page, null);
+      assert.ok(range.begin > Date.UTC(2024, 2, 5, 23) && range.end < Date.UTC(2024, 2, 6, 20), JSON.stringify(range));
+      await page.waitForFunction(() => document.querySelector("#legend-body tr [data-column=average]").dataset.value > 15);
+      assert.deepEqual(await colours(page, "#heatmap", rows.map((row) => [0.5, row])), [20, 40, 60, 80].map(colourOf));
+      const svg = fs.readFileSync((await saved(page, "#save-svg")).path, "utf8");
+      for (const value of [20, 40, 60, 80]) assert.ok(svg.includes(`fill="${colourOf(value)}"`), String(value));
+    }, { theme });
+    // Among other panels, and counters of another unit are named.
+    const panels = [{ id: 1, title: "Heat", kind: "heatmap", counters: [{ path: BUSY }] }, { id: 2, title: "Lines", counters: [{ path: BUSY }] }];
+    await withPage(`heat-map-panels-${theme}`, `${server.url}#${panelLink(...panels)}`, async (page) => {
+      await page.waitForFunction(() => document.querySelector(".panel canvas.heat-canvas") && document.querySelectorAll(".panel .u-over").length === 2);
+      await page.waitForFunction(() => document.querySelector(".panel-place[data-scale]"));
+      // One crosshair.
+      await page.locator(".panel .u-over").nth(1).hover();
+      await page.waitForSelector(".heat-cursor:not([hidden])");
+      await page.focus(".panel");
+      await page.keyboard.press("Enter");
+      await page.waitForSelector("#heatmap canvas");
+      assert.equal(await page.inputValue("#kind-list"), "heatmap");
+    }, { theme });
+    await server.stop();
+  });
+}
+
+test("heat map: the unit is that of the first counter, in any order of the legend", async () => {
+  const server = await serve(textLog("units.csv", 300));
+  const counters = ["\\Processor Information(*)\\% Processor Time", "\\Memory\\Available MBytes"].map((one) => ({ path: one }));
+  await withPage("heat-unit", `${server.url}#${panelLink({ id: 1, kind: "heatmap", counters })}`, async (page) => {
+    await legendThat(page, (rows) => rows.length === 2, "both counters");
+    await page.waitForSelector("#heatmap[data-scale='0 % to 100 %']");
+    await page.click("#legend-head [data-column=average] button");
+    await page.waitForFunction(() => /Available/.test(document.querySelector("#legend-body th").textContent));
+    assert.equal(await page.getAttribute("#heatmap", "data-scale"), "0 % to 100 %");
+    // Without the first counter, the unit is that of the next.
+    await page.uncheck("#legend-body tr:last-child input");
+    await page.waitForFunction(() => /iB$/.test(document.getElementById("heatmap").dataset.scale));
+  });
+  await server.stop();
+});
+
+test("heat map: ranges of values are shaded, typed and saved", async () => {
+  const server = await serve(processorLog("bands.csv", 300));
+  await withPage("bands", `${server.url}#${panelLink({ id: 1, min: 0, max: 100, counters: [{ path: BUSY }] })}`, async (page) => {
+    await legendThat(page, (rows) => rows.length === 4, "the processors");
+    const pixel = (share) => page.evaluate((down) => {
+      const { offsetLeft, offsetTop, clientWidth, clientHeight } = document.querySelector("#chart .u-over");
+      const canvas = document.querySelector("#chart canvas");
+      const context = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height }).getContext("2d", { willReadFrequently: true });
+      context.drawImage(canvas, 0, 0);
+      const at = [offsetLeft + clientWidth * 0.503, offsetTop + clientHeight * (1 - down)].map((part) => Math.round(part * devicePixelRatio));
+      return [...context.getImageData(...at, 1, 1).data].join();
+    }, share);
+    await page.waitForSelector("#chart canvas");
+    const [inside, outside] = [await pixel(0.85), await pixel(0.65)];
+    await page.click("#panel-menu > summary");
+    await page.fill("#panel-bands", "80..90 nonsense");
+    await page.press("#panel-bands", "Enter");
+    assert.equal(await page.getAttribute("#panel-bands", "aria-invalid"), "true");
+    await page.fill("#panel-bands", "80..90 -5..5.5");
+    await page.press("#panel-bands", "Enter");
+    await page.waitForFunction(() => decodeURIComponent(location.hash).includes('"bands":[[80,90],[-5,5.5]]'));
+    assert.notEqual(await pixel(0.85), inside, "inside the band");
+    assert.equal(await pixel(0.65), outside, "outside the band");
+    await page.keyboard.press("Escape");
+    await page.click("#view-menu > summary");
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click("#view-download")]);
+    const file = path.join(scratch, "bands.toml");
+    await download.saveAs(file);
+    assert.match(fs.readFileSync(file, "utf8"), /\nbands = \[\[80, 90\], \[-5, 5\.5\]\]\n/);
+    // The command opens the file.
+    await tacho("record", "--view", file, "\\Memory\\Available Bytes", "-sc", "1", "-si", "0.1", "-o", path.join(scratch, "bands.blg"), "-y");
+  });
+  await server.stop();
+});
+
+test("earlier: a log is laid over itself, a day earlier", async () => {
+  const log = processorLog("days.csv");
+  const server = await serve(log);
+  await withPage("earlier", `${server.url}#${panelLink({ id: 1, counters: [{ path: BUSY }] })}`, async (page) => {
+    await legendThat(page, (rows) => rows.length === 4, "the processors");
+    await page.keyboard.press("r");
+    await page.fill("#shift-field", "soon");
+    await page.press("#shift-field", "Enter");
+    await page.waitForFunction(() => /Examples/.test(document.getElementById("shift-error").textContent));
+    await page.fill("#shift-field", "1d");
+    await page.press("#shift-field", "Enter");
+    await legendThat(page, (rows) => rows.length === 8 && rows.every((row) => row.average !== "---"), "both days");
+    // The second day beside the first: the legend names the shift, the figures are those of the range before.
+    await page.keyboard.press("r");
+    await page.fill("#from-field", "2024-03-06 02:00");
+    await page.fill("#to-field", "2024-03-06 20:00");
+    await page.press("#to-field", "Enter");
+    const rows = await legendThat(page, (all) => all.length === 8 && all.some((row) => !row.computer.includes("earlier") && row.instance === "4" && row.average === "80.000"), "today");
+    assert.equal(rows.find((row) => row.computer.includes("1 d earlier") && row.instance === "4").average, "40.000");
+    const stats = JSON.parse(await tacho("stats", log, "-b", iso(Date.UTC(2024, 2, 5, 2)), "-e", iso(Date.UTC(2024, 2, 5, 20)), "-f", "json"));
+    const values = await page.$$eval("#legend-body tr", (all) => all.filter((row) => row.textContent.includes("earlier")).map((row) => [row.title, row.querySelector("[data-column=average]").dataset.value]));
+    for (const [full, value] of values) assert.equal(value, String(stats.find((line) => line.path === full).average), full);
+    // At one moment both values are shown, with the source and its shift.
+    const box = await plotBox(page);
+    await page.mouse.move(box.x + box.width * 0.5, box.y + box.height * 0.5);
+    await page.waitForSelector("#hover:not([hidden])");
+    const hover = await page.textContent("#hover");
+    assert.match(hover, /\(4\)80\.0 %/);
+    assert.match(hover, /\(4\) · 1 d earlier40\.0 %/);
+    // Both have the same colour.
+    const strokes = await page.$$eval("#legend-body tr", (all) => all.map((row) => row.querySelector(".swatch line").getAttribute("stroke")));
+    assert.equal(new Set(strokes).size, 4);
+    // The link has it.
+    await page.waitForFunction(() => /shift=86400/.test(location.hash));
+    await page.reload();
+    await legendThat(page, (all) => all.length === 8, "both days again");
+    const csv = fs.readFileSync((await saved(page, "#save-csv")).path, "utf8");
+    assert.equal(csv.split("\r\n")[0].split(",").length, 5, "a file has the log's own values");
+    await page.keyboard.press("r");
+    await page.click("#shift-presets button:text-is('Off')");
+    await legendThat(page, (all) => all.length === 4, "one day");
+  });
+  await server.stop();
+});
+
+test("earlier: this machine over its own history", async () => {
+  const server = await serve("--interval", "0.1");
+  const counter = "\\System\\Processor Queue Length";
+  await withPage("live-earlier", `${server.url}#shift=2&points=30&${panelLink({ id: 1, counters: [{ path: "\\System\\System Up Time" }, { path: counter }] })}`, async (page) => {
+    const rows = await legendThat(page, (all) => {
+      const up = all.filter((row) => row.counter === "System Up Time" && row.last !== "---");
+      return up.length === 2;
+    }, "values of now and of two seconds ago");
+    const [now, before] = ["", "earlier"].map((part) => rows.find((row) => row.counter === "System Up Time" && row.computer.includes("earlier") === Boolean(part)));
+    const apart = Number(now.last.replaceAll(",", "")) - Number(before.last.replaceAll(",", ""));
+    // The earlier values are loaded from time to time.
+    assert.ok(apart > 1.5 && apart < 12, `${apart} s apart`);
+  });
+  await server.stop();
+});
+
+test("notes: added for moments and ranges, drawn in all panels, saved with the view", async () => {
+  const log = textLog("notes.csv", 600);
+  const server = await serve(log);
+  const panels = [{ id: 1, title: "One", counters: [{ path: "\\Memory\\Available MBytes" }] }, { id: 2, title: "Two", counters: [{ path: "\\System\\Threads" }] }];
+  await withPage("notes", `${server.url}#${panelLink(...panels)}`, async (page) => {
+    await page.waitForFunction(() => document.querySelectorAll(".panel .u-over").length === 2);
+    const pictures = () => page.$$eval(".panel canvas", (all) => all.map((canvas) => canvas.toDataURL()));
+    const changed = async (act) => {
+      const before = await pictures();
+      await act();
+      await page.waitForFunction((drawn) => [...document.querySelectorAll(".panel canvas")].every((canvas, index) => canvas.toDataURL() !== drawn[index]), before);
+    };
+    await page.keyboard.press("A");
+    await page.fill("#note-from", "10:05");
+    await page.fill("#note-text", "");
+    await page.press("#note-text", "Enter");
+    await page.waitForFunction(() => /text is missing/.test(document.getElementById("note-error").textContent));
+    await page.fill("#note-text", "<b>deployed</b> ünd 'quoted'");
+    await changed(() => page.press("#note-text", "Enter"));
+    // Dragging with Shift chooses a range.
+    const box = await page.locator(".panel .u-over").first().boundingBox();
+    const y = box.y + box.height / 2;
+    await page.keyboard.down("Shift");
+    await page.mouse.move(box.x + box.width * 0.2, y);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.4, y, { steps: 4 });
+    await page.mouse.up();
+    await page.keyboard.up("Shift");
+    await page.waitForFunction(() => document.getElementById("notes-menu").open && document.getElementById("note-to").value !== "");
+    assert.match(await page.inputValue("#note-from"), /^2024-03-05 10:0[12]:/);
+    assert.match(await page.inputValue("#note-to"), /^2024-03-05 10:0[34]:/);
+    await page.fill("#note-text", "backup");
+    await changed(() => page.press("#note-text", "Enter"));
+    // The pointer shows the texts.
+    await page.mouse.move(box.x + box.width * 0.3, y);
+    await page.waitForFunction(() => document.querySelector("#hover .hover-note")?.textContent === "backup");
+    await page.mouse.move(2, 2);
+    // A click shows it in the middle.
+    await page.click("#notes-menu > summary");
+    const listed = await page.$$eval("#note-list .view-name", (all) => all.map((one) => one.textContent));
+    assert.match(listed[1], /^2024-03-05 10:05:00 <b>deployed<\/b> ünd 'quoted'$/);
+    await page.screenshot({ path: path.join(process.env.OUT, "screenshots", "notes-menu.png") });
+    await page.click("#note-list li:nth-child(2) .view-name");
+    const range = await rangeAfter(page, null);
+    assert.ok(Math.abs((range.begin + range.end) / 2 - Date.UTC(2024, 2, 5, 10, 5)) < 1500, JSON.stringify(range));
+    await page.click("#zoom-whole");
+    // The link and the view file have them.
+    const saveView = async () => {
+      await page.click("#view-menu > summary");
+      const [download] = await Promise.all([page.waitForEvent("download"), page.click("#view-download")]);
+      const file = path.join(scratch, "notes.toml");
+      await download.saveAs(file);
+      return file;
+    };
+    const file = await saveView();
+    const text = fs.readFileSync(file, "utf8");
+    assert.ok(text.includes("[[annotation]]\nbegin = '2024-03-05T10:05:00.0000000Z'\ntext = \"<b>deployed</b> ünd 'quoted'\"\n"), text);
+    assert.match(text, /\[\[annotation\]\]\nbegin = '2024-03-05T10:0[12][^\n]*\nend = '2024-03-05T10:0[34][^\n]*\ntext = 'backup'\n/);
+    await tacho("record", "--view", file, "\\Memory\\Available Bytes", "-sc", "1", "-si", "0.1", "-o", path.join(scratch, "notes.blg"), "-y");
+    await page.waitForFunction(() => new URLSearchParams(location.hash.slice(1)).getAll("note").length === 2);
+    const svg = fs.readFileSync((await saved(page, "#save-svg")).path, "utf8");
+    assert.ok(svg.includes("&lt;b&gt;deployed&lt;/b&gt;") && svg.includes("backup"));
+    await page.reload();
+    await page.click("#notes-menu > summary");
+    assert.equal(await page.locator("#note-list li").count(), 2);
+    await changed(() => page.click("#note-list li:first-child [aria-label='Delete backup']"));
+    assert.equal(await page.locator("#note-list li").count(), 1);
+    await page.keyboard.press("Escape");
+    // A ready-made view keeps the notes, a view file brings its own.
+    await page.click("#view-menu > summary");
+    await page.click("#server-views [data-view=memory]");
+    await page.waitForFunction(() => /open=memory/.test(location.hash) && new URLSearchParams(location.hash.slice(1)).getAll("note").length === 1);
+    const transfer = await page.evaluateHandle((content) => {
+      const data = new DataTransfer();
+      data.items.add(new File([content], "notes.toml"));
+      return data;
+    }, text);
+    await page.dispatchEvent("body", "drop", { dataTransfer: transfer });
+    await page.waitForFunction(() => new URLSearchParams(location.hash.slice(1)).getAll("note").length === 2);
+  });
+  await server.stop();
+});
