@@ -115,7 +115,11 @@ fn no_sample(query: &LogQuery) -> Failure {
     }
     Failure::runtime(match covered(query) {
         Some((first, last)) => {
-            format!("{files}: no samples in this time range; its samples are from {} to {}", list::local(first), list::local(last))
+            format!(
+                "{files}: no samples in this time range; its samples are from {} to {}",
+                list::local(first),
+                list::local(last)
+            )
         }
         None => format!("{files}: no samples, in this time range or any other"),
     })

@@ -151,9 +151,9 @@ impl App {
                     self.write_text(buffer, area, start, &text, bold);
                 }
                 // In the column of names, as those of totals, which leaves room for the sums.
-                let names = columns.iter().find(|fitted| {
-                    model.layout().columns[fitted.column].content == ColumnContent::Name
-                });
+                let names = columns
+                    .iter()
+                    .find(|fitted| model.layout().columns[fitted.column].content == ColumnContent::Name);
                 let start = names.map_or(1, |fitted| fitted.start);
                 let room = usize::from(area.width).saturating_sub(start + width(&rows) + 1);
                 let name = cut_start(name, room, self.theme.is_unicode);
@@ -359,7 +359,12 @@ fn empty_columns_text(model: &TableModel, room: usize) -> Option<String> {
 /// Explains the first `shown` rows below the rule, in at most `room` characters.
 fn totals_text(model: &TableModel, shown: usize, room: usize) -> String {
     let has = |start: &str| {
-        model.reserved().iter().take(shown).filter_map(|&row| model.row(row)).any(|row| row.label().starts_with(start))
+        model
+            .reserved()
+            .iter()
+            .take(shown)
+            .filter_map(|&row| model.row(row))
+            .any(|row| row.label().starts_with(start))
     };
     let mut text = String::from(" totals, not sorted");
     for (start, meaning) in [

@@ -158,9 +158,7 @@ fn a_log_without_samples_changes_nothing() {
     mixed("WEB1", 0, 3).write(&folder.path("full.blg"));
     folder.relog(["full.blg", "-o", "full.csv"]);
     folder.write("empty.csv", folder.text("full.csv").lines().next().expect("a header"));
-    folder
-        .run(["stats", "empty.csv"])
-        .fails_with(1, "empty.csv: no samples");
+    folder.run(["stats", "empty.csv"]).fails_with(1, "empty.csv: no samples");
     assert_eq!(folder.stats(&["empty.csv", "full.blg"]), folder.stats(&["full.blg"]));
     folder.relog(["empty.csv", "full.blg", "-o", "both.csv"]);
     assert_eq!(folder.text("both.csv").lines().count(), 4);

@@ -179,7 +179,9 @@ impl Table<'_> {
                 counters.iter().find(|(.., counter)| eq_ignore_case(&counter.name, key))
         {
             let value = figure(counter, self.value(exited, *group, *column), form);
-            let text = format!("Not in a row: {value} of processes that started or ended in this interval (_Exited).");
+            let text = format!(
+                "Not in a row: {value} of processes that started or ended in this interval (_Exited)."
+            );
             out.extend(line(text).bytes());
         }
         Ok(())
