@@ -1,7 +1,8 @@
 //! Access checks of every request: the Host header, the origin, and the token.
 
 use std::net::IpAddr;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use axum::extract::{Request, State};
@@ -78,7 +79,7 @@ impl Guard {
         if self.token.is_none() {
             return Ok(None);
         }
-        self.compare(client, token.as_bytes()).await?;
+        self.compare(client, token.as_bytes(), None).await?;
         let session = tls::random_secret().map_err(|error| ApiError::unavailable(error.to_string()))?;
         let cookie = self.set_cookie(&session, "").ok_or_else(unauthorized)?;
         self.sessions.add(session, Instant::now());
@@ -176,10 +177,22 @@ impl Guard {
         Ok(())
     }
 
-    /// Compares a token with the configured one, if any.
-    async fn compare(&self, client: Client, token: &[u8]) -> Result<(), ApiError> {
+    /// Compares a token with the configured one, if any. The right token is accepted without a delay on a connection on
+    /// which it was sent before: wrong tokens from the same address do not lock out a client that knows it, and no client
+    /// can try tokens in this way.
+    async fn compare(
+        &self,
+        client: Client,
+        token: &[u8],
+        connection: Option<&TokenSent>,
+    ) -> Result<(), ApiError> {
         let Some(right) = &self.token else { return Ok(()) };
-        self.throttle.compare(client, unauthorized, || is_same(token, right.bytes())).await
+        if connection.is_some_and(TokenSent::is_right) && is_same(token, right.bytes()) {
+            return Ok(());
+        }
+        self.throttle.compare(client, unauthorized, || is_same(token, right.bytes())).await?;
+        connection.inspect(|connection| connection.set_right());
+        Ok(())
     }
 
     /// Checks the cookie of a request, or returns its token, which must still be compared.
@@ -228,6 +241,20 @@ impl Guard {
         // Public paths need no token.
         let is_public = is_page || matches!(uri.path(), "/api/login" | "/favicon.ico");
         if is_public { Ok(None) } else { self.token_of(request.headers()) }
+    }
+}
+
+/// Whether the right token was sent on a connection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TokenSent(Arc<AtomicBool>);
+
+impl TokenSent {
+    fn is_right(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn set_right(&self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
@@ -286,9 +313,10 @@ pub(crate) async fn guard(State(web): State<Web>, request: Request, next: Next) 
     // The query and headers are not logged: they can contain secrets.
     let line = web.log.as_ref().map(|log| (log, format!("{} {}", request.method(), request.uri().path())));
     let client = request.extensions().get().copied();
+    let connection = request.extensions().get::<TokenSent>().cloned();
     let is_agent = is_agent_path(request.uri().path());
     let checked = match (web.guard.check(&request), client) {
-        (Ok(Some(token)), Some(client)) => web.guard.compare(client, &token).await,
+        (Ok(Some(token)), Some(client)) => web.guard.compare(client, &token, connection.as_ref()).await,
         // Not reached: every connection has a client.
         (Ok(Some(_)), None) => Err(unauthorized()),
         (Ok(None), _) => Ok(()),

@@ -1,7 +1,5 @@
 //! `tacho serve`: the web monitor.
 
-mod sampled_export;
-
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -15,10 +13,10 @@ use tachograph_monitor::{Axis, AxisScale, Chosen, Panel, View};
 use tachograph_perflib::Registry;
 use tachograph_web::{LineLog, LiveOptions, ServeError, ServeOptions, Server, Services, Token, Uploads};
 
+use super::sampled_export::{self, SampledExport};
 use crate::arguments::ServeArguments;
 use crate::failure::{Failure, notify};
 use crate::{allocator, exports, signals, this_machine};
-use sampled_export::SampledExport;
 
 /// The minimum and maximum number of live intervals that are kept in memory.
 const POINTS: [usize; 2] = [1000, 3600];
@@ -71,6 +69,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         address: arguments.address(),
         services: Services::All,
         tls: arguments.tls_cert.clone().zip(arguments.tls_key.clone()),
+        clients: None,
         token: arguments.token_file.as_deref().map(Token::read).transpose().map_err(Failure::runtime)?,
         hosts: arguments.hosts.clone(),
         live,
@@ -90,10 +89,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     let mut out = io::stdout().lock();
     writeln!(out, "{}", server.url()).and_then(|()| out.flush())?;
     drop(out);
-    let export = match exports::start(&arguments.export, &registry, metrics)? {
-        Some(export) => Some(sampled_export::start(export, &machine, arguments.to_interval)?),
-        None => None,
-    };
+    let export = sampled_export::start(&arguments.sampled, &machine, metrics)?;
     let outcome = server.run();
     export.into_iter().for_each(SampledExport::finish);
     outcome?;

@@ -40,6 +40,7 @@ fn options(machine: &Machine, address: &str) -> ServeOptions {
         metrics: Default::default(),
         address: address.parse().expect("an address"),
         tls: None,
+        clients: None,
         token: None,
         hosts: Vec::new(),
         live: machine.options(Duration::from_secs(1)),
