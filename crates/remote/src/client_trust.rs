@@ -83,7 +83,7 @@ pub(crate) use verify_signatures;
 
 impl ClientCertVerifier for KnownClients {
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        // With pinned certificates, a consumer must send its certificate whoever signed it.
+        // With pinned certificates, a consumer must send its certificate, even if no authority has signed it.
         &[]
     }
 

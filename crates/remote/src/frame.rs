@@ -8,6 +8,7 @@ mod alignment;
 mod attributes;
 mod decode;
 mod encode;
+mod problems;
 
 pub use alignment::Layout;
 pub use attributes::Attributes;

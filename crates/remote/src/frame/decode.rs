@@ -12,14 +12,13 @@ use tachograph_perflib::registration::CounterInfo;
 use tachograph_perflib::{ErrorCode, FREQUENCY, Failure, InstanceKey, Row, Rows, SetSelection, Timestamps};
 
 use super::attributes::ATTRIBUTE_BYTES;
+use super::problems::{Errors, FrameProblem, Statuses, check_statuses};
 use super::{Attributes, FrameTimes, HEADER_BYTES};
 use crate::difference;
-use crate::limits::{MAX_ERRORS, MAX_FRAME_BYTES, MAX_TEXT_BYTES};
+use crate::limits::{MAX_ERRORS, MAX_FRAME_BYTES};
 use crate::message::CollectReply;
 use crate::wire::{MessageError, Reader, TIME_RANGE, is_time};
 
-/// Size of the status of a value.
-const STATUS_BYTES: usize = 16;
 /// A frame keeps memory of at most this many times its size.
 const MAX_SPARE: usize = 4;
 
@@ -210,7 +209,7 @@ impl Frame {
         sources.extend(columns.map(|column| ColumnSource::new(rows.counter(column), &selection.counter_ids)));
         let first = self.first_rows.get(result).copied().unwrap_or_default();
         let mut attributes = Reader::new(&self.bytes[self.ends[0] + first * ATTRIBUTE_BYTES..self.ends[1]]);
-        let mut statuses = self.statuses(result);
+        let mut statuses = Statuses::new(&self.bytes[self.ends[1]..self.ends[2]], result);
         let mut count = 0;
         for (index, instance) in instances.enumerate() {
             let attributes = Attributes::read(&mut attributes).map_err(|_| invalid())?;
@@ -256,16 +255,6 @@ impl Frame {
         let mut errors = Errors::new(&self.bytes, self.ends[2]);
         std::iter::from_fn(move || errors.read().ok().flatten()).take(MAX_ERRORS)
     }
-
-    /// The statuses of the values of a result.
-    fn statuses(&self, result: usize) -> Statuses<'_> {
-        let mut reader = Reader::new(&self.bytes[self.ends[1]..self.ends[2]]);
-        let mut next = Statuses::read(&mut reader);
-        while next.is_some_and(|(other, ..)| other < result) {
-            next = Statuses::read(&mut reader);
-        }
-        Statuses { result, reader, next }
-    }
 }
 
 /// Checks the times of a frame.
@@ -309,102 +298,6 @@ fn check_results<'a>(
         }
     }
     Ok(rows)
-}
-
-/// Checks that the statuses are in the order of results and values, and that none is a success.
-fn check_statuses(bytes: &[u8], begin: usize, results: usize) -> Result<(), MessageError> {
-    let mut reader = Reader::new(bytes);
-    reader.bytes(begin)?;
-    if !(bytes.len() - begin).is_multiple_of(STATUS_BYTES) {
-        return Err(reader.invalid(0, "statuses of 16 bytes"));
-    }
-    let mut last = None;
-    while !reader.is_at_end() {
-        let place = (reader.u32()?, reader.u32()?);
-        let status = Status(reader.u32()?);
-        reader.u32()?;
-        if place.0 as usize >= results || last >= Some(place) || status.is_good() {
-            return Err(reader.invalid(STATUS_BYTES, "an error status, in the order of the values"));
-        }
-        last = Some(place);
-    }
-    Ok(())
-}
-
-/// The statuses of the values of one result, in order.
-struct Statuses<'a> {
-    result: usize,
-    reader: Reader<'a>,
-    /// The next result, value and status.
-    next: Option<(usize, usize, Status)>,
-}
-
-impl Statuses<'_> {
-    fn read(reader: &mut Reader<'_>) -> Option<(usize, usize, Status)> {
-        if reader.is_at_end() {
-            return None;
-        }
-        let (result, value, status) = (reader.u32().ok()?, reader.u32().ok()?, reader.u32().ok()?);
-        reader.u32().ok()?;
-        Some((result as usize, value as usize, Status(status)))
-    }
-
-    /// The status of a value that is missing. Values must be passed in order.
-    fn of(&mut self, value: usize) -> Status {
-        while let Some((result, known, status)) = self.next {
-            match (result, known).cmp(&(self.result, value)) {
-                std::cmp::Ordering::Less => self.next = Self::read(&mut self.reader),
-                std::cmp::Ordering::Equal => return status,
-                std::cmp::Ordering::Greater => break,
-            }
-        }
-        Status::CSTATUS_INVALID_DATA
-    }
-}
-
-/// A problem that a frame describes in words.
-struct FrameProblem<'a> {
-    result: usize,
-    /// The counter; `None` for the whole set.
-    counter: Option<u32>,
-    count: u64,
-    instance: &'a str,
-    reason: &'a str,
-}
-
-/// Reads the problems of a frame.
-struct Errors<'a> {
-    reader: Reader<'a>,
-}
-
-impl<'a> Errors<'a> {
-    fn new(bytes: &'a [u8], begin: usize) -> Self {
-        let mut reader = Reader::new(bytes);
-        // The caller has checked that the frame has these bytes.
-        let _ = reader.bytes(begin);
-        Self { reader }
-    }
-
-    fn read(&mut self) -> Result<Option<FrameProblem<'a>>, MessageError> {
-        let reader = &mut self.reader;
-        if reader.is_at_end() {
-            return Ok(None);
-        }
-        let (result, counter, count) = (reader.u32()? as usize, reader.u32()?, reader.u64()?);
-        let lengths = [reader.u32()? as usize, reader.u32()? as usize];
-        if lengths.iter().any(|&length| length > MAX_TEXT_BYTES) {
-            return Err(reader.invalid(8, format!("texts of at most {MAX_TEXT_BYTES} bytes")));
-        }
-        let mut text = |length| {
-            let text = reader.bytes(length)?;
-            std::str::from_utf8(text).map_err(|_| reader.invalid(length, "UTF-8"))
-        };
-        let (instance, reason) = (text(lengths[0])?, text(lengths[1])?);
-        let padding = self.reader.offset().next_multiple_of(8) - self.reader.offset();
-        self.reader.bytes(padding)?;
-        let counter = Some(counter).filter(|&id| id != u32::MAX);
-        Ok(Some(FrameProblem { result, counter, count, instance, reason }))
-    }
 }
 
 /// The number of instances of the previous collection among which the next one is searched: those before it have ended.
