@@ -1,5 +1,5 @@
 /*
- * pdh.h: the Performance Data Helper (PDH): counters by path, of this machine and of logs.
+ * pdh.h: the Performance Data Helper (PDH): counters by path, of this machine, of other machines and of logs.
  *
  * Names, structures and status codes are those of Windows. Link with -ltachograph (pkg-config --cflags --libs
  * tachograph). C11 and later, C++11 and later. docs/c-interface.md has an example and lists the differences from
@@ -298,7 +298,7 @@ typedef struct _PDH_RAW_LOG_RECORD {
 PDH_FUNCTION PdhGetDllVersion(LPDWORD lpdwVersion);
 
 /*
- * Opens a query over this machine (szDataSource is null) or over a log (its file name). dwUserData is returned by
+ * Opens a query over machines (szDataSource is null) or over a log (its file name). dwUserData is returned by
  * PdhGetCounterInfo. For several logs see PdhBindInputDataSource.
  */
 PDH_FUNCTION PdhOpenQueryW(LPCWSTR szDataSource, DWORD_PTR dwUserData, PDH_HQUERY *phQuery);
@@ -310,13 +310,15 @@ PDH_FUNCTION PdhOpenQueryH(PDH_HLOG hDataSource, DWORD_PTR dwUserData, PDH_HQUER
 /* Closes a query and its counters, and stops its thread. */
 PDH_FUNCTION PdhCloseQuery(PDH_HQUERY hQuery);
 
-/* Returns TRUE if the query is over this machine; FALSE if it is over logs or the handle is invalid. */
+/* Returns TRUE if the query is over machines; FALSE if it is over logs or the handle is invalid. */
 BOOL PdhIsRealTimeQuery(PDH_HQUERY hQuery);
 
 /*
  * Adds a counter. The instance may contain the wildcards * and ?, which are expanded at each collection; to expand
- * set and counter, see PdhExpandWildCardPath. Over this machine, an instance that does not exist yet is not an
- * error. PDH_CSTATUS_BAD_COUNTERNAME: the path is malformed. PDH_CSTATUS_NO_OBJECT, PDH_CSTATUS_NO_COUNTER,
+ * set and counter, see PdhExpandWildCardPath. Over a machine, an instance that does not exist yet is not an
+ * error. A path without a machine means this machine; \\name\set(instance)\counter means another one, which must
+ * answer now. PDH_CSTATUS_BAD_COUNTERNAME: the path is malformed. PDH_CSTATUS_NO_MACHINE,
+ * PDH_CANNOT_CONNECT_MACHINE: see PdhConnectMachine. PDH_CSTATUS_NO_OBJECT, PDH_CSTATUS_NO_COUNTER,
  * PDH_CSTATUS_NO_INSTANCE: unknown set, counter or instance.
  */
 PDH_FUNCTION PdhAddCounterW(PDH_HQUERY hQuery, LPCWSTR szFullCounterPath, DWORD_PTR dwUserData,
@@ -476,11 +478,15 @@ PDH_FUNCTION PdhExpandCounterPathW(LPCWSTR szWildCardPath, PZZWSTR mszExpandedPa
 PDH_FUNCTION PdhExpandCounterPathA(LPCSTR szWildCardPath, PZZSTR mszExpandedPathList,
                                    LPDWORD pcchPathListLength);
 
-/* Succeeds for this machine. Other machines: PDH_CSTATUS_NO_MACHINE. */
+/*
+ * Connects to another machine, which must run 'tacho agent' and be listed in machines.toml. Succeeds for this machine.
+ * PDH_CSTATUS_NO_MACHINE: the machine is unknown, or does not answer. PDH_CANNOT_CONNECT_MACHINE: it refuses this
+ * program, or has another certificate. TachoLastErrorText() says what to do. Other functions connect by themselves.
+ */
 PDH_FUNCTION PdhConnectMachineW(LPCWSTR szMachineName);
 PDH_FUNCTION PdhConnectMachineA(LPCSTR szMachineName);
 
-/* Lists the machines of a data source. */
+/* Lists the machines of a data source: of a log, or this machine and the other machines that are connected. */
 PDH_FUNCTION PdhEnumMachinesW(LPCWSTR szDataSource, PZZWSTR mszMachineList, LPDWORD pcchBufferSize);
 PDH_FUNCTION PdhEnumMachinesA(LPCSTR szDataSource, PZZSTR mszMachineList, LPDWORD pcchBufferSize);
 

@@ -1,4 +1,4 @@
-//! The functions of pdh.h: counters by path, of this machine and of logs.
+//! The functions of pdh.h: counters by path, of this machine, of other machines and of logs.
 //!
 //! [`tachograph_pdh`] does the work. This module handles strings of 16-bit characters and of bytes ([`character`]),
 //! buffers with their sizes ([`buffer`]), structures in Windows' layout ([`structures`]) and handles ([`objects`]).
@@ -22,6 +22,7 @@ use tachograph_pdh::{PdhStatus, Result};
 
 use crate::code::Code;
 use crate::failure::{Failure, call_or};
+use crate::perflib::machine;
 
 /// Windows' `ERROR_INTERNAL_ERROR`: a bug in the library. A message is stored for the thread.
 const ERROR_INTERNAL_ERROR: u32 = 1359;
@@ -34,6 +35,8 @@ fn call(body: impl FnOnce() -> Result<()>) -> i32 {
 /// Like [`call`], for another result type: `from_status` converts the status to it.
 fn call_with<T>(from_status: impl Fn(PdhStatus) -> T, body: impl FnOnce() -> Result<()>) -> T {
     let failed = Cell::new(PdhStatus(ERROR_INTERNAL_ERROR));
+    // The reason of an earlier call.
+    machine::take_failure();
     call_or(
         |_| from_status(failed.get()),
         || match body() {
@@ -42,10 +45,22 @@ fn call_with<T>(from_status: impl Fn(PdhStatus) -> T, body: impl FnOnce() -> Res
             Err(PdhStatus::MORE_DATA) => Ok(from_status(PdhStatus::MORE_DATA)),
             Err(status) => {
                 failed.set(status);
-                Err(Failure::new(Code::PU_FAILURE, status.to_string()))
+                Err(Failure::new(Code::PU_FAILURE, message(status)))
             }
         },
     )
+}
+
+/// The name of a status, and why the call failed: for another machine, what to do.
+fn message(status: PdhStatus) -> String {
+    let is_of_machine = matches!(status, PdhStatus::NO_MACHINE | PdhStatus::CANNOT_CONNECT_MACHINE);
+    match machine::take_failure().filter(|_| is_of_machine) {
+        Some(reason) => format!("{status}: {reason}"),
+        None => match status.meaning() {
+            Some(meaning) => format!("{status}: {meaning}"),
+            None => status.to_string(),
+        },
+    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tachograph_counters::path::{CounterPath, InstanceName, PathPattern};
 use tachograph_counters::set::Counter;
 use tachograph_counters::wildcard::Pattern;
+use tachograph_perflib::Registry;
 
 use crate::known_sets::{KnownSet, Part, is_counter_named};
 use crate::{DataSource, PdhStatus, Result};
@@ -20,6 +21,8 @@ pub(crate) struct FoundCounter {
     pub(crate) selects_all_processes: bool,
     pub(crate) counter: Counter,
     pub(crate) help: Arc<str>,
+    /// The counter sets of the counter's machine; `None` for logs.
+    pub(crate) registry: Option<Arc<Registry>>,
 }
 
 /// How a missing instance is handled.
@@ -116,6 +119,7 @@ fn find_in_set(
         selects_all_processes,
         counter: counter.clone(),
         help,
+        registry: set.live().map(|live| Arc::clone(&live.registry)),
     })
 }
 

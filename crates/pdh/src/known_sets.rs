@@ -10,7 +10,7 @@ use tachograph_counters::wildcard::{Pattern, eq_ignore_case, fold_case};
 use tachograph_flow::UnionScan;
 use tachograph_flow::live::description_of;
 use tachograph_perflib::registration::CounterSetInfo;
-use tachograph_perflib::{ErrorCode, Numbering, Registry};
+use tachograph_perflib::{ErrorCode, Failure, Numbering, Registry};
 
 use crate::source::{DataSource, Origin};
 use crate::{PdhStatus, Result};
@@ -28,7 +28,15 @@ pub(crate) struct KnownSet {
     /// demand.
     parts: Vec<Part>,
     /// The registration; `None` for logs.
-    info: Option<Arc<CounterSetInfo>>,
+    live: Option<LiveSet>,
+}
+
+/// A registered counter set.
+#[derive(Clone)]
+pub(crate) struct LiveSet {
+    info: Arc<CounterSetInfo>,
+    /// The counter sets of the machine.
+    pub(crate) registry: Arc<Registry>,
 }
 
 /// Counters of a set, and the instances that have them.
@@ -59,8 +67,14 @@ impl KnownSet {
 
     /// The help text of a counter; empty if the source has none.
     pub(crate) fn help(&self, counter: &str) -> Arc<str> {
-        let info = self.info.iter().flat_map(|info| &info.counters).find(|info| *info.name == *counter);
+        let counters = self.live.iter().flat_map(|live| &live.info.counters);
+        let info = counters.into_iter().find(|info| *info.name == *counter);
         info.map_or_else(Arc::default, |info| Arc::from(&*info.help))
+    }
+
+    /// The registration; `None` for logs.
+    pub(crate) fn live(&self) -> Option<&LiveSet> {
+        self.live.as_ref()
     }
 
     /// The title indexes (in PerfLib V1, the indexes of texts) of the set's name and help, if a log has them.
@@ -106,7 +120,7 @@ pub(crate) fn sets_from_scan(scan: &UnionScan) -> Vec<KnownSet> {
                 is_per_process: false,
                 detail_level: 0,
                 parts: Vec::new(),
-                info: None,
+                live: None,
             });
         }
         sets[index].parts.push(Part { set: Arc::clone(set), instances: group.instances.clone() });
@@ -115,7 +129,7 @@ pub(crate) fn sets_from_scan(scan: &UnionScan) -> Vec<KnownSet> {
 }
 
 /// The counter sets of a machine, without their instances.
-fn sets_from_registry(registry: &Registry) -> Vec<KnownSet> {
+fn sets_from_registry(registry: &Arc<Registry>) -> Vec<KnownSet> {
     let entry = |info: &Arc<CounterSetInfo>| KnownSet {
         machine: Arc::clone(registry.machine()),
         name: Arc::from(&*info.name),
@@ -124,65 +138,61 @@ fn sets_from_registry(registry: &Registry) -> Vec<KnownSet> {
         is_per_process: info.is_per_process,
         detail_level: info.detail_level,
         parts: vec![Part { set: Arc::new(description_of(registry.machine(), info)), instances: Vec::new() }],
-        info: Some(Arc::clone(info)),
+        live: Some(LiveSet { info: Arc::clone(info), registry: Arc::clone(registry) }),
     };
     registry.counter_sets().map(entry).collect()
 }
 
 impl DataSource {
-    pub(crate) fn sets(&self) -> Result<Arc<[KnownSet]>> {
-        Ok(match self.origin() {
-            Origin::Machine(registry) => sets_from_registry(&registry()).into(),
-            Origin::Logs(logs) => Arc::clone(&logs.scan()?.sets),
-        })
-    }
-
     /// The parts of a set with their instances. For a machine, this reads the current instances.
     pub(crate) fn parts<'a>(&self, set: &'a KnownSet) -> Result<Cow<'a, [Part]>> {
-        let (Origin::Machine(registry), Some(info)) = (self.origin(), &set.info) else {
+        let Some(LiveSet { info, registry }) = &set.live else {
             return Ok(Cow::Borrowed(&set.parts));
         };
         let mut parts = set.parts.clone();
         if let (Some(part), true) = (parts.first_mut(), info.has_instances()) {
-            let keys = registry().instances(info.guid).map_err(|failure| status_of(failure.code))?;
+            let keys = registry.instances(info.guid).map_err(|failure| status_of(&failure))?;
             part.instances = Numbering::default().assign(&keys).to_vec();
         }
         Ok(Cow::Owned(parts))
     }
 
-    /// Returns the machine's name without backslashes, or `None` if the name is missing or is that of the local
-    /// machine; counter sets then need not be filtered.
+    /// Connects to a machine, if the source is a machine and the name is that of another one.
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::NO_MACHINE`] if the source does not have the machine.
-    pub(crate) fn machine(&self, machine: Option<&str>) -> Result<Option<String>> {
-        let name = machine.unwrap_or_default().trim_start_matches('\\');
-        if name.is_empty() {
-            return Ok(None);
-        }
-        let is_known = match self.origin() {
-            Origin::Machine(registry) => {
-                let registry = registry();
-                let local = [".", "localhost", registry.machine()];
-                if local.iter().any(|local| eq_ignore_case(local, name)) {
-                    return Ok(None);
-                }
-                false
-            }
-            Origin::Logs(logs) => logs.scan()?.sets.iter().any(|set| eq_ignore_case(&set.machine, name)),
-        };
-        if is_known { Ok(Some(name.to_owned())) } else { Err(PdhStatus::NO_MACHINE) }
+    /// [`PdhStatus::NO_MACHINE`] if the machine is unknown or does not answer, or if a log does not have it;
+    /// [`PdhStatus::CANNOT_CONNECT_MACHINE`] if it refuses this program, or cannot be read. Errors of reading a log.
+    #[doc(alias = "PdhConnectMachineW")]
+    #[doc(alias = "PdhConnectMachineA")]
+    pub fn connect_machine(&self, machine: Option<&str>) -> Result<()> {
+        self.sets_of(machine).map(|_| ())
     }
 
-    /// The counter sets of a machine; of all machines if `machine` is `None`.
+    /// The counter sets of a machine. If `machine` is `None`, those of the local machine, or of all machines of a log.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`connect_machine`](Self::connect_machine).
     pub(crate) fn sets_of(&self, machine: Option<&str>) -> Result<Vec<SetRef>> {
-        let machine = self.machine(machine)?;
-        let sets = self.sets()?;
-        let is_selected =
-            |set: &KnownSet| machine.as_ref().is_none_or(|machine| eq_ignore_case(machine, &set.machine));
+        let name = machine.unwrap_or_default().trim_start_matches('\\');
+        let sets: Arc<[KnownSet]> = match self.origin() {
+            Origin::Machine(registry) => {
+                let registry = registry().of_machine(Some(name));
+                sets_from_registry(&registry.map_err(|failure| status_of_machine(failure.code))?).into()
+            }
+            Origin::Logs(logs) => Arc::clone(&logs.scan()?.sets),
+        };
+        let is_selected = |set: &KnownSet| match self.origin() {
+            Origin::Machine(_) => true,
+            Origin::Logs(_) => name.is_empty() || eq_ignore_case(name, &set.machine),
+        };
         let indexes = (0..sets.len()).filter(|&index| is_selected(&sets[index]));
-        Ok(indexes.map(|index| SetRef { sets: Arc::clone(&sets), index }).collect())
+        let selected: Vec<_> = indexes.map(|index| SetRef { sets: Arc::clone(&sets), index }).collect();
+        match selected.is_empty() && !name.is_empty() && !self.is_real_time() {
+            true => Err(PdhStatus::NO_MACHINE),
+            false => Ok(selected),
+        }
     }
 }
 
@@ -200,7 +210,22 @@ impl std::ops::Deref for SetRef {
     }
 }
 
-/// Converts a provider's error code to a PDH status.
-pub(crate) fn status_of(code: ErrorCode) -> PdhStatus {
-    if code == ErrorCode::TIMEOUT { PdhStatus::QUERY_PERF_DATA_TIMEOUT } else { PdhStatus::NO_DATA }
+/// The status of a set whose instances cannot be read.
+fn status_of(failure: &Failure) -> PdhStatus {
+    match failure.code {
+        code if failure.is_of_machine => status_of_machine(code),
+        ErrorCode::TIMEOUT => PdhStatus::QUERY_PERF_DATA_TIMEOUT,
+        _ => PdhStatus::NO_DATA,
+    }
+}
+
+/// The status of a machine that cannot be connected to.
+fn status_of_machine(code: ErrorCode) -> PdhStatus {
+    match code {
+        // Unknown, or switched off.
+        ErrorCode::BAD_NETWORK_PATH | ErrorCode::SERVER_UNAVAILABLE | ErrorCode::TIMEOUT => {
+            PdhStatus::NO_MACHINE
+        }
+        _ => PdhStatus::CANNOT_CONNECT_MACHINE,
+    }
 }

@@ -1,11 +1,13 @@
 //! Lists machines, counter sets, counters and instances.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use tachograph_counters::set::{Instance, TitleIndexes};
 use tachograph_counters::wildcard::{eq_ignore_case, fold_case};
 
 use crate::known_sets::SetRef;
+use crate::source::Origin;
 use crate::{DataSource, PdhStatus, Result};
 
 /// The counters and instances of a counter set, without duplicate names.
@@ -22,7 +24,7 @@ pub struct ObjectItems {
 const DEFAULT_OBJECT: &str = "Processor";
 
 impl DataSource {
-    /// The machines, in the form `\\NAME`.
+    /// The machines, in the form `\\NAME`: of a log, or the local machine and the other machines that are connected.
     ///
     /// # Errors
     ///
@@ -31,10 +33,16 @@ impl DataSource {
     #[doc(alias = "PdhEnumMachinesA")]
     #[doc(alias = "PdhEnumMachinesHW")]
     pub fn machines(&self) -> Result<Vec<String>> {
-        let sets = self.sets()?;
-        let names =
-            sets.iter().filter(|set| !set.machine.is_empty()).map(|set| format!(r"\\{}", set.machine));
-        Ok(without_duplicates(names))
+        let names: Vec<Arc<str>> = match self.origin() {
+            Origin::Machine(registry) => {
+                let registry = registry();
+                let connected = registry.connector().map(|connector| connector.connected());
+                [Arc::clone(registry.machine())].into_iter().chain(connected.into_iter().flatten()).collect()
+            }
+            Origin::Logs(logs) => logs.scan()?.sets.iter().map(|set| Arc::clone(&set.machine)).collect(),
+        };
+        let names = names.iter().filter(|name| !name.is_empty());
+        Ok(without_duplicates(names.map(|name| format!(r"\\{name}"))))
     }
 
     /// The counter sets up to a detail level: 100 novice, 200 advanced, 300 expert, 400 wizard. If `machine` is `None`,
@@ -42,7 +50,7 @@ impl DataSource {
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::NO_MACHINE`] if the source does not have the machine; errors while reading a log.
+    /// Same as [`connect_machine`](Self::connect_machine).
     #[doc(alias = "PdhEnumObjectsW")]
     #[doc(alias = "PdhEnumObjectsA")]
     #[doc(alias = "PdhEnumObjectsHW")]
@@ -58,8 +66,8 @@ impl DataSource {
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::INVALID_ARGUMENT`] for an empty name, [`PdhStatus::NO_MACHINE`], [`PdhStatus::NO_OBJECT`]; errors of
-    /// reading a log, or of the set's provider.
+    /// [`PdhStatus::INVALID_ARGUMENT`] for an empty name, [`PdhStatus::NO_OBJECT`]; otherwise the same as
+    /// [`connect_machine`](Self::connect_machine); errors of the set's provider.
     #[doc(alias = "PdhEnumObjectItemsW")]
     #[doc(alias = "PdhEnumObjectItemsA")]
     #[doc(alias = "PdhEnumObjectItemsHW")]

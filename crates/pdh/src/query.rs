@@ -3,6 +3,7 @@
 mod blanks;
 mod counter;
 mod feed;
+mod live_feed;
 mod value_indexes;
 mod values;
 

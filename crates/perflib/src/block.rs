@@ -58,7 +58,7 @@ pub use instance_list::{InstanceList, ListedInstance, decode_instances, push_ins
 pub use kind::Kind;
 pub use read::{
     Block, Content, DecodeOptions, Ids, Instance, Instances, QueryResult, Results, Values, decode,
-    decode_with,
+    decode_with, reopen,
 };
 pub use stamp::Stamp;
 pub use text::{MAX_NAME_UNITS, Text};

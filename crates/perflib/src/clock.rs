@@ -29,7 +29,7 @@ pub struct Timestamps {
 pub struct Clock {
     /// Returns the timestamps of a collection whose providers are prepared; without a collection, those of now.
     source: Arc<dyn Fn(Option<CollectionId>) -> Timestamps + Send + Sync>,
-    boot_time: FileTime,
+    boot_time: Arc<dyn Fn() -> FileTime + Send + Sync>,
 }
 
 impl Clock {
@@ -51,17 +51,17 @@ impl Clock {
             let (ticks, wall) = source();
             Timestamps { ticks, system_time: FileTime(ticks.saturating_add(offset)), wall }
         };
-        Self { source: Arc::new(timestamps), boot_time: FileTime(offset) }
+        Self { source: Arc::new(timestamps), boot_time: Arc::new(move || FileTime(offset)) }
     }
 
     /// The clocks of another machine: `source` returns the timestamps that the machine sent with a collection, or for
-    /// `None` an estimate of its time now.
+    /// `None` an estimate of its time now. `boot_time` returns when the machine was started, which changes when it is
+    /// started again; 0 if unknown.
     pub fn of_collections(
         source: impl Fn(Option<CollectionId>) -> Timestamps + Send + Sync + 'static,
+        boot_time: impl Fn() -> FileTime + Send + Sync + 'static,
     ) -> Self {
-        let now = source(None);
-        let boot_time = FileTime(now.system_time.0.saturating_sub(now.ticks));
-        Self { source: Arc::new(source), boot_time }
+        Self { source: Arc::new(source), boot_time: Arc::new(boot_time) }
     }
 
     /// The current timestamps.
@@ -74,9 +74,10 @@ impl Clock {
         (self.source)(Some(collection))
     }
 
-    /// The time at which the machine was booted, on the scale of [`Timestamps::system_time`].
+    /// The time at which the machine was booted, on the scale of [`Timestamps::system_time`]; 0 if unknown. Can change for
+    /// another machine, from one collection to the next.
     pub fn boot_time(&self) -> FileTime {
-        self.boot_time
+        (self.boot_time)()
     }
 }
 

@@ -104,12 +104,20 @@ pub struct Failure {
     pub code: ErrorCode,
     /// The cause as a message, with the file name if a file is involved.
     pub reason: Arc<str>,
+    /// Whether the machine could not be read, and not only this counter set.
+    pub is_of_machine: bool,
 }
 
 impl Failure {
     /// A failure with this code and message.
     pub fn new(code: ErrorCode, reason: impl Into<Arc<str>>) -> Self {
-        Self { code, reason: reason.into() }
+        Self { code, reason: reason.into(), is_of_machine: false }
+    }
+
+    /// The same failure, of the whole machine: it could not be reached, or refused the request.
+    #[must_use]
+    pub fn of_machine(self) -> Self {
+        Self { is_of_machine: true, ..self }
     }
 }
 

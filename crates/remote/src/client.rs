@@ -1,15 +1,19 @@
 //! The consumer's side: a link to one agent, and the counter sets that it provides.
 
 mod answers;
+mod connection;
+mod dialer;
 mod http;
 mod link;
 mod machine;
+mod open_query;
 mod provider;
+mod session;
 mod tls;
 mod transport;
 
 pub use http::HttpTransport;
 pub use link::Link;
 pub use machine::RemoteMachine;
-pub use tls::{Fingerprint, Trust};
-pub use transport::{ExchangeError, Method, Peer, Response, Transport};
+pub use tls::{ClientIdentity, Trust};
+pub use transport::{ExchangeError, Method, Peer, Received, Response, Transport};

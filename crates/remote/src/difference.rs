@@ -1,12 +1,19 @@
 //! Frames as differences from the frame before.
 //!
-//! A frame consists of 64-bit words. The difference of a word from the word at the same position of the base frame is a
-//! small number for most counters, and 0 for most headers, names and idle counters. Only differences other than 0 are sent,
-//! each with the number of words with difference 0 before it:
+//! A frame consists of 64-bit words. The difference of a word from a word of the base frame is a small number for most
+//! counters, and 0 for most headers, names and idle counters. Only differences other than 0 are sent.
+//!
+//! The message begins with the number of segments, and for each segment its number of words, above 0, and where the words
+//! of the base begin from which those of the segment differ: the distance from the end of the segment before, signed. So
+//! rows of instances differ from those of the same instances, although others have come and gone. Words after the last
+//! segment continue where it ends. Without segments, each word differs from the one at the same position.
+//!
+//! Then, for each difference other than 0, with the number of words with difference 0 before it:
 //!
 //! - The first byte has this number in bits 0 and 1 (3: the number follows, less 3), five bits of the difference in bits 2
 //!   to 6, and in bit 7 whether more bits of the difference follow.
-//! - Further bits of the difference: seven bits in each byte, the lowest first; bit 7 is set in all but the last byte.
+//! - Further bits of the difference: seven bits in each byte, the lowest first; bit 7 is set in all but the last byte. Numbers
+//!   of segments and words have this form, too.
 //! - Then the number of words, if it did not fit, in the same form.
 //!
 //! The difference is modulo 2^64 and signed: 0, -1, 1, -2, ... are sent as 0, 1, 2, 3, ... Words that the base frame does not
@@ -19,36 +26,65 @@ const CONTINUED: u8 = 0x80;
 /// In the first byte: the number of words follows.
 const LONG_RUN: u64 = 3;
 
-/// Appends the differences of a frame from its base.
+/// Consecutive words of a frame that differ from consecutive words of its base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// The number of words, above 0.
+    pub words: usize,
+    /// The index of the first word in the base.
+    pub begin: usize,
+}
+
+/// Appends the differences of a frame from its base, word by word at the same positions.
 ///
 /// # Panics
 ///
 /// Never: bytes after the last whole word of `frame`, which frames do not have, are ignored.
 pub fn encode(base: &[u8], frame: &[u8], out: &mut Vec<u8>) {
+    encode_segments(base, frame, &[], out);
+}
+
+/// Like [`encode`], with the segments of the base that the words of the frame differ from. Words after the last segment
+/// continue where it ends.
+pub fn encode_segments(base: &[u8], frame: &[u8], segments: &[Segment], out: &mut Vec<u8>) {
+    push_number(out, segments.len() as u64);
+    let mut end = 0_usize;
+    for segment in segments {
+        push_number(out, segment.words as u64);
+        push_number(out, zigzag((segment.begin as u64).wrapping_sub(end as u64)));
+        end = segment.begin + segment.words;
+    }
     let (words, _) = frame.as_chunks::<8>();
     let (base, _) = base.as_chunks::<8>();
     let mut run: u64 = 0;
-    for (index, word) in words.iter().enumerate() {
-        let before = base.get(index).map_or(0, |word| u64::from_le_bytes(*word));
-        let difference = u64::from_le_bytes(*word).wrapping_sub(before);
-        if difference == 0 {
-            run += 1;
-            continue;
-        }
-        let signed = difference.cast_signed();
-        let number = ((signed << 1) ^ (signed >> 63)).cast_unsigned();
-        let first = (run.min(LONG_RUN) as u8) | ((number & 0x1f) as u8) << 2;
-        match number >> 5 {
-            0 => out.push(first),
-            more => {
-                out.push(first | CONTINUED);
-                push_number(out, more);
+    let mut rest = words;
+    for Segment { words: count, begin } in
+        segments.iter().copied().chain([Segment { words: usize::MAX, begin: end }])
+    {
+        let (words, after) = rest.split_at(count.min(rest.len()));
+        rest = after;
+        let base = base.get(begin..).unwrap_or_default();
+        for (index, word) in words.iter().enumerate() {
+            let before = base.get(index).map_or(0, |word| u64::from_le_bytes(*word));
+            let difference = u64::from_le_bytes(*word).wrapping_sub(before);
+            if difference == 0 {
+                run += 1;
+                continue;
             }
+            let number = zigzag(difference);
+            let first = (run.min(LONG_RUN) as u8) | ((number & 0x1f) as u8) << 2;
+            match number >> 5 {
+                0 => out.push(first),
+                more => {
+                    out.push(first | CONTINUED);
+                    push_number(out, more);
+                }
+            }
+            if run >= LONG_RUN {
+                push_number(out, run - LONG_RUN);
+            }
+            run = 0;
         }
-        if run >= LONG_RUN {
-            push_number(out, run - LONG_RUN);
-        }
-        run = 0;
     }
 }
 
@@ -56,8 +92,8 @@ pub fn encode(base: &[u8], frame: &[u8], out: &mut Vec<u8>) {
 ///
 /// # Errors
 ///
-/// If the length is above [`MAX_FRAME_BYTES`] or not a multiple of 8, or if the differences are cut, too long or beyond the
-/// end of the frame.
+/// If the length is above [`MAX_FRAME_BYTES`] or not a multiple of 8, if the segments are longer than the frame, or if the
+/// differences are cut, too long or beyond the end of the frame.
 pub fn decode(
     base: &[u8],
     length: usize,
@@ -71,10 +107,8 @@ pub fn decode(
         ));
     }
     frame.clear();
-    frame.extend_from_slice(&base[..base.len().min(length)]);
-    frame.resize(length, 0);
+    let mut rest = copy_segments(base, length, differences, frame)?;
     let (words, _) = frame.as_chunks_mut::<8>();
-    let mut rest = differences;
     let mut next = 0;
     while let Some((&first, after)) = rest.split_first() {
         let offset = differences.len() - rest.len();
@@ -95,11 +129,60 @@ pub fn decode(
         let Some((index, word)) = word else {
             return Err(MessageError::new(offset, format!("a word of a frame of {length} bytes")));
         };
-        let difference = (number >> 1) ^ (number & 1).wrapping_neg();
-        *word = u64::from_le_bytes(*word).wrapping_add(difference).to_le_bytes();
+        *word = u64::from_le_bytes(*word).wrapping_add(unzigzag(number)).to_le_bytes();
         next = index + 1;
     }
     Ok(())
+}
+
+/// Appends the words of the base from which those of a frame of `length` bytes differ. Returns the rest of the message.
+fn copy_segments<'a>(
+    base: &[u8],
+    length: usize,
+    message: &'a [u8],
+    frame: &mut Vec<u8>,
+) -> Result<&'a [u8], MessageError> {
+    let mut rest = message;
+    let mut number = |expected: &str| {
+        let offset = message.len() - rest.len();
+        let number = take_number(&mut rest);
+        number.map(|number| (offset, number)).ok_or_else(|| MessageError::new(offset, expected))
+    };
+    let copy = |begin: usize, bytes: usize, frame: &mut Vec<u8>| {
+        let known = base.get(begin.saturating_mul(8)..).unwrap_or_default();
+        let end = frame.len() + bytes;
+        frame.extend_from_slice(&known[..known.len().min(bytes)]);
+        frame.resize(end, 0);
+    };
+    frame.reserve(length);
+    let (_, segments) = number("a number of segments")?;
+    let mut end = 0_usize;
+    // Each segment has a word, so there are no more than words.
+    for _ in 0..segments {
+        let (offset, words) = number("a number of words")?;
+        let left = (length - frame.len()) / 8;
+        let words = usize::try_from(words).ok().filter(|words| (1..=left).contains(words));
+        let words =
+            words.ok_or_else(|| MessageError::new(offset, format!("a segment of 1 to {left} words")))?;
+        let (offset, distance) = number("a distance")?;
+        let begin = (end as u64).wrapping_add(unzigzag(distance));
+        let begin = usize::try_from(begin).ok().filter(|begin| *begin <= MAX_FRAME_BYTES / 8);
+        let begin = begin.ok_or_else(|| MessageError::new(offset, "a word of the base"))?;
+        copy(begin, words * 8, frame);
+        end = begin + words;
+    }
+    copy(end, length - frame.len(), frame);
+    Ok(rest)
+}
+
+/// Signed numbers 0, -1, 1, -2, ... as 0, 1, 2, 3, ...
+fn zigzag(number: u64) -> u64 {
+    let signed = number.cast_signed();
+    ((signed << 1) ^ (signed >> 63)).cast_unsigned()
+}
+
+fn unzigzag(number: u64) -> u64 {
+    (number >> 1) ^ (number & 1).wrapping_neg()
 }
 
 fn push_number(out: &mut Vec<u8>, mut number: u64) {
@@ -148,12 +231,13 @@ mod tests {
 
     #[test]
     fn frames_survive_and_their_sizes_are_small() {
-        assert_eq!(check(&[], &[]), 0);
-        assert_eq!(check(&[5; 1000], &[5; 1000]), 0);
-        assert_eq!(check(&[7, 5], &[7, 6]), 1);
+        // The first byte is the number of segments.
+        assert_eq!(check(&[], &[]), 1);
+        assert_eq!(check(&[5; 1000], &[5; 1000]), 1);
+        assert_eq!(check(&[7, 5], &[7, 6]), 2);
         // A second of processor time after one header word.
-        assert_eq!(check(&[16, 1 << 50, 16, 1 << 50], &[16, (1 << 50) + 10_000_000, 16, 1 << 50]), 4);
-        assert_eq!(check(&[1; 500], &[[1; 499].as_slice(), &[2]].concat()), 3);
+        assert_eq!(check(&[16, 1 << 50, 16, 1 << 50], &[16, (1 << 50) + 10_000_000, 16, 1 << 50]), 5);
+        assert_eq!(check(&[1; 500], &[[1; 499].as_slice(), &[2]].concat()), 4);
         check(&[1, 2, 3], &[0, u64::MAX, 1 << 63, 4, 5]);
         check(&[u64::MAX, 0, 1 << 63, 9, 9], &[0, u64::MAX]);
         let mut state = 1_u64;
@@ -169,21 +253,53 @@ mod tests {
     }
 
     #[test]
+    fn words_can_differ_from_others_of_the_base() {
+        let base = frame(&[10, 20, 30, 40, 50]);
+        let segments = |segments: &[(usize, usize)]| -> Vec<Segment> {
+            segments.iter().map(|&(words, begin)| Segment { words, begin }).collect()
+        };
+        for (words, parts) in [
+            // The second word is gone; words after the last segment continue.
+            (&[10, 31, 40, 50][..], segments(&[(1, 0), (1, 2)])),
+            // A new word, moved words, a repeated word, and words beyond the end of the base.
+            (&[10, 7, 20, 30], segments(&[(1, 0), (1, 9), (1, 1)])),
+            (&[50, 10, 10, 20], segments(&[(1, 4), (1, 0), (2, 0)])),
+            (&[50, 1, 2, 3], segments(&[(4, 4)])),
+            (&[40, 50, 9], segments(&[(1, 3)])),
+        ] {
+            let expected = frame(words);
+            let (mut out, mut decoded) = (Vec::new(), vec![0xEE; 3]);
+            encode_segments(&base, &expected, &parts, &mut out);
+            decode(&base, expected.len(), &out, &mut decoded).expect("valid differences");
+            assert_eq!(decoded, expected, "{parts:?}");
+        }
+    }
+
+    #[test]
     fn hostile_differences_are_refused_within_bounds() {
         let mut out = Vec::new();
         for bytes in [
-            &[0x80][..],
-            &[0x03],
-            &[0x03, 0x80],
-            &[0x06],
-            &[0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01],
-            &[0x07, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01],
-            &[0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x0f],
+            &[0x00, 0x80][..],
+            &[0x00, 0x03],
+            &[0x00, 0x03, 0x80],
+            &[0x00, 0x06],
+            &[0x00, 0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01],
+            &[0x00, 0x07, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01],
+            &[0x00, 0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x0f],
+            // Segments: none where one is announced, without words, too long, before and far after the base.
+            &[],
+            &[0x01],
+            &[0x01, 0x00, 0x00],
+            &[0x01, 0x02, 0x00],
+            &[0x02, 0x01, 0x00, 0x01, 0x00],
+            &[0x01, 0x01, 0x01],
+            &[0x01, 0x01, 0xfe, 0xff, 0xff, 0xff, 0x7f],
+            &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0x01, 0x00],
         ] {
             assert!(decode(&[], 8, bytes, &mut out).is_err(), "{bytes:x?}");
         }
-        assert!(decode(&[], 12, &[], &mut out).is_err());
-        assert!(decode(&[], MAX_FRAME_BYTES + 8, &[], &mut out).is_err());
+        assert!(decode(&[], 12, &[0], &mut out).is_err());
+        assert!(decode(&[], MAX_FRAME_BYTES + 8, &[0], &mut out).is_err());
         // Every message of two bytes either decodes to a frame of the stated length or is refused.
         for pair in 0..=u16::MAX {
             if decode(&[1; 16], 24, &pair.to_le_bytes(), &mut out).is_ok() {

@@ -4,12 +4,15 @@
 //! that cannot be read has no status. A frame has these after the block, so that the consumer's samples are those of the
 //! agent's machine. All parts begin at a multiple of 8, which [`difference`](crate::difference) needs.
 
+mod alignment;
 mod attributes;
 mod decode;
 mod encode;
+mod problems;
 
+pub use alignment::Layout;
 pub use attributes::Attributes;
-pub use decode::{Frame, FrameError};
+pub use decode::{FillBuffers, Frame, FrameError};
 pub use encode::{encode, selected_set};
 
 use tachograph_counters::civil::FileTime;

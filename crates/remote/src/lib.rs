@@ -2,7 +2,7 @@
 //!
 //! - [`message`] and [`frame`] are the messages, [`Agent`] answers them, and [`Link`] sends them. None of them does I/O:
 //!   the agent is given requests, and the link has a [`Transport`].
-//! - [`HttpTransport`] is the transport over TCP and TLS. It blocks, with a deadline for every exchange, and has no thread.
+//! - [`HttpTransport`] is the transport over TCP and TLS. It blocks, with a deadline for every exchange. Its only thread is one that resolves a host name.
 //! - [`Machines`] is the list of known machines (`machines.toml`), and the [`Connector`](tachograph_perflib::Connector)
 //!   that connects to them.
 //!
@@ -12,7 +12,9 @@
 
 mod agent;
 mod client;
+mod client_trust;
 pub mod difference;
+mod fingerprint;
 pub mod frame;
 pub mod limits;
 mod machines;
@@ -23,8 +25,11 @@ mod wire;
 
 pub use agent::{Agent, AgentError, AgentOptions, RegistryNow};
 pub use client::{
-    ExchangeError, Fingerprint, HttpTransport, Link, Method, Peer, RemoteMachine, Response, Transport, Trust,
+    ClientIdentity, ExchangeError, HttpTransport, Link, Method, Peer, Received, RemoteMachine, Response,
+    Transport, Trust,
 };
+pub use client_trust::ClientTrust;
+pub use fingerprint::Fingerprint;
 pub use machines::{DEFAULT_PORT, Machine, Machines, MachinesError};
 pub use secret_file::{SecretFileError, read_secret_file};
 pub use token::Token;

@@ -11,6 +11,10 @@ pub const MAX_FRAME_BYTES: usize = 16 << 20;
 pub const MAX_REQUEST_BYTES: usize = 1 << 20;
 /// Maximum size of a response's body. A frame of which nothing is known takes up to a quarter more than its size.
 pub const MAX_RESPONSE_BYTES: usize = MAX_FRAME_BYTES + MAX_FRAME_BYTES / 4 + 4096;
+/// Maximum size of the frames that a consumer keeps as bases of the next ones, over all queries of a machine.
+pub const MAX_BASE_BYTES: usize = MAX_FRAME_BYTES;
+/// Maximum size of a response's buffer that a consumer keeps after messages that are rarely sent.
+pub const MAX_IDLE_BUFFER: usize = 1 << 20;
 /// Maximum length of a text that is not a description.
 pub const MAX_TEXT_BYTES: usize = 4096;
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use tachograph_counters::wildcard::{Pattern, closest, eq_ignore_case, fold_case};
 use tachograph_perflib::{Connector, ErrorCode, Failure, IgnorePoison, Registry};
 
-use crate::client::{HttpTransport, RemoteMachine, Trust};
+use crate::client::{ClientIdentity, HttpTransport, RemoteMachine, Trust};
 use crate::token::Token;
 
 pub use config::MachinesError;
@@ -24,6 +24,7 @@ pub struct Machine {
     port: u16,
     trust: Option<Trust>,
     token: Option<Token>,
+    identity: Option<ClientIdentity>,
     groups: Vec<String>,
     /// The file that names it.
     file: PathBuf,
@@ -32,8 +33,14 @@ pub struct Machine {
 impl Machine {
     /// The transport to the machine's agent.
     fn transport(&self) -> Result<HttpTransport, Failure> {
-        let transport =
-            HttpTransport::new(&self.name, &self.host, self.port, self.trust.as_ref(), self.token.clone());
+        let transport = HttpTransport::with_identity(
+            &self.name,
+            &self.host,
+            self.port,
+            self.trust.as_ref(),
+            self.token.clone(),
+            self.identity.as_ref(),
+        );
         transport.map_err(|error| {
             let reason = format!("{}: '{}': {error}", self.file.display(), self.name);
             Failure::new(ErrorCode::BAD_NETWORK_PATH, reason)

@@ -377,7 +377,7 @@ impl InstanceReply {
         let length = reader.u32()? as usize;
         let list = reader.bytes(length)?.to_vec();
         let mut attributes = Vec::new();
-        while reader.end().is_err() {
+        while !reader.is_at_end() {
             attributes.push(Attributes::read(&mut reader)?);
         }
         Ok(Self { times, outcome: Ok((list, attributes)) })

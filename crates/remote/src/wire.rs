@@ -119,9 +119,14 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(text).map_err(|_| self.invalid(length, "UTF-8"))
     }
 
+    /// Whether the message ends here.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.offset == self.bytes.len()
+    }
+
     /// Checks that the message ends here.
     pub(crate) fn end(&self) -> Result<(), MessageError> {
-        match self.offset == self.bytes.len() {
+        match self.is_at_end() {
             true => Ok(()),
             false => Err(MessageError::new(self.offset, "the end of the message")),
         }

@@ -42,6 +42,8 @@ pub(crate) use archive::{ArchiveArguments, ArchiveCommand, CompactArguments};
 pub(crate) use compare::CompareArguments;
 pub(crate) use cpi::CpiArguments;
 pub(crate) use export::ExportArguments;
+#[cfg(feature = "web")]
+pub(crate) use export::SampledExportArguments;
 pub(crate) use interval::{parse_count, parse_interval};
 pub(crate) use list::{ListArguments, ListFormat};
 pub(crate) use live::LiveArguments;

@@ -18,6 +18,8 @@ pub(crate) mod record;
 pub(crate) mod relog;
 mod row_output;
 #[cfg(feature = "web")]
+mod sampled_export;
+#[cfg(feature = "web")]
 pub(crate) mod serve;
 pub(crate) mod sql;
 pub(crate) mod stats;

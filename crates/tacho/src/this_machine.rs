@@ -96,8 +96,9 @@ fn has_counter(registry: &Registry, path: &PathPattern) -> bool {
 
 /// Whether a name refers to this machine.
 pub(crate) fn is_this_machine(registry: &Registry, machine: &str) -> bool {
+    // A command line without quotes has slashes.
     let name = machine.trim_start_matches(['\\', '/']);
-    [registry.machine(), ".", "localhost"].iter().any(|here| eq_ignore_case(name, here))
+    !name.is_empty() && registry.is_machine(name)
 }
 
 /// Returns an error for the name of another machine.
@@ -117,16 +118,8 @@ pub(crate) fn parse_paths<'a>(
     texts: impl IntoIterator<Item = &'a String>,
     files: &[PathBuf],
 ) -> Result<Vec<PathPattern>, Failure> {
-    let mut paths = Vec::new();
-    for text in texts {
-        paths.push(parse_path(registry, text)?);
-    }
-    for file in files {
-        for path in path_file::read(file)? {
-            paths.push(local_path(registry, path)?);
-        }
-    }
-    Ok(paths)
+    let paths = parse_any_paths(registry, texts, files)?;
+    paths.into_iter().map(|path| local_path(registry, path)).collect()
 }
 
 /// Parses a counter path, which must be on this machine.

@@ -102,7 +102,7 @@ const THIRD_PARTY: [(&str, &[&str]); 21] = [
     ("tachograph-publish-derive", &["proc-macro2", "quote", "syn", "uuid"]),
     ("tachograph-publish", &["libc"]),
     ("tachograph-perflib", &["roxmltree", "rustix", "uuid", "zerocopy"]),
-    ("tachograph-remote", &["rustls", "serde", "toml"]),
+    ("tachograph-remote", &["rustix", "rustls", "serde", "toml"]),
     ("tachograph-machine", &["rustix"]),
     ("tachograph-pdh", &["jiff"]),
     ("tachograph-system", &["libc", "nvml-wrapper", "rustix"]),

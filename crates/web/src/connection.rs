@@ -24,6 +24,7 @@ use tower::ServiceExt as _;
 
 use crate::admission::{ActiveRequest, ConnectionPermit};
 use crate::flush::{FlushedStream, UnflushedRequest};
+use crate::guard::TokenSent;
 
 /// Time limit for receiving the headers of a request, including the wait for its first byte.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(15);
@@ -78,6 +79,7 @@ async fn serve_http<S: AsyncRead + AsyncWrite + Unpin>(
 ) {
     let close_stream = Closing(Arc::default());
     let request_closing = close_stream.clone();
+    let token = TokenSent::default();
     let unflushed = UnflushedRequest::default();
     let stream = FlushedStream::new(stream, unflushed.clone());
     let service = service_fn(move |request: Request<Incoming>| {
@@ -88,6 +90,7 @@ async fn serve_http<S: AsyncRead + AsyncWrite + Unpin>(
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(request_closing.clone());
         request.extensions_mut().insert(permit.client());
+        request.extensions_mut().insert(token.clone());
         let response = router.clone().oneshot(request);
         async {
             response

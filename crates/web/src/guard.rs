@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use axum::extract::{Request, State};
@@ -83,7 +84,7 @@ impl Guard {
         if self.token.is_none() {
             return Ok(None);
         }
-        if self.compare(client, token.as_bytes()).await? != Access::Full {
+        if self.compare(client, token.as_bytes(), None).await? != Access::Full {
             return Err(only_views());
         }
         let session = tls::random_secret().map_err(|error| ApiError::unavailable(error.to_string()))?;
@@ -205,14 +206,28 @@ impl Guard {
         Ok(())
     }
 
-    /// Compares a token with the configured ones, if any.
-    async fn compare(&self, client: Client, token: &[u8]) -> Result<Access, ApiError> {
+    /// Compares a token with the configured ones, if any. The server's token is accepted without a delay on a connection on
+    /// which it was sent before: wrong tokens from the same address do not lock out a client that knows it, and no client
+    /// can try tokens in this way.
+    async fn compare(
+        &self,
+        client: Client,
+        token: &[u8],
+        connection: Option<&TokenSent>,
+    ) -> Result<Access, ApiError> {
         let Some(right) = &self.token else { return Ok(Access::Full) };
         let is_full = || is_same(token, right.bytes());
+        if connection.is_some_and(TokenSent::is_right) && is_full() {
+            return Ok(Access::Full);
+        }
         let of_views = self.embedding.token.as_ref();
         let is_of_views = || of_views.is_some_and(|right| is_same(token, right.bytes()));
         self.throttle.compare(client, unauthorized, || is_full() | is_of_views()).await?;
-        Ok(if is_full() { Access::Full } else { Access::Views })
+        if !is_full() {
+            return Ok(Access::Views);
+        }
+        connection.inspect(|connection| connection.set_right());
+        Ok(Access::Full)
     }
 
     /// Checks the cookie of a request, or returns its token, which must still be compared.
@@ -276,6 +291,20 @@ impl Guard {
     }
 }
 
+/// Whether the right token was sent on a connection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TokenSent(Arc<AtomicBool>);
+
+impl TokenSent {
+    fn is_right(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn set_right(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 fn unauthorized() -> ApiError {
     ApiError::new(StatusCode::UNAUTHORIZED, "the token is missing or wrong")
 }
@@ -294,9 +323,10 @@ pub(crate) async fn guard(State(web): State<Web>, mut request: Request, next: Ne
     // The query and headers are not logged: they can contain secrets.
     let line = web.log.as_ref().map(|log| (log, format!("{} {}", request.method(), request.uri().path())));
     let client = request.extensions().get().copied();
+    let connection = request.extensions().get::<TokenSent>().cloned();
     let is_agent = is_agent_path(request.uri().path());
     let checked = match (web.guard.check(&request), client) {
-        (Ok(Some(token)), Some(client)) => web.guard.compare(client, &token).await,
+        (Ok(Some(token)), Some(client)) => web.guard.compare(client, &token, connection.as_ref()).await,
         // Not reached: every connection has a client.
         (Ok(Some(_)), None) => Err(unauthorized()),
         (Ok(None), _) => Ok(Access::Full),

@@ -14,7 +14,7 @@ use tachograph_logs::{Budget, TextEncoding, io_error_text};
 use tachograph_metrics::MetricsOptions;
 use tachograph_monitor::{RowProperties, View};
 use tachograph_perflib::Registry;
-use tachograph_remote::{SecretFileError, Token};
+use tachograph_remote::{ClientTrust, SecretFileError, Token};
 
 /// Returns the current counter sets of the machine; the same object as before if nothing changed.
 pub type RegistryNow = Arc<dyn Fn() -> Arc<Registry> + Send + Sync>;
@@ -33,6 +33,8 @@ pub struct ServeOptions {
     pub services: Services,
     /// Enables TLS: PEM files of the certificate and its key.
     pub tls: Option<(PathBuf, PathBuf)>,
+    /// The certificates that clients must have; any client is accepted if this is `None`. Needs TLS.
+    pub clients: Option<ClientTrust>,
     /// The token that clients must send.
     pub token: Option<Token>,
     /// Which sites can embed the page.

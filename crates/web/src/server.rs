@@ -61,15 +61,21 @@ impl Server {
                 "{address} is reachable from other machines: --token-file is required, or --tls-cert with --tls-key"
             )));
         }
-        let is_open = options.token.is_none() || options.tls.is_none();
+        if options.clients.is_some() && options.tls.is_none() {
+            return Err(ServeError::usage("certificates of clients are checked with TLS only"));
+        }
+        let is_open = options.token.is_none() && options.clients.is_none() || options.tls.is_none();
         if options.services == Services::Agent && !address.ip().is_loopback() && is_open {
             return Err(ServeError::usage(format!(
                 "{address} is reachable from other machines: an agent there needs a certificate and a token, which \
                  'tacho agent setup' creates"
             )));
         }
-        let tls =
-            options.tls.as_ref().map(|(certificate, key)| tls::acceptor(certificate, key)).transpose()?;
+        let tls = options
+            .tls
+            .as_ref()
+            .map(|(certificate, key)| tls::acceptor(certificate, key, options.clients.as_ref()));
+        let tls = tls.transpose()?;
         let listen = || -> io::Result<(TcpListener, SocketAddr)> {
             let listener = TcpListener::bind(address)?;
             listener.set_nonblocking(true)?;
@@ -109,7 +115,12 @@ impl Server {
     ///
     /// If the threads cannot be started, or if the runtime cannot use the listening socket.
     pub fn run(self) -> Result<(), ServeError> {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
+        // An agent serves few clients, and each change of the thread costs it more than its answer.
+        let mut builder = match self.web.services {
+            Services::Agent => tokio::runtime::Builder::new_current_thread(),
+            Services::All => tokio::runtime::Builder::new_multi_thread(),
+        };
+        let runtime = builder
             .worker_threads(2)
             .max_blocking_threads(64)
             .thread_name("serve")

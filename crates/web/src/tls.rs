@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tachograph_remote::read_secret_file;
+use tachograph_remote::{ClientTrust, read_secret_file};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
@@ -12,8 +12,12 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::options::ServeError;
 
-/// Creates a TLS acceptor from PEM files.
-pub(crate) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, ServeError> {
+/// Creates a TLS acceptor from PEM files. With `clients`, clients must have one of these certificates.
+pub(crate) fn acceptor(
+    certificate: &Path,
+    key: &Path,
+    clients: Option<&ClientTrust>,
+) -> Result<TlsAcceptor, ServeError> {
     let failed = |path: &Path, error: &dyn std::fmt::Display| {
         ServeError::failure(format!("{}: {error}", path.display()))
     };
@@ -30,12 +34,14 @@ pub(crate) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, Se
     }
     let secret = PrivateKeyDer::from_pem_slice(&read_secret_file(key)?)
         .map_err(|error| invalid(key, &error, "private key"))?;
-    let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+    let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
-        .map_err(|error| ServeError::failure(error.to_string()))?
-        .with_no_client_auth()
-        .with_single_cert(chain, secret)
-        .map_err(|error| failed(certificate, &error))?;
+        .map_err(|error| ServeError::failure(error.to_string()))?;
+    let builder = match clients {
+        None => builder.with_no_client_auth(),
+        Some(clients) => builder.with_client_cert_verifier(clients.verifier().map_err(ServeError::failure)?),
+    };
+    let mut config = builder.with_single_cert(chain, secret).map_err(|error| failed(certificate, &error))?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))
 }

@@ -173,7 +173,7 @@ mod tests {
         // One token per second is compared, even if many arrive at once. The right token waits like the others.
         let compared = Arc::new(AtomicUsize::new(0));
         let mut throttled_clients = tokio::task::JoinSet::new();
-        for index in 0..3000 {
+        for index in 0..10_000 {
             let (throttle, compared) = (Arc::clone(&throttle), Arc::clone(&compared));
             throttled_clients.spawn(async move {
                 let is_right = || {

@@ -10,9 +10,6 @@ use super::character::{Character, list, terminated};
 use super::objects::Source;
 use super::structures::PathElementsBlock;
 
-/// `PERF_DETAIL_WIZARD`: all counters.
-const DETAIL_ALL: u32 = 400;
-
 /// The index that Windows programs pass for an instance without an index: -1.
 const NO_INDEX: u32 = u32::MAX;
 
@@ -104,10 +101,9 @@ pub(super) fn expand<C: Character + Plain>(
     write_out(&list(source.open()?.expand_wild_card_path(&path, flags)?), buffer, size)
 }
 
-/// Succeeds for this machine only.
 pub(super) fn connect<C: Character + Plain>(machine: Text<C>) -> Result<()> {
     let machine = machine.optional()?;
-    Source::<C>::MACHINE.open()?.objects(machine.as_deref(), DETAIL_ALL).map(drop)
+    Source::<C>::MACHINE.open()?.connect_machine(machine.as_deref())
 }
 
 pub(super) fn machines<C: Character + Plain>(

@@ -1,5 +1,6 @@
 //! The counter sets of this machine, shared by all handles, and those of other machines.
 
+use std::cell::RefCell;
 use std::sync::{Arc, Mutex};
 
 use tachograph_counters::IgnorePoison;
@@ -69,9 +70,24 @@ impl OtherMachines {
     }
 }
 
+thread_local! {
+    /// Why the calling thread last failed to connect to another machine.
+    static LAST_FAILURE: RefCell<Option<Arc<str>>> = const { RefCell::new(None) };
+}
+
+/// Takes the reason why the calling thread last failed to connect to another machine: what failed, and what to do.
+pub(crate) fn take_failure() -> Option<Arc<str>> {
+    // While a thread ends, its thread-local variables may have been destroyed already.
+    LAST_FAILURE.try_with(RefCell::take).ok().flatten()
+}
+
 impl Connector for OtherMachines {
     fn registry(&self, machine: &str) -> Result<Arc<Registry>, Failure> {
-        self.machines()?.registry(machine)
+        let outcome = self.machines().and_then(|machines| machines.registry(machine));
+        if let Err(failure) = &outcome {
+            let _ = LAST_FAILURE.try_with(|last| last.replace(Some(Arc::clone(&failure.reason))));
+        }
+        outcome
     }
 
     fn connected(&self) -> Vec<Arc<str>> {

@@ -41,13 +41,14 @@ impl Provider for Processors {
     }
 }
 
-fn agent() -> Agent {
+/// The agent of a machine with this name.
+fn agent(machine: &str) -> Agent {
     let ticks = AtomicI64::new(0);
     let clock = Clock::new(move || {
         let ticks = ticks.fetch_add(SECOND, Ordering::SeqCst) + SECOND;
         (ticks, FileTime(133_000_000_000_000_000 + ticks))
     });
-    let mut registry = Registry::new("WEB2", clock);
+    let mut registry = Registry::new(machine, clock);
     let mut known = tachograph_system::known_sets();
     let info = known.find(|info| &*info.name == "Processor Information").expect("a set of every machine");
     let keys = ["0,0", "0,1", "_Total"].into_iter().zip(0..);
@@ -69,20 +70,30 @@ fn agent() -> Agent {
 
 /// Serves an agent until the test ends; returns its port.
 fn serve(agent: Agent) -> u16 {
+    serve_collections(agent, i64::MAX)
+}
+
+/// Serves an agent until it has been collected this often, and again for the connections after the next one, which is closed
+/// at once; returns its port.
+fn serve_collections(agent: Agent, collections: i64) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("its address").port();
-    let agent = Arc::new(agent);
+    let (agent, left) = (Arc::new(agent), Arc::new(AtomicI64::new(collections)));
     std::thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
-            let agent = Arc::clone(&agent);
-            std::thread::spawn(move || answer(&agent, &stream));
+            if left.load(Ordering::SeqCst) == 0 {
+                left.store(i64::MAX, Ordering::SeqCst);
+                continue;
+            }
+            let (agent, left) = (Arc::clone(&agent), Arc::clone(&left));
+            std::thread::spawn(move || answer(&agent, &stream, &left));
         }
     });
     port
 }
 
-/// Answers the requests of a connection until it is closed.
-fn answer(agent: &Agent, stream: &TcpStream) {
+/// Answers the requests of a connection until it is closed, or until no collection is left.
+fn answer(agent: &Agent, stream: &TcpStream, left: &AtomicI64) {
     let mut reader = BufReader::new(stream);
     let client = stream.peer_addr().expect("an address").ip().to_string();
     loop {
@@ -111,7 +122,13 @@ fn answer(agent: &Agent, stream: &TcpStream) {
             ("GET", ["sets"]) => status(agent.sets(&client)),
             ("POST", ["instances"]) => status(agent.instances(&client, &request)),
             ("POST", ["queries"]) => status(agent.open(&client, &request)),
-            ("POST", ["queries", query, "collect"]) => status(agent.collect(&client, id(query), &request)),
+            ("POST", ["queries", query, "collect"]) => {
+                if left.load(Ordering::SeqCst) == 0 {
+                    return;
+                }
+                left.fetch_sub(1, Ordering::SeqCst);
+                status(agent.collect(&client, id(query), &request))
+            }
             ("DELETE", ["queries", query]) => status(agent.close(&client, id(query)).map(|()| Vec::new())),
             other => panic!("{other:?}"),
         };
@@ -151,7 +168,7 @@ fn line(name: &str, port: u16, token: &str) -> String {
 
 #[test]
 fn all_functions_accept_the_name_of_another_machine() {
-    let port = serve(agent());
+    let port = serve(agent("WEB2"));
     // The kernel accepts connections to this port, but no program answers.
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let silent_port = silent.local_addr().expect("its address").port();
@@ -170,10 +187,30 @@ fn all_functions_accept_the_name_of_another_machine() {
     succeed(program.command(&["invalid file"]).env("XDG_CONFIG_HOME", folder.path()));
 }
 
+#[test]
+fn paths_name_other_machines() {
+    let port = serve(agent("WEB2"));
+    // The connection is lost at the third collection, and the next one is refused.
+    let fails = serve_collections(agent("WEB3"), 2);
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let silent_port = silent.local_addr().expect("its address").port();
+    let closed = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+    let machines = [
+        line("web2", port, TOKEN),
+        line("web3", fails, TOKEN),
+        line("wrong-token", port, "another-token-of-this-test"),
+        line("nothing-listens", closed.port(), TOKEN),
+        line("never-answers", silent_port, TOKEN),
+    ];
+    let folder = settings(&machines.concat());
+    let program = Program::compile("pdh_machine.c", "c++17", Link::Shared, &[SHORT_WCHAR, "-DUNICODE"]);
+    succeed(program.command(&[""; 0]).env("XDG_CONFIG_HOME", folder.path()));
+}
+
 /// The published sample, in which the only `nullptr` for a machine is replaced.
 #[test]
 fn a_consumer_written_for_windows_reads_another_machine() {
-    let folder = settings(&line("web2", serve(agent()), TOKEN));
+    let folder = settings(&line("web2", serve(agent("WEB2")), TOKEN));
     let text = std::fs::read_to_string(source("cpu_perf.cpp")).expect("the sample");
     let other = text.replace("PerfOpenQueryHandle(nullptr,", r#"PerfOpenQueryHandle(L"\\\\web2","#);
     assert_ne!(other, text);

@@ -312,17 +312,20 @@ impl LiveGroup {
                 if group.identities.is_empty() {
                     let status = match set.outcome() {
                         Ok(()) => Status::NO_INSTANCE,
+                        Err(failure) if failure.is_of_machine => Status::NO_MACHINE,
                         Err(_) => Status::CSTATUS_INVALID_DATA,
                     };
                     group.values.resize(self.counter_ids.len(), RawValue::error(status));
                     group.identities.push(0);
                 }
             }
-            None if set.outcome().is_err() => {
-                group.clear_rows();
-                group.status = Status::NO_DATA;
-            }
-            None => group.set_rows(&self.instances),
+            None => match set.outcome() {
+                Ok(()) => group.set_rows(&self.instances),
+                Err(failure) => {
+                    group.clear_rows();
+                    group.status = if failure.is_of_machine { Status::NO_MACHINE } else { Status::NO_DATA };
+                }
+            },
         }
     }
 }

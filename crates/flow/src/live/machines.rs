@@ -22,8 +22,9 @@ pub struct MachineMember {
 }
 
 /// Takes samples of several machines at the same time. A machine that does not answer within the time limit has no values
-/// in the sample, and does not delay the others. The time of a sample is that of this machine; the clocks of each group are
-/// those of the group's machine.
+/// in the sample, with the status [`Status::NO_MACHINE`], and does not delay the others: the next samples wait for it only
+/// for a quarter of the limit, until it has answered. The time of a sample is that of this machine; the clocks of each group
+/// are those of the group's machine.
 pub struct MachinesSource {
     members: Vec<Worker>,
     /// Maximum time that a sample waits.
@@ -50,6 +51,10 @@ struct Worker {
     /// See [`LiveSource::missing_instances`].
     missing: Vec<String>,
     late: Arc<str>,
+    /// Whether the machine could not be read when its thread last answered or was late.
+    is_silent: bool,
+    /// Whether the answer of the current sample has been received.
+    has_answered: bool,
 }
 
 /// A machine's sample and its number, with the paths of instances that it does not have.
@@ -57,6 +62,17 @@ struct Answer {
     number: u64,
     sample: Sample,
     missing: Vec<String>,
+}
+
+impl Answer {
+    /// Whether the machine could not be read.
+    fn is_unreachable(&self) -> bool {
+        let is_of_machine = |group: &Group| {
+            group.status == Status::NO_MACHINE
+                || group.values.first().is_some_and(|raw| raw.status == Status::NO_MACHINE)
+        };
+        self.sample.groups.iter().any(is_of_machine)
+    }
 }
 
 impl MachinesSource {
@@ -100,14 +116,28 @@ impl Collect for MachinesSource {
     fn collect(&mut self, sample: &mut Sample) {
         self.members.iter_mut().for_each(Worker::request);
         let wall = self.clock.now().wall;
+        let start = Instant::now();
         // The sources stop waiting at `max_wait`; the rest of the time is for delivering the sample.
-        let until = Instant::now() + self.max_wait + self.max_wait / 8;
+        let until = start + self.max_wait + self.max_wait / 8;
+        self.members.iter_mut().filter(|member| !member.is_silent).for_each(|member| member.receive(until));
+        // The thread of a silent machine works on, so that a later sample finds the machine connected.
+        let soon = start + self.max_wait / 4;
+        self.members.iter_mut().filter(|member| !member.has_answered).for_each(|member| {
+            // The source itself reports why a silent machine cannot be read.
+            let was_silent = member.is_silent;
+            if was_silent {
+                member.receive(soon);
+            }
+            if !member.has_answered {
+                member.is_silent = true;
+                member.mark_late();
+                if !was_silent {
+                    self.report.add_machine_error(&member.machine, &member.late);
+                }
+            }
+        });
         let mut count = 0;
         for member in &mut self.members {
-            if !member.receive(until) {
-                self.report.add_machine_error(&member.machine, &member.late);
-                member.mark_late();
-            }
             for group in &mut member.groups {
                 match sample.groups.get_mut(count) {
                     Some(known) => std::mem::swap(known, group),
@@ -137,6 +167,8 @@ impl Worker {
     fn start(member: MachineMember, max_wait: Duration, report: &LiveReport) -> std::io::Result<Self> {
         let MachineMember { mut source, boot_time } = member;
         let machine = Arc::clone(source.registry().machine());
+        // A machine that does not answer at once has groups, too.
+        let descriptions = source.descriptions().cloned().collect();
         source.limit_wait(max_wait);
         source.set_report(report.clone());
         let (requests, receiver) = sync_channel::<(u64, Sample)>(1);
@@ -153,28 +185,43 @@ impl Worker {
                 }
             }
         })?;
-        let late = format!("no answer within {} ms", max_wait.as_millis()).into();
-        Ok(Self {
+        let late = format!(
+            "no answer within {} ms; if it is far away or busy, take samples less often (-si)",
+            max_wait.as_millis()
+        );
+        Ok(Self::new(machine, requests, answers, descriptions, late.into()))
+    }
+
+    fn new(
+        machine: Arc<str>,
+        requests: SyncSender<(u64, Sample)>,
+        answers: Receiver<Answer>,
+        descriptions: Vec<Arc<CounterSet>>,
+        late: Arc<str>,
+    ) -> Self {
+        Self {
             machine,
             requests,
             answers,
             number: 0,
             spare: Some(Sample::default()),
             groups: Vec::new(),
-            descriptions: Vec::new(),
+            descriptions,
             missing: Vec::new(),
             late,
-        })
+            is_silent: false,
+            has_answered: false,
+        }
     }
 
     /// Requests a sample, unless the thread is still working on an earlier one.
     fn request(&mut self) {
         self.number += 1;
+        self.has_answered = false;
         if self.spare.is_none()
             && let Ok(answer) = self.answers.try_recv()
         {
-            // The answer is too late, because the time of its sample has passed.
-            self.spare = Some(answer.sample);
+            self.discard(answer);
         }
         if let Some(buffer) = self.spare.take() {
             // If the thread has ended, there is no answer.
@@ -182,15 +229,19 @@ impl Worker {
         }
     }
 
-    /// Receives the answer; returns false if it does not arrive in time.
-    fn receive(&mut self, until: Instant) -> bool {
+    /// Keeps the buffer of an answer that is too late for its sample, whose time has passed.
+    fn discard(&mut self, answer: Answer) {
+        self.is_silent = answer.is_unreachable();
+        self.spare = Some(answer.sample);
+    }
+
+    /// Receives the answer, if it arrives in time.
+    fn receive(&mut self, until: Instant) {
         let left = until.saturating_duration_since(Instant::now());
         match self.answers.recv_timeout(left) {
-            Ok(answer) if answer.number != self.number => {
-                self.spare = Some(answer.sample);
-                false
-            }
+            Ok(answer) if answer.number != self.number => self.discard(answer),
             Ok(mut answer) => {
+                self.is_silent = answer.is_unreachable();
                 std::mem::swap(&mut self.groups, &mut answer.sample.groups);
                 let described = self.groups.iter().map(|group| &group.set);
                 if !described.clone().eq(&self.descriptions) {
@@ -198,9 +249,9 @@ impl Worker {
                 }
                 self.spare = Some(answer.sample);
                 self.missing = answer.missing;
-                true
+                self.has_answered = true;
             }
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => false,
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
     }
 
@@ -213,13 +264,13 @@ impl Worker {
             match &group.set.instance {
                 Some(instance) => {
                     group.instances = [Arc::clone(instance)].into();
-                    let missing = RawValue::error(Status::CSTATUS_INVALID_DATA);
+                    let missing = RawValue::error(Status::NO_MACHINE);
                     group.values.resize(group.set.counters.len(), missing);
                     group.identities.push(0);
                 }
                 None => {
                     group.clear_rows();
-                    group.status = Status::NO_DATA;
+                    group.status = Status::NO_MACHINE;
                 }
             }
         }
@@ -228,38 +279,71 @@ impl Worker {
 
 #[cfg(test)]
 mod tests {
+    use tachograph_counters::set::Extent;
+
     use super::*;
+
+    /// A worker without a thread, the requests that its thread would receive, and a sender of answers.
+    fn worker() -> (Worker, Receiver<(u64, Sample)>, SyncSender<Answer>) {
+        let (requests, received) = sync_channel(1);
+        let (sender, answers) = sync_channel(1);
+        let set = Arc::new(CounterSet::new("web1", "Set", Extent::Columns));
+        (Worker::new("web1".into(), requests, answers, vec![set], "late".into()), received, sender)
+    }
 
     #[test]
     fn an_answer_that_comes_too_late_is_not_used_for_the_next_sample() {
-        let (requests, received) = sync_channel(1);
-        let (sender, answers) = sync_channel(1);
-        let mut worker = Worker {
-            machine: "web1".into(),
-            requests,
-            answers,
-            number: 0,
-            spare: Some(Sample::default()),
-            groups: Vec::new(),
-            descriptions: Vec::new(),
-            missing: Vec::new(),
-            late: "late".into(),
-        };
+        let (mut worker, received, sender) = worker();
         let answer = |(number, sample)| {
             let answer = Answer { number, sample, missing: vec![number.to_string()] };
             sender.send(answer).expect("the worker exists");
         };
+        let received_until = |worker: &mut Worker, until| {
+            worker.receive(until);
+            worker.has_answered
+        };
         let soon = || Instant::now() + Duration::from_secs(10);
         worker.request();
-        assert!(!worker.receive(Instant::now()));
+        assert!(!received_until(&mut worker, Instant::now()));
         // The next sample begins while the machine still works on the first one.
         worker.request();
         answer(received.try_recv().expect("the first request"));
-        assert!(!worker.receive(soon()), "the answer is that of the first sample");
+        assert!(!received_until(&mut worker, soon()), "the answer is that of the first sample");
         assert!(worker.missing.is_empty());
         worker.request();
         answer(received.try_recv().expect("the third request"));
-        assert!(worker.receive(soon()));
+        assert!(received_until(&mut worker, soon()));
         assert_eq!(worker.missing, ["3"]);
+    }
+
+    #[test]
+    fn a_machine_that_does_not_answer_delays_one_sample_only() {
+        let (worker, received, sender) = worker();
+        let max_wait = Duration::from_secs(2);
+        let mut source = MachinesSource {
+            members: vec![worker],
+            max_wait,
+            clock: Clock::of_this_machine(),
+            times: SampleTimes::default(),
+            bias_minutes: 0,
+            report: LiveReport::default(),
+        };
+        let mut sample = Sample::default();
+        let mut waited = |source: &mut MachinesSource| {
+            let start = Instant::now();
+            source.collect(&mut sample);
+            (start.elapsed(), sample.groups.iter().map(|group| group.status).collect::<Vec<_>>())
+        };
+        let (first, statuses) = waited(&mut source);
+        assert!(first >= max_wait, "{first:?}");
+        assert_eq!(statuses, [Status::NO_MACHINE]);
+        let (second, statuses) = waited(&mut source);
+        assert!(second < max_wait, "{second:?}");
+        assert_eq!(statuses, [Status::NO_MACHINE]);
+        // A late answer with values shows that the machine is back: the next sample waits for it again.
+        let (number, sample) = received.try_recv().expect("the first request");
+        sender.send(Answer { number, sample, missing: Vec::new() }).expect("the source exists");
+        let (third, _) = waited(&mut source);
+        assert!(third >= max_wait, "{third:?}");
     }
 }

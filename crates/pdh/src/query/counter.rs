@@ -8,6 +8,7 @@ use tachograph_counters::path::{CounterPath, PathPattern};
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::Instance;
 use tachograph_counters::{CounterType, Origin, Pairer, RawValue, Status};
+use tachograph_perflib::Registry;
 
 use super::value_indexes::{Change, ValueIndexes};
 use crate::find::FoundCounter;
@@ -96,6 +97,11 @@ impl QueryCounter {
 
     pub(super) fn pattern(&self) -> &PathPattern {
         &self.found.pattern
+    }
+
+    /// The counter sets of the counter's machine; `None` for logs.
+    pub(super) fn registry(&self) -> Option<&Arc<Registry>> {
+        self.found.registry.as_ref()
     }
 
     /// Whether the instance in the path has wildcards.

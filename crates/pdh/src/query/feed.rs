@@ -8,12 +8,11 @@ use tachograph_counters::civil::{FileTime, TimeArgument};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
-use tachograph_flow::live::{LiveOptions, LiveSource};
 use tachograph_flow::{FlowError, Select, Selection, Source, Union, WindowBounds};
-use tachograph_perflib::Registry;
 
 use super::blanks::BlankCells;
 use super::counter::QueryCounter;
+use super::live_feed::LiveFeed;
 use crate::source::{Logs, Origin};
 use crate::{DataSource, PdhStatus, Result};
 
@@ -21,15 +20,6 @@ use crate::{DataSource, PdhStatus, Result};
 pub(super) enum Feed {
     Live(Box<LiveFeed>),
     Logs(Box<LogFeed>),
-}
-
-/// Samples of a machine's counters.
-pub(super) struct LiveFeed {
-    registry: Arc<dyn Fn() -> Arc<Registry> + Send + Sync>,
-    /// Collects the query's counters; `None` before the first collection.
-    source: Option<LiveSource>,
-    /// Whether counters were added or removed since the source was opened.
-    is_outdated: bool,
 }
 
 /// Samples of logs with all their counters. The query's counters are selected later, so counters can be added at any
@@ -72,7 +62,7 @@ impl Feed {
         match source.origin() {
             Origin::Machine(registry) => {
                 let registry = Arc::clone(registry);
-                Self::Live(Box::new(LiveFeed { registry, source: None, is_outdated: false }))
+                Self::Live(Box::new(LiveFeed::new(registry)))
             }
             Origin::Logs(logs) => Self::Logs(Box::new(LogFeed {
                 logs: Arc::clone(logs),
@@ -88,7 +78,7 @@ impl Feed {
     /// Must be called after adding or removing counters.
     pub(super) fn reset_selection(&mut self) {
         match self {
-            Self::Live(live) => live.is_outdated = true,
+            Self::Live(live) => live.reset_selection(),
             Self::Logs(logs) => logs.selector = None,
         }
     }
@@ -133,26 +123,6 @@ impl Feed {
 
 fn patterns(counters: &[QueryCounter]) -> Vec<PathPattern> {
     counters.iter().map(|counter| counter.pattern().clone()).collect()
-}
-
-impl LiveFeed {
-    fn next(&mut self, counters: &[QueryCounter], sample: &mut Sample) -> Result<()> {
-        if self.source.is_none() || self.is_outdated {
-            let registry = (self.registry)();
-            let options = LiveOptions {
-                bias_minutes: fixed_local_zone().bias_minutes,
-                boot_time: registry.clock().boot_time(),
-                ..LiveOptions::default()
-            };
-            let opened = LiveSource::open(&registry, &patterns(counters), options);
-            // The previous source is dropped only after the new one is open, so no counter is released in between.
-            self.source = Some(opened.map_err(|_| PdhStatus::NO_MACHINE)?.0);
-            self.is_outdated = false;
-        }
-        let Some(source) = &mut self.source else { return Err(PdhStatus::NO_DATA) };
-        source.collect(sample);
-        Ok(())
-    }
 }
 
 impl LogFeed {

@@ -9,7 +9,9 @@ use tachograph_counters::civil::FileTime;
 use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_pdh::{DataSource, LogHandle, PdhStatus, Query, RawCounter, access};
 use tachograph_perflib::registration::{Attributes, CounterInfo, CounterSetInfo, InstanceType};
-use tachograph_perflib::{Clock, ErrorCode, FREQUENCY, Failure, Guid, InstanceKey, Provider, Registry, Rows};
+use tachograph_perflib::{
+    Clock, Connector, ErrorCode, FREQUENCY, Failure, Guid, InstanceKey, Provider, Registry, Rows,
+};
 
 /// The wall clock at the machine's start.
 const START: i64 = 133_000_000_000_000_000;
@@ -55,6 +57,8 @@ impl Provider for Made {
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         let values = self.values.lock().expect("no panic").clone();
         match values.failure.filter(|_| eq_ignore_case(&self.info.name, "Process")) {
+            // The code of a machine that cannot be reached.
+            Some(code @ ErrorCode::SERVER_UNAVAILABLE) => Err(Failure::new(code, "no link").of_machine()),
             Some(code) => Err(Failure::new(code, "a failure of the test")),
             None => {
                 (self.fill)(&values, rows);
@@ -102,6 +106,20 @@ impl Machine {
         let now = Arc::clone(&registry);
         let source = DataSource::of_changing_machine(move || Arc::clone(&now.lock().expect("no panic")));
         Self { values, ticks, registry, clock, source }
+    }
+
+    /// The counter sets that the machine has now.
+    pub(crate) fn registry(&self) -> Arc<Registry> {
+        Arc::clone(&self.registry.lock().expect("no panic"))
+    }
+
+    /// Installs a connector to other machines.
+    pub(crate) fn connect(&self, connector: Arc<dyn Connector>) {
+        let mut registry = Registry::new("MADE", self.clock.clone());
+        let known = self.registry();
+        known.counter_sets().for_each(|info| assert!(registry.share_from(&known, info)));
+        registry.set_connector(connector);
+        *self.registry.lock().expect("no panic") = Arc::new(registry);
     }
 
     /// Removes sets; all others are available.

@@ -6,6 +6,7 @@ mod formats;
 mod laws;
 mod live;
 mod logs;
+mod machines;
 mod made;
 mod objects;
 mod paths;

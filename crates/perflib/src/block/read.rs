@@ -72,6 +72,22 @@ pub fn decode(bytes: &[u8]) -> Result<Block<'_>, BlockError> {
 ///
 /// Same as [`decode`].
 pub fn decode_with(bytes: &[u8], options: DecodeOptions) -> Result<Block<'_>, BlockError> {
+    let block = reopen(bytes, options)?;
+    let mut rest = block.section;
+    for _ in 0..block.header.result_count.get() {
+        QueryResult::check(&mut rest, options)?;
+    }
+    rest.expect_end(Rule::BytesAfterResults)?;
+    Ok(block)
+}
+
+/// A block that [`decode_with`] has accepted before, of which only the header is checked again. If the block was not
+/// accepted, iterators end at the first violation.
+///
+/// # Errors
+///
+/// The first violated rule for the header.
+pub fn reopen(bytes: &[u8], options: DecodeOptions) -> Result<Block<'_>, BlockError> {
     let mut rest = Section::all(bytes);
     let header: &DataHeader = rest.peek(Rule::BlockTooShort)?;
     let section = rest.split_off(header.total_bytes.get(), &SIZE_RULES)?.after(HEADER_BYTES);
@@ -84,11 +100,6 @@ pub fn decode_with(bytes: &[u8], options: DecodeOptions) -> Result<Block<'_>, Bl
     if header.frequency.get() <= 0 {
         return Err(BlockError::number(Rule::ClockFrequency, 24, header.frequency, Expected::AtLeast(1)));
     }
-    let mut rest = section;
-    for _ in 0..results {
-        QueryResult::check(&mut rest, options)?;
-    }
-    rest.expect_end(Rule::BytesAfterResults)?;
     Ok(Block { header, section, options })
 }
 

@@ -8,7 +8,7 @@ use tachograph_perflib::{ErrorCode, IgnorePoison, Query, Registry, SetSelection}
 
 use super::{AgentError, AgentOptions};
 use crate::difference;
-use crate::frame::{self, FrameTimes};
+use crate::frame::{self, FrameTimes, Layout};
 use crate::limits::{MAX_BYTES, MAX_BYTES_PER_CLIENT, MAX_IDLE};
 use crate::message::{CollectReply, CollectRequest};
 
@@ -39,6 +39,14 @@ struct State {
 struct Kept {
     number: u64,
     frame: Vec<u8>,
+    layout: Layout,
+}
+
+impl Kept {
+    /// The memory that is kept, in bytes.
+    fn bytes(&self) -> usize {
+        self.frame.capacity() + self.layout.bytes()
+    }
 }
 
 impl AgentQuery {
@@ -123,6 +131,7 @@ impl AgentQuery {
         }
         let is_held = request.held != 0 && state.before.number == request.held;
         let base = if is_held { &state.before } else { &Kept::default() };
+        let segments = state.last.layout.segments(&base.layout);
         let reply = CollectReply {
             agent_id: options.id,
             generation,
@@ -133,7 +142,7 @@ impl AgentQuery {
         };
         let mut out = Vec::new();
         reply.encode_head(&mut out);
-        difference::encode(&base.frame, &state.last.frame, &mut out);
+        difference::encode_segments(&base.frame, &state.last.frame, &segments, &mut out);
         Ok(out)
     }
 }
@@ -149,12 +158,13 @@ impl State {
         let times = FrameTimes { wall: at.wall, boot_time: options.boot_time };
         frame::encode(query, &self.selections, times, &mut self.block, &mut self.last.frame)
             .map_err(AgentError::Failed)?;
+        self.last.layout.update(&self.last.frame);
         self.last.number = number;
         Ok(())
     }
 
     fn bytes(&self) -> usize {
-        self.last.frame.capacity() + self.before.frame.capacity() + self.block.capacity()
+        self.last.bytes() + self.before.bytes() + self.block.capacity()
     }
 
     fn forget(&mut self) {

@@ -55,12 +55,19 @@ pub(super) struct Answers {
     last: (Timestamps, Instant),
     /// Whether `last` is from a frame, and not an estimate from before the first one.
     pub(super) has_answer: bool,
+    /// When the machine was started, in UTC; 0 before it was reached.
+    pub(super) boot_time: FileTime,
 }
 
 impl Answers {
     /// `now` is used as the machine's time until the first answer.
     pub(super) fn new(now: Timestamps) -> Self {
-        Self { collections: VecDeque::new(), last: (now, Instant::now()), has_answer: false }
+        Self {
+            collections: VecDeque::new(),
+            last: (now, Instant::now()),
+            has_answer: false,
+            boot_time: FileTime(0),
+        }
     }
 
     /// The collection with this id, which is added if it is new.
@@ -150,10 +157,11 @@ mod tests {
         let ids = Arc::new(Mutex::new(None));
         let last_id = Arc::clone(&ids);
         let timestamps = Clock::of_this_machine().now();
-        let clock = Clock::of_collections(move |id| {
+        let times = move |id| {
             *ids.lock().ignore_poison() = id;
             timestamps
-        });
+        };
+        let clock = Clock::of_collections(times, || FileTime(0));
         let registry = Arc::new(Registry::new("web1", clock));
         let mut query = Query::open(&registry, None).expect("a query");
         query.collect();

@@ -1,50 +1,42 @@
 //! The transport over TCP and TLS: HTTP/1.1 with a connection that is kept open, and a deadline for each exchange.
 
 use std::fmt;
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::io::{self, Write as _};
+use std::net::IpAddr;
+use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, StreamOwned};
 
-use super::Trust;
-use super::tls::Tls;
-use super::transport::{ExchangeError, Method, Peer, Response, Transport};
-use crate::limits::MAX_RESPONSE_BYTES;
+use super::connection::{Connection, Stream, TimedStream, TlsStream, is_timeout};
+use super::dialer::{Dialer, MAX_AGE, text_of};
+use super::tls::{ClientIdentity, Tls, Trust};
+use super::transport::{ExchangeError, Method, Peer, Received, Response, Transport};
 use crate::token::Token;
 
-/// Maximum length of a response's header.
-const MAX_HEADER: usize = 16 << 10;
-/// The memory of a body is reserved in parts of this size, as they arrive.
-const CHUNK: usize = 64 << 10;
+/// An answer that is late may arrive until this time after its request. Then the connection is given up: after a failure of
+/// the link, the kernel would repeat the request late.
+const MAX_LATE: Duration = Duration::from_secs(1);
 
 /// A transport over TCP, with TLS unless the agent is on this machine. It connects when it is first used, and blocks until
 /// the response has arrived or the deadline has passed.
+///
+/// What was begun continues in the next exchange: resolving the host name, connecting, the TLS handshake, and waiting for
+/// an answer. So an agent is reached even if that takes longer than the deadline of one exchange. The answer to an earlier
+/// request is discarded, unless the next request is the same.
 pub struct HttpTransport {
     peer: Peer,
     host: String,
     port: u16,
     tls: Option<Tls>,
     token: Option<Token>,
+    dialer: Dialer,
+    /// A TLS handshake in progress, and when it was begun.
+    securing: Option<(TlsStream, Instant)>,
     connection: Option<Connection>,
-}
-
-/// An open connection, with the bytes that were received beyond the last response.
-struct Connection {
-    stream: Stream,
-    received: Vec<u8>,
-}
-
-enum Stream {
-    Plain(TimedStream),
-    Tls(Box<StreamOwned<ClientConnection, TimedStream>>),
-}
-
-/// A connection whose reads and writes end at a deadline.
-struct TimedStream {
-    stream: TcpStream,
-    deadline: Instant,
+    /// A buffer for the next request.
+    request: Vec<u8>,
 }
 
 impl HttpTransport {
@@ -61,101 +53,162 @@ impl HttpTransport {
         trust: Option<&Trust>,
         token: Option<Token>,
     ) -> Result<Self, String> {
+        Self::with_identity(machine, host, port, trust, token, None)
+    }
+
+    /// Like [`new`](Self::new), with a certificate of this consumer, which agents may require.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`new`](Self::new); also if an identity is given without `trust`.
+    pub fn with_identity(
+        machine: &str,
+        host: &str,
+        port: u16,
+        trust: Option<&Trust>,
+        token: Option<Token>,
+        identity: Option<&ClientIdentity>,
+    ) -> Result<Self, String> {
         let is_loopback =
             host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
         if trust.is_none() && !is_loopback {
-            return Err(format!("{host} is another machine: a fingerprint or an authority is required"));
+            return Err(format!(
+                "{host} is another machine, so its certificate must be known: add the fingerprint that 'tacho agent setup' \
+                 prints there, or ca = \"FILE\""
+            ));
         }
-        let tls = trust.map(Tls::new).transpose()?;
+        if trust.is_none() && identity.is_some() {
+            return Err("client_cert needs TLS: add a fingerprint, or ca = \"FILE\"".to_owned());
+        }
+        let tls = trust.map(|trust| Tls::new(trust, identity)).transpose()?;
         let bracketed = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
         let peer = Peer { machine: machine.to_owned(), address: format!("{bracketed}:{port}") };
-        Ok(Self { peer, host: host.to_owned(), port, tls, token, connection: None })
+        Ok(Self {
+            peer,
+            host: host.to_owned(),
+            port,
+            tls,
+            token,
+            dialer: Dialer::default(),
+            securing: None,
+            connection: None,
+            request: Vec::new(),
+        })
     }
 
-    fn connect(&self, deadline: Instant) -> Result<Connection, ExchangeError> {
-        let unreachable = |error: &io::Error| ExchangeError::Unreachable(text_of(error));
-        let addresses: Vec<SocketAddr> =
-            (self.host.as_str(), self.port).to_socket_addrs().map_err(|error| unreachable(&error))?.collect();
-        let mut last = ExchangeError::Unreachable("the host name has no address".to_owned());
-        for address in addresses {
-            let Some(left) = time_left(deadline) else {
-                return Err(ExchangeError::TimedOut("connecting"));
-            };
-            match TcpStream::connect_timeout(&address, left) {
-                Ok(stream) => {
-                    // Without it, a small request waits for the acknowledgement of the one before.
-                    let _ = stream.set_nodelay(true);
-                    return self.secure(TimedStream { stream, deadline });
+    /// Connects, or continues to.
+    fn connect(&mut self, deadline: Instant) -> Result<Connection, ExchangeError> {
+        loop {
+            let resumed = self.securing.take().filter(|(_, begun)| begun.elapsed() < MAX_AGE);
+            let is_resumed = resumed.is_some();
+            let (stream, begun) = match resumed {
+                Some(resumed) => resumed,
+                None => {
+                    let stream = self.dialer.connect(&self.host, self.port, deadline)?;
+                    let stream = TimedStream::new(stream, deadline);
+                    match &self.tls {
+                        None => return Ok(Connection::new(Stream::Plain(stream))),
+                        Some(tls) => (self.session(tls, stream)?, Instant::now()),
+                    }
                 }
-                Err(error) if is_timeout(&error) => last = ExchangeError::TimedOut("connecting"),
-                Err(error) => last = unreachable(&error),
+            };
+            match self.secure(stream, begun, deadline) {
+                // The agent may have given up meanwhile.
+                Err(ExchangeError::Broken(_)) if is_resumed => {}
+                outcome => return outcome,
             }
         }
-        Err(last)
     }
 
-    fn secure(&self, stream: TimedStream) -> Result<Connection, ExchangeError> {
-        let stream = match &self.tls {
-            None => Stream::Plain(stream),
-            Some(tls) => {
-                let name = ServerName::try_from(self.host.clone())
-                    .map_err(|_| ExchangeError::Unreachable(format!("'{}' is not a host name", self.host)))?;
-                let session = ClientConnection::new(tls.config.clone(), name)
-                    .map_err(|error| ExchangeError::Invalid(error.to_string()))?;
-                let mut stream = StreamOwned::new(session, stream);
-                while stream.conn.is_handshaking() {
-                    let done = stream.conn.complete_io(&mut stream.sock);
-                    done.map_err(|error| self.handshake_error(tls, &error))?;
+    fn session(&self, tls: &Tls, stream: TimedStream) -> Result<TlsStream, ExchangeError> {
+        let name = ServerName::try_from(self.host.clone())
+            .map_err(|_| ExchangeError::Unreachable(format!("'{}' is not a host name", self.host)))?;
+        let session = ClientConnection::new(tls.config.clone(), name)
+            .map_err(|error| ExchangeError::Invalid(error.to_string()))?;
+        Ok(Box::new(StreamOwned::new(session, stream)))
+    }
+
+    /// Performs the TLS handshake, or continues to.
+    fn secure(
+        &mut self,
+        mut stream: TlsStream,
+        begun: Instant,
+        deadline: Instant,
+    ) -> Result<Connection, ExchangeError> {
+        stream.sock.deadline = Some(deadline);
+        while stream.conn.is_handshaking() {
+            if let Err(error) = stream.conn.complete_io(&mut stream.sock) {
+                if is_timeout(&error) {
+                    self.securing = Some((stream, begun));
+                    return Err(ExchangeError::TimedOut("TLS handshake"));
                 }
-                Stream::Tls(Box::new(stream))
+                return Err(self.handshake_error(&error));
             }
-        };
-        Ok(Connection { stream, received: Vec::new() })
+        }
+        Ok(Connection::new(Stream::Tls(stream)))
     }
 
-    fn handshake_error(&self, tls: &Tls, error: &io::Error) -> ExchangeError {
+    fn handshake_error(&self, error: &io::Error) -> ExchangeError {
         let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
-        match cause {
-            Some(cause @ rustls::Error::InvalidCertificate(_)) => {
+        match (cause, &self.tls) {
+            (Some(cause @ rustls::Error::InvalidCertificate(_)), Some(tls)) => {
                 ExchangeError::NotTrusted(tls.refusal(cause))
             }
-            Some(cause @ rustls::Error::AlertReceived(_)) => ExchangeError::NotTrusted(cause.to_string()),
-            Some(cause) => ExchangeError::Invalid(format!("not TLS, or damaged: {cause}")),
-            None if is_timeout(error) => ExchangeError::TimedOut("TLS handshake"),
-            None => ExchangeError::Broken(format!("TLS handshake: {}", text_of(error))),
+            (Some(rustls::Error::AlertReceived(alert)), _) => {
+                ExchangeError::NotTrusted(super::tls::alert(*alert))
+            }
+            (Some(cause), _) => ExchangeError::Invalid(format!("not TLS, or damaged: {cause}")),
+            (None, _) => ExchangeError::Broken(format!("TLS handshake: {}", text_of(error))),
         }
     }
 
-    fn header(&self, method: Method, path: &str, length: usize) -> Vec<u8> {
-        let mut header = format!(
-            "{} {path} HTTP/1.1\r\nHost: {}\r\nContent-Length: {length}\r\n",
-            method.name(),
-            self.peer.address
-        )
-        .into_bytes();
+    /// Writes a request to the buffer.
+    fn write_request(&mut self, method: Method, path: &str, body: &[u8]) {
+        let (request, address) = (&mut self.request, &self.peer.address);
+        request.clear();
+        let (method, length) = (method.name(), body.len());
+        // Writing to memory does not fail.
+        let _ =
+            write!(request, "{method} {path} HTTP/1.1\r\nHost: {address}\r\nContent-Length: {length}\r\n");
         if let Some(token) = &self.token {
-            header.extend_from_slice(b"Authorization: Bearer ");
-            header.extend_from_slice(token.bytes());
-            header.extend_from_slice(b"\r\n");
+            request.extend_from_slice(b"Authorization: Bearer ");
+            request.extend_from_slice(token.bytes());
+            request.extend_from_slice(b"\r\n");
         }
-        header.extend_from_slice(b"\r\n");
-        header
+        request.extend_from_slice(b"\r\n");
+        request.extend_from_slice(body);
     }
 
-    /// Sends a request on the open connection and receives the response.
-    fn send(
-        connection: &mut Connection,
-        message: &[u8],
+    /// Receives the answer to an earlier request that did not arrive in time. Returns its status if the new request is the
+    /// same; otherwise the answer is discarded.
+    fn finish_earlier(
+        &mut self,
         body: &mut Vec<u8>,
         deadline: Instant,
-    ) -> Result<(Response, bool), ExchangeError> {
-        connection.stream.set_deadline(deadline);
-        let sent = connection.stream.write_all(message).and_then(|()| connection.stream.flush());
-        sent.map_err(|error| io_error(&error, "sending the request"))?;
-        let header_end = connection.receive_header()?;
-        let header = ResponseHeader::parse(&connection.received[..header_end])?;
-        connection.receive_body(header_end, header.length, body)?;
-        Ok((Response { status: header.status }, header.is_kept_open))
+    ) -> Result<Option<Response>, ExchangeError> {
+        let Some(mut connection) = self.connection.take() else { return Ok(None) };
+        let Some(begun) = connection.begun() else {
+            self.connection = Some(connection);
+            return Ok(None);
+        };
+        let is_same = connection.has_sent(&self.request);
+        // At least a moment, for an answer that has already arrived.
+        let until = (begun + MAX_LATE).max(Instant::now() + Duration::from_millis(5));
+        match connection.run(deadline.min(until)) {
+            Ok((status, is_kept_open)) => {
+                if is_same {
+                    connection.take_body(body);
+                }
+                self.connection = is_kept_open.then_some(connection);
+                Ok(is_same.then_some(Response { status }))
+            }
+            Err(ExchangeError::TimedOut(step)) if begun.elapsed() < MAX_LATE => {
+                self.connection = Some(connection);
+                Err(ExchangeError::TimedOut(step))
+            }
+            // Connects again, and repeats the request.
+            Err(_) => Ok(None),
+        }
     }
 }
 
@@ -168,219 +221,72 @@ impl Transport for HttpTransport {
         body: &mut Vec<u8>,
         deadline: Instant,
     ) -> Result<Response, ExchangeError> {
-        let mut message = self.header(method, path, request.len());
-        message.extend_from_slice(request);
-        let mut reused = self.connection.take();
+        self.write_request(method, path, request);
+        if let Some(response) = self.finish_earlier(body, deadline)? {
+            return Ok(response);
+        }
         loop {
-            let is_reused = reused.is_some();
-            let mut connection = match reused.take() {
-                Some(connection) => connection,
-                None => self.connect(deadline)?,
+            let (mut connection, is_reused) = match self.connection.take() {
+                Some(connection) => (connection, true),
+                None => (self.connect(deadline)?, false),
             };
-            match Self::send(&mut connection, &message, body, deadline) {
-                Ok((response, is_kept_open)) => {
+            connection.begin(&mut self.request);
+            match connection.run(deadline) {
+                Ok((status, is_kept_open)) => {
+                    connection.take_body(body);
                     self.connection = is_kept_open.then_some(connection);
-                    return Ok(response);
+                    return Ok(Response { status });
+                }
+                Err(ExchangeError::TimedOut(step)) => {
+                    self.connection = Some(connection);
+                    return Err(ExchangeError::TimedOut(step));
                 }
                 // The agent closes connections that are idle for long. Repeating the request does no harm.
-                Err(ExchangeError::Broken(_)) if is_reused => {}
+                Err(ExchangeError::Broken(_)) if is_reused => self.request = connection.into_request(),
                 Err(error) => return Err(error),
             }
         }
     }
 
     fn is_open(&self) -> bool {
-        self.connection.as_ref().is_some_and(|connection| connection.stream.is_open())
+        self.connection.as_ref().is_some_and(Connection::is_quiet)
+    }
+
+    fn is_connected(&self) -> bool {
+        self.connection.is_some()
     }
 
     fn close(&mut self) {
         self.connection = None;
+        self.securing = None;
+        self.dialer.reset();
     }
 
     fn peer(&self) -> &Peer {
         &self.peer
     }
-}
 
-impl Connection {
-    /// Receives the header of a response; returns its length.
-    fn receive_header(&mut self) -> Result<usize, ExchangeError> {
-        let mut searched = 0;
-        loop {
-            let from = usize::saturating_sub(searched, 3);
-            if let Some(found) = self.received[from..].windows(4).position(|four| four == b"\r\n\r\n") {
-                return Ok(from + found + 4);
-            }
-            searched = self.received.len();
-            if searched > MAX_HEADER {
-                return Err(ExchangeError::Invalid("its HTTP header is too long".to_owned()));
-            }
-            self.receive("waiting for the answer")?;
-        }
-    }
-
-    /// Receives the body, of which `received` may have a part after the header.
-    fn receive_body(
-        &mut self,
-        header_end: usize,
-        length: usize,
-        body: &mut Vec<u8>,
-    ) -> Result<(), ExchangeError> {
-        body.clear();
-        self.received.drain(..header_end);
-        while body.len() < length {
-            if self.received.is_empty() {
-                self.receive("receiving the answer")?;
-            }
-            let part = self.received.len().min(length - body.len());
-            body.extend(self.received.drain(..part));
-        }
-        Ok(())
-    }
-
-    /// Receives at least one byte.
-    fn receive(&mut self, step: &'static str) -> Result<(), ExchangeError> {
-        let before = self.received.len();
-        self.received.resize(before + CHUNK, 0);
-        let read = self.stream.read(&mut self.received[before..]);
-        self.received.truncate(before + read.as_ref().map_or(0, |&read| read));
-        match read {
-            Ok(0) => Err(ExchangeError::Broken("closed by the agent".to_owned())),
-            Ok(_) => Ok(()),
-            Err(error) => Err(io_error(&error, step)),
-        }
-    }
-}
-
-/// The parts of a response's header that matter.
-struct ResponseHeader {
-    status: u16,
-    length: usize,
-    is_kept_open: bool,
-}
-
-impl ResponseHeader {
-    fn parse(bytes: &[u8]) -> Result<Self, ExchangeError> {
-        let invalid = |what: &str| ExchangeError::Invalid(format!("not HTTP/1.1: {what}"));
-        let text = std::str::from_utf8(bytes).map_err(|_| invalid("the header is not text"))?;
-        let mut lines = text.split("\r\n");
-        let first = lines.next().unwrap_or_default();
-        let status = first.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3)?.parse().ok());
-        let status = status.ok_or_else(|| invalid("the first line"))?;
-        let (mut length, mut is_kept_open) = (None, true);
-        for line in lines.filter(|line| !line.is_empty()) {
-            let (name, value) = line.split_once(':').ok_or_else(|| invalid("a line without ':'"))?;
-            let value = value.trim();
-            if name.eq_ignore_ascii_case("content-length") {
-                let number = Some(value).filter(|value| value.bytes().all(|byte| byte.is_ascii_digit()));
-                let number = number.and_then(|value| value.parse::<usize>().ok());
-                let number = number.filter(|&bytes| bytes <= MAX_RESPONSE_BYTES && length.is_none());
-                length = Some(number.ok_or_else(|| invalid("the length is repeated or too large"))?);
-            } else if name.eq_ignore_ascii_case("transfer-encoding") {
-                return Err(invalid("a transfer encoding"));
-            } else if name.eq_ignore_ascii_case("connection") && value.eq_ignore_ascii_case("close") {
-                is_kept_open = false;
-            }
-        }
-        match (length, status) {
-            (Some(length), _) => Ok(Self { status, length, is_kept_open }),
-            (None, 204) => Ok(Self { status, length: 0, is_kept_open }),
-            (None, _) => Err(invalid("no length")),
-        }
-    }
-}
-
-impl Stream {
-    /// Whether the peer has neither closed the connection nor sent anything, such as the announcement that it closes it.
-    fn is_open(&self) -> bool {
-        let stream = match self {
-            Self::Plain(stream) => &stream.stream,
-            Self::Tls(stream) => &stream.sock.stream,
+    fn send_ahead(&mut self, method: Method, path: &str, request: &[u8]) -> bool {
+        // An answer that is late comes first.
+        let Some(mut connection) = self.connection.take_if(|connection| connection.begun().is_none()) else {
+            return false;
         };
-        let is_quiet = stream.set_nonblocking(true).is_ok()
-            && stream.peek(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
-        stream.set_nonblocking(false).is_ok() && is_quiet
-    }
-
-    fn set_deadline(&mut self, deadline: Instant) {
-        match self {
-            Self::Plain(stream) => stream.deadline = deadline,
-            Self::Tls(stream) => stream.sock.deadline = deadline,
+        self.write_request(method, path, request);
+        connection.begin(&mut self.request);
+        if connection.run_now() == Received::Broken {
+            return false;
         }
-    }
-}
-
-impl Read for Stream {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Plain(stream) => stream.read(buffer),
-            Self::Tls(stream) => stream.read(buffer),
-        }
-    }
-}
-
-impl Write for Stream {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Plain(stream) => stream.write(bytes),
-            Self::Tls(stream) => stream.write(bytes),
-        }
+        self.connection = Some(connection);
+        true
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::Plain(stream) => stream.flush(),
-            Self::Tls(stream) => stream.flush(),
-        }
-    }
-}
-
-impl TimedStream {
-    fn left(&self) -> io::Result<Option<Duration>> {
-        time_left(self.deadline).map(Some).ok_or_else(|| ErrorKind::TimedOut.into())
-    }
-}
-
-impl Read for TimedStream {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.stream.set_read_timeout(self.left()?)?;
-        self.stream.read(buffer)
-    }
-}
-
-impl Write for TimedStream {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.stream.set_write_timeout(self.left()?)?;
-        self.stream.write(bytes)
+    fn receive_ahead(&mut self) -> Received {
+        self.connection.as_mut().map_or(Received::Broken, Connection::run_now)
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        self.stream.flush()
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.connection.as_ref().map(Connection::descriptor)
     }
-}
-
-/// The time until a deadline; `None` if it has passed.
-fn time_left(deadline: Instant) -> Option<Duration> {
-    let left = deadline.saturating_duration_since(Instant::now());
-    // A timeout below a microsecond would be rounded to none.
-    (left >= Duration::from_micros(1)).then_some(left)
-}
-
-fn is_timeout(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock)
-}
-
-fn io_error(error: &io::Error, step: &'static str) -> ExchangeError {
-    match is_timeout(error) {
-        true => ExchangeError::TimedOut(step),
-        false => ExchangeError::Broken(text_of(error)),
-    }
-}
-
-/// The text of an error of the operating system without its number.
-fn text_of(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
 impl fmt::Debug for HttpTransport {
@@ -390,34 +296,4 @@ impl fmt::Debug for HttpTransport {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::net::TcpListener;
-
-    use super::*;
-
-    #[test]
-    fn a_connection_that_the_agent_closed_is_not_open() {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let port = listener.local_addr().expect("an address").port();
-        let mut transport = HttpTransport::new("web1", "127.0.0.1", port, None, None).expect("a transport");
-        assert!(!transport.is_open());
-        let agent = std::thread::spawn(move || {
-            let (mut stream, _) = listener.accept().expect("a connection");
-            let mut request = [0; 4096];
-            assert!(stream.read(&mut request).expect("a request") > 0);
-            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").expect("a client");
-            stream
-        });
-        let until = Instant::now() + Duration::from_secs(10);
-        let mut body = Vec::new();
-        let response = transport.exchange(Method::Get, "/agent/v1", &[], &mut body, until);
-        assert_eq!((response, &*body), (Ok(Response { status: 200 }), &b"ok"[..]));
-        let stream = agent.join().expect("no panic");
-        assert!(transport.is_open());
-        drop(stream);
-        while transport.is_open() {
-            assert!(Instant::now() < until, "the connection was closed");
-            std::thread::yield_now();
-        }
-    }
-}
+mod tests;

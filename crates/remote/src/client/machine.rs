@@ -68,16 +68,22 @@ impl RemoteMachine {
     /// Reads the machine's counter sets, unless the agent's replies have shown that they are unchanged. Returns the same
     /// [`Arc`] until they change.
     ///
+    /// If the last exchange failed, connects again, which may take longer here than in a collection: so a machine that is far
+    /// away is reached even if collections do not wait long enough.
+    ///
     /// # Errors
     ///
     /// See [`Connector::registry`](tachograph_perflib::Connector::registry). The registry stays as it was.
     pub fn refresh(&self) -> Result<Arc<Registry>, Failure> {
         let mut state = self.state.lock().ignore_poison();
+        let deadline = Instant::now() + SETS_TIMEOUT;
+        if state.version.is_some() && !self.link.is_connected() {
+            self.greet(&mut state, deadline)?;
+        }
         let version = self.link.version();
         if state.version.is_some() && state.version == version {
             return Ok(Arc::clone(&state.registry));
         }
-        let deadline = Instant::now() + SETS_TIMEOUT;
         let greeted = state.greeting.as_ref().map(|greeting| greeting.agent_id);
         // After a restart of the machine, its boot time is another.
         if greeted.is_none() || greeted != version.map(|(agent_id, _)| agent_id) {
@@ -133,10 +139,9 @@ impl RemoteMachine {
         registry
     }
 
-    /// When the machine was started, in UTC; 0 if unknown.
+    /// When the machine was started, in UTC, as the agent said last; 0 if unknown.
     pub fn boot_time(&self) -> FileTime {
-        let state = self.state.lock().ignore_poison();
-        state.greeting.as_ref().map_or(FileTime(0), |greeting| greeting.boot_time)
+        self.link.boot_time()
     }
 
     /// The name that the agent has for its machine, if it differs from the configured one.

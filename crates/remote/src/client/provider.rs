@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tachograph_perflib::registration::CounterSetInfo;
-use tachograph_perflib::{CollectionId, Failure, InstanceFilter, InstanceKey, Provider, Rows, SetSelection};
+use tachograph_perflib::{CollectionId, Failure, InstanceFilter, Provider, Rows, SetSelection};
 
 use super::Link;
+use crate::frame::FillBuffers;
 use crate::limits::MAX_FILTERS_PER_SELECTION;
 
 /// A counter set of another machine. All providers of a collection share one exchange with the agent.
@@ -15,8 +16,7 @@ pub(super) struct RemoteSet {
     link: Arc<Link>,
     /// The selections of the queries that use the set, the last used one last.
     selections: Vec<Arc<SetSelection>>,
-    /// The instances of the last collection.
-    keys: Vec<Arc<InstanceKey>>,
+    buffers: FillBuffers,
 }
 
 /// Maximum number of selections that are remembered.
@@ -24,7 +24,7 @@ const MAX_SELECTIONS: usize = 16;
 
 impl RemoteSet {
     pub(super) fn new(info: Arc<CounterSetInfo>, link: Arc<Link>) -> Self {
-        Self { info, link, selections: Vec::new(), keys: Vec::new() }
+        Self { info, link, selections: Vec::new(), buffers: FillBuffers::default() }
     }
 
     /// The selection of these rows: the same object as in earlier collections, by which the link finds its query.
@@ -102,9 +102,9 @@ impl Provider for RemoteSet {
         }
         let selection = self.selection(rows);
         let link = Arc::clone(&self.link);
-        let keys = &mut self.keys;
+        let buffers = &mut self.buffers;
         link.with_values(rows.timestamps(), &selection, |frame, result| {
-            frame.fill(result, &selection, keys, rows)
+            frame.fill_with(result, &selection, buffers, rows)
         })
     }
 }

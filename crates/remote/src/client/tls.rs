@@ -1,84 +1,22 @@
 //! Trust in an agent: its certificate has a known fingerprint, or is signed by a known authority.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::crypto::{WebPkiSupportedAlgorithms, ring};
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{
+    AlertDescription, CertificateError, ClientConfig, DigitallySignedStruct, Error, SignatureScheme,
+};
 use tachograph_perflib::IgnorePoison;
 
-/// The SHA-256 of a certificate in DER form.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Fingerprint([u8; 32]);
-
-const PREFIX: &str = "sha256:";
-
-impl Fingerprint {
-    /// The fingerprint of a certificate in DER form.
-    pub fn of(certificate: &[u8]) -> Self {
-        let mut fingerprint = [0; 32];
-        // The hash of this cipher suite is SHA-256.
-        if let Some(suite) = ring::cipher_suite::TLS13_AES_128_GCM_SHA256.tls13() {
-            let hash = suite.common.hash_provider.hash(certificate);
-            if let Some(hash) = hash.as_ref().first_chunk() {
-                fingerprint = *hash;
-            }
-        }
-        Self(fingerprint)
-    }
-
-    /// The fingerprint of the first certificate of a PEM file.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be read or has no certificate.
-    pub fn of_file(path: &Path) -> Result<Self, String> {
-        let certificate = CertificateDer::from_pem_file(path);
-        certificate.map(|der| Self::of(&der)).map_err(|error| format!("{}: {error}", path.display()))
-    }
-}
-
-impl std::str::FromStr for Fingerprint {
-    type Err = String;
-
-    /// Parses `sha256:` and 64 hexadecimal digits, which can be separated by colons as OpenSSL prints them.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let expected = || "a fingerprint is 'sha256:' and 64 hexadecimal digits".to_owned();
-        let has_prefix = text.get(..PREFIX.len()).is_some_and(|start| start.eq_ignore_ascii_case(PREFIX));
-        let digits = if has_prefix { &text[PREFIX.len()..] } else { text };
-        let digits: Vec<u32> = digits
-            .chars()
-            .filter(|c| *c != ':')
-            .map(|c| c.to_digit(16).ok_or_else(expected))
-            .collect::<Result<_, _>>()?;
-        let mut fingerprint = [0; 32];
-        if digits.len() != 64 {
-            return Err(expected());
-        }
-        for (byte, pair) in fingerprint.iter_mut().zip(digits.chunks(2)) {
-            *byte = (pair[0] << 4 | pair[1]) as u8;
-        }
-        Ok(Self(fingerprint))
-    }
-}
-
-impl fmt::Display for Fingerprint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(PREFIX)?;
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for Fingerprint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+use crate::Fingerprint;
+use crate::client_trust::{read_roots, verify_signatures};
+use crate::secret_file::read_secret_file;
 
 /// Whom a consumer trusts.
 #[derive(Clone, Debug)]
@@ -86,7 +24,28 @@ pub enum Trust {
     /// The agent whose certificate has this fingerprint.
     Fingerprint(Fingerprint),
     /// Agents with a certificate for their host name, signed by an authority of this PEM file.
-    Authority(std::path::PathBuf),
+    Authority(PathBuf),
+}
+
+/// The certificate of a consumer, for agents that require one (`tacho agent --client-ca`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientIdentity {
+    /// A PEM file with the certificate, and the chain to its authority.
+    pub certificate: PathBuf,
+    /// A PEM file with the private key, which other users must not be able to read.
+    pub key: PathBuf,
+}
+
+impl ClientIdentity {
+    fn read(&self) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), String> {
+        let named = |file: &Path, error: &dyn fmt::Display| format!("{}: {error}", file.display());
+        let chain =
+            CertificateDer::pem_file_iter(&self.certificate).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        let chain = chain.map_err(|error| named(&self.certificate, &error))?;
+        let key = read_secret_file(&self.key).map_err(|error| error.to_string())?;
+        let key = PrivateKeyDer::from_pem_slice(&key).map_err(|error| named(&self.key, &error))?;
+        Ok((chain, key))
+    }
 }
 
 /// The configuration of TLS, and what it found.
@@ -97,38 +56,39 @@ pub(super) struct Tls {
 }
 
 impl Tls {
-    pub(super) fn new(trust: &Trust) -> Result<Self, String> {
+    pub(super) fn new(trust: &Trust, identity: Option<&ClientIdentity>) -> Result<Self, String> {
         let provider = Arc::new(ring::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .map_err(|error| error.to_string())?;
         let (builder, pinned) = match trust {
             Trust::Fingerprint(expected) => {
+                let algorithms = provider.signature_verification_algorithms;
                 let pinned =
-                    Arc::new(PinnedCertificate { expected: *expected, found: Mutex::default(), provider });
+                    Arc::new(PinnedCertificate { expected: *expected, found: Mutex::default(), algorithms });
                 let verifier = Arc::clone(&pinned) as Arc<dyn ServerCertVerifier>;
                 (builder.dangerous().with_custom_certificate_verifier(verifier), Some(pinned))
             }
             Trust::Authority(file) => {
-                let named = |error: &dyn fmt::Display| format!("{}: {error}", file.display());
-                let mut roots = RootCertStore::empty();
-                let certificates = CertificateDer::pem_file_iter(file).map_err(|error| named(&error))?;
-                for certificate in certificates {
-                    let certificate = certificate.map_err(|error| named(&error))?;
-                    roots.add(certificate).map_err(|error| named(&error))?;
-                }
-                let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
+                let verifier = WebPkiServerVerifier::builder_with_provider(read_roots(file)?, provider)
                     .build()
-                    .map_err(|error| named(&error))?;
+                    .map_err(|error| format!("{}: {error}", file.display()))?;
                 (builder.with_webpki_verifier(verifier), None)
             }
         };
-        let mut config = builder.with_no_client_auth();
+        let mut config = match identity {
+            None => builder.with_no_client_auth(),
+            Some(identity) => {
+                let (chain, key) = identity.read()?;
+                let config = builder.with_client_auth_cert(chain, key);
+                config.map_err(|error| format!("{}: {error}", identity.certificate.display()))?
+            }
+        };
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Self { config: Arc::new(config), pinned })
     }
 
-    /// Why a certificate was refused, in words.
+    /// Why a certificate was refused, and what to do.
     pub(super) fn refusal(&self, error: &Error) -> String {
         let pinned = self.pinned.as_ref();
         match pinned.and_then(|pinned| Some((pinned.expected, (*pinned.found.lock().ignore_poison())?))) {
@@ -136,8 +96,30 @@ impl Tls {
                 "its certificate has the fingerprint {found}, but {expected} is expected; if the certificate was renewed, \
                  copy the new line of 'tacho agent setup' to machines.toml"
             ),
-            _ => error.to_string(),
+            Some(_) => error.to_string(),
+            None => format!(
+                "{error}; check that 'ca' in machines.toml is the authority of its certificate, and that 'address' has a \
+                 name of the certificate, or use the fingerprint that 'tacho agent setup' prints"
+            ),
         }
+    }
+}
+
+/// Why an agent ended the handshake, and what to do.
+pub(super) fn alert(alert: AlertDescription) -> String {
+    match alert {
+        AlertDescription::CertificateRequired
+        | AlertDescription::BadCertificate
+        | AlertDescription::CertificateUnknown
+        | AlertDescription::CertificateExpired
+        | AlertDescription::UnknownCA
+        | AlertDescription::AccessDenied
+        // The signature is not that of an authority with the same name.
+        | AlertDescription::DecryptError => format!(
+            "it accepts only consumers with certain certificates ({alert:?}); set client_cert and client_key in machines.toml, \
+             and pass the certificate's authority to 'tacho agent --client-ca', or its fingerprint to --client-fingerprint"
+        ),
+        _ => format!("it ended the TLS connection ({alert:?})"),
     }
 }
 
@@ -148,7 +130,7 @@ struct PinnedCertificate {
     expected: Fingerprint,
     /// The fingerprint of the certificate that was last received.
     found: Mutex<Option<Fingerprint>>,
-    provider: Arc<CryptoProvider>,
+    algorithms: WebPkiSupportedAlgorithms,
 }
 
 impl ServerCertVerifier for PinnedCertificate {
@@ -168,46 +150,5 @@ impl ServerCertVerifier for PinnedCertificate {
         }
     }
 
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signature, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signature, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fingerprints_are_sha_256() {
-        // FIPS 180-4, the message "abc".
-        let expected = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(Fingerprint::of(b"abc").to_string(), expected);
-        assert_eq!(expected.parse(), Ok(Fingerprint::of(b"abc")));
-        let openssl =
-            expected.as_bytes()[7..].chunks(2).map(|pair| String::from_utf8_lossy(pair).to_uppercase());
-        let openssl = openssl.collect::<Vec<_>>().join(":");
-        assert_eq!(openssl.parse(), Ok(Fingerprint::of(b"abc")));
-        assert!("sha256:ba78".parse::<Fingerprint>().is_err());
-        assert!(expected.replace('f', "g").parse::<Fingerprint>().is_err());
-    }
+    verify_signatures!();
 }

@@ -1,6 +1,7 @@
 //! Exchanging a request and a response with an agent.
 
 use std::fmt;
+use std::os::fd::BorrowedFd;
 use std::time::Instant;
 
 use tachograph_perflib::ErrorCode;
@@ -34,7 +35,8 @@ pub struct Response {
     pub status: u16,
 }
 
-/// Exchanges messages with an agent. Implementations connect when necessary, and close the connection after an error.
+/// Exchanges messages with an agent. Implementations connect when necessary, and close the connection after an error other
+/// than [`ExchangeError::TimedOut`].
 pub trait Transport: Send + fmt::Debug {
     /// Sends a request, and receives the response's body into `body`, which is overwritten.
     ///
@@ -54,11 +56,44 @@ pub trait Transport: Send + fmt::Debug {
     /// Whether a connection is open, so that the next exchange need not connect.
     fn is_open(&self) -> bool;
 
+    /// Whether a connection is established, even if the answer to an earlier request is still outstanding.
+    fn is_connected(&self) -> bool {
+        self.is_open()
+    }
+
     /// Closes the connection without waiting.
     fn close(&mut self);
 
     /// Whom the transport connects to, for messages.
     fn peer(&self) -> &Peer;
+
+    /// Sends a request without waiting. [`exchange`](Self::exchange) with the same request then receives the response. Returns false
+    /// if that is not possible, for example because no connection is open.
+    fn send_ahead(&mut self, method: Method, path: &str, request: &[u8]) -> bool {
+        let _ = (method, path, request);
+        false
+    }
+
+    /// Receives what has arrived of the response to the request that was sent ahead, without waiting.
+    fn receive_ahead(&mut self) -> Received {
+        Received::Broken
+    }
+
+    /// The socket of the open connection, which becomes readable when a part of a response arrives.
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+}
+
+/// How much of a response has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// Not all of it.
+    Part,
+    /// All of it, with HTTP status 200.
+    Complete,
+    /// The connection has failed or was closed, no request was sent ahead, or the response is an error.
+    Broken,
 }
 
 /// The address and name of an agent, for messages.
@@ -105,10 +140,19 @@ impl ExchangeError {
                  address of '{machine}' in machines.toml (Windows machines have no agent: their own remote access is not \
                  supported)"
             ),
-            Self::Broken(cause) => format!("the connection to the agent at {address} failed: {cause}"),
-            Self::TimedOut(step) => format!("the agent at {address} did not answer in time ({step})"),
+            Self::Broken(cause) => format!(
+                "the connection to the agent at {address} failed ({cause}); it is tried again; if that lasts, check that \
+                 'tacho agent' runs there, and that no other program uses the port"
+            ),
+            Self::TimedOut(step) => format!(
+                "the agent at {address} did not answer in time ({step}); check that '{machine}' is up, and that firewalls let \
+                 the port through"
+            ),
             Self::NotTrusted(cause) => format!("the agent at {address} is not trusted: {cause}"),
-            Self::Invalid(cause) => format!("the agent at {address} sent an invalid answer: {cause}"),
+            Self::Invalid(cause) => format!(
+                "the agent at {address} sent an invalid answer ({cause}); check that tacho has the same version on both \
+                 machines, and that the port is that of the agent"
+            ),
         }
     }
 }

@@ -5,17 +5,22 @@ use std::sync::Arc;
 
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::{RawValue, Status};
-use tachograph_perflib::block::{Block, BlockError, Content, DecodeOptions, Instance, Kind, decode_with};
+use tachograph_perflib::block::{
+    Block, BlockError, Content, DecodeOptions, Instance, Kind, decode_with, reopen,
+};
 use tachograph_perflib::registration::CounterInfo;
 use tachograph_perflib::{ErrorCode, FREQUENCY, Failure, InstanceKey, Row, Rows, SetSelection, Timestamps};
 
 use super::attributes::ATTRIBUTE_BYTES;
+use super::problems::{Errors, FrameProblem, Statuses, check_statuses};
 use super::{Attributes, FrameTimes, HEADER_BYTES};
-use crate::limits::{MAX_ERRORS, MAX_FRAME_BYTES, MAX_TEXT_BYTES};
+use crate::difference;
+use crate::limits::{MAX_ERRORS, MAX_FRAME_BYTES};
+use crate::message::CollectReply;
 use crate::wire::{MessageError, Reader, TIME_RANGE, is_time};
 
-/// Size of the status of a value.
-const STATUS_BYTES: usize = 16;
+/// A frame keeps memory of at most this many times its size.
+const MAX_SPARE: usize = 4;
 
 /// Why a frame is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,8 +54,9 @@ impl From<BlockError> for FrameError {
     }
 }
 
-/// A completely checked frame, which owns its bytes.
-#[derive(Clone, Debug)]
+/// A completely checked frame, which owns its bytes. The default is an empty frame, whose memory is used by
+/// [`decode`](Self::decode).
+#[derive(Clone, Debug, Default)]
 pub struct Frame {
     bytes: Vec<u8>,
     /// The ends of the block, the attributes and the statuses.
@@ -61,6 +67,17 @@ pub struct Frame {
     first_rows: Vec<usize>,
 }
 
+/// Buffers for [`Frame::fill_with`], which are kept from one collection to the next.
+#[derive(Debug, Default)]
+pub struct FillBuffers {
+    /// The instances of the last collection, which are used again if they are the same.
+    keys: Vec<Arc<InstanceKey>>,
+    sources: Vec<ColumnSource>,
+    /// The values of a row, and the statuses of those that are missing.
+    values: Vec<Option<u64>>,
+    statuses: Vec<Status>,
+}
+
 impl Frame {
     /// Checks a frame that has one result for each of these selections, in their order.
     ///
@@ -68,10 +85,41 @@ impl Frame {
     ///
     /// The first violated rule.
     pub fn new(bytes: Vec<u8>, selections: &[&SetSelection]) -> Result<Self, FrameError> {
+        let mut frame = Self { bytes, ..Self::default() };
+        frame.check(selections.iter().copied())?;
+        Ok(frame)
+    }
+
+    /// Replaces the frame by that of a reply, which differs from `base`, and checks it like [`new`](Self::new). After an
+    /// error, the frame is invalid.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`difference::decode`], or the first violated rule.
+    pub fn decode<'a>(
+        &mut self,
+        base: &[u8],
+        reply: &CollectReply<'_>,
+        selections: impl Iterator<Item = &'a SetSelection> + Clone,
+    ) -> Result<(), FrameError> {
+        if reply.frame_bytes < self.bytes.capacity() / MAX_SPARE {
+            // A smaller frame than before must not keep the memory of a large one.
+            self.bytes = Vec::new();
+        }
+        difference::decode(base, reply.frame_bytes, reply.differences, &mut self.bytes)?;
+        self.check(selections)
+    }
+
+    fn check<'a>(
+        &mut self,
+        selections: impl Iterator<Item = &'a SetSelection> + Clone,
+    ) -> Result<(), FrameError> {
+        let bytes = &self.bytes[..];
         if bytes.len() > MAX_FRAME_BYTES {
             return Err(MessageError::new(0, format!("at most {MAX_FRAME_BYTES} bytes")).into());
         }
-        let mut reader = Reader::new(&bytes);
+        let results = selections.clone().count();
+        let mut reader = Reader::new(bytes);
         let (wall, boot_time) = (reader.i64()?, reader.i64()?);
         let mut ends = [0; 3];
         let mut end = HEADER_BYTES;
@@ -85,9 +133,10 @@ impl Frame {
         if HEADER_BYTES + block.total_bytes() != ends[0] {
             return Err(MessageError::new(HEADER_BYTES, "a block of the size in the frame's header").into());
         }
-        block.expect_results(selections.len())?;
-        let timestamps = check_times(&block, wall, boot_time)?;
-        let (first_rows, rows) = check_results(&block, selections)?;
+        block.expect_results(results)?;
+        self.timestamps = check_times(&block, wall, boot_time)?;
+        self.first_rows.clear();
+        let rows = check_results(&block, selections, &mut self.first_rows)?;
         if ends[1] - ends[0] != rows * ATTRIBUTE_BYTES {
             return Err(MessageError::new(ends[0], format!("attributes of {rows} instances")).into());
         }
@@ -96,15 +145,16 @@ impl Frame {
         for _ in 0..rows {
             Attributes::read(&mut reader)?;
         }
-        check_statuses(&bytes[..ends[2]], ends[1], selections.len())?;
-        let mut errors = Errors::new(&bytes, ends[2]);
+        check_statuses(&bytes[..ends[2]], ends[1], results)?;
+        let mut errors = Errors::new(bytes, ends[2]);
         for _ in 0..MAX_ERRORS {
             if errors.read()?.is_none() {
                 break;
             }
         }
-        let times = FrameTimes { wall: FileTime(wall), boot_time: FileTime(boot_time) };
-        Ok(Self { ends, timestamps, times, first_rows, bytes })
+        self.times = FrameTimes { wall: FileTime(wall), boot_time: FileTime(boot_time) };
+        self.ends = ends;
+        Ok(())
     }
 
     /// The times of the collection.
@@ -127,23 +177,23 @@ impl Frame {
         self.bytes
     }
 
-    /// Fills the rows of a set from the result with this index. `selection` is that of the result. `keys` are the instances
-    /// of the previous collection, which are used again if they are the same.
+    /// Fills the rows of a set from the result with this index. `selection` is that of the result.
     ///
     /// # Errors
     ///
     /// The error of the result, with the agent's reason.
-    pub fn fill(
+    pub fn fill_with(
         &self,
         result: usize,
         selection: &SetSelection,
-        keys: &mut Vec<Arc<InstanceKey>>,
+        buffers: &mut FillBuffers,
         rows: &mut Rows,
     ) -> Result<(), Failure> {
+        let FillBuffers { keys, sources, values, statuses: value_statuses } = buffers;
         // The frame was checked, so these errors cannot occur.
         let invalid = || Failure::new(ErrorCode::INVALID_DATA, "the agent's frame is damaged");
-        let block = &self.bytes[HEADER_BYTES..self.ends[0]];
-        let block = decode_with(block, DecodeOptions::CONSUMER).map_err(|_| invalid())?;
+        let block = self.bytes.get(HEADER_BYTES..self.ends[0]).unwrap_or_default();
+        let block = reopen(block, DecodeOptions::CONSUMER).map_err(|_| invalid())?;
         let content = block.results().nth(result).map(|result| result.content());
         let instances = match content {
             Some(Content::CounterSet(instances)) => instances,
@@ -154,14 +204,13 @@ impl Frame {
             let reason = "the agent's frame has several rows of a set without instances";
             return Err(Failure::new(ErrorCode::INVALID_DATA, reason));
         }
-        let sources: Vec<ColumnSource> = (0..rows.width())
-            .map(|column| ColumnSource::new(rows.counter(column), &selection.counter_ids))
-            .collect();
+        sources.clear();
+        let columns = 0..rows.width();
+        sources.extend(columns.map(|column| ColumnSource::new(rows.counter(column), &selection.counter_ids)));
         let first = self.first_rows.get(result).copied().unwrap_or_default();
         let mut attributes = Reader::new(&self.bytes[self.ends[0] + first * ATTRIBUTE_BYTES..self.ends[1]]);
-        let mut statuses = self.statuses(result);
-        let mut values = Vec::with_capacity(selection.counter_ids.len());
-        let mut value_statuses = Vec::with_capacity(selection.counter_ids.len());
+        let mut statuses = Statuses::new(&self.bytes[self.ends[1]..self.ends[2]], result);
+        let mut count = 0;
         for (index, instance) in instances.enumerate() {
             let attributes = Attributes::read(&mut attributes).map_err(|_| invalid())?;
             values.clear();
@@ -172,12 +221,14 @@ impl Frame {
                 value_statuses.push(statuses.of(value));
             }
             let key = key_of(keys, index, &instance, attributes);
+            count = index + 1;
             if rows.info().has_instances() && !rows.wants_instance(key.full_name(), key.id()) {
                 continue;
             }
             let mut row = rows.push(&key);
-            sources.iter().for_each(|source| source.set(&mut row, &values, &value_statuses));
+            sources.iter().for_each(|source| source.set(&mut row, values, value_statuses));
         }
+        keys.truncate(count);
         self.report_errors(result, rows);
         Ok(())
     }
@@ -204,16 +255,6 @@ impl Frame {
         let mut errors = Errors::new(&self.bytes, self.ends[2]);
         std::iter::from_fn(move || errors.read().ok().flatten()).take(MAX_ERRORS)
     }
-
-    /// The statuses of the values of a result.
-    fn statuses(&self, result: usize) -> Statuses<'_> {
-        let mut reader = Reader::new(&self.bytes[self.ends[1]..self.ends[2]]);
-        let mut next = Statuses::read(&mut reader);
-        while next.is_some_and(|(other, ..)| other < result) {
-            next = Statuses::read(&mut reader);
-        }
-        Statuses { result, reader, next }
-    }
 }
 
 /// Checks the times of a frame.
@@ -230,10 +271,13 @@ fn check_times(block: &Block<'_>, wall: i64, boot_time: i64) -> Result<Timestamp
     Ok(Timestamps { ticks: stamp.ticks, system_time: stamp.system_time, wall: FileTime(wall) })
 }
 
-/// Checks the kind and the counters of each result. Returns the index of the first instance of each, and the number of
-/// instances.
-fn check_results(block: &Block<'_>, selections: &[&SetSelection]) -> Result<(Vec<usize>, usize), FrameError> {
-    let mut first_rows = Vec::with_capacity(selections.len());
+/// Checks the kind and the counters of each result. Appends the index of the first instance of each to `first_rows`, and
+/// returns the number of instances.
+fn check_results<'a>(
+    block: &Block<'_>,
+    selections: impl Iterator<Item = &'a SetSelection>,
+    first_rows: &mut Vec<usize>,
+) -> Result<usize, FrameError> {
     let mut rows = 0;
     for (result, selection) in block.results().zip(selections) {
         first_rows.push(rows);
@@ -253,101 +297,11 @@ fn check_results(block: &Block<'_>, selections: &[&SetSelection]) -> Result<(Vec
             }
         }
     }
-    Ok((first_rows, rows))
+    Ok(rows)
 }
 
-/// Checks that the statuses are in the order of results and values, and that none is a success.
-fn check_statuses(bytes: &[u8], begin: usize, results: usize) -> Result<(), MessageError> {
-    let mut reader = Reader::new(bytes);
-    reader.bytes(begin)?;
-    if !(bytes.len() - begin).is_multiple_of(STATUS_BYTES) {
-        return Err(reader.invalid(0, "statuses of 16 bytes"));
-    }
-    let mut last = None;
-    while reader.end().is_err() {
-        let place = (reader.u32()?, reader.u32()?);
-        let status = Status(reader.u32()?);
-        reader.u32()?;
-        if place.0 as usize >= results || last >= Some(place) || status.is_good() {
-            return Err(reader.invalid(STATUS_BYTES, "an error status, in the order of the values"));
-        }
-        last = Some(place);
-    }
-    Ok(())
-}
-
-/// The statuses of the values of one result, in order.
-struct Statuses<'a> {
-    result: usize,
-    reader: Reader<'a>,
-    /// The next result, value and status.
-    next: Option<(usize, usize, Status)>,
-}
-
-impl Statuses<'_> {
-    fn read(reader: &mut Reader<'_>) -> Option<(usize, usize, Status)> {
-        let (result, value, status) = (reader.u32().ok()?, reader.u32().ok()?, reader.u32().ok()?);
-        reader.u32().ok()?;
-        Some((result as usize, value as usize, Status(status)))
-    }
-
-    /// The status of a value that is missing. Values must be passed in order.
-    fn of(&mut self, value: usize) -> Status {
-        while let Some((result, known, status)) = self.next {
-            match (result, known).cmp(&(self.result, value)) {
-                std::cmp::Ordering::Less => self.next = Self::read(&mut self.reader),
-                std::cmp::Ordering::Equal => return status,
-                std::cmp::Ordering::Greater => break,
-            }
-        }
-        Status::CSTATUS_INVALID_DATA
-    }
-}
-
-/// A problem that a frame describes in words.
-struct FrameProblem<'a> {
-    result: usize,
-    /// The counter; `None` for the whole set.
-    counter: Option<u32>,
-    count: u64,
-    instance: &'a str,
-    reason: &'a str,
-}
-
-/// Reads the problems of a frame.
-struct Errors<'a> {
-    reader: Reader<'a>,
-}
-
-impl<'a> Errors<'a> {
-    fn new(bytes: &'a [u8], begin: usize) -> Self {
-        let mut reader = Reader::new(bytes);
-        // The caller has checked that the frame has these bytes.
-        let _ = reader.bytes(begin);
-        Self { reader }
-    }
-
-    fn read(&mut self) -> Result<Option<FrameProblem<'a>>, MessageError> {
-        let reader = &mut self.reader;
-        if reader.end().is_ok() {
-            return Ok(None);
-        }
-        let (result, counter, count) = (reader.u32()? as usize, reader.u32()?, reader.u64()?);
-        let lengths = [reader.u32()? as usize, reader.u32()? as usize];
-        if lengths.iter().any(|&length| length > MAX_TEXT_BYTES) {
-            return Err(reader.invalid(8, format!("texts of at most {MAX_TEXT_BYTES} bytes")));
-        }
-        let mut text = |length| {
-            let text = reader.bytes(length)?;
-            std::str::from_utf8(text).map_err(|_| reader.invalid(length, "UTF-8"))
-        };
-        let (instance, reason) = (text(lengths[0])?, text(lengths[1])?);
-        let padding = self.reader.offset().next_multiple_of(8) - self.reader.offset();
-        self.reader.bytes(padding)?;
-        let counter = Some(counter).filter(|&id| id != u32::MAX);
-        Ok(Some(FrameProblem { result, counter, count, instance, reason }))
-    }
-}
+/// The number of instances of the previous collection among which the next one is searched: those before it have ended.
+const MAX_ENDED: usize = 64;
 
 /// The key of an instance: that of the previous collection if it is the same.
 fn key_of(
@@ -356,19 +310,20 @@ fn key_of(
     instance: &Instance<'_>,
     attributes: Attributes,
 ) -> Arc<InstanceKey> {
-    if let Some(known) = keys.get(index)
-        && attributes.is_of(known, instance.id())
-        && instance.name() == known.full_name()
-    {
-        return Arc::clone(known);
+    let is_same = |known: &Arc<InstanceKey>| {
+        attributes.is_of(known, instance.id()) && instance.name() == known.full_name()
+    };
+    if let Some(ended) = keys.get(index..).and_then(|rest| rest.iter().take(MAX_ENDED).position(is_same)) {
+        keys.drain(index..index + ended);
+        return Arc::clone(&keys[index]);
     }
     let key = Arc::new(attributes.key(&instance.name().to_string(), instance.id()));
-    keys.truncate(index);
-    keys.push(Arc::clone(&key));
+    keys.insert(index.min(keys.len()), Arc::clone(&key));
     key
 }
 
 /// Where the numbers of a counter's raw values are in the result.
+#[derive(Debug)]
 struct ColumnSource {
     id: u32,
     /// The index of the counter's own value.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::{Machine, split_address};
-use crate::client::Trust;
+use crate::client::{ClientIdentity, Trust};
 use crate::token::Token;
 
 const MAX_BYTES: u64 = 1 << 20;
@@ -41,6 +41,9 @@ struct Entry {
     ca: Option<PathBuf>,
     token: Option<String>,
     token_file: Option<PathBuf>,
+    /// PEM files.
+    client_cert: Option<PathBuf>,
+    client_key: Option<PathBuf>,
     #[serde(default)]
     groups: Vec<String>,
 }
@@ -119,12 +122,20 @@ impl Entry {
             (None, Some(token_file)) => Some(Token::read(&folder.join(token_file))?),
             (None, None) => None,
         };
+        let identity = match (self.client_cert, self.client_key) {
+            (Some(certificate), Some(key)) => {
+                Some(ClientIdentity { certificate: folder.join(certificate), key: folder.join(key) })
+            }
+            (None, None) => None,
+            _ => return Err("client_cert and client_key belong together".to_owned()),
+        };
         Ok(Machine {
             name: name.to_owned(),
             host,
             port,
             trust,
             token,
+            identity,
             groups: self.groups,
             file: file.to_owned(),
         })

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tachograph_counters::CounterType;
 use tachograph_counters::civil::FileTime;
@@ -166,6 +166,10 @@ pub(crate) struct WireState {
     pub(crate) agent: Option<Arc<Agent>>,
     pub(crate) change: Option<Change>,
     pub(crate) lose_next: bool,
+    /// The client that the agent sees.
+    pub(crate) client: String,
+    /// The time that the next exchange needs, because it has to connect.
+    pub(crate) connecting: Option<Duration>,
     pub(crate) sent: usize,
     pub(crate) received: usize,
     peer: Peer,
@@ -175,7 +179,16 @@ impl Wire {
     pub(crate) fn to(agent: Agent) -> Self {
         let peer = Peer { machine: "web1".to_owned(), address: "192.0.2.1:7321".to_owned() };
         let agent = Some(Arc::new(agent));
-        let state = WireState { agent, change: None, lose_next: false, sent: 0, received: 0, peer };
+        let state = WireState {
+            agent,
+            change: None,
+            lose_next: false,
+            connecting: None,
+            client: "client".to_owned(),
+            sent: 0,
+            received: 0,
+            peer,
+        };
         Self(Arc::new(Mutex::new(state)))
     }
 
@@ -207,20 +220,25 @@ impl Transport for TestTransport {
         path: &str,
         request: &[u8],
         body: &mut Vec<u8>,
-        _: Instant,
+        deadline: Instant,
     ) -> Result<Response, ExchangeError> {
         self.wire.with(|state| {
+            if state.connecting.is_some_and(|needed| Instant::now() + needed > deadline) {
+                return Err(ExchangeError::TimedOut("connecting"));
+            }
+            state.connecting = None;
             let agent = state.agent.clone().ok_or(ExchangeError::Unreachable("no route".to_owned()))?;
             state.sent += request.len();
+            let client = &*state.client;
             let parts: Vec<&str> = path.split('/').skip(3).collect();
             let id = |text: &str| u64::from_str_radix(text, 16).expect("an id");
             let outcome = match (method, &parts[..]) {
-                (Method::Get, []) => agent.greet("client"),
-                (Method::Get, ["sets"]) => agent.sets("client"),
-                (Method::Post, ["instances"]) => agent.instances("client", request),
-                (Method::Post, ["queries"]) => agent.open("client", request),
-                (Method::Post, ["queries", query, "collect"]) => agent.collect("client", id(query), request),
-                (Method::Delete, ["queries", query]) => agent.close("client", id(query)).map(|()| Vec::new()),
+                (Method::Get, []) => agent.greet(client),
+                (Method::Get, ["sets"]) => agent.sets(client),
+                (Method::Post, ["instances"]) => agent.instances(client, request),
+                (Method::Post, ["queries"]) => agent.open(client, request),
+                (Method::Post, ["queries", query, "collect"]) => agent.collect(client, id(query), request),
+                (Method::Delete, ["queries", query]) => agent.close(client, id(query)).map(|()| Vec::new()),
                 other => panic!("{other:?}"),
             };
             let (status, mut bytes) = match outcome {

@@ -9,7 +9,9 @@ use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType
 use tachograph_perflib::{ErrorCode, Guid, InstanceFilter, InstanceKey, Query, Registry, Rows, SetSelection};
 use tachograph_remote::RemoteMachine;
 use tachograph_remote::frame::Frame;
-use tachograph_remote::limits::{MAX_FILTERS_PER_SELECTION, MAX_QUERIES_PER_CLIENT, REQUEST_BURST};
+use tachograph_remote::limits::{
+    MAX_BASE_BYTES, MAX_FILTERS_PER_SELECTION, MAX_QUERIES_PER_CLIENT, REQUEST_BURST,
+};
 use tachograph_remote::message::{
     CollectReply, CollectRequest, Greeting, InstanceReply, ListedSet, OpenReply, Sets, decode_selections,
     encode_selections,
@@ -460,4 +462,52 @@ fn a_consumer_filters_itself_if_it_has_more_filters_than_an_agent_accepts() {
         let names: Vec<_> = set.rows().instances().iter().map(|key| key.full_name().to_owned()).collect();
         assert_eq!(names, ["sdb"]);
     }
+}
+
+#[test]
+fn the_frames_that_a_consumer_keeps_are_bounded() {
+    // Frames of 2.5 MB, of eight queries: more than a consumer keeps. For the agent, each is that of another client.
+    let mut registry = Registry::new("WEB1", Times::default().clock());
+    let mut info = CounterSetInfo::new("Large", LARGE, InstanceType::Multiple);
+    info.counters.push(CounterInfo::new(1, "Value", CounterType::RAWCOUNT));
+    let keys: Vec<_> =
+        (0..10_000).map(|id| Arc::new(InstanceKey::new(format!("{id:0>100}"), id, 0))).collect();
+    let fill = move |rows: &mut Rows| {
+        keys.iter().for_each(|key| rows.push(key).set(1, 7));
+        Ok(())
+    };
+    registry.register(Box::new(Made { info: Arc::new(info), fill: Box::new(fill) })).expect("a valid set");
+    let wire = Wire::to(agent(&Arc::new(registry)));
+    let (sender, replies) = channel();
+    wire.with(|wire| {
+        wire.change = Some(Box::new(move |path, body| {
+            if path.ends_with("collect") {
+                let reply = CollectReply::decode(body).expect("a reply");
+                sender.send((reply.base, reply.frame_bytes)).expect("the test receives it");
+            }
+        }));
+    });
+    let remote = RemoteMachine::new("web1", wire.transport());
+    let registry = remote.refresh().expect("the agent answers");
+    let mut queries: Vec<_> = (0..8)
+        .map(|length| {
+            let mut query = Query::open(&registry, None).expect("a query");
+            let path = format!(r"\Large({}*)\*", "?".repeat(length));
+            query.add_path(&PathPattern::parse(&path).expect("a path"));
+            query
+        })
+        .collect();
+    let mut collect = |index: usize| {
+        wire.with(|wire| wire.client = index.to_string());
+        let query: &mut Query = &mut queries[index];
+        query.collect();
+        assert_eq!(query.sets()[0].outcome(), Ok(()));
+        replies.recv().expect("a reply")
+    };
+    let sizes: Vec<_> = (0..8).map(|index| collect(index).1).collect();
+    let kept = MAX_BASE_BYTES / sizes[0];
+    assert!((1..8).contains(&kept), "{kept} of 8 frames fit");
+    // The last ones are kept; those that were used longest ago are not.
+    assert_ne!(collect(7).0, 0);
+    assert_eq!(collect(0).0, 0);
 }

@@ -12,7 +12,7 @@ use tachograph_perflib::{ErrorCode, Guid, Query, Registry, Rows};
 use tachograph_remote::message::{CollectReply, CollectRequest, OpenReply, encode_selections};
 use tachograph_remote::{Agent, AgentOptions, RemoteMachine};
 
-use crate::fixture::{DISK, Made, Times, Wire, agent, machine, random};
+use crate::fixture::{BOOT, DISK, Made, Times, Wire, agent, machine, random};
 
 fn query(registry: &Arc<Registry>) -> Query {
     let mut query = Query::open(registry, None).expect("a query");
@@ -258,4 +258,50 @@ fn sets_that_appear_are_found_and_known_sets_are_kept() {
     assert_eq!(outcome(&mut query), Ok(4));
     assert_eq!(query.sets().len(), 2, "the known set keeps its place and its provider");
     assert_eq!(query.sets()[1].rows().values(0)[0].first, 5);
+}
+
+#[test]
+fn a_machine_that_was_started_again_has_the_boot_time_of_its_frames() {
+    let times = Times::default();
+    times.advance(10);
+    let registry = machine(&times);
+    let started = |boot_time| {
+        let registry = Arc::clone(&registry);
+        Agent::new(AgentOptions {
+            registry: Arc::new(move || Arc::clone(&registry)),
+            boot_time,
+            id: random(),
+            software: "tacho test".to_owned(),
+            random,
+        })
+    };
+    let wire = Wire::to(started(FileTime(BOOT)));
+    let remote = RemoteMachine::new("web1", wire.transport());
+    let known = remote.refresh().expect("the agent answers");
+    let mut query = query(&known);
+    assert_eq!(outcome(&mut query), Ok(4));
+    assert_eq!((remote.boot_time(), known.clock().boot_time()), (FileTime(BOOT), FileTime(BOOT)));
+    wire.with(|wire| wire.agent = Some(Arc::new(started(FileTime(BOOT + 77)))));
+    assert_eq!(outcome(&mut query), Err(ErrorCode::NO_DATA));
+    assert_eq!(outcome(&mut query), Ok(4));
+    // Nothing but the frame has said so.
+    assert_eq!((remote.boot_time(), known.clock().boot_time()), (FileTime(BOOT + 77), FileTime(BOOT + 77)));
+}
+
+#[test]
+fn a_machine_that_is_too_far_for_a_collection_is_connected_when_its_sets_are_checked() {
+    let wire = Wire::to(agent(&machine(&Times::default())));
+    let remote = RemoteMachine::new("web1", wire.transport());
+    let known = remote.refresh().expect("the agent answers");
+    let mut query = query(&known);
+    assert_eq!(outcome(&mut query), Ok(4));
+    // Connecting takes longer than a collection waits.
+    wire.with(|wire| wire.connecting = Some(Duration::from_secs(2)));
+    assert_eq!(outcome(&mut query), Err(ErrorCode::TIMEOUT));
+    let until = Instant::now() + Duration::from_secs(10);
+    while remote.refresh().is_err() {
+        assert!(Instant::now() < until, "the pause after the failure ends");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(outcome(&mut query), Ok(4));
 }

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use tachograph_counters::path::PathPattern;
-use tachograph_counters::{RawValue, Status};
+use tachograph_counters::{CounterType, RawValue, Status};
 use tachograph_perflib::block::{DecodeOptions, Identifier, decode_with};
-use tachograph_perflib::registration::Request;
-use tachograph_perflib::{ErrorCode, InstanceKey, Query, Registry, Timestamps};
+use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType, Request};
+use tachograph_perflib::{ErrorCode, InstanceKey, Query, Registry, Rows, Timestamps};
 use tachograph_remote::RemoteMachine;
 
-use crate::fixture::{BROKEN, DISK, SYSTEM, TASKS, Times, Wire, agent, machine};
+use crate::fixture::{BROKEN, DISK, Made, SYSTEM, TASKS, Times, Wire, agent, machine};
 
 /// The rows of all sets of a query, their errors and the times.
 type Collected = (
@@ -152,4 +152,67 @@ fn two_queries_do_not_disturb_each_other() {
         assert_eq!((sets[0].0.len(), sets[0].1.len()), (1, 4));
         assert!(sets[0].1.iter().all(|raw| raw.status == Status::VALID_DATA));
     }
+}
+
+/// A set whose list of instances changes with each collection: the clock decides which instances exist.
+fn changing(times: &Times) -> Arc<Registry> {
+    let mut registry = Registry::new("WEB1", times.clock());
+    let mut info = CounterSetInfo::new("Process", TASKS, InstanceType::Multiple);
+    info.counters =
+        (1..=5).map(|id| CounterInfo::new(id, format!("Value {id}"), CounterType::BULK_COUNT)).collect();
+    let fill = |rows: &mut Rows| {
+        let second = rows.timestamps().ticks / 10_000_000;
+        // Of 300 instances, three end in each second, and three others begin. The oldest ones come first.
+        let mut instances: Vec<(i64, i64)> =
+            (0..300).map(|number| (second - (second + number).rem_euclid(100), number)).collect();
+        instances.sort_unstable();
+        for (started, number) in instances {
+            let name = format!("process {} of {started}", number * 7919 % 300);
+            let key = Arc::new(InstanceKey::new(name, number as u32, (number * 1000 + started) as u64));
+            if rows.wants_instance(key.full_name(), key.id()) {
+                let mut row = rows.push(&key);
+                // A quarter is busy.
+                let work = if number % 4 == 0 { second * 10_000_000 + number } else { number };
+                (1..=5).for_each(|id| row.set(id, (work * i64::from(id)) as u64));
+            }
+        }
+        Ok(())
+    };
+    let made = Made { info: Arc::new(info), fill: Box::new(fill) };
+    registry.register(Box::new(made)).expect("a valid set");
+    Arc::new(registry)
+}
+
+#[test]
+fn instances_that_come_and_go_cost_few_bytes() {
+    let times = Times::default();
+    times.advance(1_000_000_000);
+    let wire = Wire::to(agent(&changing(&times)));
+    let remote = RemoteMachine::new("web1", wire.transport());
+    let registry = remote.refresh().expect("the agent answers");
+    let local = changing(&times);
+    let (mut found, mut expected) =
+        (with_paths(&registry, &[r"\Process(*)\*"]), with_paths(&local, &[r"\Process(*)\*"]));
+    assert_eq!(collect(&mut found), collect(&mut expected));
+    let before = wire.with(|wire| wire.received);
+    for _ in 0..10 {
+        times.advance(10_000_000);
+        assert_eq!(collect(&mut found), collect(&mut expected));
+    }
+    let received = wire.with(|wire| wire.received) - before;
+    let values = 10 * 300 * 5;
+    assert!(received < 2 * values, "{received} bytes for {values} values");
+}
+
+#[test]
+fn samples_have_the_configured_name_whatever_the_agent_says() {
+    let times = Times::default();
+    let mut registry = Registry::new("another machine", times.clock());
+    let known = machine(&times);
+    known.counter_sets().for_each(|info| assert!(registry.share_from(&known, info)));
+    let wire = Wire::to(agent(&Arc::new(registry)));
+    let remote = RemoteMachine::new("web1", wire.transport());
+    let registry = remote.refresh().expect("the agent answers");
+    assert_eq!((&**registry.machine(), &**remote.name()), ("web1", "web1"));
+    assert_eq!(remote.other_name().as_deref(), Some("another machine"));
 }

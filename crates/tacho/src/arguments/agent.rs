@@ -4,7 +4,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use tachograph_remote::DEFAULT_PORT;
+use tachograph_remote::{ClientTrust, DEFAULT_PORT, Fingerprint};
+
+use super::SampledExportArguments;
 
 /// Serve this machine's counters to other machines, over TLS.
 ///
@@ -16,6 +18,8 @@ use tachograph_remote::DEFAULT_PORT;
   tacho agent setup                 create key, certificate and token; prints a line for the other machines
   tacho agent                       serve on port 7321 of all addresses
   tacho agent --listen 10.0.0.7     serve on one address
+  tacho agent --client-ca ca.pem    accept consumers with a certificate of this authority; no token is needed
+  tacho agent --to prometheus=https://metrics.example   also send samples, every 15 s
 
 The other machines add the printed line to ~/.config/tachograph/machines.toml (mode 600). docs/guide.md shows all steps.")]
 pub(crate) struct AgentArguments {
@@ -26,6 +30,18 @@ pub(crate) struct AgentArguments {
     listen: Option<SocketAddr>,
     #[command(flatten)]
     pub(crate) folder: AgentFolder,
+    /// Accept only consumers with a certificate that an authority of this PEM file has signed. They need no token.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) client_ca: Option<PathBuf>,
+    /// Accept only consumers whose certificate has this fingerprint, as 'tacho agent setup' prints it. They need no token.
+    /// Can be repeated, and combined with --client-ca.
+    #[arg(long = "client-fingerprint", value_name = "SHA256")]
+    pub(crate) client_fingerprints: Vec<Fingerprint>,
+    /// Counters that --to sends. Default: those of the machine, except per process, thread and control group.
+    #[arg(long, num_args = 1.., value_name = "PATH", requires = "targets")]
+    pub(crate) metrics: Vec<String>,
+    #[command(flatten)]
+    pub(crate) sampled: SampledExportArguments,
     /// Log each request on standard error: method, path and status.
     #[arg(short, long)]
     pub(crate) verbose: bool,
@@ -61,6 +77,15 @@ impl AgentArguments {
     /// The address to listen on.
     pub(crate) fn address(&self) -> SocketAddr {
         self.listen.unwrap_or(SocketAddr::from((Ipv4Addr::UNSPECIFIED, DEFAULT_PORT)))
+    }
+
+    /// The consumers that are accepted by their certificates; `None` if a token is required instead.
+    pub(crate) fn clients(&self) -> Option<ClientTrust> {
+        let clients = ClientTrust {
+            authorities: self.client_ca.clone(),
+            fingerprints: self.client_fingerprints.clone(),
+        };
+        (clients != ClientTrust::default()).then_some(clients)
     }
 }
 

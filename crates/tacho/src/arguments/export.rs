@@ -1,11 +1,15 @@
 //! The arguments of commands that send samples to other systems.
 
 use std::path::PathBuf;
+#[cfg(feature = "web")]
+use std::time::Duration;
 
 use clap::Args;
 use tachograph_export::Target;
 
 use super::parse_count;
+#[cfg(feature = "web")]
+use super::parse_interval;
 
 /// Where samples are sent.
 #[derive(Debug, Args)]
@@ -34,4 +38,16 @@ pub(crate) struct ExportArguments {
     /// The label `job` (Prometheus) or the attribute `service.name` (OTLP) of all samples.
     #[arg(long, value_name = "NAME", requires = "targets", default_value = "tachograph")]
     pub(crate) to_job: String,
+}
+
+/// Where samples are sent by commands that take no samples of their own.
+#[cfg(feature = "web")]
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Sending samples (docs/export.md)")]
+pub(crate) struct SampledExportArguments {
+    #[command(flatten)]
+    pub(crate) export: ExportArguments,
+    /// Time between the samples that --to sends: the counters of --metrics, under the names of /metrics.
+    #[arg(long, value_name = "TIME", requires = "targets", default_value = "15", allow_negative_numbers = true, value_parser = parse_interval)]
+    pub(crate) to_interval: Duration,
 }

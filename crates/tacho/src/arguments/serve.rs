@@ -10,7 +10,7 @@ use tachograph_logs::TextEncoding;
 use tachograph_metrics::MetricNames;
 use tachograph_perflib::Registry;
 
-use super::{ExportArguments, parse_count, parse_encoding, parse_interval};
+use super::{SampledExportArguments, parse_count, parse_encoding, parse_interval};
 use crate::failure::Failure;
 use crate::this_machine;
 
@@ -118,10 +118,7 @@ pub(crate) struct ServeArguments {
     #[arg(short, long)]
     pub(crate) verbose: bool,
     #[command(flatten)]
-    pub(crate) export: ExportArguments,
-    /// Time between the samples that --to sends: the counters of --metrics, under the names of /metrics.
-    #[arg(long, value_name = "TIME", requires = "targets", default_value = "15", allow_negative_numbers = true, value_parser = parse_interval, help_heading = "Sending samples (docs/export.md)")]
-    pub(crate) to_interval: Duration,
+    pub(crate) sampled: SampledExportArguments,
 }
 
 impl ServeArguments {

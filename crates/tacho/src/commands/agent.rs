@@ -13,9 +13,10 @@ use tachograph_machine::Machine;
 use tachograph_metrics::{MetricNames, MetricsOptions};
 use tachograph_web::{Embedding, LineLog, LiveOptions, ServeOptions, Server, Services, Token, Uploads};
 
+use super::sampled_export::{self, SampledExport};
 use crate::arguments::{AgentAction, AgentArguments, AgentFolder};
 use crate::failure::{Failure, cannot, notify};
-use crate::{allocator, signals, this_machine};
+use crate::{allocator, exports, signals, this_machine};
 
 pub(crate) fn run(arguments: &AgentArguments) -> Result<ExitCode, Failure> {
     match &arguments.action {
@@ -80,9 +81,19 @@ fn serve(arguments: &AgentArguments) -> Result<ExitCode, Failure> {
             files.folder.display()
         )));
     }
-    let machine = Machine::of_this_machine().map_err(Failure::runtime)?;
+    let machine = Arc::new(Machine::of_this_machine().map_err(Failure::runtime)?);
+    let registry = machine.registry();
+    let metrics = MetricsOptions {
+        selection: this_machine::parse_paths(&registry, &arguments.metrics, &[])?,
+        names: MetricNames::Current,
+        mounts: Some(exports::mounts_now()),
+    };
+    this_machine::notify_missing_paths(&registry, &metrics.selection)?;
     let live = LiveOptions {
-        registry: Arc::new(move || machine.refresh()),
+        registry: {
+            let machine = Arc::clone(&machine);
+            Arc::new(move || machine.refresh())
+        },
         interval: Duration::from_secs(1),
         points: 1,
         max_bytes: 0,
@@ -91,18 +102,27 @@ fn serve(arguments: &AgentArguments) -> Result<ExitCode, Failure> {
         default_paths: Vec::new(),
         history: Vec::new(),
     };
-    let token = is_set_up.then(|| Token::read(&files.token)).transpose().map_err(Failure::runtime)?;
+    let clients = arguments.clients();
+    if clients.is_some() && !is_set_up {
+        return Err(Failure::usage(format!(
+            "{}: no key and certificate, which --client-ca and --client-fingerprint need; run 'tacho agent setup' first",
+            files.folder.display()
+        )));
+    }
+    let needs_token = is_set_up && clients.is_none();
+    let token = needs_token.then(|| Token::read(&files.token)).transpose().map_err(Failure::runtime)?;
     let server = Server::bind(ServeOptions {
         address,
         services: Services::Agent,
         tls: is_set_up.then(|| (files.certificate.clone(), files.key.clone())),
+        clients,
         token,
         embedding: Embedding::default(),
         hosts: Vec::new(),
         live,
         view: None,
         views: None,
-        metrics: MetricsOptions { selection: Vec::new(), names: MetricNames::Current, mounts: None },
+        metrics: metrics.clone(),
         processes: None,
         logs: Vec::new(),
         recordings: None,
@@ -117,6 +137,9 @@ fn serve(arguments: &AgentArguments) -> Result<ExitCode, Failure> {
     signals::handle(&signals::not_ignored(&[SIGINT, SIGTERM, SIGHUP]), move |_| stopper.stop())?;
     let protection = if is_set_up { "" } else { " (this machine only, not encrypted)" };
     notify(format_args!("agent listens on {}{protection}", server.address()));
-    server.run()?;
+    let export = sampled_export::start(&arguments.sampled, &machine, metrics)?;
+    let outcome = server.run();
+    export.into_iter().for_each(SampledExport::finish);
+    outcome?;
     Ok(ExitCode::SUCCESS)
 }

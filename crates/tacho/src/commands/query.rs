@@ -6,7 +6,6 @@ mod table_sink;
 use std::path::Path;
 use std::process::ExitCode;
 
-use tachograph_counters::Status;
 use tachograph_counters::sample::Sample;
 use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_flow::live::{LiveOptions, Refresh, Schedule, Stop};
@@ -197,7 +196,7 @@ fn columns(first: &Sample, is_text: bool) -> Result<UnionScan, Failure> {
     let has_columns = scan.groups().iter().any(|group| !group.instances.is_empty());
     if is_text && !has_columns {
         // The reason was already reported.
-        if first.groups.iter().any(|group| group.status == Status::NO_DATA) {
+        if first.groups.iter().any(|group| group.status.is_error()) {
             return Err(Failure::runtime(
                 "no column: no instance could be read; -f json and -f table wait until one can be",
             ));

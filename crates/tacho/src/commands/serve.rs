@@ -1,7 +1,5 @@
 //! `tacho serve`: the web monitor.
 
-mod sampled_export;
-
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
@@ -20,11 +18,11 @@ use tachograph_web::{
     Uploads,
 };
 
+use super::sampled_export::{self, SampledExport};
 use crate::arguments::ServeArguments;
 use crate::failure::{Failure, notify};
 use crate::process_properties::MachineProperties;
 use crate::{allocator, exports, signals, this_machine};
-use sampled_export::SampledExport;
 
 /// The minimum and maximum number of live intervals that are kept in memory.
 const POINTS: [usize; 2] = [1000, 3600];
@@ -78,6 +76,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         address: arguments.address(),
         services: Services::All,
         tls: arguments.tls_cert.clone().zip(arguments.tls_key.clone()),
+        clients: None,
         token: token(arguments.token_file.as_deref())?,
         embedding: Embedding {
             origins: arguments.embed_origins.clone(),
@@ -103,10 +102,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     let mut out = io::stdout().lock();
     writeln!(out, "{}", server.url()).and_then(|()| out.flush())?;
     drop(out);
-    let export = match exports::start(&arguments.export, &registry, metrics)? {
-        Some(export) => Some(sampled_export::start(export, &machine, arguments.to_interval)?),
-        None => None,
-    };
+    let export = sampled_export::start(&arguments.sampled, &machine, metrics)?;
     let outcome = server.run();
     export.into_iter().for_each(SampledExport::finish);
     outcome?;

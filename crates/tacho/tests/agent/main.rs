@@ -87,9 +87,13 @@ impl Agent {
     }
 
     fn start_on(setup: &Setup, port: u16) -> Self {
+        Self::start_with(setup, port, &[])
+    }
+
+    fn start_with(setup: &Setup, port: u16, more: &[&str]) -> Self {
         let mut command =
             tacho(&setup.folder, &["agent", "--listen", &format!("127.0.0.1:{port}"), "--folder"]);
-        command.arg(setup.folder.path().join("agent")).stderr(Stdio::piped());
+        command.arg(setup.folder.path().join("agent")).args(more).stderr(Stdio::piped());
         let mut child = command.spawn().expect("tacho runs");
         let mut err = BufReader::new(child.stderr.take().expect("a pipe"));
         let mut line = String::new();
@@ -325,4 +329,108 @@ fn a_restarted_agent_is_found_again() {
     let _ = child.kill();
     let _ = child.wait();
     assert!(Path::new(env!("CARGO_BIN_EXE_tacho")).exists());
+}
+
+/// A certificate with its key, which an authority has signed, or which signs itself.
+struct Certificate {
+    certificate: std::path::PathBuf,
+    key: std::path::PathBuf,
+}
+
+impl Certificate {
+    /// Writes the files of a new certificate.
+    fn new(folder: &Path, name: &str, authority: Option<&rcgen::Issuer<'_, rcgen::KeyPair>>) -> Self {
+        let key = rcgen::KeyPair::generate().expect("a key");
+        let parameters = rcgen::CertificateParams::new(vec![name.to_owned()]).expect("valid parameters");
+        let certificate = match authority {
+            Some(authority) => parameters.signed_by(&key, authority),
+            None => parameters.self_signed(&key),
+        };
+        let files = Self {
+            certificate: folder.join(format!("{name}.pem")),
+            key: folder.join(format!("{name}-key.pem")),
+        };
+        std::fs::write(&files.certificate, certificate.expect("a certificate").pem()).expect("written");
+        std::fs::write(&files.key, key.serialize_pem()).expect("written");
+        std::fs::set_permissions(&files.key, std::fs::Permissions::from_mode(0o600)).expect("a mode");
+        files
+    }
+
+    /// The line of machines.toml with this certificate and without a token.
+    fn line(&self, line: &str) -> String {
+        let (head, _) = line.split_once(", token = ").expect("a token");
+        let (certificate, key) = (self.certificate.display(), self.key.display());
+        format!("{head}, client_cert = \"{certificate}\", client_key = \"{key}\" }}\n")
+    }
+}
+
+#[test]
+fn consumers_are_accepted_by_their_certificates() {
+    let setup = Setup::new();
+    let folder = setup.folder.path();
+    let authority_key = rcgen::KeyPair::generate().expect("a key");
+    let mut parameters = rcgen::CertificateParams::new(Vec::new()).expect("valid parameters");
+    parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let authority = parameters.self_signed(&authority_key).expect("a certificate");
+    let authority_file = folder.join("authority.pem");
+    std::fs::write(&authority_file, authority.pem()).expect("written");
+    let issuer = rcgen::Issuer::new(parameters, authority_key);
+    let signed = Certificate::new(folder, "signed", Some(&issuer));
+    let pinned = Certificate::new(folder, "pinned", None);
+    let unknown = Certificate::new(folder, "unknown", None);
+    let fingerprint =
+        tachograph_remote::Fingerprint::of_file(&pinned.certificate).expect("a certificate").to_string();
+    let query = ["query", "-s", "web1", r"\System\Processes", "-si", "0.2", "-sc", "1", "-f", "json"];
+    let authority_file = authority_file.display().to_string();
+    let by_authority = ["--client-ca", &*authority_file];
+    let by_both = ["--client-ca", &*authority_file, "--client-fingerprint", &fingerprint];
+    let by_fingerprint = ["--client-fingerprint", &*fingerprint];
+    for (arguments, accepted, refused) in [
+        (&by_authority[..], &[&signed][..], &[&pinned, &unknown][..]),
+        (&by_fingerprint, &[&pinned], &[&signed, &unknown]),
+        (&by_both, &[&signed, &pinned], &[&unknown]),
+    ] {
+        let agent = Agent::start_with(&setup, 0, arguments);
+        let line = setup.line_for(agent.port);
+        for one in accepted {
+            setup.write_machines(&one.line(&line));
+            assert!(setup.prints(&query).contains("Processes"), "{arguments:?}");
+        }
+        for one in refused {
+            setup.write_machines(&one.line(&line));
+            let message = setup.fails(&query);
+            assert!(message.contains("--client-fingerprint"), "{arguments:?}: {message}");
+        }
+        // The token of the setup is not sufficient.
+        setup.write_machines(&line);
+        let message = setup.fails(&query);
+        assert!(message.contains("client_cert") && message.contains("--client-ca"), "{message}");
+    }
+    setup.write_machines(&signed.line(&setup.line).replace("client_key", "client_keys"));
+    assert!(setup.fails(&query).contains("client_keys"));
+    std::fs::set_permissions(&signed.key, std::fs::Permissions::from_mode(0o644)).expect("a mode");
+    setup.write_machines(&signed.line(&setup.line));
+    let message = setup.fails(&query);
+    assert!(message.contains("chmod o-rw"), "{message}");
+}
+
+#[test]
+fn an_agent_sends_samples_too() {
+    let setup = Setup::new();
+    let receiver = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = receiver.local_addr().expect("an address").port();
+    let queue = setup.folder.path().join("queue").display().to_string();
+    let target = format!("prometheus=http://127.0.0.1:{port}");
+    let sending =
+        ["--to", &target, "--to-interval", "0.2", "--to-queue", &queue, "--metrics", r"\System\Processes"];
+    let agent = Agent::start_with(&setup, 0, &sending);
+    let (mut stream, _) = receiver.accept().expect("a connection");
+    let mut request = [0; 4096];
+    let length = stream.read(&mut request).expect("a request");
+    let request = String::from_utf8_lossy(&request[..length]).to_ascii_lowercase();
+    assert!(request.starts_with("post /api/v1/write "), "{request}");
+    assert!(request.contains("content-encoding: snappy"), "{request}");
+    // It serves consumers meanwhile.
+    setup.write_machines(&setup.line_for(agent.port));
+    assert!(setup.prints(&["list", "-q", "-s", "web1", "System"]).contains("Processes"));
 }

@@ -217,6 +217,54 @@ fn wrong_tokens_are_checked_once_a_second() {
     assert_eq!(status, 200);
 }
 
+/// The status of a request on an open connection, with a token.
+fn status_on(stream: &mut TcpStream, token: &str) -> u16 {
+    let host = stream.peer_addr().expect("connected");
+    let request =
+        format!("GET /api/sources HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("sent");
+    let mut response = Vec::new();
+    let end = loop {
+        let mut part = [0; 4096];
+        let read = stream.read(&mut part).expect("a response");
+        assert!(read > 0, "the connection stays open");
+        response.extend_from_slice(&part[..read]);
+        if let Some(end) = response.windows(4).position(|four| four == b"\r\n\r\n") {
+            break end + 4;
+        }
+    };
+    let head = String::from_utf8_lossy(&response[..end]).to_ascii_lowercase();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    let length: usize = length.expect("a length").parse().expect("a number");
+    let mut rest = vec![0; length.saturating_sub(response.len() - end)];
+    stream.read_exact(&mut rest).expect("the body");
+    head.split(' ').nth(1).expect("a status").parse().expect("a number")
+}
+
+#[test]
+fn wrong_tokens_do_not_delay_a_connection_with_the_right_one() {
+    let machine = Machine::new(1);
+    let right = "a-token-of-many-letters";
+    let server = TestServer::start(&machine, TestOptions { token: Some(right), ..TestOptions::default() });
+    let mut stream = connect(server.address);
+    assert_eq!(status_on(&mut stream, right), 200);
+    // After these, one token per second is compared.
+    let mut guesses = connect(server.address);
+    for index in 0..6 {
+        assert_eq!(status_on(&mut guesses, &format!("wrong-{index}")), 401);
+    }
+    let began = Instant::now();
+    for _ in 0..60 {
+        assert_eq!(status_on(&mut stream, right), 200);
+    }
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+    // Another token on the same connection is a guess like any other.
+    let began = Instant::now();
+    assert_eq!(status_on(&mut stream, "wrong-again"), 401);
+    assert_eq!(status_on(&mut stream, "wrong-again"), 401);
+    assert!(began.elapsed() >= Duration::from_millis(900), "{:?}", began.elapsed());
+}
+
 /// A text log with two samples and this number of columns.
 fn wide(columns: usize) -> Vec<u8> {
     let mut text = String::from("\"(PDH-CSV 4.0) (UTC)(0)\"");

@@ -23,8 +23,10 @@ use tachograph_logs::{Budget, TextEncoding};
 use tachograph_monitor::{ProcessProperties, RowProperties, View};
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType};
 use tachograph_perflib::{Clock, FREQUENCY, Failure, Guid, InstanceKey, Provider, Registry, Rows};
+use tachograph_remote::ClientTrust;
 use tachograph_web::{
-    Embedding, LiveOptions, RecordingOptions, ServeError, ServeOptions, Server, Stopper, Token, Uploads,
+    Embedding, LiveOptions, RecordingOptions, ServeError, ServeOptions, Server, Services, Stopper, Token,
+    Uploads,
 };
 
 const RATE: u32 = 0;
@@ -183,6 +185,8 @@ pub(crate) struct TestOptions {
     pub(crate) memory: Budget,
     pub(crate) encoding: Option<TextEncoding>,
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
+    pub(crate) clients: Option<ClientTrust>,
+    pub(crate) services: Services,
     pub(crate) view: Option<View>,
     pub(crate) views: Option<PathBuf>,
     pub(crate) history: Vec<PathPattern>,
@@ -204,6 +208,8 @@ impl Default for TestOptions {
             memory: Budget::default(),
             encoding: None,
             tls: None,
+            clients: None,
+            services: Services::All,
             view: None,
             views: None,
             history: Vec::new(),
@@ -227,11 +233,12 @@ impl TestServer {
         machine.write_log(&at("logs/a.blg"), 11);
         machine.write_log(&at("logs/deep/b.blg"), 11);
         let server = Server::bind(ServeOptions {
-            services: tachograph_web::Services::All,
+            services: options.services,
             metrics: Default::default(),
             processes: Some(Box::new(TestProcesses)),
             address: SocketAddr::from(([127, 0, 0, 1], 0)),
             tls: options.tls,
+            clients: options.clients,
             token: options.token.map(|token| Token::new(token).expect("a token")),
             embedding: options.embedding,
             hosts: options.hosts,

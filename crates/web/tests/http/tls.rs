@@ -41,6 +41,7 @@ fn options(machine: &Machine, address: &str) -> ServeOptions {
         processes: None,
         address: address.parse().expect("an address"),
         tls: None,
+        clients: None,
         token: None,
         embedding: Default::default(),
         recordings: None,

@@ -1,5 +1,7 @@
 //! The instances of a result.
 
+use std::ops::Range;
+
 use super::{DecodeOptions, Ids, Values};
 use crate::block::error::{BlockError, Expected, Rule, count};
 use crate::block::instance_list::ListedInstance;
@@ -39,6 +41,7 @@ pub struct Instances<'a> {
 pub struct Instance<'a> {
     listed: ListedInstance<'a>,
     values: Values<'a>,
+    range: Range<usize>,
 }
 
 impl<'a> Instances<'a> {
@@ -70,10 +73,11 @@ impl<'a> Instances<'a> {
 
     /// Splits off the first instance.
     fn instance(&mut self) -> Result<Instance<'a>, BlockError> {
+        let begin = self.rest.offset;
         let listed = ListedInstance::split_off(&mut self.rest)?;
         let values = Values::new(self.ids.map_or(1, Ids::len), self.rest, self.options);
         self.rest = values.clone().check()?;
-        Ok(Instance { listed, values })
+        Ok(Instance { listed, values, range: begin..self.rest.offset })
     }
 
     /// The ids of each instance's counters; `None` if the result has only
@@ -108,6 +112,11 @@ impl<'a> Instance<'a> {
     /// The id.
     pub fn id(&self) -> u32 {
         self.listed.id
+    }
+
+    /// Where the instance and its values are in the block.
+    pub fn range(&self) -> Range<usize> {
+        self.range.clone()
     }
 
     /// The values: one per counter id, or a single one if the result has no ids.

@@ -9,22 +9,31 @@ use tachograph_export::Export;
 use tachograph_flow::Source as _;
 use tachograph_flow::live::{LiveOptions, Schedule, Stop};
 use tachograph_machine::Machine;
+use tachograph_metrics::MetricsOptions;
 
+use crate::arguments::SampledExportArguments;
 use crate::failure::{Failure, notify};
 use crate::{exports, this_machine};
 
 /// A thread that samples and sends until it is stopped.
-pub(super) struct SampledExport {
+pub(crate) struct SampledExport {
     stop: Stop,
     thread: JoinHandle<()>,
 }
 
-/// Starts to sample the counters of an export.
-pub(super) fn start(
-    mut export: Export,
+/// Starts to sample and send these counters, if the arguments ask for it.
+pub(crate) fn start(
+    arguments: &SampledExportArguments,
     machine: &Arc<Machine>,
-    interval: Duration,
-) -> Result<SampledExport, Failure> {
+    metrics: MetricsOptions,
+) -> Result<Option<SampledExport>, Failure> {
+    match exports::start(&arguments.export, &machine.registry(), metrics)? {
+        Some(export) => run(export, machine, arguments.to_interval).map(Some),
+        None => Ok(None),
+    }
+}
+
+fn run(mut export: Export, machine: &Arc<Machine>, interval: Duration) -> Result<SampledExport, Failure> {
     let stop = Stop::default();
     let schedule =
         Schedule { interval, samples: None, duration: None, has_baseline: false, stop: stop.clone() };
@@ -32,14 +41,14 @@ pub(super) fn start(
         this_machine::open(&machine.registry(), &export.paths(), LiveOptions::default(), schedule)?;
     let machine = Arc::clone(machine);
     live.source.follow(Box::new(move || machine.refresh()));
-    let run = move || {
-        let mut sample = Sample::default();
+    let sample = move || {
+        let mut next = Sample::default();
         let mut registry = None;
         loop {
-            match live.source.next(&mut sample) {
+            match live.source.next(&mut next) {
                 Ok(true) => {
                     let Some(source) = live.source.this_machine() else { break };
-                    export.push(source.query(), sample.at.utc);
+                    export.push(source.query(), next.at.utc);
                     // From the next sample on, include sets that were published in the meantime.
                     let now = Arc::clone(source.registry());
                     if registry.as_ref().is_some_and(|before| !Arc::ptr_eq(before, &now)) {
@@ -57,13 +66,13 @@ pub(super) fn start(
         exports::finish(export);
     };
     let thread =
-        thread::Builder::new().name("samples to send".to_owned()).spawn(run).map_err(Failure::runtime)?;
+        thread::Builder::new().name("samples to send".to_owned()).spawn(sample).map_err(Failure::runtime)?;
     Ok(SampledExport { stop, thread })
 }
 
 impl SampledExport {
     /// Ends the thread, and waits while it sends remaining samples.
-    pub(super) fn finish(self) {
+    pub(crate) fn finish(self) {
         self.stop.stop();
         // A panic has already been reported by the panic hook.
         let _ = self.thread.join();

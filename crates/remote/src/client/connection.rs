@@ -1,0 +1,336 @@
+//! An open connection: one request and its response at a time.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::time::{Duration, Instant};
+
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustls::{ClientConnection, StreamOwned};
+
+use super::dialer::text_of;
+use super::transport::{ExchangeError, Received};
+use crate::limits::MAX_RESPONSE_BYTES;
+
+/// Maximum length of a response's header.
+const MAX_HEADER: usize = 16 << 10;
+/// The memory of a body is reserved in parts of this size, as they arrive.
+const CHUNK: usize = 8 << 10;
+
+/// An open connection. An exchange that reaches its deadline can be continued.
+pub(super) struct Connection {
+    stream: Stream,
+    /// The last request, and the number of its bytes that were sent.
+    request: Vec<u8>,
+    sent: usize,
+    /// When the request was begun, while the response is outstanding.
+    begun: Option<Instant>,
+    /// The bytes that were received and not used yet.
+    received: Vec<u8>,
+    /// The header of the response, after it was received, and the part of the body that was received.
+    header: Option<ResponseHeader>,
+    body: Vec<u8>,
+    /// The status of a response that [`run_now`](Self::run_now) has received, and whether the connection stays open.
+    done: Option<(u16, bool)>,
+}
+
+/// A TLS session over a connection.
+pub(super) type TlsStream = Box<StreamOwned<ClientConnection, TimedStream>>;
+
+pub(super) enum Stream {
+    Plain(TimedStream),
+    Tls(TlsStream),
+}
+
+/// A connection whose reads and writes end at a deadline, or do not wait.
+pub(super) struct TimedStream {
+    stream: TcpStream,
+    /// `None`: do not wait.
+    pub(super) deadline: Option<Instant>,
+}
+
+impl Connection {
+    pub(super) fn new(stream: Stream) -> Self {
+        Self {
+            stream,
+            request: Vec::new(),
+            sent: 0,
+            begun: None,
+            received: Vec::new(),
+            header: None,
+            body: Vec::new(),
+            done: None,
+        }
+    }
+
+    /// When the outstanding request was begun.
+    pub(super) fn begun(&self) -> Option<Instant> {
+        self.begun
+    }
+
+    /// Whether a request is the last one.
+    pub(super) fn has_sent(&self, request: &[u8]) -> bool {
+        self.request == request
+    }
+
+    /// Begins an exchange; `request` gets the buffer of the one before.
+    pub(super) fn begin(&mut self, request: &mut Vec<u8>) {
+        std::mem::swap(&mut self.request, request);
+        self.sent = 0;
+        self.begun = Some(Instant::now());
+        self.header = None;
+        self.body.clear();
+        self.done = None;
+    }
+
+    /// Takes back the request of a connection that failed.
+    pub(super) fn into_request(self) -> Vec<u8> {
+        self.request
+    }
+
+    /// Sends the request and receives the response, or continues to. Returns the status, and whether the connection stays
+    /// open.
+    pub(super) fn run(&mut self, deadline: Instant) -> Result<(u16, bool), ExchangeError> {
+        let done = match self.done.take() {
+            Some(done) => done,
+            None => self.advance(Some(deadline))?,
+        };
+        self.begun = None;
+        Ok(done)
+    }
+
+    /// Like [`run`](Self::run), but does not wait. A complete response is returned by the next `run`.
+    pub(super) fn run_now(&mut self) -> Received {
+        if self.begun.is_none() {
+            return Received::Broken;
+        }
+        if self.done.is_none() {
+            match self.advance(None) {
+                Ok(done) => self.done = Some(done),
+                Err(ExchangeError::TimedOut(_)) => return Received::Part,
+                Err(_) => return Received::Broken,
+            }
+        }
+        if self.done.is_some_and(|(status, _)| status == 200) { Received::Complete } else { Received::Broken }
+    }
+
+    /// The socket.
+    pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.stream.socket().as_fd()
+    }
+
+    fn advance(&mut self, deadline: Option<Instant>) -> Result<(u16, bool), ExchangeError> {
+        self.stream.set_deadline(deadline);
+        self.send_rest().map_err(|error| io_error(&error, "sending the request"))?;
+        let header = match self.header {
+            Some(header) => header,
+            None => {
+                let end = self.receive_header()?;
+                let header = ResponseHeader::parse(&self.received[..end])?;
+                self.received.drain(..end);
+                *self.header.insert(header)
+            }
+        };
+        while self.body.len() < header.length {
+            if self.received.is_empty() {
+                self.receive("receiving the answer")?;
+            }
+            let part = self.received.len().min(header.length - self.body.len());
+            self.body.extend(self.received.drain(..part));
+        }
+        Ok((header.status, header.is_kept_open))
+    }
+
+    /// Exchanges the body of the response with a buffer.
+    pub(super) fn take_body(&mut self, body: &mut Vec<u8>) {
+        std::mem::swap(&mut self.body, body);
+    }
+
+    fn send_rest(&mut self) -> io::Result<()> {
+        while self.sent < self.request.len() {
+            match self.stream.write(&self.request[self.sent..]) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(written) => self.sent += written,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.stream.flush()
+    }
+
+    /// Receives the header of a response; returns its length.
+    fn receive_header(&mut self) -> Result<usize, ExchangeError> {
+        let mut searched = 0;
+        loop {
+            let from = usize::saturating_sub(searched, 3);
+            if let Some(found) = self.received[from..].windows(4).position(|four| four == b"\r\n\r\n") {
+                return Ok(from + found + 4);
+            }
+            searched = self.received.len();
+            if searched > MAX_HEADER {
+                return Err(ExchangeError::Invalid("its HTTP header is too long".to_owned()));
+            }
+            self.receive("waiting for the answer")?;
+        }
+    }
+
+    /// Receives at least one byte.
+    fn receive(&mut self, step: &'static str) -> Result<(), ExchangeError> {
+        let before = self.received.len();
+        self.received.resize(before + CHUNK, 0);
+        let read = loop {
+            match self.stream.read(&mut self.received[before..]) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                read => break read,
+            }
+        };
+        self.received.truncate(before + read.as_ref().map_or(0, |&read| read));
+        match read {
+            Ok(0) => Err(ExchangeError::Broken("closed by the agent".to_owned())),
+            Ok(_) => Ok(()),
+            Err(error) => Err(io_error(&error, step)),
+        }
+    }
+
+    /// Whether no response is outstanding, and the peer has neither closed the connection nor sent anything, such as the
+    /// announcement that it closes it.
+    pub(super) fn is_quiet(&self) -> bool {
+        let stream = self.stream.socket();
+        let is_quiet = stream.set_nonblocking(true).is_ok()
+            && stream.peek(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
+        stream.set_nonblocking(false).is_ok() && is_quiet && self.begun.is_none()
+    }
+}
+
+/// The parts of a response's header that matter.
+#[derive(Clone, Copy, Debug)]
+struct ResponseHeader {
+    status: u16,
+    length: usize,
+    is_kept_open: bool,
+}
+
+impl ResponseHeader {
+    fn parse(bytes: &[u8]) -> Result<Self, ExchangeError> {
+        let invalid = |what: &str| ExchangeError::Invalid(format!("not HTTP/1.1: {what}"));
+        let text = std::str::from_utf8(bytes).map_err(|_| invalid("the header is not text"))?;
+        let mut lines = text.split("\r\n");
+        let first = lines.next().unwrap_or_default();
+        let status = first.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3)?.parse().ok());
+        let status = status.ok_or_else(|| invalid("the first line"))?;
+        let (mut length, mut is_kept_open) = (None, true);
+        for line in lines.filter(|line| !line.is_empty()) {
+            let (name, value) = line.split_once(':').ok_or_else(|| invalid("a line without ':'"))?;
+            let value = value.trim();
+            if name.eq_ignore_ascii_case("content-length") {
+                let number = Some(value).filter(|value| value.bytes().all(|byte| byte.is_ascii_digit()));
+                let number = number.and_then(|value| value.parse::<usize>().ok());
+                let number = number.filter(|&bytes| bytes <= MAX_RESPONSE_BYTES && length.is_none());
+                length = Some(number.ok_or_else(|| invalid("the length is repeated or too large"))?);
+            } else if name.eq_ignore_ascii_case("transfer-encoding") {
+                return Err(invalid("a transfer encoding"));
+            } else if name.eq_ignore_ascii_case("connection") && value.eq_ignore_ascii_case("close") {
+                is_kept_open = false;
+            }
+        }
+        match (length, status) {
+            (Some(length), _) => Ok(Self { status, length, is_kept_open }),
+            (None, 204) => Ok(Self { status, length: 0, is_kept_open }),
+            (None, _) => Err(invalid("no length")),
+        }
+    }
+}
+
+impl Stream {
+    fn socket(&self) -> &TcpStream {
+        match self {
+            Self::Plain(stream) => &stream.stream,
+            Self::Tls(stream) => &stream.sock.stream,
+        }
+    }
+
+    /// Sets when reads and writes end; `None`: they do not wait.
+    fn set_deadline(&mut self, deadline: Option<Instant>) {
+        match self {
+            Self::Plain(stream) => stream.deadline = deadline,
+            Self::Tls(stream) => stream.sock.deadline = deadline,
+        }
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(stream) => stream.read(buffer),
+            Self::Tls(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(stream) => stream.write(bytes),
+            Self::Tls(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(stream) => stream.flush(),
+            Self::Tls(stream) => stream.flush(),
+        }
+    }
+}
+
+impl TimedStream {
+    pub(super) fn new(stream: TcpStream, deadline: Instant) -> Self {
+        Self { stream, deadline: Some(deadline) }
+    }
+
+    /// The time that is left, for a socket option.
+    fn left(deadline: Instant) -> io::Result<Option<Duration>> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        // A timeout below a microsecond would be rounded to none.
+        let left = (left >= Duration::from_micros(1)).then_some(left);
+        left.map(Some).ok_or_else(|| ErrorKind::TimedOut.into())
+    }
+}
+
+impl Read for TimedStream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Some(deadline) = self.deadline else {
+            return Ok(recv(&self.stream, buffer, RecvFlags::DONTWAIT)?.0);
+        };
+        self.stream.set_read_timeout(Self::left(deadline)?)?;
+        self.stream.read(buffer)
+    }
+}
+
+impl Write for TimedStream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Some(deadline) = self.deadline else {
+            return Ok(send(&self.stream, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?);
+        };
+        self.stream.set_write_timeout(Self::left(deadline)?)?;
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
+
+pub(super) fn is_timeout(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock)
+}
+
+fn io_error(error: &io::Error, step: &'static str) -> ExchangeError {
+    // With TLS 1.3, an agent refuses the certificate of a consumer only after the handshake.
+    let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
+    match cause {
+        Some(rustls::Error::AlertReceived(alert)) => ExchangeError::NotTrusted(super::tls::alert(*alert)),
+        _ if is_timeout(error) => ExchangeError::TimedOut(step),
+        _ => ExchangeError::Broken(text_of(error)),
+    }
+}

@@ -1,0 +1,359 @@
+//! Establishing a TCP connection to a host, which can have several addresses.
+
+use std::io;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
+use std::os::fd::OwnedFd;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
+
+use super::transport::ExchangeError;
+
+/// After this time, the next address is tried too, as RFC 8305 recommends.
+const NEXT_ADDRESS: Duration = Duration::from_millis(250);
+/// After this time, an address is tried again. The kernel repeats its own attempts at growing intervals, so that after a
+/// failure of the link, they would succeed late.
+const SAME_ADDRESS: Duration = Duration::from_millis(500);
+/// Attempts that are older are given up: an agent closes connections that stay silent.
+pub(super) const MAX_AGE: Duration = Duration::from_secs(3);
+/// Maximum number of addresses of a host that are tried.
+const MAX_ADDRESSES: usize = 8;
+/// The addresses of the last resolution are used again if the host name has not been resolved after this time.
+const RESOLUTION: Duration = Duration::from_millis(250);
+
+/// Resolves a host name, and connects to its addresses. Attempts continue in the kernel when a call returns at its deadline,
+/// so a later call finds them advanced.
+#[derive(Debug, Default)]
+pub(super) struct Dialer {
+    /// The addresses of the host, in the order in which they are tried.
+    addresses: Vec<Candidate>,
+    /// A resolution in progress. The thread is the only one of this crate: the system's resolver has no deadline.
+    resolving: Option<Receiver<io::Result<Vec<SocketAddr>>>>,
+    attempts: Vec<Attempt>,
+    /// When a connection was first attempted since the last one was established or failed.
+    started: Option<Instant>,
+    /// Why an address failed last.
+    failure: Option<ExchangeError>,
+}
+
+#[derive(Debug)]
+struct Candidate {
+    address: SocketAddr,
+    tried: Option<Instant>,
+    /// Whether it has refused a connection.
+    is_refused: bool,
+}
+
+#[derive(Debug)]
+struct Attempt {
+    candidate: usize,
+    started: Instant,
+    socket: OwnedFd,
+}
+
+impl Dialer {
+    /// Forgets all attempts.
+    pub(super) fn reset(&mut self) {
+        self.attempts.clear();
+        self.resolving = None;
+        self.started = None;
+    }
+
+    /// Connects, or continues to connect.
+    pub(super) fn connect(
+        &mut self,
+        host: &str,
+        port: u16,
+        deadline: Instant,
+    ) -> Result<TcpStream, ExchangeError> {
+        let now = Instant::now();
+        if self.started.is_none_or(|started| now.saturating_duration_since(started) >= MAX_AGE) {
+            self.attempts.clear();
+            self.addresses.iter_mut().for_each(|one| (one.tried, one.is_refused) = (None, false));
+            self.started = Some(now);
+            self.failure = None;
+            self.resolve(host, port, deadline)?;
+        } else if self.addresses.is_empty() {
+            self.resolve(host, port, deadline)?;
+        }
+        let outcome = self.race(deadline);
+        if !matches!(outcome, Err(ExchangeError::TimedOut(_))) {
+            self.attempts.clear();
+            self.started = None;
+        }
+        outcome
+    }
+
+    /// Finds the addresses of the host.
+    fn resolve(&mut self, host: &str, port: u16, deadline: Instant) -> Result<(), ExchangeError> {
+        if let Ok(address) = host.parse() {
+            self.set_addresses(vec![SocketAddr::new(address, port)]);
+            return Ok(());
+        }
+        let receiver = match self.resolving.take() {
+            Some(receiver) => receiver,
+            None => {
+                let (sender, receiver) = sync_channel(1);
+                let host = host.to_owned();
+                let resolve = move || {
+                    let addresses = (host.as_str(), port).to_socket_addrs().map(Iterator::collect);
+                    // Nobody waits for it if the link was closed meanwhile.
+                    let _ = sender.send(addresses);
+                };
+                let thread = std::thread::Builder::new().name("resolve".to_owned()).spawn(resolve);
+                thread.map_err(|error| ExchangeError::Unreachable(text_of(&error)))?;
+                receiver
+            }
+        };
+        let left = deadline.saturating_duration_since(Instant::now());
+        let left = if self.addresses.is_empty() { left } else { left.min(RESOLUTION) };
+        match receiver.recv_timeout(left) {
+            Ok(Ok(addresses)) if !addresses.is_empty() => self.set_addresses(addresses),
+            // The last addresses may still be right while the resolver fails.
+            Ok(_) if !self.addresses.is_empty() => {}
+            Ok(Ok(_)) => {
+                self.started = None;
+                return Err(ExchangeError::Unreachable("the host name has no address".to_owned()));
+            }
+            Ok(Err(error)) => {
+                self.started = None;
+                return Err(ExchangeError::Unreachable(text_of(&error)));
+            }
+            Err(_) => {
+                self.resolving = Some(receiver);
+                if self.addresses.is_empty() {
+                    return Err(ExchangeError::TimedOut("resolving the host name"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn set_addresses(&mut self, addresses: Vec<SocketAddr>) {
+        let candidate = |address| Candidate { address, tried: None, is_refused: false };
+        self.addresses = addresses.into_iter().take(MAX_ADDRESSES).map(candidate).collect();
+    }
+
+    /// Waits for the first address that answers. Starts attempts when they are due.
+    fn race(&mut self, deadline: Instant) -> Result<TcpStream, ExchangeError> {
+        loop {
+            let now = Instant::now();
+            self.attempts.retain(|attempt| now.saturating_duration_since(attempt.started) < MAX_AGE);
+            let due = loop {
+                match self.next_due(now) {
+                    Some((index, due)) if due <= now => {
+                        if let Some(stream) = self.start(index, now) {
+                            return Ok(stream);
+                        }
+                    }
+                    next => break next.map(|(_, due)| due),
+                }
+            };
+            if self.attempts.is_empty() && due.is_none() {
+                let failure = self.failure.take();
+                return Err(failure.unwrap_or(ExchangeError::TimedOut("connecting")));
+            }
+            let until = due.map_or(deadline, |due| due.min(deadline));
+            if let Some(stream) = self.wait(until)? {
+                return Ok(stream);
+            }
+            if Instant::now() >= deadline {
+                return Err(ExchangeError::TimedOut("connecting"));
+            }
+        }
+    }
+
+    /// The address to try next, and when; `None` if all have refused.
+    fn next_due(&self, now: Instant) -> Option<(usize, Instant)> {
+        let last = self.addresses.iter().filter_map(|one| one.tried).max();
+        let untried = self.addresses.iter().position(|one| one.tried.is_none());
+        if let Some(index) = untried {
+            let due = last.filter(|_| !self.attempts.is_empty()).map_or(now, |last| last + NEXT_ADDRESS);
+            return Some((index, due));
+        }
+        let open = self.addresses.iter().enumerate().filter(|(_, one)| !one.is_refused);
+        let due = open.filter_map(|(index, one)| Some((index, one.tried? + SAME_ADDRESS)));
+        due.min_by_key(|(_, due)| *due)
+    }
+
+    /// Starts an attempt. Returns the connection if it is established at once.
+    fn start(&mut self, index: usize, now: Instant) -> Option<TcpStream> {
+        let candidate = &mut self.addresses[index];
+        candidate.tried = Some(now);
+        let family = if candidate.address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let started = socket_with(family, SocketType::STREAM, flags, None).and_then(|socket| {
+            match connect(&socket, &candidate.address) {
+                Ok(()) => Ok((socket, true)),
+                Err(Errno::INPROGRESS) => Ok((socket, false)),
+                Err(error) => Err(error),
+            }
+        });
+        match started {
+            Ok((socket, true)) => established(socket).ok(),
+            Ok((socket, false)) => {
+                self.attempts.push(Attempt { candidate: index, started: now, socket });
+                None
+            }
+            Err(error) => {
+                self.refuse(index, error);
+                None
+            }
+        }
+    }
+
+    fn refuse(&mut self, index: usize, error: Errno) {
+        self.failure = Some(match error {
+            // The kernel has given up.
+            Errno::TIMEDOUT => ExchangeError::TimedOut("connecting"),
+            _ => ExchangeError::Unreachable(text_of(&error.into())),
+        });
+        if let Some(candidate) = self.addresses.get_mut(index) {
+            candidate.is_refused = true;
+        }
+    }
+
+    /// Waits until an attempt has an outcome, or until `until`. Returns the connection if one was established.
+    fn wait(&mut self, until: Instant) -> Result<Option<TcpStream>, ExchangeError> {
+        let left = until.saturating_duration_since(Instant::now());
+        let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
+        let mut polled: Vec<PollFd<'_>> =
+            self.attempts.iter().map(|attempt| PollFd::new(&attempt.socket, PollFlags::OUT)).collect();
+        match poll(&mut polled, Some(&timeout)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(ExchangeError::Unreachable(text_of(&error.into()))),
+        }
+        let ready: Vec<bool> = polled.iter().map(|one| !one.revents().is_empty()).collect();
+        drop(polled);
+        for index in (0..ready.len()).rev().filter(|&index| ready[index]) {
+            let Attempt { candidate, socket, .. } = self.attempts.remove(index);
+            match sockopt::socket_error(&socket) {
+                Ok(Ok(())) => match established(socket) {
+                    Ok(stream) => return Ok(Some(stream)),
+                    Err(error) => self.refuse(candidate, error),
+                },
+                Ok(Err(error)) | Err(error) => self.refuse(candidate, error),
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn established(socket: OwnedFd) -> Result<TcpStream, Errno> {
+    let stream = TcpStream::from(socket);
+    let set = stream.set_nonblocking(false).and_then(|()| stream.peer_addr());
+    set.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    // Without it, a small request waits for the acknowledgement of the one before.
+    let _ = stream.set_nodelay(true);
+    Ok(stream)
+}
+
+/// The text of an error of the operating system without its number.
+pub(super) fn text_of(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(10)
+    }
+
+    fn listener() -> (TcpListener, SocketAddr) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("its address");
+        (listener, address)
+    }
+
+    /// A listener whose queue is full: the kernel drops further attempts, as a broken link does.
+    fn silent() -> (TcpListener, SocketAddr, Vec<OwnedFd>) {
+        let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
+        rustix::net::bind(&socket, &SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");
+        rustix::net::listen(&socket, 0).expect("a listener");
+        let listener = TcpListener::from(socket);
+        let address = listener.local_addr().expect("its address");
+        let fill = |_| {
+            let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+            let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None).expect("a socket");
+            let _ = connect(&socket, &address);
+            socket
+        };
+        let full = (0..4).map(fill).collect();
+        (listener, address, full)
+    }
+
+    fn dialer(addresses: &[SocketAddr]) -> Dialer {
+        let mut dialer = Dialer { started: Some(Instant::now()), ..Dialer::default() };
+        dialer.set_addresses(addresses.to_vec());
+        dialer
+    }
+
+    #[test]
+    fn an_address_that_does_not_answer_does_not_keep_the_next_from_being_tried() {
+        let ((_silent, silent, _full), (_listener, good)) = (silent(), listener());
+        let mut dialer = dialer(&[silent, good]);
+        let stream = dialer.connect("host", 1, soon()).expect("the second address answers");
+        assert_eq!(stream.peer_addr().expect("connected"), good);
+    }
+
+    #[test]
+    fn refusals_are_reported_at_once_and_other_addresses_are_tried() {
+        let closed = listener().1;
+        let started = Instant::now();
+        let refused = dialer(&[closed, closed]).connect("host", 1, soon());
+        assert!(matches!(refused, Err(ExchangeError::Unreachable(_))), "{refused:?}");
+        assert!(started.elapsed() < Duration::from_secs(5));
+        let (_listener, good) = listener();
+        assert!(dialer(&[closed, good]).connect("host", 1, soon()).is_ok());
+    }
+
+    #[test]
+    fn an_attempt_continues_after_its_deadline_and_succeeds_once_the_host_answers() {
+        let (listener, address, full) = silent();
+        let mut dialer = dialer(&[address]);
+        let mut started = Vec::new();
+        for _ in 0..3 {
+            let outcome = dialer.connect("host", 1, Instant::now() + Duration::from_millis(20));
+            assert!(matches!(outcome, Err(ExchangeError::TimedOut("connecting"))), "{outcome:?}");
+            started.push(dialer.attempts[0].started);
+        }
+        assert!(started.iter().all(|one| *one == started[0]), "the same attempt");
+        // The queue is emptied.
+        drop(full);
+        listener.set_nonblocking(true).expect("an option");
+        let until = soon();
+        let stream = loop {
+            while listener.accept().is_ok() {}
+            match dialer.connect("host", 1, Instant::now() + Duration::from_millis(100)) {
+                Ok(stream) => break stream,
+                Err(ExchangeError::TimedOut(_)) if Instant::now() < until => {}
+                Err(error) => panic!("{error}"),
+            }
+        };
+        assert_eq!(stream.peer_addr().expect("connected"), address);
+    }
+
+    #[test]
+    fn a_slow_resolution_ends_at_the_deadline_and_is_used_later() {
+        let (_listener, good) = listener();
+        let (sender, receiver) = sync_channel(1);
+        let mut dialer = Dialer { resolving: Some(receiver), ..Dialer::default() };
+        let outcome = dialer.connect("host.example", 1, Instant::now() + Duration::from_millis(20));
+        assert!(matches!(outcome, Err(ExchangeError::TimedOut("resolving the host name"))), "{outcome:?}");
+        sender.send(Ok(vec![good])).expect("the dialer waits for it");
+        assert!(dialer.connect("host.example", 1, soon()).is_ok());
+        // A later failure of the resolver does not matter while the addresses are known.
+        let (sender, receiver) = sync_channel(1);
+        dialer.resolving = Some(receiver);
+        sender.send(Err(io::ErrorKind::NotFound.into())).expect("the dialer waits for it");
+        assert!(dialer.connect("host.example", 1, soon()).is_ok());
+    }
+}

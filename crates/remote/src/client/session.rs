@@ -1,0 +1,396 @@
+//! The exchanges with an agent: failures, pauses after them, and the queries that are open.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tachograph_counters::civil::FileTime;
+use tachograph_perflib::block::decode_instances;
+use tachograph_perflib::{ErrorCode, Failure, Guid, InstanceKey, SetSelection, Timestamps};
+
+use super::link::not_collected;
+use super::open_query::{OpenQuery, Results};
+use super::transport::{ExchangeError, Method, Transport};
+use crate::frame::Frame;
+use crate::limits::{MAX_BASE_BYTES, MAX_IDLE_BUFFER, MAX_TEXT_BYTES};
+use crate::message::{CollectReply, CollectRequest, InstanceReply, OpenReply, encode_selections};
+
+/// The pause after a connection failed.
+const PAUSE: Duration = Duration::from_millis(250);
+/// The pause after an answer that cannot be used.
+const PAUSE_AFTER_ANSWER: Duration = Duration::from_secs(1);
+/// The pause after the agent has refused this consumer: wrong tokens are throttled.
+const PAUSE_AFTER_DENIAL: Duration = Duration::from_secs(5);
+/// After an answer that was late by a fraction of a sample's interval, the next exchange waits for it without a pause. Callers
+/// that have waited longer than this would wait as long again.
+const MAX_WITHOUT_PAUSE: Duration = Duration::from_secs(1);
+
+/// Maximum number of queries that are kept open; the one that was used longest ago is closed for a new one.
+const MAX_QUERIES: usize = 16;
+/// Maximum time for closing the queries when the link is no longer used.
+const MAX_CLOSING: Duration = Duration::from_millis(200);
+
+/// The instances of a set, or why they cannot be read.
+type Listed = Result<Vec<Arc<InstanceKey>>, Failure>;
+
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) transport: Box<dyn Transport>,
+    /// The process that uses the connection and the queries: a forked child must not share those of its parent.
+    pub(super) process: u32,
+    /// When the agent last replied.
+    pub(super) replied: Option<Instant>,
+    /// The agent's id and its generation of the counter sets, from its last reply; `None` before the first.
+    pub(super) version: Option<(u64, u64)>,
+    /// The open queries; the one that was used last is the last one.
+    pub(super) queries: Vec<OpenQuery>,
+    /// The number of the last collection.
+    pub(super) number: u64,
+    /// After a failure: when to try again, and the failure.
+    pub(super) failed: Option<(Instant, Failure)>,
+    /// The body of the last response.
+    pub(super) body: Vec<u8>,
+    /// A frame that is no longer used, whose memory the next one takes.
+    spare: Option<Arc<Frame>>,
+    /// Buffers for what a collection requests.
+    pub(super) wanted: Vec<Arc<SetSelection>>,
+    pub(super) listed: Vec<Guid>,
+}
+
+impl Session {
+    pub(super) fn new(transport: Box<dyn Transport>) -> Self {
+        Self {
+            transport,
+            process: std::process::id(),
+            replied: None,
+            version: None,
+            queries: Vec::new(),
+            number: 0,
+            failed: None,
+            body: Vec::new(),
+            spare: None,
+            wanted: Vec::new(),
+            listed: Vec::new(),
+        }
+    }
+
+    /// In a forked child, closes the connection of the parent process here.
+    pub(super) fn check_process(&mut self) {
+        let process = std::process::id();
+        if self.process != process {
+            self.process = process;
+            self.queries.clear();
+            self.transport.close();
+        }
+    }
+
+    /// Whether the last exchange failed.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failed.is_some()
+    }
+
+    /// Keeps a frame for its memory, if nobody else uses it.
+    pub(super) fn reuse(&mut self, mut frame: Arc<Frame>) {
+        if Arc::get_mut(&mut frame).is_some() {
+            self.spare = Some(frame);
+        }
+    }
+
+    /// Releases the memory of a large response, which is followed by small ones.
+    pub(super) fn shrink(&mut self) {
+        if self.body.capacity() > MAX_IDLE_BUFFER {
+            self.body = Vec::new();
+        }
+    }
+
+    /// Sends a request. The body of the response is in `self.body`.
+    pub(super) fn call(
+        &mut self,
+        method: Method,
+        path: &str,
+        request: &[u8],
+        deadline: Instant,
+    ) -> Result<(), Failure> {
+        match self.exchange(method, path, request, deadline)? {
+            200 => Ok(()),
+            status => Err(self.refused(status)),
+        }
+    }
+
+    /// Sends a request; returns the HTTP status if the agent accepts or does not know it.
+    fn exchange(
+        &mut self,
+        method: Method,
+        path: &str,
+        request: &[u8],
+        deadline: Instant,
+    ) -> Result<u16, Failure> {
+        let start = Instant::now();
+        if let Some((until, failure)) = &self.failed
+            && start < *until
+        {
+            return Err(failure.clone());
+        }
+        match self.transport.exchange(method, path, request, &mut self.body, deadline) {
+            Ok(response) => match response.status {
+                status @ (200 | 404) => {
+                    self.failed = None;
+                    self.replied = Some(Instant::now());
+                    Ok(status)
+                }
+                status => Err(self.refused(status)),
+            },
+            Err(error) => {
+                let failure = Failure::new(error.code(), error.describe(self.transport.peer()));
+                let pause = match error {
+                    ExchangeError::TimedOut(_)
+                        if self.transport.is_connected() && start.elapsed() < MAX_WITHOUT_PAUSE =>
+                    {
+                        Duration::ZERO
+                    }
+                    ExchangeError::NotTrusted(_) => PAUSE_AFTER_DENIAL,
+                    ExchangeError::Invalid(_) => PAUSE_AFTER_ANSWER,
+                    _ => PAUSE,
+                };
+                Err(self.fail(failure, pause))
+            }
+        }
+    }
+
+    /// Remembers a failure: exchanges fail until the pause is over.
+    fn fail(&mut self, failure: Failure, pause: Duration) -> Failure {
+        self.failed = Some((Instant::now() + pause, failure.clone()));
+        failure
+    }
+
+    /// The failure for a response whose status is an error.
+    fn refused(&mut self, status: u16) -> Failure {
+        let peer = self.transport.peer();
+        let message = error_text(&self.body);
+        let address = &peer.address;
+        let (code, reason, pause) = match status {
+            401 | 403 => (
+                ErrorCode::ACCESS_DENIED,
+                format!(
+                    "the agent at {address} refuses the token of '{}'; copy the line that 'tacho agent setup' prints on that \
+                     machine to machines.toml",
+                    peer.machine
+                ),
+                PAUSE_AFTER_DENIAL,
+            ),
+            404 => (
+                ErrorCode::NOT_SUPPORTED,
+                format!(
+                    "the server at {address} is no agent, or has another version of the protocol; check the port, and that \
+                     tacho has the same version on both machines"
+                ),
+                PAUSE_AFTER_ANSWER,
+            ),
+            408 | 503 | 504 => (
+                ErrorCode::TIMEOUT,
+                format!(
+                    "the agent at {address} did not answer in time ({message}); if that lasts, query fewer counters or less \
+                     often"
+                ),
+                PAUSE,
+            ),
+            413 | 429 => (
+                ErrorCode::NO_SYSTEM_RESOURCES,
+                format!(
+                    "the agent at {address} refuses the request ({message}); its limits are for each address: query fewer \
+                     counters, or from fewer programs, and look for wrong tokens in machines.toml"
+                ),
+                PAUSE_AFTER_ANSWER,
+            ),
+            _ => (
+                ErrorCode::INVALID_DATA,
+                format!(
+                    "the agent at {address} answers with HTTP status {status} ({message}); its log ('tacho agent -v') may say \
+                     why"
+                ),
+                PAUSE_AFTER_ANSWER,
+            ),
+        };
+        self.fail(Failure::new(code, reason), pause)
+    }
+
+    /// The failure for a message that breaks a rule. The connection is closed.
+    pub(super) fn invalid(&mut self, error: impl fmt::Display) -> Failure {
+        self.transport.close();
+        let error = ExchangeError::Invalid(error.to_string());
+        let failure = Failure::new(error.code(), error.describe(self.transport.peer()));
+        self.fail(failure, PAUSE_AFTER_ANSWER)
+    }
+
+    /// Collects with the query that has these selections.
+    pub(super) fn collect(
+        &mut self,
+        selections: &[Arc<SetSelection>],
+        deadline: Instant,
+    ) -> Result<(Arc<Frame>, Results), Failure> {
+        let index = self.query(selections, deadline)?;
+        if let Some(collected) = self.collect_query(index, deadline)? {
+            return Ok(collected);
+        }
+        // The agent has closed the query, or was restarted.
+        let closed = self.queries.remove(index);
+        let index = self.query(selections, deadline)?;
+        if self.queries[index].agent_id != closed.agent_id {
+            return Err(self.restarted());
+        }
+        self.collect_query(index, deadline)?.ok_or_else(not_collected)
+    }
+
+    /// The index of the query with these selections, which is opened if necessary.
+    fn query(&mut self, selections: &[Arc<SetSelection>], deadline: Instant) -> Result<usize, Failure> {
+        if let Some(known) = self.queries.iter().position(|query| query.has_selections(selections)) {
+            if !self.queries[known].is_outdated(self.version) {
+                self.queries[known..].rotate_left(1);
+                return Ok(self.queries.len() - 1);
+            }
+            let query = self.queries.remove(known);
+            self.close(&query, deadline)?;
+        }
+        while self.queries.len() >= MAX_QUERIES {
+            let old = self.queries.remove(0);
+            self.close(&old, deadline)?;
+        }
+        let request = encode_selections(selections.iter().map(|selection| &**selection));
+        self.call(Method::Post, "/agent/v1/queries", &request, deadline)?;
+        let reply = OpenReply::decode(&self.body, selections.len()).map_err(|error| self.invalid(error))?;
+        self.version = Some((reply.agent_id, reply.generation));
+        self.queries.push(OpenQuery::new(selections, &reply));
+        Ok(self.queries.len() - 1)
+    }
+
+    fn close(&mut self, query: &OpenQuery, deadline: Instant) -> Result<u16, Failure> {
+        self.exchange(Method::Delete, &query.path, &[], deadline)
+    }
+
+    /// The failure of the first collection after a restart of the agent. Totals that the agent's process keeps have begun
+    /// again: one sample without values ensures that they are not paired with those from before.
+    fn restarted(&self) -> Failure {
+        let address = &self.transport.peer().address;
+        Failure::new(ErrorCode::NO_DATA, format!("the agent at {address} was restarted: totals begin again"))
+    }
+
+    /// Collects a query; `None` if the agent does not have it.
+    fn collect_query(
+        &mut self,
+        index: usize,
+        deadline: Instant,
+    ) -> Result<Option<(Arc<Frame>, Results)>, Failure> {
+        self.number += 1;
+        let query = &mut self.queries[index];
+        let request = CollectRequest { number: self.number, held: query.held_number() };
+        // Taken out, because the exchange needs the whole session.
+        let path = std::mem::take(&mut query.collect_path);
+        let status = self.exchange(Method::Post, &path, &request.encode(), deadline);
+        self.queries[index].collect_path = path;
+        if status? == 404 {
+            return Ok(None);
+        }
+        let body = std::mem::take(&mut self.body);
+        let outcome = self.decode(index, request, &body);
+        self.body = body;
+        let frame = outcome.map_err(|error| self.invalid(error))?;
+        let query = &mut self.queries[index];
+        let results = Arc::clone(&query.results);
+        if let Some((_, old)) = query.held.replace((self.number, Arc::clone(&frame))) {
+            self.reuse(old);
+        }
+        self.limit_bases();
+        Ok(Some((frame, results)))
+    }
+
+    /// Decodes the reply to a request for a collection.
+    fn decode(&mut self, index: usize, request: CollectRequest, body: &[u8]) -> Result<Arc<Frame>, String> {
+        let reply = CollectReply::decode(body).map_err(|error| error.to_string())?;
+        let query = &self.queries[index];
+        if reply.number != request.number || query.agent_id != reply.agent_id {
+            return Err("the answer belongs to another request".to_owned());
+        }
+        let base: &[u8] = match (reply.base, &query.held) {
+            (0, _) => &[],
+            (base, Some((number, frame))) if base == *number && base == request.held => frame.bytes(),
+            _ => return Err("the answer refers to a frame that was not sent".to_owned()),
+        };
+        let mut frame = self.spare.take().unwrap_or_default();
+        if Arc::get_mut(&mut frame).is_none() {
+            frame = Arc::default();
+        }
+        if let Some(frame) = Arc::get_mut(&mut frame) {
+            frame.decode(base, &reply, query.added()).map_err(|error| error.to_string())?;
+        }
+        self.version = Some((reply.agent_id, reply.generation));
+        Ok(frame)
+    }
+
+    /// Drops the frames of queries that were used longest ago if all of them are too large. The agent sends whole frames
+    /// for these queries then.
+    fn limit_bases(&mut self) {
+        let size = |query: &OpenQuery| query.held.as_ref().map_or(0, |(_, frame)| frame.bytes().len());
+        let mut total: usize = self.queries.iter().map(size).sum();
+        let last = self.queries.len().saturating_sub(1);
+        for query in &mut self.queries[..last] {
+            if total <= MAX_BASE_BYTES {
+                break;
+            }
+            total -= size(query);
+            query.held = None;
+        }
+    }
+
+    /// The instances of a set, without their values.
+    pub(super) fn instances(
+        &mut self,
+        set: Guid,
+        deadline: Instant,
+    ) -> Result<(Timestamps, Listed), Failure> {
+        self.call(Method::Post, "/agent/v1/instances", &set.to_bytes(), deadline)?;
+        let reply = InstanceReply::decode(&self.body).map_err(|error| self.invalid(error))?;
+        self.shrink();
+        let [ticks, system_time, wall] = reply.times;
+        let at = Timestamps { ticks, system_time: FileTime(system_time), wall: FileTime(wall) };
+        let (list, attributes) = match reply.outcome {
+            Ok(found) => found,
+            Err((code, reason)) => return Ok((at, Err(Failure::new(code, reason)))),
+        };
+        let instances = decode_instances(&list).map_err(|error| self.invalid(error))?;
+        let mut keys = Vec::with_capacity(attributes.len());
+        let mut attributes = attributes.into_iter();
+        for instance in instances {
+            let Some(attributes) = attributes.next() else {
+                return Err(self.invalid("the list has more instances than attributes"));
+            };
+            keys.push(Arc::new(attributes.key(&instance.name.to_string(), instance.id)));
+        }
+        match attributes.next() {
+            Some(_) => Err(self.invalid("the list has fewer instances than attributes")),
+            None => Ok((at, Ok(keys))),
+        }
+    }
+}
+
+/// The text of an error response: `{"error":"TEXT"}`, or anything.
+fn error_text(body: &[u8]) -> Cow<'_, str> {
+    let text = String::from_utf8_lossy(&body[..body.len().min(MAX_TEXT_BYTES)]);
+    let inner = text.strip_prefix("{\"error\":\"").and_then(|rest| rest.strip_suffix("\"}"));
+    match inner {
+        Some(inner) => Cow::Owned(inner.to_owned()),
+        None => text,
+    }
+}
+
+impl Drop for Session {
+    /// Closes the queries at the agent, which limits them, if that takes no new connection.
+    fn drop(&mut self) {
+        let deadline = Instant::now() + MAX_CLOSING;
+        for query in std::mem::take(&mut self.queries) {
+            if !self.transport.is_open() || self.close(&query, deadline).is_err() {
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Trust in consumers: an agent accepts those whose certificate has a known fingerprint, or is signed by a known authority.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::client::danger::HandshakeSignatureValid;
+use rustls::crypto::{WebPkiSupportedAlgorithms, ring};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, UnixTime};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{
+    CertificateError, DigitallySignedStruct, DistinguishedName, Error, RootCertStore, SignatureScheme,
+};
+
+use crate::Fingerprint;
+
+/// The consumers that an agent accepts, by their certificates.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClientTrust {
+    /// Consumers with a certificate that is signed by an authority of this PEM file.
+    pub authorities: Option<PathBuf>,
+    /// Consumers whose certificates have these fingerprints. Names and dates of these certificates are ignored.
+    pub fingerprints: Vec<Fingerprint>,
+}
+
+impl ClientTrust {
+    /// The verifier for a TLS server, which requires a certificate.
+    ///
+    /// # Errors
+    ///
+    /// If the file of authorities cannot be read.
+    pub fn verifier(&self) -> Result<Arc<dyn ClientCertVerifier>, String> {
+        let provider = Arc::new(ring::default_provider());
+        let authority = match &self.authorities {
+            None => None,
+            Some(file) => {
+                let built =
+                    WebPkiClientVerifier::builder_with_provider(read_roots(file)?, Arc::clone(&provider));
+                Some(built.build().map_err(|error| format!("{}: {error}", file.display()))?)
+            }
+        };
+        let algorithms = provider.signature_verification_algorithms;
+        Ok(Arc::new(KnownClients { fingerprints: self.fingerprints.clone(), authority, algorithms }))
+    }
+}
+
+#[derive(Debug)]
+struct KnownClients {
+    fingerprints: Vec<Fingerprint>,
+    authority: Option<Arc<dyn ClientCertVerifier>>,
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+/// The methods of a verifier that do not depend on whom it trusts: the peer has the key of its certificate.
+macro_rules! verify_signatures {
+    () => {
+        fn verify_tls12_signature(
+            &self,
+            message: &[u8],
+            certificate: &CertificateDer<'_>,
+            signature: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            rustls::crypto::verify_tls12_signature(message, certificate, signature, &self.algorithms)
+        }
+
+        fn verify_tls13_signature(
+            &self,
+            message: &[u8],
+            certificate: &CertificateDer<'_>,
+            signature: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            rustls::crypto::verify_tls13_signature(message, certificate, signature, &self.algorithms)
+        }
+
+        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+            self.algorithms.supported_schemes()
+        }
+    };
+}
+pub(crate) use verify_signatures;
+
+impl ClientCertVerifier for KnownClients {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        // With pinned certificates, a consumer must send its certificate, even if no authority has signed it.
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        let found = Fingerprint::of(certificate);
+        if self.fingerprints.contains(&found) {
+            return Ok(ClientCertVerified::assertion());
+        }
+        match &self.authority {
+            Some(authority) => authority.verify_client_cert(certificate, intermediates, now),
+            None => Err(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure)),
+        }
+    }
+
+    verify_signatures!();
+}
+
+/// The authorities of a PEM file.
+pub(crate) fn read_roots(file: &Path) -> Result<Arc<RootCertStore>, String> {
+    let named = |error: &dyn fmt::Display| format!("{}: {error}", file.display());
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_file_iter(file).map_err(|error| named(&error))? {
+        let certificate = certificate.map_err(|error| named(&error))?;
+        roots.add(certificate).map_err(|error| named(&error))?;
+    }
+    if roots.is_empty() {
+        return Err(named(&"contains no certificate"));
+    }
+    Ok(Arc::new(roots))
+}

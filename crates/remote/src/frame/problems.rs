@@ -1,0 +1,115 @@
+//! What a frame says about values that are missing: statuses, and reasons in words.
+
+use tachograph_counters::Status;
+
+use crate::limits::MAX_TEXT_BYTES;
+use crate::wire::{MessageError, Reader};
+
+/// Size of the status of a value.
+const STATUS_BYTES: usize = 16;
+
+/// Checks that the statuses are in the order of results and values, and that none is a success.
+pub(super) fn check_statuses(bytes: &[u8], begin: usize, results: usize) -> Result<(), MessageError> {
+    let mut reader = Reader::new(bytes);
+    reader.bytes(begin)?;
+    if !(bytes.len() - begin).is_multiple_of(STATUS_BYTES) {
+        return Err(reader.invalid(0, "statuses of 16 bytes"));
+    }
+    let mut last = None;
+    while !reader.is_at_end() {
+        let place = (reader.u32()?, reader.u32()?);
+        let status = Status(reader.u32()?);
+        reader.u32()?;
+        if place.0 as usize >= results || last >= Some(place) || status.is_good() {
+            return Err(reader.invalid(STATUS_BYTES, "an error status, in the order of the values"));
+        }
+        last = Some(place);
+    }
+    Ok(())
+}
+
+/// The statuses of the values of one result, in order.
+pub(super) struct Statuses<'a> {
+    result: usize,
+    reader: Reader<'a>,
+    /// The next result, value and status.
+    next: Option<(usize, usize, Status)>,
+}
+
+impl<'a> Statuses<'a> {
+    /// The statuses of a result, among those in `bytes`.
+    pub(super) fn new(bytes: &'a [u8], result: usize) -> Self {
+        let mut reader = Reader::new(bytes);
+        let mut next = Self::read(&mut reader);
+        while next.is_some_and(|(other, ..)| other < result) {
+            next = Self::read(&mut reader);
+        }
+        Self { result, reader, next }
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Option<(usize, usize, Status)> {
+        if reader.is_at_end() {
+            return None;
+        }
+        let (result, value, status) = (reader.u32().ok()?, reader.u32().ok()?, reader.u32().ok()?);
+        reader.u32().ok()?;
+        Some((result as usize, value as usize, Status(status)))
+    }
+
+    /// The status of a value that is missing. Values must be passed in order.
+    pub(super) fn of(&mut self, value: usize) -> Status {
+        while let Some((result, known, status)) = self.next {
+            match (result, known).cmp(&(self.result, value)) {
+                std::cmp::Ordering::Less => self.next = Self::read(&mut self.reader),
+                std::cmp::Ordering::Equal => return status,
+                std::cmp::Ordering::Greater => break,
+            }
+        }
+        Status::CSTATUS_INVALID_DATA
+    }
+}
+
+/// A problem that a frame describes in words.
+pub(super) struct FrameProblem<'a> {
+    pub(super) result: usize,
+    /// The counter; `None` for the whole set.
+    pub(super) counter: Option<u32>,
+    pub(super) count: u64,
+    pub(super) instance: &'a str,
+    pub(super) reason: &'a str,
+}
+
+/// Reads the problems of a frame.
+pub(super) struct Errors<'a> {
+    reader: Reader<'a>,
+}
+
+impl<'a> Errors<'a> {
+    pub(super) fn new(bytes: &'a [u8], begin: usize) -> Self {
+        let mut reader = Reader::new(bytes);
+        // The caller has checked that the frame has these bytes.
+        let _ = reader.bytes(begin);
+        Self { reader }
+    }
+
+    pub(super) fn read(&mut self) -> Result<Option<FrameProblem<'a>>, MessageError> {
+        let reader = &mut self.reader;
+        if reader.is_at_end() {
+            return Ok(None);
+        }
+        let (result, counter, count) = (reader.u32()? as usize, reader.u32()?, reader.u64()?);
+        let lengths = [reader.u32()? as usize, reader.u32()? as usize];
+        if lengths.iter().any(|&length| length > MAX_TEXT_BYTES) {
+            return Err(reader.invalid(8, format!("texts of at most {MAX_TEXT_BYTES} bytes")));
+        }
+        let mut text = |length| {
+            let text = reader.bytes(length)?;
+            std::str::from_utf8(text).map_err(|_| reader.invalid(length, "UTF-8"))
+        };
+        let (instance, reason) = (text(lengths[0])?, text(lengths[1])?);
+        let padding = self.reader.offset().next_multiple_of(8) - self.reader.offset();
+        self.reader.bytes(padding)?;
+        let counter = Some(counter).filter(|&id| id != u32::MAX);
+        Ok(Some(FrameProblem { result, counter, count, instance, reason }))
+    }
+}
