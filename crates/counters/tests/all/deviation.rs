@@ -107,10 +107,9 @@ fn errors_do_not_count() {
 }
 
 proptest! {
-    /// The expected values are computed with exact integers, relative to the first value and the
-    first time.
-#[test]
-fn results_equal_those_of_exact_integers(
+    /// The expected values are computed with exact integers, relative to the first value and the first time.
+    #[test]
+    fn results_equal_those_of_exact_integers(
         base in 0i64..1 << 52,
         steps in prop::collection::vec((-1000i64..1000, 1i64..100, any::<bool>()), 2..80),
     ) {

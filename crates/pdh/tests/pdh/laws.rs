@@ -164,10 +164,9 @@ proptest! {
         prop_assert_eq!(make_counter_path(&parts, 0), Ok(path));
     }
 
-    /// A composed path is parsed to the same parts, unless composing
-    it fails.
-#[test]
-fn composed_paths_round_trip(
+    /// A composed path is parsed to the same parts, unless composing it fails.
+    #[test]
+    fn composed_paths_round_trip(
         machine in prop::option::of(".{0,6}"),
         object in ".{0,8}",
         parent in prop::option::of("[a-z]{1,4}"),

@@ -29,9 +29,9 @@ fn seeds_are_read_completely() {
         // With some bits of the header, the description and the slots flipped.
         let mut flipped = bytes.clone();
         for bit in (0..bytes.len() * 8).step_by(149) {
-            spoiled[bit / 8] ^= 1 << (bit % 8);
-            checks::published(&spoiled);
-            spoiled[bit / 8] ^= 1 << (bit % 8);
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            checks::published(&flipped);
+            flipped[bit / 8] ^= 1 << (bit % 8);
         }
         count += 1;
     }
