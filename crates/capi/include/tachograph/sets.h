@@ -190,7 +190,7 @@ static const GUID ConnectionTrackingGuid = { 0x8c98d19a, 0xc8c3, 0x55c0, { 0x95,
 #define ConnectionTracking_EarlyDropsPerSec 8 /* Early Drops/sec (PERF_COUNTER_BULK_COUNT) */
 #define ConnectionTracking_SearchRestartsPerSec 9 /* Search Restarts/sec (PERF_COUNTER_BULK_COUNT) */
 
-/* Container: The resources that containers, pods and systemd units use: the counters of the set Cgroup for the groups that have a name. */
+/* Container: The resources that containers, pods and systemd units use: the counters of the set Cgroup for these groups. */
 #define Container_NAME TACHO_W("Container")
 static const GUID ContainerGuid = { 0x62c9cc51, 0x4d85, 0x5bcd, { 0xa1, 0xf1, 0xa2, 0x36, 0x04, 0xb8, 0x9f, 0x7c } };
 #define Container_PercentProcessorTime 1 /* % Processor Time (PERF_100NSEC_TIMER) */
@@ -423,7 +423,7 @@ static const GUID IPv6Guid = { 0xa67160bc, 0xb362, 0x5845, { 0xab, 0x05, 0x20, 0
 #define IPv6_MulticastDatagramsReceivedPerSec 20 /* Multicast Datagrams Received/sec (PERF_COUNTER_COUNTER) */
 #define IPv6_MulticastDatagramsSentPerSec 21 /* Multicast Datagrams Sent/sec (PERF_COUNTER_COUNTER) */
 
-/* Interrupt: Interrupts by their line, summed over all processors. */
+/* Interrupt: Interrupts by line, summed over all processors. */
 #define Interrupt_NAME TACHO_W("Interrupt")
 static const GUID InterruptGuid = { 0x311425d6, 0x4071, 0x5f89, { 0xaa, 0x73, 0x1a, 0x14, 0xd1, 0x29, 0x6b, 0x0b } };
 #define Interrupt_InterruptsPerSec 1 /* Interrupts/sec (PERF_COUNTER_BULK_COUNT) */
@@ -706,7 +706,7 @@ static const GUID PowerSensorGuid = { 0x444962b8, 0x19aa, 0x590b, { 0x95, 0xc8, 
 #define PowerSensor_Power 1 /* Power (PERF_COUNTER_LARGE_RAWCOUNT) */
 #define PowerSensor_PowerLimit 4 /* Power Limit (PERF_COUNTER_LARGE_RAWCOUNT) */
 
-/* Pressure Stall: How much time tasks lost because processors, memory, disks or interrupts kept them waiting (Linux PSI). */
+/* Pressure Stall: Time that tasks lost while waiting for processors, memory, disks or interrupts (Linux PSI). */
 #define PressureStall_NAME TACHO_W("Pressure Stall")
 static const GUID PressureStallGuid = { 0x68882bc1, 0xb59b, 0x5377, { 0xa4, 0xff, 0xed, 0xe6, 0x26, 0xc8, 0xdc, 0x4d } };
 #define PressureStall_PercentSomeStallTime 1 /* % Some Stall Time (PERF_100NSEC_TIMER) */
