@@ -23,7 +23,8 @@ use tachograph_pdh::{PdhStatus, Result};
 use crate::code::Code;
 use crate::failure::{Failure, call_or};
 
-/// Windows' `ERROR_INTERNAL_ERROR`: a bug in the library. A message is stored for the thread.
+/// Windows' `ERROR_INTERNAL_ERROR`: a bug in the library. The error message is available as the calling thread's
+/// last error.
 const ERROR_INTERNAL_ERROR: u32 = 1359;
 
 /// Runs the body of a function, and returns its status.

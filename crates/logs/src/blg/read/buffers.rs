@@ -367,7 +367,7 @@ impl<R: Read + Seek> Buffers<R> {
         let mut is_consistent = true;
         if header.buffer_size.get() as usize != self.buffer_bytes {
             problems.push(
-                Problem::new(offset, "the size in a buffer's header differs from the file's")
+                Problem::new(offset, "the size in a buffer's header differs from the log's buffer size")
                     .found(header.buffer_size.get(), self.buffer_bytes.to_string()),
             );
             is_consistent = false;
