@@ -166,7 +166,7 @@ pub(crate) fn is_user_only(groups: &[Group]) -> bool {
 /// Opens the groups of a thread, one per kind of core. If counting kernel work is not permitted, only user code is
 /// counted.
 ///
-/// The `bool` in the error tells whether the last attempt counted only user code.
+/// The `bool` in the error is true if the last attempt counted only user code.
 pub(crate) fn open_groups(
     kernel: &Arc<dyn Kernel>,
     events: Events,
