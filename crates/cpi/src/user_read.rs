@@ -43,7 +43,7 @@ pub(crate) struct RawCounter {
     time_mask: u64,
 }
 
-/// How often to retry while the kernel changes a page, before the counter is read through the kernel.
+/// Maximum number of tries while the kernel changes a page, before the counter is read through the kernel.
 const MAX_TRIES: usize = 16;
 
 impl UserPage {

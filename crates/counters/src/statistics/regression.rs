@@ -1,10 +1,10 @@
-//! The standard deviation of the values of a counter, and the straight line that fits them best.
+//! The standard deviation of the values of a counter, and their least-squares line.
 
 use super::wide_integer::{BigInteger, Scaled, WideInteger};
 use crate::civil::{FileTime, Moment};
 
-/// The sums from which the standard deviation and the slope are computed. All are exact integers, so the results have the
-/// same bits for any split into time ranges and any order of merging, and nothing is lost when large sums cancel.
+/// The sums from which the standard deviation and the slope are computed. All are exact integers, so the results are
+/// bit-identical for any split into time ranges and any order of merging, and nothing is lost when large sums cancel.
 ///
 /// A double is an integer times 2^[`UNIT`]. The integers are wide enough for 2^63 values as large as
 /// the largest double.
