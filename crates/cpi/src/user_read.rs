@@ -277,7 +277,7 @@ pub(crate) fn clock_ticks() -> u64 {
     }
 }
 
-/// Reads a counter's register. (Without `nomem`, so that the compiler keeps it between the reads of the page.)
+/// Reads a counter's register. (Without `nomem`, so that the compiler keeps the instruction between the reads of the page.)
 ///
 /// # Safety
 ///

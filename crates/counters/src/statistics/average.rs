@@ -73,7 +73,7 @@ impl Average {
         self.maximum = self.maximum.max(value);
     }
 
-    /// Adds the elapsed ticks of an elapsed time at this time.
+    /// Adds `ticks` of an elapsed time, measured at `at`.
     pub fn add_elapsed(&mut self, ticks: i64, time_base: i64, at: FileTime) {
         let value = if ticks == 0 { 0.0 } else { ticks as f64 / time_base as f64 };
         self.add_last(value, at.0);

@@ -1,4 +1,4 @@
-//! The statistics sink: which values belong together.
+//! The statistics sink: which values are paired.
 
 use tachograph_counters::set::Counter;
 use tachograph_counters::{CounterType, RawValue, Statistics};

@@ -219,7 +219,7 @@ fn rewritten_logs_have_equal_samples() {
     }
 }
 
-/// An event without the parts that can differ:
+/// An event without the fields that can differ:
 ///
 /// * thread and process id of the event: ours are 0;
 /// * the size of multi records, of their samples and events: unlike the recorder of C, that of T rounds the length of each

@@ -11,7 +11,7 @@ use crate::blg::raw::header::END_TIME_AT;
 use crate::error::LogError;
 use crate::{Problem, Problems};
 
-/// Maximum number of buffers that are sorted: those of a circular log of 256 GiB with Windows' buffer size.
+/// Maximum number of buffers that are sorted: as many as a circular log of 256 GiB has with Windows' buffer size.
 const MAX_SORTED: u64 = 1 << 22;
 
 /// Reads data buffers (index 1 and up) into one reused buffer.
