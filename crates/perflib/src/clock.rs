@@ -27,7 +27,7 @@ pub struct Timestamps {
 /// The clocks of this machine or of another one, or fake clocks for tests.
 #[derive(Clone)]
 pub struct Clock {
-    /// Returns the timestamps of a collection whose providers are prepared; without a collection, those of now.
+    /// Returns the timestamps of a collection whose providers are prepared; without a collection, the current timestamps.
     source: Arc<dyn Fn(Option<CollectionId>) -> Timestamps + Send + Sync>,
     boot_time: FileTime,
 }
@@ -54,8 +54,8 @@ impl Clock {
         Self { source: Arc::new(timestamps), boot_time: FileTime(offset) }
     }
 
-    /// The clocks of another machine: `source` returns the timestamps that the machine sent with a collection, or for
-    /// `None` an estimate of its time now.
+    /// The clocks of another machine: `source` returns the timestamps that the machine sent with a collection, or, for
+    /// `None`, an estimate of that machine's current time.
     pub fn of_collections(
         source: impl Fn(Option<CollectionId>) -> Timestamps + Send + Sync + 'static,
     ) -> Self {

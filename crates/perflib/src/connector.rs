@@ -13,7 +13,7 @@ pub trait Connector: Send + Sync + fmt::Debug {
     /// The counter sets that a machine has now. The machine's name has no backslashes. Returns the same [`Arc`] as long as
     /// the sets have not changed.
     ///
-    /// Queries over the registry collect from the machine: if it does not answer in time, the results of its sets have an
+    /// Queries on the registry collect from the machine: if it does not answer in time, the results of its sets have an
     /// error code, and later collections connect again.
     ///
     /// # Errors

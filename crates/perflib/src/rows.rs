@@ -170,7 +170,8 @@ impl Rows {
         }
     }
 
-    /// Reports the reason that another machine gave for `count` missing or incomplete values of a counter; the first of them belongs to the instance with this name.
+    /// Reports `count` missing or incomplete values of a counter, with the reason that another machine gave. The first
+    /// of these values belongs to the instance with this name.
     pub fn report(&mut self, counter_id: u32, instance: &str, reason: &str, count: u64) {
         let known = |error: &&mut CounterError| error.counter_id == counter_id && *error.reason == *reason;
         match self.errors.iter_mut().find(known) {

@@ -27,7 +27,7 @@ use wire::Wire;
 /// The instance name in a request for all instances.
 const ALL_INSTANCES: &str = "*";
 
-/// Maximum number of reconnections per collection. If there are many more readers than the provider accepts, even a new
+/// Maximum number of reconnections per collection. If there are many more consumers than the provider accepts, even a new
 /// connection can be closed before it is used.
 const MAX_RECONNECTS: u8 = 3;
 
