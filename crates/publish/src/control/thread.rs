@@ -1,4 +1,5 @@
-//! The threads that answer requests from readers: one that accepts connections, and one for each reader.
+//! The threads that answer requests from consumers (here called readers): one that accepts connections, and one for each
+//! reader.
 //!
 //! Readers are not trusted: the size of requests is limited, and a reader that stalls within a request or does not read
 //! the answer is disconnected after a second. If there are too many readers, the one that has been silent for the
