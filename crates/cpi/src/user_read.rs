@@ -20,7 +20,7 @@ pub(crate) struct UserPage {
     generation: u32,
 }
 
-// SAFETY: the mapping is read-only, every read is volatile under the sequence lock, and the page belongs to no thread.
+// SAFETY: the mapping is read-only, every read is volatile under the sequence lock, and the page is not tied to a thread.
 // (The caller ensures that the *register* may be read: see `UserPage::read_pair`.)
 unsafe impl Send for UserPage {}
 // SAFETY: as for `Send`; the type has no other state.
