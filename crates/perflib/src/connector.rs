@@ -44,8 +44,8 @@ impl Registry {
         name.is_empty() || [".", "localhost", self.machine()].iter().any(|here| eq_ignore_case(name, here))
     }
 
-    /// The registry of a machine: this one for `None`, an empty name, `.`, `localhost` and its own name; otherwise that
-    /// of another machine. The name can begin with backslashes.
+    /// The registry of a machine: this one for `None`, an empty name, `.`, `localhost` and its own name; otherwise
+    /// another machine's registry. The name can begin with backslashes.
     ///
     /// # Errors
     ///

@@ -52,7 +52,7 @@ impl Average {
         self.formula
     }
 
-    /// Adds intervals of a formula of differences or of counts.
+    /// Adds intervals, for formulas that sum differences or counts.
     #[inline]
     pub fn add(&mut self, part: &DifferenceSums) {
         let DifferenceSums { numerator, denominator, count, time_base, multi_count } = *part;

@@ -11,8 +11,8 @@ use crate::formula::{Terms, evaluate, not_negative};
 pub(super) struct Sums {
     /// The sums for the first time base and multiplier.
     main: Differences,
-    /// Sums for other time bases and multipliers, sorted by key. Needed after machines were merged, or if the clock
-    /// changed at a reboot.
+    /// Sums for other time bases and multipliers, sorted by key. Needed after statistics of different machines were
+    /// merged, or if the clock changed at a reboot.
     others: Vec<Differences>,
     /// The sum of displayed values times [`SCALE_DOWN`], for formulas that average displayed values that are not
     /// integers.

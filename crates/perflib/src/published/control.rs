@@ -1,5 +1,5 @@
 //! Sends requests to the control callbacks of providers. Requests notify a provider of the counters that queries
-//! request, before values are read, and after they have been read.
+//! request, and of the start and the end of each collection.
 //!
 //! A collection sends its requests to all providers and then waits up to a second for all answers. A provider that does
 //! not answer in time is late, and is skipped until its answers have arrived. Several queries can collect at the same

@@ -305,7 +305,7 @@ fn receive(mut stream: &UnixStream, received: &mut Vec<u8>) -> io::Result<Option
             return Ok(Some(request));
         }
         if !received.is_empty() {
-            // The deadline is that of the whole request: receiving single bytes does not extend it.
+            // The deadline applies to the whole request: receiving single bytes does not extend it.
             let deadline = *deadline.get_or_insert_with(|| Instant::now() + DEADLINE);
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
