@@ -24,7 +24,8 @@ use crate::code::Code;
 use crate::failure::{Failure, call_or};
 use crate::perflib::machine;
 
-/// Windows' `ERROR_INTERNAL_ERROR`: a bug in the library. A message is stored for the thread.
+/// Windows' `ERROR_INTERNAL_ERROR`: a bug in the library. The error message is available as the calling thread's
+/// last error.
 const ERROR_INTERNAL_ERROR: u32 = 1359;
 
 /// Runs the body of a function, and returns its status.

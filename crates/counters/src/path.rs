@@ -14,8 +14,8 @@
 //! 6. The text of the instance is not interpreted. Only the set determines whether `a/b#2` has a parent or an index
 //!    ([`InstanceName::split`]).
 //!
-//! Every instance without a `\` has a path, with one exception: if a `)` comes too early, but the other parentheses
-//! balance, as in the instance `a)b(c`, the path is parsed as one of the set `Set(a)b`. Such an instance can be
+//! Every instance without a `\` has a path, with one exception: if the instance has as many `(` as `)`, but a `)` has no
+//! `(` before it, as in `a)b(c`, the path is parsed as one of the set `Set(a)b`. Such an instance can be
 //! selected with a `?` in place of each parenthesis.
 //!
 //! For convenience in shells, a path can begin with `/` or `//` instead. Its machine ends at the next `/` or `\`. If

@@ -23,7 +23,7 @@ pub struct Sample {
     /// The id of the log, or of the part of a log, that contains the sample. A part ends where the counter list changes
     /// or another log was appended. For pairing, samples with different ids are treated as being from different logs.
     pub log: u32,
-    /// When the machine was started, in UTC; 0 if unknown. Values from before and after a start are never paired.
+    /// When the machine was started, in UTC; 0 if unknown. Values from before and after a restart are never paired.
     pub boot_time: FileTime,
 }
 

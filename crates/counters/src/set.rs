@@ -209,7 +209,7 @@ impl CounterSet {
         }
     }
 
-    /// Whether both describe the same set of the same machine, possibly with different counters.
+    /// Whether this and `other` describe the same set of the same machine, possibly with different counters.
     pub fn is_same_set(&self, other: &Self) -> bool {
         self.machine == other.machine && self.name == other.name
     }

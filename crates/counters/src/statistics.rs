@@ -108,9 +108,9 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The average, weighted with the time in which the instance was present: the average multiplied by the number of
-    /// intervals. Instances are ranked by it, so that one that was present for a second is not ranked above one that was
-    /// almost as busy for an hour.
+    /// The average, weighted by the time for which the instance was present: the average multiplied by the number of
+    /// intervals. Used to rank instances, so that an instance that was present for a second is not ranked above one that
+    /// was almost as busy for an hour.
     pub fn rank(&self) -> Option<f64> {
         Some(self.average? * self.intervals as f64)
     }
@@ -129,8 +129,8 @@ impl std::fmt::Display for DifferentFormulas {
 impl std::error::Error for DifferentFormulas {}
 
 impl Statistics {
-    /// An empty state for counters with this formula. When states are merged that have their last value at the same
-    /// time, `machine` decides which of the values is the last.
+    /// An empty state for counters with this formula. If merged states have their last values at the same
+    /// time, `machine` decides which of these values is the last.
     pub fn new(formula: Option<Formula>, intervals: Intervals, machine: Option<Arc<str>>) -> Self {
         Self {
             formula,
@@ -328,21 +328,21 @@ impl Statistics {
         percentages.iter().map(percentile).collect()
     }
 
-    /// The standard deviation of the interval values, from which the minimum and the maximum are computed too:
+    /// The standard deviation of the interval values, the same values as for the minimum and the maximum:
     /// `sqrt(sum((value - mean)^2) / (n - 1))`, with the arithmetic mean of the `n` values. `None` with fewer than two
-    /// values, and without [`with_regression`](Self::with_regression).
+    /// values, or without [`with_regression`](Self::with_regression).
     ///
-    /// The result has the same bits for any split into time ranges and any order of merging.
+    /// The result is bit-identical for any split into time ranges and any order of merging.
     pub fn standard_deviation(&self) -> Option<f64> {
         self.sums.regression.as_ref()?.standard_deviation()
     }
 
-    /// The slope of the straight line with the least sum of squared distances from the interval values, in the counter's
-    /// unit per hour: `sum((time - mean time) * (value - mean)) / sum((time - mean time)^2)`, where a value has the time at
-    /// which its interval ends. `None` without two values at different times, and without
+    /// The slope of the least-squares line through the interval values, in the counter's unit per hour:
+    /// `sum((time - mean time) * (value - mean)) / sum((time - mean time)^2)`, where a value has the time at
+    /// which its interval ends. `None` if there are no two values at different times, or without
     /// [`with_regression`](Self::with_regression).
     ///
-    /// The result has the same bits for any split into time ranges and any order of merging.
+    /// The result is bit-identical for any split into time ranges and any order of merging.
     pub fn slope_per_hour(&self) -> Option<f64> {
         self.sums.regression.as_ref()?.slope_per_hour()
     }

@@ -160,7 +160,7 @@ impl ProcessorCpi {
         }
     }
 
-    /// Reads counters that were just opened. Counts before this reading belong to no interval.
+    /// Reads counters that were just opened. Counts before this reading are not part of any interval.
     fn begin(&mut self, mut cpi: Cpi) {
         match ignore_never_ran(cpi.get_and_start().err()) {
             Ok(()) => {

@@ -41,7 +41,7 @@ pub struct ProcessorData {
 pub enum ProcessorState {
     /// Measured over the whole interval.
     Measured,
-    /// Offline at the start, at the end or in between, or nonexistent.
+    /// Nonexistent, or offline at some time in the interval.
     #[default]
     Offline,
     /// The counters never ran in the interval, because other programs used the hardware. Shares of time are known, but

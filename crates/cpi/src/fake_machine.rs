@@ -18,7 +18,7 @@ use crate::user_read::UserPage;
 /// The id of every thread.
 const THREAD: u32 = 4242;
 
-/// The number of the last file of a counter, over all fake machines of the process.
+/// The number in the name of the last counter file, across all fake machines of the process.
 static LAST_FILE: AtomicU64 = AtomicU64::new(0);
 
 /// A fake machine: its state, and the value of [`Kernel::in_idle`].
@@ -72,7 +72,7 @@ struct Counter {
     leader: Option<RawFd>,
     /// The value of [`State::order`] when the counter was opened.
     order: u64,
-    /// Whether the counter counts; false once its processor was offline.
+    /// Whether the counter counts; false once its processor has been offline.
     is_on: bool,
     /// Number of steps for which the counter was enabled, and of quarters of steps for which it ran.
     steps: u64,

@@ -31,7 +31,7 @@ pub enum Events {
 pub struct Options {
     /// What to measure.
     pub mode: Mode,
-    /// Count user code only. If counting the kernel is not permitted, threads are counted this way in any case;
+    /// Count user code only. If counting the kernel is not permitted, threads are counted this way even if this is false;
     /// [`CpiData::is_user_only`] reports it.
     pub user_only: bool,
     /// If processor counters are unavailable, measure only busy and idle shares; [`Cpi::why_no_cpi`] returns the cause.
@@ -191,7 +191,7 @@ impl Cpi {
     ///
     /// # Errors
     ///
-    /// Same as `get`. Unless a counter could not be read, the next interval has started nevertheless.
+    /// Same as `get`. The next interval has started even on an error, unless a counter could not be read.
     pub fn get_and_start(&mut self) -> Result<&CpiData, Error> {
         self.read_end()?;
         let outcome = self.finish_reading().map(|_| ());

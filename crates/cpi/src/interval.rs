@@ -27,7 +27,7 @@ pub(crate) struct Meaning {
     pub(crate) in_idle: InIdle,
     /// Whether shares of time are requested.
     pub(crate) is_scaled: bool,
-    /// Whether there are counters of processors at all.
+    /// Whether the processors have counters.
     pub(crate) has_counters: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The counters of a thread, shared by all instances that the thread creates.
+//! The counters of a thread, shared by all [`Cpi`](crate::Cpi) objects that the thread creates.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,9 +22,10 @@ pub(crate) struct ThreadCounters {
     groups: Vec<Group>,
     /// The unique id of the thread that owns the counters.
     owner: u64,
-    /// The generation of the process that opened the counters. After a fork they continue to count the parent's thread.
+    /// The fork generation (see [`generation`]) of the process that opened the counters. In a forked child, the counters
+    /// still count the parent's thread.
     generation: u32,
-    /// Whether the third value counts reference cycles.
+    /// Whether readings contain reference cycles, as a third value after cycles and instructions.
     has_reference: bool,
     user_only: bool,
 }
@@ -33,12 +34,12 @@ thread_local! {
     /// An id that is unique to the thread, assigned when counters are opened; 0 before. (The standard library's
     /// `ThreadId` is equivalent, but reading it takes too many instructions within a measured region.)
     static THREAD_ID: Cell<u64> = const { Cell::new(0) };
-    /// The counters that instances of this thread currently use, each with its `user_only` flag and its events.
+    /// The counters that [`Cpi`](crate::Cpi) objects of this thread currently use, each with its `user_only` flag and its events.
     static SHARED: RefCell<Vec<(bool, Events, Weak<ThreadCounters>)>> = const { RefCell::new(Vec::new()) };
 }
 
 impl ThreadCounters {
-    /// The counters shared by the instances of this thread.
+    /// The counters shared by all [`Cpi`](crate::Cpi) objects of this thread.
     pub(crate) fn for_this_thread(
         kernel: &Arc<dyn Kernel>,
         events: Events,
@@ -46,7 +47,9 @@ impl ThreadCounters {
     ) -> Result<Arc<Self>, Error> {
         let shared = |own: &mut Vec<(bool, Events, Weak<Self>)>| {
             own.retain(|(_, _, counters)| counters.strong_count() > 0);
-            let known = own.iter().filter(|(only, of, _)| (*only, *of) == (user_only, events));
+            let known = own.iter().filter(|(own_user_only, own_events, _)| {
+                (*own_user_only, *own_events) == (user_only, events)
+            });
             let mut living = known.filter_map(|(_, _, counters)| counters.upgrade());
             let is_own = |counters: &Arc<Self>| {
                 Arc::ptr_eq(&counters.kernel, kernel) && counters.generation == generation()
@@ -111,7 +114,7 @@ impl ThreadCounters {
         }
     }
 
-    /// Whether the third value of readings counts reference cycles.
+    /// Whether readings contain reference cycles, as a third value after cycles and instructions.
     pub(crate) fn has_reference(&self) -> bool {
         self.has_reference
     }
@@ -122,8 +125,9 @@ impl ThreadCounters {
     }
 }
 
-/// The event in the message for a kernel before 5.14, which cannot select a kind of core.
-const SEVERAL_KINDS: &str = "cycles and instructions on cores of several kinds (kernels before 5.14 cannot)";
+/// What the error message names as the event if the kernel is older than 5.14 and cannot select a kind of core.
+const SEVERAL_KINDS: &str =
+    "cycles and instructions on more than one kind of core (needs Linux 5.14 or later)";
 
 /// The unique id of the calling thread.
 fn own_id() -> u64 {
@@ -159,9 +163,10 @@ pub(crate) fn is_user_only(groups: &[Group]) -> bool {
     groups.iter().all(|group| group.excluded != Excluded::Nothing)
 }
 
-/// Opens the groups of a thread, one per kind of core; if counting the kernel's work is not permitted, without it.
+/// Opens the groups of a thread, one per kind of core. If counting kernel work is not permitted, only user code is
+/// counted.
 ///
-/// The flag of an error is whether the last attempt was to count only user code.
+/// The `bool` in the error is true if the last attempt counted only user code.
 pub(crate) fn open_groups(
     kernel: &Arc<dyn Kernel>,
     events: Events,

@@ -191,7 +191,7 @@ impl Trace {
     ///
     /// # Errors
     ///
-    /// If the file cannot be written; the trace is closed in any case.
+    /// If the file cannot be written; the trace is closed even then.
     pub fn close(&self) -> Result<(), Error> {
         // A forked child must not close its parent's trace.
         if self.process != std::process::id() {

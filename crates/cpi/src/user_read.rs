@@ -20,7 +20,7 @@ pub(crate) struct UserPage {
     generation: u32,
 }
 
-// SAFETY: the mapping is read-only, every read is volatile under the sequence lock, and the page belongs to no thread.
+// SAFETY: the mapping is read-only, every read is volatile under the sequence lock, and the page is not tied to a thread.
 // (The caller ensures that the *register* may be read: see `UserPage::read_pair`.)
 unsafe impl Send for UserPage {}
 // SAFETY: as for `Send`; the type has no other state.
@@ -43,7 +43,7 @@ pub(crate) struct RawCounter {
     time_mask: u64,
 }
 
-/// How often to retry while the kernel changes a page, before the counter is read through the kernel.
+/// Maximum number of tries while the kernel changes a page, before the counter is read through the kernel.
 const MAX_TRIES: usize = 16;
 
 impl UserPage {
@@ -277,7 +277,7 @@ pub(crate) fn clock_ticks() -> u64 {
     }
 }
 
-/// Reads a counter's register. (Without `nomem`, so that the compiler keeps it between the reads of the page.)
+/// Reads a counter's register. (Without `nomem`, so that the compiler keeps the instruction between the reads of the page.)
 ///
 /// # Safety
 ///

@@ -155,7 +155,7 @@ impl fmt::Display for OverBudget {
         let mib = |bytes: u64| bytes.div_ceil(1 << 20);
         write!(
             f,
-            "logs need at least {} MiB of memory together, and {} MiB are allowed",
+            "logs together need at least {} MiB of memory, but only {} MiB is allowed",
             mib(self.used.saturating_add(self.requested)),
             mib(self.limit)
         )

@@ -43,12 +43,12 @@ pub enum Format {
     Tsv,
     /// JSON lines, one object per sample, as written by `tacho relog -f json`.
     Json,
-    /// A folder of Parquet files, or one of them.
+    /// A folder of Parquet files, or one such file.
     Archive,
 }
 
 impl Format {
-    /// The format that the extension of a file name stands for, in any case: `blg`, `csv`, `tsv`; `json`, `jsonl` and
+    /// The format that the extension of a file name indicates, case-insensitively: `blg`, `csv`, `tsv`; `json`, `jsonl` and
     /// `ndjson` for JSON lines; `parquet` for a file of an archive. `None` for others, and without an extension.
     pub fn of_extension(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
@@ -178,8 +178,8 @@ pub trait LogReader: Send {
     }
 
     /// Skips forward until about `bytes` of the file are left, to read the end of a log without the rest. Later
-    /// samples can be numbered and paired differently than in a complete read and reported as damaged, so use such
-    /// a reader for nothing else. Returns false, without moving, if skipping is not possible.
+    /// samples can be numbered and paired differently than in a complete read, or reported as damaged. Do not use
+    /// the reader for anything else afterwards. Returns false, without moving, if skipping is not possible.
     ///
     /// # Errors
     ///
@@ -253,7 +253,7 @@ fn open_folder(path: &Path) -> Result<Box<dyn LogReader>, LogError> {
     Ok(Box::new(archive::MachineReader::open(&folder)?))
 }
 
-/// Replaces the folder of each archive by the folders of its machines, each of which can be opened. Other paths, and folders that
+/// Replaces the folder of each archive with the folders of its machines, each of which can be opened. Other paths, and folders that
 /// cannot be read, are unchanged.
 pub fn expand_archives(paths: Vec<PathBuf>) -> Vec<PathBuf> {
     let expand = |path: PathBuf| match path.is_dir().then(|| archive::archive_inputs(&path)) {

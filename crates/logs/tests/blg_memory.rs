@@ -186,7 +186,7 @@ fn a_hundred_thousand_equal_names() {
 #[test]
 fn names_that_collide_with_each_others_indexes() {
     let _lock = lock();
-    // a, a#1, a#2 ... and all of them again: each repetition needs a free index after all of them.
+    // a, a#1, a#2, ..., then the same names again: each repeated name needs a free index after all others.
     let names: Vec<_> = (0..50_000).map(|n| if n == 0 { "a".to_owned() } else { format!("a#{n}") }).collect();
     let items: Vec<_> = names.iter().chain(&names).map(|name| (name.as_str(), 1, 1)).collect();
     let file = log_of(Entry::multi("Process", "Time"), multi(0, &items));

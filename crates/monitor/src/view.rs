@@ -238,11 +238,11 @@ impl View {
     ///
     /// # Errors
     ///
-    /// If the file cannot be written, or exists and `is_overwritten` is false.
-    pub fn save(&self, path: &Path, is_overwritten: bool) -> std::io::Result<()> {
+    /// If the file cannot be written, or exists and `may_overwrite` is false.
+    pub fn save(&self, path: &Path, may_overwrite: bool) -> std::io::Result<()> {
         use std::io::Write as _;
         let mut options = std::fs::OpenOptions::new();
-        options.write(true).create(true).truncate(true).create_new(!is_overwritten);
+        options.write(true).create(true).truncate(true).create_new(!may_overwrite);
         options.open(path)?.write_all(self.to_text().as_bytes())
     }
 }

@@ -64,8 +64,8 @@ pub use stamp::Stamp;
 pub use text::{MAX_NAME_UNITS, Text};
 pub use write::{BlockWriter, InstancesWriter, WriteError};
 
-/// The id that selects all counters or all instances. In a registration, it is stored instead of the id of a companion
-/// that a counter does not have.
+/// The id that selects all counters or all instances. As the id of a counter's companion in a registration, it means
+/// that the counter has no such companion.
 #[doc(alias = "PERF_WILDCARD_COUNTER")]
 pub const WILDCARD_ID: u32 = u32::MAX;
 

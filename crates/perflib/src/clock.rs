@@ -27,7 +27,7 @@ pub struct Timestamps {
 /// The clocks of this machine or of another one, or fake clocks for tests.
 #[derive(Clone)]
 pub struct Clock {
-    /// Returns the timestamps of a collection whose providers are prepared; without a collection, those of now.
+    /// Returns the timestamps of a collection whose providers are prepared; without a collection, the current timestamps.
     source: Arc<dyn Fn(Option<CollectionId>) -> Timestamps + Send + Sync>,
     boot_time: Arc<dyn Fn() -> FileTime + Send + Sync>,
 }
@@ -54,8 +54,8 @@ impl Clock {
         Self { source: Arc::new(timestamps), boot_time: Arc::new(move || FileTime(offset)) }
     }
 
-    /// The clocks of another machine: `source` returns the timestamps that the machine sent with a collection, or for
-    /// `None` an estimate of its time now. `boot_time` returns when the machine was started, which changes when it is
+    /// The clocks of another machine: `source` returns the timestamps that the machine sent with a collection, or, for
+    /// `None`, an estimate of its current time. `boot_time` returns when the machine was started, which changes when it is
     /// started again; 0 if unknown.
     pub fn of_collections(
         source: impl Fn(Option<CollectionId>) -> Timestamps + Send + Sync + 'static,

@@ -13,7 +13,7 @@ pub trait Connector: Send + Sync + fmt::Debug {
     /// The counter sets that a machine has now. The machine's name has no backslashes. Returns the same [`Arc`] as long as
     /// the sets have not changed.
     ///
-    /// Queries over the registry collect from the machine: if it does not answer in time, the results of its sets have an
+    /// Queries on the registry collect from the machine: if it does not answer in time, the results of its sets have an
     /// error code, and later collections connect again.
     ///
     /// # Errors
@@ -44,8 +44,8 @@ impl Registry {
         name.is_empty() || [".", "localhost", self.machine()].iter().any(|here| eq_ignore_case(name, here))
     }
 
-    /// The registry of a machine: this one for `None`, an empty name, `.`, `localhost` and its own name; otherwise that
-    /// of another machine. The name can begin with backslashes.
+    /// The registry of a machine: this one for `None`, an empty name, `.`, `localhost` and its own name; otherwise
+    /// another machine's registry. The name can begin with backslashes.
     ///
     /// # Errors
     ///

@@ -53,7 +53,8 @@ pub trait Provider: Send {
     ///
     /// `rows` holds the selection, and still the values of an earlier collection. Several collections can be in
     /// progress: `request` can be called for another collection before `prepare` is called for `collection`. On a
-    /// [worker](crate::Registry::register_on_worker), both are called just before [`collect`](Self::collect).
+    /// [worker](crate::Registry::register_on_worker), `request` and `prepare` are called just before
+    /// [`collect`](Self::collect).
     fn request(&mut self, rows: &Rows, collection: CollectionId) {
         let _ = (rows, collection);
     }

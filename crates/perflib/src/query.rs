@@ -158,7 +158,7 @@ impl Query {
         matches
     }
 
-    /// Removes everything that was added, and adds these paths instead. Returns the same as
+    /// Replaces everything that was added with these paths. Returns the same as
     /// [`add_paths`](Self::add_paths). Sets keep their indexes while the registry has them, and a set that stays
     /// selected is not released in between.
     pub fn set_paths<'a>(&mut self, paths: impl IntoIterator<Item = &'a PathPattern>) -> Vec<Vec<PathMatch>> {

@@ -135,7 +135,7 @@ impl Rows {
         self.positions().iter().map(|&position| self.info.counters[position].id)
     }
 
-    /// The selected instances: those that match one of these filters.
+    /// The filters: an instance is selected if it matches any of them.
     pub fn filters(&self) -> &[InstanceFilter] {
         &self.selection.filters
     }
@@ -159,7 +159,8 @@ impl Rows {
         &self.selection.positions
     }
 
-    /// Reports why an instance, or a whole process, has no row. The error is attributed to the first selected counter.
+    /// Reports why an instance (or all instances of a process, such as its threads) has no row. The error is attributed
+    /// to the first selected counter.
     pub(crate) fn fail_instance(&mut self, instance: &Arc<InstanceKey>, reason: &Arc<str>) {
         let Some(&position) = self.positions().first() else { return };
         let counter_id = self.info.counters[position].id;
@@ -169,7 +170,8 @@ impl Rows {
         }
     }
 
-    /// Reports the reason that another machine gave for `count` missing or incomplete values of a counter; the first of them belongs to the instance with this name.
+    /// Reports `count` missing or incomplete values of a counter, with the reason that another machine gave. The first
+    /// of these values belongs to the instance with this name.
     pub fn report(&mut self, counter_id: u32, instance: &str, reason: &str, count: u64) {
         let known = |error: &&mut CounterError| error.counter_id == counter_id && *error.reason == *reason;
         match self.errors.iter_mut().find(known) {

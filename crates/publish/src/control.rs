@@ -1,4 +1,4 @@
-//! Requests from readers to a provider, and the threads that answer them.
+//! Requests from consumers to a provider, and the threads that answer them.
 
 mod socket;
 mod thread;
@@ -10,19 +10,20 @@ use tachograph_shm::control as message;
 
 pub(crate) use thread::Control;
 
-/// The kind of a reader's request.
+/// The kind of a consumer's request.
 ///
 /// Source: "ControlCallback callback function", Microsoft.
 pub use tachograph_shm::control::Kind as RequestKind;
 
-/// The callback for requests from readers. It returns `Ok`, or a code of winerror.h.
+/// The callback for requests from consumers. It returns `Ok`, or a code of winerror.h.
 ///
-/// Readers receive the errors of [`RequestKind::AddCounter`], [`RequestKind::EnumInstances`] and
+/// Consumers receive the errors of [`RequestKind::AddCounter`], [`RequestKind::EnumInstances`] and
 /// [`RequestKind::CollectStart`]; others are ignored. If a callback panics, they receive 574,
 /// `ERROR_UNHANDLED_EXCEPTION`.
 pub type ControlCallback = Arc<dyn Fn(&Request<'_>) -> Result<(), u32> + Send + Sync>;
 
-/// A request from a reader. Only the set has been checked: counters or instances with these ids and names may not exist.
+/// A request from a consumer. Only the set has been checked: there might be no counter or instance with these ids and
+/// names.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// The kind of the request.
@@ -35,7 +36,7 @@ pub struct Request<'a> {
     pub instance_id: u32,
     /// The name of the instance, or a pattern; empty if the request does not concern instances.
     pub instance: &'a str,
-    /// The name that the reader uses for the machine.
+    /// The name that the consumer uses for the machine.
     pub machine: &'a str,
 }
 

@@ -51,7 +51,7 @@ use crate::{PublishError, Publisher};
 pub struct Options {
     /// Where the provider's sets are published, and which users may read them.
     pub publisher: Publisher,
-    /// The callback for requests from readers. It overrides the publisher's callback.
+    /// The callback for requests from consumers. It overrides the publisher's callback.
     pub control: Option<ControlCallback>,
 }
 
@@ -182,7 +182,7 @@ impl Provider {
         instances.get(&(name.to_owned(), id)).cloned()
     }
 
-    /// Removes an instance from its set. Its handles keep working, but readers no longer see it. After this returns,
+    /// Removes an instance from its set. Its handles keep working, but consumers no longer see it. After this returns,
     /// the references of its counters are no longer read.
     ///
     /// # Errors

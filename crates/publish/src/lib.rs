@@ -2,8 +2,8 @@
 //! atomic addition.
 //!
 //! An application describes its counters as a struct, publishes it, and updates the fields. The values are in a file in
-//! shared memory that *readers*, the programs that display counters, map (crate `tachograph-shm`); no daemon is
-//! involved. The type of each counter determines what readers display: a rate, an average or a percentage.
+//! shared memory that *consumers*, the programs that read counters, map (crate `tachograph-shm`); no daemon is
+//! involved. The type of each counter determines what consumers display: a rate, an average or a percentage.
 //!
 //! ```
 //! use tachograph_publish::{Counter, CounterSet, Gauge, Publisher, Timer};

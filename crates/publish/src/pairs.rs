@@ -189,9 +189,9 @@ impl Average {
         self.pair.add_many(amount, 1);
     }
 
-    /// Adds `count` operations with this total amount. Up to a count of 2^18 and an amount below 2^34, readers see all
-    /// operations at once. For larger additions, up to a count of 2^26 and an amount below 2^42, readers may first see
-    /// some of the operations with a proportional part of the amount. Beyond that, readers may briefly see part of the
+    /// Adds `count` operations with this total amount. Up to a count of 2^18 and an amount below 2^34, consumers see all
+    /// operations at once. For larger additions, up to a count of 2^26 and an amount below 2^42, consumers may first see
+    /// some of the operations with a proportional part of the amount. Beyond that, consumers may briefly see part of the
     /// count or of the amount alone.
     #[inline]
     pub fn add_many(&self, amount: u64, count: u64) {
@@ -223,7 +223,7 @@ impl Fraction {
         self.pair.add_many(u64::from(is_hit), 1);
     }
 
-    /// Adds `tries`, of which `hits` were hits. Readers see them at once or in parts, as with [`Average::add_many`].
+    /// Adds `tries`, of which `hits` were hits. Consumers see them at once or in parts, as with [`Average::add_many`].
     #[inline]
     pub fn add_many(&self, hits: u64, tries: u64) {
         self.pair.add_many(hits, tries);

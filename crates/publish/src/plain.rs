@@ -8,7 +8,7 @@ use crate::cells::{Cell, Cells};
 
 /// A number that grows: requests, bytes, errors. An update is one atomic addition, from any thread or signal handler.
 ///
-/// By default, readers display the counter as a rate per second (`perf_counter_bulk_count`). A clone refers to the same
+/// By default, consumers display the counter as a rate per second (`perf_counter_bulk_count`). A clone refers to the same
 /// value.
 #[derive(Clone, Debug)]
 pub struct Counter {
@@ -18,7 +18,7 @@ pub struct Counter {
 
 /// A number that goes up and down: open orders, bytes in use. An update is one atomic operation.
 ///
-/// Readers display it unchanged (`perf_counter_large_rawcount`). A clone refers to the same value.
+/// Consumers display it unchanged (`perf_counter_large_rawcount`). A clone refers to the same value.
 #[derive(Clone, Debug)]
 pub struct Gauge {
     /// The cache line in shared memory whose first word is the value.
@@ -68,7 +68,7 @@ impl Counter {
         self.add(1);
     }
 
-    /// Subtracts `amount`. The value wraps. Do not use this for counters that readers display as a rate.
+    /// Subtracts `amount`. The value wraps. Do not use this for counters that consumers display as a rate.
     #[inline]
     pub fn subtract(&self, amount: u64) {
         self.line[0].fetch_sub(amount, Relaxed);

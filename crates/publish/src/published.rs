@@ -21,7 +21,7 @@ struct Running {
 }
 
 impl Running {
-    /// Creates the file of a set. Readers see the set after `go_live`.
+    /// Creates the file of a set. Consumers see the set after `go_live`.
     fn create<S: CounterSet>(publisher: &Publisher) -> Result<Self, PublishError> {
         let description = S::description();
         let guid = description.guid;
@@ -67,7 +67,7 @@ fn bind<S: CounterSet>(slot: &Slot) -> Result<S, PublishError> {
     S::bind(&Cells::new(slot)).ok_or(PublishError::Mismatch(std::any::type_name::<S>()))
 }
 
-/// A published set with one instance, whose counters are the fields of `S`. Readers see it until it is dropped; in a
+/// A published set with one instance, whose counters are the fields of `S`. Consumers see it until it is dropped; in a
 /// `static`, until the process ends.
 pub struct Published<S> {
     values: S,
@@ -110,7 +110,7 @@ impl<S: SingleInstance> Published<S> {
         Ok(Self { values, _slot: slot, running })
     }
 
-    /// Whether readers can see the set: `false` if [`Publisher::start_or_unpublished`] reported an error.
+    /// Whether consumers can see the set: `false` if [`Publisher::start_or_unpublished`] reported an error.
     pub fn is_published(&self) -> bool {
         self.running.is_published()
     }

@@ -46,7 +46,7 @@ pub struct Publisher {
     capacity: u32,
     /// The name of this process's instance; `None` for the name of the program.
     label: Option<String>,
-    /// Called for requests from readers.
+    /// Called for requests from consumers.
     control: Option<ControlCallback>,
 }
 
@@ -77,7 +77,7 @@ impl Publisher {
         Self::default()
     }
 
-    /// Publishes in this folder, which must not be used for other files: abandoned files are removed from it. Readers
+    /// Publishes in this folder, which must not be used for other files: abandoned files are removed from it. Consumers
     /// find the folder through their `TACHO_RUNTIME_DIR`.
     #[must_use]
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
@@ -116,10 +116,10 @@ impl Publisher {
         self
     }
 
-    /// Calls `callback` for requests from readers, such as the start and the end of a collection.
+    /// Calls `callback` for requests from consumers, such as the start and the end of a collection.
     ///
-    /// Each set gets a thread that listens on the socket of its file, and one more per connected reader. The callback
-    /// runs on these threads, one call at a time, and should return within a second: readers do not wait longer. It
+    /// Each set gets a thread that listens on the socket of its file, and one more per connected consumer. The callback
+    /// runs on these threads, one call at a time, and should return within a second: consumers do not wait longer. It
     /// must not wait for a lock that is held by the thread that stops the set. The threads block all signals except
     /// fault signals such as `SIGSEGV`.
     #[must_use]
@@ -141,7 +141,7 @@ impl Publisher {
     }
 
     /// Like [`start`](Self::start), but never fails: on an error, calls `report`, and the counters work in the
-    /// process's memory, without readers. So a missing or full folder does not prevent an application from starting.
+    /// process's memory, without consumers. So a missing or full folder does not prevent an application from starting.
     ///
     /// # Panics
     ///
@@ -163,7 +163,7 @@ impl Publisher {
     }
 
     /// Like [`start_set`](Self::start_set), but never fails: on an error, calls `report`, and the set works in the
-    /// process's memory, without readers. Its capacity may be smaller if the process cannot reserve the memory for all
+    /// process's memory, without consumers. Its capacity may be smaller if the process cannot reserve the memory for all
     /// instances.
     ///
     /// # Panics
@@ -184,7 +184,7 @@ impl Publisher {
         self.control.as_ref()
     }
 
-    /// Creates the file of a set. Readers do not see the set yet.
+    /// Creates the file of a set. Consumers do not see the set yet.
     pub(crate) fn create(
         &self,
         mut description: CounterSetInfo,

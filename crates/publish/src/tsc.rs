@@ -2,10 +2,11 @@
 //!
 //! Reading the counter costs half as much as reading the kernel's clock. The counter is used if the kernel keeps time
 //! with it (`clocksource0` is `tsc` on x86-64; always on aarch64), because it then has the same rate on all processors.
-//! x86-64 does not specify the length of a tick: the ratio of both clocks is measured by two readings at least 100 ms
-//! apart; until then the kernel's clock is used. The ratio is measured again over 100 ms, 200 ms and so on up to about
-//! a minute, and then every minute, because the kernel's clock is disciplined by NTP. The first timer that starts after
-//! a period has ended does this, without allocating or waiting for other threads; all others only compare two numbers.
+//! x86-64 does not specify the length of a tick: the ratio of the counter to the kernel's clock is measured by two
+//! readings at least 100 ms apart; until then the kernel's clock is used. The ratio is measured again over 100 ms, 200 ms
+//! and so on up to about a minute, and then every minute, because the kernel's clock is disciplined by NTP. The first
+//! timer that starts after a period has ended does this, without allocating or waiting for other threads; all others only
+//! compare two numbers.
 //!
 //! If the kernel finds the counter unreliable, it changes its clock source. Each measurement of the ratio checks this;
 //! after a change, the kernel's clock is used. If a ratio deviates from the previous one, it is measured again from the
@@ -65,7 +66,7 @@ struct Clock {
     is_kernel_clock: fn() -> bool,
 }
 
-/// A reading of both clocks.
+/// A reading of the counter and of the kernel's clock.
 #[derive(Clone, Copy, Debug)]
 struct ClockPair {
     /// The processor's counter.
@@ -91,7 +92,7 @@ impl Start {
         CLOCK.now()
     }
 
-    /// Nanoseconds since the start; 0 if the counter went backwards.
+    /// Nanoseconds since this start; 0 if the counter went backwards.
     #[inline]
     pub(crate) fn elapsed_ns(self) -> u64 {
         CLOCK.elapsed_ns(self)

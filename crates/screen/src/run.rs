@@ -293,8 +293,8 @@ impl Running {
             Request::Figures => self.wants_figures = true,
             Request::Table(id) if self.wanted_tables.contains(&id) => {}
             Request::Table(id) => self.wanted_tables.push(id),
-            Request::Save { path, is_overwritten, view } => {
-                return Ok(vec![match view.save(&path, is_overwritten) {
+            Request::Save { path, may_overwrite, view } => {
+                return Ok(vec![match view.save(&path, may_overwrite) {
                     Ok(()) => Input::Saved(path),
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                         Input::Exists(Existing::View(path))
@@ -340,8 +340,8 @@ impl Running {
             }
             (Feed::Live(live), Request::Collect) => return live.collect(),
             (Feed::Live(live), Request::Hold(until)) => live.hold(until),
-            (Feed::Live(live), Request::Record { path, is_overwritten }) => {
-                return live.record(&path, is_overwritten);
+            (Feed::Live(live), Request::Record { path, may_overwrite }) => {
+                return live.record(&path, may_overwrite);
             }
             (Feed::Live(live), Request::StopRecording) => return live.stop_recording(),
             (Feed::Logs(logs), Request::Paths(paths)) => {

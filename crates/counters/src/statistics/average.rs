@@ -7,7 +7,7 @@ use crate::civil::FileTime;
 
 /// The state from which the average of counters with one formula is computed, as in [`Statistics`](super::Statistics).
 ///
-/// Averages of differences have the same bits for any split and any order of merging.
+/// Averages of differences are bit-identical for any split and any order of merging.
 #[derive(Clone, Debug)]
 pub struct Average {
     formula: Formula,
@@ -52,7 +52,7 @@ impl Average {
         self.formula
     }
 
-    /// Adds intervals of a formula of differences or of counts.
+    /// Adds intervals, for formulas that sum differences or counts.
     #[inline]
     pub fn add(&mut self, part: &DifferenceSums) {
         let DifferenceSums { numerator, denominator, count, time_base, multi_count } = *part;
@@ -73,7 +73,7 @@ impl Average {
         self.maximum = self.maximum.max(value);
     }
 
-    /// Adds the elapsed ticks of an elapsed time at this time.
+    /// Adds `ticks` of an elapsed time, measured at `at`.
     pub fn add_elapsed(&mut self, ticks: i64, time_base: i64, at: FileTime) {
         let value = if ticks == 0 { 0.0 } else { ticks as f64 / time_base as f64 };
         self.add_last(value, at.0);
@@ -127,7 +127,7 @@ impl Average {
         out.extend_from_slice(&self.last_at.to_le_bytes());
     }
 
-    /// Reads the state that [`encode`](Self::encode) wrote; `None` if the bytes are no such state.
+    /// Reads the state that [`encode`](Self::encode) wrote; `None` if the bytes are invalid.
     pub fn decode(formula: Formula, bytes: &[u8]) -> Option<Self> {
         const PART_BYTES: usize = 52;
         let (mut parts, end) = bytes.split_at_checked(bytes.len().checked_sub(48)?)?;
@@ -169,7 +169,7 @@ mod tests {
     }
 
     proptest! {
-        /// The average has the bits of the statistics, however its states are split, merged and encoded.
+        /// The average is bit-identical to that of the statistics, regardless of how its states are split, merged and encoded.
         #[test]
         fn averages_are_those_of_statistics(raws in raws(), split in 0..40usize) {
             for counter_type in CounterType::all() {

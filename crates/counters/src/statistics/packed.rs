@@ -7,11 +7,11 @@ use super::{Intervals, Statistics};
 use crate::civil::{FileTime, Moment};
 
 /// The [`Statistics`] of a short time range in 64 bytes instead of 300, for the many time ranges of a long log. A
-/// [`Packing`] has the state that these time ranges share.
+/// [`Packing`] has what these time ranges have in common.
 #[derive(Clone, Copy, Debug)]
 pub struct PackedStatistics {
-    /// For sums of differences, the numerator and the denominator; for other sums, the bits of the sum and of its
-    /// rounding error.
+    /// For formulas that sum differences of raw values: the numerator and denominator of the average; for sums of
+    /// displayed values: the bits of the sum and of its rounding error.
     sums: [u64; 2],
     minimum: f64,
     maximum: f64,
@@ -27,10 +27,10 @@ pub struct PackedStatistics {
     last_bias: i16,
 }
 
-/// The state that the time ranges of one counter share, with which their statistics are packed and unpacked.
+/// What all time ranges of one counter have in common; needed to pack and unpack their statistics.
 #[derive(Clone, Debug)]
 pub struct Packing {
-    /// An empty state.
+    /// Statistics without values.
     empty: Statistics,
     /// The frequency of the counter's clock in units per second.
     time_base: i64,
@@ -39,52 +39,53 @@ pub struct Packing {
 }
 
 impl Packing {
-    /// A packing for statistics of the same counter as `state`.
-    pub fn for_statistics(state: &Statistics) -> Self {
-        let (time_base, multi_count) = state.sums.key();
-        Self { empty: state.emptied(), time_base, multi_count }
+    /// A packing for the statistics of the same counter as `statistics`.
+    pub fn for_statistics(statistics: &Statistics) -> Self {
+        let (time_base, multi_count) = statistics.sums.key();
+        Self { empty: statistics.emptied(), time_base, multi_count }
     }
 
-    /// Packs a state without loss; [`unpack`](Self::unpack) restores it. Returns `None` if the state has quantiles,
+    /// Packs statistics without loss; [`unpack`](Self::unpack) restores them. Returns `None` if they have quantiles,
     /// sums for the standard deviation, errors, no values, a clock that differs from this packing's, a bias of more
     /// than 16 bits, or sums of more than 64 bits.
-    pub fn pack(&self, state: &Statistics) -> Option<PackedStatistics> {
-        let sums = state.sums.plain(state.formula)?;
-        let (first, last) = (state.first_time?, state.last_time?);
-        let matches_packing = (state.formula, state.intervals) == (self.empty.formula, self.empty.intervals)
-            && state.quantiles.is_off()
+    pub fn pack(&self, statistics: &Statistics) -> Option<PackedStatistics> {
+        let sums = statistics.sums.plain(statistics.formula)?;
+        let (first, last) = (statistics.first_time?, statistics.last_time?);
+        let matches_packing = (statistics.formula, statistics.intervals)
+            == (self.empty.formula, self.empty.intervals)
+            && statistics.quantiles.is_off()
             && (sums.time_base, sums.multi_count) == (self.time_base, self.multi_count)
-            && state.last_machine == self.empty.last_machine;
-        let is_complete = state.errors == 0
-            && state.values == sums.count
-            && state.last_value_at == last.utc.0
-            && state.intervals == Intervals::All;
+            && statistics.last_machine == self.empty.last_machine;
+        let is_complete = statistics.errors == 0
+            && statistics.values == sums.count
+            && statistics.last_value_at == last.utc.0
+            && statistics.intervals == Intervals::All;
         if !matches_packing || !is_complete {
             return None;
         }
         Some(PackedStatistics {
             sums: sums.words,
-            minimum: state.minimum,
-            maximum: state.maximum,
-            last: state.last,
+            minimum: statistics.minimum,
+            maximum: statistics.maximum,
+            last: statistics.last,
             first_time: first.utc,
             last_time: last.utc,
-            values: NonZeroU32::new(u32::try_from(state.values).ok()?)?,
+            values: NonZeroU32::new(u32::try_from(statistics.values).ok()?)?,
             first_bias: i16::try_from(first.bias_minutes).ok()?,
             last_bias: i16::try_from(last.bias_minutes).ok()?,
         })
     }
 
-    /// The state that was packed.
+    /// The statistics that were packed.
     pub fn unpack(&self, packed: &PackedStatistics) -> Statistics {
-        let mut state = self.empty.clone();
-        self.merge(&mut state, packed);
-        state
+        let mut statistics = self.empty.clone();
+        self.merge(&mut statistics, packed);
+        statistics
     }
 
-    /// Merges a packed state into a state of the same counter, like [`Statistics::merge`].
+    /// Merges packed statistics into statistics of the same counter, like [`Statistics::merge`].
     #[inline]
-    pub fn merge(&self, state: &mut Statistics, packed: &PackedStatistics) {
+    pub fn merge(&self, statistics: &mut Statistics, packed: &PackedStatistics) {
         let values = u64::from(packed.values.get());
         let sums = PlainSums {
             time_base: self.time_base,
@@ -92,14 +93,14 @@ impl Packing {
             count: values,
             words: packed.sums,
         };
-        state.sums.merge_plain(state.formula, &sums);
+        statistics.sums.merge_plain(statistics.formula, &sums);
         let [first, last] = packed.times();
-        state.replace_last(packed.last, last.utc.0, &self.empty.last_machine);
-        state.values += values;
-        state.minimum = state.minimum.min(packed.minimum);
-        state.maximum = state.maximum.max(packed.maximum);
-        state.extend_to(first);
-        state.extend_to(last);
+        statistics.replace_last(packed.last, last.utc.0, &self.empty.last_machine);
+        statistics.values += values;
+        statistics.minimum = statistics.minimum.min(packed.minimum);
+        statistics.maximum = statistics.maximum.max(packed.maximum);
+        statistics.extend_to(first);
+        statistics.extend_to(last);
     }
 }
 

@@ -1,12 +1,13 @@
-//! The standard deviation of the values of a counter, and the straight line that fits them best.
+//! The standard deviation of the values of a counter, and their least-squares line.
 
 use super::wide_integer::{BigInteger, Scaled, WideInteger};
 use crate::civil::{FileTime, Moment};
 
-/// The sums from which the standard deviation and the slope are computed. All are exact integers, so the results have the
-/// same bits for any split into time ranges and any order of merging, and nothing is lost when large sums cancel.
+/// The sums from which the standard deviation and the slope are computed. All are exact integers, so the results are
+/// bit-identical for any split into time ranges and any order of merging, and nothing is lost when large sums cancel.
 ///
-/// A double is an integer times 2^[`UNIT`]. The sums are as wide as the sums of 2^63 of the largest doubles.
+/// A double is an integer times 2^[`UNIT`]. The integers are wide enough for 2^63 values as large as
+/// the largest double.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Regression {
     count: u64,
@@ -63,8 +64,8 @@ impl Regression {
         self.products.merge(&other.products);
     }
 
-    /// The standard deviation of a sample: the square root of the sum of the squared distances from the mean, divided by
-    /// one less than the number of values. `None` with fewer than two values.
+    /// The standard deviation of a sample: the square root of the sum of squared distances from the mean divided by
+    /// (n − 1), where n is the number of values. `None` with fewer than two values.
     pub(super) fn standard_deviation(&self) -> Option<f64> {
         if self.count < 2 {
             return None;
@@ -81,7 +82,7 @@ impl Regression {
         finite(Scaled { factor: root, exponent: exponent / 2 + UNIT })
     }
 
-    /// The slope of the line with the least squared distances from the values, per hour. `None` if all values have the same
+    /// The slope of the least-squares line through the values, per hour. `None` if all values have the same
     /// time.
     pub(super) fn slope_per_hour(&self) -> Option<f64> {
         let times = BigInteger::from(self.times);
@@ -89,7 +90,7 @@ impl Regression {
         if scatter.factor == 0.0 {
             return None;
         }
-        // n times the sum of the products of both distances from the mean.
+        // n times the sum of the products of each time's and value's distances from their means.
         let joint = self.count().times(&self.products.to_big()).minus(&times.times(&self.values.to_big()));
         let joint = joint.scaled();
         let factor = joint.factor / scatter.factor * HOUR;

@@ -11,14 +11,14 @@ use crate::formula::{Terms, evaluate, not_negative};
 pub(super) struct Sums {
     /// The sums for the first time base and multiplier.
     main: Differences,
-    /// Sums for other time bases and multipliers, sorted by key. Needed after machines were merged, or if the clock
-    /// changed at a reboot.
+    /// Sums for other time bases and multipliers, sorted by key. Needed after statistics of different machines were
+    /// merged, or if the clock changed at a reboot.
     others: Vec<Differences>,
     /// The sum of displayed values times [`SCALE_DOWN`], for formulas that average displayed values that are not
     /// integers.
     formatted: Compensated,
-    /// The sums for the standard deviation and the slope, if they were requested. They are here because this struct has room
-    /// for a pointer, so that states without them are not larger.
+    /// The sums for the standard deviation and the slope, if they were requested. They are stored here because this struct
+    /// has room for a pointer, so states without them are no larger.
     pub(super) regression: Option<Box<Regression>>,
 }
 
@@ -60,8 +60,8 @@ pub(super) struct PlainSums {
     pub(super) multi_count: u32,
     /// The number of addends.
     pub(super) count: u64,
-    /// For sums of differences, the numerator and the denominator; for sums of displayed values, the bits of the sum
-    /// and of its rounding error.
+    /// For formulas that sum differences of raw values: the numerator and denominator of the average; for sums of
+    /// displayed values: the bits of the sum and of its rounding error.
     pub(super) words: [u64; 2],
 }
 

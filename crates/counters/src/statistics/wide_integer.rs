@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct WideInteger<const LIMBS: usize>([u64; LIMBS]);
 
-/// Number of limbs that a magnitude of 128 bits takes, shifted by any number of bits.
+/// Number of limbs that a 128-bit magnitude takes when shifted by any number of bits.
 const ADDEND_LIMBS: usize = 3;
 
 impl<const LIMBS: usize> Default for WideInteger<LIMBS> {

@@ -1,5 +1,5 @@
-//! Counter paths and wildcards: the vectors of the reference ("Paths, logs and tools of the PDH world", 1.1 to 1.3),
-//! and laws for any text.
+//! Counter paths and wildcards: the test cases of the reference ("Paths, logs and tools of the PDH world", 1.1 to
+//! 1.3), and properties that hold for any text.
 
 use proptest::prelude::*;
 use tachograph_counters::path::{
@@ -343,7 +343,10 @@ fn a_set_without_instances_and_with_parentheses_in_its_name_is_selected_by_its_p
     let pattern = PathPattern::parse(r"\\WEB1\Cache (L2)\Hits").expect("a path");
     assert!(pattern.matches("WEB1", "cache (l2)", None, "Hits"));
     assert!(pattern.matches("WEB1", "Cache ", Some("L2"), "Hits"), "the set may have instances as well");
-    assert!(!pattern.matches("WEB1", "Cache ", None, "Hits"), "a set without instances has another name");
+    assert!(
+        !pattern.matches("WEB1", "Cache ", None, "Hits"),
+        "without instances, only a set named 'Cache (L2)' matches"
+    );
     assert!(!pattern.matches("WEB1", "Cache (L2)", Some("x"), "Hits"));
     for wild in [r"\Cache (*)\Hits", r"\Cache*(L2)\Hits"] {
         let pattern = PathPattern::parse(wild).expect("a path");
@@ -402,7 +405,8 @@ fn the_closest_name_is_found() {
     ] {
         assert_eq!(closest(wanted, sets.into_iter()), found, "{wanted}");
     }
-    // Of candidates with equal distances, the first is returned. In a short name, one letter can differ.
+    // Of candidates with equal distances, the first is returned. In a short name, one edit is allowed; exchanging two
+    // adjacent letters is one edit.
     assert_eq!(closest("c", ["ab", "a", "b"].into_iter()), Some("a"));
     assert_eq!(closest("ab", ["ba"].into_iter()), Some("ba"));
 }
@@ -465,7 +469,7 @@ proptest! {
     #[test]
     fn printed_parts_are_parsed(
         machine in proptest::option::of("[A-Za-z0-9.()-]{1,8}"),
-        set in balanced().prop_filter("a set has a name and does not end in a group", |set| {
+        set in balanced().prop_filter("a set has a name, which does not end with a parenthesis", |set| {
             !set.is_empty() && !set.ends_with(')')
         }),
         instance in proptest::option::of(balanced()),

@@ -11,7 +11,7 @@ use tachograph_perflib::{Clock, ErrorCode, FREQUENCY, Failure, Guid, InstanceKey
 const TICKS: u32 = 0;
 const ID_PROCESS: u32 = 1;
 
-/// A process. By default, its ticks and its identity equal its id.
+/// A process. By default, its values and its identity equal its id.
 #[derive(Clone)]
 pub(crate) struct Process {
     key: Arc<InstanceKey>,
@@ -25,7 +25,7 @@ impl Process {
         Self { key: Arc::new(key), shown: identity }
     }
 
-    /// The same process with other values.
+    /// The same process with `shown` as its values.
     #[allow(dead_code, reason = "not all tests that share this file use it")]
     pub(crate) fn showing(self, shown: u32) -> Self {
         Self { shown, ..self }

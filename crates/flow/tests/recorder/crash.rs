@@ -30,7 +30,7 @@ fn recorded(disk: &Disk, options: RecordOptions) -> (Vec<Sample>, Vec<usize>) {
     (taken, safe)
 }
 
-/// The numbers of bytes of the last change that were written before the recorder was killed: none, one, some, all but one.
+/// The last change as far as it was written before the recorder was killed: no bytes, one, some, or all but one.
 fn cuts(change: &Change) -> Vec<Change> {
     let Change::Written(path, at, bytes) = change else { return Vec::new() };
     let lengths = [1, 7, bytes.len() / 3, bytes.len() / 2, bytes.len().saturating_sub(1)];

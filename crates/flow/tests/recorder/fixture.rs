@@ -29,7 +29,7 @@ pub(crate) const START: FileTime = FileTime(133_541_028_000_000_000);
 /// The machine's clocks and counters.
 #[derive(Default)]
 struct Now {
-    /// The performance clock: time since the start, in 100 ns.
+    /// The performance clock: time since [`START`], in 100 ns.
     ticks: i64,
     /// The sum of the steps of the wall clock.
     step: i64,

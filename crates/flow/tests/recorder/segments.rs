@@ -171,7 +171,7 @@ fn a_gap_belongs_to_no_segment() {
     let (machine, disk) = (Machine::new(&["ann"]), Disk::default());
     let mut recorder = disk.recorder(by_second(Format::Blg, "a.blg")).expect("a new file");
     record(&machine, &mut recorder, 5).expect("room");
-    // The machine was suspended; segments still end at whole seconds after the start.
+    // The machine was suspended; segments still end at whole seconds after the recording's start.
     machine.advance(7_200 * MILLISECOND);
     record(&machine, &mut recorder, 5).expect("room");
     recorder.finish().expect("room");

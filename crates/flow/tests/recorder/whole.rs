@@ -21,7 +21,7 @@ pub(crate) fn record(
     record_from(&mut machine.source(&PATHS), machine, recorder, samples)
 }
 
-/// As [`record`], with a given source.
+/// Like [`record`], with a given source.
 pub(crate) fn record_from(
     source: &mut LiveSource,
     machine: &Machine,

@@ -57,7 +57,7 @@ fn each_formula() {
     let set = set(&kinds, Extent::Columns);
     let mut table = InstanceTable::default();
     let raw = RawValue::new;
-    // Totals of a process that does `n` per second, and began at second `from`.
+    // Totals of a process that started at second `from` and does `n` operations per second.
     let values = |n: i64, from: i64, second: i64| {
         let (total, time) = (n * (second - from), second * CLOCK);
         vec![

@@ -47,7 +47,8 @@ proptest! {
         is_table in any::<bool>(),
         seconds in 1i64..20,
     ) {
-        // A window begins with the last sample of each list of counters; it does not search for groups of a merge.
+        // Every sample gets all groups: the baselines of a window are the last samples of each list of counters, not of
+        // each group.
         moments.iter_mut().for_each(|moment| moment.has_processes = true);
         let extent = if is_table { Extent::Table } else { Extent::Columns };
         let mut samples = samples(&moments, &starts, extent);

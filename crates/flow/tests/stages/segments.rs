@@ -140,7 +140,7 @@ fn statistics(samples: Vec<Sample>) -> Vec<String> {
     shown(&sink.rows())
 }
 
-/// All optional figures.
+/// The options for all optional statistics.
 pub(crate) fn extra() -> ExtraFigures {
     ExtraFigures { percentiles: [1.0, 99.9].into(), standard_deviation: true, slope_per_hour: true }
 }

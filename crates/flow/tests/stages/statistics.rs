@@ -1,4 +1,4 @@
-//! The statistics sink: which values belong together.
+//! The statistics sink: which values are paired.
 
 use tachograph_counters::set::Counter;
 use tachograph_counters::{CounterType, RawValue, Statistics};
@@ -29,7 +29,7 @@ fn a_counter_that_occurs_twice_in_a_sample_counts_once() {
     assert_eq!((rows[0].summary.values, rows[0].summary.average), (3, Some(10.0)));
 }
 
-/// A sample with more counters than the budget has memory for is an error before their statistics are allocated.
+/// A sample whose counters need more memory than the budget has is refused before their statistics are allocated.
 #[test]
 fn memory_is_reserved_before_statistics_are_allocated() {
     const BYTES: u64 = 1 << 20;
@@ -40,7 +40,7 @@ fn memory_is_reserved_before_statistics_are_allocated() {
     let sample = sample(0, vec![table.group(&rows)]);
     let mut sink = StatisticsSink::new(StatisticsOptions::default());
     let budget = Budget::new(BYTES);
-    sink.count_memory(budget.reserve(0).expect("nothing"));
+    sink.count_memory(budget.reserve(0).expect("an empty reservation"));
     let error = sink.push(&sample).expect_err("more memory than the budget has");
     assert!(matches!(error, FlowError::Log(ref error) if error.is_over_budget()), "{error}");
     assert!(sink.len() > 500 && sink.len() as u64 * 1000 < BYTES, "{}", sink.len());
@@ -128,7 +128,7 @@ fn cuts_merge_into_the_statistics_of_the_whole() {
             });
         }
     }
-    // The first column begins at the first sample, each other column at the last sample of the previous column.
+    // The first cut begins at the first sample; every later one begins at the last sample of the cut before it.
     assert_eq!(averages[0], 36.0 / 6.0);
     assert_eq!(averages[1], (13.0 * 13.0 - 36.0) / 7.0);
     for (row, state) in whole.iter().zip(merged) {
@@ -152,8 +152,8 @@ fn quantiles_across_machines_do_not_depend_on_the_order_of_the_logs() {
     let across = |order: [usize; 3]| {
         let options = StatisticsOptions { across_machines: true, ..StatisticsOptions::default() };
         let mut sink = StatisticsSink::new(options);
-        let of = |place: usize| machine(machines[place].0, machines[place].1, machines[place].2);
-        let mut source = Samples::new(order.into_iter().flat_map(of));
+        let samples_of = |index: usize| machine(machines[index].0, machines[index].1, machines[index].2);
+        let mut source = Samples::new(order.into_iter().flat_map(samples_of));
         run(&mut source, &mut sink, || {}).expect("no error");
         let rows = sink.rows();
         assert_eq!(rows.len(), 1);

@@ -100,7 +100,7 @@ fn alternating_lists_are_thinned_separately() {
     let mut tables = [Table::new("M", "X", &["C"]), Table::new("M", "Y", &["C"])];
     let mut samples: Vec<_> =
         (0..12i64).map(|at| sample(at, vec![tables[at as usize % 2].group(&[("a", &[(at, 0)])])])).collect();
-    // After more lists than are remembered, the counts of both lists restart.
+    // After more other lists than thinning remembers, the counts of both lists restart.
     samples.extend(lists(12..20_012, 1));
     samples.extend(
         (20_012..20_018).map(|at| sample(at, vec![tables[at as usize % 2].group(&[("a", &[(at, 0)])])])),

@@ -108,7 +108,7 @@ impl<R: Read + Seek> BlgReader<R> {
         if !is_buffer_size(buffer_bytes) {
             let problem = Problem::new(0, "the buffer size is wrong");
             return Err(LogError::corrupt(
-                problem.found(buffer_bytes, "a multiple of 512, 1024 to 16777216"),
+                problem.found(buffer_bytes, "a multiple of 512 from 1024 to 16777216"),
             ));
         }
         let mut first = Vec::new();

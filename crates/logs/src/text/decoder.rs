@@ -235,7 +235,7 @@ impl<R: Read> Decoder<R> {
     }
 
     /// Converts the offset of a line in the text to its offset in the file. Offsets must ascend: earlier lines are
-    /// forgotten.
+    /// discarded.
     pub(super) fn file_offset(&mut self, decoded: u64) -> u64 {
         while self.lines.get(1).is_some_and(|&(line, _)| line <= decoded) {
             self.lines.pop_front();

@@ -13,7 +13,7 @@ use encoding_rs::Encoding;
 ///
 /// ```
 /// use tachograph_logs::TextEncoding;
-/// assert_eq!("cp932".parse::<TextEncoding>()?.to_string(), "windows code page 932");
+/// assert_eq!("cp932".parse::<TextEncoding>()?.to_string(), "Windows code page 932");
 /// # Ok::<(), tachograph_logs::text::UnknownEncoding>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,14 +170,14 @@ fn alphabet_of(encoding: &'static Encoding) -> u16 {
     }
 }
 
-/// The name for messages: `UTF-8`, `windows code page 1252`.
+/// The name for messages: `UTF-8`, `Windows code page 1252`.
 impl fmt::Display for TextEncoding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Utf8 => f.write_str("UTF-8"),
             Self::Utf8WithBom => f.write_str("UTF-8 with a byte order mark"),
             Self::Utf16Le | Self::Utf16Be => f.write_str("UTF-16"),
-            Self::CodePage(page) => write!(f, "windows code page {}", page.number()),
+            Self::CodePage(page) => write!(f, "Windows code page {}", page.number()),
         }
     }
 }
@@ -263,6 +263,6 @@ mod tests {
         assert_ne!(guess(b"\xfc,1"), TextEncoding::Utf8);
         // Includes two characters of code page 936 that are valid UTF-8 by chance.
         let (text, ..) = encoding_rs::GBK.encode("联通处理器内存磁盘");
-        assert_eq!(guess(&text).to_string(), "windows code page 936");
+        assert_eq!(guess(&text).to_string(), "Windows code page 936");
     }
 }

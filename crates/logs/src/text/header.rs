@@ -6,7 +6,7 @@ use crate::{Format, LogError};
 
 use super::excerpt;
 
-/// The time zone name of a log that has none (such as the output of typeperf) or only the start of one. The local
+/// The time zone name for a log without one (such as the output of typeperf) or with only the start of one. The local
 /// times of such a log are read as UTC.
 pub const UNKNOWN_ZONE: &str = "unknown time zone";
 

@@ -6,7 +6,7 @@
 //! value.
 //!
 //! Rust has no `%g`, and its formatting is several times slower; a log has millions of cells. So values in the
-//! usual range are formatted here with exact integers: a double is `m * 2^e`, and for the right `k` the number `m *
+//! usual range are formatted here with exact integers: a double is `m * 2^e`, and for a suitable `k` the number `m *
 //! 5^k * 2^(e + k)` has the needed digits before its point. `m * 5^k` fits 128 bits for all values from 1e-15 (20
 //! digits: 1e-12).
 

@@ -105,7 +105,7 @@ fn logs_of_windows_are_appended_to() {
             let frequency = options_of(&old.file()).performance_frequency;
             let mut new = all[2..].to_vec();
             let boot_time = FileTime(new[0].at.utc.0 - 1);
-            // A recorder in another time zone; local times are those of the log's zone.
+            // The recorder is in another time zone; appended local times are in the log's zone.
             for sample in &mut new {
                 sample.boot_time = boot_time;
                 sample.at = Moment { bias_minutes: -60, ..sample.at };

@@ -219,9 +219,9 @@ fn rewritten_logs_have_equal_samples() {
     }
 }
 
-/// An event without the parts that can differ:
+/// An event without the fields that can differ:
 ///
-/// * thread and process id of the event: ours are 0;
+/// * thread and process id of the event: Tachograph writes constants;
 /// * the size of multi records, of their samples and events: unlike the recorder of C, that of T rounds the length of each
 ///   name up to 8. Names, their offsets, values, times and MultiCounts (0 in T) are compared.
 fn comparable(event: &Event) -> Event {

@@ -30,7 +30,7 @@ fn log() -> Log {
     Log { file: builder.file(), list, samples }
 }
 
-/// The log with other bytes at `at`.
+/// What the reader returns if the log has these bytes at `at`.
 #[track_caller]
 fn with(at: usize, bytes: &[u8]) -> Shown {
     let mut file = log().file;
@@ -61,7 +61,7 @@ fn the_header_of_a_buffer() {
     expect(
         &shown,
         &WHOLE,
-        &["offset 0x800: the size in a buffer's header differs from the file's (found 1024, expected 2048)"
+        &["offset 0x800: the size in a buffer's header differs from the log's buffer size (found 1024, expected 2048)"
             .into()],
     );
     let fill = 0x48 + log().file[2048 + 0x48..].iter().rposition(|&byte| byte != 0xFF).expect("events") + 1;
@@ -87,7 +87,7 @@ fn the_size_of_buffers() {
         assert_eq!(
             error.to_string(),
             format!(
-                "damaged at offset 0x0: the buffer size is wrong (found {wrong}, expected a multiple of 512, 1024 to 16777216)"
+                "damaged at offset 0x0: the buffer size is wrong (found {wrong}, expected a multiple of 512 from 1024 to 16777216)"
             )
         );
     }
@@ -103,7 +103,7 @@ fn the_size_of_buffers() {
 fn the_header_event() {
     for size in [0u16, 5000] {
         let problem = format!(
-            "offset 0x4c: the header event's size is wrong (found {size}, expected a size inside the buffer)"
+            "offset 0x4c: the header event's size is wrong (found {size}, expected a size that fits in the buffer)"
         );
         expect(&with(0x4C, &size.to_le_bytes()), &WHOLE, &[problem]);
     }
@@ -147,7 +147,7 @@ fn the_header_of_an_event() {
     // A size that is plausible but wrong, because it contradicts the sample's header. The next event begins inside this one.
     for wrong in [size + 8, size + 80, 2 * size] {
         let problem = format!(
-            "offset {:#x}: a sample's header is wrong; the sample is skipped (found [42, 4c, 03] 0, {} bytes, expected 42 4c 03, kind 0, {} bytes)",
+            "offset {:#x}: a sample's header is wrong; the sample is skipped (found 42 4c 03, kind 0, {} bytes, expected 42 4c 03, kind 0, {} bytes)",
             second + 0x48,
             size - 72,
             wrong - 72
@@ -155,7 +155,7 @@ fn the_header_of_an_event() {
         expect(&with(second, &wrong.to_le_bytes()), &[WHOLE[0], WHOLE[2]], &[problem]);
     }
     let problem = format!(
-        "offset {:#x}: a sample's header is wrong; the sample is skipped (found [42, 4c, 03] 0, {} bytes, expected 42 4c 03, kind 0, {} bytes)",
+        "offset {:#x}: a sample's header is wrong; the sample is skipped (found 42 4c 03, kind 0, {} bytes, expected 42 4c 03, kind 0, {} bytes)",
         second + 0x48,
         size - 72,
         size - 8 - 72
@@ -175,7 +175,7 @@ fn the_header_of_an_event() {
         let problem = format!("offset {:#x}: {problem}", second + 2);
         assert_eq!([shown.samples, shown.problems].concat(), lost(problem));
     }
-    // Another class: the event belongs to the log by its GUID.
+    // With a wrong class GUID, the event is still recognized by its log GUID.
     let problem = format!(
         "offset {:#x}: an event's class GUID is wrong; it is read because its log GUID is right (found 933f3b00-943e-490d-9ced-3cbb14c14479, expected 933f3bb3-943e-490d-9ced-3cbb14c14479)",
         second + 0x18
@@ -266,7 +266,7 @@ fn headers_of_samples_and_records() {
         assert_eq!(shown.samples, [WHOLE[0], WHOLE[2]]);
         assert!(
             shown.problems[0].starts_with(&format!(
-                "offset {envelope:#x}: a sample's header is wrong; the sample is skipped (found ["
+                "offset {envelope:#x}: a sample's header is wrong; the sample is skipped (found 4"
             )),
             "{:?}",
             shown.problems
@@ -280,9 +280,9 @@ fn headers_of_samples_and_records() {
     }
     let single = records(1);
     for (at, bytes, found) in [
-        (0, vec![0x43], "[43, 4c, 03], 48 bytes"),
-        (4, 7u32.to_le_bytes().to_vec(), "[42, 4c, 03], 7 bytes"),
-        (4, 137u32.to_le_bytes().to_vec(), "[42, 4c, 03], 137 bytes"),
+        (0, vec![0x43], "43 4c 03, 48 bytes"),
+        (4, 7u32.to_le_bytes().to_vec(), "42 4c 03, 7 bytes"),
+        (4, 137u32.to_le_bytes().to_vec(), "42 4c 03, 137 bytes"),
     ] {
         let problem = format!(
             "offset {single:#x}: a record's header is wrong; the sample is skipped (found {found}, expected 42 4c 03, 8 to 136 bytes)"
@@ -329,7 +329,7 @@ fn multi_records() {
 
 #[test]
 fn every_broken_event_after_the_list_is_reported_once() {
-    // Each is reported once, by its own offset, not as damage of the list.
+    // Each is reported once, by its own offset, not as damage to the list.
     let log = log();
     let mut file = log.file.clone();
     for at in log.samples {

@@ -1,4 +1,5 @@
-//! Laws: samples that are written and read again are equal, for any names and numbers; no bytes make a reader panic.
+//! Properties that hold for any input: samples that are written and read again are equal, for any names and numbers; no
+//! bytes make a reader panic.
 
 use crate::fixture;
 

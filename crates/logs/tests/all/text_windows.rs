@@ -98,7 +98,7 @@ fn text_between_rows_is_damage() {
     let log = TYPEPERF.replace("(PDH-CSV 4.0)", "(PDH-CSV 4.0) (X)(0)");
     let (_, _, problems) = read_all(format!("{log}Exiting, please wait...\r\n"));
     assert_eq!(problems.len(), 1, "{problems:?}");
-    // There are more lines than any program prints.
+    // Nine trailing lines are more than any program prints, so they are damage.
     let (_, _, problems) = read_all(format!("{TYPEPERF}{}", "text\r\n".repeat(9)));
     assert_eq!(problems.len(), 9, "{problems:?}");
 }
@@ -144,7 +144,7 @@ fn a_truncated_zone_is_unknown_and_stays_unknown() {
     assert_eq!(String::from_utf8(again).unwrap(), log.replace(" (RTZ 2 (", ""));
 }
 
-/// A log in a code page: its zone, its paths, its number.
+/// Logs in code pages: the code page's number, a zone and a path.
 const LOGS_OF_THE_WORLD: [(u16, &str, &str); 13] = [
     (1250, "Střední Evropa (běžný čas)", r"\\PC\Paměť\Počet bajtů k dispozici"),
     (1251, "Московское время (зима)", r"\\PC\Процессор(_Total)\% загруженности процессора"),
@@ -180,7 +180,7 @@ fn in_code_page(number: u16, zone: &str, path: &str) -> Option<Vec<u8>> {
 #[test]
 fn code_pages_are_detected() {
     for (number, zone, path) in LOGS_OF_THE_WORLD {
-        // Vietnamese letters with two diacritics are two characters in its code page.
+        // In code page 1258, Vietnamese letters with two diacritics are two characters.
         let Some(log) = in_code_page(number, zone, path) else {
             assert_eq!(number, 1258);
             continue;
@@ -231,7 +231,7 @@ fn characters_that_an_encoding_lacks_are_refused() {
         TextWriter::new(Vec::new(), Format::Csv, TimeZone::utc(), columns).unwrap()
     };
     let refused = |name: &str| new().with_encoding(name.parse().unwrap()).err().unwrap().to_string();
-    assert_eq!(refused("1251"), r"'\\a\b\Größe' cannot be written in windows code page 1251: choose utf-8");
+    assert_eq!(refused("1251"), r"'\\a\b\Größe' cannot be written in Windows code page 1251: choose utf-8");
     let yen = vec![Column { path: r"\\a\b(x¥y)\c".to_string() }];
     let writer = TextWriter::new(Vec::new(), Format::Csv, TimeZone::utc(), yen).unwrap();
     let error = writer.with_encoding("932".parse().unwrap()).err().unwrap().to_string();
@@ -295,7 +295,7 @@ fn adjacent_columns_are_one_group() {
 }
 
 #[test]
-fn columns_are_counted_before_they_are_built() {
+fn memory_for_columns_is_reserved_before_they_are_built() {
     let budget = Budget::new(1 << 20);
     let options = ReadOptions { budget: budget.clone(), ..ReadOptions::default() };
     let reader = open_with(wide(100), &options);
@@ -303,14 +303,14 @@ fn columns_are_counted_before_they_are_built() {
     assert!(used > 100 * 1000, "{used}");
     let error = open_stream_with(Cursor::new(wide(2000).into_bytes()), &options).err().unwrap();
     assert!(error.is_over_budget() && !error.is_corrupt(), "{error}");
-    assert!(error.to_string().ends_with(" together, and 1 MiB are allowed"), "{error}");
+    assert!(error.to_string().ends_with(" MiB of memory, but only 1 MiB is allowed"), "{error}");
     assert_eq!(budget.used(), used, "a refused log releases its reservation");
     drop(reader);
     assert_eq!(budget.used(), 0);
 }
 
 #[test]
-fn long_rows_are_counted_while_they_are_read() {
+fn memory_for_long_rows_is_reserved_while_they_are_read() {
     let budget = Budget::new(8 << 20);
     let options = ReadOptions { budget: budget.clone(), ..ReadOptions::default() };
     let mut log = b"(PDH-CSV 4.0),\\\\a\\b\\c\n01/02/2003 04:05:06,1\n\"".to_vec();

@@ -11,9 +11,10 @@ const PACKAGE_DIR: &str = "/usr/share/tachograph/manifests";
 /// The folders of registered manifests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Folders {
-    /// Where new manifests are registered; `None` if the environment does not specify a folder.
+    /// The folder in which new manifests are registered; `None` if the environment does not specify a folder.
     pub target: Option<PathBuf>,
-    /// Where registered manifests are searched, in order; of a counter set that is registered twice, the first one is used.
+    /// The folders in which registered manifests are searched, in order. If a counter set is registered twice, the first
+    /// registration is used.
     pub search: Vec<PathBuf>,
 }
 

@@ -265,7 +265,7 @@ fn check_structure(counter: &CounterDraft, set: &SetDraft, is_kernel: bool, read
 /// Warns about display attributes that exclude each other. perflib.h forbids such combinations, but the schema's own
 /// sample contains them.
 fn check_attributes(counter: &CounterDraft, reader: &mut Reader<'_>) {
-    /// The effective attribute and the one without effect, each with its word.
+    /// The effective attribute and the one without effect, each with its word in the schema.
     const CONFLICTS: [(Attributes, &str, Attributes, &str); 5] = [
         (Attributes::NO_DISPLAYABLE, "noDisplay", Attributes::NO_GROUP_SEPARATOR, "noDigitGrouping"),
         (Attributes::NO_DISPLAYABLE, "noDisplay", Attributes::DISPLAY_AS_REAL, "displayAsReal"),

@@ -1,5 +1,5 @@
 //! Sends requests to the control callbacks of providers. Requests notify a provider of the counters that queries
-//! request, before values are read, and after they have been read.
+//! request, and of the start and the end of each collection.
 //!
 //! A collection sends its requests to all providers and then waits up to a second for all answers. A provider that does
 //! not answer in time is late, and is skipped until its answers have arrived. Several queries can collect at the same
@@ -27,7 +27,7 @@ use wire::Wire;
 /// The instance name in a request for all instances.
 const ALL_INSTANCES: &str = "*";
 
-/// Maximum number of reconnections per collection. If there are many more readers than the provider accepts, even a new
+/// Maximum number of reconnections per collection. If there are many more consumers than the provider accepts, even a new
 /// connection can be closed before it is used.
 const MAX_RECONNECTS: u8 = 3;
 

@@ -18,7 +18,7 @@ pub const MAX_INSTANCES: usize = 1 << 20;
 /// Maximum number of values of a set in one collection.
 pub const MAX_VALUES: usize = 4_000_000;
 
-/// Maximum number of attempts to read a history that changes at the same time.
+/// Maximum number of attempts to read a history that is changing.
 const MAX_HISTORY_READS: usize = 16;
 
 /// Reads the instances that one process publishes, and keeps their keys from one collection to the next.

@@ -59,7 +59,7 @@ impl PrivateFolder {
 fn listen_in(folder: &PrivateFolder, path: &Path, readers: Readers) -> io::Result<UnixListener> {
     let socket = folder.socket();
     let listener = UnixListener::bind(&socket)?;
-    // `set_permissions` follows symbolic links, so check that the socket is none.
+    // `set_permissions` follows symbolic links, so check that the socket is not one.
     let metadata = fs::symlink_metadata(&socket)?;
     if !metadata.file_type().is_socket() || metadata.uid() != effective_user() {
         return Err(io::Error::other("the socket in the private folder was replaced by another file"));

@@ -1,4 +1,5 @@
-//! The threads that answer requests from readers: one that accepts connections, and one for each reader.
+//! The threads that answer requests from consumers (here called readers): one that accepts connections, and one for each
+//! reader.
 //!
 //! Readers are not trusted: the size of requests is limited, and a reader that stalls within a request or does not read
 //! the answer is disconnected after a second. If there are too many readers, the one that has been silent for the
@@ -304,7 +305,7 @@ fn receive(mut stream: &UnixStream, received: &mut Vec<u8>) -> io::Result<Option
             return Ok(Some(request));
         }
         if !received.is_empty() {
-            // The deadline is that of the whole request: receiving single bytes does not extend it.
+            // The deadline applies to the whole request: receiving single bytes does not extend it.
             let deadline = *deadline.get_or_insert_with(|| Instant::now() + DEADLINE);
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {

@@ -59,7 +59,7 @@ impl Instance {
 
     /// Sets a counter to `value`.
     ///
-    /// Values have 64 bits. For a counter with a 32-bit type, readers use the lower half, so the same functions update
+    /// Values have 64 bits. For a counter with a 32-bit type, consumers use the lower half, so the same functions update
     /// counters of both widths.
     ///
     /// # Errors

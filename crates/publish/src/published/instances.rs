@@ -10,8 +10,8 @@ use tachograph_shm::{IgnorePoison, Slot};
 use super::{Running, bind};
 use crate::{MultipleInstances, PublishError, Publisher};
 
-/// A published set that can have many instances. Readers see it until its last clone is dropped; instances that live
-/// longer keep working, but readers do not see them.
+/// A published set that can have many instances. Consumers see it until its last clone is dropped; instances that live
+/// longer keep working, but consumers do not see them.
 ///
 /// ```
 /// use tachograph_publish::{Counter, CounterSet, Publisher};
@@ -133,7 +133,7 @@ impl<S: MultipleInstances> PublishedSet<S> {
         }
     }
 
-    /// Whether readers can see the set: `false` if [`Publisher::start_set_or_unpublished`] reported an error.
+    /// Whether consumers can see the set: `false` if [`Publisher::start_set_or_unpublished`] reported an error.
     pub fn is_published(&self) -> bool {
         self.inner.running.is_published()
     }

@@ -126,8 +126,8 @@ impl App {
 
     fn overwrite(&mut self, what: Existing, requests: &mut Vec<Request>) {
         requests.push(match what {
-            Existing::Recording(path) => Request::Record { path, is_overwritten: true },
-            Existing::View(path) => Request::Save { path, is_overwritten: true, view: Box::new(self.view()) },
+            Existing::Recording(path) => Request::Record { path, may_overwrite: true },
+            Existing::View(path) => Request::Save { path, may_overwrite: true, view: Box::new(self.view()) },
         });
     }
 
@@ -137,11 +137,11 @@ impl App {
                 return Err("enter a file name".to_owned());
             }
             PromptKind::Record => {
-                requests.push(Request::Record { path: PathBuf::from(text), is_overwritten: false });
+                requests.push(Request::Record { path: PathBuf::from(text), may_overwrite: false });
             }
             PromptKind::Save => {
                 let view = Box::new(self.view());
-                requests.push(Request::Save { path: PathBuf::from(text), is_overwritten: false, view });
+                requests.push(Request::Save { path: PathBuf::from(text), may_overwrite: false, view });
             }
             PromptKind::Interval => {
                 let seconds = text.parse::<f64>().ok().filter(|seconds| (0.001..=86_400.0).contains(seconds));

@@ -45,7 +45,7 @@ pub enum Request {
         /// The log.
         path: PathBuf,
         /// Whether to replace an existing file.
-        is_overwritten: bool,
+        may_overwrite: bool,
     },
     /// Finish the recording.
     StopRecording,
@@ -54,7 +54,7 @@ pub enum Request {
         /// The file.
         path: PathBuf,
         /// Whether to replace an existing file.
-        is_overwritten: bool,
+        may_overwrite: bool,
         /// The view.
         view: Box<View>,
     },

@@ -18,7 +18,7 @@ use crate::app::{Existing, Input, TableId};
 
 /// This machine as the source of the screen.
 pub struct Live {
-    /// The board, with the paths that are shown first. Users can add counters of the sets that the board
+    /// The board, with the paths that are shown at the start. Users can add counters of the sets that the board
     /// [follows](LiveBoard::follow).
     pub board: LiveBoard,
     /// Returns messages about paths that select no counter.
@@ -174,11 +174,10 @@ impl LiveFeed {
     }
 
     /// Starts a recording. Its first sample is the latest one on the board.
-    pub(super) fn record(&mut self, path: &Path, is_overwritten: bool) -> Vec<Input> {
+    pub(super) fn record(&mut self, path: &Path, may_overwrite: bool) -> Vec<Input> {
         let mut inputs = self.stop_recording();
         let Live { zone, frequency, .. } = &self.live;
-        let begun =
-            ActiveRecording::begin(path, is_overwritten, self.interval, zone, *frequency, &self.paths);
+        let begun = ActiveRecording::begin(path, may_overwrite, self.interval, zone, *frequency, &self.paths);
         let written = begun.and_then(|mut recording| {
             let notice = match self.live.board.samples().next_back() {
                 Some(sample) => recording.push(sample)?,

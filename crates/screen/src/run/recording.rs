@@ -35,8 +35,8 @@ struct RecordedCounters {
     sets: Vec<Arc<CounterSet>>,
     /// The sets of the last sample's groups, to which `locations` applies.
     known: Vec<Arc<CounterSet>>,
-    /// For each counter: the index of its group in such a sample, and of its column in the group; `None` if it is
-    /// absent.
+    /// For each counter: the index of its group in a sample whose groups have the sets in `known`, and of its column in
+    /// the group; `None` if it is absent.
     locations: Vec<Option<(usize, usize)>>,
 }
 
@@ -61,8 +61,8 @@ impl RecordedCounters {
         Self { sets: sets.collect(), ..Self::default() }
     }
 
-    /// Finds the counters in a sample. Groups of different wildcards can contain counters with the same key, which are
-    /// matched in order.
+    /// Finds the counters in a sample. Groups that different wildcard paths select can contain counters with the same
+    /// key; such counters are matched in order.
     fn find(&mut self, sample: &Sample) {
         let mut found: HashMap<CounterKey<'_>, VecDeque<(usize, usize)>> = HashMap::new();
         for (group, column) in columns_of(sample) {
@@ -102,7 +102,7 @@ impl ActiveRecording {
     /// Starts a recording. The extension of the name selects the format; without an extension, the format is BLG.
     pub(super) fn begin(
         path: &Path,
-        is_overwritten: bool,
+        may_overwrite: bool,
         interval: Duration,
         zone: &TimeZone,
         frequency: i64,
@@ -119,7 +119,7 @@ impl ActiveRecording {
         };
         let mut options = RecordOptions::new(path, interval);
         options.format = format;
-        options.existing = if is_overwritten { Existing::Overwrite } else { Existing::Refuse };
+        options.existing = if may_overwrite { Existing::Overwrite } else { Existing::Refuse };
         options.zone = zone.clone();
         options.performance_frequency = frequency;
         let utc = FileTime::from_system_time(SystemTime::now());

@@ -310,18 +310,18 @@ fn views_are_saved_and_samples_recorded() {
     screen.type_in("a.blg");
     screen.press(KeyCode::Enter);
     let path = PathBuf::from("a.blg");
-    assert_eq!(screen.requests.pop(), Some(Request::Record { path: path.clone(), is_overwritten: false }));
+    assert_eq!(screen.requests.pop(), Some(Request::Record { path: path.clone(), may_overwrite: false }));
     screen.input(Input::Exists(Existing::Recording(path.clone())));
     screen.line_with("a.blg exists. Overwrite it? (y/n)");
     screen.type_in("n");
     assert!(screen.requests.is_empty());
     screen.input(Input::Exists(Existing::Recording(path.clone())));
     screen.type_in("y");
-    assert_eq!(screen.requests.pop(), Some(Request::Record { path, is_overwritten: true }));
+    assert_eq!(screen.requests.pop(), Some(Request::Record { path, may_overwrite: true }));
 
     screen.type_in("S");
     screen.press(KeyCode::Enter);
-    let Some(Request::Save { path, is_overwritten: false, view }) = screen.requests.pop() else {
+    let Some(Request::Save { path, may_overwrite: false, view }) = screen.requests.pop() else {
         panic!("no view is saved")
     };
     assert_eq!(path, PathBuf::from("view.toml"));

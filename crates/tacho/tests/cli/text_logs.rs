@@ -81,7 +81,7 @@ fn redirected_output_of_typeperf_is_read() {
 fn a_guessed_code_page_is_reported() {
     let folder = Folder::new();
     folder.write("in.csv", in_1251(RUSSIAN));
-    let guess = "tacho: in.csv: read as windows code page 1251, guessed from its bytes; use --encoding to choose another\n";
+    let guess = "tacho: in.csv: read as Windows code page 1251, guessed from its bytes; use --encoding to choose another\n";
     let ran = folder.run(["relog", "in.csv", "-o", "-"]);
     assert_eq!((ran.status, ran.stderr.as_str()), (0, guess));
     let expected = RUSSIAN.replace(" (RTZ 2 (", "").replace(",\"Диски\"", "").replace(",\" \"\r", "\r");
@@ -99,7 +99,7 @@ fn a_guessed_code_page_is_reported() {
     folder.write("keep.csv", "mine");
     folder.run(["relog", "in.csv", "--encoding", "1251", "--output-encoding", "1252", "-y", "-o", "keep.csv"]).fails_with(
         1,
-        r"keep.csv: '\\PC\Процессор(_Total)\% загруженности процессора' cannot be written in windows code page 1252: choose utf-8",
+        r"keep.csv: '\\PC\Процессор(_Total)\% загруженности процессора' cannot be written in Windows code page 1252: choose utf-8",
     );
     assert_eq!(folder.text("keep.csv"), "mine");
     let ran = folder.run(["stats", "in.csv", "--encoding", "klingon"]);
@@ -232,7 +232,9 @@ fn a_log_with_too_many_columns_for_the_memory_is_refused() {
         assert_eq!((ran.status, ran.stdout.as_str()), (1, ""), "{command}");
         assert!(
             ran.stderr.starts_with("tacho: wide.csv: the log has too many columns for the memory: ")
-                && ran.stderr.ends_with(", and 4 MiB are allowed; raise the limit with --max-memory MB\n"),
+                && ran
+                    .stderr
+                    .ends_with(", but only 4 MiB is allowed; raise the limit with --max-memory MB\n"),
             "{}",
             ran.stderr
         );
@@ -285,7 +287,7 @@ fn the_reported_memory_is_sufficient() {
             .map(|found| found.0);
         let needed = needed.unwrap_or_else(|| panic!("a size: {ran:?}"));
         assert!(
-            ran.stderr.contains(", and 3 MiB are allowed; raise the limit with --max-memory MB"),
+            ran.stderr.contains(", but only 3 MiB is allowed; raise the limit with --max-memory MB"),
             "{ran:?}"
         );
         folder.relog(["in.csv", "-o", output, "--max-memory", needed]);

@@ -80,7 +80,7 @@ fn statistics_fit_the_terminal() {
 }
 
 #[test]
-fn paths_are_shortened_and_the_column_of_the_order_is_kept() {
+fn paths_are_shortened_and_the_sort_column_is_kept() {
     let Some(tmux) = Tmux::start(60, 40) else { return };
     write(&tmux);
     let lines = shown(&tmux, r"stats web.blg -c '\Process(*-0?)\*' --sort p99 --top 2");

@@ -307,7 +307,7 @@ fn text_logs_share_the_memory_and_release_it() {
     let (_, source) = upload(&server, "wide.csv", &wide(40_000));
     assert_eq!(source["state"], "failed", "{source}");
     let error = source["error"].as_str().expect("a reason");
-    for part in ["wide.csv", "16 MiB are allowed", "can allow more", "close a source"] {
+    for part in ["wide.csv", "16 MiB is allowed", "can allow more", "close a source"] {
         assert!(error.contains(part), "'{part}' is not in: {error}");
     }
     let failed = source["id"].as_str().expect("an id");

@@ -145,7 +145,7 @@ impl LogfileHeader {
         let short = |message: &'static str| Problem::new(offset, message).found(size, "more bytes");
         let Some(event) = bytes.get(..size).filter(|event| event.len() >= POINTERS) else {
             return Err(Problem::new(offset + 4, "the header event's size is wrong")
-                .found(size, "a size inside the buffer"));
+                .found(size, "a size that fits in the buffer"));
         };
         let Some((start, after)) =
             event.get(START..).and_then(|bytes| LogfileHeaderStart::read_from_prefix(bytes).ok())

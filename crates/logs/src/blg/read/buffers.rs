@@ -11,7 +11,7 @@ use crate::blg::raw::header::END_TIME_AT;
 use crate::error::LogError;
 use crate::{Problem, Problems};
 
-/// Maximum number of buffers that are sorted: those of a circular log of 256 GiB with Windows' buffer size.
+/// Maximum number of buffers that are sorted: as many as a circular log of 256 GiB has with Windows' buffer size.
 const MAX_SORTED: u64 = 1 << 22;
 
 /// Reads data buffers (index 1 and up) into one reused buffer.
@@ -367,7 +367,7 @@ impl<R: Read + Seek> Buffers<R> {
         let mut is_consistent = true;
         if header.buffer_size.get() as usize != self.buffer_bytes {
             problems.push(
-                Problem::new(offset, "the size in a buffer's header differs from the file's")
+                Problem::new(offset, "the size in a buffer's header differs from the log's buffer size")
                     .found(header.buffer_size.get(), self.buffer_bytes.to_string()),
             );
             is_consistent = false;

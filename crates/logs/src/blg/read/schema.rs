@@ -237,9 +237,10 @@ pub(super) fn check_sample_header(payload: &[u8]) -> Result<(), Problem> {
         );
     };
     if header.tag != TAG || header.kind != KIND_SAMPLE || header.size.get() as usize != payload.len() {
+        let [first, second, third] = header.tag;
         let problem = Problem::new(0, "a sample's header is wrong; the sample is skipped");
         return Err(problem.found(
-            format_args!("{:02x?} {}, {} bytes", header.tag, header.kind, header.size),
+            format_args!("{first:02x} {second:02x} {third:02x}, kind {}, {} bytes", header.kind, header.size),
             format!("42 4c 03, kind 0, {} bytes", payload.len()),
         ));
     }
@@ -258,9 +259,10 @@ fn record_at(payload: &[u8], at: usize) -> Result<(u8, &[u8]), Problem> {
     };
     let size = head.size.get() as usize;
     if head.tag != TAG || size < size_of::<RecordHead>() || size > bytes.len() {
+        let [first, second, third] = head.tag;
         let problem = Problem::new(at as u64, "a record's header is wrong; the sample is skipped");
         return Err(problem.found(
-            format_args!("{:02x?}, {size} bytes", head.tag),
+            format_args!("{first:02x} {second:02x} {third:02x}, {size} bytes"),
             format!("42 4c 03, 8 to {} bytes", bytes.len()),
         ));
     }
