@@ -118,7 +118,7 @@ pub(crate) struct RelogArguments {
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) selection: SelectionArguments,
-    /// Output file, or folder of an archive; `-` is standard output.
+    /// Output file, folder of an archive, or a log in a database, `SQL:FILE.db!NAME`; `-` is standard output.
     #[arg(short, long, value_name = "FILE", value_parser = log_name())]
     pub(crate) output: Option<PathBuf>,
     /// Output format. Default: by the extension of the output; bin without an extension, csv for `-o -`.
@@ -160,6 +160,7 @@ const RELOG_FORMATS: &[Word<Format>] = &[
         Format::Archive,
         "Parquet files with raw values in a folder, for SQL and for years of samples",
     ),
+    ("sql", Format::Sql, "PDH's tables in a database, with -o SQL:DSN!NAME"),
 ];
 
 /// A word that an option accepts, its value, and its help. A word with empty help is hidden.
@@ -364,15 +365,19 @@ fn first_day(logs: &[PathBuf], reading: &ReadOptions) -> Result<Option<FileTime>
     Ok(earliest.map(|at| at.local().midnight()))
 }
 
-/// Parses the name of a log. Rejects the database tables (`SQL:`) that Windows' tools accept.
+/// Parses the name of a log: a file, a folder, or `SQL:DSN!NAME`.
 pub(crate) fn log_name() -> impl TypedValueParser<Value = PathBuf> {
-    PathBufValueParser::new().try_map(|path| {
-        let is_sql =
-            path.as_os_str().as_encoded_bytes().get(..4).is_some_and(|it| it.eq_ignore_ascii_case(b"SQL:"));
-        match is_sql {
-            true => Err("SQL logs are not supported: name a file (write './SQL:...' if it is one)"),
-            false => Ok(path),
-        }
+    PathBufValueParser::new().try_map(|path| match SqlLogName::parse(&path) {
+        Some(Err(error)) => Err(error.to_string()),
+        Some(Ok(_)) | None => Ok(path),
+    })
+}
+
+/// Parses the name of a file that is written. Rejects logs in databases.
+pub(crate) fn file_name() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| match SqlLogName::parse(&path) {
+        Some(_) => Err("a file is required here, not a log in a database (write './SQL:...' if it is a file)"),
+        None => Ok(path),
     })
 }
 
