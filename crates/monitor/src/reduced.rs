@@ -205,13 +205,7 @@ impl Reduction {
     pub(crate) fn add_stored(&mut self, slot: usize, column: usize, state: StoredState<'_>) {
         if column < self.columns {
             let kept = self.kept_columns();
-            self.series[slot].add(
-                column,
-                kept,
-                state,
-                StoredState::to_state,
-                StoredState::merge_into,
-            );
+            self.series[slot].add(column, kept, state, StoredState::to_state, StoredState::merge_into);
         }
     }
 

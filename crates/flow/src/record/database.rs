@@ -10,6 +10,19 @@ use tachograph_logs::sql::{SqlLogName, SqlLogWriter, SqlStart};
 use super::{Existing, RecordSummary};
 use crate::{FlowError, Sink};
 
+/// The options of a recording into a database.
+#[derive(Clone, Debug)]
+pub struct DatabaseRecordOptions {
+    /// The log.
+    pub name: SqlLogName,
+    /// The time zone of the log.
+    pub zone: TimeZone,
+    /// What to do if the database already has the log.
+    pub existing: Existing,
+    /// Whether each sample is synced to disk. Otherwise it survives if the process is killed, but not a power failure.
+    pub is_synced: bool,
+}
+
 /// Writes samples into a log in a database.
 ///
 /// When [`push`](Sink::push) returns, the sample is committed: a process that is killed loses at most the sample it was
@@ -25,7 +38,8 @@ impl DatabaseRecorder {
     /// # Errors
     ///
     /// Those of [`SqlLogWriter::open`].
-    pub fn create(name: &SqlLogName, zone: &TimeZone, existing: Existing) -> Result<Self, FlowError> {
+    pub fn create(options: &DatabaseRecordOptions) -> Result<Self, FlowError> {
+        let DatabaseRecordOptions { name, zone, existing, is_synced } = options;
         let text = name.to_string();
         let path = Path::new(&text);
         let start = match existing {
@@ -33,7 +47,10 @@ impl DatabaseRecorder {
             Existing::Overwrite => SqlStart::Replace,
             Existing::Append => SqlStart::Append,
         };
-        let writer = SqlLogWriter::open(name, zone, start).map_err(|error| error.at_path(path))?;
+        let mut writer = SqlLogWriter::open(name, zone, start).map_err(|error| error.at_path(path))?;
+        if *is_synced {
+            writer.sync_commits().map_err(|error| error.at_path(path))?;
+        }
         let summary = RecordSummary {
             files: 1,
             first_file: path.to_path_buf(),
@@ -56,7 +73,7 @@ impl Sink for DatabaseRecorder {
         written.map_err(|error| error.at_path(path))?;
         self.summary.samples += 1;
         self.summary.values += sample.len() as u64;
-        self.summary.counters = sample.groups.iter().map(|group| group.set.counters.len()).sum();
+        self.summary.counters = sample.record_count();
         self.summary.bytes = self.writer.bytes();
         self.summary.first.get_or_insert(sample.at);
         self.summary.last = Some(sample.at);

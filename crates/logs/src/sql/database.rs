@@ -9,6 +9,8 @@ pub(super) enum SqlValue {
     Integer(i64),
     Real(f64),
     Text(String),
+    /// Bytes, which PDH's tables do not have; not read.
+    Blob,
 }
 
 impl SqlValue {
@@ -18,14 +20,14 @@ impl SqlValue {
             Self::Integer(integer) => Some(*integer),
             Self::Real(real) if real.fract() == 0.0 && real.abs() < 9e15 => Some(*real as i64),
             Self::Text(text) => text.trim_end_matches(['\0', ' ']).parse().ok(),
-            Self::Null | Self::Real(_) => None,
+            Self::Null | Self::Real(_) | Self::Blob => None,
         }
     }
 
-    /// A text without the padding of databases.
+    /// A text without the NUL characters that some drivers append. Trailing blanks of a name are part of it.
     pub(super) fn text(&self) -> Option<&str> {
         match self {
-            Self::Text(text) => Some(text.trim_end_matches(['\0', ' '])),
+            Self::Text(text) => Some(text.trim_end_matches('\0')),
             _ => None,
         }
     }
@@ -35,6 +37,12 @@ impl SqlValue {
 pub(super) trait Database: Send {
     /// Creates PDH's tables if they do not exist.
     fn create_tables(&mut self) -> Result<(), LogError>;
+
+    /// Returns an error if one of PDH's tables is missing or is not an ordinary table.
+    fn check_tables(&mut self) -> Result<(), LogError>;
+
+    /// Begins a transaction that only reads: all queries return the same state of the database.
+    fn begin_reading(&mut self) -> Result<(), LogError>;
 
     /// Begins a transaction.
     fn begin(&mut self) -> Result<(), LogError>;
@@ -52,6 +60,9 @@ pub(super) trait Database: Send {
         values: &[SqlValue],
         each: &mut dyn FnMut(&[SqlValue]) -> bool,
     ) -> Result<(), LogError>;
+
+    /// Makes each commit wait until its data are on disk.
+    fn sync_commits(&mut self) -> Result<(), LogError>;
 
     /// The size of the database in bytes; 0 if unknown.
     fn bytes(&self) -> u64;

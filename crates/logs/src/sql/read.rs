@@ -43,7 +43,8 @@ pub struct SqlLogReader {
     /// The number of samples in the description of the log, for the progress.
     expected_samples: u64,
     samples: u64,
-    previous: Option<FileTime>,
+    /// The record index of the current sample.
+    record: i64,
 }
 
 /// A row of `CounterData`.
@@ -63,6 +64,8 @@ impl SqlLogReader {
     /// names those that it has), or if the description of the log or of a counter is invalid.
     pub fn open(name: &SqlLogName) -> Result<Self, LogError> {
         let mut database = name.open()?;
+        database.begin_reading()?;
+        database.check_tables()?;
         let log = find_log(&mut *database, name)?;
         let layout = Layout::read(&mut *database, &log.guid)?;
         let facts = LogFacts {
@@ -89,7 +92,7 @@ impl SqlLogReader {
             problems: Problems::default(),
             expected_samples: log.records,
             samples: 0,
-            previous: None,
+            record: 0,
         })
     }
 
@@ -100,7 +103,14 @@ impl SqlLogReader {
                 return Ok(Some(row));
             }
             match self.rows.as_ref().and_then(|rows| rows.recv().ok()) {
-                Some(batch) => self.batch = batch?.into_iter(),
+                Some(Ok(batch)) => self.batch = batch.into_iter(),
+                // The rest of a damaged database is unreadable.
+                Some(Err(error)) if error.is_corrupt() => {
+                    let at = self.record.unsigned_abs();
+                    self.problems.push(Problem::new(at, format!("the log ends here: {error}")));
+                    return Ok(None);
+                }
+                Some(Err(error)) => return Err(error),
                 None => return Ok(None),
             }
         }
@@ -119,6 +129,7 @@ impl SqlLogReader {
             };
             let Some(first) = first else { return Ok(false) };
             let record = first.record;
+            self.record = record;
             let time = first.time;
             self.layout.begin();
             let mut row = Some(first);
@@ -159,7 +170,6 @@ impl LogReader for SqlLogReader {
             return Ok(false);
         }
         self.samples += 1;
-        self.previous = Some(sample.at.utc);
         sample.is_baseline = false;
         sample.log = 0;
         sample.boot_time = FileTime(0);
@@ -200,19 +210,23 @@ fn find_log(database: &mut dyn Database, name: &SqlLogName) -> Result<LogRow, Lo
         database,
         "SELECT GUID, NumberOfRecords, MinutesToUTC, TimeZoneName FROM DisplayToID WHERE DisplayString = ?",
         &[SqlValue::Text(name.log().to_owned())],
-    );
-    let row = row.map_err(|error| match error.io_error() {
-        Some(io) if io.kind() == std::io::ErrorKind::Other => {
-            LogError::not_a_log(format!("not a database of performance logs: {io}"))
-        }
-        _ => error,
-    })?;
+    )?;
     let Some([guid, records, minutes, zone_name]) = row.as_deref() else {
-        return Err(LogError::not_a_log(format!("no log '{}' in the database; {}", name.log(), names_of(database)?)));
+        return Err(LogError::not_a_log(format!(
+            "no log '{}' in the database; {}",
+            name.log(),
+            names_of(database)?
+        )));
     };
-    let bias = minutes.integer().and_then(|minutes| i32::try_from(minutes).ok()).filter(|bias| is_possible_bias(*bias));
+    if matches!(guid, SqlValue::Null | SqlValue::Blob) {
+        return Err(LogError::not_a_log("DisplayToID: the log has no GUID"));
+    }
+    let bias = minutes
+        .integer()
+        .and_then(|minutes| i32::try_from(minutes).ok())
+        .filter(|bias| is_possible_bias(*bias));
     let zone = match (bias, zone_name.text()) {
-        (Some(bias), Some(name)) if name.len() <= 256 => TimeZone::fixed(name, bias),
+        (Some(bias), Some(name)) if name.len() <= 256 => TimeZone::fixed(name.trim_end(), bias),
         (Some(bias), _) => TimeZone::fixed("", bias),
         _ => TimeZone::fixed(UNKNOWN_ZONE, 0),
     };
@@ -226,7 +240,9 @@ const MAX_NAMED: usize = 10;
 fn names_of(database: &mut dyn Database) -> Result<String, LogError> {
     let mut names = Vec::new();
     database.query("SELECT DisplayString FROM DisplayToID ORDER BY DisplayString", &[], &mut |row| {
-        names.extend(row.first().and_then(SqlValue::text).map(|name| name.chars().take(100).collect::<String>()));
+        names.extend(
+            row.first().and_then(SqlValue::text).map(|name| name.chars().take(100).collect::<String>()),
+        );
         names.len() <= MAX_NAMED
     })?;
     Ok(match names.len() {

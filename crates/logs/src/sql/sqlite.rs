@@ -4,11 +4,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{Connection, OpenFlags, ToSql, params_from_iter};
 
-use super::database::{Database, SqlValue};
+use super::database::{Database, SqlValue, first_row};
 use crate::LogError;
 
 /// PDH's tables with Windows' names and types. The key of `CounterData` has its columns in the order in which rows are written
@@ -63,9 +64,13 @@ const MAX_ROW_BYTES: i32 = 1 << 20;
 const STATEMENTS: usize = 16;
 
 /// An SQLite file.
+///
+/// While it is written, the file is in WAL mode: readers do not block the writer, and a reader needs no permission to repair
+/// the file after the writer was killed. The writer sets the usual mode at the end, so that a complete log is a single file.
 pub(super) struct Sqlite {
     connection: Connection,
     path: PathBuf,
+    is_writer: bool,
 }
 
 impl Sqlite {
@@ -79,22 +84,50 @@ impl Sqlite {
     /// Opens a file to write, which is created if it does not exist.
     pub(super) fn create(path: &Path) -> Result<Self, LogError> {
         let mut options = std::fs::OpenOptions::new();
-        options.read(true).append(true).create(true).open(path).map_err(|error| LogError::io(error).at_path(path))?;
-        Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+        options
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(path)
+            .map_err(|error| LogError::io(error).at_path(path))?;
+        let database = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        // Fails if the file system lacks shared memory or if another program is reading: then the mode stays as it is.
+        if database.set_journal_mode("WAL").is_ok_and(|mode| mode == "wal") {
+            // The file stays intact after a power failure, which can lose the last commits.
+            database.run("PRAGMA synchronous = NORMAL")?;
+        }
+        Ok(database)
+    }
+
+    fn set_journal_mode(&self, mode: &str) -> rusqlite::Result<String> {
+        self.connection.query_row(&format!("PRAGMA journal_mode = {mode}"), [], |row| row.get(0))
+    }
+
+    fn run(&self, statements: &str) -> Result<(), LogError> {
+        self.connection.execute_batch(statements).map_err(|error| self.failed(error))
     }
 
     fn connect(path: &Path, flags: OpenFlags) -> Result<Self, LogError> {
         let path = path.to_path_buf();
-        let connection =
-            Connection::open_with_flags(&path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(|error| failed(error, &path))?;
+        let connection = Connection::open_with_flags(&path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+            .map_err(|error| failed(error, &path))?;
         connection.busy_timeout(BUSY_TIMEOUT).map_err(|error| failed(error, &path))?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
-        connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_ROW_BYTES).map_err(|error| failed(error, &path))?;
-        // Names in a file from elsewhere are data: its views and triggers must not run functions with side effects.
+        connection
+            .set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_ROW_BYTES)
+            .map_err(|error| failed(error, &path))?;
+        // A file from elsewhere is data: its triggers and views never run.
+        for (config, is_on) in [
+            (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+            (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
+            (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+        ] {
+            connection.set_db_config(config, is_on).map_err(|error| failed(error, &path))?;
+        }
         connection
             .execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;")
             .map_err(|error| failed(error, &path))?;
-        Ok(Self { connection, path })
+        Ok(Self { connection, path, is_writer: flags.contains(OpenFlags::SQLITE_OPEN_READ_WRITE) })
     }
 
     fn failed(&self, error: rusqlite::Error) -> LogError {
@@ -110,10 +143,11 @@ fn failed(error: rusqlite::Error, path: &Path) -> LogError {
             match cause.code {
                 rusqlite::ErrorCode::NotADatabase => LogError::not_a_log("not an SQLite database"),
                 rusqlite::ErrorCode::DatabaseCorrupt => LogError::not_a_log(format!("damaged: {text}")),
+                rusqlite::ErrorCode::TooBig => LogError::not_a_log("a row is longer than 1 MiB"),
                 rusqlite::ErrorCode::DiskFull => LogError::io(io::ErrorKind::StorageFull.into()),
-                rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked => {
-                    LogError::io(io::Error::other("another program has locked the database"))
-                }
+                rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked => LogError::io(
+                    io::Error::new(io::ErrorKind::ResourceBusy, "another program has locked the database"),
+                ),
                 _ => LogError::io(io::Error::other(text)),
             }
         }
@@ -125,7 +159,7 @@ fn failed(error: rusqlite::Error, path: &Path) -> LogError {
 impl ToSql for SqlValue {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(match self {
-            Self::Null => ToSqlOutput::Owned(Value::Null),
+            Self::Null | Self::Blob => ToSqlOutput::Owned(Value::Null),
             Self::Integer(integer) => ToSqlOutput::Owned(Value::Integer(*integer)),
             Self::Real(real) => ToSqlOutput::Owned(Value::Real(*real)),
             Self::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),
@@ -133,9 +167,42 @@ impl ToSql for SqlValue {
     }
 }
 
+impl Drop for Sqlite {
+    fn drop(&mut self) {
+        if self.is_writer {
+            // Fails if a transaction or another connection is open. The file stays in WAL mode then, which is as good.
+            let _ = self.connection.busy_timeout(Duration::ZERO);
+            let _ = self.set_journal_mode("DELETE");
+        }
+    }
+}
+
 impl Database for Sqlite {
     fn create_tables(&mut self) -> Result<(), LogError> {
-        self.connection.execute_batch(TABLES).map_err(|error| self.failed(error))
+        self.run(TABLES)
+    }
+
+    fn check_tables(&mut self) -> Result<(), LogError> {
+        for table in ["DisplayToID", "CounterDetails", "CounterData"] {
+            let found = first_row(
+                self,
+                "SELECT type FROM pragma_table_list WHERE schema = 'main' AND name = ? COLLATE NOCASE",
+                &[SqlValue::Text(table.to_owned())],
+            )?;
+            let what = match found.as_deref() {
+                Some([SqlValue::Text(kind)]) if kind == "table" => continue,
+                // The query of a view can be endless.
+                Some(_) => "is not a table",
+                None => "is missing",
+            };
+            let why = format!("not a database of performance logs: the table {table} {what}");
+            return Err(LogError::not_a_log(why).at_path(&self.path));
+        }
+        Ok(())
+    }
+
+    fn begin_reading(&mut self) -> Result<(), LogError> {
+        self.execute("BEGIN", &[])
     }
 
     fn begin(&mut self) -> Result<(), LogError> {
@@ -170,7 +237,8 @@ impl Database for Sqlite {
                     ValueRef::Integer(integer) => SqlValue::Integer(integer),
                     ValueRef::Real(real) => SqlValue::Real(real),
                     ValueRef::Text(text) => SqlValue::Text(String::from_utf8_lossy(text).into_owned()),
-                    ValueRef::Null | ValueRef::Blob(_) => SqlValue::Null,
+                    ValueRef::Null => SqlValue::Null,
+                    ValueRef::Blob(_) => SqlValue::Blob,
                 });
             }
             if !each(&row_values) {
@@ -178,6 +246,10 @@ impl Database for Sqlite {
             }
         }
         Ok(())
+    }
+
+    fn sync_commits(&mut self) -> Result<(), LogError> {
+        self.run("PRAGMA synchronous = FULL")
     }
 
     fn bytes(&self) -> u64 {

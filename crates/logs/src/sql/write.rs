@@ -11,7 +11,7 @@ use tachograph_counters::time_zone::TimeZone;
 use tachograph_counters::{Calculator, FormatOptions, RawValue, Status};
 
 use super::database::{Database, SqlValue, first_row};
-use super::text::format_time;
+use super::text::{format_time, parse_time};
 use super::{MAX_COUNTERS, MAX_NAME_BYTES, SqlLogName};
 use crate::{LogError, LogWriter};
 
@@ -46,8 +46,13 @@ pub struct SqlLogWriter {
     /// The largest id in `CounterDetails`.
     last_counter_id: i64,
     is_in_transaction: bool,
+    /// The time of the last sample of an existing log.
+    appended_to: Option<FileTime>,
     /// Rows since the last commit.
     rows: usize,
+    /// Number of samples of this writer that were committed.
+    committed: u64,
+    samples: u64,
     stopped_at: Option<FileTime>,
     was_started: bool,
 }
@@ -63,6 +68,8 @@ struct GroupSeries {
 struct Series {
     /// Its id in `CounterDetails`.
     id: i64,
+    /// The sample of its last value: a sample has one value of each counter.
+    record: i64,
     calculator: Calculator,
     pairer: Pairer,
 }
@@ -80,7 +87,7 @@ struct CounterKey {
 }
 
 impl SqlLogWriter {
-    /// Starts or continues a log.
+    /// Starts or continues a log. Until the first commit, the database is locked, and a log to be replaced is kept.
     ///
     /// # Errors
     ///
@@ -130,7 +137,12 @@ impl SqlLogWriter {
             std::slice::from_ref(&guid),
         )?;
         let last_counter_id = largest(&mut *database, "SELECT MAX(CounterID) FROM CounterDetails", &[])?;
-        database.commit()?;
+        let appended_to = first_row(
+            &mut *database,
+            "SELECT CounterDateTime FROM CounterData WHERE GUID = ? AND RecordIndex = ?",
+            &[guid.clone(), SqlValue::Integer(record)],
+        )?;
+        let appended_to = appended_to.and_then(|row| parse_time(row.first()?.text()?));
         let mut writer = Self {
             database,
             guid,
@@ -139,8 +151,11 @@ impl SqlLogWriter {
             by_key: HashMap::new(),
             series: Vec::new(),
             last_counter_id,
-            is_in_transaction: false,
+            is_in_transaction: true,
+            appended_to,
             rows: 0,
+            committed: 0,
+            samples: 0,
             stopped_at: None,
             was_started: record > 0,
         };
@@ -178,11 +193,32 @@ impl SqlLogWriter {
                 if let (Some(key), Some(id)) = (key(), id.integer()) {
                     let calculator = Calculator::new(key.counter_type.into(), key.time_base);
                     by_key.insert(key, series.len());
-                    series.push(Series { id, calculator, pairer: Pairer::default() });
+                    series.push(Series { id, record: 0, calculator, pairer: Pairer::default() });
                 }
                 series.len() < MAX_COUNTERS
             },
         )
+    }
+
+    /// The number of samples that were committed.
+    pub fn committed_samples(&self) -> u64 {
+        self.committed
+    }
+
+    /// The time of the last sample of the existing log that is continued, in milliseconds.
+    pub fn appended_to(&self) -> Option<FileTime> {
+        self.appended_to
+    }
+
+    /// Makes each commit wait until its data are on disk. Otherwise a power failure can lose the last commits.
+    ///
+    /// # Errors
+    ///
+    /// When the database refuses.
+    pub fn sync_commits(&mut self) -> Result<(), LogError> {
+        // The setting cannot change within a transaction.
+        self.commit()?;
+        self.database.sync_commits()
     }
 
     /// The size of the database in bytes; 0 if unknown.
@@ -222,7 +258,12 @@ impl SqlLogWriter {
         Ok(())
     }
 
-    fn find_or_add(&mut self, set: &CounterSet, counter: usize, instance: &Instance) -> Result<usize, LogError> {
+    fn find_or_add(
+        &mut self,
+        set: &CounterSet,
+        counter: usize,
+        instance: &Instance,
+    ) -> Result<usize, LogError> {
         let counter = &set.counters[counter];
         let is_too_long = |text: &str| text.len() > MAX_NAME_BYTES || text.chars().count() > 1024;
         if [&*set.machine, &*set.name, &*counter.name, instance.name()].into_iter().any(is_too_long) {
@@ -259,8 +300,7 @@ impl SqlLogWriter {
             None => (SqlValue::Null, SqlValue::Null, SqlValue::Null),
         };
         // Windows writes machine names with backslashes.
-        let machine =
-            if set.machine.is_empty() { String::new() } else { format!(r"\\{}", set.machine) };
+        let machine = if set.machine.is_empty() { String::new() } else { format!(r"\\{}", set.machine) };
         self.database.execute(
             "INSERT INTO CounterDetails (CounterID, MachineName, ObjectName, CounterName, CounterType, DefaultScale, \
              InstanceName, InstanceIndex, ParentName, TimeBaseA, TimeBaseB) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -278,8 +318,12 @@ impl SqlLogWriter {
                 high,
             ],
         )?;
-        let series =
-            Series { id: self.last_counter_id, calculator: counter.calculator(), pairer: Pairer::default() };
+        let series = Series {
+            id: self.last_counter_id,
+            record: 0,
+            calculator: counter.calculator(),
+            pairer: Pairer::default(),
+        };
         self.by_key.insert(key, self.series.len());
         self.series.push(series);
         Ok(self.series.len() - 1)
@@ -295,12 +339,16 @@ impl SqlLogWriter {
             else {
                 continue;
             };
+            if series.record == self.record {
+                continue;
+            }
             let identity = group.identities.get(position / columns).copied().unwrap_or_default();
             series.pairer.follow(Origin::new(&series.calculator, identity, boot_time));
             let previous = series.pairer.pair(raw);
             if raw.status.is_error() {
                 continue;
             }
+            series.record = self.record;
             // As PDH, 0 if there is no earlier value to compare with.
             let value = series.calculator.format(previous.as_ref(), raw, &FormatOptions::default());
             let row = self.row(self.series[self.groups[index].series[position]].id, time, value, raw);
@@ -345,6 +393,7 @@ impl SqlLogWriter {
         }
         self.database.commit()?;
         self.is_in_transaction = false;
+        self.committed = self.samples;
         self.rows = 0;
         Ok(())
     }
@@ -370,6 +419,15 @@ pub(super) fn join(low: &SqlValue, high: &SqlValue) -> Option<i64> {
 
 impl LogWriter for SqlLogWriter {
     fn write(&mut self, sample: &Sample) -> Result<(), LogError> {
+        if let Some(last) = self.appended_to
+            && sample.at.utc.cut_to_milliseconds() <= last
+        {
+            return Err(LogError::unsupported(format!(
+                "cannot append: the log ends at {} UTC; the sample at {} UTC is not later",
+                format_time(last),
+                format_time(sample.at.utc)
+            )));
+        }
         self.begin()?;
         self.record += 1;
         if self.record > i64::from(i32::MAX) {
@@ -391,6 +449,7 @@ impl LogWriter for SqlLogWriter {
             }
         }
         self.stopped_at = Some(sample.at.utc);
+        self.samples += 1;
         if self.rows >= BATCH_ROWS { self.commit() } else { Ok(()) }
     }
 

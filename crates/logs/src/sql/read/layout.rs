@@ -222,7 +222,10 @@ fn detail(row: &[SqlValue]) -> Result<Detail, &'static str> {
         name => {
             let index = match index {
                 SqlValue::Null => 0,
-                index => index.integer().and_then(|index| u32::try_from(index).ok()).ok_or("impossible InstanceIndex")?,
+                index => index
+                    .integer()
+                    .and_then(|index| u32::try_from(index).ok())
+                    .ok_or("impossible InstanceIndex")?,
             };
             let parent = match parent {
                 SqlValue::Null => None,
