@@ -91,7 +91,9 @@ impl Sqlite {
             .open(path)
             .map_err(|error| LogError::io(error).at_path(path))?;
         let database = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        // Fails if the file system lacks shared memory or if another program is reading: then the mode stays as it is.
+        // Room for the changed pages of a transaction, in KiB.
+        database.run("PRAGMA cache_size = -16384")?;
+        // Fails if the file system lacks shared memory or if another program is reading: then the mode is unchanged.
         if database.set_journal_mode("WAL").is_ok_and(|mode| mode == "wal") {
             // The file stays intact after a power failure, which can lose the last commits.
             database.run("PRAGMA synchronous = NORMAL")?;
@@ -144,7 +146,9 @@ fn failed(error: rusqlite::Error, path: &Path) -> LogError {
                 rusqlite::ErrorCode::NotADatabase => LogError::not_a_log("not an SQLite database"),
                 rusqlite::ErrorCode::DatabaseCorrupt => LogError::not_a_log(format!("damaged: {text}")),
                 rusqlite::ErrorCode::TooBig => LogError::not_a_log("a row is longer than 1 MiB"),
-                rusqlite::ErrorCode::DiskFull => LogError::io(io::ErrorKind::StorageFull.into()),
+                rusqlite::ErrorCode::DiskFull => {
+                    LogError::io(io::Error::new(io::ErrorKind::StorageFull, "No space left on device"))
+                }
                 rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked => LogError::io(
                     io::Error::new(io::ErrorKind::ResourceBusy, "another program has locked the database"),
                 ),
@@ -170,7 +174,7 @@ impl ToSql for SqlValue {
 impl Drop for Sqlite {
     fn drop(&mut self) {
         if self.is_writer {
-            // Fails if a transaction or another connection is open. The file stays in WAL mode then, which is as good.
+            // Fails if a transaction or another connection is open. The file stays in WAL mode then, which loses nothing.
             let _ = self.connection.busy_timeout(Duration::ZERO);
             let _ = self.set_journal_mode("DELETE");
         }

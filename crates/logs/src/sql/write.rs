@@ -437,8 +437,13 @@ impl LogWriter for SqlLogWriter {
         if !self.was_started {
             self.was_started = true;
             self.database.execute(
-                "UPDATE DisplayToID SET LogStartTime = ? WHERE GUID = ?",
-                &[SqlValue::Text(time.clone()), self.guid.clone()],
+                "UPDATE DisplayToID SET LogStartTime = ?, MinutesToUTC = ? WHERE GUID = ?",
+                &[
+                    SqlValue::Text(time.clone()),
+                    // The offset in force, also in summer.
+                    SqlValue::Integer(sample.at.bias_minutes.into()),
+                    self.guid.clone(),
+                ],
             )?;
         }
         let time = SqlValue::Text(time);

@@ -67,6 +67,7 @@ pub(crate) fn write(
         output,
         zone: &reports[0].facts().zone,
         writer: None,
+        baselines: Vec::new(),
         stop: &stop,
     };
     let samples = match run_pipeline(pipeline, &mut sink) {
@@ -108,6 +109,8 @@ struct DatabaseSink<'a> {
     output: &'a Path,
     zone: &'a tachograph_counters::time_zone::TimeZone,
     writer: Option<SqlLogWriter>,
+    /// Samples that open the first interval, until a sample follows. Without one, an existing log is kept.
+    baselines: Vec<Sample>,
     stop: &'a Stop,
 }
 
@@ -140,7 +143,13 @@ impl Sink for DatabaseSink<'_> {
         if self.stop.is_stopped() {
             return Err(FlowError::Stopped);
         }
-        self.write(sample).map_err(|error| error.at_path(self.output).into())
+        if sample.is_baseline && self.writer.is_none() {
+            self.baselines.push(sample.clone());
+            return Ok(());
+        }
+        let baselines = std::mem::take(&mut self.baselines);
+        let written = baselines.iter().chain([sample]).try_for_each(|sample| self.write(sample));
+        written.map_err(|error| error.at_path(self.output).into())
     }
 
     fn finish(&mut self) -> Result<(), FlowError> {

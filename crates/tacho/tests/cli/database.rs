@@ -195,7 +195,11 @@ fn a_full_disk_ends_a_recording_with_whole_samples() {
     };
     let ran = Outcome::from(output);
     assert_eq!(ran.status, 1, "{}", ran.stderr);
-    assert!(ran.stderr.contains("no storage space") || ran.stderr.contains("disk is full"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("No space left on device") || ran.stderr.contains("disk I/O error"),
+        "{}",
+        ran.stderr
+    );
     let checked = folder.run(["check", "SQL:saved/x.db!full"]);
     assert_eq!(checked.status, 0, "{}{}", checked.stdout, checked.stderr);
 }

@@ -143,6 +143,13 @@ impl Layout {
     pub(super) fn fill(&mut self, set: usize, group: &mut Group) {
         let set = &mut self.sets[set];
         group.clear_values();
+        if set.description.extent == Extent::Row
+            && let Some(values) = set.values.first_mut()
+            && values.is_empty()
+        {
+            // A fixed instance has a row in each sample.
+            values.resize(set.description.counters.len(), RawValue::error(Status::INVALID_DATA));
+        }
         let present = |(index, values): (usize, &Vec<RawValue>)| (!values.is_empty()).then_some(index);
         let is_same = set.values.iter().enumerate().filter_map(present).eq(set.shown.iter().copied());
         if !is_same {
@@ -158,7 +165,12 @@ impl Layout {
 }
 
 impl From<Draft> for SetLayout {
-    fn from(draft: Draft) -> Self {
+    fn from(mut draft: Draft) -> Self {
+        if !draft.set.has_instances {
+            // A BLG has no other records for counters without instances.
+            draft.set.extent = Extent::Row;
+            draft.set.instance = draft.instances.first().cloned();
+        }
         let values = vec![Vec::new(); draft.instances.len()];
         Self {
             description: Arc::new(draft.set),
