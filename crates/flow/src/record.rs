@@ -1,6 +1,7 @@
 //! Recording samples into logs that are complete at every moment.
 
 mod archive;
+mod database;
 mod files;
 mod limits;
 mod moved;
@@ -16,6 +17,7 @@ use tachograph_counters::time_zone::TimeZone;
 use tachograph_logs::{Format, LogError};
 
 pub use archive::{ArchiveNotice, ArchiveRecordOptions, ArchiveRecorder};
+pub use database::{DatabaseRecordOptions, DatabaseRecorder};
 pub use files::{DiskFiles, FileLocation, LogFile, LogFiles, OpenedFile};
 pub use moved::MovedLog;
 pub use names::Suffix;

@@ -1,4 +1,5 @@
-//! Readers and writers of performance logs: Windows' binary `.blg`, CSV and TSV. JSON lines are read only.
+//! Readers and writers of performance logs: Windows' binary `.blg`, CSV and TSV, archives of Parquet files, and PDH's tables in
+//! a database. JSON lines are read only.
 //!
 //! A reader returns [samples](tachograph_counters::sample::Sample) and keeps a list of the [problems](Problem) of a
 //! damaged log. Input is not trusted: memory stays bounded whatever a file contains.
@@ -13,6 +14,7 @@ mod length;
 mod mark;
 mod options;
 mod problem;
+pub mod sql;
 pub mod text;
 
 use std::io::{Read, Seek};
@@ -45,6 +47,8 @@ pub enum Format {
     Json,
     /// A folder of Parquet files, or one such file.
     Archive,
+    /// PDH's tables in a database.
+    Sql,
 }
 
 impl Format {
@@ -69,13 +73,14 @@ impl Format {
             Self::Tsv => "TSV",
             Self::Json => "JSON",
             Self::Archive => "archive",
+            Self::Sql => "SQL",
         }
     }
 
     /// Whether the log stores formatted values instead of raw values, so that only arithmetic averages can be computed.
     pub fn is_formatted(self) -> bool {
         match self {
-            Self::Blg | Self::Archive => false,
+            Self::Blg | Self::Archive | Self::Sql => false,
             Self::Csv | Self::Tsv | Self::Json => true,
         }
     }
@@ -214,7 +219,8 @@ pub trait LogWriter {
     fn finish(&mut self) -> Result<(), LogError>;
 }
 
-/// Opens a log of any format. The format is detected from the first bytes of the file, never from its name.
+/// Opens a log of any format. The format is detected from the first bytes of the file, never from its name; but a name such as
+/// `SQL:DSN!NAME` is that of a log in a [database](sql::SqlLogName).
 ///
 /// # Errors
 ///
@@ -230,6 +236,9 @@ pub fn open(path: &Path) -> Result<Box<dyn LogReader>, LogError> {
 /// Like [`open`], and [`LogError::is_over_budget`] when a text log needs more memory than the options' budget has
 /// left.
 pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, LogError> {
+    if let Some(name) = sql::SqlLogName::parse(path) {
+        return Ok(Box::new(sql::SqlLogReader::open(&name?).map_err(|error| error.at_path(path))?));
+    }
     // Check the type first, because opening a pipe waits for a writer.
     let metadata = std::fs::metadata(path).map_err(|error| LogError::io(error).at_path(path))?;
     if metadata.is_dir() {

@@ -124,6 +124,7 @@ impl From<Format> for LogType {
             Format::Blg => Self::Binary,
             Format::Csv => Self::Csv,
             Format::Tsv => Self::Tsv,
+            Format::Sql => Self::Sql,
             Format::Json | Format::Archive => Self::Undefined,
         }
     }

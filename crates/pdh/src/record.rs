@@ -45,7 +45,7 @@ impl DataSource {
         let sample = last_at_or_before(logs, at)?.ok_or(PdhStatus::ENTRY_NOT_IN_LOG_FILE)?;
         let facts = &logs.facts;
         let bytes = match facts.format {
-            Format::Blg | Format::Archive => encode_blg(&sample, facts),
+            Format::Blg | Format::Archive | Format::Sql => encode_blg(&sample, facts),
             Format::Csv | Format::Tsv | Format::Json => encode_line(&sample, facts),
         };
         Ok(RawLogRecord {

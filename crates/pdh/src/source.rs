@@ -94,7 +94,7 @@ impl DataSource {
             let log = LogSource::open(path).map_err(|error| status_of(&error, path))?;
             let facts = log.report().facts().clone();
             match facts.format {
-                LogFormat::Blg | LogFormat::Csv | LogFormat::Tsv => {}
+                LogFormat::Blg | LogFormat::Csv | LogFormat::Tsv | LogFormat::Sql => {}
                 // PDH has no log type for them.
                 LogFormat::Json | LogFormat::Archive => return Err(PdhStatus::UNKNOWN_LOG_FORMAT),
             }

@@ -34,6 +34,7 @@ use tachograph_counters::sample::Sample;
 use tachograph_flow::logs::LogSource;
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::{Selection, Source as _, WindowBounds};
+use tachograph_logs::sql::SqlLogName;
 use tachograph_logs::{Format, ReadOptions, TextEncoding};
 
 #[cfg(feature = "web")]
@@ -115,12 +116,13 @@ pub(crate) enum ReportFormat {
 /// standard output in the format of -f; without -f, prints a summary of the inputs.
 #[derive(Debug, Args)]
 pub(crate) struct RelogArguments {
-    /// Logs: .blg, .csv, .tsv or .json (from relog and query), recognised by their content, and folders of archives.
+    /// Logs: .blg, .csv, .tsv or .json (from relog and query), recognised by their content, folders of archives, and logs
+    /// in databases (SQL:FILE.db!NAME).
     #[arg(required_unless_present = "counters", value_name = "FILE", value_parser = log_name())]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) selection: SelectionArguments,
-    /// Output file, or folder of an archive; `-` is standard output.
+    /// Output file, folder of an archive, or log in a database (SQL:FILE.db!NAME); `-` is standard output.
     #[arg(short, long, value_name = "FILE", value_parser = log_name())]
     pub(crate) output: Option<PathBuf>,
     /// Output format. Default: by the extension of the output; bin without an extension, csv for `-o -`.
@@ -139,7 +141,8 @@ pub(crate) struct RelogArguments {
     /// machine of the first log, with the latest sample of the other machines that is at most half an interval older.
     #[arg(long)]
     pub(crate) all_times: bool,
-    /// Append to the output, which must have the same counters and end before the inputs start. Adds files to an archive.
+    /// Append to the output, which must have the same counters and end before the inputs start. Adds files to an archive. A log
+    /// in a database may have other counters.
     #[arg(short, long)]
     pub(crate) append: bool,
     /// Overwrite the output if it exists.
@@ -162,6 +165,7 @@ const RELOG_FORMATS: &[Word<Format>] = &[
         Format::Archive,
         "Parquet files with raw values in a folder, for SQL and for years of samples",
     ),
+    ("sql", Format::Sql, "PDH's tables in a database, with -o SQL:FILE.db!NAME"),
 ];
 
 /// A word that an option accepts, its value, and its help. A word with empty help is hidden.
@@ -186,7 +190,7 @@ pub(crate) struct CheckArguments {
     #[arg(required = true, value_name = "FILE", value_parser = log_name())]
     pub(crate) files: Vec<PathBuf>,
     /// Write the intact samples of the log into a new log.
-    #[arg(long, value_name = "OUT", value_parser = log_name())]
+    #[arg(long, value_name = "OUT", value_parser = file_name())]
     pub(crate) salvage: Option<PathBuf>,
     /// Overwrite OUT if it exists.
     #[arg(short, long)]
@@ -305,6 +309,7 @@ pub(crate) fn push_log_or_path(
 ) -> Result<(), Failure> {
     let as_file = Path::new(text);
     match PathPattern::parse(text) {
+        _ if is_sql_log(as_file) => logs.push(as_file.to_path_buf()),
         _ if as_file.is_file() => logs.push(as_file.to_path_buf()),
         Err(_) if as_file.is_dir() => logs.push(as_file.to_path_buf()),
         Ok(path) => paths.push(path),
@@ -366,15 +371,24 @@ fn first_day(logs: &[PathBuf], reading: &ReadOptions) -> Result<Option<FileTime>
     Ok(earliest.map(|at| at.local().midnight()))
 }
 
-/// Parses the name of a log. Rejects the database tables (`SQL:`) that Windows' tools accept.
+/// Whether a name is that of a log in a database: it begins with `SQL:`.
+pub(crate) fn is_sql_log(name: &Path) -> bool {
+    SqlLogName::parse(name).is_some()
+}
+
+/// Parses the name of a log: a file, a folder, or `SQL:DSN!NAME`.
 pub(crate) fn log_name() -> impl TypedValueParser<Value = PathBuf> {
-    PathBufValueParser::new().try_map(|path| {
-        let is_sql =
-            path.as_os_str().as_encoded_bytes().get(..4).is_some_and(|it| it.eq_ignore_ascii_case(b"SQL:"));
-        match is_sql {
-            true => Err("SQL logs are not supported: name a file (write './SQL:...' if it is one)"),
-            false => Ok(path),
-        }
+    PathBufValueParser::new().try_map(|path| match SqlLogName::parse(&path) {
+        Some(Err(error)) => Err(error.to_string()),
+        Some(Ok(_)) | None => Ok(path),
+    })
+}
+
+/// Parses the name of a file that is written. Rejects logs in databases.
+pub(crate) fn file_name() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| match is_sql_log(&path) {
+        true => Err("must be a file, not a log in a database (write './SQL:...' if it is a file)"),
+        false => Ok(path),
     })
 }
 

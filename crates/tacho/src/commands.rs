@@ -7,6 +7,7 @@ pub(crate) mod archive;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod cpi;
+mod database;
 pub(crate) mod list;
 pub(crate) mod manifest;
 #[cfg(feature = "screen")]

@@ -116,6 +116,7 @@ const THIRD_PARTY: [(&str, &[&str]); 21] = [
             "crc32fast",
             "csv",
             "encoding_rs",
+            "rusqlite",
             "rustix",
             "serde",
             "serde_json",

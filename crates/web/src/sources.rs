@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use tachograph_counters::IgnorePoison;
 use tachograph_logs::ReadOptions;
 use tachograph_logs::archive::archive_inputs;
+use tachograph_logs::sql::SqlLogName;
 
 use crate::folders::Folders;
 use crate::options::{LineLog, ServeError, Uploads};
@@ -60,6 +61,15 @@ struct State {
     receiving: usize,
 }
 
+impl State {
+    /// Adds a log that was named on the command line.
+    fn add_named(&mut self, files: Vec<(String, PathBuf)>, reading: &ReadOptions, workers: &Workers) {
+        self.last_id += 1;
+        let log = Log::new(self.last_id, Origin::Named, files, None, reading.clone(), workers);
+        self.logs.insert(self.last_id, Arc::new(log));
+    }
+}
+
 impl Sources {
     /// Adds the files and folders named on the command line, and the folder of recordings.
     /// [`read_named`](Self::read_named) reads the files.
@@ -75,6 +85,11 @@ impl Sources {
         let mut state = State::default();
         for path in paths {
             let failed = |error| ServeError::io(path.display(), &error);
+            if SqlLogName::parse(path).is_some() {
+                let files = vec![(path.display().to_string(), path.clone())];
+                state.add_named(files, &reading, &workers);
+                continue;
+            }
             let metadata = fs::metadata(path).map_err(failed)?;
             let path = fs::canonicalize(path).map_err(failed)?;
             let name_of = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -89,9 +104,7 @@ impl Sources {
                     }
                     None => vec![(name_of(&path), path)],
                 };
-                state.last_id += 1;
-                let log = Log::new(state.last_id, Origin::Named, files, None, reading.clone(), &workers);
-                state.logs.insert(state.last_id, Arc::new(log));
+                state.add_named(files, &reading, &workers);
             }
         }
         if let Some(folder) = recordings.filter(|folder| !folders.iter().any(|known| known == folder)) {

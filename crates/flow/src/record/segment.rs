@@ -71,6 +71,7 @@ impl SegmentStart<'_> {
                 "an archive is not recorded directly: record a BLG and convert it with 'relog'",
             )
             .into()),
+            Format::Sql => Err(LogError::unsupported("a log in a database is not a file").into()),
             Format::Json => {
                 Err(LogError::unsupported("recordings are BLG, CSV or TSV; 'query -f json' writes JSON")
                     .into())

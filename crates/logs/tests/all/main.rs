@@ -22,6 +22,7 @@ mod fixture;
 mod json_reader;
 mod marks;
 mod seeds;
+mod sql;
 mod text_append;
 mod text_damage;
 mod text_number;

@@ -111,7 +111,7 @@ impl ActiveRecording {
         let format = match Format::of_extension(path) {
             Some(format @ (Format::Blg | Format::Csv | Format::Tsv)) => format,
             None if path.extension().is_none() => Format::Blg,
-            Some(Format::Json | Format::Archive) | None => {
+            Some(Format::Json | Format::Archive | Format::Sql) | None => {
                 let text =
                     format!("{}: unknown format: use a name that ends in .blg, .csv or .tsv", path.display());
                 return Err(FlowError::Output(io::Error::new(io::ErrorKind::InvalidInput, text)));

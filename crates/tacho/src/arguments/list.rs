@@ -45,7 +45,7 @@ pub(crate) struct ListArguments {
     #[arg(short, long)]
     pub(crate) verbose: bool,
     /// Write the list to a file, for -cf.
-    #[arg(short, long, value_name = "FILE", value_parser = super::log_name())]
+    #[arg(short, long, value_name = "FILE", value_parser = super::file_name())]
     pub(crate) output: Option<PathBuf>,
     /// Overwrite the output if it exists.
     #[arg(short, long)]

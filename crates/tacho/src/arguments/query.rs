@@ -32,7 +32,7 @@ pub(crate) struct QueryArguments {
     #[arg(short, long, ignore_case = true, value_parser = words(FORMATS))]
     pub(crate) format: Option<QueryFormat>,
     /// Output file; each sample is written as soon as it is taken. `-` is standard output.
-    #[arg(short, long, value_name = "FILE", value_parser = super::log_name())]
+    #[arg(short, long, value_name = "FILE", value_parser = super::file_name())]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) digits: DigitsArguments,

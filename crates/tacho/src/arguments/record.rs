@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use tachograph_flow::record::Suffix;
-use tachograph_logs::TextEncoding;
+use tachograph_logs::{Format, TextEncoding};
 
 use super::{DigitsArguments, ExportArguments, LiveArguments, Word, parse_encoding, parse_interval, words};
 
@@ -25,11 +25,13 @@ pub(crate) struct RecordArguments {
     /// applications, or else a file (docs/views.md). Samples at the view's interval unless -si is used.
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) view: Option<PathBuf>,
-    /// The log to write, or the folder of an archive. An existing log is only overwritten with -y; an archive is continued.
+    /// The log to write, the folder of an archive, or a log in a database (SQL:FILE.db!NAME). An existing log is only
+    /// overwritten with -y; an archive is continued.
     #[arg(short, long, value_name = "LOG", value_parser = super::log_name())]
     pub(crate) output: PathBuf,
     /// Format of the log: bin and bincirc are BLG with raw values; csv and tsv store displayed values of the instances
-    /// in the first sample; archive is a folder of Parquet files with raw values. Default: by the extension of LOG, otherwise bin.
+    /// in the first sample; archive is a folder of Parquet files with raw values; sql is PDH's tables in a database. Default: by the name of
+    /// LOG, otherwise bin.
     #[arg(short, long, value_enum, ignore_case = true)]
     pub(crate) format: Option<RecordFormat>,
     /// Stop after this time: seconds, mm:ss or hh:mm:ss (-d, -rf).
@@ -103,6 +105,8 @@ const AFTER_LONG_HELP: &str = concat!(
     tacho record '\System\*' -f bincirc -max 50 -o flight.blg
   An archive of the last 30 days, which 'stats' and SQL engines read:
     tacho record '\Process(*)\*' -f archive -o processes --keep 30d
+  A log in an SQLite database, in the tables that Windows' tools write:
+    tacho record '\Memory\*' -o 'SQL:counters.db!memory'
   Sixty rows of text:
     tacho record '\Memory\Available Bytes' -sc 60 -f csv -o memory.csv
 
@@ -138,6 +142,21 @@ pub(crate) enum RecordFormat {
     Tsv,
     /// Parquet files in a folder, for SQL and for months of samples.
     Archive,
+    /// PDH's tables in a database, with -o SQL:FILE.db!NAME.
+    Sql,
+}
+
+impl RecordFormat {
+    /// The format of the log.
+    pub(crate) fn format(self) -> Format {
+        match self {
+            Self::Bin | Self::Bincirc => Format::Blg,
+            Self::Csv => Format::Csv,
+            Self::Tsv => Format::Tsv,
+            Self::Archive => Format::Archive,
+            Self::Sql => Format::Sql,
+        }
+    }
 }
 
 const SUFFIXES: &[Word<Suffix>] = &[

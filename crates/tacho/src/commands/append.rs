@@ -75,8 +75,8 @@ pub(crate) fn append(
             };
             write()
         }
-        // Archives do not reach this function: they have a separate writer.
-        Format::Blg | Format::Archive => {
+        // Archives and databases do not reach this function: they have writers of their own.
+        Format::Blg | Format::Archive | Format::Sql => {
             let write = || {
                 let mut sink = LogSink::new(BlgWriter::new(&mut file, blg_options(&old.reports, output))?);
                 feed(&mut *old.source, &mut sink, || {})?;

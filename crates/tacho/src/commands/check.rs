@@ -94,8 +94,8 @@ fn salvage(file: &Path, target: &Path, overwrite: bool, reading: ReadOptions) ->
         return Err(Failure::runtime(format!("{}: no intact samples to save", file.display())));
     }
     let format = match pipeline.reports[0].facts().format {
-        // An archive is a folder, so a BLG is written instead.
-        Format::Archive => Format::Blg,
+        // An archive is a folder, and a database is not a file of this log alone, so a BLG is written instead.
+        Format::Archive | Format::Sql => Format::Blg,
         format => format,
     };
     let format = Format::of_extension(target).unwrap_or(format);

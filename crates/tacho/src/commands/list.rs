@@ -30,7 +30,7 @@ use listed_set::{ListedSet, sets};
 
 use super::notify_problems;
 use super::output_format::output_file;
-use crate::arguments::{ListArguments, ListFormat, QueryArguments, has_log_extension};
+use crate::arguments::{ListArguments, ListFormat, QueryArguments, has_log_extension, is_sql_log};
 use crate::failure::Failure;
 use crate::machines;
 use crate::output::write_text;
@@ -237,7 +237,7 @@ fn search(
 /// Whether a name refers to a log: it is an existing file, or has the extension of a log and is not a counter path.
 fn is_log(name: &Path) -> bool {
     let is_path = name.to_string_lossy().starts_with('\\');
-    name.exists() || !is_path && has_log_extension(name)
+    is_sql_log(name) || name.exists() || !is_path && has_log_extension(name)
 }
 
 fn description(listed: &Listed, is_overview: bool, is_verbose: bool, width: usize) -> String {

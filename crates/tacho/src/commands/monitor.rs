@@ -16,7 +16,7 @@ use tachograph_screen::{DEFAULT_POINTS, End, Live, Logs, ScreenError, Source, Th
 use tachograph_system::{OnlineProcessors, Roots};
 
 use super::{problem_messages, unmatched_in_logs};
-use crate::arguments::MonitorArguments;
+use crate::arguments::{MonitorArguments, is_sql_log};
 use crate::failure::{Failure, notify};
 use crate::process_properties::MachineProperties;
 use crate::table::counted;
@@ -149,7 +149,8 @@ fn logs(query: LogQuery, are_paths_required: bool, mut view: View, look: Look) -
 
 /// Rejects the name of a counter set, which would otherwise be treated as the name of a log.
 fn refuse_sets(files: &[PathBuf]) -> Result<(), Failure> {
-    let mut missing = files.iter().filter(|file| !file.exists()).filter_map(|file| file.to_str()).peekable();
+    let is_missing = |file: &&PathBuf| !is_sql_log(file) && !file.exists();
+    let mut missing = files.iter().filter(is_missing).filter_map(|file| file.to_str()).peekable();
     if missing.peek().is_none() {
         return Ok(());
     }

@@ -138,7 +138,7 @@ fn sink(
             (Box::new(sink), late)
         }
         Some(Format::Json) => (Box::new(LiveJsonSink::new(out)), LateInstances::default()),
-        None | Some(Format::Blg | Format::Archive) => {
+        None | Some(Format::Blg | Format::Archive | Format::Sql) => {
             let form = arguments.numbers.form();
             let sink: Box<dyn Sink> = match &arguments.sort {
                 Some(counter) => {

@@ -1,6 +1,7 @@
 //! `tacho record`: records counters of this machine to a log.
 
 mod archive_options;
+mod database_options;
 mod log_output;
 mod record_options;
 mod shared_recorder;

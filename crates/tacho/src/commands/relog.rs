@@ -11,12 +11,12 @@ use tachograph_flow::{FlowError, Sink, UnionScan};
 use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
 use tachograph_logs::{Format, Grouping};
 
-use super::archive;
 use super::output_format::{
     blg_on_standard_output, format_of_output, is_standard_output, is_text, output_file,
 };
+use super::{archive, database};
 use super::{list, no_sample, notify_problems, notify_unmatched};
-use crate::arguments::{RelogArguments, check_append};
+use crate::arguments::{RelogArguments, check_append, is_sql_log};
 use crate::failure::{Failure, notify};
 use crate::output::OutputFile;
 use crate::progress::Progress;
@@ -24,6 +24,9 @@ use crate::table::{counted, line};
 
 /// The format of the output. `-a` without a known extension keeps the format of the log.
 fn format_of(arguments: &RelogArguments, output: &Path) -> Result<Format, Failure> {
+    if let Some(format) = database::format_of(arguments.format, output)? {
+        return Ok(format);
+    }
     match arguments.format {
         Some(format) => Ok(format),
         None if arguments.append && Format::of_extension(output).is_none() && output.is_file() => {
@@ -55,6 +58,9 @@ pub(crate) fn run(arguments: &RelogArguments) -> Result<ExitCode, Failure> {
     let form = |reports: &[LogReport]| arguments.digits.form(arguments.output_encoding, reports[0].digits());
     if format == Format::Archive {
         return archive::write(&mut query, output, arguments.append);
+    }
+    if format == Format::Sql {
+        return database::write(&mut query, output, arguments);
     }
     if is_standard_output(output) {
         if format == Format::Blg {
@@ -183,8 +189,8 @@ pub(crate) fn write_table<W: Write + Seek>(
     output: &Path,
 ) -> Result<u64, Failure> {
     let written = match format {
-        // Archives do not reach this function: they have a separate writer.
-        Format::Blg | Format::Archive => {
+        // Archives and databases do not reach this function: they have writers of their own.
+        Format::Blg | Format::Archive | Format::Sql => {
             let options = blg_options(&pipeline.reports, output);
             let writer = BlgWriter::new(file, options).map_err(FlowError::from);
             writer.and_then(|writer| run_pipeline(pipeline, &mut LogSink::new(writer)))
@@ -249,6 +255,9 @@ fn summarise(query: &LogQuery) -> Result<ExitCode, Failure> {
 
 /// `-q`: prints a summary of the inputs and their counter paths; with `-o` writes only the paths, for `-cf`.
 fn list_counters(query: &LogQuery, arguments: &RelogArguments) -> Result<ExitCode, Failure> {
+    if arguments.output.as_deref().is_some_and(is_sql_log) {
+        return Err(Failure::usage("-q writes counter paths to a file, not to a database: use -o FILE"));
+    }
     let file =
         output_file(arguments.output.as_deref()).map(|output| OutputFile::create(output, arguments.yes));
     let file = file.transpose()?;

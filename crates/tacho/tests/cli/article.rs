@@ -35,6 +35,14 @@ fn the_average_is_the_time_of_the_only_read() {
 }
 
 #[test]
+fn a_database_keeps_the_average() {
+    let folder = article();
+    folder.relog(["article.blg", "-f", "SQL", "-o", "SQL:article.db!article"]);
+    let rows = folder.stats(&["SQL:article.db!article"]);
+    assert_eq!((&rows[0]["average_kind"], &rows[0]["average"]), (&"raw".into(), &0.15.into()));
+}
+
+#[test]
 fn averages_of_a_csv_are_marked_as_arithmetic() {
     let folder = article();
     folder.relog(["article.blg", "-f", "csv", "-o", "article.csv"]);

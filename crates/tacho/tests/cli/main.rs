@@ -14,6 +14,7 @@ mod cpi_documents;
 mod cpi_signals;
 mod cpi_system;
 mod cpi_trace;
+mod database;
 mod documents;
 mod files;
 #[path = "../../../flow/benches/generate/mod.rs"]

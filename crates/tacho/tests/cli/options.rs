@@ -82,32 +82,6 @@ fn names_of_windows_tools_suggest_commands() {
 }
 
 #[test]
-fn sql_logs_are_refused() {
-    let folder = Folder::new();
-    let why = "SQL logs are not supported: name a file (write './SQL:...' if it is one)";
-    for (arguments, option) in [
-        (&["relog", "in.blg", "-o", "SQL:DSN!log"][..], "-o"),
-        (&["relog", "sql:DSN!log", "-o", "a.blg"], "FILE"),
-        (&["relog", "in.blg", "-f", "csv", "--output=SQL:DSN!log"], "--output"),
-        (&["stats", "SQL:DSN!log"], "FILE"),
-        (&["check", "SQL:DSN!log"], "FILE"),
-        (&["check", "in.blg", "--salvage", "SQL:DSN!log"], "--salvage"),
-        (&["list", "SQL:DSN!log"], "WHAT"),
-        (&["query", PATH, "-o", "SQL:DSN!log"], "-o"),
-        (&["record", PATH, "-o", "SQL:DSN!log"], "-o"),
-        #[cfg(feature = "screen")]
-        (&["monitor", "SQL:DSN!log"], "LOG|PATH"),
-        #[cfg(feature = "web")]
-        (&["serve", "SQL:DSN!log"], "LOG|FOLDER"),
-    ] {
-        let ran = folder.run(arguments);
-        let start = format!("tacho: {option} ");
-        assert!(ran.status == 2 && ran.stderr.starts_with(&start) && ran.stderr.contains(why), "{ran:?}");
-    }
-    assert!(folder.names().is_empty());
-}
-
-#[test]
 fn settings_files_can_name_inputs() {
     let folder = Folder::new();
     folder.write(

@@ -67,10 +67,10 @@ fn the_format_is_given_or_that_of_the_extension() {
         let text = folder.prints(["relog", "in.blg", "-f", format]);
         assert_eq!(text, folder.prints(["relog", "in.blg", "-f", format, "-o", "-"]));
     }
-    let ran = folder.run(["relog", "in.blg", "-f", "SQL", "-o", "x"]);
+    let ran = folder.run(["relog", "in.blg", "-f", "xml", "-o", "x"]);
     assert_eq!(ran.status, 2);
     assert!(
-        ran.stderr.starts_with("tacho: -f SQL: must be bin, csv, tsv, json or archive; "),
+        ran.stderr.starts_with("tacho: -f xml: must be bin, csv, tsv, json, archive or sql; "),
         "{}",
         ran.stderr
     );

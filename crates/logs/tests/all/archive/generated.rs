@@ -18,10 +18,10 @@ use tachograph_logs::{LogWriter, open};
 const START: i64 = 134_401_247_700_000_000;
 
 /// A folder that is removed when dropped.
-pub(super) struct TempFolder(pub(super) PathBuf);
+pub(crate) struct TempFolder(pub(crate) PathBuf);
 
 impl TempFolder {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("tacho-archive-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let path = std::env::temp_dir().join(name);
@@ -57,7 +57,7 @@ impl Random {
 }
 
 /// A recording of all counter types on a machine that is restarted; instances appear, disappear and restart.
-pub(super) fn recording(seed: u64, samples: usize) -> Vec<Sample> {
+pub(crate) fn recording(seed: u64, samples: usize) -> Vec<Sample> {
     let mut random = Random::new(seed);
     let types: Vec<CounterType> = CounterType::all().collect();
     let counter = |(index, counter_type): (usize, &CounterType)| {

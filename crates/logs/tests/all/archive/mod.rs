@@ -1,5 +1,5 @@
 //! Archives: write-then-read equality, damage.
 
 mod damage;
-mod generated;
+pub(crate) mod generated;
 mod laws;

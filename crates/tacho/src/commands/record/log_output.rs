@@ -1,4 +1,4 @@
-//! A recording into a log or an archive.
+//! A recording into a log, an archive or a database.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,20 +7,24 @@ use tachograph_counters::civil::Moment;
 use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_flow::record::{
-    ArchiveRecordOptions, ArchiveRecorder, RecordOptions, RecordSummary, Recorder,
+    ArchiveRecordOptions, ArchiveRecorder, DatabaseRecordOptions, DatabaseRecorder, RecordOptions,
+    RecordSummary, Recorder,
 };
 use tachograph_flow::{FlowError, Sink as _};
 use tachograph_logs::archive::DiskStorage;
 
 use super::archive_options::archive_options;
+use super::database_options::database_options;
 use super::record_options::record_options;
 use crate::arguments::{RecordArguments, RecordFormat};
+use crate::commands::database;
 use crate::failure::{Failure, notify};
 
 /// Where to record, and how.
 pub(super) enum LogTarget {
     Log(Box<RecordOptions>),
     Archive(Box<ArchiveRecordOptions>),
+    Database(Box<DatabaseRecordOptions>),
 }
 
 impl LogTarget {
@@ -29,6 +33,10 @@ impl LogTarget {
         interval: Duration,
         machine: &str,
     ) -> Result<Self, Failure> {
+        let requested = arguments.format.map(RecordFormat::format);
+        if database::format_of(requested, &arguments.output)?.is_some() {
+            return Ok(Self::Database(Box::new(database_options(arguments)?)));
+        }
         Ok(match arguments.format {
             Some(RecordFormat::Archive) => {
                 Self::Archive(Box::new(archive_options(arguments, interval, machine)?))
@@ -46,7 +54,7 @@ impl LogTarget {
     pub(super) fn max_bytes(&self) -> Option<u64> {
         match self {
             Self::Log(options) => options.max_bytes,
-            Self::Archive(_) => None,
+            Self::Archive(_) | Self::Database(_) => None,
         }
     }
 
@@ -54,6 +62,7 @@ impl LogTarget {
         match self {
             Self::Log(options) => options.zone = zone.clone(),
             Self::Archive(options) => options.zone = zone.clone(),
+            Self::Database(options) => options.zone = zone.clone(),
         }
     }
 
@@ -67,14 +76,16 @@ impl LogTarget {
             Self::Archive(options) => {
                 LogOutput::Archive(Box::new(ArchiveRecorder::create(*options, Arc::new(DiskStorage))?))
             }
+            Self::Database(options) => LogOutput::Database(Box::new(DatabaseRecorder::create(&options)?)),
         })
     }
 }
 
-/// The recorder of a log or of an archive.
+/// The recorder of a log, of an archive or of a log in a database.
 pub(super) enum LogOutput {
     Log(Box<Recorder>),
     Archive(Box<ArchiveRecorder>),
+    Database(Box<DatabaseRecorder>),
 }
 
 impl LogOutput {
@@ -82,6 +93,7 @@ impl LogOutput {
         match self {
             Self::Log(recorder) => recorder.push(sample),
             Self::Archive(recorder) => recorder.push(sample),
+            Self::Database(recorder) => recorder.push(sample),
         }
     }
 
@@ -89,6 +101,7 @@ impl LogOutput {
         match self {
             Self::Log(recorder) => recorder.finish(),
             Self::Archive(recorder) => recorder.finish(),
+            Self::Database(recorder) => recorder.finish(),
         }
     }
 
@@ -96,6 +109,7 @@ impl LogOutput {
         match self {
             Self::Log(recorder) => recorder.summary(),
             Self::Archive(recorder) => recorder.summary(),
+            Self::Database(recorder) => recorder.summary(),
         }
     }
 
@@ -108,7 +122,7 @@ impl LogOutput {
     pub(super) fn without_column(&self) -> Option<&str> {
         match self {
             Self::Log(recorder) => recorder.without_column(),
-            Self::Archive(_) => None,
+            Self::Archive(_) | Self::Database(_) => None,
         }
     }
 
@@ -116,14 +130,14 @@ impl LogOutput {
     pub(super) fn release_moved(&mut self) -> Result<(), FlowError> {
         match self {
             Self::Log(recorder) => recorder.release_moved(),
-            Self::Archive(_) => Ok(()),
+            Self::Archive(_) | Self::Database(_) => Ok(()),
         }
     }
 
     /// Number of samples that were dropped; see [`ArchiveRecorder::dropped`].
     pub(super) fn dropped(&self) -> u64 {
         match self {
-            Self::Log(_) => 0,
+            Self::Log(_) | Self::Database(_) => 0,
             Self::Archive(recorder) => recorder.dropped(),
         }
     }

@@ -114,13 +114,7 @@ fn existing_of(
 
 fn format_of(arguments: &RecordArguments, existing: Existing) -> Result<Format, Failure> {
     let output = arguments.output.as_path();
-    let requested = match arguments.format {
-        Some(RecordFormat::Bin | RecordFormat::Bincirc) => Some(Format::Blg),
-        Some(RecordFormat::Csv) => Some(Format::Csv),
-        Some(RecordFormat::Tsv) => Some(Format::Tsv),
-        Some(RecordFormat::Archive) => Some(Format::Archive),
-        None => None,
-    };
+    let requested = arguments.format.map(RecordFormat::format);
     if existing == Existing::Append && has_content(output) {
         let existing_format = tachograph_logs::open(output)?.facts().format;
         return match requested {
@@ -154,7 +148,8 @@ fn format_of(arguments: &RecordArguments, existing: Existing) -> Result<Format, 
             "{}: unknown format: use -f bin, csv or tsv, or a name that ends in .blg, .csv or .tsv",
             output.display()
         ))),
-        (None, None | Some(Format::Blg)) => Ok(Format::Blg),
+        // No extension stands for a database.
+        (None, None | Some(Format::Blg | Format::Sql)) => Ok(Format::Blg),
     }
 }
 

@@ -1,0 +1,315 @@
+//! Reads a log from a database.
+
+mod layout;
+
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::sample::{Group, Sample};
+use tachograph_counters::time_zone::{TimeZone, is_possible_bias};
+use tachograph_counters::{Problem, RawValue};
+
+use super::SqlLogName;
+use super::database::{Database, SqlValue, first_row};
+use super::text::parse_time;
+use super::write::join;
+use crate::text::UNKNOWN_ZONE;
+use crate::{Format, LogError, LogFacts, LogReader, Problems};
+use layout::Layout;
+
+/// Number of rows that the reading thread sends at once.
+const BATCH_ROWS: usize = 4096;
+
+/// Number of batches that wait for the reader.
+const WAITING_BATCHES: usize = 4;
+
+/// Reads a log from a database.
+///
+/// Each object of a machine is a [`Group`], whose counters are those of the log with a value in any sample. A value without
+/// a row has the status `NO_INSTANCE` if its instance has no other values in the sample, and otherwise `INVALID_DATA`. Rows
+/// whose raw value is missing or damaged are reported as problems, with the record index as offset.
+///
+/// A thread runs the query, so that rows are streamed; memory is bounded by the number of counters and a few thousand rows.
+pub struct SqlLogReader {
+    facts: LogFacts,
+    layout: Layout,
+    rows: Option<Receiver<Result<Vec<DataRow>, LogError>>>,
+    thread: Option<JoinHandle<()>>,
+    batch: std::vec::IntoIter<DataRow>,
+    /// The first row of the next sample.
+    next: Option<DataRow>,
+    problems: Problems,
+    /// The number of samples in the description of the log, for the progress.
+    expected_samples: u64,
+    samples: u64,
+    /// The record index of the current sample.
+    record: i64,
+}
+
+/// A row of `CounterData`.
+struct DataRow {
+    record: i64,
+    counter: Option<i64>,
+    time: Option<FileTime>,
+    raw: Option<RawValue>,
+}
+
+impl SqlLogReader {
+    /// Opens a log.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be opened or read; [`LogError::is_corrupt`] if it has no PDH tables or no log of this name (the message
+    /// names those that it has), or if the description of the log or of a counter is invalid.
+    pub fn open(name: &SqlLogName) -> Result<Self, LogError> {
+        let mut database = name.open()?;
+        database.begin_reading()?;
+        database.check_tables()?;
+        let log = find_log(&mut *database, name)?;
+        let layout = Layout::read(&mut *database, &log.guid)?;
+        let facts = LogFacts {
+            format: Format::Sql,
+            zone: log.zone,
+            boot_time: None,
+            performance_frequency: None,
+            windows_build: None,
+            file_bytes: database.bytes(),
+        };
+        let (sender, receiver) = sync_channel(WAITING_BATCHES);
+        let guid = log.guid;
+        let thread = std::thread::Builder::new()
+            .name("sql-log".to_owned())
+            .spawn(move || send_rows(&mut *database, &guid, &sender))
+            .map_err(LogError::io)?;
+        Ok(Self {
+            facts,
+            layout,
+            rows: Some(receiver),
+            thread: Some(thread),
+            batch: Vec::new().into_iter(),
+            next: None,
+            problems: Problems::default(),
+            expected_samples: log.records,
+            samples: 0,
+            record: 0,
+        })
+    }
+
+    /// The next row; `None` at the end.
+    fn next_row(&mut self) -> Result<Option<DataRow>, LogError> {
+        loop {
+            if let Some(row) = self.batch.next() {
+                return Ok(Some(row));
+            }
+            match self.rows.as_ref().and_then(|rows| rows.recv().ok()) {
+                Some(Ok(batch)) => self.batch = batch.into_iter(),
+                // The rest of a damaged database is unreadable.
+                Some(Err(error)) if error.is_corrupt() => {
+                    let at = self.record.unsigned_abs();
+                    self.problems.push(Problem::new(at, format!("the log ends here: {error}")));
+                    return Ok(None);
+                }
+                Some(Err(error)) => return Err(error),
+                None => return Ok(None),
+            }
+        }
+    }
+
+    fn problem(&mut self, record: i64, what: &'static str) {
+        self.problems.push_with(record.unsigned_abs(), || Problem::new(record.unsigned_abs(), what));
+    }
+
+    /// Reads the next sample whose rows have a time; false at the end.
+    fn next_sample(&mut self, sample: &mut Sample) -> Result<bool, LogError> {
+        loop {
+            let first = match self.next.take() {
+                Some(row) => Some(row),
+                None => self.next_row()?,
+            };
+            let Some(first) = first else { return Ok(false) };
+            let record = first.record;
+            self.record = record;
+            let time = first.time;
+            self.layout.begin();
+            let mut row = Some(first);
+            while let Some(DataRow { record: of, counter, raw, time }) = row.take() {
+                if of != record {
+                    self.next = Some(DataRow { record: of, counter, raw, time });
+                    break;
+                }
+                match raw.zip(counter) {
+                    Some((raw, counter)) => {
+                        if !self.layout.set(counter, raw) {
+                            self.problem(record, "value of a counter that CounterDetails lacks; skipped");
+                        }
+                    }
+                    None => self.problem(record, "row without a valid raw value or CounterID; skipped"),
+                }
+                row = self.next_row()?;
+            }
+            match time {
+                Some(time) => {
+                    sample.at = self.facts.zone.utc_to_moment(time);
+                    self.layout.end(&mut sample.groups);
+                    return Ok(true);
+                }
+                None => self.problem(record, "sample with an invalid CounterDateTime; skipped"),
+            }
+        }
+    }
+}
+
+impl LogReader for SqlLogReader {
+    fn facts(&self) -> &LogFacts {
+        &self.facts
+    }
+
+    fn next(&mut self, sample: &mut Sample) -> Result<bool, LogError> {
+        if !self.next_sample(sample)? {
+            return Ok(false);
+        }
+        self.samples += 1;
+        sample.is_baseline = false;
+        sample.log = 0;
+        sample.boot_time = FileTime(0);
+        Ok(true)
+    }
+
+    fn problems(&self) -> &Problems {
+        &self.problems
+    }
+
+    fn bytes_read(&self) -> u64 {
+        let share = u128::from(self.facts.file_bytes) * u128::from(self.samples);
+        let read = share / u128::from(self.expected_samples.max(self.samples).max(1));
+        u64::try_from(read).unwrap_or(u64::MAX)
+    }
+}
+
+impl Drop for SqlLogReader {
+    fn drop(&mut self) {
+        // Without a receiver, the thread ends.
+        self.rows = None;
+        if let Some(thread) = self.thread.take() {
+            // Its panic would have been reported already.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The description of a log.
+struct LogRow {
+    guid: SqlValue,
+    zone: TimeZone,
+    records: u64,
+}
+
+fn find_log(database: &mut dyn Database, name: &SqlLogName) -> Result<LogRow, LogError> {
+    let row = first_row(
+        database,
+        "SELECT GUID, NumberOfRecords, MinutesToUTC, TimeZoneName FROM DisplayToID WHERE DisplayString = ?",
+        &[SqlValue::Text(name.log().to_owned())],
+    )?;
+    let Some([guid, records, minutes, zone_name]) = row.as_deref() else {
+        return Err(LogError::not_a_log(format!(
+            "no log '{}' in the database; {}",
+            name.log(),
+            names_of(database)?
+        )));
+    };
+    if matches!(guid, SqlValue::Null | SqlValue::Blob) {
+        return Err(LogError::not_a_log("DisplayToID: the log has no GUID"));
+    }
+    let bias = minutes
+        .integer()
+        .and_then(|minutes| i32::try_from(minutes).ok())
+        .filter(|bias| is_possible_bias(*bias));
+    let zone = match (bias, zone_name.text()) {
+        (Some(bias), Some(name)) if name.len() <= 256 => TimeZone::fixed(name.trim_end(), bias),
+        (Some(bias), _) => TimeZone::fixed("", bias),
+        _ => TimeZone::fixed(UNKNOWN_ZONE, 0),
+    };
+    let records = records.integer().and_then(|records| u64::try_from(records).ok()).unwrap_or(0);
+    Ok(LogRow { guid: guid.clone(), zone, records })
+}
+
+/// Maximum number of logs that a message names.
+const MAX_NAMED: usize = 10;
+
+fn names_of(database: &mut dyn Database) -> Result<String, LogError> {
+    let mut names = Vec::new();
+    database.query("SELECT DisplayString FROM DisplayToID ORDER BY DisplayString", &[], &mut |row| {
+        names.extend(
+            row.first().and_then(SqlValue::text).map(|name| name.chars().take(100).collect::<String>()),
+        );
+        names.len() <= MAX_NAMED
+    })?;
+    Ok(match names.len() {
+        0 => "it has no logs".to_owned(),
+        count if count > MAX_NAMED => format!("it has: {} ...", names[..MAX_NAMED].join(", ")),
+        _ => format!("it has: {}", names.join(", ")),
+    })
+}
+
+/// Sends the rows of a log, in order, until the end, an error, or until the receiver is dropped.
+fn send_rows(
+    database: &mut dyn Database,
+    guid: &SqlValue,
+    sender: &SyncSender<Result<Vec<DataRow>, LogError>>,
+) {
+    let mut batch = Vec::with_capacity(BATCH_ROWS);
+    let mut is_received = true;
+    let result = database.query(
+        "SELECT RecordIndex, CounterID, CounterDateTime, FirstValueA, FirstValueB, SecondValueA, SecondValueB, MultiCount \
+         FROM CounterData WHERE GUID = ? ORDER BY RecordIndex, CounterID",
+        std::slice::from_ref(guid),
+        &mut |row| {
+            batch.push(data_row(row));
+            if batch.len() == BATCH_ROWS {
+                let full = std::mem::replace(&mut batch, Vec::with_capacity(BATCH_ROWS));
+                is_received = sender.send(Ok(full)).is_ok();
+            }
+            is_received
+        },
+    );
+    // If the receiver is gone, nobody wants the rest.
+    let _ = match result {
+        Ok(()) => sender.send(Ok(batch)),
+        Err(error) => sender.send(Ok(batch)).and_then(|()| sender.send(Err(error))),
+    };
+}
+
+fn data_row(row: &[SqlValue]) -> DataRow {
+    let [record, counter, time, first_low, first_high, second_low, second_high, multi_count] = row else {
+        return DataRow { record: 0, counter: None, time: None, raw: None };
+    };
+    let raw = || {
+        let first = join(first_low, first_high)?;
+        // One-sample counters can lack the second value.
+        let second = join(second_low, second_high).unwrap_or(0);
+        let multi_count = multi_count.integer().and_then(|count| i32::try_from(count).ok()).unwrap_or(1);
+        Some(RawValue { multi_count: multi_count.cast_unsigned(), ..RawValue::new(first, second) })
+    };
+    DataRow {
+        record: record.integer().unwrap_or(0),
+        counter: counter.integer(),
+        time: time.text().and_then(parse_time),
+        raw: raw(),
+    }
+}
+
+impl Layout {
+    /// Fills the groups of a sample.
+    fn end(&mut self, groups: &mut Vec<Group>) {
+        groups.truncate(self.sets());
+        for index in 0..self.sets() {
+            let set = self.description(index);
+            if groups.len() == index {
+                groups.push(Group::new(std::sync::Arc::clone(set)));
+            }
+            groups[index].describe(set);
+            self.fill(index, &mut groups[index]);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Damaged and malicious databases are refused, or read as far as possible, within bounds.
+
+use std::fs;
+use std::path::Path;
+
+use rusqlite::Connection;
+use tachograph_counters::sample::Sample;
+use tachograph_logs::sql::SqlStart;
+
+use super::{expected, name_in, try_read, try_write, write};
+use crate::archive::generated::{TempFolder, recording};
+
+#[track_caller]
+fn error_of(name: &Path) -> String {
+    try_read(name).map(|(samples, _)| samples.len()).expect_err("cannot be read").to_string()
+}
+
+/// The error or the problems of a log after changes with SQL.
+fn after(statements: &str) -> Result<(Vec<Sample>, Vec<String>), String> {
+    let folder = TempFolder::new();
+    let name = name_in(&folder, "a.db", "log");
+    write(&name, &recording(1, 10));
+    let connection = Connection::open(folder.0.join("a.db")).expect("a database");
+    connection.execute_batch(statements).expect("the statements run");
+    drop(connection);
+    try_read(&name).map_err(|error| error.to_string())
+}
+
+#[track_caller]
+fn assert_refused(statements: &str, why: &str) {
+    let error = after(statements).map(|(samples, _)| samples.len()).expect_err("cannot be read");
+    assert!(error.contains(why), "{statements}: {error}");
+}
+
+#[test]
+fn missing_tables_and_views_are_refused() {
+    for table in ["CounterData", "CounterDetails", "DisplayToID"] {
+        assert_refused(&format!("DROP TABLE {table}"), &format!("the table {table} is missing"));
+        // The view is endless.
+        assert_refused(
+            &format!(
+                "DROP TABLE {table}; CREATE VIEW {table} AS WITH RECURSIVE endless(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM \
+                 endless) SELECT x AS GUID FROM endless"
+            ),
+            &format!("the table {table} is not a table"),
+        );
+    }
+    assert_refused("ALTER TABLE CounterData RENAME COLUMN FirstValueA TO x", "FirstValueA");
+}
+
+#[test]
+fn invalid_descriptions_are_refused() {
+    for (statements, why) in [
+        ("UPDATE CounterDetails SET CounterType = 'x'", "CounterID 1: no CounterType"),
+        ("UPDATE CounterDetails SET CounterType = 4294967296", "impossible CounterType"),
+        (
+            "UPDATE CounterDetails SET InstanceIndex = -1 WHERE InstanceName IS NOT NULL",
+            "impossible InstanceIndex",
+        ),
+        (
+            "UPDATE CounterDetails SET InstanceName = x'00ff' WHERE InstanceName IS NOT NULL",
+            "InstanceName is not a text",
+        ),
+        ("UPDATE CounterDetails SET CounterName = x'41'", "no CounterName"),
+        ("UPDATE CounterDetails SET ObjectName = printf('%.5000c', 'x')", "longer than 1024 characters"),
+        ("UPDATE CounterDetails SET ObjectName = printf('%.2000000c', 'x')", "longer than 1 MiB"),
+        ("UPDATE DisplayToID SET GUID = x'00'", "has no GUID"),
+        ("DELETE FROM DisplayToID", "no log 'log' in the database; it has no logs"),
+    ] {
+        assert_refused(statements, why);
+    }
+}
+
+#[test]
+fn invalid_rows_are_skipped() {
+    let whole = after("").expect("the log can be read").0.len();
+    assert_eq!(whole, 10);
+    for statements in [
+        "UPDATE CounterData SET FirstValueA = 4294967296",
+        "UPDATE CounterData SET FirstValueA = 'x'",
+        "UPDATE CounterData SET FirstValueB = x'00'",
+        "UPDATE CounterData SET FirstValueA = 1.5",
+        "UPDATE CounterData SET CounterID = -CounterID",
+    ] {
+        let (samples, problems) = after(statements).expect("the log can be read");
+        assert!(samples.iter().all(|sample| super::values_of(sample).1.is_empty()), "{statements}");
+        assert!(!problems.is_empty(), "{statements}");
+    }
+    let (samples, problems) =
+        after("UPDATE CounterData SET CounterDateTime = x'00'").expect("the log can be read");
+    assert_eq!((samples.len(), problems.len()), (0, 10));
+    // Harmless columns are not needed.
+    let (samples, problems) = after(
+        "UPDATE CounterData SET MultiCount = 'x', CounterValue = 'x';
+         UPDATE DisplayToID SET MinutesToUTC = 9999999, TimeZoneName = x'00', NumberOfRecords = -5, RunID = 'x', LogStartTime = 7",
+    )
+    .expect("the log can be read");
+    assert_eq!((samples.len(), problems), (10, Vec::new()));
+}
+
+#[test]
+fn other_files_are_refused() {
+    let folder = TempFolder::new();
+    fs::write(folder.0.join("text.db"), "this is a text, and not a database".repeat(100)).expect("a file");
+    fs::write(folder.0.join("empty.db"), "").expect("a file");
+    fs::create_dir(folder.0.join("folder.db")).expect("a folder");
+    for (file, why) in [
+        ("text.db", "not an SQLite database"),
+        ("empty.db", "the table DisplayToID is missing"),
+        ("folder.db", ""),
+        ("absent.db", "No such file"),
+        ("absent.dsn", "only SQLite databases are supported"),
+    ] {
+        let error = error_of(&name_in(&folder, file, "log"));
+        assert!(error.contains(why), "{file}: {error}");
+    }
+    let text = try_write(&name_in(&folder, "text.db", "log"), SqlStart::New, &recording(1, 1))
+        .expect_err("not a database");
+    assert!(text.to_string().contains("not an SQLite database"), "{text}");
+    assert!(!folder.0.join("absent.db").exists(), "reading creates no file");
+    // An empty file is an empty database.
+    write(&name_in(&folder, "empty.db", "log"), &recording(1, 1));
+}
+
+#[test]
+fn a_truncated_or_damaged_file_never_panics() {
+    let folder = TempFolder::new();
+    let name = name_in(&folder, "a.db", "log");
+    let samples = recording(2, 8);
+    write(&name, &samples);
+    let whole = fs::read(folder.0.join("a.db")).expect("the file");
+    let expected = expected(&samples);
+    let assert_start = |bytes: &[u8], what: String| {
+        fs::write(folder.0.join("a.db"), bytes).expect("a file");
+        // A refusal is as good.
+        if let Ok((found, problems)) = try_read(&name) {
+            assert!(!problems.is_empty() || super::expected(&found) == expected, "{what}: undetected");
+        }
+    };
+    for length in (0..whole.len()).step_by(whole.len() / 97) {
+        assert_start(&whole[..length], format!("cut to {length} bytes"));
+    }
+    for offset in (0..whole.len()).step_by(whole.len() / 97 + 1) {
+        let mut bytes = whole.clone();
+        bytes[offset] ^= 0xFF;
+        fs::write(folder.0.join("a.db"), bytes).expect("a file");
+        // SQLite has no checksums, so changed numbers are undetected.
+        let _ = try_read(&name);
+    }
+}
+
+#[test]
+fn too_many_counters_are_refused() {
+    let folder = TempFolder::new();
+    let name = name_in(&folder, "a.db", "log");
+    write(&name, &recording(1, 1));
+    let connection = Connection::open(folder.0.join("a.db")).expect("a database");
+    connection
+        .execute_batch(
+            "BEGIN;
+             WITH RECURSIVE n(i) AS (SELECT 1000000 UNION ALL SELECT i + 1 FROM n WHERE i < 2100000)
+             INSERT INTO CounterDetails (CounterID, MachineName, ObjectName, CounterName, CounterType, DefaultScale, InstanceName)
+             SELECT i, 'm', 'o', 'c', 65536, 0, i FROM n;
+             INSERT INTO CounterData (GUID, CounterID, RecordIndex, CounterDateTime, CounterValue, FirstValueA, FirstValueB)
+             SELECT (SELECT GUID FROM DisplayToID), CounterID, 2, '2024-03-05 09:00:00:000', 0, 0, 0 FROM CounterDetails
+             WHERE CounterID >= 1000000;
+             COMMIT;",
+        )
+        .expect("rows");
+    drop(connection);
+    let error = error_of(&name);
+    assert!(error.contains("more than 1048576 counters"), "{error}");
+}
+
+#[test]
+fn a_locked_database_is_reported() {
+    let folder = TempFolder::new();
+    let name = name_in(&folder, "a.db", "log");
+    write(&name, &recording(1, 1));
+    let connection = Connection::open(folder.0.join("a.db")).expect("a database");
+    connection.execute_batch("BEGIN EXCLUSIVE").expect("a lock");
+    let error = try_read(&name).expect_err("locked");
+    assert_eq!(error.io_error().map(std::io::Error::kind), Some(std::io::ErrorKind::ResourceBusy), "{error}");
+    connection.execute_batch("COMMIT").expect("no lock");
+    try_read(&name).expect("no longer locked");
+}

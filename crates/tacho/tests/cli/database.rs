@@ -1,0 +1,205 @@
+//! Logs in databases: converted logs have the same statistics, and recordings survive kills.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::log_fixture::mixed;
+use crate::record::kill;
+use crate::run::{Folder, Outcome};
+
+const LOG: &str = "SQL:x.db!web";
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 20).write(&folder.path("in.blg"));
+    folder
+}
+
+/// The samples of a log as JSON lines.
+#[track_caller]
+fn samples(folder: &Folder, log: &str) -> String {
+    folder.prints(["relog", log, "-f", "json"])
+}
+
+#[test]
+fn a_log_through_a_database_has_equal_samples_and_statistics() {
+    let folder = folder();
+    let ran = folder.relog(["in.blg", "-f", "SQL", "-o", LOG]);
+    assert!(ran.stderr.ends_with("tacho: SQL:x.db!web: 20 samples written\n"), "{}", ran.stderr);
+    folder.relog([LOG, "-o", "again.blg"]);
+    assert_eq!(samples(&folder, LOG), samples(&folder, "in.blg"));
+    assert_eq!(samples(&folder, "again.blg"), samples(&folder, "in.blg"));
+    for log in [LOG, "again.blg"] {
+        assert_eq!(folder.stats(&[log]), folder.stats(&["in.blg"]));
+    }
+    let window = ["-b", "3/5/2024 10:00:05", "-e", "3/5/2024 10:00:15", "-c", r"\Processor(*)\*"];
+    assert_eq!(
+        folder.stats(&[&[LOG], &window[..]].concat()),
+        folder.stats(&[&["in.blg"], &window[..]].concat())
+    );
+    // After -c, a log is not a counter path.
+    let after = folder.stats(&["-c", r"\Memory\*", LOG]);
+    assert_eq!(after, folder.stats(&["-c", r"\Memory\*", "in.blg"]));
+    assert!(folder.prints(["check", LOG]).starts_with("SQL:x.db!web: intact: SQL, 20 samples"));
+    assert!(folder.prints(["list", LOG]).contains("PhysicalDisk"));
+    let compared = folder.prints(["compare", "in.blg", LOG]);
+    assert!(compared.contains("PhysicalDisk"), "{compared}");
+    assert_eq!(folder.names(), ["again.blg", "in.blg", "x.db"]);
+}
+
+#[test]
+fn an_existing_log_is_refused_replaced_or_continued() {
+    let folder = folder();
+    mixed("WEB1", 20, 10).write(&folder.path("later.blg"));
+    folder.relog(["in.blg", "-o", LOG]);
+    folder.run(["relog", "in.blg", "-o", LOG]).fails_with(
+        2,
+        "SQL:x.db!web: the database has a log of this name: use -y to replace it, -a to append to it, or another name",
+    );
+    let ran = folder.run(["relog", "in.blg", "-a", "-o", LOG]);
+    assert!(
+        ran.status == 2 && ran.stderr.contains("cannot append: the log ends at 2024-03-05 09:00:19:000 UTC"),
+        "{ran:?}"
+    );
+    assert_eq!(samples(&folder, LOG), samples(&folder, "in.blg"));
+    folder.relog(["later.blg", "-a", "-o", LOG]);
+    assert_eq!(samples(&folder, LOG).lines().count(), 30);
+    assert_eq!(folder.stats(&[LOG]), folder.stats(&["in.blg", "later.blg"]));
+    folder.relog(["later.blg", "-y", "-o", LOG]);
+    assert_eq!(samples(&folder, LOG), samples(&folder, "later.blg"));
+    // A selection without samples changes nothing.
+    let ran = folder.run(["relog", "in.blg", "-y", "-o", LOG, "-b", "2030-01-01"]);
+    assert_ne!(ran.status, 0);
+    assert_eq!(samples(&folder, LOG), samples(&folder, "later.blg"));
+}
+
+#[test]
+fn logs_of_several_machines_are_merged() {
+    let folder = folder();
+    mixed("WEB2", 0, 20).write(&folder.path("other.blg"));
+    folder.relog(["in.blg", "other.blg", "-o", LOG]);
+    folder.relog(["in.blg", "other.blg", "-o", "both.blg"]);
+    assert_eq!(samples(&folder, LOG), samples(&folder, "both.blg"));
+}
+
+#[test]
+fn wrong_names_and_options_are_refused() {
+    let folder = folder();
+    let refused = |arguments: &[&str], text: &str| {
+        let ran = folder.run(arguments);
+        assert!(ran.status == 2 && ran.stderr.contains(text), "{arguments:?}: {ran:?}");
+    };
+    refused(&["relog", "in.blg", "-f", "SQL", "-o", "out.db"], "use -o SQL:FILE.db!NAME");
+    refused(&["relog", "in.blg", "-f", "csv", "-o", LOG], "has the format SQL, not CSV");
+    refused(&["relog", "in.blg", "-f", "SQL"], "use -o SQL:FILE.db!NAME");
+    refused(&["relog", "in.blg", "-q", "-o", LOG], "-q writes counter paths to a file");
+    refused(&["relog", "in.blg", "-o", "SQL:x.db"], "SQL:DSN!NAME");
+    refused(&["relog", "in.blg", "-o", "SQL:servers!web"], "only SQLite databases are supported");
+    refused(&["relog", "in.blg", "-a", "-y", "-o", LOG], "-a appends and -y overwrites");
+    refused(&["check", "in.blg", "--salvage", LOG], "must be a file");
+    refused(&["query", r"\Memory\*", "-o", LOG], "must be a file");
+    refused(&["list", "-o", LOG], "must be a file");
+    for (option, name) in [
+        (&["-max", "5"][..], "-max"),
+        (&["-segment", "100MB"], "-segment and -cnf"),
+        (&["-circular"], "-circular"),
+        (&["-v", "nnnnnn"], "-v"),
+        (&["--keep", "3d"], "--keep"),
+    ] {
+        refused(&[&["record", r"\Memory\*", "-o", LOG], option].concat(), name);
+    }
+    refused(&["record", r"\Memory\*", "-f", "bin", "-o", LOG], "has the format SQL, not BLG");
+    refused(&["record", r"\Memory\*", "-f", "sql", "-o", "a.blg"], "use -o SQL:FILE.db!NAME");
+    assert_eq!(folder.names(), ["in.blg"]);
+    for command in ["stats", "list", "check", "relog"] {
+        let ran = folder.run([command, LOG]);
+        assert!(
+            ran.status != 0 && ran.stderr.contains("x.db: cannot read: No such file or directory"),
+            "{ran:?}"
+        );
+    }
+    folder.relog(["in.blg", "-o", LOG]);
+    let ran = folder.run(["stats", "SQL:x.db!march"]);
+    assert!(ran.stderr.contains("no log 'march' in the database; it has: web"), "{ran:?}");
+    folder.write("empty.db", "");
+    let ran = folder.run(["stats", "SQL:empty.db!web"]);
+    assert!(ran.stderr.contains("not a database of performance logs"), "{ran:?}");
+}
+
+#[test]
+fn a_recording_is_refused_replaced_or_continued() {
+    let folder = Folder::new();
+    let record = |options: &[&str]| {
+        folder.run([&["record", r"\Memory\*", "-si", "0.05", "-sc", "3", "-o", LOG], options].concat())
+    };
+    let ran = record(&[]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("SQL:x.db!web: 3 samples over "), "{}", ran.stderr);
+    record(&[])
+        .fails_with(2, "SQL:x.db!web exists: use -y to overwrite it, -a to append to it, or another name");
+    assert_eq!(record(&["-a", "--sync"]).status, 0);
+    assert_eq!(samples(&folder, LOG).lines().count(), 6);
+    assert_eq!(record(&["-y"]).status, 0);
+    assert_eq!(samples(&folder, LOG).lines().count(), 3);
+    assert_eq!(folder.names(), ["x.db"]);
+}
+
+#[test]
+fn a_killed_recording_has_every_printed_sample_whole() {
+    let folder = Folder::new();
+    for round in 0..10 {
+        let log = format!("SQL:x.db!round{round}");
+        let mut command =
+            folder.command(["record", r"\Process(*)\*", "-si", "0.01", "--print-times", "-o", &log]);
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the command starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let mut printed: Vec<String> =
+            (0..=round).map(|_| lines.next().expect("it is still recording").expect("UTF-8")).collect();
+        kill("-KILL", &child);
+        child.wait().expect("an end");
+        printed.extend(lines.map_while(Result::ok));
+        let text = samples(&folder, &log);
+        let found: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        // The last sample can be written without having been printed.
+        assert!(
+            found.len() == printed.len() || found.len() == printed.len() + 1,
+            "{} {}",
+            found.len(),
+            printed.len()
+        );
+        let checked = folder.run(["check", &log]);
+        assert_eq!(checked.status, 0, "{}", checked.stdout);
+    }
+}
+
+#[test]
+fn a_full_disk_ends_a_recording_with_whole_samples() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("disk")).expect("a folder");
+    std::fs::create_dir(folder.path("saved")).expect("a folder");
+    let record = format!(
+        r"'{}' record '\Process(*)\*' -si 0.01 -sc 400 -o 'SQL:disk/x.db!full'",
+        env!("CARGO_BIN_EXE_tacho")
+    );
+    let script = format!(
+        "mount -t tmpfs -o size=2m none disk 2>/dev/null || exit 99; {record}; status=$?; cp disk/* saved; umount disk; exit $status"
+    );
+    let shell =
+        Command::new("unshare").args(["-m", "sh", "-c", &script]).current_dir(folder.path("")).output();
+    let Some(output) = shell.ok().filter(|output| output.stderr.starts_with(b"tacho: ")) else {
+        eprintln!("skipped: no permission to mount");
+        return;
+    };
+    let ran = Outcome::from(output);
+    assert_eq!(ran.status, 1, "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("No space left on device") || ran.stderr.contains("disk I/O error"),
+        "{}",
+        ran.stderr
+    );
+    let checked = folder.run(["check", "SQL:saved/x.db!full"]);
+    assert_eq!(checked.status, 0, "{}{}", checked.stdout, checked.stderr);
+}
