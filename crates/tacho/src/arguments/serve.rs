@@ -98,7 +98,7 @@ pub(crate) struct ServeArguments {
     /// A recording ends if less space of the disk is free, in MB.
     #[arg(long, value_name = "MB", requires = "allow_record", default_value = "200", allow_negative_numbers = true, value_parser = parse_count, help_heading = "Recording from the page")]
     pub(crate) record_min_free: u64,
-    /// A site whose pages can embed the page in a frame: its origin, such as https://wiki.example; can be repeated.
+    /// A site whose pages can show the page in a frame: its scheme and host; can be repeated.
     #[arg(long = "embed-origin", value_name = "URL", help_heading = "Embedding (docs/http.md)")]
     pub(crate) embed_origins: Vec<String>,
     /// A file with a second token, which only shows views: for the links of embedded pages (`#embed=TOKEN`).
