@@ -1,5 +1,3 @@
-// Drawing annotations on charts and pictures.
-
 import { faded } from "./palette.js";
 import { colour } from "./theme.js";
 

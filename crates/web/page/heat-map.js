@@ -25,7 +25,6 @@ const LABEL_ROW = 13;
 
 const palettes = new Map();
 
-/** The colours of a theme, from low to high. */
 export function paletteOf(name) {
   if (!palettes.has(name)) {
     const stops = (name === "dark" ? DARK : LIGHT).map((text) => [1, 3, 5].map((at) => Number.parseInt(text.slice(at, at + 2), 16)));
@@ -63,7 +62,6 @@ function shareOf({ low, high, scale }, value) {
   return Math.max(0, Math.min(1, share));
 }
 
-/** The colour of a value. */
 export const heatColour = (axis, value, palette) => palette[Math.round(shareOf(axis, value) * (STEPS - 1))];
 
 /** The usual distance of the times of a block. */
@@ -90,7 +88,6 @@ export function rowName(line, rows) {
   return isOfOne ? (line.parent ? `${line.parent}/${line.instance}` : line.instance) : shortName(line);
 }
 
-/** The heat map in an element. */
 export class HeatMap {
   constructor(place, isCompact = false) {
     Object.assign(this, { place, isCompact, plot: null, scene: null });
@@ -98,7 +95,7 @@ export class HeatMap {
     new ResizeObserver(() => this.scene && this.paint()).observe(place);
   }
 
-  /** Creates the canvas and its surface for the pointer, which has the interface of uPlot's as far as the page uses it. */
+  /** Creates the canvas, with the part of uPlot's interface that the page uses. */
   build() {
     this.canvas = element("canvas", { class: "heat-canvas" });
     this.line = element("div", { class: "heat-cursor", hidden: true });
@@ -179,7 +176,6 @@ export class HeatMap {
     this.label(context, names, { ...box, step }, ink);
     for (const { at, label, second } of marks) {
       context.textAlign = "center";
-      // Inside at both ends.
       const middle = (text) => Math.max(context.measureText(text).width / 2, Math.min(width - context.measureText(text).width / 2 - 2, across(at)));
       context.fillText(label, middle(label), box.top + box.height + 12);
       if (second && bottom === 40) context.fillText(second, middle(second), box.top + box.height + 27);

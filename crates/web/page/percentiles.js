@@ -20,13 +20,11 @@ export async function percentilesOf(source, request, signal) {
     const rows = await api.statistics(idOf(source), request, signal);
     return new Map(rows.map((row) => [row.path, row]));
   } catch (problem) {
-    // No counter has values in this range.
     if (problem.status === 404) return new Map();
     throw problem;
   }
 }
 
-/** Loads the percentiles of all charts. */
 export class PercentileLoader {
   constructor({ sources, loader, onData, onProblem }) {
     Object.assign(this, { sources, loader, onData, onProblem });
@@ -53,7 +51,6 @@ export class PercentileLoader {
       const { request, key, moment } = this.requestFor(block);
       const { id } = block.source;
       const known = this.loading.get(id) ?? this.loaded.get(id);
-      // A range without values has no percentiles.
       if (!request.paths.length || !block.lines.some(hasValues) || (known?.key === key && known.moment === moment)) continue;
       this.load(block.source, { request, key, moment });
     }

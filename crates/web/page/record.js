@@ -33,7 +33,6 @@ export class Recorder {
     try {
       this.show(await api.recording());
     } catch {
-      // The line at the top shows that the server is unreachable.
     }
   }
 
@@ -80,7 +79,6 @@ export class Recorder {
     if (!before || before.is_running === status.is_running) return;
     announce(status.is_running ? "The recording has started." : "The recording has ended.");
     if (status.is_failed) showError(`The recording ended: ${status.reason}.`);
-    // The log is in the list of logs now.
     this.sources.load().catch(() => {});
   }
 }

@@ -152,6 +152,6 @@ fn two_logs_are_needed() {
     let range = ["compare", "a.blg", "b.blg", "-b", "11:00"];
     folder.run(range).fails_with(
         1,
-        "a.blg: no samples in this time range; 'tacho list FILE' shows the time range of a log",
+        "a.blg: no samples in this time range; its samples are from 2024-03-05 10:00:00.000 to 2024-03-05 10:00:03.000",
     );
 }

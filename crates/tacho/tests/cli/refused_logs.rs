@@ -102,7 +102,7 @@ fn help_in_both_forms() {
 fn a_time_range_without_samples() {
     let folder = Folder::new();
     mixed("WEB1", 0, 4).write(&folder.path("in.blg"));
-    let line = "in.blg: no samples in this time range; 'tacho list FILE' shows the time range of a log";
+    let line = "in.blg: no samples in this time range; its samples are from 2024-03-05 10:00:00.000 to 2024-03-05 10:00:03.000";
     for window in [["-b", "2025-01-01"], ["-e", "2023-01-01"]] {
         folder.run([&["stats", "in.blg"][..], &window].concat()).fails_with(1, line);
         folder.run([&["stats", "in.blg", "-c", r"\Memory\*"][..], &window].concat()).fails_with(1, line);

@@ -132,7 +132,7 @@ fn samples_without_instances_are_reported() {
     );
     folder.run(["stats", "in.blg", "-b", "2025-01-01"]).fails_with(
         1,
-        "in.blg: no samples in this time range; 'tacho list FILE' shows the time range of a log",
+        "in.blg: no samples in this time range; its samples are from 2024-03-05 10:00:00.000 to 2024-03-05 10:00:02.000",
     );
 }
 

@@ -114,8 +114,8 @@ fn the_mouse_zooms() {
     for event in ["\u{1b}[<0;20;10M", "\u{1b}[<32;40;10M", "\u{1b}[<32;77;10M", "\u{1b}[<0;77;10m"] {
         tmux.text(event);
     }
-    // 58 of 115 character columns.
-    tmux.shows("Duration 5:02");
+    // 58 of 115 character columns, extended to whole columns of figures: 120 of 236.
+    tmux.shows("Duration 5:04");
     tmux.keys(&["BSpace"]);
     tmux.shows("Duration 9:59");
 }

@@ -13,6 +13,7 @@ use tachograph_monitor::figures::NumberForm;
 use tachograph_monitor::has_no_rank;
 
 use crate::commands::list::local;
+use crate::failure::notify;
 use crate::ranking::descending;
 use crate::table::{Column, figure, line, write_columns};
 
@@ -26,6 +27,8 @@ pub(super) struct InstanceTableSink<W> {
     max_width: Option<usize>,
     form: NumberForm,
     is_first: bool,
+    /// Whether the omitted row `_Exited` has been reported.
+    is_exited_explained: bool,
     text: Vec<u8>,
 }
 
@@ -53,7 +56,7 @@ impl<W: Write> InstanceTableSink<W> {
         form: NumberForm,
     ) -> Self {
         let (values, text) = (LiveValues::default(), Vec::new());
-        Self { out, values, key, top, max_width, form, is_first: true, text }
+        Self { out, values, key, top, max_width, form, is_first: true, is_exited_explained: false, text }
     }
 
     fn write_sample(&mut self, sample: &Sample) -> std::io::Result<()> {
@@ -65,6 +68,14 @@ impl<W: Write> InstanceTableSink<W> {
         for mut table in tables(self.values.groups()) {
             table.sort(&self.key, self.top);
             table.write(&mut self.text, &self.key, self.max_width, self.form)?;
+            if !self.is_exited_explained
+                && let Some(figure) = table.exited_figure(&self.key, self.form)
+            {
+                self.is_exited_explained = true;
+                notify(format_args!(
+                    "--top omits _Exited, the time of processes that started or ended since the last sample: now {figure}"
+                ));
+            }
         }
         self.out.write_all(&self.text)?;
         self.out.flush()
@@ -173,18 +184,16 @@ impl Table<'_> {
             let label = row.instance.label().to_owned();
             std::iter::once(label).chain(counters.iter().map(cell)).collect()
         })
-        .map(drop)?;
-        if let Some(exited) = &self.exited
-            && let Some((group, column, counter)) =
-                counters.iter().find(|(.., counter)| eq_ignore_case(&counter.name, key))
-        {
-            let value = figure(counter, self.value(exited, *group, *column), form);
-            let text = format!(
-                "Not in a row: {value} of processes that started or ended in this interval (_Exited)."
-            );
-            out.extend(line(text).bytes());
-        }
-        Ok(())
+        .map(drop)
+    }
+
+    /// The figure of the omitted row `_Exited` in the column of the order; `None` if it would not be among the first.
+    fn exited_figure(&self, key: &str, form: NumberForm) -> Option<String> {
+        let exited = self.exited.as_ref()?;
+        let counters = self.counters();
+        let (group, column, counter) =
+            counters.iter().find(|(.., counter)| eq_ignore_case(&counter.name, key))?;
+        Some(figure(counter, self.value(exited, *group, *column), form))
     }
 }
 
