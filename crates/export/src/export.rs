@@ -182,7 +182,7 @@ impl Export {
                 target: state.target.clone(),
                 sent: counts.sent,
                 refused: counts.refused,
-                dropped: counts.dropped + state.unwritten,
+                dropped: counts.dropped + state.queue.dropped() + state.unwritten,
                 waiting: state.queue.waiting().samples,
                 queue: state.queue.folder().to_owned(),
             }

@@ -133,6 +133,11 @@ impl Queue {
         self.state.lock().ignore_poison().has(batch)
     }
 
+    /// The samples that were dropped since the last call of [`take_dropped`](Self::take_dropped).
+    pub(crate) fn dropped(&self) -> u64 {
+        self.state.lock().ignore_poison().dropped
+    }
+
     /// The samples that were dropped since the last call, because the queue was full or damaged.
     pub(crate) fn take_dropped(&self) -> u64 {
         std::mem::take(&mut self.state.lock().ignore_poison().dropped)

@@ -353,15 +353,7 @@ impl FittingTarget<'_> {
         let missing = view.resolve(|path| self.has(path));
         let utc = TimeZone::utc();
         let zone = self.log.as_ref().map_or(&utc, |log| &log.zone);
-        let (mut begin, mut end) =
-            (view.begin.map(|time| utc_of(time, zone)), view.end.map(|time| utc_of(time, zone)));
-        // A range with one end reaches to the other end of the log.
-        if let Some(span) = self.log.as_ref().and_then(|log| log.span)
-            && begin.is_some() != end.is_some()
-        {
-            begin = begin.or(Some(span.begin()));
-            end = end.or(Some(span.end()));
-        }
+        let [begin, end] = [view.begin, view.end].map(|end| end.map(|time| utc_of(time, zone)));
         FittedView {
             name,
             interval: view.interval.map(|interval| interval.as_secs_f64()),

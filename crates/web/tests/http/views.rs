@@ -122,28 +122,6 @@ fn a_view_file_is_checked_and_fitted() {
 }
 
 #[test]
-fn a_range_with_one_end_reaches_to_the_other_end_of_the_log() {
-    let machine = Machine::new(2);
-    let server = TestServer::start(&machine, TestOptions::default());
-    let source = ready(&server, "1");
-    let fitted = |range: &str| {
-        let text = format!(
-            "version = 2\n[range]\n{range}\n[[panel]]\n[[panel.counter]]\npath = '\\Things(*)\\Number'\n"
-        );
-        post(server.address, &target("/api/views", &[("source", "1")]), "application/toml", text.as_bytes())
-            .json()
-    };
-    let time = "2022-06-18T04:27:00.0000000Z";
-    let view = fitted(&format!("begin = '{time}'"));
-    assert_eq!((&view["begin"], &view["end"]), (&json!(time), &source["end"]), "{view}");
-    let view = fitted(&format!("end = '{time}'"));
-    assert_eq!((&view["begin"], &view["end"]), (&source["begin"], &json!(time)));
-    let later = "2022-06-18T04:28:00.0000000Z";
-    let view = fitted(&format!("begin = '{time}'\nend = '{later}'"));
-    assert_eq!((&view["begin"], &view["end"]), (&json!(time), &json!(later)));
-}
-
-#[test]
 fn a_view_has_bands_and_annotations() {
     let machine = Machine::new(1);
     let server = TestServer::start(&machine, TestOptions::default());
