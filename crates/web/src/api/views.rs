@@ -14,7 +14,7 @@ use tachograph_counters::time_zone::TimeZone;
 use tachograph_monitor::scale::Scale;
 use tachograph_monitor::{
     Axis, AxisScale, Catalogue as _, Chosen, ColumnContent, LogCatalogue, MachineCatalogue, Panel, SetEntry,
-    Span, TableModel, View, ViewKind,
+    TableModel, View, ViewKind,
 };
 
 use super::Web;
@@ -282,7 +282,6 @@ struct TargetLog {
     catalogue: std::sync::Arc<LogCatalogue>,
     zone: TimeZone,
     default_paths: Vec<String>,
-    span: Option<Span>,
 }
 
 /// A [`Target`] with its counter sets.
@@ -302,7 +301,6 @@ impl Target {
             catalogue: facts.catalogue.clone(),
             zone: facts.zone.clone(),
             default_paths: facts.default_paths.clone(),
-            span: facts.span,
         })))
     }
 

@@ -4,7 +4,6 @@ use serde_json::json;
 use tachograph_monitor::View;
 
 use crate::client::{get, post, target};
-use crate::ready;
 use crate::test_server::{Machine, TestOptions, TestServer};
 
 const CHOSEN: &str = r"
