@@ -125,7 +125,7 @@ impl ThreadCounters {
     }
 }
 
-/// What the error message names as the event if the kernel is older than 5.14 and cannot select a kind of core.
+/// The name of the event in the error message for a kernel before 5.14, which cannot select a kind of core.
 const SEVERAL_KINDS: &str =
     "cycles and instructions on more than one kind of core (needs Linux 5.14 or later)";
 

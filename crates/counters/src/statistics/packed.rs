@@ -27,7 +27,7 @@ pub struct PackedStatistics {
     last_bias: i16,
 }
 
-/// What all time ranges of one counter have in common; needed to pack and unpack their statistics.
+/// The properties that all time ranges of a counter share, for packing and unpacking their statistics.
 #[derive(Clone, Debug)]
 pub struct Packing {
     /// Statistics without values.

@@ -17,7 +17,7 @@ pub struct DatabaseRecordOptions {
     pub name: SqlLogName,
     /// The time zone of the log.
     pub zone: TimeZone,
-    /// What to do if the database already has the log.
+    /// How to proceed if the database already has the log.
     pub existing: Existing,
     /// Whether each sample is synced to disk. Otherwise it survives if the process is killed, but not a power failure.
     pub is_synced: bool,

@@ -1,4 +1,4 @@
-//! What a log needs of a database.
+//! The database operations that a log needs.
 
 use crate::LogError;
 

@@ -18,7 +18,7 @@ use crate::{LogError, LogWriter};
 /// Number of rows after which a transaction is committed.
 const BATCH_ROWS: usize = 50_000;
 
-/// What to do if the database already has a log of this name.
+/// How to proceed if the database already has a log of this name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SqlStart {
     /// Return an error.
@@ -74,7 +74,7 @@ struct Series {
     pairer: Pairer,
 }
 
-/// What identifies a row of `CounterDetails`.
+/// The key of a row of `CounterDetails`.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct CounterKey {
     machine: String,

@@ -30,7 +30,7 @@ fn log() -> Log {
     Log { file: builder.file(), list, samples }
 }
 
-/// What the reader returns if the log has these bytes at `at`.
+/// The result of reading the log with these bytes at `at`.
 #[track_caller]
 fn with(at: usize, bytes: &[u8]) -> Shown {
     let mut file = log().file;

@@ -1,4 +1,4 @@
-//! What a frame says about values that are missing: statuses, and reasons in words.
+//! The statuses of missing values in a frame, and the reasons in words.
 
 use tachograph_counters::Status;
 

@@ -129,7 +129,7 @@ impl DatabaseSink<'_> {
         writer.write(sample)
     }
 
-    /// What the database has after a signal.
+    /// The content of the database after a signal.
     fn state(&self) -> String {
         match self.writer.as_ref().map_or(0, SqlLogWriter::committed_samples) {
             0 => "nothing was written".to_owned(),

@@ -277,7 +277,7 @@ fn simplify(panel: &mut Panel, sets: &[SetEntry]) {
 /// The source to which a view is fitted: a log, or `None` for this machine.
 struct Target(Option<TargetLog>);
 
-/// What fitting needs to know of a log.
+/// The facts about a log that fitting needs.
 struct TargetLog {
     catalogue: std::sync::Arc<LogCatalogue>,
     zone: TimeZone,

@@ -12,7 +12,7 @@ use super::super::parquet::{ChunkWriter, Numbers, Present, Runs, WrittenChunk, s
 use super::super::rows::ColumnValues;
 use super::microseconds;
 
-/// What a series is of: the source of its set, counter and instance columns.
+/// The source of a series' set, counter and instance columns.
 pub(super) struct SeriesFacts<'a> {
     pub(super) set: &'a CounterSet,
     pub(super) counter: &'a Counter,
