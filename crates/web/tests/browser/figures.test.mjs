@@ -179,7 +179,7 @@ test("figures: instances of one name are summed as by tacho stats --group-by nam
   });
   // A path of a single instance says why it shows nothing.
   await withPage("summed-path", `${server.url}#group=name&${panelLink({ id: 1, counters: [{ path: "\\Process(sleep#1)\\Thread Count" }, { path: "\\Process(sleep)\\Thread Count" }] })}`, async (page) => {
-    await page.waitForFunction(() => /sleep#1.*part of the sum of its name/.test(document.getElementById("missing-text").textContent));
+    await page.waitForFunction(() => /sleep#1.*included in the sum for its name/.test(document.getElementById("missing-text").textContent));
     await legendThat(page, (rows) => rows.length === 1, "the sum");
   });
   await server.stop();
