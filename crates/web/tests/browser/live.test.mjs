@@ -28,7 +28,7 @@ async function statistics(page, url, paths, begin, end) {
   return answer.json();
 }
 
-test("live: a counter added by the tree moves, freezes, and is zoomed into", async () => {
+test("live: a counter added in the tree is updated, frozen and zoomed", async () => {
   const server = await serve("--interval", "0.5", "-c", "\\Memory\\Available Bytes");
   await withPage("live", server.url, async (page) => {
     await page.waitForSelector("#live-state[data-state=live]");
@@ -190,7 +190,7 @@ test("live: a frozen chart stays when the server has discarded its samples", asy
 });
 
 test("live: a range before the first sample shows a message", async () => {
-  // The window is 100 s long: the server has run for a small part of it only.
+  // The window is 100 s long: the server has run only for a small part of it.
   const server = await serve("--interval", "0.1", "-c", "\\Memory\\Available Bytes");
   await withPage("before-first", `${server.url}#points=1000`, async (page) => {
     const rows = await legendThat(page, (found) => found.length === 1 && found[0].average !== "---", "an average");

@@ -47,7 +47,7 @@ test("units: times keep seven decimals and their zones", async () => {
   assert.deepEqual(labels("2013-03-10T08:00:00Z", "2013-03-10T12:00:00Z", 5), ["00:00", "01:00", "03:00", "04:00", "05:00"]);
 });
 
-test("units: ticks of axes are inside, in round steps", async () => {
+test("units: the ticks of axes are within the range, in round steps", async () => {
   const { timeMarks, valueMarks, valueRange } = await part("ticks.js");
   const { zoneOf } = await part("time.js");
   let seed = 1;
@@ -129,7 +129,7 @@ test("units: a link restores the state, and a forged one is harmless", async () 
   }
 });
 
-test("units: scales fit, and zooms stay inside", async () => {
+test("units: scales fit, and zooms stay within the data", async () => {
   const { factorText, fittingPower } = await part("scale.js");
   for (const [maximum, power] of [[0, 0], [null, 0], [100, 0], [100.1, -1], [10, 1], [9.99, 1], [23e9, -9], [0.5, 2], [1e-12, 9]]) assert.equal(fittingPower(maximum), power, String(maximum));
   assert.equal(factorText(-6), "0.000001");
@@ -194,7 +194,7 @@ test("units: typed times", async () => {
   const berlin = zoneOf("log", { zone: "CET", bias_minutes: -60 });
   for (const [text, expected] of [
     ["-1h", at("2024-03-06T08:00:00")], ["- 90 min", at("2024-03-06T07:30:00")], ["now-30s", at("2024-03-06T08:59:30")], ["end", whole.end], ["start", whole.begin],
-    // On the last day on which the time is inside.
+    // On the last day on which the time is within the range.
     ["09:59", at("2024-03-06T08:59:00")], ["14:05", at("2024-03-05T13:05:00")], ["14:05:30.5", at("2024-03-05T13:05:30.5")],
     ["2024-03-05 14:05", at("2024-03-05T13:05:00")], ["2024-03-05T14:05:30", at("2024-03-05T13:05:30")], ["2024-03-05", at("2024-03-04T23:00:00")],
     ["2024-03-05T14:05:30Z", at("2024-03-05T14:05:30")], ["2024-03-05T14:05:30+02:00", at("2024-03-05T12:05:30")],
@@ -296,7 +296,7 @@ test("units: links are not trusted", async () => {
   assert.equal(fromFragment(new URLSearchParams({ open: "x".repeat(256) }).toString(), () => null).viewName, null);
 });
 
-test("units: a colour that the view chose is given to no other counter", async () => {
+test("units: a colour that the view chose is not assigned to another counter", async () => {
   const { entry, setPresent, state } = await part("state.js");
   state.legend.clear();
   const keys = ["9.live a", "9.live b", "9.live c"];
@@ -308,7 +308,7 @@ test("units: a colour that the view chose is given to no other counter", async (
   state.legend.clear();
 });
 
-test("units: lengths of time", async () => {
+test("units: typed durations", async () => {
   const { parseLength } = await part("typed-time.js");
   const { lengthText } = await part("earlier.js");
   for (const [text, seconds] of [["1d", 86_400], ["-1 h", 3600], ["90 min", 5400], ["2 weeks", 1_209_600], ["1.5 days", 129_600], ["10s", 10], ["7", null], ["0 s", null], ["1 month", null], ["1e9 d", null], ["soon", null]]) assert.equal(parseLength(text), seconds, text);
@@ -316,7 +316,7 @@ test("units: lengths of time", async () => {
   for (const seconds of [1, 90, 3600, 86_400, 604_800]) assert.equal(parseLength(lengthText(seconds)), seconds);
 });
 
-test("units: rows below their parents, sorted by the busiest of them", async () => {
+test("units: rows are below their parents, sorted by the busiest of their descendants", async () => {
   const { groupLines, parentsOf, treeLines } = await part("table-tree.js");
   const row = (name, id, parent) => ({ name, source: { id: "live" }, machine: "VM", isReserved: false, lines: new Map([["id", { statistics: { last: id } }], ["parent", { statistics: { last: parent } }]]) });
   const [init, shell, busy, other, lost, one, two] = [row("init", 1, 0), row("shell", 10, 1), row("busy", 11, 10), row("other", 12, 1), row("lost", 20, 99), row("one", 31, 32), row("two", 32, 31)];
