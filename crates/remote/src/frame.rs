@@ -20,7 +20,7 @@ use tachograph_counters::civil::FileTime;
 /// Size of a frame's header.
 const HEADER_BYTES: usize = 48;
 
-/// The times of a frame other than those of its block.
+/// The times of a frame that its block does not contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameTimes {
     /// The machine's clock, in UTC.

@@ -23,8 +23,7 @@ pub struct MachineMember {
 
 /// Takes samples of several machines at the same time. If a machine does not answer within the time limit, its values are
 /// missing from the sample, with the status [`Status::NO_MACHINE`]. Until it answers again, samples wait for it only for a
-/// quarter of the limit. The time of a sample is that of this machine; the clocks of each group are those of the group's
-/// machine.
+/// quarter of the limit. A sample has the time of this machine, and each group has the clocks of its own machine.
 pub struct MachinesSource {
     members: Vec<Worker>,
     /// Maximum time that a sample waits.

@@ -130,7 +130,7 @@ impl Answers {
         self.last.0
     }
 
-    /// The machine's time now: that of the last answer plus the time since then.
+    /// The machine's current time: the times of the last answer plus the time that has elapsed since it was received.
     pub(super) fn estimate(&self) -> Timestamps {
         let (last, received) = self.last;
         let since = i64::try_from(received.elapsed().as_nanos() / 100).unwrap_or(i64::MAX);

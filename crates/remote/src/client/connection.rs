@@ -27,7 +27,7 @@ pub(super) struct Connection {
     begun: Option<Instant>,
     /// Received bytes that are not consumed yet.
     received: Vec<u8>,
-    /// The header of the response, once it was received, and the body as far as it was received.
+    /// The header of the response once it is received, and the part of the body that is received.
     header: Option<ResponseHeader>,
     body: Vec<u8>,
     /// The status of a response that [`run_now`](Self::run_now) has received, and whether the connection stays open.

@@ -33,7 +33,7 @@ pub(super) struct Dialer {
     /// A resolution in progress. It has a thread, the only one of this crate, because the system's resolver has no timeout.
     resolving: Option<Receiver<io::Result<Vec<SocketAddr>>>>,
     attempts: Vec<Attempt>,
-    /// When a connection was first attempted since the last one was established or failed.
+    /// When the connection in progress was first attempted; `None` if none is in progress.
     started: Option<Instant>,
     /// Why the last attempt failed.
     failure: Option<ExchangeError>,

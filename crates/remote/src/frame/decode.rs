@@ -176,7 +176,7 @@ impl Frame {
         self.bytes
     }
 
-    /// Fills the rows of a set from the result with this index. `selection` is that of the result.
+    /// Fills the rows of a set from the result with this index, whose selection is `selection`.
     ///
     /// # Errors
     ///
@@ -302,7 +302,7 @@ fn check_results<'a>(
 /// How many instances of the previous collection are searched for the next one. Those that are skipped have ended.
 const MAX_ENDED: usize = 64;
 
-/// The key of an instance: that of the previous collection if the instance is unchanged.
+/// The key of an instance. If the instance is unchanged, the key from the previous collection is reused.
 fn key_for(
     keys: &mut Vec<Arc<InstanceKey>>,
     index: usize,

@@ -50,7 +50,7 @@ fn twins() -> (Times, Arc<Registry>, Wire, RemoteMachine, Arc<Registry>) {
 }
 
 #[test]
-fn registrations_are_those_of_the_machine() {
+fn registrations_match_the_machine() {
     let (_, local, _, remote, registry) = twins();
     assert_eq!(&**registry.machine(), "web1");
     let sets: Vec<_> = registry.counter_sets().collect();
@@ -73,7 +73,7 @@ fn registrations_are_those_of_the_machine() {
 }
 
 #[test]
-fn samples_are_those_of_the_machine() {
+fn samples_match_the_machine() {
     for paths in [
         &[r"\PhysicalDisk(*)\*", r"\Process(*)\*", r"\System\*", r"\Broken(*)\*"][..],
         &[r"\PhysicalDisk(sd?)\Avg. Disk sec/Read", r"\System\System Up Time"],
@@ -92,7 +92,7 @@ fn samples_are_those_of_the_machine() {
 }
 
 #[test]
-fn blocks_are_those_of_the_machine() {
+fn blocks_match_the_machine() {
     let (times, local, _, _remote, registry) = twins();
     let mut identifiers = vec![
         Identifier::new(DISK, "*"),

@@ -123,7 +123,7 @@ fn disk_full(_: std::io::Error) -> ApiError {
     ApiError::disk_full("upload")
 }
 
-/// The time since the start of an upload within which the next chunk must arrive, if `received` bytes have arrived so far.
+/// The maximum time from the start of an upload to its next chunk, after `received` bytes.
 fn max_elapsed(received: u64) -> Duration {
     GRACE + Duration::from_secs(received / MIN_RATE)
 }

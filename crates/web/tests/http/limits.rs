@@ -1,4 +1,4 @@
-//! Limits per address, and deadlines: other clients are served meanwhile.
+//! Limits per address, and deadlines. Other clients are not affected.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

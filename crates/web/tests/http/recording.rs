@@ -194,7 +194,7 @@ fn invalid_recordings_are_refused() {
 fn nothing_is_written_outside_of_the_folder() {
     let machine = Machine::new(1);
     let server = TestServer::start(&machine, options(NO_LIMIT));
-    // The folder is gone: the error names no path.
+    // If the folder is missing, the error names no path.
     std::fs::remove_dir(server.file("records")).expect("removed");
     let refused = send(&server, "POST", r#"{"all":true}"#);
     assert_eq!(refused.status, 507, "{}", refused.text());

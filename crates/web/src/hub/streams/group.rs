@@ -102,7 +102,7 @@ impl SubscriberGroup {
         if self.every == 1 { 0 } else { self.layout.series.len().saturating_mul(self.every) }
     }
 
-    /// The limit that the group exceeds, if any. `series` and `averaged` are those of the groups before it.
+    /// The limit that the group exceeds, if any. `series` and `averaged` are the totals of the groups before it.
     pub(super) fn excess(&self, series: usize, averaged: usize) -> Option<String> {
         let (count, own) = (self.layout.series.len(), self.averaged_values());
         let limit = if count > MAX_SERIES {
