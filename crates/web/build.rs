@@ -1,4 +1,4 @@
-//! Generates a table of the page's files, each unchanged and compressed, which is built into the library.
+//! Generates a table of the page's files, each unchanged and also compressed, which is built into the library.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -37,7 +37,7 @@ fn main() -> io::Result<()> {
             GzEncoder::new(fs::File::create(out.join(format!("{index}.gz")))?, Compression::best());
         encoder.write_all(&bytes)?;
         encoder.finish()?;
-        // The compiler completes the paths: a copied target folder has the files of its own source.
+        // The compiler inserts the folders, so that a copied target folder uses the files of its own source tree.
         let (path, gzip) = (format!("/page/{name}"), format!("/{index}.gz"));
         // Writing into a String cannot fail.
         let _ = writeln!(

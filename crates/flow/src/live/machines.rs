@@ -17,14 +17,13 @@ use super::{Collect, LiveReport, LiveSource};
 pub struct MachineMember {
     /// The source. Its registry names the machine.
     pub source: LiveSource,
-    /// Returns when the machine was started, in UTC; 0 if unknown. It is called after each sample.
+    /// Returns when the machine booted, in UTC; 0 if unknown. It is called after each sample.
     pub boot_time: Box<dyn Fn() -> FileTime + Send>,
 }
 
-/// Takes samples of several machines at the same time. A machine that does not answer within the time limit has no values
-/// in the sample, with the status [`Status::NO_MACHINE`], and does not delay the others: the next samples wait for it only
-/// for a quarter of the limit, until it has answered. The time of a sample is that of this machine; the clocks of each group
-/// are those of the group's machine.
+/// Takes samples of several machines at the same time. If a machine does not answer within the time limit, its values are
+/// missing from the sample, with the status [`Status::NO_MACHINE`]. Until it answers again, samples wait for it only for a
+/// quarter of the limit. A sample has the time of this machine, and each group has the clocks of its own machine.
 pub struct MachinesSource {
     members: Vec<Worker>,
     /// Maximum time that a sample waits.
@@ -46,18 +45,19 @@ struct Worker {
     spare: Option<Sample>,
     /// The groups for the next sample.
     groups: Vec<Group>,
-    /// The descriptions of the groups of the last answer, which a sample without an answer has too.
+    /// The descriptions of the groups of the last answer, which are also used for a sample without an answer.
     descriptions: Vec<Arc<CounterSet>>,
     /// See [`LiveSource::missing_instances`].
     missing: Vec<String>,
+    /// The error message for a late answer.
     late: Arc<str>,
-    /// Whether the machine could not be read when its thread last answered or was late.
+    /// Whether the last answer was late, or reported the machine as unreachable.
     is_silent: bool,
     /// Whether the answer of the current sample has been received.
     has_answered: bool,
 }
 
-/// A machine's sample and its number, with the paths of instances that it does not have.
+/// A machine's sample with its number, and the paths whose instances are missing.
 struct Answer {
     number: u64,
     sample: Sample,
@@ -76,8 +76,8 @@ impl Answer {
 }
 
 impl MachinesSource {
-    /// A source of these machines. A sample waits at most for `max_wait`, and at most for a second. `bias_minutes` is the
-    /// UTC offset of the samples' times, and `report` that of all sources.
+    /// A source of these machines. They have `max_wait` to answer, but at most a second. `bias_minutes` is the UTC offset of
+    /// the samples' times. All sources share `report`.
     ///
     /// # Errors
     ///
@@ -120,7 +120,7 @@ impl Collect for MachinesSource {
         // The sources stop waiting at `max_wait`; the rest of the time is for delivering the sample.
         let until = start + self.max_wait + self.max_wait / 8;
         self.members.iter_mut().filter(|member| !member.is_silent).for_each(|member| member.receive(until));
-        // The thread of a silent machine works on, so that a later sample finds the machine connected.
+        // The thread of a silent machine keeps working, so that a later sample finds the machine connected.
         let soon = start + self.max_wait / 4;
         self.members.iter_mut().filter(|member| !member.has_answered).for_each(|member| {
             // The source itself reports why a silent machine cannot be read.
@@ -149,7 +149,7 @@ impl Collect for MachinesSource {
         sample.groups.truncate(count);
         sample.is_baseline = false;
         sample.log = 0;
-        // Each group has that of its machine.
+        // Each group has the boot time of its machine.
         sample.boot_time = FileTime(0);
         sample.at = Moment { utc: self.times.next(wall), bias_minutes: self.bias_minutes };
     }
@@ -167,7 +167,7 @@ impl Worker {
     fn start(member: MachineMember, max_wait: Duration, report: &LiveReport) -> std::io::Result<Self> {
         let MachineMember { mut source, boot_time } = member;
         let machine = Arc::clone(source.registry().machine());
-        // A machine that does not answer at once has groups, too.
+        // These describe the groups until the first answer.
         let descriptions = source.descriptions().cloned().collect();
         source.limit_wait(max_wait);
         source.set_report(report.clone());
@@ -186,7 +186,7 @@ impl Worker {
             }
         })?;
         let late = format!(
-            "no answer within {} ms; if it is far away or busy, take samples less often (-si)",
+            "no answer within {} ms; if the machine is far away or busy, take samples less often (-si)",
             max_wait.as_millis()
         );
         Ok(Self::new(machine, requests, answers, descriptions, late.into()))
@@ -229,7 +229,7 @@ impl Worker {
         }
     }
 
-    /// Keeps the buffer of an answer that is too late for its sample, whose time has passed.
+    /// Discards an answer that is too late for its sample. Its buffer is kept.
     fn discard(&mut self, answer: Answer) {
         self.is_silent = answer.is_unreachable();
         self.spare = Some(answer.sample);
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_comes_too_late_is_not_used_for_the_next_sample() {
+    fn a_late_answer_is_not_used_for_the_next_sample() {
         let (mut worker, received, sender) = worker();
         let answer = |(number, sample)| {
             let answer = Answer { number, sample, missing: vec![number.to_string()] };

@@ -39,7 +39,7 @@ const colours = (page, selector, places) =>
 const paletteOf = async (page, name) => page.evaluate(async (theme) => (await import("/assets/heat-map.js")).paletteOf(theme), name);
 
 for (const theme of ["light", "dark"]) {
-  test(`heat map: the colours are the values, ${theme}`, async () => {
+  test(`heat map: the colours represent the values, ${theme}`, async () => {
     const server = await serve(processorLog(`heat-${theme}.csv`));
     await withPage(`heat-map-${theme}`, `${server.url}#${panelLink({ id: 1, kind: "heatmap", min: 0, max: 100, counters: [{ path: BUSY }] })}`, async (page) => {
       await page.waitForFunction(() => document.querySelector("#heatmap[data-scale]"));
@@ -136,7 +136,7 @@ test("heat map: ranges of values are shaded, typed and saved", async () => {
   await server.stop();
 });
 
-test("earlier: a log is laid over itself, a day earlier", async () => {
+test("earlier: a log is compared with itself a day earlier", async () => {
   const log = processorLog("days.csv");
   const server = await serve(log);
   await withPage("earlier", `${server.url}#${panelLink({ id: 1, counters: [{ path: BUSY }] })}`, async (page) => {
@@ -148,7 +148,7 @@ test("earlier: a log is laid over itself, a day earlier", async () => {
     await page.fill("#shift-field", "1d");
     await page.press("#shift-field", "Enter");
     await legendThat(page, (rows) => rows.length === 8 && rows.every((row) => row.average !== "---"), "both days");
-    // The second day beside the first: the legend names the shift, the figures are those of the range before.
+    // The second day compared with the first: the legend names the shift, and the figures are those of the earlier range.
     await page.keyboard.press("r");
     await page.fill("#from-field", "2024-03-06 02:00");
     await page.fill("#to-field", "2024-03-06 20:00");
@@ -181,7 +181,7 @@ test("earlier: a log is laid over itself, a day earlier", async () => {
   await server.stop();
 });
 
-test("earlier: this machine over its own history", async () => {
+test("earlier: this machine is compared with its own history", async () => {
   const server = await serve("--interval", "0.1");
   const counter = "\\System\\Processor Queue Length";
   await withPage("live-earlier", `${server.url}#shift=2&points=30&${panelLink({ id: 1, counters: [{ path: "\\System\\System Up Time" }, { path: counter }] })}`, async (page) => {
@@ -265,7 +265,7 @@ test("notes: added for moments and ranges, drawn in all panels, saved with the v
     await changed(() => page.click("#note-list li:first-child [aria-label='Delete backup']"));
     assert.equal(await page.locator("#note-list li").count(), 1);
     await page.keyboard.press("Escape");
-    // A ready-made view keeps the notes, a view file brings its own.
+    // A built-in view keeps the notes, a view file replaces them.
     await page.click("#view-menu > summary");
     await page.click("#server-views [data-view=memory]");
     await page.waitForFunction(() => /open=memory/.test(location.hash) && new URLSearchParams(location.hash.slice(1)).getAll("note").length === 1);
