@@ -3,6 +3,7 @@
 mod archive;
 mod files;
 mod limits;
+mod machines;
 mod moved;
 mod names;
 mod segment;
@@ -17,6 +18,7 @@ use tachograph_logs::{Format, LogError};
 
 pub use archive::{ArchiveNotice, ArchiveRecordOptions, ArchiveRecorder};
 pub use files::{DiskFiles, FileLocation, LogFile, LogFiles, OpenedFile};
+pub use machines::MachinesArchive;
 pub use moved::MovedLog;
 pub use names::Suffix;
 

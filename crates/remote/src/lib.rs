@@ -3,6 +3,7 @@
 //! - [`message`] and [`frame`] are the messages, [`Agent`] answers them, and [`Link`] sends them. None of them does I/O:
 //!   the agent is given requests, and the link has a [`Transport`].
 //! - [`HttpTransport`] is the transport over TCP and TLS. It blocks, with a deadline for every exchange, and has no thread.
+//!   [`ExchangePoll`] collects from many agents at once: it sends all requests, and then receives the answers as they arrive.
 //! - [`Machines`] is the list of known machines (`machines.toml`), and the [`Connector`](tachograph_perflib::Connector)
 //!   that connects to them.
 //!
@@ -23,7 +24,8 @@ mod wire;
 
 pub use agent::{Agent, AgentError, AgentOptions, RegistryNow};
 pub use client::{
-    ExchangeError, Fingerprint, HttpTransport, Link, Method, Peer, RemoteMachine, Response, Transport, Trust,
+    ExchangeError, ExchangePoll, Fingerprint, HttpTransport, Link, Method, Peer, Received, RemoteMachine,
+    Response, Transport, Trust,
 };
 pub use machines::{DEFAULT_PORT, Machine, Machines, MachinesError};
 pub use secret_file::{SecretFileError, read_secret_file};

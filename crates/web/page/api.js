@@ -124,8 +124,10 @@ const sourcePath = (id, rest = "") => `sources/${encodeURIComponent(id)}${rest}`
 
 export const sources = () => json(address("sources"));
 export const source = (id) => json(address(sourcePath(id)));
-export const sets = (id) => json(address(sourcePath(id, "/sets")));
-export const instances = (id, set) => json(address(sourcePath(id, "/instances"), { set }));
+export const sets = (id, machine = null) => json(address(sourcePath(id, "/sets"), { machine }));
+export const instances = (id, set, machine = null) => json(address(sourcePath(id, "/instances"), { set, machine }));
+/** The table of machines: `{columns, rows, ...}` (docs/http.md). */
+export const fleet = (request, signal) => json(address("fleet", request), { signal });
 /** The sets and counters that contain all words, the best match first. */
 export const search = (id, words) => json(address(sourcePath(id, "/search"), { words }));
 export const openLog = (log) =>
@@ -140,8 +142,8 @@ export const logout = () => request("/api/logout", { method: "POST" });
 export const closeSource = (id) => request(address(sourcePath(id)), { method: "DELETE" });
 
 /** The counters of a source over a range, reduced to columns. Bounds are RFC 3339 strings, or null for the whole source. */
-export const series = (id, { paths, begin, end, columns }, signal) =>
-  json(address(sourcePath(id, "/series"), { path: paths, begin, end, columns }), { signal });
+export const series = (id, { paths, begin, end, columns, across }, signal) =>
+  json(address(sourcePath(id, "/series"), { path: paths, begin, end, columns, across }), { signal });
 
 /** The same, with fewer columns if the server rejects the number of values. */
 export async function seriesWithin(id, request, signal) {

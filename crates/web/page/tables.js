@@ -1,6 +1,7 @@
 // The values of table panels: per instance of a set its counters, from statistics that the server computes over the visible range.
 
 import * as api from "./api.js";
+import { onMachine } from "./catalogue.js";
 import { figureName } from "./values.js";
 import { state } from "./state.js";
 
@@ -85,7 +86,7 @@ export class TableLoader {
 /** The paths of the columns of a table. */
 function pathsOf(panel) {
   const counters = panel.table.columns.map(({ counter }) => counter).filter(Boolean);
-  return counters.map((counter) => `\\${panel.table.set}(*)\\${counter}`);
+  return counters.map((counter) => onMachine(panel.table.machine, `\\${panel.table.set}(*)\\${counter}`));
 }
 
 /** A row per instance of a machine: `{name, source, machine, lines}` with its lines by counter. */

@@ -32,7 +32,8 @@ mod token_throttle;
 mod workers;
 
 pub use options::{
-    LineLog, LiveOptions, RegistryNow, ReleaseMemory, ServeError, ServeOptions, Services, Uploads,
+    LineLog, LiveOptions, MachineList, RegistryNow, ReleaseMemory, ServeError, ServeOptions, Services,
+    Uploads,
 };
 pub use server::{Server, Stopper};
 pub use tachograph_remote::Token;

@@ -1,8 +1,11 @@
 //! The transport over TCP and TLS: HTTP/1.1 with a connection that is kept open, and a deadline for each exchange.
 
+mod ahead;
+
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use rustls::pki_types::ServerName;
@@ -10,14 +13,14 @@ use rustls::{ClientConnection, StreamOwned};
 
 use super::Trust;
 use super::tls::Tls;
-use super::transport::{ExchangeError, Method, Peer, Response, Transport};
+use super::transport::{ExchangeError, Method, Peer, Received, Response, Transport};
 use crate::limits::MAX_RESPONSE_BYTES;
 use crate::token::Token;
 
 /// Maximum length of a response's header.
 const MAX_HEADER: usize = 16 << 10;
 /// The memory of a body is reserved in parts of this size, as they arrive.
-const CHUNK: usize = 64 << 10;
+const CHUNK: usize = 8 << 10;
 
 /// A transport over TCP, with TLS unless the agent is on this machine. It connects when it is first used, and blocks until
 /// the response has arrived or the deadline has passed.
@@ -34,6 +37,8 @@ pub struct HttpTransport {
 struct Connection {
     stream: Stream,
     received: Vec<u8>,
+    /// The request that was sent ahead, whose response was not received yet.
+    ahead: Option<Vec<u8>>,
 }
 
 enum Stream {
@@ -41,10 +46,11 @@ enum Stream {
     Tls(Box<StreamOwned<ClientConnection, TimedStream>>),
 }
 
-/// A connection whose reads and writes end at a deadline.
+/// A connection whose reads and writes end at a deadline, or do not wait.
 struct TimedStream {
     stream: TcpStream,
-    deadline: Instant,
+    /// `None`: do not wait.
+    deadline: Option<Instant>,
 }
 
 impl HttpTransport {
@@ -85,7 +91,7 @@ impl HttpTransport {
                 Ok(stream) => {
                     // Without it, a small request waits for the acknowledgement of the one before.
                     let _ = stream.set_nodelay(true);
-                    return self.secure(TimedStream { stream, deadline });
+                    return self.secure(TimedStream { stream, deadline: Some(deadline) });
                 }
                 Err(error) if is_timeout(&error) => last = ExchangeError::TimedOut("connecting"),
                 Err(error) => last = unreachable(&error),
@@ -110,7 +116,7 @@ impl HttpTransport {
                 Stream::Tls(Box::new(stream))
             }
         };
-        Ok(Connection { stream, received: Vec::new() })
+        Ok(Connection { stream, received: Vec::new(), ahead: None })
     }
 
     fn handshake_error(&self, tls: &Tls, error: &io::Error) -> ExchangeError {
@@ -149,9 +155,16 @@ impl HttpTransport {
         body: &mut Vec<u8>,
         deadline: Instant,
     ) -> Result<(Response, bool), ExchangeError> {
-        connection.stream.set_deadline(deadline);
-        let sent = connection.stream.write_all(message).and_then(|()| connection.stream.flush());
-        sent.map_err(|error| io_error(&error, "sending the request"))?;
+        connection.stream.set_deadline(Some(deadline));
+        if !connection.is_sent(message, body)? {
+            let sent = connection.stream.write_all(message).and_then(|()| connection.stream.flush());
+            sent.map_err(|error| io_error(&error, "sending the request"))?;
+        }
+        Self::receive(connection, body)
+    }
+
+    /// Receives a response.
+    fn receive(connection: &mut Connection, body: &mut Vec<u8>) -> Result<(Response, bool), ExchangeError> {
         let header_end = connection.receive_header()?;
         let header = ResponseHeader::parse(&connection.received[..header_end])?;
         connection.receive_body(header_end, header.length, body)?;
@@ -200,6 +213,18 @@ impl Transport for HttpTransport {
     fn peer(&self) -> &Peer {
         &self.peer
     }
+
+    fn send_ahead(&mut self, method: Method, path: &str, request: &[u8]) -> bool {
+        self.send_request_ahead(method, path, request)
+    }
+
+    fn receive_ahead(&mut self) -> Received {
+        self.connection.as_mut().map_or(Received::Broken, Connection::receive_ahead)
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.connection.as_ref().map(|connection| connection.stream.socket().as_fd())
+    }
 }
 
 impl Connection {
@@ -240,15 +265,20 @@ impl Connection {
 
     /// Receives at least one byte.
     fn receive(&mut self, step: &'static str) -> Result<(), ExchangeError> {
-        let before = self.received.len();
-        self.received.resize(before + CHUNK, 0);
-        let read = self.stream.read(&mut self.received[before..]);
-        self.received.truncate(before + read.as_ref().map_or(0, |&read| read));
-        match read {
+        match self.read() {
             Ok(0) => Err(ExchangeError::Broken("closed by the agent".to_owned())),
             Ok(_) => Ok(()),
             Err(error) => Err(io_error(&error, step)),
         }
+    }
+
+    /// Appends bytes to those that were received.
+    fn read(&mut self) -> io::Result<usize> {
+        let before = self.received.len();
+        self.received.resize(before + CHUNK, 0);
+        let read = self.stream.read(&mut self.received[before..]);
+        self.received.truncate(before + read.as_ref().map_or(0, |&read| read));
+        read
     }
 }
 
@@ -291,18 +321,23 @@ impl ResponseHeader {
 }
 
 impl Stream {
-    /// Whether the peer has neither closed the connection nor sent anything, such as the announcement that it closes it.
-    fn is_open(&self) -> bool {
-        let stream = match self {
+    fn socket(&self) -> &TcpStream {
+        match self {
             Self::Plain(stream) => &stream.stream,
             Self::Tls(stream) => &stream.sock.stream,
-        };
+        }
+    }
+
+    /// Whether the peer has neither closed the connection nor sent anything, such as the announcement that it closes it.
+    fn is_open(&self) -> bool {
+        let stream = self.socket();
         let is_quiet = stream.set_nonblocking(true).is_ok()
             && stream.peek(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
         stream.set_nonblocking(false).is_ok() && is_quiet
     }
 
-    fn set_deadline(&mut self, deadline: Instant) {
+    /// Sets when reads and writes end; `None`: they do not wait.
+    fn set_deadline(&mut self, deadline: Option<Instant>) {
         match self {
             Self::Plain(stream) => stream.deadline = deadline,
             Self::Tls(stream) => stream.sock.deadline = deadline,
@@ -336,21 +371,24 @@ impl Write for Stream {
 }
 
 impl TimedStream {
-    fn left(&self) -> io::Result<Option<Duration>> {
-        time_left(self.deadline).map(Some).ok_or_else(|| ErrorKind::TimedOut.into())
+    /// The time that is left, for a socket option.
+    fn left(deadline: Instant) -> io::Result<Option<Duration>> {
+        time_left(deadline).map(Some).ok_or_else(|| ErrorKind::TimedOut.into())
     }
 }
 
 impl Read for TimedStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.stream.set_read_timeout(self.left()?)?;
+        let Some(deadline) = self.deadline else { return ahead::read_now(&self.stream, buffer) };
+        self.stream.set_read_timeout(Self::left(deadline)?)?;
         self.stream.read(buffer)
     }
 }
 
 impl Write for TimedStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.stream.set_write_timeout(self.left()?)?;
+        let Some(deadline) = self.deadline else { return ahead::write_now(&self.stream, bytes) };
+        self.stream.set_write_timeout(Self::left(deadline)?)?;
         self.stream.write(bytes)
     }
 

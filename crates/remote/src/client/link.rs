@@ -1,5 +1,7 @@
 //! A link to one agent: queries, retries, reconnecting. The transport does the I/O.
 
+mod ahead;
+
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -450,7 +452,7 @@ impl Session {
     ) -> Result<Option<(Arc<Frame>, Arc<[Result<usize, Failure>]>)>, Failure> {
         self.number += 1;
         let OpenQuery { id, held, .. } = &self.queries[index];
-        let path = format!("/agent/v1/queries/{id:016x}/collect");
+        let path = collect_path(*id);
         let held = held.clone();
         let request =
             CollectRequest { number: self.number, held: held.as_ref().map_or(0, |(number, _)| *number) };
@@ -539,6 +541,10 @@ impl Drop for Session {
             }
         }
     }
+}
+
+fn collect_path(query: u64) -> String {
+    format!("/agent/v1/queries/{query:016x}/collect")
 }
 
 fn not_collected() -> Failure {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -102,6 +102,7 @@ impl Tls {
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .map_err(|error| error.to_string())?;
+        let mut authority = None;
         let (builder, pinned) = match trust {
             Trust::Fingerprint(expected) => {
                 let pinned =
@@ -111,9 +112,13 @@ impl Tls {
             }
             Trust::Authority(file) => {
                 let named = |error: &dyn fmt::Display| format!("{}: {error}", file.display());
+                let pem = std::fs::read(file).map_err(|error| named(&error))?;
+                if let Some(config) = of_authority(&pem) {
+                    return Ok(Self { config, pinned: None });
+                }
+                authority = Some(pem.clone());
                 let mut roots = RootCertStore::empty();
-                let certificates = CertificateDer::pem_file_iter(file).map_err(|error| named(&error))?;
-                for certificate in certificates {
+                for certificate in CertificateDer::pem_slice_iter(&pem) {
                     let certificate = certificate.map_err(|error| named(&error))?;
                     roots.add(certificate).map_err(|error| named(&error))?;
                 }
@@ -125,7 +130,13 @@ impl Tls {
         };
         let mut config = builder.with_no_client_auth();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Self { config: Arc::new(config), pinned })
+        let config = Arc::new(config);
+        if let Some(pem) = authority {
+            let mut known = AUTHORITIES.lock().ignore_poison();
+            known.retain(|(_, config)| config.strong_count() > 0);
+            known.push((pem, Arc::downgrade(&config)));
+        }
+        Ok(Self { config, pinned })
     }
 
     /// Why a certificate was refused, in words.
@@ -139,6 +150,15 @@ impl Tls {
             _ => error.to_string(),
         }
     }
+}
+
+/// The configurations in use, by the certificates of their authorities: the machines of a fleet share one.
+static AUTHORITIES: Mutex<Vec<(Vec<u8>, Weak<ClientConfig>)>> = Mutex::new(Vec::new());
+
+/// The configuration with these certificates of authorities, if it is in use.
+fn of_authority(pem: &[u8]) -> Option<Arc<ClientConfig>> {
+    let known = AUTHORITIES.lock().ignore_poison();
+    known.iter().find(|(authorities, _)| authorities == pem)?.1.upgrade()
 }
 
 /// Accepts one certificate only. Names and dates of the certificate are ignored: its fingerprint was copied from the agent's

@@ -1,6 +1,7 @@
 //! Exchanging a request and a response with an agent.
 
 use std::fmt;
+use std::os::fd::BorrowedFd;
 use std::time::Instant;
 
 use tachograph_perflib::ErrorCode;
@@ -59,6 +60,34 @@ pub trait Transport: Send + fmt::Debug {
 
     /// Whom the transport connects to, for messages.
     fn peer(&self) -> &Peer;
+
+    /// Sends a request without waiting. [`exchange`](Self::exchange) with the same request then receives the response. Returns false
+    /// if that is not possible, for example because no connection is open.
+    fn send_ahead(&mut self, method: Method, path: &str, request: &[u8]) -> bool {
+        let _ = (method, path, request);
+        false
+    }
+
+    /// Receives what has arrived of the response to the request that was sent ahead, without waiting.
+    fn receive_ahead(&mut self) -> Received {
+        Received::Broken
+    }
+
+    /// The socket of the open connection, which becomes readable when a part of a response arrives.
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+}
+
+/// How much of a response has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// Not all of it.
+    Part,
+    /// All of it, with HTTP status 200.
+    Complete,
+    /// The connection has failed or was closed, no request was sent ahead, or the response is an error.
+    Broken,
 }
 
 /// The address and name of an agent, for messages.

@@ -83,6 +83,7 @@ fn serve(arguments: &AgentArguments) -> Result<ExitCode, Failure> {
     let machine = Machine::of_this_machine().map_err(Failure::runtime)?;
     let live = LiveOptions {
         registry: Arc::new(move || machine.refresh()),
+        machines: None,
         interval: Duration::from_secs(1),
         points: 1,
         zone: this_machine::current_zone(),

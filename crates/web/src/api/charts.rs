@@ -49,8 +49,10 @@ pub(super) async fn series(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = query.unwrap_or_default();
-    let parameters = Parameters::parse(Some(&query), &["path", "begin", "end", "columns", "format"])?;
+    let parameters =
+        Parameters::parse(Some(&query), &["path", "begin", "end", "columns", "format", "across"])?;
     let bounds = parameters.window()?;
+    let is_across_machines = is_across_machines(&parameters)?;
     let columns = parameters.count("columns", DEFAULT_COLUMNS, MAX_COLUMNS)?;
     if parameters.one("format")?.is_some_and(|format| format != "columns") {
         return Err(ApiError::bad_request("format: must be columns"));
@@ -61,11 +63,21 @@ pub(super) async fn series(
             let (live, paths) = lease(&web, paths).await?;
             let mut missing = live.missing(&paths);
             missing.extend(invalid);
-            let chart = move |cancel: &Cancel| chart_live(&live, &paths, bounds, columns, &missing, cancel);
+            let reducer = match is_across_machines {
+                true => Reducer::across_machines(),
+                false => Reducer::default(),
+            };
+            let chart =
+                move |cancel: &Cancel| chart_live(&live, &paths, bounds, columns, reducer, &missing, cancel);
             web.live_workers.run(chart).await
         };
         let text = web.charts.get(&query, web.hub.samples(), compute).await?;
         return Ok(with_content_type("application/json", text));
+    }
+    if is_across_machines {
+        return Err(ApiError::bad_request(
+            "across: logs are not merged; 'tacho stats --across machines' does that",
+        ));
     }
     let log = web.sources.get(&id)?;
     let choose = move |full_span| Ok((requested_span(full_span, bounds)?, columns));
@@ -100,7 +112,10 @@ fn requested_span(full_span: Span, (begin, end): Bounds) -> Result<Span, ApiErro
 }
 
 /// Starts or extends the collection of paths on this machine; returns the samples so far and the resolved paths.
-async fn lease(web: &Web, paths: Vec<PathPattern>) -> Result<(LiveSnapshot, Vec<PathPattern>), ApiError> {
+pub(super) async fn lease(
+    web: &Web,
+    paths: Vec<PathPattern>,
+) -> Result<(LiveSnapshot, Vec<PathPattern>), ApiError> {
     let shared = web.clone();
     let paths = web.live_workers.run(move |_| Ok(shared.hub.resolve_paths(&paths))).await?;
     web.hub.wait_until_applied(web.hub.lease(&paths)?).await?;
@@ -112,6 +127,7 @@ fn chart_live(
     paths: &[PathPattern],
     bounds: Bounds,
     columns: usize,
+    mut reducer: Reducer,
     missing: &[(String, String)],
     cancel: &Cancel,
 ) -> Result<Bytes, ApiError> {
@@ -122,8 +138,7 @@ fn chart_live(
     let span = requested_span(full_span, bounds)?;
     let source = RingSource::window(live.samples.clone(), paths, (Some(span.begin()), Some(span.end())));
     let mut source = Cancellable::new(source, cancel);
-    let (mut reduction, mut table, mut reducer) =
-        (Reduction::new(span, columns), SeriesTable::default(), Reducer::default());
+    let (mut reduction, mut table) = (Reduction::new(span, columns), SeriesTable::default());
     let mut sample = Sample::default();
     let failed = |error: FlowError| match cancel.is_cancelled() {
         true => Cancel::error(),
@@ -134,7 +149,26 @@ fn chart_live(
         reducer.push(&sample, &mut reduction, &mut table).map_err(failed)?;
     }
     reducer.cut(&mut reduction, &mut table);
-    charts_text(Some(&reduction.finish(&table, paths)), missing)
+    // Merged series have no machine.
+    let paths: Vec<_> = match reducer.is_across_machines() {
+        true => paths.iter().map(without_machine).collect(),
+        false => paths.to_vec(),
+    };
+    charts_text(Some(&reduction.finish(&table, &paths)), missing)
+}
+
+/// A path without its machine.
+fn without_machine(path: &PathPattern) -> PathPattern {
+    CounterPath { machine: None, ..path.path().clone() }.into()
+}
+
+/// The parameter `across`.
+fn is_across_machines(parameters: &Parameters) -> Result<bool, ApiError> {
+    match parameters.one("across")? {
+        None => Ok(false),
+        Some("machines") => Ok(true),
+        Some(_) => Err(ApiError::bad_request("across: must be machines")),
+    }
 }
 
 /// Where requested samples come from.
@@ -317,7 +351,10 @@ pub(super) async fn export(
             cancel,
         )?;
         let name = match &requested.samples {
-            Samples::Live(_) => shared.hub.registry().machine().to_string(),
+            Samples::Live(_) => match &shared.hub.machines()[..] {
+                [machine] => machine.clone(),
+                _ => "machines".to_owned(),
+            },
             Samples::Log(log) => log.name(),
         };
         Ok((name, file))

@@ -3,6 +3,7 @@ import "./vendored.test.mjs";
 import "./units.test.mjs";
 import "./live.test.mjs";
 import "./panels.test.mjs";
+import "./fleet.test.mjs";
 import "./faults.test.mjs";
 import "./logs.test.mjs";
 import "./saving.test.mjs";

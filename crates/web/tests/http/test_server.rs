@@ -95,6 +95,7 @@ impl Machine {
             registry: Arc::new(move || {
                 Arc::clone(if is_bare.load(Ordering::SeqCst) { &bare } else { &registry })
             }),
+            machines: None,
             interval,
             points: 30,
             zone: TimeZone::utc(),
