@@ -4,7 +4,7 @@ import { hasWildcard, matcherOf, withoutMachine } from "./paths.js";
 
 export const KINDS = { line: "Line", area: "Area", stacked: "Stacked area", bars: "Bars", report: "Numbers", table: "Table", heatmap: "Heat map" };
 export const AXES = { linear: "linear", logarithmic: "logarithmic", scaled: "scaled (Performance Monitor)" };
-/** Properties of processes that are no counters: the names in view files, and those in responses of the server. */
+/** Properties of processes that are not counters: the names in view files, and those in responses of the server. */
 export const PROPERTIES = { User: "user", State: "state", Command: "command", "Control Group": "cgroup" };
 export const TREES = { none: "List", parent: "Tree by parent", cgroup: "By control group" };
 export const MAX_PANELS = 100;

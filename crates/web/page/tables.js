@@ -11,7 +11,7 @@ import { state } from "./state.js";
 
 /** The time between two updates of live tables, in milliseconds; a slower collection takes precedence. */
 const UPDATE_MS = 1000;
-/** Rows that are no instances of their own: they are not ranked. */
+/** Reserved instance names, whose rows are not ranked. */
 const RESERVED = new Set(["_total", "idle"]);
 
 /** Properties of known processes are read again after this time, in milliseconds. */

@@ -39,9 +39,9 @@ use tachograph_metrics::MetricsOptions;
 const READING_THREADS: usize = 3;
 /// Number of threads for requests about this machine.
 const LIVE_THREADS: usize = 2;
-/// Collections of consumers on other machines run at the same time on these.
+/// Number of threads for requests of consumers on other machines.
 const AGENT_THREADS: usize = 4;
-/// At shutdown, how long to wait until the log of a recording is complete.
+/// How long the shutdown waits for the log of a recording to be completed.
 const RECORDING_TIMEOUT: Duration = Duration::from_secs(1);
 /// Maximum number of concurrent downloads.
 const MAX_DOWNLOADS: usize = 8;

@@ -60,7 +60,7 @@ struct Shared {
     progress: watch::Sender<Progress>,
     /// The number of open streams.
     streams: AtomicUsize,
-    /// The runtime whose tasks send events, as soon as the server runs.
+    /// The runtime whose tasks send events; empty until the server runs.
     runtime: OnceLock<Handle>,
     /// The registry in use, and when it was obtained.
     registry: Mutex<Option<(Instant, Arc<Registry>)>>,
@@ -84,7 +84,7 @@ struct State {
     requested: RequestedPaths,
     new_subscribers: Vec<NewSubscriber>,
     live: LiveSnapshot,
-    /// The event with the state of the recording, which all streams get when it changes; empty if the server allows no
+    /// The event with the state of the recording, which all streams get when the state changes; empty if the server allows no
     /// recordings.
     recording: Bytes,
 }
@@ -215,8 +215,8 @@ impl Hub {
         }
     }
 
-    /// Resolves paths for this machine ([`Registry::resolve_path`]), and omits its name from them. This may read the machine's counter sets, so it must not run on a thread of the
-    /// runtime.
+    /// Resolves paths for this machine ([`Registry::resolve_path`]), and removes its name from them. This may read the
+    /// machine's counter sets, so it must not run on a thread of the runtime.
     pub(crate) fn resolve_paths(&self, paths: &[PathPattern]) -> Vec<PathPattern> {
         paths.iter().map(|path| self.resolve_path(path)).collect()
     }
@@ -283,8 +283,7 @@ impl Hub {
     }
 
     /// Opens a stream with one event per `every` collections. If `window` is given, events include statistics of the last
-    /// `window` intervals.
-    /// Events are compressed if `is_gzip`. `closing` is notified if the reader is too slow.
+    /// `window` intervals. Events are compressed if `is_gzip`. `closing` is notified if the reader is too slow.
     pub(crate) fn subscribe(
         &self,
         paths: Vec<PathPattern>,

@@ -24,14 +24,13 @@ pub use exchanges::{Arrival, Exchanges};
 pub struct MachineMember {
     /// The source. Its registry names the machine.
     pub source: LiveSource,
-    /// Returns when the machine was started, in UTC; 0 if unknown. It is called after each sample.
+    /// Returns when the machine booted, in UTC; 0 if unknown. It is called after each sample.
     pub boot_time: Box<dyn Fn() -> FileTime + Send>,
 }
 
-/// Takes samples of several machines at the same time. A machine that does not answer within the time limit has no values
-/// in the sample, with the status [`Status::NO_MACHINE`], and does not delay the others: the next samples wait for it only
-/// for a quarter of the limit, until it has answered. The time of a sample is that of this machine; the clocks of each group
-/// are those of the group's machine.
+/// Takes samples of several machines at the same time. If a machine does not answer within the time limit, its values are
+/// missing from the sample, with the status [`Status::NO_MACHINE`]. Until it answers again, samples wait for it only for a
+/// quarter of the limit. A sample has the time of this machine, and each group has the clocks of its own machine.
 ///
 /// Machines that are connected are read by the calling thread, all at once ([`Exchanges`]). Others, such as those that have to
 /// be connected, are read by threads.
@@ -86,7 +85,7 @@ impl Awaited {
 struct Member {
     machine: Arc<str>,
     progress: Progress,
-    /// Whether the machine could not be read when it last answered or was late.
+    /// Whether the last answer was late, or reported the machine as unreachable.
     is_silent: bool,
     /// `None` while a thread has it.
     reader: Option<Box<Reader>>,
@@ -96,13 +95,13 @@ struct Member {
     is_changed: bool,
     /// The groups for the next sample.
     groups: Vec<Group>,
-    /// The descriptions of the groups of the last answer, which a sample without an answer has too.
+    /// The descriptions of the groups of the last answer, which are also used for a sample without an answer.
     descriptions: Vec<Arc<CounterSet>>,
 }
 
 impl MachinesSource {
-    /// A source of these machines. A sample waits at most for `max_wait`, and at most for a second. `bias_minutes` is the
-    /// UTC offset of the samples' times, and `report` that of all sources.
+    /// A source of these machines. They have `max_wait` to answer, but at most a second. `bias_minutes` is the UTC offset of
+    /// the samples' times. All sources share `report`.
     pub fn new(
         members: Vec<MachineMember>,
         max_wait: Duration,
@@ -111,7 +110,7 @@ impl MachinesSource {
     ) -> Self {
         let members = members.into_iter().map(|member| Member::new(member, max_wait, report));
         let late = format!(
-            "no answer within {} ms; if it is far away or busy, take samples less often (-si)",
+            "no answer within {} ms; if the machine is far away or busy, take samples less often (-si)",
             max_wait.as_millis()
         );
         let mut source = Self {
@@ -270,7 +269,7 @@ impl MachinesSource {
     }
 
     /// Waits for the threads: until `until`, but only until `soon` for machines that could not be read last time. Their
-    /// threads work on, so that a later sample finds the machine connected.
+    /// threads keep working, so that a later sample finds the machine connected.
     fn await_threads(&mut self, soon: Instant, until: Instant) {
         loop {
             let limit = match self.awaited {
@@ -333,7 +332,7 @@ impl Collect for MachinesSource {
         sample.groups.truncate(count);
         sample.is_baseline = false;
         sample.log = 0;
-        // Each group has that of its machine.
+        // Each group has the boot time of its machine.
         sample.boot_time = FileTime(0);
         sample.at = Moment { utc: self.times.next(wall), bias_minutes: self.bias_minutes };
     }

@@ -123,7 +123,7 @@ fn a_late_machine_delays_no_other_and_its_answer_is_not_used_for_the_next_sample
     }
     let errors = report.errors();
     assert_eq!(errors.len(), 1);
-    let late = "no answer within 1000 ms; if it is far away or busy, take samples less often (-si)";
+    let late = "no answer within 1000 ms; if the machine is far away or busy, take samples less often (-si)";
     assert_eq!((errors[0].path.as_str(), &*errors[0].reason), (r"\\slow", late));
 }
 

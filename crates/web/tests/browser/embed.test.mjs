@@ -8,7 +8,7 @@ import { scratch, serve, test, withPage } from "./harness.mjs";
 
 const [TOKEN, OF_VIEWS] = ["a-token-of-many-letters", "views+only/token=="];
 
-/** A site with a page that has a frame: `{origin, page}`. Its host is not the one of the server, so it is another site. */
+/** A site with a page that has a frame: `{origin, page}`. Its host differs from the server's, so it is another site. */
 async function siteWith(frameOf) {
   const site = http.createServer((_, response) => {
     response.setHeader("Content-Type", "text/html");
@@ -26,7 +26,7 @@ function tokenFile(name, token) {
   return file;
 }
 
-test("embed: a named site shows the overview with a token of views, another one is refused", async () => {
+test("embed: an allowed site shows the overview with the token of embedded pages, another site is refused", async () => {
   let link = "";
   const [named, other] = [await siteWith(() => link), await siteWith(() => link)];
   const server = await serve("--token-file", tokenFile("main-token", TOKEN), "--embed-token-file", tokenFile("embed-token", OF_VIEWS), "--embed-origin", named.origin, "-si", "0.2");
@@ -67,7 +67,7 @@ test("embed: a named site shows the overview with a token of views, another one 
   await server.stop();
 });
 
-test("embed: without the option no site shows the page", async () => {
+test("embed: without the option no site can show the page", async () => {
   let link = "";
   const site = await siteWith(() => link);
   const server = await serve();
