@@ -108,10 +108,16 @@ impl ClientCertVerifier for KnownClients {
 }
 
 /// The authorities of a PEM file.
-pub(crate) fn read_roots(file: &Path) -> Result<Arc<RootCertStore>, String> {
+fn read_roots(file: &Path) -> Result<Arc<RootCertStore>, String> {
+    let pem = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    roots_of(file, &pem)
+}
+
+/// The authorities in the content of a PEM file.
+pub(crate) fn roots_of(file: &Path, pem: &[u8]) -> Result<Arc<RootCertStore>, String> {
     let named = |error: &dyn fmt::Display| format!("{}: {error}", file.display());
     let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_file_iter(file).map_err(|error| named(&error))? {
+    for certificate in CertificateDer::pem_slice_iter(pem) {
         let certificate = certificate.map_err(|error| named(&error))?;
         roots.add(certificate).map_err(|error| named(&error))?;
     }

@@ -50,7 +50,7 @@ function tableOf(given) {
   const set = text(given?.set);
   if (!set || !columns.length) return null;
   const top = number(given?.top);
-  return { set, columns, sort: text(given?.sort), is_descending: given?.is_descending !== false, top: top > 0 ? Math.round(top) : null, filter: text(given?.filter) ?? "", tree: oneOf(TREES, given?.tree, "none"), process: text(given?.process), parent: text(given?.parent) };
+  return { set, machine: text(given?.machine), columns, sort: text(given?.sort), is_descending: given?.is_descending !== false, top: top > 0 ? Math.round(top) : null, filter: text(given?.filter) ?? "", tree: oneOf(TREES, given?.tree, "none"), process: text(given?.process), parent: text(given?.parent) };
 }
 
 /** A panel from a view of the server, a link, or parts of one; `given` is not trusted. */

@@ -2,6 +2,7 @@
 
 mod agent;
 mod charts;
+mod fleet;
 mod live;
 mod metrics;
 mod page;
@@ -152,6 +153,7 @@ pub(crate) fn routes() -> Vec<(&'static str, MethodRouter<Web>)> {
         ("/api/openapi.json", get(page::openapi)),
         ("/api/login", post(page::login)),
         ("/api/logout", post(page::logout)),
+        ("/api/fleet", get(fleet::table)),
         ("/api/sources", get(sources::list).post(sources::open)),
         ("/api/upload", post(sources::upload)),
         ("/api/sources/{id}", get(sources::show).delete(sources::close)),

@@ -115,6 +115,7 @@ impl Machine {
             registry: Arc::new(move || {
                 Arc::clone(if is_bare.load(Ordering::SeqCst) { &bare } else { &registry })
             }),
+            machines: None,
             interval,
             points: 30,
             max_bytes: 64 << 20,

@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use tachograph_counters::IgnorePoison;
 use tokio::sync::OnceCell;
 
 use crate::compression::compressed_text;
-use crate::response::ApiError;
+use crate::response::{ApiError, with_content_type};
 
 /// Maximum number of cached charts.
 const MAX_CHARTS: usize = 256;
@@ -38,13 +40,25 @@ struct CachedText {
 
 /// A response for one client.
 pub(crate) struct EncodedText {
-    pub(crate) bytes: Bytes,
-    pub(crate) is_gzip: bool,
+    bytes: Bytes,
+    is_gzip: bool,
 }
 
 impl EncodedText {
     fn plain(bytes: Bytes) -> Self {
         Self { bytes, is_gzip: false }
+    }
+}
+
+impl IntoResponse for EncodedText {
+    fn into_response(self) -> Response {
+        let mut response = with_content_type("application/json", self.bytes);
+        if self.is_gzip {
+            let headers = response.headers_mut();
+            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+        }
+        response
     }
 }
 
