@@ -1,0 +1,93 @@
+//! The decoded values of a chunk.
+
+use std::ops::Range;
+
+/// Which rows have a value.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Present {
+    /// All rows.
+    All,
+    /// No row.
+    None,
+    /// The rows with `true`.
+    Some(Vec<bool>),
+}
+
+/// The decoded numbers of a chunk: one per row, 0 for rows without a number; empty if no row has one.
+#[derive(Debug)]
+pub struct Numbers {
+    /// The numbers; of doubles, their bits.
+    pub values: Vec<i64>,
+    /// Which rows have a number.
+    pub present: Present,
+}
+
+impl Numbers {
+    /// The number of a row.
+    #[inline]
+    pub fn get(&self, row: usize) -> Option<i64> {
+        match &self.present {
+            Present::All => Some(self.values[row]),
+            Present::None => None,
+            Present::Some(present) => present[row].then(|| self.values[row]),
+        }
+    }
+}
+
+/// The values of a column in which few different ones occur.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Runs<T> {
+    /// The different values.
+    pub dictionary: Vec<T>,
+    /// Runs of rows with an index of the dictionary, or without a value, and their lengths.
+    pub runs: Vec<(Option<u32>, usize)>,
+}
+
+impl<T> Runs<T> {
+    /// Keeps the rows in these ascending ranges.
+    pub(in super::super::super) fn keep(&mut self, wanted: &[Range<usize>]) {
+        let mut kept = Vec::new();
+        let (mut end, mut wanted) = (0, wanted);
+        for &(index, len) in &self.runs {
+            let run = end..end + len;
+            end = run.end;
+            let mut taken = 0;
+            for range in wanted.iter().take_while(|range| range.start < run.end) {
+                taken += range.end.min(run.end) - range.start.max(run.start);
+            }
+            while wanted.first().is_some_and(|range| range.end <= run.end) {
+                wanted = &wanted[1..];
+            }
+            if taken > 0 {
+                kept.push((index, taken));
+            }
+        }
+        self.runs = kept;
+    }
+}
+
+/// The decoded texts of a chunk.
+pub(in super::super::super) type Texts = Runs<String>;
+
+/// Moves each number to its row.
+pub(in super::super::super) fn spread(values: Vec<i64>, present: &[(bool, usize)], rows: usize) -> Numbers {
+    if values.len() == rows {
+        return Numbers { values, present: Present::All };
+    }
+    if values.is_empty() {
+        return Numbers { values, present: Present::None };
+    }
+    let (mut spread, mut is_present) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+    let mut left = values.as_slice();
+    for &(is, len) in present {
+        is_present.resize(is_present.len() + len, is);
+        if is {
+            let (taken, rest) = left.split_at_checked(len).unwrap_or((left, &[]));
+            spread.extend_from_slice(taken);
+            left = rest;
+        } else {
+            spread.resize(spread.len() + len, 0);
+        }
+    }
+    Numbers { values: spread, present: Present::Some(is_present) }
+}
