@@ -6,15 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tachograph_counters::civil::FileTime;
+use tachograph_counters::sample::Sample;
 use tachograph_logs::archive::{
-    ArchiveOptions, ArchiveReader, ArchiveWriter, SegmentName, complete_files, date_folders, entries,
-    segments,
+    ArchiveOptions, ArchiveReader, ArchiveWriter, FileSpan, SegmentName, complete_files, date_folders,
+    entries, segments,
 };
 use tachograph_logs::blg::BlgReader;
 use tachograph_logs::{LogError, LogReader as _, LogWriter as _};
 
 use super::written::WrittenSamples;
-use super::{ArchiveStore, Continuation, last_sample, write_samples};
+use super::{ArchiveStore, Continuation, LastSample, last_sample, write_samples};
 use crate::FlowError;
 
 /// The level of zstd for a segment. Its file is compressed again, and better, when the files of the day are merged.
@@ -61,12 +62,14 @@ impl ArchiveStore {
     /// Converts a segment to a complete file, and removes it then. Samples that are in complete files already are not added again.
     /// The first rows have the intervals since the last complete file.
     ///
+    /// `last` is the last sample of the conversion before, if any, and becomes that of this one.
+    ///
     /// A segment with samples that no file has, although a file has later ones, is renamed instead: files cannot overlap in time.
     ///
     /// # Errors
     ///
     /// When reading or writing fails. The segment is not removed.
-    pub fn convert(&self, segment: &Path) -> Result<Converted, FlowError> {
+    pub fn convert(&self, segment: &Path, last: &mut Option<LastSample>) -> Result<Converted, FlowError> {
         let mut converted = Converted::default();
         let recording = SegmentName::of_path(segment).map(|name| name.recording().to_owned());
         if let Some(recording) = &recording {
@@ -84,14 +87,14 @@ impl ArchiveStore {
         };
         let files = complete_files(&self.machine)?;
         let last_file = files.last().cloned();
-        let after = self.last_time()?.unwrap_or(FileTime(i64::MIN));
-        let previous = match last_file.map(|file| last_sample(&file.path)) {
-            Some(Err(error)) if error.is_corrupt() => {
-                converted.problems.push(format!("{error}; no interval leads from this file to the next"));
-                None
+        let known =
+            last.take().filter(|known| last_file.as_ref().is_some_and(|file| file.path == known.file));
+        let (after, previous) = match known {
+            Some(known) => (known.sample.at.utc, Some(known.sample)),
+            None => {
+                let after = self.last_time()?.unwrap_or(FileTime(i64::MIN));
+                (after, Self::previous_sample(last_file.as_ref(), &mut converted)?)
             }
-            Some(found) => found?,
-            None => None,
         };
         let facts = ArchiveOptions::of_log(reader.facts());
         let options = ArchiveOptions { recording, level: SEGMENT_LEVEL, ..facts };
@@ -102,8 +105,9 @@ impl ArchiveStore {
             error => error,
         };
         let mut written = WrittenSamples::new(files, after);
-        converted.samples =
+        let (samples, last_written) =
             write_samples(source, |sample| written.is_later(sample), &mut writer).map_err(at_segment)?;
+        converted.samples = samples;
         let missing = written.missing()?;
         writer.finish()?;
         converted.files = writer.named_files().to_vec();
@@ -112,6 +116,8 @@ impl ArchiveStore {
             // The folder of the date can have been created by a recorder that was killed before it was synced.
             self.sync_parent(file.parent().unwrap_or(Path::new("")))?;
         }
+        let last_file = converted.files.iter().max().cloned();
+        *last = last_file.zip(last_written).map(|(file, sample)| LastSample { file, sample });
         let problems = reader.problems();
         if problems.count() > problems.warnings() {
             let first = problems.list().iter().find(|problem| !problem.is_warning);
@@ -132,6 +138,21 @@ impl ArchiveStore {
             None => self.remove(segment)?,
         }
         Ok(converted)
+    }
+
+    /// The last sample of the last complete file, if it can be read.
+    fn previous_sample(
+        last_file: Option<&FileSpan>,
+        converted: &mut Converted,
+    ) -> Result<Option<Sample>, LogError> {
+        match last_file.map(|file| last_sample(&file.path)) {
+            Some(Err(error)) if error.is_corrupt() => {
+                converted.problems.push(format!("{error}; no interval leads from this file to the next"));
+                Ok(None)
+            }
+            Some(found) => found,
+            None => Ok(None),
+        }
     }
 
     /// Removes the unfinished files of a recording.

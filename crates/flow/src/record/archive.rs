@@ -164,8 +164,9 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
     /// Converts the segments that are left. After an error the others are kept, since files must be in the order of time.
     fn recover(&mut self) -> Result<(), FlowError> {
         let mut segments = self.store.segments()?.into_iter();
+        let mut last = None;
         for segment in segments.by_ref() {
-            match self.store.convert(&segment) {
+            match self.store.convert(&segment, &mut last) {
                 Ok(converted) => {
                     if converted.samples > 0 {
                         self.notices.push(ArchiveNotice::Recovered { segment, samples: converted.samples });

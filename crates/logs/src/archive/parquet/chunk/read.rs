@@ -15,11 +15,13 @@ const BYTES_PER_ROW: usize = 32;
 /// Decodes column chunks.
 pub(in super::super::super) struct ChunkReader {
     decompressor: zstd::bulk::Decompressor<'static>,
+    /// The decompressed page.
+    body: Vec<u8>,
 }
 
 impl ChunkReader {
     pub(in super::super::super) fn new() -> std::io::Result<Self> {
-        Ok(Self { decompressor: zstd::bulk::Decompressor::new()? })
+        Ok(Self { decompressor: zstd::bulk::Decompressor::new()?, body: Vec::new() })
     }
 
     /// Decodes the numbers of some rows of a chunk with `rows` rows. `wanted` are ascending ranges. Pages without such rows are not
@@ -48,9 +50,9 @@ impl ChunkReader {
                 wanted = &wanted[1..];
             }
             let Some(first) = wanted.first().filter(|range| range.start < page_rows.end) else { continue };
-            let body = page.decompress(&mut self.decompressor)?;
-            check_page(facts, body.len())?;
-            let mut body = Cursor::new(&body);
+            page.decompress(&mut self.decompressor, &mut self.body)?;
+            check_page(facts, self.body.len())?;
+            let mut body = Cursor::new(&self.body);
             if first.start <= page_rows.start && page_rows.end <= first.end {
                 let with_value = read_levels(&mut body, column, facts.values, &mut present)?;
                 read_numbers(&mut body, column, facts.encoding, with_value, &mut values)?;
@@ -107,9 +109,9 @@ impl ChunkReader {
         while cursor.len() > 0 {
             let page = page::read(&mut cursor)?;
             let facts = page.facts;
-            let body = page.decompress(&mut self.decompressor)?;
-            let page_bytes = body.len();
-            let mut body = Cursor::new(&body);
+            page.decompress(&mut self.decompressor, &mut self.body)?;
+            let page_bytes = self.body.len();
+            let mut body = Cursor::new(&self.body);
             let Some(known) = &dictionary else {
                 if facts.content != Content::Dictionary || facts.encoding != PLAIN {
                     return Err(Damage("a column of texts does not begin with its dictionary"));
@@ -208,14 +210,13 @@ fn read_numbers(
             values.extend(bytes.chunks_exact(4).map(number));
         }
         (BYTE_STREAM_SPLIT, 8) => {
-            let streams: Vec<&[u8]> = bytes.chunks_exact(count.max(1)).collect();
-            if let [a, b, c, d, e, f, g, h] = streams[..] {
-                values.extend(
-                    (0..count).map(|at| {
-                        i64::from_le_bytes([a[at], b[at], c[at], d[at], e[at], f[at], g[at], h[at]])
-                    }),
-                );
-            }
+            // With slices of one known length, the compiler omits the checks of the index.
+            let stream = |byte: usize| &bytes[byte * count..][..count];
+            let [a, b, c, d, e, f, g, h] = std::array::from_fn(stream);
+            values.extend(
+                (0..count)
+                    .map(|at| i64::from_le_bytes([a[at], b[at], c[at], d[at], e[at], f[at], g[at], h[at]])),
+            );
         }
         _ => return Err(Damage("a page has an unknown encoding")),
     }

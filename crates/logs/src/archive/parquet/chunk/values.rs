@@ -32,6 +32,25 @@ impl Numbers {
             Present::Some(present) => present[row].then(|| self.values[row]),
         }
     }
+
+    /// Whether all of these rows have a number.
+    pub(in super::super::super) fn are_all_present(&self, rows: Range<usize>) -> bool {
+        match &self.present {
+            Present::All => true,
+            Present::None => rows.is_empty(),
+            // Without an early exit, several are compared at a time.
+            Present::Some(present) => present[rows].iter().fold(true, |all, is| all & is),
+        }
+    }
+
+    /// Whether none of these rows has a number.
+    pub(in super::super::super) fn are_none_present(&self, rows: Range<usize>) -> bool {
+        match &self.present {
+            Present::All => rows.is_empty(),
+            Present::None => true,
+            Present::Some(present) => !present[rows].iter().fold(false, |any, is| any | is),
+        }
+    }
 }
 
 /// The values of a column in which few different ones occur.
