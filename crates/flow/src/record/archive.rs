@@ -173,8 +173,9 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
     /// in chronological order.
     fn recover(&mut self) -> Result<(), FlowError> {
         let mut segments = self.store.segments()?.into_iter();
+        let mut last = None;
         for segment in segments.by_ref() {
-            match self.store.convert(&segment) {
+            match self.store.convert(&segment, &mut last) {
                 Ok(converted) => {
                     if converted.samples > 0 {
                         self.notices.push(ArchiveNotice::Recovered { segment, samples: converted.samples });
