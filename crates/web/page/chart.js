@@ -194,8 +194,7 @@ export class Chart {
 
   /** Draws annotations above the lines. */
   drawAbove(plot) {
-    const { begin, end, zone } = this.scene;
-    if (zone) drawAnnotations(plot.ctx, annotationsIn(begin, end), (at) => plot.valToPos(at, "x", true), plot.bbox, devicePixelRatio);
+    drawAnnotations(plot.ctx, annotationsIn(this.data), (at) => plot.valToPos(at, "x", true), plot.bbox, devicePixelRatio);
   }
 
   /** Discards the drawing, so that the next one uses new colours. */

@@ -344,7 +344,7 @@ function watchChart(watched) {
       onMark: (range) => annotate(page, range),
       onHold: (now) => (isDragging = now),
       onClick: (left) => {
-        page.marked = { begin: plot.posToVal(left, "x"), end: null };
+        page.marked = { begin: plot.posToVal(left, "x"), end: null, source: hover.nearest?.source };
         if (hover.nearest) change({ selected: hover.nearest.key });
       },
     });

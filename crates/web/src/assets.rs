@@ -49,6 +49,11 @@ pub(crate) fn asset(name: &str, headers: &HeaderMap) -> Response {
     response
 }
 
+/// Part of the build script.
+#[cfg(test)]
+#[path = "../build/strip.rs"]
+mod strip;
+
 #[cfg(test)]
 mod tests {
     use super::*;

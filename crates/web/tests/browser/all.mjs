@@ -1,5 +1,6 @@
 // Runs all tests in one process, so that they share a browser.
 import "./vendored.test.mjs";
+import "./stripped.test.mjs";
 import "./units.test.mjs";
 import "./live.test.mjs";
 import "./panels.test.mjs";

@@ -279,3 +279,59 @@ test("notes: added for moments and ranges, drawn in all panels, saved with the v
   });
   await server.stop();
 });
+
+test("notes: of logs that are aligned at their starts are at their own times", async () => {
+  // The second log begins 1000 s after the first, and is half as long.
+  const server = await serve(textLog("aligned-1.csv", 600), textLog("aligned-2.csv", 300, { machine: "WEB2", from: 1000 }));
+  const note = (seconds, text, end = null) => ["note", `${Date.UTC(2024, 2, 5, 10) / 1000 + seconds}.000~${end === null ? "" : `${Date.UTC(2024, 2, 5, 10) / 1000 + end}.000`}~${text}`];
+  const link = new URLSearchParams([note(300, "first"), note(1100, "second", 1150), note(800, "neither")]);
+  await withPage("notes-aligned", `${server.url}#${link}&${panelLink({ id: 1, counters: [{ path: "\\Memory\\Available MBytes" }] })}`, async (page) => {
+    await legendThat(page, (rows) => rows.length === 2 && rows.every((row) => row.average !== "---"), "both logs");
+    await page.waitForFunction(() => /align=start/.test(location.hash));
+    const box = await plotBox(page);
+    const notesAt = async (seconds) => {
+      await page.mouse.move(box.x + (box.width * seconds) / 599, box.y + box.height / 2);
+      await page.waitForFunction((at) => document.querySelector("#hover .hover-time")?.textContent.includes(at), `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`);
+      return page.$$eval("#hover .hover-note", (all) => all.map((one) => one.textContent));
+    };
+    assert.deepEqual(await notesAt(300), ["first · aligned-1.csv"]);
+    assert.deepEqual(await notesAt(120), ["second · aligned-2.csv"]);
+    assert.deepEqual(await notesAt(160), []);
+    // Pictures have the two that are visible.
+    const svg = fs.readFileSync((await saved(page, "#save-svg")).path, "utf8");
+    assert.ok(svg.includes("first · aligned-1.csv") && svg.includes("second · aligned-2.csv") && !svg.includes("neither"), svg.slice(0, 2000));
+    // The menu has the time of the log that users choose.
+    await page.mouse.click(box.x + (box.width * 60) / 599, box.y + box.height / 2);
+    await page.click("#notes-menu > summary");
+    await page.selectOption("#note-log", { label: "aligned-2.csv" });
+    assert.match(await page.inputValue("#note-from"), /^2024-03-05 10:17:[34]\d/);
+    await page.selectOption("#note-log", { label: "aligned-1.csv" });
+    assert.match(await page.inputValue("#note-from"), /^2024-03-05 10:0[01]:\d\d/);
+    await page.selectOption("#note-log", { label: "aligned-2.csv" });
+    await page.fill("#note-from", "10:20");
+    await page.fill("#note-text", "third");
+    await page.press("#note-text", "Enter");
+    await page.waitForFunction((at) => new URLSearchParams(location.hash.slice(1)).getAll("note").includes(at), `${Date.UTC(2024, 2, 5, 10, 20) / 1000}.000~~third`);
+    assert.deepEqual(await notesAt(200), ["third · aligned-2.csv"]);
+    // Each note of the list names its log, and shows its place.
+    await page.click("#notes-menu > summary");
+    const listed = await page.$$eval("#note-list .view-name", (all) => all.map((one) => one.textContent));
+    assert.deepEqual(listed, ["2024-03-05 10:05:00 first · aligned-1.csv", "2024-03-05 10:13:20 neither", "2024-03-05 10:18:20 – 10:19:10 second · aligned-2.csv", "2024-03-05 10:20:00 third · aligned-2.csv"]);
+    await page.click("#note-list li:nth-child(4) .view-name");
+    const range = await rangeAfter(page, null);
+    assert.ok(Math.abs((range.begin + range.end) / 2 - 200_000) < 1500, JSON.stringify(range));
+    // By time, each is where it was.
+    await page.click("#zoom-whole");
+    await rangeAfter(page, range);
+    await page.click("#source-menu summary");
+    await page.check("input[name=align][value=absolute]");
+    await page.keyboard.press("Escape");
+    const nth = async (name, seconds) => {
+      await page.mouse.move(box.x + (box.width * seconds) / 1299, box.y + box.height / 2);
+      await page.waitForFunction((text) => document.querySelector("#hover .hover-note")?.textContent === text, name);
+    };
+    await nth("first", 300);
+    await nth("second", 1120);
+  });
+  await server.stop();
+});
