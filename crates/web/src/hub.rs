@@ -172,12 +172,12 @@ impl Hub {
         self.shared.registry()
     }
 
-    /// The counter sets of a machine, or of one of them. Machines other than this one are connected if necessary, so it must not run on a thread of the
-    /// runtime.
+    /// The counter sets of a machine; of any collected machine if `machine` is `None`. This connects to other machines if
+    /// necessary, so it must not run on a thread of the runtime.
     pub(crate) fn registry_of(&self, machine: Option<&str>) -> Result<Arc<Registry>, ApiError> {
         let of_this_machine = || match machine {
             Some(name) if !self.registry().is_machine(name) => {
-                Err(ApiError::not_found(format!("there is no machine '{name}'")))
+                Err(ApiError::not_found(format!("no such machine: '{name}'")))
             }
             _ => Ok(self.registry()),
         };

@@ -32,8 +32,8 @@ pub struct MachineMember {
 /// missing from the sample, with the status [`Status::NO_MACHINE`]. Until it answers again, samples wait for it only for a
 /// quarter of the limit. A sample has the time of this machine, and each group has the clocks of its own machine.
 ///
-/// Machines that are connected are read by the calling thread, all at once ([`Exchanges`]). Others, such as those that have to
-/// be connected, are read by threads.
+/// The calling thread reads all connected machines at once ([`Exchanges`]). Other threads read the rest, such as machines to
+/// which a connection must be opened.
 pub struct MachinesSource {
     members: Vec<Member>,
     exchanges: Option<Box<dyn Exchanges>>,
@@ -64,11 +64,11 @@ enum Progress {
     Reading,
     /// The sample was taken.
     Taken,
-    /// A thread is still taking a sample whose time is over.
+    /// A thread is taking a sample that is too late.
     Late,
 }
 
-/// The number of machines whose samples threads are taking for the current sample.
+/// The numbers of machines that threads are reading for the current sample.
 #[derive(Clone, Copy, Debug, Default)]
 struct Awaited {
     usual: usize,
@@ -89,7 +89,7 @@ struct Member {
     is_silent: bool,
     /// `None` while a thread has it.
     reader: Option<Box<Reader>>,
-    /// The paths that the reader gets when it is back.
+    /// The paths to set when the thread has returned the reader.
     new_paths: Option<Vec<PathPattern>>,
     /// Whether the next request differs from the last one.
     is_changed: bool,
@@ -132,7 +132,7 @@ impl MachinesSource {
         source
     }
 
-    /// Uses these exchanges, whose indexes are those of the members.
+    /// Sets the exchanges with connected machines. Their indexes are those of the members.
     pub fn set_exchanges(&mut self, exchanges: Box<dyn Exchanges>) {
         self.exchanges = Some(exchanges);
     }
@@ -148,9 +148,9 @@ impl MachinesSource {
         self.members.iter().flat_map(of_machine).collect()
     }
 
-    /// Replaces the paths of all machines, as [`LiveSource::set_paths`] does. A path that names a machine applies to
-    /// that machine; any other path to all. A path is matched if it selects a counter of one of them; suggestions are from
-    /// one machine. A machine that a thread is reading gets its paths afterwards, and counts as having their counters.
+    /// Replaces the paths of all machines, as [`LiveSource::set_paths`] does. A path that names a machine applies only to
+    /// that machine, any other path to all machines. A path is matched if it selects a counter of any machine. Suggestions
+    /// are from the sets of one machine. If a thread is reading a machine, its paths are set afterwards, and count as matched.
     pub fn set_paths(&mut self, paths: &[PathPattern]) -> Selection {
         let selection = Selection::new(paths.to_vec());
         if let Some(registry) = &self.registry {
@@ -172,14 +172,14 @@ impl MachinesSource {
         selection
     }
 
-    /// The registry of one of the machines that has counter sets, if any: agents of a fleet have much the same sets.
+    /// The registry of one of the machines that have counter sets, if any: the agents of a fleet have largely the same sets.
     pub fn any_registry(&self) -> Option<&Arc<Registry>> {
         self.registry.as_ref()
     }
 
-    /// Looks for the registry of one of the machines: the first one that is at hand.
+    /// Updates `registry`: the registry of the first machine that has counter sets and that no thread is reading.
     fn update_registry(&mut self) {
-        let at_hand = |member: &'_ Member| {
+        let registry_of = |member: &'_ Member| {
             let registry = member.reader.as_ref()?.source.registry();
             registry.counter_sets().next().is_some().then(|| Arc::clone(registry))
         };
@@ -187,7 +187,7 @@ impl MachinesSource {
             first.reader.as_ref().is_none_or(|reader| Arc::ptr_eq(reader.source.registry(), known))
         });
         if !is_known {
-            self.registry = self.members.iter().find_map(at_hand).or(self.registry.take());
+            self.registry = self.members.iter().find_map(registry_of).or(self.registry.take());
         }
     }
 
@@ -277,12 +277,12 @@ impl MachinesSource {
                 Awaited { silent: 1.., .. } => soon,
                 _ => return,
             };
-            let Some(work) = self.readers.taken(limit) else { return };
+            let Some(work) = self.readers.receive(limit) else { return };
             self.take_back(work);
         }
     }
 
-    /// Takes back a reader.
+    /// Takes back a reader from a thread.
     fn take_back(&mut self, Work { machine, number, reader }: Work) {
         let Some(member) = self.members.get_mut(machine) else { return };
         let is_current = number == self.number && member.progress == Progress::Reading;
@@ -307,8 +307,8 @@ impl Collect for MachinesSource {
     fn collect(&mut self, sample: &mut Sample) {
         self.number += 1;
         let start = Instant::now();
-        // Samples whose time is over.
-        while let Some(work) = self.readers.taken(start) {
+        // Late samples.
+        while let Some(work) = self.readers.receive(start) {
             self.take_back(work);
         }
         let wall = self.clock.now().wall;

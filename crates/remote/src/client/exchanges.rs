@@ -13,26 +13,27 @@ use super::transport::Received;
 
 /// Maximum number of events that are read at once.
 const MAX_EVENTS: usize = 128;
-/// How often answers are looked for without an event: another thread can have received one.
+/// How often answers are checked for without an event, because another thread can have received one.
 const RECHECK: Duration = Duration::from_millis(50);
 
 /// Sends the next request to many agents, and waits for all answers on one thread.
 ///
-/// An exchange is only begun if it is the repetition of the last one over an open connection. Connecting, opening queries and
-/// reading counter sets are left to the machine's own exchanges, which wait.
+/// An exchange is begun only if it repeats the last one over an open connection. Connecting, opening queries and reading
+/// counter sets are left to the machine's own exchanges, which block.
 pub struct ExchangePoll {
     epoll: OwnedFd,
     machines: Vec<Polled>,
 }
 
 struct Polled {
-    /// `None` if the machine has no connection, such as this machine.
+    /// `None` for a machine that is read without a connection, such as this one.
     machine: Option<Arc<RemoteMachine>>,
+    /// Whether an answer is outstanding.
     is_awaited: bool,
 }
 
 impl ExchangePoll {
-    /// Exchanges with these machines, which are named by their indexes.
+    /// Exchanges with these machines, which are identified by their indexes.
     ///
     /// # Errors
     ///
@@ -42,7 +43,7 @@ impl ExchangePoll {
         Ok(Self { epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?, machines: machines.collect() })
     }
 
-    /// Sends the request for the next collection of a machine. Returns false if that would have to wait for something.
+    /// Sends the request for the next collection of a machine. Returns false if that would block.
     pub fn begin(&mut self, index: usize) -> bool {
         let Some(polled) = self.machines.get_mut(index) else { return false };
         polled.is_awaited = false;
@@ -84,7 +85,7 @@ impl ExchangePoll {
         }
     }
 
-    /// Receives what has arrived from a machine. Returns whether that ends its exchange.
+    /// Receives what has arrived from a machine. Returns whether its exchange has ended.
     fn check(&mut self, index: usize, arrived: &mut impl FnMut(usize, bool)) -> bool {
         let Some(polled) = self.machines.get_mut(index).filter(|polled| polled.is_awaited) else {
             return false;
@@ -105,9 +106,9 @@ fn watch(epoll: &OwnedFd, machine: &RemoteMachine, index: usize) -> bool {
     let (data, flags) =
         (epoll::EventData::new_u64(index as u64), epoll::EventFlags::IN | epoll::EventFlags::ONESHOT);
     let watch = |socket: BorrowedFd<'_>| {
-        // A connection that was opened since the last exchange is not known yet. The kernel forgets those that are closed.
+        // A connection that was opened since the last exchange is not known yet. The kernel removes those that are closed.
         epoll::modify(epoll, socket, data, flags).or_else(|_| epoll::add(epoll, socket, data, flags)).is_ok()
     };
-    // Another thread may be using the connection: then it is looked at later.
+    // If another thread is using the connection, it is checked later.
     machine.with_descriptor(watch).unwrap_or(true)
 }

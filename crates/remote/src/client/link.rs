@@ -19,9 +19,9 @@ use crate::message::{Greeting, Sets};
 
 /// A link to one agent. The providers of the machine's sets share it. Exchanges run one after another.
 pub struct Link {
-    /// Is locked for a short time only.
+    /// Locked only briefly.
     answers: Mutex<Answers>,
-    /// Is locked during an exchange.
+    /// Locked during an exchange.
     session: Mutex<Session>,
 }
 
@@ -41,7 +41,7 @@ impl Link {
         session
     }
 
-    /// The clocks of the machine: the times of its answers.
+    /// The machine's clock. Its times are those of the answers.
     pub fn clock(self: &Arc<Self>) -> Clock {
         let (link, other) = (Arc::clone(self), Arc::clone(self));
         let times = move |collection: Option<CollectionId>| {
@@ -52,7 +52,7 @@ impl Link {
         Clock::of_collections(times, move || other.boot_time())
     }
 
-    /// When the machine was started, in UTC: from its last frame or greeting; 0 before the first.
+    /// When the machine booted, in UTC, by its last frame or greeting; 0 before the first.
     pub fn boot_time(&self) -> FileTime {
         self.answers().boot_time
     }
@@ -107,7 +107,7 @@ impl Link {
         self.answers().collection(collection).selections.push(Arc::clone(selection));
     }
 
-    /// Adds the list of a set's instances to a collection.
+    /// Adds a request for the list of a set's instances to a collection.
     pub(super) fn request_instances(&self, collection: CollectionId, set: Guid) {
         self.answers().collection(collection).listed.push(set);
     }
@@ -118,7 +118,7 @@ impl Link {
             return;
         }
         let session = &mut *self.session();
-        // Copies to buffers, because `answers` must not be locked during the exchange.
+        // Copied to buffers, because `answers` must not be locked during the exchange.
         let mut wanted = std::mem::take(&mut session.wanted);
         let mut listed = std::mem::take(&mut session.listed);
         {

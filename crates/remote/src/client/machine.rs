@@ -15,14 +15,14 @@ use crate::message::{Greeting, Sets};
 
 /// Time limit for reading the counter sets.
 const SETS_TIMEOUT: Duration = Duration::from_secs(5);
-/// The age of the agent's last reply from which [`RemoteMachine::recheck`] asks it again. Agents look for new sets as often.
+/// If the agent's last reply is older, [`RemoteMachine::recheck`] sends a request. Agents check for new sets at this interval.
 const MAX_AGE: Duration = Duration::from_secs(2);
 /// Clocks that differ by less are not reported.
 const MIN_CLOCK_DIFFERENCE: i64 = FileTime::PER_SECOND;
 
 /// Another machine. Its registry has the sets that the agent had when they were last read.
 ///
-/// Queries over the registry collect from the agent. Failures are those of the sets: the registry stays valid, and the
+/// Queries over the registry collect from the agent. If that fails, the sets have errors; the registry stays valid, and the
 /// next collection connects again.
 #[derive(Debug)]
 pub struct RemoteMachine {
@@ -37,13 +37,13 @@ struct State {
     /// The agent's id and generation when the sets were read; `None` before that.
     version: Option<(u64, u64)>,
     greeting: Option<Greeting>,
-    /// The machine's clock minus ours, in units of 100 ns.
+    /// The machine's clock minus this machine's, in units of 100 ns.
     clock_difference: i64,
 }
 
 impl RemoteMachine {
-    /// A machine that is not connected yet. `name` has no backslashes, and is the machine's name in paths and samples,
-    /// whatever the agent says.
+    /// A machine that is not connected yet. `name` has no backslashes. It is the machine's name in paths and samples, even if
+    /// the agent has another one.
     pub fn new(name: &str, transport: Box<dyn Transport>) -> Self {
         let link = Arc::new(Link::new(transport, Clock::of_this_machine().now()));
         let registry = Arc::new(Registry::new(name, link.clock()));
@@ -70,12 +70,12 @@ impl RemoteMachine {
     /// Reads the machine's counter sets, unless the agent's replies have shown that they are unchanged. Returns the same
     /// [`Arc`] until they change.
     ///
-    /// If the last exchange failed, connects again, which may take longer here than in a collection: so a machine that is far
-    /// away is reached even if collections do not wait long enough.
+    /// If the last exchange failed, connects again. This waits longer than a collection, so that a machine that is far away
+    /// can be connected.
     ///
     /// # Errors
     ///
-    /// See [`Connector::registry`](tachograph_perflib::Connector::registry). The registry stays as it was.
+    /// See [`Connector::registry`](tachograph_perflib::Connector::registry). The registry is not changed.
     pub fn refresh(&self) -> Result<Arc<Registry>, Failure> {
         let mut state = self.state.lock().ignore_poison();
         let deadline = Instant::now() + SETS_TIMEOUT;
@@ -87,7 +87,7 @@ impl RemoteMachine {
             return Ok(Arc::clone(&state.registry));
         }
         let greeted = state.greeting.as_ref().map(|greeting| greeting.agent_id);
-        // After a restart of the machine, its boot time is another.
+        // If the machine was rebooted, its boot time has changed.
         if greeted.is_none() || greeted != version.map(|(agent_id, _)| agent_id) {
             self.greet(&mut state, deadline)?;
         }
@@ -101,8 +101,8 @@ impl RemoteMachine {
         Ok(Arc::clone(&state.registry))
     }
 
-    /// Like [`refresh`](Self::refresh), but asks an agent that has not replied for two seconds, or whose last exchange failed:
-    /// for callers that have no query whose replies show changes.
+    /// Like [`refresh`](Self::refresh), but sends a request to an agent that has not replied for two seconds, or whose last
+    /// exchange failed. For callers without a query, whose replies would show changes.
     ///
     /// # Errors
     ///
@@ -119,9 +119,9 @@ impl RemoteMachine {
         self.state.lock().ignore_poison().version.is_some()
     }
 
-    /// Until the machine is reached for the first time, its registry has the sets of another machine, except published ones:
-    /// consumers that fix their columns at the start have columns for it. Sets that the machine has too keep their
-    /// providers when it is reached. Has no effect afterwards. Returns the registry.
+    /// Gives the machine the sets of another one, except published ones, until it is reached for the first time: so consumers
+    /// that fix their columns at the start have columns for it. When it is reached, the sets that it has keep their
+    /// providers. Has no effect on a machine that was reached. Returns the registry.
     pub fn assume_sets(&self, other: &Registry) -> Arc<Registry> {
         let mut state = self.state.lock().ignore_poison();
         if state.version.is_none() {
@@ -144,7 +144,8 @@ impl RemoteMachine {
         Ok(())
     }
 
-    /// Sends the request for the next collection without waiting; see [`Link::send_ahead`]. Not if the sets have to be read first.
+    /// Sends the request for the next collection without waiting; see [`Link::send_ahead`]. Returns false if the sets must be
+    /// read first.
     pub(super) fn send_ahead(&self) -> bool {
         let version = self.state.lock().ignore_poison().version;
         version.is_some_and(|version| self.link.send_ahead(version))
@@ -180,7 +181,7 @@ impl RemoteMachine {
         registry
     }
 
-    /// When the machine was started, in UTC, as the agent said last; 0 if unknown.
+    /// When the machine booted, in UTC, by the agent's last message; 0 if unknown.
     pub fn boot_time(&self) -> FileTime {
         self.link.boot_time()
     }
@@ -192,7 +193,8 @@ impl RemoteMachine {
         (!name.eq_ignore_ascii_case(&self.name)).then(|| name.clone())
     }
 
-    /// The machine's clock minus ours when it was first reached, in units of 100 ns, if they differ by a second or more.
+    /// The machine's clock minus this machine's when the agent was last greeted, in units of 100 ns, if they differ by a
+    /// second or more.
     pub fn clock_difference(&self) -> Option<i64> {
         let difference = self.state.lock().ignore_poison().clock_difference;
         (difference.saturating_abs() >= MIN_CLOCK_DIFFERENCE).then_some(difference)

@@ -18,7 +18,7 @@ use crate::Fingerprint;
 use crate::client_trust::{roots_of, verify_signatures};
 use crate::secret_file::read_secret_file;
 
-/// Whom a consumer trusts.
+/// Which agents a consumer trusts.
 #[derive(Clone, Debug)]
 pub enum Trust {
     /// The agent whose certificate has this fingerprint.
@@ -48,7 +48,7 @@ impl ClientIdentity {
     }
 }
 
-/// The configuration of TLS, and what it found.
+/// A TLS configuration, with the verifier of a pinned certificate.
 #[derive(Clone, Debug)]
 pub(super) struct Tls {
     pub(super) config: Arc<ClientConfig>,
@@ -61,7 +61,7 @@ impl Tls {
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .map_err(|error| error.to_string())?;
-        // Links with a certificate of their own have a configuration of their own.
+        // A configuration with a client certificate is not shared.
         let mut authorities = None;
         let (builder, pinned) = match trust {
             Trust::Fingerprint(expected) => {
@@ -74,7 +74,7 @@ impl Tls {
             Trust::Authority(file) => {
                 let pem = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
                 if identity.is_none() {
-                    if let Some(config) = config_of(&pem) {
+                    if let Some(config) = shared_config(&pem) {
                         return Ok(Self { config, pinned: None });
                     }
                     authorities = Some(pem.clone());
@@ -114,18 +114,18 @@ impl Tls {
             ),
             Some(_) => error.to_string(),
             None => format!(
-                "{error}; check that 'ca' in machines.toml is the authority of its certificate, and that 'address' has a \
-                 name of the certificate, or use the fingerprint that 'tacho agent setup' prints"
+                "{error}; check that 'ca' in machines.toml is the authority of its certificate, and that 'address' is a \
+                 name in the certificate, or use the fingerprint that 'tacho agent setup' prints"
             ),
         }
     }
 }
 
-/// The configurations in use, by the certificates of their authorities: the machines of a fleet share one.
+/// The shared configurations in use, by the certificates of their authorities: the machines of a fleet use the same one.
 static CONFIGS: Mutex<Vec<(Vec<u8>, Weak<ClientConfig>)>> = Mutex::new(Vec::new());
 
 /// The configuration with these certificates of authorities, if it is in use.
-fn config_of(pem: &[u8]) -> Option<Arc<ClientConfig>> {
+fn shared_config(pem: &[u8]) -> Option<Arc<ClientConfig>> {
     let known = CONFIGS.lock().ignore_poison();
     known.iter().find(|(authorities, _)| authorities == pem)?.1.upgrade()
 }
@@ -139,7 +139,7 @@ pub(super) fn alert(alert: AlertDescription) -> String {
         | AlertDescription::CertificateExpired
         | AlertDescription::UnknownCA
         | AlertDescription::AccessDenied
-        // The signature is not that of an authority with the same name.
+        // Another authority with the same name signed the certificate.
         | AlertDescription::DecryptError => format!(
             "it accepts only consumers with certain certificates ({alert:?}); set client_cert and client_key in machines.toml, \
              and pass the certificate's authority to 'tacho agent --client-ca', or its fingerprint to --client-fingerprint"

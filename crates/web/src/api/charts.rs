@@ -134,7 +134,7 @@ fn requested_span(full_span: Span, (begin, end): Bounds) -> Result<Span, ApiErro
     }
 }
 
-/// Starts or extends the collection of paths on this machine; returns the samples so far and the resolved paths.
+/// Starts or extends the collection of live paths; returns the samples so far and the resolved paths.
 pub(super) async fn lease(
     web: &Web,
     paths: Vec<PathPattern>,
@@ -233,7 +233,7 @@ enum Samples {
 /// The samples of a request: a source, a selection of its counters, and a time window.
 struct RequestedSamples {
     samples: Samples,
-    /// Resolved for this machine if the source is live.
+    /// Resolved if the source is live.
     paths: Vec<PathPattern>,
     /// Single counters that are excluded from the selection.
     except: Vec<CounterPath>,
@@ -260,7 +260,7 @@ impl RequestedSamples {
         } else {
             let (paths, log) = (parameters.paths()?, web.sources.get(id)?);
             let end = log.facts()?.span.map(|span| span.end());
-            // A chart shows a growing log only up to its last reading, and statistics must match the chart.
+            // A chart shows a growing log only as far as it was last read, and statistics must match the chart.
             bounds.1 = bounds.1.into_iter().chain(end).min();
             (Samples::Log(log), paths)
         };
@@ -270,8 +270,8 @@ impl RequestedSamples {
         Ok((Self { samples, paths, except, bounds, sums_names }, format))
     }
 
-    /// Processes the samples with `process_live` or `process_log`. `None` from them means that nothing was selected, which
-    /// is an error.
+    /// Processes the samples with `process_live` or `process_log`. If it returns `None`, nothing was selected, which is an
+    /// error.
     fn process<T>(
         &self,
         process_live: impl FnOnce(&dyn Fn() -> Select<RingWindow>) -> Result<Option<T>, ExportError>,

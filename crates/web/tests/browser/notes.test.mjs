@@ -265,7 +265,7 @@ test("notes: added for moments and ranges, drawn in all panels, saved with the v
     await changed(() => page.click("#note-list li:first-child [aria-label='Delete backup']"));
     assert.equal(await page.locator("#note-list li").count(), 1);
     await page.keyboard.press("Escape");
-    // A built-in view keeps the notes, a view file replaces them.
+    // A ready-made view keeps the notes, a view file replaces them.
     await page.click("#view-menu > summary");
     await page.click("#server-views [data-view=memory]");
     await page.waitForFunction(() => /open=memory/.test(location.hash) && new URLSearchParams(location.hash.slice(1)).getAll("note").length === 1);

@@ -1,4 +1,4 @@
-//! Threads that take samples of machines which have to be waited for.
+//! Threads that take samples of machines that can block.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -14,7 +14,7 @@ use super::super::LiveSource;
 /// How long a thread without work waits for more before it ends.
 const MAX_IDLE: Duration = Duration::from_secs(10);
 
-/// Maximum number of threads. If all are in use, other machines that have to be waited for are read later.
+/// Maximum number of threads. If all are in use, other machines are queued.
 const MAX_THREADS: usize = 128;
 
 /// Takes samples of one machine.
@@ -53,9 +53,10 @@ pub(super) struct Work {
     pub(super) reader: Box<Reader>,
 }
 
-/// Threads that take samples. There are as many as there is work at the same time, up to a limit, and none while there is no work.
+/// Threads that take samples. They are started as needed, up to a limit, and end when they have been idle.
 pub(super) struct Readers {
     shared: Arc<Shared>,
+    /// The samples that were taken.
     taken: Receiver<Work>,
     sender: Sender<Work>,
 }
@@ -84,7 +85,8 @@ impl Default for Readers {
 }
 
 impl Readers {
-    /// Takes a sample on a thread. If there is no thread and none can be started, takes it now.
+    /// Takes a sample on one of the threads. If no thread exists and none can be started, takes it on the calling
+    /// thread.
     pub(super) fn start(&self, mut work: Work) {
         let mut queue = self.shared.lock();
         let needs_thread = queue.idle <= queue.work.len() && queue.threads < MAX_THREADS;
@@ -103,11 +105,11 @@ impl Readers {
     fn start_thread(&self) -> bool {
         let (shared, sender) = (Arc::clone(&self.shared), self.sender.clone());
         let thread = std::thread::Builder::new().name("machine".to_owned());
-        thread.spawn(move || shared.work(&sender)).is_ok()
+        thread.spawn(move || shared.run(&sender)).is_ok()
     }
 
-    /// A sample that was taken, if there is one before `until`.
-    pub(super) fn taken(&self, until: Instant) -> Option<Work> {
+    /// Waits for a sample that was taken, until `until`.
+    pub(super) fn receive(&self, until: Instant) -> Option<Work> {
         let left = until.saturating_duration_since(Instant::now());
         self.taken.recv_timeout(left).ok()
     }
@@ -127,8 +129,8 @@ impl Shared {
         self.queue.lock().ignore_poison()
     }
 
-    /// Works until there has been no work for a while.
-    fn work(&self, sender: &Sender<Work>) {
+    /// Takes samples until there has been none to take for [`MAX_IDLE`].
+    fn run(&self, sender: &Sender<Work>) {
         while let Some(mut work) = self.next() {
             work.reader.collect();
             if sender.send(work).is_err() {

@@ -1,4 +1,4 @@
-//! Sending the request for the next collection before it is awaited.
+//! Sending the request for the next collection before waiting for the answer.
 
 use std::os::fd::BorrowedFd;
 use std::sync::TryLockError;
@@ -9,8 +9,8 @@ use crate::message::CollectRequest;
 
 impl Link {
     /// Sends the request for the next collection without waiting, if the last query can be collected again over the open
-    /// connection. The next collection of the same selections then only receives the answer. `version` is that of the
-    /// machine's counter sets: if the agent has others by now, they have to be read first.
+    /// connection. The next collection of the same selections then only receives the answer. `version` is the version of the
+    /// machine's counter sets: if the agent has a newer one, its sets must be read first.
     pub(in crate::client) fn send_ahead(&self, version: (u64, u64)) -> bool {
         let send = |session: &mut Session| session.version == Some(version) && session.send_ahead();
         self.with_free_session(send).unwrap_or(false)
@@ -26,7 +26,8 @@ impl Link {
         self.with_free_session(|session| session.transport.descriptor().map(then)).flatten()
     }
 
-    /// Calls `then`, unless another thread exchanges messages, or the process was forked: then the session is reset by an exchange.
+    /// Calls `then`, unless another thread is exchanging messages, or the process was forked. After a fork, the next exchange
+    /// resets the session.
     fn with_free_session<R>(&self, then: impl FnOnce(&mut Session) -> R) -> Option<R> {
         let mut session = match self.session.try_lock() {
             Ok(session) => session,
