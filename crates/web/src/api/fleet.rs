@@ -43,7 +43,7 @@ struct Request {
     top: usize,
     /// The number of intervals that the figures cover.
     window: usize,
-    /// Only machines whose names contain this text, case-insensitively. In lower case.
+    /// Only machines whose lower-case names contain this lower-case text are shown.
     filter: String,
 }
 

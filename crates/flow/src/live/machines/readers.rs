@@ -1,4 +1,4 @@
-//! Threads that take samples of machines that can block.
+//! Threads that take samples when this can block, for example to connect to a machine.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, channel};
