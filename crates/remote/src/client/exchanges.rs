@@ -65,7 +65,7 @@ impl ExchangePoll {
             let mut buffer = [const { MaybeUninit::uninit() }; MAX_EVENTS];
             let events = match epoll::wait(&self.epoll, &mut buffer, timeout.as_ref()) {
                 Ok((events, _)) => events,
-                // Interrupted.
+                // Interrupted; or epoll fails, and the loop below checks all machines.
                 Err(_) => &mut [],
             };
             let mut found = false;
