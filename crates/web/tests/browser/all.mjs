@@ -6,6 +6,7 @@ import "./live.test.mjs";
 import "./panels.test.mjs";
 import "./figures.test.mjs";
 import "./notes.test.mjs";
+import "./compare.test.mjs";
 import "./faults.test.mjs";
 import "./logs.test.mjs";
 import "./saving.test.mjs";
