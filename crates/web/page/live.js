@@ -11,6 +11,9 @@ import { secondsOf, textOf, ticksOf, ticksOfSeconds } from "./time.js";
 /** The minimum and maximum polling interval without a stream: counters are collected for a minute after a request. */
 const POLL_MS = { min: 500, max: 20_000 };
 
+/** After this number of samples of a stream, a gap is one of the collection. */
+const UNCHECKED = 3;
+
 /** A moving window of live values. */
 export class LiveFeed {
   /** `onData()`: new data; `onState(text)`: "connecting", "live", "away", or "refused"; `onProblem(error)`. */
@@ -64,9 +67,7 @@ export class LiveFeed {
       state = "away";
     }
     if (generation !== this.generation) return;
-    // Streams have no sums over instances.
-    if (this.group) this.slot.release();
-    const hasSlot = !this.group && (await this.slot.acquire());
+    const hasSlot = await this.slot.acquire();
     if (generation !== this.generation) {
       if (!this.isFollowing) this.slot.release();
       return;
@@ -117,9 +118,10 @@ export class LiveFeed {
 
   listen(generation) {
     const intervals = Math.max(1, Math.round(this.window() / (this.source.interval ?? 1)));
-    const events = api.stream(this.paths, this.every, intervals);
+    const events = api.stream({ paths: this.paths, every: this.every, window: intervals, group_by: this.group });
     this.hasStatistics = false;
     this.events = events;
+    this.unchecked = UNCHECKED;
     const handle = (act) => (event) => {
       if (generation !== this.generation) return;
       try {
@@ -185,6 +187,13 @@ export class LiveFeed {
         line.maximum.push(value);
       }
     };
+    // The server can have collected samples between the response with the ring and the begin of the stream.
+    if (this.unchecked > 0 && Number.isFinite(last) && begin !== undefined && begin - last > 0.75 * block.interval) {
+      this.unchecked -= 1;
+      this.loadRing(generation).catch((problem) => this.onProblem(problem));
+      return;
+    }
+    this.unchecked -= 1;
     // A column without values for missing collections breaks the line.
     if (Number.isFinite(last) && begin !== undefined && begin - last > 0.75 * block.interval) append((last + time) / 2, () => null);
     const byLine = new Map(this.order.map((line, index) => [line, values[index] ?? null]));

@@ -1,8 +1,9 @@
 // Assembles the page: state, data, and the components that show them.
 
 import * as api from "./api.js";
-import { addPaths, keyTable, removeLines } from "./actions.js";
+import { addPaths, keyTable, onlyThis, removeLines } from "./actions.js";
 import { annotate, setUpAnnotations } from "./annotation-menu.js";
+import { axesOf } from "./axes.js";
 import { Chart } from "./chart.js";
 import { setUpControls, showControls } from "./controls.js";
 import { byId, setText } from "./element.js";
@@ -19,8 +20,9 @@ import { LiveFeed } from "./live.js";
 import { Loader } from "./loader.js";
 import { setUpMenus } from "./menus.js";
 import { announce, showError } from "./messages.js";
+import { areSeveral } from "./names.js";
 import { dataOf } from "./panel-data.js";
-import { isChart, isOverTime, MAX_PANELS, panelOf, titleOf as panelTitle } from "./panels.js";
+import { isChart, isOverTime, titleOf as panelTitle } from "./panels.js";
 import { titleOf } from "./picture.js";
 import { Recorder } from "./record.js";
 import { PercentileLoader } from "./percentiles.js";
@@ -31,7 +33,7 @@ import { change, entry, onChange, setPresent, state } from "./state.js";
 import { TableView } from "./table-view.js";
 import { TableLoader } from "./tables.js";
 import { setUpTheme } from "./theme.js";
-import { seconds } from "./time.js";
+import { moment, seconds } from "./time.js";
 import { setUpTimeMenu } from "./time-menu.js";
 import { Tree } from "./tree.js";
 import { drawValueBar } from "./valuebar.js";
@@ -59,7 +61,7 @@ sources.onChange = () => {
 sources.onView = (text, name) => views.openText(text, name);
 /** Shared by the components. */
 const page = { sources, chart: () => (panelAlone()?.kind === "heatmap" ? heatMap : chart), hover, feed, loader, tree, views, grid, data: loader.data(), choose, line: selectedLine, panel: panelAlone };
-const legend = new Legend({ onRemove: (keys) => removeLines(page, keys) });
+const legend = new Legend({ onRemove: (keys) => removeLines(page, keys), onOnly: (line) => onlyThis(page, line) });
 page.legend = legend;
 const table = new TableView(byId("report"));
 
@@ -70,6 +72,7 @@ let drawing = 0;
 let liveState = "connecting";
 let problemText = "";
 const SAMPLES_GONE = "The server no longer has the samples of this time range";
+const MAX_MISSING = 3;
 let following = "";
 
 /** The panel that is shown alone: the chosen one, or the only one. Null if the grid is shown. */
@@ -158,9 +161,23 @@ function whyEmpty(data, panel) {
   if (!state.sources.length) return "Open a log, or choose a source at the top.";
   if (panel && !panel.counters.length) return "The panel has no counters. Press a to add some.";
   if (!panel) return views.wanted ? "…" : "The chart has no counters. Press a to add some.";
-  if (data.missing.length >= panel.counters.length && data.blocks.length) return data.missing.map(({ path, reason }) => `${path}: ${reason}`).slice(0, 3).join("; ");
-  if (data.isEmpty) return "There are no samples in this time range.";
+  if (data.missing.length >= panel.counters.length && data.blocks.length) return missingText(data.missing);
+  if (data.isEmpty) return `There are no samples in this time range. ${wholeText(data)}`.trim();
+  // Counters of which only active instances are shown.
+  if (data.blocks.some(({ lines, removed }) => !lines.length && removed?.length)) return "All values are 0 in this time range.";
   return data.blocks.length ? "No values in this time range." : "…";
+}
+
+/** The time range of the sources, as a sentence. */
+function wholeText({ zone }) {
+  const whole = loader.whole();
+  return whole && zone ? `The data is from ${moment(whole.begin, zone)} to ${moment(whole.end, zone)}.` : "";
+}
+
+/** Several paths that are missing, as a text of bounded length. */
+function missingText(missing) {
+  const texts = missing.slice(0, MAX_MISSING).map(({ path, reason }) => `${path}: ${reason}`);
+  return texts.join("; ") + (missing.length > MAX_MISSING ? `; and ${missing.length - MAX_MISSING} more` : "");
 }
 
 function drawNow() {
@@ -174,8 +191,9 @@ function drawNow() {
   else drawAlone(alone, data);
   // Before the first sample there is no time range.
   setText(byId("range-text"), data.blocks.some(({ begin, end }) => end > begin) ? titleOf(data) : "");
-  const missing = isGrid && state.viewName ? [] : data.missing.map(({ path, reason }) => `${path}: ${reason}`);
-  setText(byId("missing-text"), [...(data.isGone && data.lines.length ? [`${SAMPLES_GONE}: showing loaded values without statistics`] : []), ...missing].join("; "));
+  const gone = data.isGone && data.lines.length ? `${SAMPLES_GONE}: showing loaded values without statistics` : "";
+  const missing = isGrid && state.viewName ? "" : missingText(data.missing);
+  setText(byId("missing-text"), [gone, missing].filter(Boolean).join("; "));
   setText(byId("chart-summary"), summaryOf(data));
   // The range of the figures, for tests.
   byId("content").dataset.range = data.range ? `${data.range.begin.toFixed(3)}~${data.range.end.toFixed(3)}` : "";
@@ -199,8 +217,9 @@ function drawAlone(panel, data) {
   } else if (data.lines.length && panel) page.chart().draw({ ...data, lines }, panel);
   for (const name of ["chart", "heatmap"]) byId(name).classList.toggle("invisible", !data.lines.length);
   byId("value-bar").hidden = byId("legend").hidden = kind === "table";
-  legend.draw(data.lines, several);
-  drawValueBar(selectedLine(), data.lines.length ? data.end - data.begin : null);
+  legend.draw(data.lines, several, Boolean(panel) && axesOf(panel, lines.filter(({ key }) => !entry(key).isHidden), lines).isScaled);
+  drawValueBar(selectedLine(), data.lines.length ? data.end - data.begin : null, areSeveral(data.blocks));
+  setText(byId("chart-title"), panel ? panelTitle(panel) : "");
   const empty = byId("chart-empty");
   empty.hidden = data.lines.length > 0 || kind === "table";
   setText(empty, empty.hidden ? "" : whyEmpty(data, panel));
@@ -407,7 +426,7 @@ setUpTheme(() => {
 });
 setUpControls(page);
 setUpKeys(keyTable(page));
-setUpViews({ fragment, open: show, views });
+setUpViews({ fragment, open: show, views, onSaved: (name) => change({ savedName: name }) });
 setUpTimeMenu(page);
 setUpAnnotations(page);
 api.onReturn(refresh);

@@ -13,6 +13,8 @@ export const state = {
   viewName: null,
   /** The title of the view. */
   title: "",
+  /** The name under which the view was saved last, which its menu and its file have; not part of a link. */
+  savedName: null,
   /** Ids of the sources on the chart, in order. */
   sources: [],
   /** The counter paths of all charts, which can have wildcards. Follows from the panels. */
