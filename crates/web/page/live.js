@@ -8,7 +8,7 @@ import { StreamSlot } from "./stream-slot.js";
 import { keyOf } from "./state.js";
 import { secondsOf, textOf, ticksOf, ticksOfSeconds } from "./time.js";
 
-/** The minimum and maximum polling interval without a stream: counters are collected for a minute after a request. */
+/** The minimum and maximum polling interval without a stream. The server stops collecting counters a minute after the last request for them. */
 const POLL_MS = { min: 500, max: 20_000 };
 
 /** After this number of samples of a stream, a gap is one of the collection. */
@@ -83,7 +83,7 @@ export class LiveFeed {
     this.load(this.cancelPending());
   }
 
-  /** A page that becomes visible catches up; a hidden one leaves its stream to others. */
+  /** A page that becomes visible catches up. A hidden page keeps its stream until another page needs it; without Web Locks it gives it up. */
   visibilityChanged() {
     if (!this.isFollowing || (document.hidden && navigator.locks)) return;
     if (document.hidden || !this.events) this.continueWithoutStream();
@@ -194,18 +194,18 @@ export class LiveFeed {
       return;
     }
     this.unchecked -= 1;
-    // A column without values for missing collections breaks the line.
+    // For missing collections, adds a column without values, so that the line has a gap.
     if (Number.isFinite(last) && begin !== undefined && begin - last > 0.75 * block.interval) append((last + time) / 2, () => null);
     const byLine = new Map(this.order.map((line, index) => [line, values[index] ?? null]));
     append(time, (line) => byLine.get(line) ?? null);
     this.trim();
     this.onData();
-    // The stream has no statistics of very many counters, and none before the first event.
+    // The stream sends no statistics if there are too many counters, and none before its first event.
     if (!this.hasStatistics) this.updateStatistics(generation);
     this.hasStatistics = false;
   }
 
-  /** Sets the statistics of the window, in the order of the series. The server has none of instances that have ended. */
+  /** Sets the statistics of the window, in the order of the series. The server has no statistics for instances that have ended. */
   setStatistics({ statistics }) {
     if (!this.order.length) return;
     this.hasStatistics = true;

@@ -86,7 +86,7 @@ function selectedLine() {
   return page.data.lines.find((line) => line.key === state.selected) ?? sorted(page.data.lines)[0] ?? null;
 }
 
-/** The data of each panel, and of the whole page: of the panel that is shown alone, or of all. */
+/** Updates the data of each panel, and that of the page: the data of the panel that is shown alone, otherwise of all panels. */
 function arrange() {
   const all = loader.data();
   percentiles.apply(all.blocks);
@@ -116,16 +116,16 @@ function showNewData() {
   draw();
 }
 
-let triedFor = "";
+let fellBackFor = "";
 
-/** Whether none of the counters that users chose is in the sources. */
+/** Whether none of the counters that the user chose is in the sources. */
 const isUseless = (data) => !data.lines.length && state.paths.length > 0 && data.missing.length >= state.paths.length && !state.range && !state.frozen && !state.viewName;
 
-/** Shows the first view if the sources have none of the counters, once. Returns whether it does. */
+/** If the sources have none of the counters, opens the start view, at most once for each list of sources. Returns whether it does. */
 function fallBack() {
   const names = sources.shown().map((source) => source.id).join(" ");
-  if (!names || triedFor === names) return false;
-  triedFor = names;
+  if (!names || fellBackFor === names) return false;
+  fellBackFor = names;
   views.open("start");
   return true;
 }
@@ -143,7 +143,7 @@ function problemOfData(problem) {
 function choose(range) {
   if (loader.isRunning()) {
     if (!range || !feed.block) return;
-    loader.freeze(loader.fromStarts() ? feed.bounds().seconds.begin + range.end : undefined);
+    loader.freeze(loader.isAlignedAtStarts() ? feed.bounds().seconds.begin + range.end : undefined);
   }
   zoomTo(range);
 }
@@ -159,8 +159,8 @@ function whyEmpty(data, panel) {
   if (isReading) return "Reading the log…";
   if (problemText) return problemText;
   if (!state.sources.length) return "Open a log, or choose a source at the top.";
-  if (panel && !panel.counters.length) return "The panel has no counters. Press a to add some.";
-  if (!panel) return views.wanted ? "…" : "The chart has no counters. Press a to add some.";
+  if (panel && !panel.counters.length) return "The panel has no counters. Press A to add some.";
+  if (!panel) return views.wanted ? "…" : "The chart has no counters. Press A to add some.";
   if (data.missing.length >= panel.counters.length && data.blocks.length) return missingText(data.missing);
   if (data.isEmpty) return `There are no samples in this time range. ${wholeText(data)}`.trim();
   // Counters of which only active instances are shown.
@@ -195,7 +195,7 @@ function drawNow() {
   const missing = isGrid && state.viewName ? "" : missingText(data.missing);
   setText(byId("missing-text"), [gone, missing].filter(Boolean).join("; "));
   setText(byId("chart-summary"), summaryOf(data));
-  // The range of the figures, for tests.
+  // The time range of the statistics, for tests.
   byId("content").dataset.range = data.range ? `${data.range.begin.toFixed(3)}~${data.range.end.toFixed(3)}` : "";
   showControls(page, liveState);
 }
@@ -270,7 +270,7 @@ page.writeAddress = writeAddress;
 
 const fragment = () => withEmbed(toFragment((id) => sources.byId(id)?.name ?? ""));
 
-/** Shows a link or saved view. */
+/** Opens the state that a link or a saved view describes. */
 function show(text) {
   const idOf = (id, name) => {
     const all = sources.all;
@@ -295,7 +295,7 @@ function show(text) {
   return views.open(viewName ?? "start", after);
 }
 
-/** A range of live values without an open end. */
+/** Replaces a missing begin or end of a range of live values. */
 function closed({ begin, end }) {
   const to = end ?? Math.max(Date.now() / 1000, begin + 1);
   return { begin: begin ?? to - 60, end: to };
@@ -326,10 +326,11 @@ async function refresh() {
   }
 }
 
-const OF_DATA = ["sources", "paths", "range", "frozen", "align", "every", "points", "shift", "group"];
-const OF_ARRANGEMENT = ["panels", "open", "removed", "zone", "frozen", "legend", "columns", "figure"];
+/** State whose change requires other data, or another arrangement. */
+const NEED_DATA = ["sources", "paths", "range", "frozen", "align", "every", "points", "shift", "group"];
+const NEED_ARRANGEMENT = ["panels", "open", "removed", "zone", "frozen", "legend", "columns", "figure"];
 /** Parts of the state that users can change before the sources are loaded. */
-const OF_VIEW = ["align", "zone", "numbers", "figure", "columns", "group", "shift", "every", "points", "sort"];
+const EARLY_STATE = ["align", "zone", "numbers", "figure", "columns", "group", "shift", "every", "points", "sort"];
 const chosenEarly = new Set();
 /** Paths that users add before the sources are loaded. */
 page.early = [];
@@ -341,16 +342,16 @@ onChange((names) => {
   }
   // Users have changed the panels: a late view must not replace them.
   if (names.has("panels") && state.viewName === null) views.cancel();
-  // Other panels are shown in place of the table of machines.
+  // When the panels change, they replace the table of machines.
   if (names.has("panels") && fleet.isOpen) fleet.close();
   if (names.has("sources")) {
     sources.draw();
-    triedFor = "";
-    if (alignApart()) return;
+    fellBackFor = "";
+    if (alignDisjointLogs()) return;
     views.refit();
   }
-  if (OF_DATA.some((name) => names.has(name))) load();
-  if (OF_ARRANGEMENT.some((name) => names.has(name))) arrange();
+  if (NEED_DATA.some((name) => names.has(name))) load();
+  if (NEED_ARRANGEMENT.some((name) => names.has(name))) arrange();
   if (["columns", "figure"].some((name) => names.has(name))) percentiles.update();
   if (["open", "panels", "figure"].some((name) => names.has(name))) {
     tables.update();
@@ -368,7 +369,7 @@ function watchChart(watched) {
       whole: () => loader.whole() ?? page.data,
       onChoose: choose,
       onMark: (range) => annotate(page, range),
-      onHold: (now) => (isDragging = now),
+      onDragging: (now) => (isDragging = now),
       onClick: (left) => {
         page.marked = { begin: plot.posToVal(left, "x"), end: null, source: hover.nearest?.source };
         if (hover.nearest) change({ selected: hover.nearest.key });
@@ -391,11 +392,11 @@ let isFollowing = false;
 watchChart(chart);
 watchChart(heatMap);
 
-/** Whether users have chosen how sources are aligned; then the page does not choose. */
+/** The ids of the sources that were last aligned automatically, so that this happens once. */
 let aligned = "";
 
 /** Aligns logs that do not overlap in time at their starts, once for these sources. Returns whether it does. */
-function alignApart() {
+function alignDisjointLogs() {
   const shown = sources.shown();
   const names = shown.map(({ id }) => id).join(" ");
   if (shown.length < 2 || shown.length < state.sources.length || aligned === names) return false;
@@ -442,7 +443,7 @@ async function begin() {
       await new Promise((resolve) => setTimeout(resolve, 1000));
     }
   }
-  const early = Object.fromEntries(OF_VIEW.filter((name) => chosenEarly.has(name)).map((name) => [name, state[name]]));
+  const early = Object.fromEntries(EARLY_STATE.filter((name) => chosenEarly.has(name)).map((name) => [name, state[name]]));
   isReady = true;
   if (fleet.isFirst(location.hash.slice(1))) {
     change({ sources: firstSources(), panels: [], viewName: null });

@@ -13,7 +13,7 @@ const EARLIER = [3, 3];
 
 /**
  * The style of a line; a highlighted one is thick and black or white. Earlier values have the colour of the present ones, and the same
- * counter of another source has the colour of the first source's, with other dashes, unless users chose another.
+ * counter of another source has the colour of the first source's, with other dashes, unless the user chose another.
  */
 export function styleOf(line) {
   const { isHighlighted, isColoured, isOfView } = entry(line.key);

@@ -46,7 +46,7 @@ export class Views {
     this.all = (await api.views()).views;
   }
 
-  /** Discards views that are being loaded or wait for a source: users have chosen other panels. */
+  /** Discards views that are being loaded or wait for a source: the user has chosen other panels. */
   cancel() {
     this.generation += 1;
     this.wanted = null;
@@ -107,7 +107,7 @@ export class Views {
     return this.fitted ? this.refitCounters(source) : undefined;
   }
 
-  /** Chooses among the alternative paths of panels that users have changed. */
+  /** Chooses among the alternative paths of panels that the user has changed. */
   async refitCounters(source) {
     const generation = (this.generation += 1);
     this.fitted = source.id;
