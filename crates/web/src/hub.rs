@@ -35,7 +35,7 @@ use crate::options::{LiveOptions, ServeError};
 use crate::response::ApiError;
 pub(crate) use layout::Layout;
 use requested_paths::RequestedPaths;
-pub(crate) use ring::RingSource;
+pub(crate) use ring::{RingSource, RingWindow};
 pub(crate) use streams::{GZIP_HEADER, StreamRequest, comment, event};
 use streams::{NewSubscriber, queue_length};
 
