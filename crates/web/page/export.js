@@ -67,7 +67,7 @@ export async function copyLink() {
   try {
     await navigator.clipboard.writeText(location.href);
     const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
-    showNotice(isLocal ? "Link copied. It opens only on this machine, because the address is local." : "Link copied to the clipboard.");
+    showNotice(isLocal ? "Link copied to the clipboard. It opens only on this machine, because its address is local." : "Link copied to the clipboard.");
   } catch {
     // Only allowed on secure pages.
     showNotice("The browser does not allow copying. Copy the link from the address bar.");

@@ -40,6 +40,7 @@ export function setUpTimeMenu(page) {
   byId("time-presets").replaceChildren(
     ...PRESETS.map(([label, length]) => element("button", { type: "button", "data-closes": true, onclick: () => last(page, length) }, label)),
     element("button", { type: "button", "data-closes": true, onclick: () => page.choose(null) }, "All"),
+    element("button", { type: "button", id: "time-around", "data-closes": true, title: "The moment of the last click on a chart, in the middle", hidden: true, onclick: () => around(page) }),
   );
   setUpShift();
   byId("time-menu").addEventListener("toggle", () => {
@@ -53,6 +54,8 @@ export function setUpTimeMenu(page) {
     // The server has no earlier live values.
     const live = liveSource(page);
     const kept = live?.points ? live.points * (live.interval ?? 1) : Infinity;
+    byId("time-around").hidden = !page.marked;
+    if (page.marked) setText(byId("time-around"), `Around ${text(page.marked.begin).replace(/^.* |\.\d+$/g, "")}`);
     const { begin, end } = whole();
     const longest = live ? kept : end - begin;
     PRESETS.forEach(([, length], index) => (byId("time-presets").children[index].disabled = length > longest));
@@ -99,6 +102,14 @@ function show(page, typed) {
   const within = withinWhole({ begin: Math.max(range.begin, whole.begin), end: Math.min(range.end, whole.end) }, whole);
   // An open end follows a log that grows.
   return page.choose(within && { begin: typed.begin === null ? null : within.begin, end: typed.end === null ? null : within.end });
+}
+
+/** Shows the moment of the last click on a chart in the middle of a tenth of the visible range, or of several samples. */
+function around(page) {
+  const { begin, end, blocks } = page.data;
+  const at = page.marked.begin;
+  const half = Math.max((end - begin) / 20, ...blocks.map(({ interval }) => 3 * (interval ?? 0)));
+  page.choose(withinWhole({ begin: at - half, end: at + half }, page.loader.whole() ?? page.data));
 }
 
 /** Shows the last seconds: of live data, which continue; of logs before their end. */

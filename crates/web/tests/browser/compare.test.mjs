@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { legendThat, saved, scratch, serve, tacho, test, withPage } from "./harness.mjs";
+import { legendThat, plotBox, rangeAfter, saved, scratch, serve, tacho, test, withPage } from "./harness.mjs";
 import { textLog } from "./logs.mjs";
 
 const panelLink = (...panels) => panels.map((panel) => `panel=${encodeURIComponent(JSON.stringify(panel))}`).join("&");
@@ -131,6 +131,13 @@ test("compare: the moment of the largest value is shown on request", async () =>
     await page.click("#value-when");
     await page.waitForFunction(() => /10:00:37\.000/.test(document.querySelector("#hover:not([hidden])")?.textContent ?? ""));
     assert.match(await page.textContent("#hover"), /95\.0 %/);
+    // A click chooses a moment; the Time menu shows what is around it.
+    const box = await plotBox(page);
+    await page.mouse.click(box.x + (box.width * 37) / 59, box.y + box.height / 2);
+    await page.keyboard.press("r");
+    await page.click("#time-around:has-text('Around 10:00:3')");
+    const { begin, end } = await rangeAfter(page, null);
+    assert.ok(begin < Date.UTC(2024, 2, 5, 10, 0, 36) && end > Date.UTC(2024, 2, 5, 10, 0, 38) && end - begin <= 7000, JSON.stringify([begin, end]));
     // Also of a part of the log.
     await page.keyboard.press("r");
     await page.fill("#from-field", "10:00:40");
