@@ -46,7 +46,7 @@ const heatMap = new HeatMap(byId("heatmap"));
 const hover = new Hover(byId("hover"), (line) => legend.markRow(line?.key ?? null));
 const grid = new Grid({ onChart: watchChart });
 const columns = () => (panelAlone() ? Math.max(50, Math.min(2000, byId("chart-region").clientWidth - 80)) : grid.chartColumns());
-const feed = new LiveFeed({ onData: () => loader.isRunning() && !isDragging && showNewData(), onState: showLiveState, onProblem: problemOfData });
+const feed = new LiveFeed({ onData: showLiveData, onState: showLiveState, onProblem: problemOfData });
 const loader = new Loader({ sources, feed, columns, onData: showNewData, onBusy: (isBusy) => (byId("chart-busy").hidden = !isBusy), onProblem: problemOfData });
 const tables = new TableLoader({ sources, loader, onData: () => draw(), onProblem: problemOfData });
 const percentiles = new PercentileLoader({ sources, loader, onData: () => { arrange(); draw(); }, onProblem: problemOfData });
@@ -116,6 +116,34 @@ function showNewData() {
   draw();
 }
 
+/** After a drawing, new live values wait this many times as long as it took, at most `MAX_REST_MS`: very many lines take longer than a frame. */
+const REST = 3;
+const MAX_REST_MS = 5000;
+/** Two frames: the shortest time in which a drawing is on the screen. */
+const FRAMES_MS = 34;
+const drawn = { at: 0, cost: 0, timer: null };
+
+/** Shows new live values, with pauses if drawing them takes long, so that the crosshair moves meanwhile. */
+function showLiveData() {
+  if (drawn.timer !== null || !loader.isRunning() || isDragging) return;
+  const rest = drawn.at + Math.min(MAX_REST_MS, REST * drawn.cost) - performance.now();
+  if (rest > 0) {
+    drawn.timer = setTimeout(() => {
+      drawn.timer = null;
+      showLiveData();
+    }, rest);
+    return;
+  }
+  const start = performance.now();
+  showNewData();
+  // The first frame draws, and the second one begins when it is on the screen.
+  requestAnimationFrame(() => requestAnimationFrame(() => {
+    drawn.at = performance.now();
+    drawn.cost = Math.max(0, drawn.at - start - FRAMES_MS);
+  }));
+}
+
+/** The sources for which the start view was opened because they have none of the counters. */
 let fellBackFor = "";
 
 /** Whether none of the counters that the user chose is in the sources. */
