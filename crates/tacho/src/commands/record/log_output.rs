@@ -160,11 +160,13 @@ impl LogOutput {
 
     /// Reports the events of an archive since the last call.
     pub(super) fn notify_events(&mut self) {
-        let notices: Vec<ArchiveNotice> = match self {
-            Self::Log(_) | Self::Database(_) => return,
-            Self::Archive(recorder) => recorder.take_notices(),
-            Self::MachinesArchive(recorder) => recorder.take_notices(),
-        };
-        notify_first(&notices, "other events of the archive", ToString::to_string);
+        let others = "other events of the archive";
+        match self {
+            Self::Log(_) | Self::Database(_) => {}
+            Self::Archive(recorder) => notify_first(&recorder.take_notices(), others, ToString::to_string),
+            Self::MachinesArchive(recorder) => {
+                notify_first(&recorder.take_notices(), others, ToString::to_string);
+            }
+        }
     }
 }
