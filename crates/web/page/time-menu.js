@@ -28,7 +28,8 @@ export function setUpTimeMenu(page) {
     // An empty field is an open end: undefined.
     const [from, to] = texts.map((text) => (text ? parseTime(text, whole(), page.data.zone) : undefined));
     for (const [name, at] of [["from", from], ["to", to]]) byId(`${name}-field`).setAttribute("aria-invalid", String(at === null));
-    const problem = from === null || to === null ? "Examples: 14:05, 14:05:30, 2024-03-05 14:05, -1h, end" : (to ?? whole().end) <= (from ?? whole().begin) ? "The start must be before the end." : "";
+    const wrong = from === null ? texts[0] : to === null ? texts[1] : null;
+    const problem = wrong !== null ? `“${wrong}” is not a time. Examples: 14:05, 2024-03-05 14:05, -1h, end` : (to ?? whole().end) <= (from ?? whole().begin) ? "The start must be before the end." : "";
     setText(byId("time-error"), problem);
     if (problem) return;
     // Of live data, "-5min" to now is a moving window.
@@ -52,7 +53,9 @@ export function setUpTimeMenu(page) {
     // The server has no earlier live values.
     const live = liveSource(page);
     const kept = live?.points ? live.points * (live.interval ?? 1) : Infinity;
-    PRESETS.forEach(([, length], index) => (byId("time-presets").children[index].disabled = length > kept));
+    const { begin, end } = whole();
+    const longest = live ? kept : end - begin;
+    PRESETS.forEach(([, length], index) => (byId("time-presets").children[index].disabled = length > longest));
     byId("shift-field").value = state.shift ? lengthText(state.shift) : "";
     byId("shift-field").setAttribute("aria-invalid", "false");
     setText(byId("shift-error"), "");

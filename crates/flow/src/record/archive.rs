@@ -5,9 +5,10 @@ mod worker;
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use tachograph_counters::IgnorePoison as _;
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
@@ -17,7 +18,7 @@ use tachograph_logs::{LogError, io_error_text};
 pub use notice::ArchiveNotice;
 use worker::{Tasks, Worker, not_converted};
 
-use super::{AtMax, DiskFiles, LogFiles, RecordOptions, RecordSummary, Recorder};
+use super::{AtMax, DiskFiles, LogFiles, MovedLog, RecordOptions, RecordSummary, Recorder};
 use crate::archive::{ArchiveLock, ArchiveStore, Retention};
 use crate::{FlowError, Sink};
 
@@ -79,6 +80,9 @@ impl ArchiveRecordOptions {
     }
 }
 
+/// Minimum time between two attempts to free space while a recording is paused.
+const PAUSED_RETRY: i64 = 10 * FileTime::PER_SECOND;
+
 /// Writes samples into an archive.
 ///
 /// When [`push`](Sink::push) returns, the sample is in an open segment, which is a BLG. When a segment has reached its
@@ -86,7 +90,8 @@ impl ArchiveRecordOptions {
 /// process that is killed loses at most the sample that it was writing: the next recorder converts the remaining
 /// segments.
 ///
-/// If there is too little free space, the recording pauses: samples are dropped until there is enough again.
+/// If there is too little free space, the recording pauses: samples are dropped until there is enough again. Files are merged only
+/// while there is room for the merged file as well.
 pub struct ArchiveRecorder<L: LogFiles + Clone = DiskFiles> {
     files: L,
     options: ArchiveRecordOptions,
@@ -104,6 +109,10 @@ pub struct ArchiveRecorder<L: LogFiles + Clone = DiskFiles> {
     /// does not remove files.
     retention_now: FileTime,
     is_paused: bool,
+    /// When the worker was last started.
+    worker_started: FileTime,
+    /// Segments that another program deleted or renamed while they were written.
+    moved: Arc<Mutex<Vec<MovedLog>>>,
     dropped: u64,
     summary: RecordSummary,
     notices: Vec<ArchiveNotice>,
@@ -157,6 +166,8 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
             seen: FileTime(i64::MIN),
             retention_now: FileTime(i64::MIN),
             is_paused: false,
+            worker_started: FileTime(i64::MIN),
+            moved: Arc::default(),
             dropped: 0,
             summary: RecordSummary { first_file: store.folder().to_path_buf(), ..RecordSummary::default() },
             notices: Vec::new(),
@@ -203,7 +214,7 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
     /// Keeps a segment of an earlier recorder to convert it later.
     fn keep_segment(&mut self, segment: PathBuf) {
         self.previous = self.previous.max(last_of_segment(&segment));
-        self.worker.keep(segment);
+        self.worker.push(segment);
     }
 
     /// The results so far.
@@ -262,8 +273,10 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         if !std::mem::replace(&mut self.is_paused, true) {
             self.notices.push(notice);
         }
+        self.worker.stop_merging();
         // Converting the segment and removing old files frees space.
-        if self.segment.is_some() || self.worker.is_idle() {
+        let is_due = now.0.saturating_sub(self.worker_started.0) >= PAUSED_RETRY;
+        if self.segment.is_some() || (is_due && self.worker.is_idle()) {
             self.close_segment(now)?;
         }
         Ok(())
@@ -273,7 +286,9 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
     fn close_segment(&mut self, now: FileTime) -> Result<(), FlowError> {
         if let Some(mut segment) = self.segment.take() {
             let finished = segment.recorder.finish();
-            self.worker.keep(segment.path);
+            if !self.report_moved() || segment.path.exists() {
+                self.worker.push(segment.path);
+            }
             match finished {
                 Err(FlowError::Log(error)) if is_full_disk(&error) => {}
                 outcome => outcome?,
@@ -281,6 +296,14 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         }
         self.start_worker(now);
         Ok(())
+    }
+
+    /// Reports segments that another program deleted or renamed; returns false if there are none.
+    fn report_moved(&mut self) -> bool {
+        let moved = std::mem::take(&mut *self.moved.lock().ignore_poison());
+        let is_any = !moved.is_empty();
+        self.notices.extend(moved.into_iter().map(ArchiveNotice::SegmentMoved));
+        is_any
     }
 
     /// Advances the time for the retention by the time since the previous sample.
@@ -299,9 +322,11 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
     }
 
     fn start_worker(&mut self, now: FileTime) {
+        self.worker_started = now;
         let tasks = Tasks {
             retention: self.options.retention,
-            is_merged: self.options.is_merged,
+            is_merged: self.options.is_merged && !self.is_paused,
+            min_free_bytes: self.options.min_free_bytes,
             now,
             retention_now: self.retention_now,
         };
@@ -317,7 +342,9 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         options.max_bytes = Some(self.options.segment_bytes);
         options.at_max = AtMax::End;
         options.is_synced = self.options.is_synced;
-        let recorder = Recorder::with_files(self.files.clone(), options, sample.at)?;
+        let mut recorder = Recorder::with_files(self.files.clone(), options, sample.at)?;
+        let moved = Arc::clone(&self.moved);
+        recorder.on_moved(move |log| moved.lock().ignore_poison().push(log.clone()));
         let index = self.index_of(sample.at.utc);
         self.segment = Some(OpenSegment { recorder, path, index });
         Ok(())
@@ -333,11 +360,13 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         let before = counts(&segment.recorder);
         segment.recorder.push(sample)?;
         let after = counts(&segment.recorder);
+        let is_full = segment.recorder.is_full();
         self.summary.samples += 1;
         self.summary.values += after.0 - before.0;
         self.summary.bytes += after.1 - before.1;
         self.summary.counters = segment.recorder.summary().counters;
-        if segment.recorder.is_full() {
+        self.report_moved();
+        if is_full {
             self.close_segment(sample.at.utc)?;
         }
         Ok(())
@@ -403,6 +432,7 @@ impl<L: LogFiles + Clone> Sink for ArchiveRecorder<L> {
     /// Completes and converts the open segment.
     fn finish(&mut self) -> Result<(), FlowError> {
         let now = self.summary.last.map_or(self.previous, |last| last.utc);
+        self.options.is_merged = false;
         self.worker.stop_merging();
         self.close_segment(now)?;
         self.notices.extend(self.worker.finish(&self.store));

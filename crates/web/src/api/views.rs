@@ -62,6 +62,8 @@ struct FittedView {
     begin: Option<String>,
     end: Option<String>,
     panels: Vec<FittedPanel>,
+    /// `name`: the instances of each name are one series.
+    group_by: Option<&'static str>,
     annotations: Vec<FittedAnnotation>,
     /// The paths of an optional view that the source lacks.
     missing: Vec<String>,
@@ -365,6 +367,7 @@ impl FittingTarget<'_> {
                 .map(|panel| self.panel(panel))
                 .collect(),
             title: view.title,
+            group_by: view.sums_names.then_some("name"),
             annotations: view
                 .annotations
                 .into_iter()
