@@ -34,6 +34,12 @@ impl Target {
         Self { registry: Arc::clone(registry), remote: None, paths: Vec::new() }
     }
 
+    /// A machine with these sets, which is read without a connection.
+    #[cfg(test)]
+    pub(crate) fn of_registry(registry: &Arc<Registry>) -> Self {
+        Self::this_machine(registry)
+    }
+
     pub(crate) fn is_this_machine(&self) -> bool {
         self.remote.is_none()
     }

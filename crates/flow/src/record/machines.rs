@@ -10,8 +10,8 @@ use tachograph_counters::IgnorePoison;
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_logs::archive::Storage;
 
-use super::segment::copy_group;
 use super::archive::Pool;
+use super::segment::copy_group;
 use super::{ArchiveNotice, ArchiveRecordOptions, ArchiveRecorder, DiskFiles, RecordSummary};
 use crate::{FlowError, Sink};
 

@@ -67,7 +67,8 @@ impl Attempts {
         let running = Running(self);
         let begun = Instant::now();
         let outcome = attempt();
-        let failed = outcome.as_ref().err().map(|failure| (Instant::now() + begun.elapsed(), failure.clone()));
+        let failed =
+            outcome.as_ref().err().map(|failure| (Instant::now() + begun.elapsed(), failure.clone()));
         self.state.lock().ignore_poison().failed = failed;
         drop(running);
         outcome

@@ -15,7 +15,7 @@ use crate::limits::MAX_RESPONSE_BYTES;
 /// Maximum length of a response's header.
 const MAX_HEADER: usize = 16 << 10;
 /// Maximum number of bytes that [`Connection::run_now`] receives, because it runs on the thread of all machines.
-const MAX_NOW: usize = 256 << 10;
+const MAX_NOW: usize = 64 << 10;
 /// Maximum size of a response that [`Connection::run_now`] receives; a larger one is left to [`Connection::run`].
 pub(super) const MAX_SHARED: usize = 1 << 20;
 /// Size of the buffer for one read.
@@ -357,5 +357,68 @@ fn io_error(error: &io::Error, step: &'static str) -> ExchangeError {
         Some(rustls::Error::AlertReceived(alert)) => ExchangeError::NotTrusted(super::tls::alert(*alert)),
         _ if is_timeout(error) => ExchangeError::TimedOut(step),
         _ => ExchangeError::Broken(text_of(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use rustix::net::sockopt::set_socket_recv_buffer_size;
+
+    use super::*;
+
+    /// A connection with a request that was sent, and a thread that answers it.
+    fn answered(length: usize) -> (Connection, std::thread::JoinHandle<()>) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let stream = TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
+        set_socket_recv_buffer_size(&stream, 200_000).expect("a socket");
+        let agent = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
+            stream.write_all(head.as_bytes()).expect("a client");
+            stream.write_all(&vec![7; length]).expect("a client");
+            // Closing the connection with unread data would reset it.
+            assert!(stream.read(&mut [0; 100]).is_ok_and(|read| read > 0));
+        });
+        let mut connection = Connection::new(Stream::Plain(TimedStream::new(
+            stream,
+            Instant::now() + Duration::from_secs(20),
+        )));
+        connection.begin(&mut b"GET / HTTP/1.1\r\n\r\n".to_vec());
+        let until = Instant::now() + Duration::from_secs(20);
+        let mut buffer = vec![0; MAX_NOW + 1000];
+        while connection.stream.socket().peek(&mut buffer).expect("data") <= MAX_NOW {
+            assert!(Instant::now() < until, "the answer arrives");
+            std::thread::yield_now();
+        }
+        (connection, agent)
+    }
+
+    #[test]
+    fn a_call_that_does_not_wait_receives_a_limited_number_of_bytes() {
+        let length = 3 * MAX_NOW;
+        let (mut connection, agent) = answered(length);
+        assert_eq!(connection.run_now(), Received::More);
+        assert!(connection.body.len() < MAX_NOW);
+        let until = Instant::now() + Duration::from_secs(20);
+        while connection.run_now() != Received::Complete {
+            assert!(Instant::now() < until, "the rest arrives");
+        }
+        assert_eq!(connection.run(until).map_err(|error| error.to_string()), Ok((200, true)));
+        assert_eq!(connection.body, vec![7; length]);
+        agent.join().expect("no panic");
+    }
+
+    #[test]
+    fn a_large_answer_is_left_to_a_call_that_waits() {
+        let length = MAX_SHARED + 1;
+        let (mut connection, agent) = answered(length);
+        assert_eq!(connection.run_now(), Received::TooLarge);
+        assert_eq!(connection.run_now(), Received::TooLarge);
+        let until = Instant::now() + Duration::from_secs(20);
+        assert_eq!(connection.run(until).map_err(|error| error.to_string()), Ok((200, true)));
+        assert_eq!(connection.body.len(), length);
+        agent.join().expect("no panic");
     }
 }

@@ -191,8 +191,8 @@ impl Shared {
     fn run(&self, sender: &Sender<Work>) {
         let _thread = Counted(self, |queue| &mut queue.threads);
         while let Some(mut work) = self.next() {
-            let silent = (work.urgency == Urgency::Silent)
-                .then(|| Counted(self, |queue| &mut queue.busy_with_silent));
+            let silent =
+                (work.urgency == Urgency::Silent).then(|| Counted(self, |queue| &mut queue.busy_with_silent));
             work.reader.collect();
             drop(silent);
             if sender.send(work).is_err() {
@@ -226,7 +226,8 @@ struct Counted<'a>(&'a Shared, fn(&mut Queue) -> &mut usize);
 
 impl Drop for Counted<'_> {
     fn drop(&mut self) {
-        let count = (self.1)(&mut self.0.lock());
+        let mut queue = self.0.lock();
+        let count = (self.1)(&mut queue);
         *count = count.saturating_sub(1);
     }
 }

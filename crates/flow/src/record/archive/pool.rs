@@ -19,6 +19,17 @@ pub(in crate::record) struct Pool {
 struct Queue {
     work: VecDeque<Box<dyn FnOnce() + Send>>,
     threads: usize,
+    /// The number of jobs in a part that takes long.
+    long: usize,
+}
+
+/// The part of a job that takes long; see [`Pool::start_long`].
+pub(super) struct Long<'a>(&'a Pool);
+
+impl Drop for Long<'_> {
+    fn drop(&mut self) {
+        self.0.queue().long -= 1;
+    }
 }
 
 /// A job of a [`Pool`].
@@ -93,6 +104,16 @@ impl Pool {
         Ok(Job { outcome, is_finished })
     }
 
+    /// Begins a part of a job that takes long; `None` if half of the threads are already busy with such parts.
+    pub(super) fn start_long(&self) -> Option<Long<'_>> {
+        let mut queue = self.queue();
+        if queue.long >= self.max_threads.div_ceil(2) {
+            return None;
+        }
+        queue.long += 1;
+        Some(Long(self))
+    }
+
     fn run(&self) {
         loop {
             let mut queue = self.queue();
@@ -144,6 +165,17 @@ mod tests {
         running.into_iter().for_each(|index| opens[index].send(()).expect("the job waits"));
         let outcomes: Vec<_> = jobs.into_iter().map(Job::join).collect();
         assert_eq!(outcomes, (0..20).map(Some).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn half_of_the_threads_are_left_for_short_jobs() {
+        for (threads, expected) in [(1, 1), (2, 1), (8, 4)] {
+            let pool = Pool::new(threads);
+            let mut long: Vec<_> = std::iter::from_fn(|| pool.start_long()).collect();
+            assert_eq!(long.len(), expected);
+            long.pop();
+            assert!(pool.start_long().is_some());
+        }
     }
 
     #[test]

@@ -7,8 +7,8 @@ use tachograph_counters::civil::Moment;
 use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_flow::record::{
-    ArchiveNotice, ArchiveRecordOptions, ArchiveRecorder, DatabaseRecordOptions, DatabaseRecorder,
-    MachinesArchive, RecordOptions, RecordSummary, Recorder,
+    ArchiveRecordOptions, ArchiveRecorder, DatabaseRecordOptions, DatabaseRecorder, MachinesArchive,
+    RecordOptions, RecordSummary, Recorder,
 };
 use tachograph_flow::{FlowError, Sink as _};
 use tachograph_logs::archive::{DiskStorage, Storage};
