@@ -16,7 +16,7 @@ use tachograph_perflib::{Clock, Registry};
 use super::sample_times::SampleTimes;
 use super::{Collect, LiveReport, LiveSource, description_of};
 use crate::Selection;
-use readers::{Reader, Readers, Work};
+use readers::{Reader, Readers, Urgency, Work};
 
 pub use exchanges::{Arrival, Exchanges};
 
@@ -84,6 +84,8 @@ impl Awaited {
 
 struct Member {
     machine: Arc<str>,
+    /// Whether its samples are taken before those of others that wait for a thread.
+    is_first: bool,
     progress: Progress,
     /// Whether the last answer was late, or reported the machine as unreachable.
     is_silent: bool,
@@ -137,6 +139,14 @@ impl MachinesSource {
         self.exchanges = Some(exchanges);
     }
 
+    /// The samples of this machine never wait for a thread that others use. `machine` is the index of a member that is read
+    /// without a connection.
+    pub fn set_first(&mut self, machine: usize) {
+        if let Some(member) = self.members.get_mut(machine) {
+            member.is_first = true;
+        }
+    }
+
     /// The paths that name instances and select a counter, but had no matching instance in the last sample, each with its
     /// machine.
     pub fn missing_instances(&self) -> Vec<String> {
@@ -177,14 +187,17 @@ impl MachinesSource {
         self.registry.as_ref()
     }
 
-    /// Updates `registry`: the registry of the first machine that has counter sets and that no thread is reading.
+    /// Updates `registry`: the registry of the first machine that has counter sets and that no thread is reading. It is kept
+    /// while its machine has it, or is being read.
     fn update_registry(&mut self) {
         let registry_of = |member: &'_ Member| {
             let registry = member.reader.as_ref()?.source.registry();
             registry.counter_sets().next().is_some().then(|| Arc::clone(registry))
         };
-        let is_known = self.registry.as_ref().zip(self.members.first()).is_some_and(|(known, first)| {
-            first.reader.as_ref().is_none_or(|reader| Arc::ptr_eq(reader.source.registry(), known))
+        let is_known = self.registry.as_ref().is_some_and(|known| {
+            let member = self.members.iter().find(|member| member.machine == *known.machine());
+            let is_same = |reader: &Box<Reader>| Arc::ptr_eq(reader.source.registry(), known);
+            member.is_some_and(|member| member.reader.as_ref().is_none_or(is_same))
         });
         if !is_known {
             self.registry = self.members.iter().find_map(registry_of).or(self.registry.take());
@@ -230,7 +243,14 @@ impl MachinesSource {
             if progress == Progress::Reading {
                 *self.awaited.count_of(member) += 1;
             }
-            self.readers.start(Work { machine: index, number: self.number, reader });
+            let urgency = match member {
+                Member { is_first: true, .. } => Urgency::First,
+                Member { is_silent: true, .. } => Urgency::Silent,
+                // Its thread waits for an answer that is late.
+                _ if progress == Progress::Late => Urgency::Silent,
+                _ => Urgency::Usual,
+            };
+            self.readers.start(Work { machine: index, number: self.number, urgency, reader });
         }
     }
 
@@ -283,7 +303,7 @@ impl MachinesSource {
     }
 
     /// Takes back a reader from a thread.
-    fn take_back(&mut self, Work { machine, number, reader }: Work) {
+    fn take_back(&mut self, Work { machine, number, reader, .. }: Work) {
         let Some(member) = self.members.get_mut(machine) else { return };
         let is_current = number == self.number && member.progress == Progress::Reading;
         if is_current {
@@ -361,6 +381,7 @@ impl Member {
         source.set_report(report.clone());
         Self {
             machine: Arc::clone(source.registry().machine()),
+            is_first: false,
             progress: Progress::Late,
             is_silent: false,
             descriptions: source.descriptions().cloned().collect(),
@@ -424,7 +445,10 @@ impl Member {
             group.clear_values();
             match &group.set.instance {
                 Some(instance) => {
-                    group.instances = [Arc::clone(instance)].into();
+                    // The same list for as long as the instance is the same.
+                    if !matches!(&group.instances[..], [known] if Arc::ptr_eq(known, instance)) {
+                        group.instances = [Arc::clone(instance)].into();
+                    }
                     let missing = RawValue::error(Status::NO_MACHINE);
                     group.values.resize(group.set.counters.len(), missing);
                     group.identities.push(0);

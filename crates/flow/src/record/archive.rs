@@ -1,6 +1,7 @@
 //! Recording samples into an archive.
 
 mod notice;
+mod pool;
 mod worker;
 
 use std::io::ErrorKind;
@@ -16,6 +17,7 @@ use tachograph_logs::archive::{SegmentName, Storage};
 use tachograph_logs::{LogError, io_error_text};
 
 pub use notice::ArchiveNotice;
+pub(super) use pool::Pool;
 use worker::{Tasks, Worker, not_converted};
 
 use super::{AtMax, DiskFiles, LogFiles, MovedLog, RecordOptions, RecordSummary, Recorder};
@@ -38,7 +40,7 @@ pub struct ArchiveRecordOptions {
     /// The duration of a segment. Segments end at multiples of it after midnight UTC, and at midnight; all of these times are
     /// later by `segment_offset`.
     pub segment_time: Duration,
-    /// When segments end, after multiples of their duration.
+    /// Added to the times at which segments end.
     pub segment_offset: Duration,
     /// The maximum size of a segment in bytes.
     pub segment_bytes: u64,
@@ -152,6 +154,16 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         options: ArchiveRecordOptions,
         storage: Arc<dyn Storage>,
     ) -> Result<Self, FlowError> {
+        Self::with_pool(files, options, storage, Pool::new(1))
+    }
+
+    /// Like [`with_files`](Self::with_files), with a pool that other recorders share.
+    pub(super) fn with_pool(
+        files: L,
+        options: ArchiveRecordOptions,
+        storage: Arc<dyn Storage>,
+        pool: Arc<Pool>,
+    ) -> Result<Self, FlowError> {
         let store = ArchiveStore::new(&options.folder, &options.machine, storage)?;
         store.create_folders()?;
         let lock = store.lock_recorder()?;
@@ -160,7 +172,7 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
             store: store.clone(),
             recording: SegmentName::new_recording(),
             segment: None,
-            worker: Worker::default(),
+            worker: Worker::new(pool),
             previous: FileTime(i64::MIN),
             is_clock_reported: false,
             seen: FileTime(i64::MIN),
@@ -254,11 +266,14 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         day.saturating_mul(per_day).saturating_add(time / units)
     }
 
+    /// The free space in bytes. If it is unknown, the recording pauses when a write fails.
+    pub(super) fn free_bytes(&self) -> u64 {
+        self.store.free_bytes().unwrap_or(u64::MAX)
+    }
+
     /// Whether there is enough free space; if not, pauses the recording.
-    fn has_room(&mut self, now: FileTime) -> Result<bool, FlowError> {
+    fn has_room(&mut self, now: FileTime, free: u64) -> Result<bool, FlowError> {
         let min = self.options.min_free_bytes;
-        // If the free space is unknown, the recording pauses when a write fails.
-        let free = self.store.free_bytes().unwrap_or(u64::MAX);
         // Resuming needs 5 % more, so that the recording does not alternate between the two states.
         let needed = if self.is_paused { min.saturating_add(min / 20) } else { min };
         if free < needed {
@@ -391,8 +406,9 @@ fn last_of_segment(path: &Path) -> FileTime {
     last
 }
 
-impl<L: LogFiles + Clone> Sink for ArchiveRecorder<L> {
-    fn push(&mut self, sample: &Sample) -> Result<(), FlowError> {
+impl<L: LogFiles + Clone> ArchiveRecorder<L> {
+    /// Like [`push`](Sink::push), with the free space in bytes, which is the same for all machines of an archive.
+    pub(super) fn push_with_free(&mut self, sample: &Sample, free: u64) -> Result<(), FlowError> {
         let utc = sample.at.utc;
         self.notices.extend(self.worker.poll());
         if utc <= self.previous {
@@ -404,7 +420,7 @@ impl<L: LogFiles + Clone> Sink for ArchiveRecorder<L> {
             return Ok(());
         }
         self.advance_retention(sample.at);
-        if !self.has_room(utc)? {
+        if !self.has_room(utc, free)? {
             return Ok(());
         }
         let index = self.index_of(utc);
@@ -427,6 +443,12 @@ impl<L: LogFiles + Clone> Sink for ArchiveRecorder<L> {
         self.summary.first.get_or_insert(sample.at);
         self.summary.last = Some(sample.at);
         Ok(())
+    }
+}
+
+impl<L: LogFiles + Clone> Sink for ArchiveRecorder<L> {
+    fn push(&mut self, sample: &Sample) -> Result<(), FlowError> {
+        self.push_with_free(sample, self.free_bytes())
     }
 
     /// Completes and converts the open segment.

@@ -24,6 +24,8 @@ use crate::whole::{PATHS, shown};
 #[derive(Clone, Debug)]
 pub(crate) struct TestDisk {
     pub(crate) free: Arc<AtomicU64>,
+    /// How often the free space was determined.
+    pub(crate) checks: Arc<AtomicU64>,
     /// The number of files that can be created before a creation fails for lack of space, and the number of creations
     /// that then fail.
     pub(crate) created: Arc<Mutex<(u64, u64)>>,
@@ -47,7 +49,8 @@ impl Default for TestDisk {
     fn default() -> Self {
         let free = Arc::new(AtomicU64::new(u64::MAX));
         let hook = Hook(Arc::new(|_, _| {}));
-        Self { free, created: Arc::new(Mutex::new((u64::MAX, 0))), can_exchange: true, hook }
+        let created = Arc::new(Mutex::new((u64::MAX, 0)));
+        Self { free, checks: Arc::default(), created, can_exchange: true, hook }
     }
 }
 
@@ -114,6 +117,7 @@ impl Storage for TestDisk {
     }
 
     fn free_bytes(&self, _path: &Path) -> io::Result<u64> {
+        self.checks.fetch_add(1, Ordering::Relaxed);
         Ok(self.free.load(Ordering::Relaxed))
     }
 }

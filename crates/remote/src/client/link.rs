@@ -3,6 +3,7 @@
 mod ahead;
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -23,12 +24,16 @@ pub struct Link {
     answers: Mutex<Answers>,
     /// Locked during an exchange.
     session: Mutex<Session>,
+    /// That of the session, which can be locked for as long as an exchange takes.
+    is_connected: Arc<AtomicBool>,
 }
 
 impl Link {
     /// A link that is not connected yet. `now` is used as the machine's time until it answers.
     pub fn new(transport: Box<dyn Transport>, now: Timestamps) -> Self {
-        Self { answers: Mutex::new(Answers::new(now)), session: Mutex::new(Session::new(transport)) }
+        let session = Session::new(transport);
+        let is_connected = Arc::clone(&session.is_connected);
+        Self { answers: Mutex::new(Answers::new(now)), session: Mutex::new(session), is_connected }
     }
 
     fn answers(&self) -> MutexGuard<'_, Answers> {
@@ -90,10 +95,14 @@ impl Link {
         self.session().version
     }
 
-    /// Whether the last exchange succeeded.
+    /// Whether the last exchange succeeded. Does not wait for one in progress.
     pub fn is_connected(&self) -> bool {
-        let session = self.session();
-        !session.has_failed() && session.version.is_some()
+        self.is_connected.load(Ordering::Relaxed)
+    }
+
+    /// Whether the last exchange failed. Waits for one in progress.
+    pub(super) fn has_failed(&self) -> bool {
+        self.session().has_failed()
     }
 
     /// Whether the last exchange succeeded, and is not older than `max_age`.

@@ -90,6 +90,10 @@ pub trait Transport: Send + fmt::Debug {
 pub enum Received {
     /// Not all of it.
     Part,
+    /// Not all of it: the limit of one call was reached, and more can be there already.
+    More,
+    /// More than is received on the thread of all machines. [`Transport::exchange`] receives it.
+    TooLarge,
     /// All of it, with HTTP status 200.
     Complete,
     /// The connection has failed or was closed, no request was sent ahead, or the response is an error.

@@ -1,6 +1,7 @@
 //! Events of a recording into an archive, and their messages.
 
 use std::fmt;
+use std::mem;
 use std::path::PathBuf;
 
 use tachograph_counters::civil::Moment;
@@ -55,6 +56,26 @@ pub enum ArchiveNotice {
     NotConverted(String),
     /// Old files could not be removed, or files could not be merged.
     NotMaintained(String),
+}
+
+impl ArchiveNotice {
+    /// Whether the same has happened, even if times and sizes differ.
+    pub(in crate::record) fn is_like(&self, other: &Self) -> bool {
+        match self {
+            Self::Paused { .. }
+            | Self::Full { .. }
+            | Self::Resumed
+            | Self::ClockBehind { .. }
+            | Self::ClockAhead { .. } => mem::discriminant(self) == mem::discriminant(other),
+            // These name files.
+            Self::Recovered { .. }
+            | Self::Damaged(_)
+            | Self::SegmentMoved(_)
+            | Self::SegmentDeleted(_)
+            | Self::NotConverted(_)
+            | Self::NotMaintained(_) => self == other,
+        }
+    }
 }
 
 impl fmt::Display for ArchiveNotice {

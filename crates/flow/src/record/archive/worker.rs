@@ -5,13 +5,13 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
 
 use tachograph_counters::IgnorePoison as _;
 use tachograph_counters::civil::FileTime;
 use tachograph_logs::LogError;
 
 use super::ArchiveNotice;
+use super::pool::{Job, Pool};
 use crate::FlowError;
 use crate::archive::{ArchiveStore, LastSample, Retention};
 
@@ -27,10 +27,10 @@ pub(super) struct Tasks {
     pub(super) retention_now: FileTime,
 }
 
-/// Runs a thread that converts segments, one at a time, and then maintains the archive.
-#[derive(Default)]
+/// Converts segments on a thread of a pool, one at a time, and then maintains the archive.
 pub(super) struct Worker {
-    thread: Option<JoinHandle<Outcome>>,
+    pool: Arc<Pool>,
+    thread: Option<Job<Outcome>>,
     segments: Arc<Segments>,
     stops_merging: Arc<AtomicBool>,
     /// The date folders that could not be merged. They are not tried again until the recorder is restarted.
@@ -76,19 +76,34 @@ struct Outcome {
 }
 
 impl Worker {
+    /// A worker that uses the threads of this pool.
+    pub(super) fn new(pool: Arc<Pool>) -> Self {
+        Self {
+            pool,
+            thread: None,
+            segments: Arc::default(),
+            stops_merging: Arc::default(),
+            unmergeable: Vec::new(),
+            files: 0,
+            bytes: 0,
+            last_sample: None,
+            last: None,
+        }
+    }
+
     /// Adds a segment. A thread that is running converts it, unless it is about to end: then the next one does.
     pub(super) fn push(&mut self, segment: PathBuf) {
         self.segments.push(segment);
     }
 
-    /// Whether no thread is running.
+    /// Whether no thread is running, or is going to.
     pub(super) fn is_idle(&self) -> bool {
         self.thread.is_none()
     }
 
     /// Whether no thread is running, or it has ended.
     pub(super) fn is_done(&self) -> bool {
-        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+        self.thread.as_ref().is_none_or(Job::is_finished)
     }
 
     /// Number of complete files that were created.
@@ -106,7 +121,7 @@ impl Worker {
         self.stops_merging.store(true, Ordering::Relaxed);
     }
 
-    /// Starts the thread, unless it is still running.
+    /// Starts the thread, unless it is still running. If all threads of the pool are in use, it starts when one is free.
     pub(super) fn start(&mut self, store: &ArchiveStore, tasks: Tasks) -> Vec<ArchiveNotice> {
         let notices = self.poll();
         if self.thread.is_some() {
@@ -116,11 +131,15 @@ impl Worker {
         let stops = Arc::clone(&self.stops_merging);
         stops.store(false, Ordering::Relaxed);
         let unmergeable = self.unmergeable.clone();
+        let pool = Arc::clone(&self.pool);
         // If the thread cannot be started, or fails, the next conversion reads the last file.
         let last_sample = self.last_sample.take();
         let work = move || {
             let mut outcome = Outcome { last_sample, ..Outcome::default() };
             convert(&store, &segments, &mut outcome);
+            // Merges take long: the other threads convert the segments of other machines. If too many threads are busy with
+            // that, the files are maintained after a later segment.
+            let Some(_maintaining) = pool.start_long() else { return outcome };
             let outcome = Mutex::new(outcome);
             // A merge can take longer than a segment, so segments are converted in between.
             let is_stopped = || {
@@ -131,13 +150,13 @@ impl Worker {
             outcome.into_inner().ignore_poison()
         };
         // If the thread cannot be started now, the next call retries.
-        self.thread = std::thread::Builder::new().name("archive".to_owned()).spawn(work).ok();
+        self.thread = self.pool.start(work).ok();
         notices
     }
 
     /// Returns the notices of the thread if it has ended.
     pub(super) fn poll(&mut self) -> Vec<ArchiveNotice> {
-        match self.thread.as_ref().is_some_and(JoinHandle::is_finished) {
+        match self.thread.as_ref().is_some_and(Job::is_finished) {
             true => self.join(),
             false => Vec::new(),
         }
@@ -145,8 +164,8 @@ impl Worker {
 
     /// Waits for the thread, and returns its notices.
     pub(super) fn join(&mut self) -> Vec<ArchiveNotice> {
-        let Some(joined) = self.thread.take().map(JoinHandle::join) else { return Vec::new() };
-        let outcome = joined.unwrap_or_else(|_| Outcome {
+        let Some(joined) = self.thread.take().map(Job::join) else { return Vec::new() };
+        let outcome = joined.unwrap_or_else(|| Outcome {
             notices: vec![ArchiveNotice::NotMaintained(
                 "the thread that converts segments failed; it is restarted with the next segment".to_owned(),
             )],

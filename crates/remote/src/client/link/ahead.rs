@@ -2,8 +2,10 @@
 
 use std::os::fd::BorrowedFd;
 use std::sync::TryLockError;
+use std::time::Instant;
 
 use super::{Link, Session};
+use crate::client::connection::MAX_SHARED;
 use crate::client::transport::{Method, Received};
 use crate::message::CollectRequest;
 
@@ -26,6 +28,12 @@ impl Link {
         self.with_free_session(|session| session.transport.descriptor().map(then)).flatten()
     }
 
+    /// Closes the queries at the agent without waiting. Returns whether an answer is outstanding: then it must be called again
+    /// when that has arrived.
+    pub(in crate::client) fn close_ahead(&self) -> bool {
+        self.with_free_session(Session::close_ahead).unwrap_or(false)
+    }
+
     /// Calls `then`, unless another thread is exchanging messages, or the process was forked. After a fork, the next exchange
     /// resets the session.
     fn with_free_session<R>(&self, then: impl FnOnce(&mut Session) -> R) -> Option<R> {
@@ -44,10 +52,37 @@ impl Session {
         let Some(query) = self.queries.last().filter(|query| !query.is_outdated(version)) else {
             return false;
         };
-        if self.failed.is_some() {
+        // Decoding a large frame would delay the other machines of this thread.
+        let is_large = query.held.as_ref().is_some_and(|(_, frame)| frame.bytes().len() > MAX_SHARED);
+        if self.failed.is_some() || is_large {
             return false;
         }
         let request = CollectRequest { number: self.number + 1, held: query.held_number() };
         self.transport.send_ahead(Method::Post, &query.collect_path, &request.encode())
+    }
+
+    fn close_ahead(&mut self) -> bool {
+        if let Some(path) = self.closing.take() {
+            match self.transport.receive_ahead() {
+                Received::Part | Received::More => {
+                    self.closing = Some(path);
+                    return true;
+                }
+                // The answer has arrived, so this does not wait.
+                Received::Complete if self.call(Method::Delete, &path, &[], Instant::now()).is_ok() => {}
+                _ => {
+                    self.queries.clear();
+                    return false;
+                }
+            }
+        }
+        let Some(query) = self.queries.pop() else { return false };
+        // Only over the open connection, and not if an earlier answer is outstanding.
+        if self.failed.is_some() || !self.transport.send_ahead(Method::Delete, &query.path, &[]) {
+            self.queries.clear();
+            return false;
+        }
+        self.closing = Some(query.path);
+        true
     }
 }
