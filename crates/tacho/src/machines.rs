@@ -42,12 +42,6 @@ impl Target {
         self.registry.machine()
     }
 
-    /// Whether the last exchange with the machine succeeded.
-    #[cfg(feature = "web")]
-    pub(crate) fn is_connected(&self) -> bool {
-        self.remote.as_ref().is_none_or(|remote| remote.is_connected())
-    }
-
     /// The counter sets that are known now, without paths.
     #[cfg(feature = "web")]
     pub(crate) fn without_paths(&self) -> Self {

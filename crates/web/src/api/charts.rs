@@ -34,6 +34,8 @@ use crate::sources::Log;
 use crate::workers::{Cancel, Cancellable};
 
 pub(crate) use cache::ChartCache;
+use names::Summed;
+pub(super) use names::machine_sums;
 
 /// Number of columns of a chart if a request does not specify it.
 const DEFAULT_COLUMNS: usize = 800;
@@ -62,24 +64,29 @@ pub(super) async fn series(
     if parameters.one("format")?.is_some_and(|format| format != "columns") {
         return Err(ApiError::bad_request("format: must be columns"));
     }
-    let sums_names = names::are_summed(&parameters)?;
-    if sums_names && is_across_machines {
-        return Err(ApiError::bad_request("across: cannot be combined with group_by"));
+    let summed = names::summed(&parameters)?;
+    if summed == Summed::Names && is_across_machines {
+        return Err(ApiError::bad_request("across: cannot be combined with group_by=name"));
     }
     let (paths, invalid) = parameters.valid_paths()?;
+    if summed == Summed::Machines && (id != LIVE || paths.len() != 1) {
+        return Err(ApiError::bad_request("group_by: machine takes one path, and a live source"));
+    }
     if id == LIVE {
         let compute = async {
             let (live, paths) = lease(&web, paths).await?;
             let mut missing = live.missing(&paths);
             missing.extend(invalid);
-            let chart = move |cancel: &Cancel| match sums_names {
-                true => chart_sums(Samples::Live(live), paths, bounds, columns, missing, cancel),
-                false => {
+            let chart = move |cancel: &Cancel| match summed {
+                Summed::Names => chart_sums(Samples::Live(live), paths, bounds, columns, missing, cancel),
+                Summed::None | Summed::Machines => {
                     let reducer = match is_across_machines {
                         true => Reducer::across_machines(),
                         false => Reducer::default(),
                     };
-                    chart_live(&live, &paths, bounds, columns, reducer, &missing, cancel)
+                    let path = paths.first().filter(|_| summed == Summed::Machines);
+                    let sums = path.and_then(machine_sums);
+                    chart_live(&live, &paths, bounds, columns, (sums, reducer), &missing, cancel)
                 }
             };
             web.live_workers.run(chart).await
@@ -93,7 +100,7 @@ pub(super) async fn series(
         ));
     }
     let log = web.sources.get(&id)?;
-    if sums_names {
+    if summed == Summed::Names {
         let catalogue = Arc::clone(&log.facts()?.catalogue);
         let absent = paths.iter().filter(|path| !catalogue.has(path));
         let missing = absent.map(|path| (path.to_string(), "not in the log".to_owned())).chain(invalid);
@@ -145,12 +152,13 @@ pub(super) async fn lease(
     Ok((web.hub.live(), paths))
 }
 
+/// The samples are summed first, if `sums` is given.
 fn chart_live(
     live: &LiveSnapshot,
     paths: &[PathPattern],
     bounds: Bounds,
     columns: usize,
-    mut reducer: Reducer,
+    (mut sums, mut reducer): (Option<NameSums>, Reducer),
     missing: &[(String, String)],
     cancel: &Cancel,
 ) -> Result<Bytes, ApiError> {
@@ -168,15 +176,19 @@ fn chart_live(
         false => ApiError::conflict(error.to_string()),
     };
     while source.next(&mut sample).map_err(failed)? {
+        let sample = sums.as_mut().map_or(&sample, |sums| sums.push(&sample));
         check_points(sample.len(), columns)?;
-        reducer.push(&sample, &mut reduction, &mut table).map_err(failed)?;
+        reducer.push(sample, &mut reduction, &mut table).map_err(failed)?;
     }
     reducer.cut(&mut reduction, &mut table);
+    let mut paths = paths.to_vec();
+    if sums.is_some() {
+        paths = paths.iter().map(names::path_of_sums).collect();
+    }
     // Merged series have no machine.
-    let paths: Vec<_> = match reducer.is_across_machines() {
-        true => paths.iter().map(without_machine).collect(),
-        false => paths.to_vec(),
-    };
+    if reducer.is_across_machines() {
+        paths = paths.iter().map(without_machine).collect();
+    }
     charts_text(Some(&reduction.finish(&table, &paths)), missing)
 }
 
