@@ -49,12 +49,6 @@ impl Target {
         self.registry.machine()
     }
 
-    /// Whether the last exchange with the machine succeeded.
-    #[cfg(feature = "web")]
-    pub(crate) fn is_connected(&self) -> bool {
-        self.remote.as_ref().is_none_or(|remote| remote.is_connected())
-    }
-
     /// The counter sets that are known now. Does not wait for an exchange.
     #[cfg(feature = "web")]
     pub(crate) fn known_registry(&self) -> Arc<Registry> {

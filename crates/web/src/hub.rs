@@ -9,6 +9,7 @@ mod averages;
 mod collector;
 mod input;
 mod layout;
+mod machine_sets;
 mod requested_paths;
 mod ring;
 mod stream_selection;
@@ -34,8 +35,9 @@ use tokio::sync::{Notify, mpsc, watch};
 use crate::options::{LiveOptions, ServeError};
 use crate::response::ApiError;
 pub(crate) use layout::Layout;
+pub(crate) use machine_sets::MachineSets;
 use requested_paths::RequestedPaths;
-pub(crate) use ring::{RingSource, RingWindow};
+pub(crate) use ring::RingSource;
 pub(crate) use streams::{GZIP_HEADER, StreamRequest, comment, event};
 use streams::{NewSubscriber, queue_length};
 
@@ -65,6 +67,8 @@ struct Shared {
     runtime: OnceLock<Handle>,
     /// The registry in use, and when it was obtained.
     registry: Mutex<Option<(Instant, Arc<Registry>)>>,
+    /// With several machines: the registry of one of them, from the collection; `None` before one was reached.
+    of_machines: Mutex<Option<Arc<Registry>>>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -149,6 +153,7 @@ impl Hub {
             streams: AtomicUsize::new(0),
             runtime: OnceLock::new(),
             registry: Mutex::default(),
+            of_machines: Mutex::default(),
         });
         if !shared.options.history.is_empty() {
             let mut state = shared.lock();
@@ -173,26 +178,22 @@ impl Hub {
         self.shared.registry()
     }
 
-    /// The counter sets of a machine; of any collected machine if `machine` is `None`. This connects to other machines if
-    /// necessary, so it must not run on a thread of the runtime.
-    pub(crate) fn registry_of(&self, machine: Option<&str>) -> Result<Arc<Registry>, ApiError> {
-        let of_this_machine = || match machine {
-            Some(name) if !self.registry().is_machine(name) => {
-                Err(ApiError::not_found(format!("no such machine: '{name}'")))
-            }
-            _ => Ok(self.registry()),
-        };
-        let Some(machines) = &self.options().machines else { return of_this_machine() };
-        let registry = match machine {
-            Some(name) => machines.registry(name),
-            None => machines.any_registry(),
+    /// The counter sets of a machine. This can connect to another machine and wait for its answer: see [`MachineSets`].
+    fn registry_of(&self, machine: &str) -> Result<Arc<Registry>, ApiError> {
+        let registry = match &self.options().machines {
+            Some(machines) => machines.registry(machine),
+            None if self.registry().is_machine(machine) => return Ok(self.registry()),
+            None => return Err(ApiError::not_found(format!("no such machine: '{machine}'"))),
         };
         registry.map_err(|failure| ApiError::not_found(failure.to_string()))
     }
 
-    /// The counter sets of one of the machines, or of this one if none answers.
+    /// The counter sets of one of the machines, as far as they are known: those of the collection, or those from before it. This waits
+    /// for no machine.
     pub(crate) fn any_registry(&self) -> Arc<Registry> {
-        self.registry_of(None).unwrap_or_else(|_| self.registry())
+        let Some(machines) = &self.options().machines else { return self.registry() };
+        let collected = self.shared.of_machines.lock().ignore_poison().clone();
+        collected.unwrap_or_else(|| machines.known_registry())
     }
 
     /// The names of the machines that are collected.

@@ -104,12 +104,9 @@ pub trait MachineList: Send + Sync {
     /// If there is no such machine, or if it does not answer.
     fn registry(&self, machine: &str) -> Result<Arc<Registry>, Failure>;
 
-    /// The counter sets of one of the machines that answer: the agents of a fleet have largely the same sets.
-    ///
-    /// # Errors
-    ///
-    /// If no machine answers.
-    fn any_registry(&self) -> Result<Arc<Registry>, Failure>;
+    /// The counter sets of one of the machines, as far as they are known without waiting for one: the agents of a fleet have largely the
+    /// same sets. Otherwise those of this machine.
+    fn known_registry(&self) -> Arc<Registry>;
 
     /// A source of all machines, without paths, for samples at this interval.
     ///

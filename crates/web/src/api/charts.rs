@@ -17,7 +17,9 @@ use tachograph_flow::query::LogQuery;
 use tachograph_flow::sinks::{
     StatisticsOptions, StatisticsRow, StatisticsSink, write_statistics_csv, write_statistics_json,
 };
-use tachograph_flow::{FlowError, NameSumsSource, Select, Selection, Sink as _, Source, WindowBounds};
+use tachograph_flow::{
+    FlowError, NameSums, NameSumsSource, Select, Selection, Sink as _, Source, WindowBounds,
+};
 use tachograph_logs::{Budget, LogError};
 use tachograph_monitor::{Reduced, Reducer, Reduction, SeriesTable, Span};
 
@@ -34,6 +36,8 @@ use crate::sources::Log;
 use crate::workers::{Cancel, Cancellable};
 
 pub(crate) use cache::ChartCache;
+use names::Summed;
+pub(super) use names::machine_sums;
 
 /// Number of columns of a chart if a request does not specify it.
 const DEFAULT_COLUMNS: usize = 800;
@@ -62,24 +66,29 @@ pub(super) async fn series(
     if parameters.one("format")?.is_some_and(|format| format != "columns") {
         return Err(ApiError::bad_request("format: must be columns"));
     }
-    let sums_names = parameters.sums_names()?;
-    if sums_names && is_across_machines {
-        return Err(ApiError::bad_request("across: cannot be combined with group_by"));
+    let summed = names::summed(&parameters)?;
+    if summed == Summed::Names && is_across_machines {
+        return Err(ApiError::bad_request("across: cannot be combined with group_by=name"));
     }
     let (paths, invalid) = parameters.valid_paths()?;
+    if summed == Summed::Machines && (id != LIVE || paths.len() != 1) {
+        return Err(ApiError::bad_request("group_by: machine takes one path, and a live source"));
+    }
     if id == LIVE {
         let compute = async {
             let (live, paths) = lease(&web, paths).await?;
             let mut missing = live.missing(&paths);
             missing.extend(invalid);
-            let chart = move |cancel: &Cancel| match sums_names {
-                true => chart_sums(Samples::Live(live), paths, bounds, columns, missing, cancel),
-                false => {
+            let chart = move |cancel: &Cancel| match summed {
+                Summed::Names => chart_sums(Samples::Live(live), paths, bounds, columns, missing, cancel),
+                Summed::None | Summed::Machines => {
                     let reducer = match is_across_machines {
                         true => Reducer::across_machines(),
                         false => Reducer::default(),
                     };
-                    chart_live(&live, &paths, bounds, columns, reducer, &missing, cancel)
+                    let path = paths.first().filter(|_| summed == Summed::Machines);
+                    let sums = path.and_then(machine_sums);
+                    chart_live(&live, &paths, bounds, columns, (sums, reducer), &missing, cancel)
                 }
             };
             web.live_workers.run(chart).await
@@ -93,7 +102,7 @@ pub(super) async fn series(
         ));
     }
     let log = web.sources.get(&id)?;
-    if sums_names {
+    if summed == Summed::Names {
         let catalogue = Arc::clone(&log.facts()?.catalogue);
         let absent = paths.iter().filter(|path| !catalogue.has(path));
         let missing = absent.map(|path| (path.to_string(), "not in the log".to_owned())).chain(invalid);
@@ -150,7 +159,7 @@ fn chart_live(
     paths: &[PathPattern],
     bounds: Bounds,
     columns: usize,
-    reducer: Reducer,
+    transforms: (Option<NameSums>, Reducer),
     missing: &[(String, String)],
     cancel: &Cancel,
 ) -> Result<Bytes, ApiError> {
@@ -160,7 +169,7 @@ fn chart_live(
     };
     let span = requested_span(full_span, bounds)?;
     let source = RingSource::window(&live.samples, paths, (Some(span.begin()), Some(span.end())));
-    let reduced = reduce(source, span, columns, paths, reducer, cancel).map_err(|error| match error {
+    let reduced = reduce(source, span, columns, paths, transforms, cancel).map_err(|error| match error {
         _ if cancel.is_cancelled() => Cancel::error(),
         ExportError::Samples(error) => ApiError::conflict(error.to_string()),
         ExportError::Rejected(error) => error,
@@ -169,29 +178,33 @@ fn chart_live(
     charts_text(Some(&reduced), missing)
 }
 
-/// Reduces the samples of a source to columns.
+/// Reduces the samples of a source to columns. The samples are summed first, if `sums` is given.
 fn reduce(
     source: impl Source,
     span: Span,
     columns: usize,
     paths: &[PathPattern],
-    mut reducer: Reducer,
+    (mut sums, mut reducer): (Option<NameSums>, Reducer),
     cancel: &Cancel,
 ) -> Result<Reduced, ExportError> {
     let mut source = Cancellable::new(source, cancel);
     let (mut reduction, mut table) = (Reduction::new(span, columns), SeriesTable::default());
     let mut sample = Sample::default();
     while source.next(&mut sample)? {
+        let sample = sums.as_mut().map_or(&sample, |sums| sums.push(&sample));
         // Checked before the reduction allocates columns for each series.
         check_points(sample.len().max(table.len()), columns).map_err(ExportError::Rejected)?;
-        reducer.push(&sample, &mut reduction, &mut table)?;
+        reducer.push(sample, &mut reduction, &mut table)?;
     }
     reducer.cut(&mut reduction, &mut table);
+    let mut paths = paths.to_vec();
+    if sums.is_some() {
+        paths = paths.iter().map(names::path_of_sums).collect();
+    }
     // Merged series have no machine.
-    let paths: Vec<_> = match reducer.is_across_machines() {
-        true => paths.iter().map(without_machine).collect(),
-        false => paths.to_vec(),
-    };
+    if reducer.is_across_machines() {
+        paths = paths.iter().map(without_machine).collect();
+    }
     Ok(reduction.finish(&table, &paths))
 }
 
@@ -231,8 +244,11 @@ fn chart_sums(
     let requested = RequestedSamples { samples, paths, except: Vec::new(), bounds, sums_names: true };
     let paths = &requested.paths;
     let reduced = requested.process(
-        |window| reduce(window(), span, columns, paths, Reducer::default(), cancel).map(Some),
-        |query| reduce(query.samples()?.source, span, columns, paths, Reducer::default(), cancel).map(Some),
+        |window| reduce(window(), span, columns, paths, (None, Reducer::default()), cancel).map(Some),
+        |query| {
+            reduce(query.samples()?.source, span, columns, paths, (None, Reducer::default()), cancel)
+                .map(Some)
+        },
         cancel,
     )?;
     missing.extend(names::without_sums(&reduced, paths));

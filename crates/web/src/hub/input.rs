@@ -70,6 +70,14 @@ impl Input {
         }
     }
 
+    /// The registry of one of several machines; `None` before one was reached.
+    pub(super) fn any_registry(&self) -> Option<&Arc<Registry>> {
+        match self {
+            Self::ThisMachine(_) => None,
+            Self::Machines(source) => source.any_registry(),
+        }
+    }
+
     pub(super) fn report(&self) -> LiveReport {
         match self {
             Self::ThisMachine(this) => this.source.report(),
