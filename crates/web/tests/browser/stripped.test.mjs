@@ -41,7 +41,9 @@ testBuilt("stripped: style sheets have the rules of their sources", async () => 
           async (texts) => Promise.all(texts.map(async (source) => [...(await new CSSStyleSheet().replace(source)).cssRules].map((rule) => rule.cssText))),
           [text, fs.readFileSync(path.join(PAGE, name), "utf8")],
         );
-        assert.deepEqual(found, expected, name);
+        // A value with a variable keeps its text, in which only white space differs.
+        const shortened = (rules) => rules.map((rule) => rule.replace(/,\s+/g, ","));
+        assert.deepEqual(shortened(found), shortened(expected), name);
         assert.ok(found.length > 5 && !text.includes("/*"), name);
       }
     });
