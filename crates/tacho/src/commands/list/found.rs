@@ -3,8 +3,12 @@
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use tachograph_monitor::{Catalogue as _, Hit, MachineCatalogue, SearchIndex, SetEntry, absent_figures};
+use tachograph_counters::wildcard::fold_case;
+use tachograph_monitor::{
+    Catalogue as _, Hit, MachineCatalogue, SearchIndex, SetEntry, absent_figures, ready_made_columns,
+};
 use tachograph_perflib::Registry;
+use tachograph_system::Roots;
 
 use super::Form;
 use super::chosen_set::{ChosenSet, columns, describe};
@@ -79,9 +83,26 @@ pub(super) fn notify_absent(words: &str) {
     absent_messages(words).iter().for_each(notify);
 }
 
-/// A message for each metric of another tool that matches these words but has no counter.
+/// A message for each metric of another tool that matches these words but has no counter, and for each counter that matches
+/// them but that this machine lacks for a known reason. The headings of tables are searched, too.
 pub(super) fn absent_messages(words: &str) -> Vec<String> {
-    absent_figures(words).iter().map(|row| format!("'{}': {}", row.name, row.remark)).collect()
+    let figures = absent_figures(words);
+    let mut messages: Vec<_> = figures.iter().map(|row| format!("'{}': {}", row.name, row.remark)).collect();
+    let words: Vec<_> = words.split_whitespace().map(fold_case).collect();
+    for absence in tachograph_system::absences(&Roots::of_this_machine()) {
+        let heading = |counter: &str| {
+            let mut columns = ready_made_columns(absence.set);
+            columns.find(|(_, names)| names.contains(&counter)).map_or("", |(heading, _)| heading)
+        };
+        let matches = |counter: &&String| {
+            let text = fold_case(&format!("{} {counter} {}", absence.set, heading(counter)));
+            words.iter().all(|word| text.contains(word.as_str()))
+        };
+        if let Some(counter) = absence.counters.iter().find(matches) {
+            messages.push(format!(r"'\{}(*)\{counter}': {}", absence.set, absence.reason));
+        }
+    }
+    messages
 }
 
 fn part_of(registry: &Registry, entry: &SetEntry, counter: Option<usize>) -> Option<(ChosenSet, bool)> {

@@ -178,8 +178,11 @@ impl Table<'_> {
             can_shrink: false,
         }));
         write_columns(out, &columns, max_width, &self.rows, |row| {
-            let cell = |&(group, column, counter): &(usize, usize, &Counter)| {
-                figure(counter, self.value(row, group, column), form)
+            // The ids of totals are those of no process.
+            let is_total = has_no_rank(&set.name, row.instance);
+            let cell = |&(group, column, counter): &(usize, usize, &Counter)| match is_total {
+                true if counter.is_identifier() => String::new(),
+                _ => figure(counter, self.value(row, group, column), form),
             };
             let label = row.instance.label().to_owned();
             std::iter::once(label).chain(counters.iter().map(cell)).collect()
