@@ -1,4 +1,4 @@
-//! Generates a table of the page's files, each unchanged and compressed, which is built into the library.
+//! Generates a table of the page's files, each without comments and compressed, which is built into the library.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -7,6 +7,9 @@ use std::{env, fs, io};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+
+#[path = "build/strip.rs"]
+mod strip;
 
 /// Extensions and media types of the page's files.
 const KINDS: [(&str, &str); 5] = [
@@ -19,6 +22,7 @@ const KINDS: [(&str, &str); 5] = [
 
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=page");
+    println!("cargo::rerun-if-changed=build");
     let page = Path::new("page");
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     let mut files = Vec::new();
@@ -32,24 +36,38 @@ fn main() -> io::Result<()> {
             continue;
         };
         let name = file.strip_prefix(page).unwrap_or(file).to_string_lossy().replace('\\', "/");
-        let bytes = fs::read(file)?;
+        let bytes = stripped(file, fs::read(file)?)?;
+        fs::write(out.join(index.to_string()), &bytes)?;
         let mut encoder =
             GzEncoder::new(fs::File::create(out.join(format!("{index}.gz")))?, Compression::best());
         encoder.write_all(&bytes)?;
         encoder.finish()?;
-        // The compiler completes the paths: a copied target folder has the files of its own source.
-        let (path, gzip) = (format!("/page/{name}"), format!("/{index}.gz"));
         // Writing into a String cannot fail.
         let _ = writeln!(
             table,
             "    Asset {{ name: {name:?}, kind: {kind:?}, etag: \"\\\"{:016x}\\\"\", \
-             bytes: include_bytes!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {path:?})), \
-             gzip: include_bytes!(concat!(env!(\"OUT_DIR\"), {gzip:?})) }},",
+             bytes: include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{index}\")), \
+             gzip: include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{index}.gz\")) }},",
             hash(&bytes)
         );
     }
     table.push_str("];\n");
     fs::write(out.join("assets.rs"), table)
+}
+
+/// A script or style sheet of this project without comments and unneeded white space; other files unchanged. The files in `vendor`
+/// keep their licences.
+fn stripped(file: &Path, bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+    let strip = match file.extension().and_then(|extension| extension.to_str()) {
+        _ if file.parent().is_some_and(|folder| folder.ends_with("vendor")) => return Ok(bytes),
+        Some("js") => strip::javascript,
+        Some("css") => strip::css,
+        _ => return Ok(bytes),
+    };
+    let problem =
+        |text: String| io::Error::new(io::ErrorKind::InvalidData, format!("{}: {text}", file.display()));
+    let source = String::from_utf8(bytes).map_err(|error| problem(error.to_string()))?;
+    strip(&source).map(String::into_bytes).map_err(problem)
 }
 
 fn has_extension(file: &Path, expected: &str) -> bool {

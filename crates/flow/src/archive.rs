@@ -40,6 +40,13 @@ pub struct ArchiveStore {
     storage: Arc<dyn Storage>,
 }
 
+/// The last sample of a complete file. With it, the next conversion need not read the file.
+#[derive(Clone, Debug)]
+pub struct LastSample {
+    file: PathBuf,
+    sample: Sample,
+}
+
 /// A lock on the folder of a machine; dropping it releases the lock.
 #[derive(Debug)]
 pub struct ArchiveLock(#[expect(dead_code, reason = "closing the file releases the lock")] File);
@@ -216,15 +223,15 @@ impl Source for Continuation<'_> {
     }
 }
 
-/// Writes the samples of `source` for which `is_written` returns true. Returns their number.
+/// Writes the samples of `source` for which `is_written` returns true. Returns their number and the last of them.
 fn write_samples(
     source: Continuation<'_>,
     mut is_written: impl FnMut(&Sample) -> bool,
     writer: &mut ArchiveWriter,
-) -> Result<u64, FlowError> {
+) -> Result<(u64, Option<Sample>), FlowError> {
     let mut is_previous = source.previous.is_some();
     let mut source = Identity::new(source, Selection::new(Vec::new()));
-    let (mut sample, mut written) = (Sample::default(), 0);
+    let (mut sample, mut last, mut written) = (Sample::default(), Sample::default(), 0);
     while source.next(&mut sample)? {
         if std::mem::take(&mut is_previous) {
             writer.continue_after(&sample);
@@ -232,7 +239,8 @@ fn write_samples(
             sample.log -= 1;
             writer.write(&sample)?;
             written += 1;
+            std::mem::swap(&mut sample, &mut last);
         }
     }
-    Ok(written)
+    Ok((written, (written > 0).then_some(last)))
 }

@@ -18,7 +18,7 @@ use tachograph_counters::set::{CounterSet, Extent};
 use tachograph_perflib::registration::{CounterSetInfo, counter_of};
 use tachograph_perflib::{ErrorCode, Query, Registry};
 
-pub use machines::{MachineMember, MachinesSource};
+pub use machines::{Arrival, Exchanges, MachineMember, MachinesSource};
 pub use report::{CollectionError, LiveCounts, LiveReport};
 pub use set_watcher::Refresh;
 pub use stop::Stop;
@@ -93,6 +93,15 @@ impl LiveSource {
     pub fn set_paths(&mut self, paths: &[PathPattern]) -> Selection {
         self.paths = paths.to_vec();
         self.select(paths)
+    }
+
+    /// Like [`set_paths`](Self::set_paths), but only returns whether each path selects a counter: without suggestions for those that
+    /// do not.
+    pub fn select_paths(&mut self, paths: &[PathPattern]) -> Vec<bool> {
+        self.paths = paths.to_vec();
+        let selection = Selection::new(paths.to_vec());
+        self.groups.select(&mut self.query, paths, &selection);
+        selection.matched()
     }
 
     fn select(&mut self, paths: &[PathPattern]) -> Selection {

@@ -4,6 +4,7 @@ mod archive;
 mod database;
 mod files;
 mod limits;
+mod machines;
 mod moved;
 mod names;
 mod segment;
@@ -19,6 +20,7 @@ use tachograph_logs::{Format, LogError};
 pub use archive::{ArchiveNotice, ArchiveRecordOptions, ArchiveRecorder};
 pub use database::{DatabaseRecordOptions, DatabaseRecorder};
 pub use files::{DiskFiles, FileLocation, LogFile, LogFiles, OpenedFile};
+pub use machines::MachinesArchive;
 pub use moved::MovedLog;
 pub use names::Suffix;
 

@@ -126,6 +126,11 @@ impl Selection {
         self.patterns.is_empty()
     }
 
+    /// For each path, whether it has matched something so far.
+    pub(crate) fn matched(&self) -> Vec<bool> {
+        self.lock().matched.clone()
+    }
+
     /// The paths that have not matched anything so far, each with a suggestion, if any.
     pub fn unmatched(&self) -> Vec<(String, Option<String>)> {
         let state = self.lock();

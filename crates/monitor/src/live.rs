@@ -1,4 +1,4 @@
-//! The board of the local machine, with live samples.
+//! The board of a machine, or of several machines, with live samples.
 
 mod reducers;
 
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
-use tachograph_flow::live::{LiveOptions, LiveReport, LiveSource, Refresh};
+use tachograph_flow::live::{Collect as _, LiveOptions, LiveReport, LiveSource, MachinesSource, Refresh};
 use tachograph_flow::{FlowError, Selection};
 use tachograph_perflib::{ErrorCode, Registry};
 
@@ -27,9 +27,9 @@ pub const MAX_POINTS: usize = 1000;
 /// The buffers of a dropped sample are reused if it has at most this many times as many values as the last one.
 const MAX_SPARE_RATIO: usize = 4;
 
-/// A ring of the last raw samples of this machine. The caller decides when a sample is taken.
+/// A ring of the last raw samples of a machine, or of several. The caller decides when a sample is taken.
 pub struct LiveBoard {
-    source: LiveSource,
+    source: BoardSource,
     /// The last samples: one more than `points`, because the oldest one opens the first interval.
     ring: Ring<Sample>,
     /// While samples are held: the time of the sample at which charts end.
@@ -40,6 +40,16 @@ pub struct LiveBoard {
     points: usize,
     table: SeriesTable,
     reducers: Reducers,
+}
+
+/// Where samples come from.
+enum BoardSource {
+    Machine(Box<LiveSource>),
+    Machines {
+        source: Box<MachinesSource>,
+        /// That of one of the machines; an empty one before any of them was reached.
+        registry: Arc<Registry>,
+    },
 }
 
 impl LiveBoard {
@@ -56,18 +66,48 @@ impl LiveBoard {
         options: LiveOptions,
     ) -> Result<(Self, Selection), ErrorCode> {
         let (source, selection) = LiveSource::open(registry, paths, options)?;
-        let table = SeriesTable::default();
+        Ok((Self::new(BoardSource::Machine(Box::new(source)), points), selection))
+    }
+
+    /// Opens a board for the counters of several machines that the paths select, with room for `points` intervals. Paths are looked up
+    /// in `registry` until a machine is reached.
+    pub fn of_machines(
+        mut source: MachinesSource,
+        registry: Arc<Registry>,
+        paths: &[PathPattern],
+        points: usize,
+    ) -> (Self, Selection) {
+        let selection = source.set_paths(paths);
+        let registry = source.any_registry().map_or(registry, Arc::clone);
+        (Self::new(BoardSource::Machines { source: Box::new(source), registry }, points), selection)
+    }
+
+    fn new(source: BoardSource, points: usize) -> Self {
         let points = points.clamp(MIN_POINTS, MAX_POINTS);
-        let ring = Ring::new(points + 1);
-        let reducers = Reducers::default();
-        Ok((Self { source, ring, held_until: None, spare: None, points, table, reducers }, selection))
+        Self {
+            source,
+            ring: Ring::new(points + 1),
+            held_until: None,
+            spare: None,
+            points,
+            table: SeriesTable::default(),
+            reducers: Reducers::default(),
+        }
     }
 
     /// Takes a sample now. Drops the oldest one if the ring is full.
     pub fn collect(&mut self) -> &Sample {
         self.make_room(1);
         let mut sample = self.spare.take().unwrap_or_default();
-        self.source.collect(&mut sample);
+        match &mut self.source {
+            BoardSource::Machine(source) => source.collect(&mut sample),
+            BoardSource::Machines { source, registry } => {
+                source.collect(&mut sample);
+                if let Some(now) = source.any_registry().filter(|now| !Arc::ptr_eq(now, registry)) {
+                    *registry = Arc::clone(now);
+                }
+            }
+        }
         self.ring.push(sample)
     }
 
@@ -100,17 +140,26 @@ impl LiveBoard {
 
     /// Replaces the sampled paths. Series that stay selected are not interrupted.
     pub fn set_paths(&mut self, paths: &[PathPattern]) -> Selection {
-        self.source.set_paths(paths)
+        match &mut self.source {
+            BoardSource::Machine(source) => source.set_paths(paths),
+            BoardSource::Machines { source, .. } => source.set_paths(paths),
+        }
     }
 
-    /// Follows counter sets that appear and disappear, as [`LiveSource::follow`] does.
+    /// Follows counter sets that appear and disappear, as [`LiveSource::follow`] does. The sources of several machines follow
+    /// theirs already.
     pub fn follow(&mut self, refresh: Refresh) {
-        self.source.follow(refresh);
+        if let BoardSource::Machine(source) = &mut self.source {
+            source.follow(refresh);
+        }
     }
 
-    /// The registry in which paths are looked up.
+    /// The registry in which paths are looked up; of several machines, that of one of them.
     pub fn registry(&self) -> &Arc<Registry> {
-        self.source.registry()
+        match &self.source {
+            BoardSource::Machine(source) => source.registry(),
+            BoardSource::Machines { registry, .. } => registry,
+        }
     }
 
     /// The number of intervals that are kept.
@@ -136,7 +185,10 @@ impl LiveBoard {
 
     /// The values that could not be read.
     pub fn report(&self) -> LiveReport {
-        self.source.report()
+        match &self.source {
+            BoardSource::Machine(source) => source.report(),
+            BoardSource::Machines { source, .. } => source.report(),
+        }
     }
 
     /// The samples, oldest first, including [held](Self::hold) ones. Once the ring is full, the first one only opens an

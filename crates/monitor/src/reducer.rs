@@ -18,16 +18,29 @@ pub struct Reducer {
     ids: Vec<SeriesId>,
     /// The column of the samples since the last cut.
     current: Option<usize>,
+    /// Whether the series of machines that differ in the machine only are one.
+    is_across_machines: bool,
 }
 
 impl Default for Reducer {
     fn default() -> Self {
         let options = StatisticsOptions { without_quantiles: true, ..StatisticsOptions::default() };
-        Self { sink: StatisticsSink::new(options), ids: Vec::new(), current: None }
+        Self { sink: StatisticsSink::new(options), ids: Vec::new(), current: None, is_across_machines: false }
     }
 }
 
 impl Reducer {
+    /// A reducer that merges the statistics of series whose paths differ only in the machine: sums and averages of the merged
+    /// series are those of all intervals of all machines.
+    pub fn across_machines() -> Self {
+        Self { is_across_machines: true, ..Self::default() }
+    }
+
+    /// Whether the series of machines are merged.
+    pub fn is_across_machines(&self) -> bool {
+        self.is_across_machines
+    }
+
     /// Prepares for another reduction of the same board. Known series keep their ids.
     pub fn rewind(&mut self) {
         self.sink.rewind();
@@ -65,7 +78,13 @@ impl Reducer {
 
     /// The ids of the series so far. New series get one.
     pub(crate) fn ids(&mut self, table: &mut SeriesTable) -> &[SeriesId] {
-        while let Some(row) = self.sink.row(self.ids.len()) {
+        loop {
+            let next = self.ids.len();
+            let row = match self.is_across_machines {
+                true => self.sink.row_across_machines(next),
+                false => self.sink.row(next),
+            };
+            let Some(row) = row else { break };
             self.ids.push(table.id_of(&row));
         }
         &self.ids

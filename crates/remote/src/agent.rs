@@ -31,9 +31,9 @@ const REFRESH: Duration = Duration::from_secs(2);
 pub struct AgentOptions {
     /// The machine's counter sets.
     pub registry: RegistryNow,
-    /// When the machine was started, in UTC; 0 if unknown.
+    /// When the machine booted, in UTC; 0 if unknown.
     pub boot_time: FileTime,
-    /// A random number that differs after every start.
+    /// A random number, different each time the agent starts.
     pub id: u64,
     /// The program, with its version.
     pub software: String,
@@ -41,14 +41,14 @@ pub struct AgentOptions {
     pub random: fn() -> u64,
 }
 
-/// Why a request is refused. The message is for people, and has no details of the machine.
+/// Why a request is refused. The message is for people, and contains no details of the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgentError {
-    /// The message breaks a rule.
+    /// The message is invalid.
     Message(MessageError),
-    /// No query with this id: it expired, or is that of another client or of an earlier run of the agent.
+    /// No query with this id: it expired, or belongs to another client or to an earlier run of the agent.
     NoQuery,
-    /// A limit of the client is reached; the limit in words.
+    /// The client has reached this limit.
     Limit(&'static str),
     /// The query is still collecting for an earlier request.
     Busy,
@@ -78,7 +78,8 @@ impl From<MessageError> for AgentError {
 
 /// The agent of a machine. All methods can be called from several threads at once; they block while providers collect.
 ///
-/// `client` identifies a consumer for the limits, such as its address: queries belong to the client that opened them.
+/// `client` identifies a consumer, for example by its address. Limits are per client, and a query belongs to the client that
+/// opened it.
 pub struct Agent {
     options: AgentOptions,
     state: Mutex<State>,
@@ -104,7 +105,7 @@ impl Agent {
         self.state.lock().ignore_poison()
     }
 
-    /// Counts a request of a client.
+    /// Counts a request of a client against its limit.
     fn admit(&self, client: &str) -> Result<(), AgentError> {
         match self.clients.lock().ignore_poison().admit(client, Instant::now()) {
             true => Ok(()),
@@ -122,7 +123,7 @@ impl Agent {
             }
             is_due
         };
-        // The lock is not held meanwhile: a check reads folders.
+        // Without the lock, because a check reads folders.
         let now = is_due.then(|| (self.options.registry)());
         let mut state = self.state();
         if let Some(now) = now
@@ -187,7 +188,7 @@ impl Agent {
                     tachograph_perflib::block::push_instance(&mut list, instance.full_name(), instance.id())
                         .map_err(|error| (error.code(), error.to_string()))?;
                 }
-                Ok((list, instances.iter().map(|instance| Attributes::of(instance)).collect()))
+                Ok((list, instances.iter().map(|instance| Attributes::from_key(instance)).collect()))
             });
         let now = registry.clock().now();
         let times = [now.ticks, now.system_time.0, now.wall.0];
@@ -217,8 +218,8 @@ impl Agent {
         Ok(OpenReply { agent_id: self.options.id, generation, query: id, statuses }.encode())
     }
 
-    /// If a client has as many queries as it may have, closes the one that has been idle longest: consumers that ended
-    /// without closing theirs must not keep others from opening one.
+    /// If a client has the maximum number of queries, closes the one that has been idle longest: consumers that ended without
+    /// closing their queries must not block others.
     fn make_room(&self, client: &str, now: Instant) {
         let closed = {
             let mut state = self.state();
@@ -254,7 +255,7 @@ impl Agent {
         query.collect(request, &self.options, generation, bytes_of_client, bytes)
     }
 
-    /// The size of the frames that are kept for a client, and for all.
+    /// The sizes of the frames that are kept for a client and for all clients.
     fn kept_bytes(&self, client: &str) -> (usize, usize) {
         let state = self.state();
         let sum = |of_client: bool| {
@@ -282,7 +283,7 @@ impl Agent {
         self.admit(client)?;
         self.query(client, id)?;
         let closed = self.state().queries.remove(&id);
-        // Closing a query can close files, for which the lock is not needed.
+        // Dropping a query can close files, so the lock is not held.
         drop(closed);
         Ok(())
     }
@@ -320,7 +321,7 @@ mod tests {
     use crate::message::OpenReply;
 
     #[test]
-    fn a_query_that_is_not_used_makes_room_for_another() {
+    fn the_longest_idle_query_is_closed_for_a_new_one() {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let registry = Arc::new(Registry::new("web1", Clock::of_this_machine()));
         let agent = Agent::new(AgentOptions {

@@ -2,7 +2,9 @@
 
 mod answers;
 mod connection;
+mod descriptions;
 mod dialer;
+mod exchanges;
 mod http;
 mod link;
 mod machine;
@@ -12,6 +14,7 @@ mod session;
 mod tls;
 mod transport;
 
+pub use exchanges::ExchangePoll;
 pub use http::HttpTransport;
 pub use link::Link;
 pub use machine::RemoteMachine;

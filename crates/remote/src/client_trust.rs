@@ -19,9 +19,9 @@ use crate::Fingerprint;
 /// The consumers that an agent accepts, by their certificates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientTrust {
-    /// Consumers with a certificate that is signed by an authority of this PEM file.
+    /// A PEM file of authorities; consumers with a certificate that one of them signed are accepted.
     pub authorities: Option<PathBuf>,
-    /// Consumers whose certificates have these fingerprints. Names and dates of these certificates are ignored.
+    /// Consumers whose certificate has one of these fingerprints are accepted. Its names and dates are ignored.
     pub fingerprints: Vec<Fingerprint>,
 }
 
@@ -53,7 +53,8 @@ struct KnownClients {
     algorithms: WebPkiSupportedAlgorithms,
 }
 
-/// The methods of a verifier that do not depend on whom it trusts: the peer has the key of its certificate.
+/// The methods of a verifier that verify signatures, which prove that the peer has the private key of its certificate. They
+/// do not depend on which certificates are trusted.
 macro_rules! verify_signatures {
     () => {
         fn verify_tls12_signature(
@@ -83,7 +84,7 @@ pub(crate) use verify_signatures;
 
 impl ClientCertVerifier for KnownClients {
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        // With pinned certificates, a consumer must send its certificate, even if no authority has signed it.
+        // No hints: a consumer must send a pinned certificate even if no authority has signed it.
         &[]
     }
 
@@ -107,10 +108,16 @@ impl ClientCertVerifier for KnownClients {
 }
 
 /// The authorities of a PEM file.
-pub(crate) fn read_roots(file: &Path) -> Result<Arc<RootCertStore>, String> {
+fn read_roots(file: &Path) -> Result<Arc<RootCertStore>, String> {
+    let pem = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    roots_of(file, &pem)
+}
+
+/// The authorities in the content of a PEM file.
+pub(crate) fn roots_of(file: &Path, pem: &[u8]) -> Result<Arc<RootCertStore>, String> {
     let named = |error: &dyn fmt::Display| format!("{}: {error}", file.display());
     let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_file_iter(file).map_err(|error| named(&error))? {
+    for certificate in CertificateDer::pem_slice_iter(pem) {
         let certificate = certificate.map_err(|error| named(&error))?;
         roots.add(certificate).map_err(|error| named(&error))?;
     }

@@ -1,32 +1,33 @@
-//! Frames as differences from the frame before.
+//! Encodes frames as differences from an earlier frame.
 //!
 //! A frame consists of 64-bit words. The difference of a word from a word of the base frame is a small number for most
 //! counters, and 0 for most headers, names and idle counters. Only differences other than 0 are sent.
 //!
-//! The message begins with the number of segments, and for each segment its number of words, above 0, and where the words
-//! of the base begin from which those of the segment differ: the distance from the end of the segment before, signed. So
-//! rows of instances differ from those of the same instances, although others have come and gone. Words after the last
-//! segment continue where it ends. Without segments, each word differs from the one at the same position.
+//! The message begins with the number of segments. A segment compares consecutive words of the frame with consecutive words
+//! of the base. It has the number of words (at least 1), and where the words of the base begin: the signed distance from the
+//! end of the previous segment's words. So the row of an instance is compared with the same instance's row in the base, even
+//! if other instances have started or ended. Words after the last segment are compared with the words of the base after it.
+//! Without segments, each word is compared with the word of the base at the same position.
 //!
-//! Then, for each difference other than 0, with the number of words with difference 0 before it:
+//! The nonzero differences follow, each with the length of the run of zero differences before it:
 //!
-//! - The first byte has this number in bits 0 and 1 (3: the number follows, less 3), five bits of the difference in bits 2
-//!   to 6, and in bit 7 whether more bits of the difference follow.
-//! - Further bits of the difference: seven bits in each byte, the lowest first; bit 7 is set in all but the last byte. Numbers
-//!   of segments and words have this form, too.
-//! - Then the number of words, if it did not fit, in the same form.
+//! - The first byte has the length of the run in bits 0 and 1 (3: the length less 3 follows), the lowest five bits of the
+//!   difference in bits 2 to 6, and in bit 7 whether more bits of the difference follow.
+//! - Further bits of the difference: seven bits in each byte, the lowest first; bit 7 is set in all but the last byte. All
+//!   numbers of segments have this form, too.
+//! - The length of the run less 3, if it did not fit, in the same form.
 //!
-//! The difference is modulo 2^64 and signed: 0, -1, 1, -2, ... are sent as 0, 1, 2, 3, ... Words that the base frame does not
-//! have are 0 in it. Words after the last one that is sent are those of the base frame.
+//! Differences are modulo 2^64. They and distances are signed: 0, -1, 1, -2, ... are sent as 0, 1, 2, 3, ... Words beyond the
+//! end of the base count as 0. Words after the last nonzero difference equal those of the base.
 
 use crate::limits::MAX_FRAME_BYTES;
 use crate::wire::MessageError;
 
 const CONTINUED: u8 = 0x80;
-/// In the first byte: the number of words follows.
+/// In the first byte: the length of the run, less this, follows.
 const LONG_RUN: u64 = 3;
 
-/// Consecutive words of a frame that differ from consecutive words of its base.
+/// Consecutive words of a frame, and the consecutive words of its base to compare them with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// The number of words, above 0.
@@ -35,17 +36,14 @@ pub struct Segment {
     pub begin: usize,
 }
 
-/// Appends the differences of a frame from its base, word by word at the same positions.
-///
-/// # Panics
-///
-/// Never: bytes after the last whole word of `frame`, which frames do not have, are ignored.
+/// Appends the differences of a frame from its base, word by word at the same positions. Bytes after the last whole word of
+/// `frame` are ignored.
 pub fn encode(base: &[u8], frame: &[u8], out: &mut Vec<u8>) {
     encode_segments(base, frame, &[], out);
 }
 
-/// Like [`encode`], with the segments of the base that the words of the frame differ from. Words after the last segment
-/// continue where it ends.
+/// Like [`encode`], but compares the words of the frame with these segments of the base. Words after the last segment are
+/// compared with the words of the base after it.
 pub fn encode_segments(base: &[u8], frame: &[u8], segments: &[Segment], out: &mut Vec<u8>) {
     push_number(out, segments.len() as u64);
     let mut end = 0_usize;
@@ -93,7 +91,7 @@ pub fn encode_segments(base: &[u8], frame: &[u8], segments: &[Segment], out: &mu
 /// # Errors
 ///
 /// If the length is above [`MAX_FRAME_BYTES`] or not a multiple of 8, if the segments are longer than the frame, or if the
-/// differences are cut, too long or beyond the end of the frame.
+/// differences are truncated, too long or beyond the end of the frame.
 pub fn decode(
     base: &[u8],
     length: usize,
@@ -135,7 +133,8 @@ pub fn decode(
     Ok(())
 }
 
-/// Appends the words of the base from which those of a frame of `length` bytes differ. Returns the rest of the message.
+/// Decodes the segments. Appends to `frame` the word of the base for each word of a frame of `length` bytes. Returns the rest
+/// of the message.
 fn copy_segments<'a>(
     base: &[u8],
     length: usize,
@@ -157,7 +156,7 @@ fn copy_segments<'a>(
     frame.reserve(length);
     let (_, segments) = number("a number of segments")?;
     let mut end = 0_usize;
-    // Each segment has a word, so there are no more than words.
+    // Each segment has at least one word, so the loop ends after at most as many segments as words.
     for _ in 0..segments {
         let (offset, words) = number("a number of words")?;
         let left = (length - frame.len()) / 8;
@@ -193,7 +192,7 @@ fn push_number(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// Splits off a number; `None` if it is cut or has more than 64 bits.
+/// Splits off a number; `None` if it is truncated or has more than 64 bits.
 fn take_number(rest: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {
@@ -230,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_survive_and_their_sizes_are_small() {
+    fn frames_round_trip_and_small_changes_take_few_bytes() {
         // The first byte is the number of segments.
         assert_eq!(check(&[], &[]), 1);
         assert_eq!(check(&[5; 1000], &[5; 1000]), 1);
@@ -253,12 +252,12 @@ mod tests {
     }
 
     #[test]
-    fn words_can_differ_from_others_of_the_base() {
+    fn words_can_be_compared_with_any_words_of_the_base() {
         let base = frame(&[10, 20, 30, 40, 50]);
         let segments = |segments: &[(usize, usize)]| -> Vec<Segment> {
             segments.iter().map(|&(words, begin)| Segment { words, begin }).collect()
         };
-        for (words, parts) in [
+        for (words, segments) in [
             // The second word is gone; words after the last segment continue.
             (&[10, 31, 40, 50][..], segments(&[(1, 0), (1, 2)])),
             // A new word, moved words, a repeated word, and words beyond the end of the base.
@@ -269,14 +268,14 @@ mod tests {
         ] {
             let expected = frame(words);
             let (mut out, mut decoded) = (Vec::new(), vec![0xEE; 3]);
-            encode_segments(&base, &expected, &parts, &mut out);
+            encode_segments(&base, &expected, &segments, &mut out);
             decode(&base, expected.len(), &out, &mut decoded).expect("valid differences");
-            assert_eq!(decoded, expected, "{parts:?}");
+            assert_eq!(decoded, expected, "{segments:?}");
         }
     }
 
     #[test]
-    fn hostile_differences_are_refused_within_bounds() {
+    fn invalid_differences_are_refused() {
         let mut out = Vec::new();
         for bytes in [
             &[0x00, 0x80][..],
@@ -286,7 +285,7 @@ mod tests {
             &[0x00, 0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01],
             &[0x00, 0x07, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01],
             &[0x00, 0x80, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x0f],
-            // Segments: none where one is announced, without words, too long, before and far after the base.
+            // Segments: missing, without words, too long, before and far after the base, too many.
             &[],
             &[0x01],
             &[0x01, 0x00, 0x00],

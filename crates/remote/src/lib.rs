@@ -2,7 +2,9 @@
 //!
 //! - [`message`] and [`frame`] are the messages, [`Agent`] answers them, and [`Link`] sends them. None of them does I/O:
 //!   the agent is given requests, and the link has a [`Transport`].
-//! - [`HttpTransport`] is the transport over TCP and TLS. It blocks, with a deadline for every exchange. Its only thread is one that resolves a host name.
+//! - [`HttpTransport`] is the transport over TCP and TLS. It blocks, with a deadline for every exchange. Its only
+//!   thread is one that resolves a host name. [`ExchangePoll`] collects from many agents at once: it sends all requests, and
+//!   then receives the answers as they arrive.
 //! - [`Machines`] is the list of known machines (`machines.toml`), and the [`Connector`](tachograph_perflib::Connector)
 //!   that connects to them.
 //!
@@ -25,8 +27,8 @@ mod wire;
 
 pub use agent::{Agent, AgentError, AgentOptions, RegistryNow};
 pub use client::{
-    ClientIdentity, ExchangeError, HttpTransport, Link, Method, Peer, Received, RemoteMachine, Response,
-    Transport, Trust,
+    ClientIdentity, ExchangeError, ExchangePoll, HttpTransport, Link, Method, Peer, Received, RemoteMachine,
+    Response, Transport, Trust,
 };
 pub use client_trust::ClientTrust;
 pub use fingerprint::Fingerprint;

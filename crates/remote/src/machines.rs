@@ -18,7 +18,7 @@ pub use config::MachinesError;
 /// A machine of `machines.toml`.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    /// The name, which paths use.
+    /// The name, as used in counter paths.
     pub name: String,
     host: String,
     port: u16,
@@ -26,7 +26,7 @@ pub struct Machine {
     token: Option<Token>,
     identity: Option<ClientIdentity>,
     groups: Vec<String>,
-    /// The file that names it.
+    /// The file that defines it.
     file: PathBuf,
 }
 
@@ -51,19 +51,19 @@ impl Machine {
 /// The port of agents that `machines.toml` names without a port.
 pub const DEFAULT_PORT: u16 = 7321;
 
-/// The known machines, and those that are connected. A [`Connector`] for the registry of this machine.
+/// The known machines and their connections. A [`Connector`] for the registry of this machine.
 #[derive(Debug, Default)]
 pub struct Machines {
     machines: Vec<Machine>,
     /// The files that were searched, for messages.
     files: Vec<PathBuf>,
-    /// The machines that were connected, by name in one case.
+    /// The machines that were requested, by case-folded name.
     connected: Mutex<HashMap<String, Arc<RemoteMachine>>>,
 }
 
 impl Machines {
-    /// Reads the files of the user (`$XDG_CONFIG_HOME` or `~/.config`, in `tachograph/machines.toml`) and of the system
-    /// (`/etc/tachograph/machines.toml`), as far as they exist. If both have a machine, that of the user is used.
+    /// Reads the user's file (`tachograph/machines.toml` in `$XDG_CONFIG_HOME` or `~/.config`) and the system's file
+    /// (`/etc/tachograph/machines.toml`), if they exist. A machine that is in both is read from the user's file.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ impl Machines {
         Self::read(&config::files_of_user())
     }
 
-    /// Reads only the file of the system: for programs that must not trust the environment of their caller.
+    /// Reads only the system's file: for programs that must not trust the environment of their caller.
     ///
     /// # Errors
     ///
@@ -81,7 +81,7 @@ impl Machines {
         Self::read(&[config::file_of_system()])
     }
 
-    /// Reads these files, as far as they exist.
+    /// Reads those of these files that exist.
     ///
     /// # Errors
     ///
@@ -103,8 +103,8 @@ impl Machines {
         &self.machines
     }
 
-    /// The names of the machines that a name selects: that of a machine, `@GROUP`, `@all`, or a pattern with `*` and `?`.
-    /// Leading backslashes are ignored.
+    /// The names of the machines that `name` selects. It is a machine's name, `@GROUP`, `@all`, or a pattern with `*` and
+    /// `?`. Leading backslashes are ignored.
     ///
     /// # Errors
     ///
@@ -142,7 +142,7 @@ impl Machines {
         }
     }
 
-    /// A machine, which need not be reachable. The same object for each call with its name.
+    /// The machine with this name, which need not be reachable. Repeated calls return the same object.
     ///
     /// # Errors
     ///
@@ -175,7 +175,7 @@ impl Connector for Machines {
     }
 }
 
-/// Splits an address `HOST[:PORT]`; an IPv6 address with a port is in brackets.
+/// Splits an address `HOST[:PORT]`. An IPv6 address with a port must be in brackets.
 fn split_address(address: &str) -> Option<(String, u16)> {
     let (host, port) = match address.strip_prefix('[') {
         Some(rest) => {

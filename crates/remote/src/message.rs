@@ -24,23 +24,23 @@ use crate::limits::{
 };
 use crate::wire::{MessageError, Reader, push_i64, push_text, push_u32, push_u64};
 
-/// Stored instead of an instance id that a filter does not have.
+/// Encodes a filter without an instance id.
 const ANY_ID: u32 = u32::MAX;
 
 /// The identity and the times of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Greeting {
-    /// Differs after every start of the agent.
+    /// Different each time the agent starts.
     pub agent_id: u64,
     /// Changes when a counter set appears or disappears.
     pub generation: u64,
-    /// When the machine was started, in UTC.
+    /// When the machine booted, in UTC.
     pub boot_time: FileTime,
     /// The machine's clock, in UTC.
     pub wall: FileTime,
     /// The name of the machine.
     pub machine: String,
-    /// The program that serves, with its version.
+    /// The agent's program with its version.
     pub software: String,
 }
 
@@ -122,7 +122,7 @@ impl Sets {
         out
     }
 
-    /// Decodes the message. A set whose description is invalid is left out, and its problem is added to `problems`.
+    /// Decodes the message. A set with an invalid description is skipped, and a message is added to `problems`.
     ///
     /// # Errors
     ///
@@ -183,7 +183,7 @@ pub fn decode_selections(bytes: &[u8]) -> Result<Vec<SetSelection>, MessageError
         filters -= count;
         let mut instances: Vec<InstanceFilter> = Vec::new();
         for _ in 0..count {
-            let filter = filter(&mut reader)?;
+            let filter = read_filter(&mut reader)?;
             if !instances.contains(&filter) {
                 instances.push(filter);
             }
@@ -194,7 +194,7 @@ pub fn decode_selections(bytes: &[u8]) -> Result<Vec<SetSelection>, MessageError
     Ok(selections)
 }
 
-fn filter(reader: &mut Reader<'_>) -> Result<InstanceFilter, MessageError> {
+fn read_filter(reader: &mut Reader<'_>) -> Result<InstanceFilter, MessageError> {
     let has_index = match reader.u32()? {
         0 => false,
         1 => true,
@@ -384,7 +384,7 @@ impl InstanceReply {
     }
 }
 
-/// Shortens a text to what a message can have.
+/// Truncates a text to [`MAX_TEXT_BYTES`] at a character boundary.
 pub(crate) fn shortened(text: &str) -> &str {
     &text[..text.floor_char_boundary(MAX_TEXT_BYTES)]
 }

@@ -68,7 +68,7 @@ pub fn read_secret_file(path: &Path) -> Result<Vec<u8>, SecretFileError> {
     if metadata.is_dir() {
         return Err(failed(Reason::Folder));
     }
-    // A group can be meant to read it, but not to change it.
+    // Reading by the group can be intended, writing cannot.
     if metadata.mode() & 0o026 != 0 {
         return Err(failed(Reason::Exposed));
     }

@@ -1,4 +1,4 @@
-//! Reading and writing the fields of messages: little-endian numbers, and texts with their length.
+//! Reading and writing the fields of messages: little-endian integers and length-prefixed strings.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use tachograph_perflib::Guid;
 
 use crate::limits::MAX_TEXT_BYTES;
 
-/// A message that breaks a rule: the offset of the field, and what was expected.
+/// An invalid message: the offset of the invalid field, and what was expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageError {
     /// Offset in the message.
     pub offset: usize,
-    /// The rule in words.
+    /// What was expected there.
     pub expected: String,
 }
 
@@ -30,9 +30,9 @@ impl fmt::Display for MessageError {
 
 impl std::error::Error for MessageError {}
 
-/// Times must be before the year 10000.
+/// Exclusive upper bound of times in units of 100 ns: about the year 10000.
 const MAX_TIME: i64 = 8_400 * 366 * FileTime::PER_DAY;
-/// The rule of [`is_time`] in words.
+/// The range that [`is_time`] accepts, for messages.
 pub(crate) const TIME_RANGE: &str = "times between the years 1601 and 9999";
 
 /// Whether a time is within the range that consumers accept.
@@ -86,7 +86,7 @@ impl<'a> Reader<'a> {
         self.array().map(i64::from_le_bytes)
     }
 
-    /// A time in units of 100 ns: from the year 1601 to the year 9999 as a time of day.
+    /// A time in units of 100 ns, checked by [`is_time`].
     pub(crate) fn time(&mut self) -> Result<i64, MessageError> {
         let time = self.i64()?;
         match is_time(time) {
@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
         self.array().map(Guid::from_bytes)
     }
 
-    /// A number of items, each of which has at least `min_bytes` bytes in the rest of the message.
+    /// An item count. It is bounded by `max` and by the rest of the message, of which each item takes at least `min_bytes`.
     pub(crate) fn count(&mut self, max: usize, min_bytes: usize) -> Result<usize, MessageError> {
         let count = self.u32()? as usize;
         let rest = self.bytes.len() - self.offset;

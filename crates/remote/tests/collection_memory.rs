@@ -1,4 +1,4 @@
-//! Collecting from another machine allocates nothing in the steady state. A separate binary, since it counts allocations.
+//! Collecting from another machine allocates nothing in the steady state. A separate binary, because it counts allocations.
 
 #[allow(dead_code, reason = "shared with other tests, which use all of it")]
 #[path = "protocol/fixture.rs"]
@@ -17,13 +17,13 @@ use fixture::{Times, Wire, agent, machine};
 #[global_allocator]
 static ALLOCATED: PeakAlloc = PeakAlloc;
 
-/// More collections than the answers that a link remembers.
-const FIRST: usize = 100;
-/// With those before, fewer than the burst of requests that an agent allows.
+/// Collections before the measurement: more than the answers that a link remembers.
+const WARM_UP: usize = 100;
+/// Collections of a run. All collections together are fewer requests than an agent's burst limit.
 const MEASURED: usize = 25;
 const RUNS: usize = 3;
 
-/// Returns the recorded bodies, one after the other.
+/// Returns the recorded bodies in order.
 #[derive(Debug)]
 struct Replay {
     bodies: Vec<Vec<u8>>,
@@ -76,7 +76,7 @@ fn collections_allocate_nothing() {
     });
     let remote = RemoteMachine::new("web1", wire.transport());
     let mut first = query(&remote);
-    for _ in 0..FIRST + RUNS * MEASURED {
+    for _ in 0..WARM_UP + RUNS * MEASURED {
         times.advance(10_000_000);
         first.collect();
         assert!(first.sets().iter().all(|set| set.outcome().is_ok()));
@@ -85,10 +85,10 @@ fn collections_allocate_nothing() {
     let peer = Peer { machine: "web1".to_owned(), address: "192.0.2.1:7321".to_owned() };
     let remote = RemoteMachine::new("web1", Box::new(Replay { bodies, next: 0, peer }));
     let mut second = query(&remote);
-    for _ in 0..FIRST {
+    for _ in 0..WARM_UP {
         second.collect();
     }
-    // The minimum of several runs, since the test harness can allocate, too.
+    // The minimum of several runs, because the test harness can allocate, too.
     let allocated = (0..RUNS).map(|_| {
         let before = ALLOCATED.current_usage();
         ALLOCATED.reset_peak_usage();

@@ -1,22 +1,25 @@
 //! The machines of a command: this machine, and those that -s or paths name.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::path::{CounterPath, PathPattern};
 use tachograph_counters::sample::Sample;
 use tachograph_flow::live::{
-    LiveOptions, LiveReport, LiveSource, MachineMember, MachinesSource, Refresh, Schedule, TimedSource,
+    self, Arrival, Collect as _, LiveOptions, LiveReport, LiveSource, MachineMember, MachinesSource, Refresh,
+    Schedule, TimedSource,
 };
 use tachograph_flow::{FlowError, Selection, Source};
-use tachograph_perflib::Registry;
-use tachograph_remote::{Machines, RemoteMachine};
+use tachograph_perflib::{Failure as RemoteFailure, Registry};
+use tachograph_remote::{ExchangePoll, Machines, RemoteMachine};
 
 use crate::failure::{Failure, notify};
-use crate::this_machine::{self, Live};
+use crate::this_machine::{self, Live, notify_first};
 
 /// A machine, and the paths that are queried on it.
+#[derive(Clone)]
 pub(crate) struct Target {
     pub(crate) registry: Arc<Registry>,
     /// `None` for this machine.
@@ -34,8 +37,27 @@ impl Target {
         self.remote.is_none()
     }
 
+    /// The machine's name.
+    pub(crate) fn name(&self) -> &Arc<str> {
+        self.registry.machine()
+    }
+
+    /// Whether the last exchange with the machine succeeded.
+    #[cfg(feature = "web")]
+    pub(crate) fn is_connected(&self) -> bool {
+        self.remote.as_ref().is_none_or(|remote| remote.is_connected())
+    }
+
+    /// The counter sets that are known now, without paths.
+    #[cfg(feature = "web")]
+    pub(crate) fn without_paths(&self) -> Self {
+        let registry =
+            self.remote.as_ref().map_or_else(|| Arc::clone(&self.registry), |remote| remote.registry());
+        Self { registry, remote: self.remote.clone(), paths: Vec::new() }
+    }
+
     /// Adds a path, without its machine name.
-    fn add(&mut self, path: &PathPattern) {
+    pub(crate) fn add(&mut self, path: &PathPattern) {
         let path = CounterPath { machine: None, ..path.path().clone() }.into();
         // An unreachable machine has no sets yet; its paths are resolved once it has.
         self.paths.push(self.registry.resolve_path(&path));
@@ -158,14 +180,7 @@ impl<'a> TargetList<'a> {
             };
             self.targets.push(target);
         }
-        let outcomes: Vec<_> = std::thread::scope(|scope| {
-            let start = |target: &Target| {
-                let remote = target.remote.clone();
-                scope.spawn(move || remote.map(|remote| remote.refresh()))
-            };
-            let threads: Vec<_> = self.targets.iter().map(start).collect();
-            threads.into_iter().map(|thread| thread.join().ok().flatten()).collect()
-        });
+        let outcomes = refresh_all(&self.targets);
         let mut failures = Vec::new();
         for (target, outcome) in self.targets.iter_mut().zip(outcomes) {
             match outcome {
@@ -177,11 +192,24 @@ impl<'a> TargetList<'a> {
         if failures.len() == self.targets.len() && !failures.is_empty() {
             return Err(Failure::merge(failures.into_iter().map(Failure::runtime).collect()));
         }
-        for failure in failures {
-            notify(format_args!("{failure}; its counters are read as soon as it answers"));
-        }
+        notify_first(&failures, "machines that cannot be read", |failure| {
+            format!("{failure}; its counters are read as soon as it answers")
+        });
+        self.assume_sets();
         self.targets.iter().for_each(notify_of_differences);
         Ok(())
+    }
+
+    /// Machines that were not reached have the sets of one that was: so their counters have columns from the start.
+    fn assume_sets(&mut self) {
+        let is_known = |target: &&Target| target.remote.as_ref().is_some_and(|remote| remote.has_sets());
+        let known = self.targets.iter().find(is_known).map_or(self.local, |target| &target.registry);
+        let known = Arc::clone(known);
+        for target in &mut self.targets {
+            if let Some(remote) = target.remote.as_ref().filter(|remote| !remote.has_sets()) {
+                target.registry = remote.assume_sets(&known);
+            }
+        }
     }
 
     fn position(&self, name: Option<&str>) -> Option<usize> {
@@ -197,6 +225,32 @@ impl<'a> TargetList<'a> {
             self.targets[index].add(path);
         }
     }
+}
+
+/// Maximum number of machines that are connected at the same time: more handshakes at once would all take longer than
+/// their deadline.
+const MAX_CONNECTING: usize = 64;
+
+/// Connects to the machines and reads their counter sets; `None` for this machine.
+fn refresh_all(targets: &[Target]) -> Vec<Option<Result<Arc<Registry>, RemoteFailure>>> {
+    let next = AtomicUsize::new(0);
+    let refresh_some = || {
+        let mut outcomes = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(target) = targets.get(index) else { return outcomes };
+            outcomes.push((index, target.remote.as_ref().map(|remote| remote.refresh())));
+        }
+    };
+    let mut all: Vec<_> = targets.iter().map(|_| None).collect();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            (0..targets.len().min(MAX_CONNECTING)).map(|_| scope.spawn(refresh_some)).collect();
+        for (index, outcome) in threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()) {
+            all[index] = outcome;
+        }
+    });
+    all
 }
 
 /// Reports if the clock of a machine differs, and which of its sets are omitted.
@@ -221,19 +275,40 @@ const MAX_WAIT: Duration = Duration::from_secs(1);
 /// Opens the counters of several machines. Reports paths that match nothing; fails if no path matches.
 pub(crate) fn open(
     targets: Vec<Target>,
-    mut options: LiveOptions,
+    options: LiveOptions,
     schedule: Schedule,
-    mut this_refresh: Option<Refresh>,
+    this_refresh: Option<Refresh>,
 ) -> Result<Live, Failure> {
     let zone = this_machine::current_zone();
-    options.bias_minutes = zone.bias_minutes;
-    let report = LiveReport::default();
-    let max_wait = schedule.interval.mul_f64(WAIT_SHARE).min(MAX_WAIT);
-    let (mut members, mut lines, mut count) = (Vec::new(), Vec::new(), 0);
+    let count: usize = targets.iter().map(|target| target.paths.len()).sum();
+    let options = LiveOptions { bias_minutes: zone.bias_minutes, ..options };
+    let (source, lines) =
+        source(targets, &options, schedule.interval, this_refresh).map_err(Failure::runtime)?;
+    if count > 0 && lines.len() == count {
+        return Err(Failure::usage_messages(lines));
+    }
+    notify_first(&lines, "such paths", Clone::clone);
+    let report = source.report();
+    Ok(Live { report, source: LiveMachines::Several(Box::new(TimedSource::new(source, schedule))), zone })
+}
+
+/// The source of several machines, and a message for each path that matches nothing. `options` have the UTC offset of the samples.
+///
+/// # Errors
+///
+/// A message, if the process has too many open files.
+pub(crate) fn source(
+    targets: Vec<Target>,
+    options: &LiveOptions,
+    interval: Duration,
+    mut this_refresh: Option<Refresh>,
+) -> Result<(MachinesSource, Vec<String>), String> {
+    let max_wait = interval.mul_f64(WAIT_SHARE).min(MAX_WAIT);
+    let (mut members, mut remotes, mut lines) = (Vec::new(), Vec::new(), Vec::new());
     for Target { registry, remote, paths } in targets {
         let (mut source, selection) =
-            LiveSource::open(&registry, &paths, options.clone()).map_err(Failure::runtime)?;
-        count += paths.len();
+            LiveSource::open(&registry, &paths, options.clone()).map_err(|code| code.to_string())?;
+        remotes.push(remote.clone());
         let boot_time: Box<dyn Fn() -> FileTime + Send> = match remote {
             None => {
                 lines.extend(this_machine::unmatched_here(&selection));
@@ -243,8 +318,8 @@ pub(crate) fn open(
                 Box::new(this_machine::boot_time)
             }
             Some(remote) => {
-                // The sets of an unreachable machine are unknown.
-                if registry.counter_sets().next().is_some() {
+                // The sets of a machine that was not reached are only assumed.
+                if remote.has_sets() {
                     lines.extend(unmatched_there(&selection, remote.name()));
                 }
                 let machine = Arc::clone(&remote);
@@ -254,13 +329,22 @@ pub(crate) fn open(
         };
         members.push(MachineMember { source, boot_time });
     }
-    if count > 0 && lines.len() == count {
-        return Err(Failure::usage_messages(lines));
+    let mut source = MachinesSource::new(members, max_wait, options.bias_minutes, &LiveReport::default());
+    source.set_exchanges(Box::new(Exchanges(ExchangePoll::new(remotes).map_err(|error| error.to_string())?)));
+    Ok((source, lines))
+}
+
+/// The exchanges of a source with other machines.
+struct Exchanges(ExchangePoll);
+
+impl live::Exchanges for Exchanges {
+    fn begin(&mut self, machine: usize) -> bool {
+        self.0.begin(machine)
     }
-    lines.iter().for_each(notify);
-    let source =
-        MachinesSource::new(members, max_wait, zone.bias_minutes, &report).map_err(Failure::runtime)?;
-    Ok(Live { report, source: LiveMachines::Several(Box::new(TimedSource::new(source, schedule))), zone })
+
+    fn wait(&mut self, until: Instant, arrived: &mut Vec<Arrival>) {
+        self.0.wait(until, |machine, is_complete| arrived.push(Arrival { machine, is_complete }));
+    }
 }
 
 /// A message for each path that matches nothing on another machine.

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Every crate of the workspace, lowest layer first, with the workspace crates that it is allowed to use.
-const LAYERS: [(&str, &[&str]); 22] = [
+const LAYERS: [(&str, &[&str]); 23] = [
     ("tachograph-schema", &[]),
     ("tachograph-counters", &["tachograph-schema"]),
     ("tachograph-shm", &["tachograph-schema"]),
@@ -93,10 +93,21 @@ const LAYERS: [(&str, &[&str]); 22] = [
         ],
     ),
     ("tachograph-sql", &["tachograph-counters", "tachograph-logs", "tachograph-flow", "tachograph-monitor"]),
+    // A tool: it plays agents.
+    (
+        "tachograph-fleet",
+        &[
+            "tachograph-counters",
+            "tachograph-logs",
+            "tachograph-perflib",
+            "tachograph-remote",
+            "tachograph-system",
+        ],
+    ),
 ];
 
 /// The third-party dependencies of each crate, except for tests.
-const THIRD_PARTY: [(&str, &[&str]); 21] = [
+const THIRD_PARTY: [(&str, &[&str]); 22] = [
     ("tachograph-counters", &["jiff"]),
     ("tachograph-shm", &["libc", "loom"]),
     ("tachograph-publish-derive", &["proc-macro2", "quote", "syn", "uuid"]),
@@ -167,6 +178,7 @@ const THIRD_PARTY: [(&str, &[&str]); 21] = [
             "unicode-width",
         ],
     ),
+    ("tachograph-fleet", &["rcgen", "tokio", "tokio-rustls"]),
     (
         "tachograph-sql",
         &[

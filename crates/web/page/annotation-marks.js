@@ -1,10 +1,17 @@
+// Drawing annotations.
+
+import { textOf } from "./annotations.js";
 import { faded } from "./palette.js";
 import { colour } from "./theme.js";
+import { visible } from "./visible.js";
 
 /** The longest text on a chart, in characters. */
 const MAX_LABEL = 40;
 
-const labelOf = ({ text }) => (text.length > MAX_LABEL ? `${text.slice(0, MAX_LABEL - 1)}…` : text);
+function labelOf(annotation) {
+  const text = visible(textOf(annotation));
+  return text.length > MAX_LABEL ? `${text.slice(0, MAX_LABEL - 1)}…` : text;
+}
 
 /**
  * Draws annotations on a canvas: a line or a shaded range, with its text at the top. `across(at)` is the position of a moment, `box`

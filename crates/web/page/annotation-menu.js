@@ -1,25 +1,29 @@
 // The Notes menu: lists annotations, and adds and removes them.
 
-import { annotationsOf } from "./annotations.js";
+import { annotationsOf, annotationsOn, originsOf } from "./annotations.js";
+import { idOf } from "./earlier.js";
 import { byId, element, setText } from "./element.js";
-import { announce } from "./messages.js";
+import { announce, showNotice } from "./messages.js";
 import { change, state } from "./state.js";
-import { moment } from "./time.js";
+import { moment, zoneOf } from "./time.js";
 import { parseTime } from "./typed-time.js";
 import { withinWhole } from "./zoom.js";
 
 /** Sets up the menu. `page` has the data and the loader. */
 export function setUpAnnotations(page) {
   const menu = byId("notes-menu");
+  const logs = byId("note-log");
   const field = (name) => byId(`note-${name}`);
-  const text = (at) => (page.data.zone ? moment(at, page.data.zone) : "");
   const draw = () => {
     byId("note-none").hidden = state.annotations.length > 0;
     byId("note-list").replaceChildren(...state.annotations.map((annotation) => row(annotation)));
   };
   const row = (annotation) => {
     const { begin, end } = annotation;
-    const time = page.data.zone ? text(begin).slice(0, 19) + (end === null ? "" : ` – ${text(end).slice(11, 19)}`) : "";
+    const { origins, zone } = page.data;
+    const of = origins ? originsOf(annotation, origins) : [];
+    const clock = zone ?? (of[0] ?? origins?.[0])?.zone ?? zoneOf(state.zone, null);
+    const time = moment(begin, clock).slice(0, 19) + (end === null ? "" : ` – ${moment(end, clock).slice(11, 19)}`);
     const remove = () => {
       change({ annotations: state.annotations.filter((other) => other !== annotation), viewName: null });
       announce("Removed the note.");
@@ -28,26 +32,43 @@ export function setUpAnnotations(page) {
     return element(
       "li",
       {},
-      element("button", { type: "button", class: "view-name", "data-closes": true, title: "Show it in the middle", onclick: () => showAround(page, annotation) }, element("span", { class: "soft number" }, time), ` ${annotation.text}`),
+      element("button", { type: "button", class: "view-name", "data-closes": true, title: "Show it in the middle", onclick: () => showAround(page, annotation) }, element("span", { class: "soft number" }, time), ` ${annotation.text}`, of.map(({ source }) => ` · ${source.name}`)),
       element("button", { type: "button", class: "plain", "aria-label": `Delete ${annotation.text}`, onclick: remove }, "×"),
     );
   };
+  /** The log whose time the fields have, if logs are aligned at their starts. */
+  const origin = () => page.data.origins?.find(({ source }) => source.id === logs.value) ?? null;
+  /** Fills the fields with what is marked on the chart, or with the end or start of what is visible. */
+  const fill = () => {
+    const { data } = page;
+    const { begin, end } = page.marked ?? { begin: state.range ? data.begin : data.end, end: null };
+    const of = origin();
+    const text = (at) => (of ? moment(at + of.shift, of.zone) : data.zone ? moment(at, data.zone) : "");
+    field("from").value = text(begin);
+    field("to").value = end === null ? "" : text(end);
+  };
+  logs.addEventListener("change", fill);
   menu.addEventListener("toggle", () => {
     if (!menu.open) return;
     draw();
-    const { begin, end } = page.marked ?? { begin: state.range ? page.data.begin : page.data.end, end: null };
-    field("from").value = text(begin);
-    field("to").value = end === null ? "" : text(end);
+    const { origins } = page.data;
+    for (const part of [logs, logs.previousElementSibling]) part.hidden = !origins;
+    logs.replaceChildren(...(origins ?? []).map(({ source }) => element("option", { value: source.id }, source.name)));
+    const near = page.marked?.source ?? page.line()?.source;
+    if (origins?.some(({ source }) => near && source.id === idOf(near))) logs.value = idOf(near);
+    fill();
     field("text").value = "";
-    setText(byId("note-error"), page.data.zone ? "" : "Notes need a time axis: choose “by time” in the list of sources.");
+    setText(byId("note-error"), "");
     field("text").focus();
   });
   byId("note-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    const { zone } = page.data;
-    const whole = page.loader.whole() ?? page.data;
-    const begin = zone ? parseTime(field("from").value, whole, zone) : null;
-    const end = field("to").value.trim() ? (zone ? parseTime(field("to").value, whole, zone) : null) : undefined;
+    const of = origin();
+    const zone = of?.zone ?? page.data.zone;
+    const whole = of ?? page.loader.whole() ?? page.data;
+    const timeOf = (name) => (zone ? parseTime(field(name).value, whole, zone) : null);
+    const begin = timeOf("from");
+    const end = field("to").value.trim() ? timeOf("to") : undefined;
     const words = field("text").value.trim();
     field("from").setAttribute("aria-invalid", String(begin === null));
     field("to").setAttribute("aria-invalid", String(end === null || end <= begin));
@@ -63,9 +84,15 @@ export function setUpAnnotations(page) {
 }
 
 /** Zooms so that an annotation is in the middle. */
-function showAround(page, { begin, end }) {
+function showAround(page, annotation) {
   const whole = page.loader.whole();
   if (!whole) return;
+  const [placed] = annotationsOn(page.data, [annotation]);
+  if (!placed) {
+    showNotice("None of the shown logs has the time of this note.");
+    return;
+  }
+  const { begin, end } = placed;
   const length = Math.max((end ?? begin) - begin, (page.data.end - page.data.begin) / 10);
   page.choose(withinWhole({ begin: begin - length, end: (end ?? begin) + length }, whole));
 }

@@ -16,8 +16,29 @@ export function annotationsOf(given) {
   return read.sort((one, other) => one.begin - other.begin);
 }
 
-/** The annotations of a time range. */
-export const annotationsIn = (begin, end) => state.annotations.filter((one) => one.begin <= end && (one.end ?? one.begin) >= begin);
+/** The start and end of a log are exact, times of annotations are whole milliseconds. */
+const PRECISION = 0.001;
+
+const overlaps = (one, begin, end) => one.begin <= end && (one.end ?? one.begin) >= begin;
+
+/** Those of the sources that have the moment of an annotation. */
+export const originsOf = (annotation, origins) => origins.filter(({ begin, end }) => overlaps(annotation, begin - PRECISION, end + PRECISION));
+
+/**
+ * Annotations on the time axis of loaded data. If sources are aligned at their starts, an annotation is where each source that
+ * has its moment shows it, and `of` is the name of the source.
+ */
+export function annotationsOn({ origins }, annotations = state.annotations) {
+  if (!origins) return annotations;
+  const placed = (one) => originsOf(one, origins).map(({ source, shift }) => ({ text: one.text, begin: one.begin - shift, end: one.end === null ? null : one.end - shift, of: source.name }));
+  return annotations.flatMap(placed);
+}
+
+/** The annotations in the visible range. */
+export const annotationsIn = (data) => annotationsOn(data).filter((one) => overlaps(one, data.begin, data.end));
 
 /** Those at a moment; `near` is the distance at which a moment counts as hit. */
-export const annotationsAt = (at, near) => state.annotations.filter(({ begin, end }) => (end === null ? Math.abs(begin - at) <= near : begin <= at && at < end));
+export const annotationsAt = (data, at, near) => annotationsOn(data).filter(({ begin, end }) => (end === null ? Math.abs(begin - at) <= near : begin <= at && at < end));
+
+/** The text, with the name of its source if sources are aligned. */
+export const textOf = ({ text, of }) => (of ? `${text} · ${of}` : text);

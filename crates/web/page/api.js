@@ -126,8 +126,10 @@ const sourcePath = (id, rest = "") => `sources/${encodeURIComponent(id)}${rest}`
 
 export const sources = () => json(address("sources"));
 export const source = (id) => json(address(sourcePath(id)));
-export const sets = (id) => json(address(sourcePath(id, "/sets")));
-export const instances = (id, set) => json(address(sourcePath(id, "/instances"), { set }));
+export const sets = (id, machine = null) => json(address(sourcePath(id, "/sets"), { machine }));
+export const instances = (id, set, machine = null) => json(address(sourcePath(id, "/instances"), { set, machine }));
+/** The table of machines: `{columns, rows, ...}` (docs/http.md). */
+export const fleet = (request, signal) => json(address("fleet", request), { signal });
 /** The sets and counters that contain all words, the best match first. */
 export const search = (id, words) => json(address(sourcePath(id, "/search"), { words }));
 export const openLog = (log) =>
@@ -148,8 +150,8 @@ export const processes = (ids) => json(address("processes", { id: ids }));
 export const closeSource = (id) => request(address(sourcePath(id)), { method: "DELETE" });
 
 /** The counters of a source over a range, reduced to columns. Bounds are RFC 3339 strings, or null for the whole source. */
-export const series = (id, { paths, begin, end, columns, group_by }, signal) =>
-  json(address(sourcePath(id, "/series"), { path: paths, begin, end, columns, group_by }), { signal });
+export const series = (id, { paths, begin, end, columns, group_by, across }, signal) =>
+  json(address(sourcePath(id, "/series"), { path: paths, begin, end, columns, group_by, across }), { signal });
 
 /** Statistics with percentiles, as a list with a row per counter. */
 export const statistics = (id, { paths, begin, end, group_by }, signal) => json(address(sourcePath(id, "/statistics"), { path: paths, begin, end, group_by }), { signal });

@@ -4,20 +4,21 @@ import * as api from "./api.js";
 
 const sets = new Map();
 
-/** The counter sets of a source. Those of logs are requested once, live ones whenever the tree opens. */
-export async function setsOf(source, fresh = false) {
-  if (fresh || !sets.has(source.id)) {
-    const loading = api.sets(source.id).then((response) => response.sets.sort((one, other) => one.name.localeCompare(other.name, "en")));
-    sets.set(source.id, loading);
+/** The counter sets of a source, or of one of its machines. Those of logs are requested once, live ones whenever the tree opens. */
+export async function setsOf(source, fresh = false, machine = null) {
+  const key = JSON.stringify([source.id, machine]);
+  if (fresh || !sets.has(key)) {
+    const loading = api.sets(source.id, machine).then((response) => response.sets.sort((one, other) => one.name.localeCompare(other.name, "en")));
+    sets.set(key, loading);
     // Failures are not cached.
-    loading.catch(() => sets.delete(source.id));
+    loading.catch(() => sets.delete(key));
   }
-  return sets.get(source.id);
+  return sets.get(key);
 }
 
 /** The present instances of a set, `_Total` first. */
-export async function instancesOf(source, set) {
-  const { instances } = await api.instances(source.id, set);
+export async function instancesOf(source, set, machine = null) {
+  const { instances } = await api.instances(source.id, set, machine);
   const collator = new Intl.Collator("en", { numeric: true });
   return instances.sort((one, other) => Number(isTotal(other)) - Number(isTotal(one)) || collator.compare(one, other));
 }
@@ -28,6 +29,9 @@ const isTotal = (name) => name === "_Total";
 export function pathOf(set, counter, instance) {
   return instance === null ? `\\${set.name}\\${counter.name}` : `\\${set.name}(${instance})\\${counter.name}`;
 }
+
+/** A path of a machine; without one, of all machines. */
+export const onMachine = (machine, path) => (machine === null ? path : `\\\\${machine}${path}`);
 
 /** The path of all instances of a counter, or of the counter of a set without instances. */
 export function widestPath(set, counter) {

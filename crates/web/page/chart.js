@@ -10,7 +10,7 @@ import { state } from "./state.js";
 import { theme, colour } from "./theme.js";
 import { timeMarks } from "./ticks.js";
 
-/** The minified uPlot is no module: a script before this one defines it. */
+/** The minified uPlot is not a module: a script before this one defines it. */
 const { uPlot } = globalThis;
 const FONT = '12px system-ui, "Segoe UI", Roboto, Cantarell, sans-serif';
 
@@ -194,8 +194,7 @@ export class Chart {
 
   /** Draws annotations above the lines. */
   drawAbove(plot) {
-    const { begin, end, zone } = this.scene;
-    if (zone) drawAnnotations(plot.ctx, annotationsIn(begin, end), (at) => plot.valToPos(at, "x", true), plot.bbox, devicePixelRatio);
+    drawAnnotations(plot.ctx, annotationsIn(this.data), (at) => plot.valToPos(at, "x", true), plot.bbox, devicePixelRatio);
   }
 
   /** Discards the drawing, so that the next one uses new colours. */

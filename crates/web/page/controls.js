@@ -94,7 +94,7 @@ function setUpPanelMenu(page) {
 /** The text of shaded ranges: `80..100 -5..0`. */
 const bandsText = (bands) => bands.map(([low, high]) => `${low}..${high}`).join(" ");
 
-/** Parses shaded ranges; null if one is none. */
+/** Parses shaded ranges; null if one of them is invalid. */
 function parseBands(text) {
   const bands = text.split(/[\s;]+/).filter(Boolean).map((part) => part.split("..").map(Number));
   return bands.every((ends) => ends.length === 2 && ends.every(Number.isFinite) && ends[0] < ends[1]) ? bands : null;

@@ -1,4 +1,4 @@
-// Sources laid over themselves: the same counters some time earlier, as a source of its own.
+// Sources compared with themselves: the same counters some time earlier, as a separate source.
 
 import { LENGTHS } from "./typed-time.js";
 

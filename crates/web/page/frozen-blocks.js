@@ -58,7 +58,7 @@ export class FrozenBlocks {
     if (!this.whole || this.whole.first === null) return true;
     const from = Math.max(seconds(bounds.begin), this.whole.first);
     if (from >= seconds(bounds.end) || (received.first !== null && received.first <= from + TIME_TOLERANCE)) return true;
-    // The first value can be an interval after the begin.
+    // The first value can be an interval after the start of the range.
     const begin = seconds((await loadSource(received.source.id)).begin);
     return begin !== null && begin <= from + TIME_TOLERANCE;
   }

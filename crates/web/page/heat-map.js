@@ -171,7 +171,7 @@ export class HeatMap {
         context.strokeRect(box.left + 0.5, top - 0.5, box.width - 1, tall + 1);
       }
     });
-    if (zone) drawAnnotations(context, annotationsIn(begin, end), across, box, 1);
+    drawAnnotations(context, annotationsIn(this.data), across, box, 1);
     context.restore();
     this.label(context, names, { ...box, step }, ink);
     for (const { at, label, second } of marks) {

@@ -1,6 +1,6 @@
 // The box with time and values of all counters at the pointer or key cursor, the largest value first; the nearest line is marked.
 
-import { annotationsAt } from "./annotations.js";
+import { annotationsAt, textOf } from "./annotations.js";
 import { nearestRow } from "./blocks.js";
 import { element, swatch } from "./element.js";
 import { figure, lineFigure } from "./figures.js";
@@ -81,11 +81,11 @@ export class Hover {
     const several = areSeveral(data.blocks);
     const rows = found.slice(first, first + MAX_ROWS).map((one) => this.row(one, one === nearest, hasBand, several, chart.styleAt?.(one)));
     const heads = ["", "", hasBand ? "Average" : "Value", ...(hasBand ? ["Minimum", "Maximum"] : [])];
-    const notes = data.zone ? annotationsAt(at, (5 * (data.end - data.begin)) / Math.max(1, chart.plot.over.clientWidth)) : [];
+    const notes = annotationsAt(data, at, (5 * (data.end - data.begin)) / Math.max(1, chart.plot.over.clientWidth));
     const rest = found.length - rows.length;
     box.replaceChildren(
       element("div", { class: "hover-time" }, several ? time : `${time}  ·  ${data.blocks[0]?.source.name ?? ""}`),
-      ...notes.slice(0, 4).map(({ text }) => element("div", { class: "hover-note" }, text)),
+      ...notes.slice(0, 4).map((note) => element("div", { class: "hover-note" }, textOf(note))),
       element("table", {}, element("thead", {}, element("tr", {}, heads.map((head) => element("th", {}, head)))), element("tbody", {}, rows)),
       ...(rest > 0 ? [element("div", { class: "hover-rest" }, `and ${rest} more`)] : []),
     );

@@ -82,7 +82,7 @@ function columnsOf(text) {
   return LEGEND_FIGURES.filter((name) => chosen.includes(name));
 }
 
-/** The range `BEGIN~END`, of which one can be missing; null if it is none. */
+/** The range `BEGIN~END`, of which one can be missing; null if it is invalid. */
 function rangeOf(text) {
   const [begin, end] = text.split("~").map((at) => (at === "" || !Number.isFinite(Number(at)) ? null : Number(at)));
   if (end === undefined || (begin === null && end === null)) return null;

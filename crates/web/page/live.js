@@ -144,7 +144,7 @@ export class LiveFeed {
       if (generation !== this.generation) return;
       this.onState("away");
       if (events.readyState !== EventSource.CLOSED) return;
-      // Rejected, or the browser gave up: find out why, and retry.
+      // Rejected, or the browser gave up: a request finds out why; then retry.
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.start(this.source, this.paths, this.every, this.points, this.group), 2000);
     });

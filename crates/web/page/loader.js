@@ -158,7 +158,17 @@ export class Loader {
     }
   }
 
-  /** The loaded data: blocks, the visible range, its time zone, missing paths. */
+  /** Where a source is on an axis from the starts: its range in its own time, and by how much that is shifted. */
+  originOf(source) {
+    const isLive = source.kind === "live";
+    const { begin, end } = (isLive ? (state.frozen ?? this.feed.block) : { begin: seconds(source.begin), end: seconds(source.end) }) ?? { begin: null };
+    return begin === null ? null : { source, begin, end, shift: begin, zone: zoneOf(state.zone, source) };
+  }
+
+  /**
+   * The loaded data: blocks, the visible range, its time zone, missing paths. If sources are aligned at their starts, there is no zone,
+   * and `origins` are the sources' own times.
+   */
   data() {
     const blocks = [];
     for (const source of this.entries()) {
@@ -170,8 +180,9 @@ export class Loader {
     }
     const range = this.range();
     const named = this.sources.shown();
-    const zone = this.fromStarts() ? null : zoneOf(state.zone, named.find((source) => source.kind === "log") ?? named[0]);
-    return { blocks, lines: blocks.flatMap((block) => block.lines), begin: range.begin, end: range.end, range: state.range && range, zone, missing: missingIn(blocks.filter(({ source }) => !source.of)), isGone: blocks.some((block) => block.isGone), isEmpty: blocks.length > 0 && blocks.every(isEmpty) };
+    const origins = this.fromStarts() ? named.map((source) => this.originOf(source)).filter(Boolean) : null;
+    const zone = origins ? null : zoneOf(state.zone, named.find((source) => source.kind === "log") ?? named[0]);
+    return { blocks, lines: blocks.flatMap((block) => block.lines), begin: range.begin, end: range.end, range: state.range && range, zone, origins, missing: missingIn(blocks.filter(({ source }) => !source.of)), isGone: blocks.some((block) => block.isGone), isEmpty: blocks.length > 0 && blocks.every(isEmpty) };
   }
 }
 

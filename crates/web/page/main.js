@@ -6,6 +6,7 @@ import { annotate, setUpAnnotations } from "./annotation-menu.js";
 import { Chart } from "./chart.js";
 import { setUpControls, showControls } from "./controls.js";
 import { byId, setText } from "./element.js";
+import { Fleet } from "./fleet.js";
 import { Grid } from "./grid.js";
 import { drawHistogram } from "./histogram.js";
 import { HeatMap } from "./heat-map.js";
@@ -50,7 +51,11 @@ const percentiles = new PercentileLoader({ sources, loader, onData: () => { arra
 const views = new Views({ sources });
 const recorder = new Recorder({ feed, sources });
 const tree = new Tree({ sources: () => sources.ready(), add: (paths) => addPaths(page, paths), views: () => views.all, addView: (name, source) => views.add(name, source) });
-sources.onChange = () => tree.sourcesChanged();
+const fleet = new Fleet({ sources });
+sources.onChange = () => {
+  tree.sourcesChanged();
+  fleet.sourcesChanged();
+};
 sources.onView = (text, name) => views.openText(text, name);
 /** Shared by the components. */
 const page = { sources, chart: () => (panelAlone()?.kind === "heatmap" ? heatMap : chart), hover, feed, loader, tree, views, grid, data: loader.data(), choose, line: selectedLine, panel: panelAlone };
@@ -317,6 +322,8 @@ onChange((names) => {
   }
   // Users have changed the panels: a late view must not replace them.
   if (names.has("panels") && state.viewName === null) views.cancel();
+  // Other panels are shown in place of the table of machines.
+  if (names.has("panels") && fleet.isOpen) fleet.close();
   if (names.has("sources")) {
     sources.draw();
     triedFor = "";
@@ -344,7 +351,7 @@ function watchChart(watched) {
       onMark: (range) => annotate(page, range),
       onHold: (now) => (isDragging = now),
       onClick: (left) => {
-        page.marked = { begin: plot.posToVal(left, "x"), end: null };
+        page.marked = { begin: plot.posToVal(left, "x"), end: null, source: hover.nearest?.source };
         if (hover.nearest) change({ selected: hover.nearest.key });
       },
     });
@@ -418,7 +425,10 @@ async function begin() {
   }
   const early = Object.fromEntries(OF_VIEW.filter((name) => chosenEarly.has(name)).map((name) => [name, state[name]]));
   isReady = true;
-  await show(location.hash.slice(1));
+  if (fleet.isFirst(location.hash.slice(1))) {
+    change({ sources: firstSources(), panels: [], viewName: null });
+    fleet.open();
+  } else await show(location.hash.slice(1));
   // Apply changes that were made before the sources were loaded.
   if (Object.keys(early).length) change(early);
   for (const act of page.early) act();

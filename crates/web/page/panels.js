@@ -4,7 +4,7 @@ import { hasWildcard, matcherOf, withoutMachine } from "./paths.js";
 
 export const KINDS = { line: "Line", area: "Area", stacked: "Stacked area", bars: "Bars", report: "Numbers", table: "Table", heatmap: "Heat map" };
 export const AXES = { linear: "linear", logarithmic: "logarithmic", scaled: "scaled (Performance Monitor)" };
-/** Properties of processes that are no counters: the names in view files, and those in responses of the server. */
+/** Properties of processes that are not counters: the names in view files, and those in responses of the server. */
 export const PROPERTIES = { User: "user", State: "state", Command: "command", "Control Group": "cgroup" };
 export const TREES = { none: "List", parent: "Tree by parent", cgroup: "By control group" };
 export const MAX_PANELS = 100;
@@ -50,7 +50,7 @@ function tableOf(given) {
   const set = text(given?.set);
   if (!set || !columns.length) return null;
   const top = number(given?.top);
-  return { set, columns, sort: text(given?.sort), is_descending: given?.is_descending !== false, top: top > 0 ? Math.round(top) : null, filter: text(given?.filter) ?? "", tree: oneOf(TREES, given?.tree, "none"), process: text(given?.process), parent: text(given?.parent) };
+  return { set, machine: text(given?.machine), columns, sort: text(given?.sort), is_descending: given?.is_descending !== false, top: top > 0 ? Math.round(top) : null, filter: text(given?.filter) ?? "", tree: oneOf(TREES, given?.tree, "none"), process: text(given?.process), parent: text(given?.parent) };
 }
 
 /** A panel from a view of the server, a link, or parts of one; `given` is not trusted. */

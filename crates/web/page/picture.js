@@ -90,7 +90,7 @@ function drawLines(pen, data, panel, ink) {
     for (const limit of axes[0].limits) pen.lines([[[PLOT.left, axes[0].down(limit)], [PLOT.left + PLOT.width, axes[0].down(limit)]]], { colour: ink.limit, width: 1, dash: [6, 4] });
   });
   pen.lines([[[PLOT.left, PLOT.top], [PLOT.left, PLOT.top + PLOT.height], [PLOT.left + PLOT.width, PLOT.top + PLOT.height]]], { colour: ink.soft, width: 1 });
-  if (zone) pen.within(PLOT.left, PLOT.top, PLOT.width, PLOT.height, () => penAnnotations(pen, annotationsIn(begin, end), across, PLOT));
+  pen.within(PLOT.left, PLOT.top, PLOT.width, PLOT.height, () => penAnnotations(pen, annotationsIn(data), across, PLOT));
 }
 
 /** Draws the ticks of the time axis; returns the position of its moments. */
@@ -112,7 +112,7 @@ function drawHeatMap(pen, data, panel, ink) {
   const step = PLOT.height / Math.max(1, rows.length);
   pen.within(PLOT.left, PLOT.top, PLOT.width, PLOT.height, () => {
     rows.forEach((row, index) => eachCell(row, (from, to, value) => pen.box(across(from), PLOT.top + index * step, across(to) - across(from) + 0.3, Math.max(0.5, step - (step > 6 ? 1 : 0)), heatColour(axis, value, palette))));
-    if (scene.zone) penAnnotations(pen, annotationsIn(scene.begin, scene.end), across, PLOT);
+    penAnnotations(pen, annotationsIn(data), across, PLOT);
   });
   const every = Math.ceil(13 / step);
   rows.forEach(({ line }, index) => {

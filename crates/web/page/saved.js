@@ -19,7 +19,7 @@ function store(views) {
     localStorage.setItem(KEY, JSON.stringify(Object.fromEntries(views)));
     return true;
   } catch {
-    showError("This browser does not store data of the page, so views cannot be saved. Copy the link instead.");
+    showError("This browser does not store data for this page, so views cannot be saved. Copy the link instead.");
     return false;
   }
 }

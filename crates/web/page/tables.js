@@ -1,6 +1,7 @@
 // The values of table panels: per instance of a set its counters, from statistics that the server computes over the visible range.
 
 import * as api from "./api.js";
+import { onMachine } from "./catalogue.js";
 import { idOf } from "./earlier.js";
 import { percentilesOf } from "./percentiles.js";
 import { PROPERTIES } from "./panels.js";
@@ -10,7 +11,7 @@ import { state } from "./state.js";
 
 /** The time between two updates of live tables, in milliseconds; a slower collection takes precedence. */
 const UPDATE_MS = 1000;
-/** Rows that are no instances of their own: they are not ranked. */
+/** Reserved instance names, whose rows are not ranked. */
 const RESERVED = new Set(["_total", "idle"]);
 
 /** Properties of known processes are read again after this time, in milliseconds. */
@@ -135,7 +136,7 @@ function pathsOf(panel) {
   const { columns, tree, process, parent } = panel.table;
   const identity = [hasProperties(panel.table) || tree === "parent" ? process : null, tree === "parent" ? parent : null];
   const counters = [...new Set([...columns.map(({ counter }) => counter), ...identity].filter(Boolean))];
-  return counters.map((counter) => `\\${panel.table.set}(*)\\${counter}`);
+  return counters.map((counter) => onMachine(panel.table.machine, `\\${panel.table.set}(*)\\${counter}`));
 }
 
 /** A row per instance of a machine: `{name, source, machine, lines}` with its lines by counter. */

@@ -60,7 +60,7 @@ export function setUpTimeMenu(page) {
   });
 }
 
-/** The form that lays sources over themselves. */
+/** The form that compares sources with themselves some time earlier. */
 function setUpShift() {
   const field = byId("shift-field");
   byId("shift-form").addEventListener("submit", (event) => {

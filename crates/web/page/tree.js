@@ -2,7 +2,7 @@
 
 import { change, onChange, state } from "./state.js";
 import * as api from "./api.js";
-import { instancesOf, pathOf, setsOf, widestPath } from "./catalogue.js";
+import { instancesOf, onMachine, pathOf, setsOf, widestPath } from "./catalogue.js";
 import { byId, element, setText } from "./element.js";
 import { count } from "./figures.js";
 import { announce, showError, showNotice } from "./messages.js";
@@ -119,9 +119,22 @@ export class Tree {
   }
 
   drawAll() {
-    this.tree.replaceChildren(...(this.sets ?? []).map((set) => this.setItem(set)));
-    setText(byId("tree-state"), count(this.sets?.length ?? 0, "counter set"));
+    const machines = this.source?.kind === "live" ? this.source.machines : [];
+    const sets = this.sets ?? [];
+    this.tree.replaceChildren(...(machines.length > 1 ? this.machineItems(machines, sets) : sets.map((set) => this.setItem(set))));
+    setText(byId("tree-state"), machines.length > 1 ? count(machines.length, "machine") : count(sets.length, "counter set"));
     this.finish();
+  }
+
+  /** The machines of a source, and all of them together; the sets of one are loaded when it is opened. */
+  machineItems(machines, sets) {
+    const all = { title: "All machines", help: "Counters of all machines.", children: () => sets.map((set) => this.setItem(set, null, { machine: null, level: 2 })) };
+    const one = (machine) => ({
+      title: machine,
+      help: `Counters of the machine ${machine}.`,
+      children: async () => (await setsOf(this.source, true, machine)).map((set) => this.setItem(set, null, { machine, level: 2 })),
+    });
+    return [this.item(all, "All machines", 1), ...machines.map((machine) => this.item(one(machine), machine, 1))];
   }
 
   /** Draws what the server finds: by names, synonyms, names of other tools, and help. */
@@ -181,30 +194,31 @@ export class Tree {
     return element("li", { role: "none" }, row, group);
   }
 
-  setItem(set, counters = null) {
-    const node = { title: set.name, help: set.help, children: () => (counters ?? set.counters).map((counter) => this.counterItem(set, counter)) };
-    const item = this.item(node, set.name, 1);
+  /** `at` is the machine that paths name, and the level in the tree. */
+  setItem(set, counters = null, at = { machine: null, level: 1 }) {
+    const node = { title: set.name, help: set.help, children: () => (counters ?? set.counters).map((counter) => this.counterItem(set, counter, at)) };
+    const item = this.item(node, set.name, at.level);
     if (counters) this.expand(item.firstElementChild);
     return item;
   }
 
-  counterItem(set, counter) {
-    const path = widestPath(set, counter);
+  counterItem(set, counter, at) {
+    const path = onMachine(at.machine, widestPath(set, counter));
     const node = {
       title: counter.name,
       help: counter.help,
       unit: counter.unit,
       path,
       isAll: set.has_instances,
-      children: set.has_instances ? () => this.instanceItems(set, counter) : null,
+      children: set.has_instances ? () => this.instanceItems(set, counter, at) : null,
     };
-    return this.item(node, counter.name, 2);
+    return this.item(node, counter.name, at.level + 1);
   }
 
-  async instanceItems(set, counter) {
-    const instances = await instancesOf(this.source, set.name);
+  async instanceItems(set, counter, at) {
+    const instances = await instancesOf(this.source, set.name, at.machine);
     const leaf = (name, instance) =>
-      this.item({ title: counter.name, help: counter.help, unit: counter.unit, path: pathOf(set, counter, instance) }, name, 3);
+      this.item({ title: counter.name, help: counter.help, unit: counter.unit, path: onMachine(at.machine, pathOf(set, counter, instance)) }, name, at.level + 2);
     return [leaf("All instances (*)", "*"), ...instances.map((instance) => leaf(instance, instance))];
   }
 

@@ -9,7 +9,7 @@ const WORDS = { second: 1, minute: 60, min: 60, hour: 3600, day: 86_400, week: 6
 export const LENGTHS = [["weeks", 604_800], ["d", 86_400], ["h", 3600], ["min", 60], ["s", 1]];
 const LENGTH = /^[-−+]?\s*(\d+(?:\.\d+)?)\s*([a-z]+)$/i;
 
-/** The seconds of a length such as `1d` or `90 min`; null if it is none. */
+/** The seconds of a length such as `1d` or `90 min`; null if it is invalid. */
 export function parseLength(text) {
   const found = LENGTH.exec(text.trim());
   const unit = found && (UNITS[found[2].toLowerCase()] ?? WORDS[found[2].toLowerCase().replace(/s$/, "")]);
@@ -29,8 +29,8 @@ function momentOf(local, zone) {
 
 /**
  * The moment that a text names, in seconds on the time axis. `whole` is the range of the data: clock times are on its last day,
- * or on the last day on which they are inside; relative times count from its end. `zone` is null if the axis counts seconds from
- * the start. Returns null if the text is no time.
+ * or on the last day on which they are within the range; relative times count from its end. `zone` is null if the axis counts seconds from
+ * the start. Returns null if the text is not a time.
  */
 export function parseTime(text, whole, zone) {
   const typed = text.trim();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tachograph_counters::IgnorePoison;
 use tokio::sync::Notify;
 
-/// Connections that have been idle for this time can be closed in favour of others. Honest clients finish the handshake and
+/// Connections that have been idle for this long can be closed in favour of others. Honest clients finish the handshake and
 /// send a header much sooner.
 const MIN_IDLE: Duration = Duration::from_secs(1);
 

@@ -2,6 +2,7 @@
 
 mod agent;
 mod charts;
+mod fleet;
 mod live;
 mod metrics;
 mod page;
@@ -38,9 +39,9 @@ use tachograph_metrics::MetricsOptions;
 const READING_THREADS: usize = 3;
 /// Number of threads for requests about this machine.
 const LIVE_THREADS: usize = 2;
-/// Collections of consumers on other machines run at the same time on these.
+/// Number of threads for requests of consumers on other machines.
 const AGENT_THREADS: usize = 4;
-/// At shutdown, how long to wait until the log of a recording is complete.
+/// How long the shutdown waits for the log of a recording to be completed.
 const RECORDING_TIMEOUT: Duration = Duration::from_secs(1);
 /// Maximum number of concurrent downloads.
 const MAX_DOWNLOADS: usize = 8;
@@ -152,6 +153,7 @@ pub(crate) fn routes() -> Vec<(&'static str, MethodRouter<Web>)> {
         ("/api/openapi.json", get(page::openapi)),
         ("/api/login", post(page::login)),
         ("/api/logout", post(page::logout)),
+        ("/api/fleet", get(fleet::table)),
         ("/api/sources", get(sources::list).post(sources::open)),
         ("/api/upload", post(sources::upload)),
         ("/api/sources/{id}", get(sources::show).delete(sources::close)),

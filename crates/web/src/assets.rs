@@ -44,10 +44,15 @@ pub(crate) fn asset(name: &str, headers: &HeaderMap) -> Response {
     let headers = response.headers_mut();
     headers.insert(header::ETAG, HeaderValue::from_static(asset.etag));
     headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
-    // Revalidated each time: a newer server can serve a different version.
+    // Revalidated at each use: a newer server can have a different version.
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     response
 }
+
+/// Part of the build script.
+#[cfg(test)]
+#[path = "../build/strip.rs"]
+mod strip;
 
 #[cfg(test)]
 mod tests {

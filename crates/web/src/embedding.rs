@@ -1,4 +1,4 @@
-//! Embedding of the page in pages of other sites, and what its token is allowed to read.
+//! Embedding the page in pages of other sites, and the requests that the token of embedded pages allows.
 
 use axum::http::uri::Authority;
 use axum::http::{HeaderValue, Method};
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_of_views_reads_only_views() {
+    fn the_token_of_embedded_pages_reads_only_views() {
         for path in [
             "/api/sources",
             "/api/sources/live",

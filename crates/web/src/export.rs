@@ -195,7 +195,7 @@ fn write_samples(
     }
 }
 
-/// A file that cannot become longer than [`MAX_BYTES`].
+/// A file that cannot grow beyond [`MAX_BYTES`].
 struct LimitedFile {
     file: BufWriter<File>,
     position: u64,

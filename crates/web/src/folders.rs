@@ -57,8 +57,8 @@ impl Folders {
         logs
     }
 
-    /// The file of each of these logs; `None` if no folder contains the log. The folders are listed once, and only if at least one name begins with a
-    /// folder's name.
+    /// The file of each of these logs; `None` if no folder contains the log. The folders are listed once, and only if at
+    /// least one name begins with a folder's name.
     pub(crate) fn find(&self, names: &[String]) -> Vec<Option<PathBuf>> {
         let is_possible = names.iter().any(|name| self.folder_of(name).is_some());
         let logs = if is_possible { self.logs() } else { Vec::new() };
@@ -92,7 +92,7 @@ fn list_folder(folder: &Path, name: &str, depth: usize, entries_seen: &mut usize
             continue;
         };
         let name = format!("{name}/{entry_name}");
-        // Links are not followed: they can lead outside.
+        // Symbolic links are not followed: they can lead out of the folder.
         if kind.is_dir() && depth < MAX_DEPTH {
             list_folder(&entry.path(), &name, depth + 1, entries_seen, logs);
         } else if kind.is_file() && is_log(&entry_name) {

@@ -63,7 +63,7 @@ impl Guard {
         let cookie = format!("{prefix}tacho-{port}");
         let policy = embedding.policy()?;
         if embedding.token.is_some() && token.is_none() {
-            return Err(ServeError::usage("the token of embedded pages requires a token of the server"));
+            return Err(ServeError::usage("a token for embedded pages requires a token of the server"));
         }
         Ok(Self {
             port,
@@ -114,7 +114,7 @@ impl Guard {
         let now = Instant::now();
         match self.cookies(headers).any(|value| self.sessions.add_stream(value, connection, now)) {
             true => Ok(()),
-            // It ended after the request was checked.
+            // The session ended after the request was checked.
             false => Err(unauthorized()),
         }
     }
@@ -207,8 +207,8 @@ impl Guard {
     }
 
     /// Compares a token with the configured ones, if any. The server's token is accepted without a delay on a connection on
-    /// which it was sent before: wrong tokens from the same address do not lock out a client that knows it, and no client
-    /// can try tokens in this way.
+    /// which it was sent before, so that wrong tokens from the same address do not lock out a client that knows it. This does
+    /// not help to guess the token.
     async fn compare(
         &self,
         client: Client,
@@ -220,9 +220,9 @@ impl Guard {
         if connection.is_some_and(TokenSent::is_right) && is_full() {
             return Ok(Access::Full);
         }
-        let of_views = self.embedding.token.as_ref();
-        let is_of_views = || of_views.is_some_and(|right| is_same(token, right.bytes()));
-        self.throttle.compare(client, unauthorized, || is_full() | is_of_views()).await?;
+        let views_token = self.embedding.token.as_ref();
+        let is_views = || views_token.is_some_and(|right| is_same(token, right.bytes()));
+        self.throttle.compare(client, unauthorized, || is_full() | is_views()).await?;
         if !is_full() {
             return Ok(Access::Views);
         }
@@ -273,7 +273,7 @@ impl Guard {
             ));
         }
         if is_agent_path(uri.path()) {
-            // Consumers are not browsers: the token protects from rebinding, and they use any name of this machine.
+            // Consumers are not browsers. The token protects against DNS rebinding, so they can use any name of this machine.
             if request.headers().contains_key(header::ORIGIN) {
                 return Err(ApiError::new(StatusCode::FORBIDDEN, "browsers cannot use this path"));
             }
@@ -341,7 +341,7 @@ pub(crate) async fn guard(State(web): State<Web>, mut request: Request, next: Ne
         Err(error) => error.into_response(),
     };
     let headers = response.headers_mut();
-    // Only browsers need them.
+    // Only browsers need these headers.
     if !is_agent {
         web.guard.add_headers(headers);
     }

@@ -1,4 +1,4 @@
-//! Collects the counters of this machine, once for all clients.
+//! Collects the counters of this machine, or of several machines, once for all clients.
 //!
 //! A thread samples all counters that any stream or lease requests, at `start + k * interval`, and keeps the last
 //! samples in a ring. Samples are immutable, so readers of the ring block neither the collection nor each other.
@@ -7,6 +7,7 @@
 
 mod averages;
 mod collector;
+mod input;
 mod layout;
 mod requested_paths;
 mod ring;
@@ -59,7 +60,7 @@ struct Shared {
     progress: watch::Sender<Progress>,
     /// The number of open streams.
     streams: AtomicUsize,
-    /// The runtime whose tasks send events, as soon as the server runs.
+    /// The runtime whose tasks send events; empty until the server runs.
     runtime: OnceLock<Handle>,
     /// The registry in use, and when it was obtained.
     registry: Mutex<Option<(Instant, Arc<Registry>)>>,
@@ -83,7 +84,7 @@ struct State {
     requested: RequestedPaths,
     new_subscribers: Vec<NewSubscriber>,
     live: LiveSnapshot,
-    /// The event with the state of the recording, which all streams get when it changes; empty if the server allows no
+    /// The event with the state of the recording, which all streams get when the state changes; empty if the server allows no
     /// recordings.
     recording: Bytes,
 }
@@ -171,7 +172,41 @@ impl Hub {
         self.shared.registry()
     }
 
+    /// The counter sets of a machine, or of one of them. Machines other than this one are connected if necessary, so it must not run on a thread of the
+    /// runtime.
+    pub(crate) fn registry_of(&self, machine: Option<&str>) -> Result<Arc<Registry>, ApiError> {
+        let of_this_machine = || match machine {
+            Some(name) if !self.registry().is_machine(name) => {
+                Err(ApiError::not_found(format!("there is no machine '{name}'")))
+            }
+            _ => Ok(self.registry()),
+        };
+        let Some(machines) = &self.options().machines else { return of_this_machine() };
+        let registry = match machine {
+            Some(name) => machines.registry(name),
+            None => machines.any_registry(),
+        };
+        registry.map_err(|failure| ApiError::not_found(failure.to_string()))
+    }
+
+    /// The counter sets of one of the machines, or of this one if none answers.
+    pub(crate) fn any_registry(&self) -> Arc<Registry> {
+        self.registry_of(None).unwrap_or_else(|_| self.registry())
+    }
+
+    /// The names of the machines that are collected.
+    pub(crate) fn machines(&self) -> Vec<String> {
+        match &self.options().machines {
+            Some(machines) => machines.names().iter().map(ToString::to_string).collect(),
+            None => vec![self.registry().machine().to_string()],
+        }
+    }
+
     fn resolve_path(&self, path: &PathPattern) -> PathPattern {
+        if self.options().machines.is_some() {
+            // Each machine resolves its paths.
+            return path.clone();
+        }
         let registry = self.registry();
         let is_this_machine = |machine: &String| eq_ignore_case(machine, registry.machine());
         match path.path().machine.as_ref().is_some_and(is_this_machine) {
@@ -180,8 +215,8 @@ impl Hub {
         }
     }
 
-    /// Resolves paths for this machine ([`Registry::resolve_path`]), and omits its name from them. This may read the machine's counter sets, so it must not run on a thread of the
-    /// runtime.
+    /// Resolves paths for this machine ([`Registry::resolve_path`]), and removes its name from them. This may read the
+    /// machine's counter sets, so it must not run on a thread of the runtime.
     pub(crate) fn resolve_paths(&self, paths: &[PathPattern]) -> Vec<PathPattern> {
         paths.iter().map(|path| self.resolve_path(path)).collect()
     }
@@ -248,8 +283,7 @@ impl Hub {
     }
 
     /// Opens a stream with one event per `every` collections. If `window` is given, events include statistics of the last
-    /// `window` intervals.
-    /// Events are compressed if `is_gzip`. `closing` is notified if the reader is too slow.
+    /// `window` intervals. Events are compressed if `is_gzip`. `closing` is notified if the reader is too slow.
     pub(crate) fn subscribe(
         &self,
         paths: Vec<PathPattern>,

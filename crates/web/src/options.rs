@@ -10,10 +10,11 @@ use std::time::Duration;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
+use tachograph_flow::live::MachinesSource;
 use tachograph_logs::{Budget, TextEncoding, io_error_text};
 use tachograph_metrics::MetricsOptions;
 use tachograph_monitor::{RowProperties, View};
-use tachograph_perflib::Registry;
+use tachograph_perflib::{Failure, Registry};
 use tachograph_remote::{ClientTrust, SecretFileError, Token};
 
 /// Returns the current counter sets of the machine; the same object as before if nothing changed.
@@ -91,11 +92,40 @@ pub enum Services {
     Agent,
 }
 
-/// How the counters of this machine are collected.
+/// Machines whose counters are collected in place of this machine's.
+pub trait MachineList: Send + Sync {
+    /// The names of the machines.
+    fn names(&self) -> &[Arc<str>];
+
+    /// The counter sets that a machine has now. Connects to it if necessary, over a connection that the collection does not use.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such machine, or if it does not answer.
+    fn registry(&self, machine: &str) -> Result<Arc<Registry>, Failure>;
+
+    /// The counter sets of one of the machines that answer: agents of a fleet have much the same sets.
+    ///
+    /// # Errors
+    ///
+    /// If no machine answers.
+    fn any_registry(&self) -> Result<Arc<Registry>, Failure>;
+
+    /// A source of all machines, without paths, for samples at this interval.
+    ///
+    /// # Errors
+    ///
+    /// If the process has too many open files.
+    fn source(&self, interval: Duration) -> Result<MachinesSource, Failure>;
+}
+
+/// How the counters are collected.
 #[derive(Clone)]
 pub struct LiveOptions {
     /// This machine's counter sets.
     pub registry: RegistryNow,
+    /// The machines to collect; `None` for this machine.
+    pub machines: Option<Arc<dyn MachineList>>,
     /// The time between two collections.
     pub interval: Duration,
     /// The number of intervals that are kept in memory.

@@ -50,7 +50,7 @@ struct State {
 /// The state of the running recording, or of the last one.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Status {
-    /// Grows with each change, so that clients recognise older states that arrive late.
+    /// Incremented with each change, so that clients recognise older states that arrive late.
     version: u64,
     is_allowed: bool,
     is_running: bool,
@@ -69,7 +69,7 @@ pub(crate) struct Status {
     paths: usize,
     /// Why the recording ended.
     reason: Option<String>,
-    /// Whether it ended by an error.
+    /// Whether it ended with an error.
     is_failed: bool,
     max_bytes: Option<u64>,
     /// The maximum duration, in seconds.
@@ -113,7 +113,7 @@ impl Recordings {
     pub(crate) fn new(options: Option<RecordingOptions>, folder_name: String, hub: Arc<Hub>) -> Arc<Self> {
         let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let status = Status {
-            // Higher than that of a server that was stopped before.
+            // Higher than the versions of a previous run of the server.
             version: u64::try_from(since_epoch.as_millis()).unwrap_or_default(),
             is_allowed: options.is_some(),
             max_bytes: options.as_ref().map(|options| options.max_bytes),
@@ -132,7 +132,7 @@ impl Recordings {
         self.lock().status.clone()
     }
 
-    /// Sends the changed state to all streams, with their next events.
+    /// Sends the changed state to all streams along with their next events.
     fn publish(&self, status: &mut Status) {
         status.version += 1;
         if status.is_allowed {
@@ -156,7 +156,7 @@ impl Recordings {
                 return Err(ApiError::unavailable("the server is shutting down"));
             }
             if state.running.is_some() {
-                let file = state.status.file.as_deref().unwrap_or("it starts now");
+                let file = state.status.file.as_deref().unwrap_or("starting");
                 return Err(ApiError::conflict(format!("a recording is already running: {file}")));
             }
             state.running = Some(stop.clone());
@@ -253,7 +253,7 @@ impl Recordings {
         Recorder::create(record, now).map_err(|error| {
             ApiError::new(
                 StatusCode::INSUFFICIENT_STORAGE,
-                format!("no log can be created: {}", cause(&error)),
+                format!("cannot create the log: {}", cause(&error)),
             )
         })
     }
@@ -281,7 +281,7 @@ impl Recordings {
             End::Full => {
                 format!("the log has reached the maximum size of {} MB", options.max_bytes >> 20)
             }
-            End::TimeOver => "the maximum duration is over".to_owned(),
+            End::TimeOver => "the maximum duration was reached".to_owned(),
             End::DiskFull => little_space(options),
             End::Failed(error) => format!("the log cannot be written: {}", cause(&error)),
         });
@@ -364,7 +364,7 @@ fn free_bytes(folder: &Path) -> Option<u64> {
 }
 
 fn little_space(options: &RecordingOptions) -> String {
-    format!("less than {} MB of the server's disk are free", options.min_free_bytes >> 20)
+    format!("less than {} MB are free on the server's disk", options.min_free_bytes >> 20)
 }
 
 /// The cause of an error without the path, which clients must not see.
@@ -383,7 +383,7 @@ fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The name of a log of a machine, before the date. It has no separators, and does not begin with a dot.
+/// The name of a machine's log, to which the date is added. It has no path separators, and does not begin with a dot.
 fn log_name(machine: &str) -> PathBuf {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
     let plain = machine.chars().take(MAX_NAME).map(|letter| if is_plain(letter) { letter } else { '_' });

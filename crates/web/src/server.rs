@@ -62,10 +62,10 @@ impl Server {
             )));
         }
         if options.clients.is_some() && options.tls.is_none() {
-            return Err(ServeError::usage("certificates of clients are checked with TLS only"));
+            return Err(ServeError::usage("client certificates require TLS"));
         }
-        let is_open = options.token.is_none() && options.clients.is_none() || options.tls.is_none();
-        if options.services == Services::Agent && !address.ip().is_loopback() && is_open {
+        let is_unprotected = options.token.is_none() && options.clients.is_none() || options.tls.is_none();
+        if options.services == Services::Agent && !address.ip().is_loopback() && is_unprotected {
             return Err(ServeError::usage(format!(
                 "{address} is reachable from other machines: an agent there needs a certificate and a token, which \
                  'tacho agent setup' creates"
@@ -115,7 +115,7 @@ impl Server {
     ///
     /// If the threads cannot be started, or if the runtime cannot use the listening socket.
     pub fn run(self) -> Result<(), ServeError> {
-        // An agent serves few clients, and each change of the thread costs it more than its answer.
+        // An agent serves few clients, and a thread switch costs more than an answer.
         let mut builder = match self.web.services {
             Services::Agent => tokio::runtime::Builder::new_current_thread(),
             Services::All => tokio::runtime::Builder::new_multi_thread(),
@@ -195,7 +195,7 @@ async fn release_memory(release: ReleaseMemory, freed: Arc<Notify>) {
         freed.notified().await;
         tokio::time::sleep(RELEASE_INTERVAL).await;
         let release = Arc::clone(&release);
-        // On a separate thread, since it takes milliseconds. A panic in it affects nothing else.
+        // On a separate thread, because it takes milliseconds. A panic affects nothing else.
         let _ = tokio::task::spawn_blocking(move || release()).await;
     }
 }

@@ -21,7 +21,7 @@ struct Session {
 }
 
 impl Session {
-    /// Whether the session has not expired. An open stream is a use.
+    /// Whether the session has not expired. An open stream counts as use.
     fn is_open(&mut self, now: Instant) -> bool {
         self.streams.retain(|stream| stream.strong_count() > 0);
         if !self.streams.is_empty() {
@@ -39,7 +39,7 @@ impl Drop for Session {
 }
 
 impl Sessions {
-    /// A session ends when it has not been used for this time.
+    /// A session ends when it has not been used for this long.
     const MAX_IDLE: Duration = Duration::from_secs(12 * 3600);
     /// A session ends at this age, even if it is used.
     const MAX_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -57,7 +57,7 @@ impl Sessions {
         sessions.push(Session { value, began: now, last_used: now, streams: Vec::new() });
     }
 
-    /// Whether a session with this cookie is open. This is a use of the session.
+    /// Whether a session with this cookie is open. The call counts as use of the session.
     pub(crate) fn is_open(&self, value: &str, now: Instant) -> bool {
         self.find(value, now, |_| ())
     }
@@ -66,14 +66,14 @@ impl Sessions {
     pub(crate) fn add_stream(&self, value: &str, connection: &Arc<Notify>, now: Instant) -> bool {
         self.find(value, now, |session| {
             let connection = Arc::downgrade(connection);
-            // A connection can have had a stream before.
+            // A connection can have several streams, one after another.
             if !session.streams.iter().any(|known| known.ptr_eq(&connection)) {
                 session.streams.push(connection);
             }
         })
     }
 
-    /// Calls `act` with the session of this cookie if it is open; returns whether it is.
+    /// Calls `act` with the session of this cookie if the session is open; returns whether it is.
     fn find(&self, value: &str, now: Instant, act: impl FnOnce(&mut Session)) -> bool {
         let mut sessions = self.0.lock().ignore_poison();
         let has_value = |session: &&mut Session| is_same(value.as_bytes(), session.value.as_bytes());
@@ -147,11 +147,11 @@ mod tests {
         assert_eq!(Arc::weak_count(&connections[0]), 1, "a connection counts once");
         sessions.remove("one");
         assert!(is_closed(&connections[0]) && !is_closed(&connections[1]), "log-out ends its own streams");
-        // An open stream is a use, so the session does not expire for being idle.
+        // An open stream counts as use, so the session does not become idle.
         sessions.remove_expired(start + 2 * Sessions::MAX_IDLE);
         assert!(!is_closed(&connections[1]) && !is_closed(&connections[2]));
         let [_, second, third, fourth] = connections;
-        // The connection of a stream ended: the session is idle from the last check on.
+        // When the connection of the stream ends, the session has been idle since the last check.
         drop(fourth);
         sessions.remove_expired(start + 3 * Sessions::MAX_IDLE);
         assert!(!sessions.is_open("four", start + 3 * Sessions::MAX_IDLE));

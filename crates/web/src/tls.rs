@@ -12,7 +12,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::options::ServeError;
 
-/// Creates a TLS acceptor from PEM files. With `clients`, clients must have one of these certificates.
+/// Creates a TLS acceptor from PEM files. With `clients`, clients must present a certificate that it accepts.
 pub(crate) fn acceptor(
     certificate: &Path,
     key: &Path,

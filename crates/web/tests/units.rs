@@ -71,7 +71,7 @@ fn values() -> Vec<f64> {
 }
 
 #[test]
-fn units_of_the_page_are_those_of_the_monitor() {
+fn units_of_the_page_match_the_terminal_monitor() {
     let mut expected = String::new();
     for name in NAMES {
         let unit = Unit::named(name);

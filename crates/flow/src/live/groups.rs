@@ -68,8 +68,8 @@ struct Request {
 }
 
 impl LiveGroups {
-    /// Creates a value without groups. `pairs_by_identity` says whether the sink pairs values by identities too, and
-    /// not by names alone, which affects how instances with the same name are numbered.
+    /// Creates a value without groups. `pairs_by_identity` says whether the sink pairs values by name and identity, not by
+    /// name alone, which affects how instances with the same name are numbered.
     pub(super) fn new(pairs_by_identity: bool) -> Self {
         Self { pairs_by_identity, names: Vec::new(), groups: Vec::new(), paths: Vec::new() }
     }
@@ -287,10 +287,10 @@ impl LiveGroup {
         if set.outcome().is_ok() {
             self.columns.clear();
             self.columns.extend(self.counter_ids.iter().map(|&id| rows.column(id)));
-            let is_whole = self.rows.len() == rows.instances().len()
+            let has_all_values = self.rows.len() == rows.instances().len()
                 && self.columns.len() == rows.width()
                 && (0..).zip(&self.columns).all(|(index, column)| *column == Some(index));
-            if is_whole {
+            if has_all_values {
                 group.values.extend_from_slice(rows.all_values());
             } else {
                 let absent = RawValue::error(Status::NO_INSTANCE);

@@ -1,141 +1,323 @@
-//! Samples of several machines, each of which is read by its own thread.
+//! Samples of several machines, none of which delays the others.
+
+mod exchanges;
+mod readers;
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use tachograph_counters::civil::{FileTime, Moment};
+use tachograph_counters::path::{CounterPath, PathPattern};
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::CounterSet;
 use tachograph_counters::{RawValue, Status};
-use tachograph_perflib::Clock;
+use tachograph_perflib::{Clock, Registry};
 
 use super::sample_times::SampleTimes;
-use super::{Collect, LiveReport, LiveSource};
+use super::{Collect, LiveReport, LiveSource, description_of};
+use crate::Selection;
+use readers::{Reader, Readers, Work};
+
+pub use exchanges::{Arrival, Exchanges};
 
 /// A machine, and the source that reads it.
 pub struct MachineMember {
     /// The source. Its registry names the machine.
     pub source: LiveSource,
-    /// Returns when the machine was started, in UTC; 0 if unknown. It is called after each sample.
+    /// Returns when the machine booted, in UTC; 0 if unknown. It is called after each sample.
     pub boot_time: Box<dyn Fn() -> FileTime + Send>,
 }
 
-/// Takes samples of several machines at the same time. A machine that does not answer within the time limit has no values
-/// in the sample, with the status [`Status::NO_MACHINE`], and does not delay the others: the next samples wait for it only
-/// for a quarter of the limit, until it has answered. The time of a sample is that of this machine; the clocks of each group
-/// are those of the group's machine.
+/// Takes samples of several machines at the same time. If a machine does not answer within the time limit, its values are
+/// missing from the sample, with the status [`Status::NO_MACHINE`]. Until it answers again, samples wait for it only for a
+/// quarter of the limit. A sample has the time of this machine, and each group has the clocks of its own machine.
+///
+/// Machines that are connected are read by the calling thread, all at once ([`Exchanges`]). Others, such as those that have to
+/// be connected, are read by threads.
 pub struct MachinesSource {
-    members: Vec<Worker>,
+    members: Vec<Member>,
+    exchanges: Option<Box<dyn Exchanges>>,
+    readers: Readers,
+    /// The number of the current sample. Answers to earlier ones are too late.
+    number: u64,
+    awaited: Awaited,
     /// Maximum time that a sample waits.
     max_wait: Duration,
+    /// The reason for missing values of a machine that does not answer.
+    late: Arc<str>,
     clock: Clock,
     times: SampleTimes,
     bias_minutes: i32,
     report: LiveReport,
+    /// Buffer for the answers of [`Exchanges::wait`].
+    arrived: Vec<Arrival>,
+    /// See [`any_registry`](Self::any_registry).
+    registry: Option<Arc<Registry>>,
 }
 
-/// A machine's thread.
-struct Worker {
-    machine: Arc<str>,
-    requests: SyncSender<(u64, Sample)>,
-    answers: Receiver<Answer>,
-    /// The number of the current sample. Answers to requests for earlier samples are too late.
-    number: u64,
-    /// The buffer for the next request; `None` while the thread has it.
-    spare: Option<Sample>,
-    /// The groups for the next sample.
-    groups: Vec<Group>,
-    /// The descriptions of the groups of the last answer, which a sample without an answer has too.
-    descriptions: Vec<Arc<CounterSet>>,
-    /// See [`LiveSource::missing_instances`].
-    missing: Vec<String>,
-    late: Arc<str>,
-    /// Whether the machine could not be read when its thread last answered or was late.
-    is_silent: bool,
-    /// Whether the answer of the current sample has been received.
-    has_answered: bool,
+/// What a machine is doing for the current sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    /// The request was sent by [`Exchanges::begin`].
+    Exchanging,
+    /// A thread takes the sample.
+    Reading,
+    /// The sample was taken.
+    Taken,
+    /// A thread is still taking a sample whose time is over.
+    Late,
 }
 
-/// A machine's sample and its number, with the paths of instances that it does not have.
-struct Answer {
-    number: u64,
-    sample: Sample,
-    missing: Vec<String>,
+/// The number of machines whose samples threads are taking for the current sample.
+#[derive(Clone, Copy, Debug, Default)]
+struct Awaited {
+    usual: usize,
+    /// Those that could not be read last time; see [`Member::is_silent`].
+    silent: usize,
 }
 
-impl Answer {
-    /// Whether the machine could not be read.
-    fn is_unreachable(&self) -> bool {
-        let is_of_machine = |group: &Group| {
-            group.status == Status::NO_MACHINE
-                || group.values.first().is_some_and(|raw| raw.status == Status::NO_MACHINE)
-        };
-        self.sample.groups.iter().any(is_of_machine)
+impl Awaited {
+    fn count_of(&mut self, member: &Member) -> &mut usize {
+        if member.is_silent { &mut self.silent } else { &mut self.usual }
     }
 }
 
+struct Member {
+    machine: Arc<str>,
+    progress: Progress,
+    /// Whether the last answer was late, or reported the machine as unreachable.
+    is_silent: bool,
+    /// `None` while a thread has it.
+    reader: Option<Box<Reader>>,
+    /// The paths that the reader gets when it is back.
+    new_paths: Option<Vec<PathPattern>>,
+    /// Whether the next request differs from the last one.
+    is_changed: bool,
+    /// The groups for the next sample.
+    groups: Vec<Group>,
+    /// The descriptions of the groups of the last answer, which are also used for a sample without an answer.
+    descriptions: Vec<Arc<CounterSet>>,
+}
+
 impl MachinesSource {
-    /// A source of these machines. A sample waits at most for `max_wait`, and at most for a second. `bias_minutes` is the
-    /// UTC offset of the samples' times, and `report` that of all sources.
-    ///
-    /// # Errors
-    ///
-    /// If a thread cannot be started.
+    /// A source of these machines. They have `max_wait` to answer, but at most a second. `bias_minutes` is the UTC offset of
+    /// the samples' times. All sources share `report`.
     pub fn new(
         members: Vec<MachineMember>,
         max_wait: Duration,
         bias_minutes: i32,
         report: &LiveReport,
-    ) -> std::io::Result<Self> {
-        let members = members.into_iter().map(|member| Worker::start(member, max_wait, report));
-        Ok(Self {
-            members: members.collect::<std::io::Result<_>>()?,
+    ) -> Self {
+        let members = members.into_iter().map(|member| Member::new(member, max_wait, report));
+        let late = format!(
+            "no answer within {} ms; if the machine is far away or busy, take samples less often (-si)",
+            max_wait.as_millis()
+        );
+        let mut source = Self {
+            members: members.collect(),
+            exchanges: None,
+            readers: Readers::default(),
+            number: 0,
+            awaited: Awaited::default(),
             max_wait,
+            late: late.into(),
             clock: Clock::of_this_machine(),
             times: SampleTimes::default(),
             bias_minutes,
             report: report.clone(),
-        })
+            arrived: Vec::new(),
+            registry: None,
+        };
+        source.update_registry();
+        source
     }
-}
 
-impl MachinesSource {
+    /// Uses these exchanges, whose indexes are those of the members.
+    pub fn set_exchanges(&mut self, exchanges: Box<dyn Exchanges>) {
+        self.exchanges = Some(exchanges);
+    }
+
     /// The paths that name instances and select a counter, but had no matching instance in the last sample, each with its
     /// machine.
     pub fn missing_instances(&self) -> Vec<String> {
-        let of_machine = |worker: &Worker| {
-            let name = Arc::clone(&worker.machine);
-            worker.missing.clone().into_iter().map(move |path| format!(r"\\{name}{path}"))
+        let of_machine = |member: &Member| {
+            let missing = member.reader.as_ref().map(|reader| reader.source.missing_instances());
+            let name = Arc::clone(&member.machine);
+            missing.unwrap_or_default().into_iter().map(move |path| format!(r"\\{name}{path}"))
         };
         self.members.iter().flat_map(of_machine).collect()
+    }
+
+    /// Replaces the paths of all machines, as [`LiveSource::set_paths`] does. A path that names a machine applies to
+    /// that machine; any other path to all. A path is matched if it selects a counter of one of them; suggestions are from
+    /// one machine. A machine that a thread is reading gets its paths afterwards, and counts as having their counters.
+    pub fn set_paths(&mut self, paths: &[PathPattern]) -> Selection {
+        let selection = Selection::new(paths.to_vec());
+        if let Some(registry) = &self.registry {
+            for info in registry.counter_sets() {
+                selection.record_set(&description_of(registry.machine(), info));
+            }
+        }
+        for member in &mut self.members {
+            let machine = Arc::clone(&member.machine);
+            let applies = |path: &&PathPattern| path.matches_machine(&machine);
+            let own = paths.iter().filter(applies).map(without_machine).collect();
+            let matched = member.set_paths(own);
+            let indexes = (0..).zip(paths).filter(|(_, path)| applies(path)).map(|(index, _)| index);
+            indexes
+                .zip(matched)
+                .filter(|(_, matched)| *matched)
+                .for_each(|(index, _)| selection.record_match(index));
+        }
+        selection
+    }
+
+    /// The registry of one of the machines that has counter sets, if any: agents of a fleet have much the same sets.
+    pub fn any_registry(&self) -> Option<&Arc<Registry>> {
+        self.registry.as_ref()
+    }
+
+    /// Looks for the registry of one of the machines: the first one that is at hand.
+    fn update_registry(&mut self) {
+        let at_hand = |member: &'_ Member| {
+            let registry = member.reader.as_ref()?.source.registry();
+            registry.counter_sets().next().is_some().then(|| Arc::clone(registry))
+        };
+        let is_known = self.registry.as_ref().zip(self.members.first()).is_some_and(|(known, first)| {
+            first.reader.as_ref().is_none_or(|reader| Arc::ptr_eq(reader.source.registry(), known))
+        });
+        if !is_known {
+            self.registry = self.members.iter().find_map(at_hand).or(self.registry.take());
+        }
+    }
+
+    /// The descriptions of the groups of the next sample.
+    pub fn descriptions(&self) -> Vec<Arc<CounterSet>> {
+        let of_member = |member: &Member| match &member.reader {
+            Some(reader) => reader.source.descriptions().cloned().collect(),
+            None => member.descriptions.clone(),
+        };
+        self.members.iter().flat_map(of_member).collect()
+    }
+
+    /// Sends the requests of the current sample; returns how many machines exchange messages. Threads read the others.
+    fn begin(&mut self) -> usize {
+        let mut exchanging = 0;
+        self.awaited = Awaited::default();
+        for index in 0..self.members.len() {
+            let member = &mut self.members[index];
+            if member.reader.is_none() {
+                member.progress = Progress::Late;
+                continue;
+            }
+            let can_exchange = !std::mem::take(&mut member.is_changed);
+            if can_exchange && self.exchanges.as_mut().is_some_and(|exchanges| exchanges.begin(index)) {
+                member.progress = Progress::Exchanging;
+                member.is_silent = false;
+                exchanging += 1;
+            } else {
+                self.read(index, Progress::Reading);
+            }
+        }
+        exchanging
+    }
+
+    /// Takes a machine's sample on a thread.
+    fn read(&mut self, index: usize, progress: Progress) {
+        let member = &mut self.members[index];
+        member.progress = progress;
+        if let Some(reader) = member.reader.take() {
+            if progress == Progress::Reading {
+                *self.awaited.count_of(member) += 1;
+            }
+            self.readers.start(Work { machine: index, number: self.number, reader });
+        }
+    }
+
+    /// Receives the answers of `exchanging` machines. A thread reads a machine whose answer is not complete.
+    fn receive(&mut self, mut exchanging: usize, until: Instant) {
+        let mut arrived = std::mem::take(&mut self.arrived);
+        while exchanging > 0 {
+            arrived.clear();
+            if let Some(exchanges) = &mut self.exchanges {
+                exchanges.wait(until, &mut arrived);
+            }
+            if arrived.is_empty() {
+                break;
+            }
+            for &Arrival { machine, is_complete } in &arrived {
+                let Some(member) = self.members.get_mut(machine) else { continue };
+                if member.progress != Progress::Exchanging {
+                    continue;
+                }
+                exchanging -= 1;
+                match is_complete {
+                    true => member.collect(),
+                    false => self.read(machine, Progress::Reading),
+                }
+            }
+        }
+        self.arrived = arrived;
+        if exchanging > 0 {
+            // A thread waits for the rest of the answer, which is too late.
+            for index in 0..self.members.len() {
+                if self.members[index].progress == Progress::Exchanging {
+                    self.read(index, Progress::Late);
+                }
+            }
+        }
+    }
+
+    /// Waits for the threads: until `until`, but only until `soon` for machines that could not be read last time. Their
+    /// threads keep working, so that a later sample finds the machine connected.
+    fn await_threads(&mut self, soon: Instant, until: Instant) {
+        loop {
+            let limit = match self.awaited {
+                Awaited { usual: 1.., .. } => until,
+                Awaited { silent: 1.., .. } => soon,
+                _ => return,
+            };
+            let Some(work) = self.readers.taken(limit) else { return };
+            self.take_back(work);
+        }
+    }
+
+    /// Takes back a reader.
+    fn take_back(&mut self, Work { machine, number, reader }: Work) {
+        let Some(member) = self.members.get_mut(machine) else { return };
+        let is_current = number == self.number && member.progress == Progress::Reading;
+        if is_current {
+            *self.awaited.count_of(member) -= 1;
+        }
+        member.take_back(reader, is_current);
+    }
+
+    /// Reports a machine that is late, unless its source has already reported why it cannot be read.
+    fn mark_late(&mut self) {
+        for member in self.members.iter_mut().filter(|member| member.progress != Progress::Taken) {
+            if !std::mem::replace(&mut member.is_silent, true) {
+                self.report.add_machine_error(&member.machine, &self.late);
+            }
+            member.mark_late();
+        }
     }
 }
 
 impl Collect for MachinesSource {
     fn collect(&mut self, sample: &mut Sample) {
-        self.members.iter_mut().for_each(Worker::request);
-        let wall = self.clock.now().wall;
+        self.number += 1;
         let start = Instant::now();
+        // Samples whose time is over.
+        while let Some(work) = self.readers.taken(start) {
+            self.take_back(work);
+        }
+        let wall = self.clock.now().wall;
+        let exchanging = self.begin();
+        let until = start + self.max_wait;
+        self.receive(exchanging, until);
         // The sources stop waiting at `max_wait`; the rest of the time is for delivering the sample.
-        let until = start + self.max_wait + self.max_wait / 8;
-        self.members.iter_mut().filter(|member| !member.is_silent).for_each(|member| member.receive(until));
-        // The thread of a silent machine works on, so that a later sample finds the machine connected.
-        let soon = start + self.max_wait / 4;
-        self.members.iter_mut().filter(|member| !member.has_answered).for_each(|member| {
-            // The source itself reports why a silent machine cannot be read.
-            let was_silent = member.is_silent;
-            if was_silent {
-                member.receive(soon);
-            }
-            if !member.has_answered {
-                member.is_silent = true;
-                member.mark_late();
-                if !was_silent {
-                    self.report.add_machine_error(&member.machine, &member.late);
-                }
-            }
-        });
+        self.await_threads(start + self.max_wait / 4, until + self.max_wait / 8);
+        self.mark_late();
         let mut count = 0;
         for member in &mut self.members {
             for group in &mut member.groups {
@@ -146,10 +328,11 @@ impl Collect for MachinesSource {
                 count += 1;
             }
         }
+        self.update_registry();
         sample.groups.truncate(count);
         sample.is_baseline = false;
         sample.log = 0;
-        // Each group has that of its machine.
+        // Each group has the boot time of its machine.
         sample.boot_time = FileTime(0);
         sample.at = Moment { utc: self.times.next(wall), bias_minutes: self.bias_minutes };
     }
@@ -163,102 +346,80 @@ impl Collect for MachinesSource {
     }
 }
 
-impl Worker {
-    fn start(member: MachineMember, max_wait: Duration, report: &LiveReport) -> std::io::Result<Self> {
+/// A path without its machine.
+fn without_machine(path: &PathPattern) -> PathPattern {
+    match path.path().machine {
+        Some(_) => CounterPath { machine: None, ..path.path().clone() }.into(),
+        None => path.clone(),
+    }
+}
+
+impl Member {
+    fn new(member: MachineMember, max_wait: Duration, report: &LiveReport) -> Self {
         let MachineMember { mut source, boot_time } = member;
-        let machine = Arc::clone(source.registry().machine());
-        // A machine that does not answer at once has groups, too.
-        let descriptions = source.descriptions().cloned().collect();
         source.limit_wait(max_wait);
         source.set_report(report.clone());
-        let (requests, receiver) = sync_channel::<(u64, Sample)>(1);
-        let (sender, answers) = sync_channel(1);
-        let name = machine.chars().take(15).collect();
-        std::thread::Builder::new().name(name).spawn(move || {
-            while let Ok((number, mut sample)) = receiver.recv() {
-                source.collect(&mut sample);
-                sample.boot_time = boot_time();
-                let boot_time = sample.boot_time;
-                sample.groups.iter_mut().for_each(|group| group.boot_time = boot_time);
-                if sender.send(Answer { number, sample, missing: source.missing_instances() }).is_err() {
-                    break;
-                }
-            }
-        })?;
-        let late = format!(
-            "no answer within {} ms; if it is far away or busy, take samples less often (-si)",
-            max_wait.as_millis()
-        );
-        Ok(Self::new(machine, requests, answers, descriptions, late.into()))
-    }
-
-    fn new(
-        machine: Arc<str>,
-        requests: SyncSender<(u64, Sample)>,
-        answers: Receiver<Answer>,
-        descriptions: Vec<Arc<CounterSet>>,
-        late: Arc<str>,
-    ) -> Self {
         Self {
-            machine,
-            requests,
-            answers,
-            number: 0,
-            spare: Some(Sample::default()),
-            groups: Vec::new(),
-            descriptions,
-            missing: Vec::new(),
-            late,
+            machine: Arc::clone(source.registry().machine()),
+            progress: Progress::Late,
             is_silent: false,
-            has_answered: false,
+            descriptions: source.descriptions().cloned().collect(),
+            reader: Some(Box::new(Reader { source, boot_time, sample: Sample::default() })),
+            new_paths: None,
+            is_changed: true,
+            groups: Vec::new(),
         }
     }
 
-    /// Requests a sample, unless the thread is still working on an earlier one.
-    fn request(&mut self) {
-        self.number += 1;
-        self.has_answered = false;
-        if self.spare.is_none()
-            && let Ok(answer) = self.answers.try_recv()
-        {
-            self.discard(answer);
-        }
-        if let Some(buffer) = self.spare.take() {
-            // If the thread has ended, there is no answer.
-            let _ = self.requests.send((self.number, buffer));
+    /// Sets the paths of the machine; returns for each whether it selects a counter.
+    fn set_paths(&mut self, paths: Vec<PathPattern>) -> Vec<bool> {
+        self.is_changed = true;
+        let Some(reader) = &mut self.reader else {
+            let matched = vec![true; paths.len()];
+            self.new_paths = Some(paths);
+            return matched;
+        };
+        let resolved: Vec<_> = paths.iter().map(|path| reader.source.registry().resolve_path(path)).collect();
+        let matched = reader.source.select_paths(&resolved);
+        self.descriptions = reader.source.descriptions().cloned().collect();
+        matched
+    }
+
+    /// Takes a sample now.
+    fn collect(&mut self) {
+        if let Some(mut reader) = self.reader.take() {
+            reader.collect();
+            self.take_back(reader, true);
         }
     }
 
-    /// Keeps the buffer of an answer that is too late for its sample, whose time has passed.
-    fn discard(&mut self, answer: Answer) {
-        self.is_silent = answer.is_unreachable();
-        self.spare = Some(answer.sample);
-    }
-
-    /// Receives the answer, if it arrives in time.
-    fn receive(&mut self, until: Instant) {
-        let left = until.saturating_duration_since(Instant::now());
-        match self.answers.recv_timeout(left) {
-            Ok(answer) if answer.number != self.number => self.discard(answer),
-            Ok(mut answer) => {
-                self.is_silent = answer.is_unreachable();
-                std::mem::swap(&mut self.groups, &mut answer.sample.groups);
-                let described = self.groups.iter().map(|group| &group.set);
-                if !described.clone().eq(&self.descriptions) {
-                    self.descriptions = described.cloned().collect();
-                }
-                self.spare = Some(answer.sample);
-                self.missing = answer.missing;
-                self.has_answered = true;
+    /// Takes back the reader, and the sample that it has taken if that is the current one.
+    fn take_back(&mut self, mut reader: Box<Reader>, is_current: bool) {
+        self.is_silent = reader.is_unreachable();
+        if is_current {
+            std::mem::swap(&mut self.groups, &mut reader.sample.groups);
+            let is_same = |(group, known): (&Group, &Arc<CounterSet>)| Arc::ptr_eq(&group.set, known);
+            if self.groups.len() != self.descriptions.len()
+                || !self.groups.iter().zip(&self.descriptions).all(is_same)
+            {
+                self.descriptions = self.groups.iter().map(|group| Arc::clone(&group.set)).collect();
             }
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+            self.progress = Progress::Taken;
+        }
+        self.reader = Some(reader);
+        if let Some(paths) = self.new_paths.take() {
+            self.set_paths(paths);
         }
     }
 
     /// Turns the groups of the last answer into groups without values.
     fn mark_late(&mut self) {
-        self.groups.resize_with(self.descriptions.len(), || Group::new(Arc::clone(&self.descriptions[0])));
-        for (group, description) in self.groups.iter_mut().zip(&self.descriptions) {
+        self.groups.truncate(self.descriptions.len());
+        for (index, description) in self.descriptions.iter().enumerate() {
+            if index == self.groups.len() {
+                self.groups.push(Group::new(Arc::clone(description)));
+            }
+            let group = &mut self.groups[index];
             group.describe(description);
             group.clear_values();
             match &group.set.instance {
@@ -274,76 +435,5 @@ impl Worker {
                 }
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use tachograph_counters::set::Extent;
-
-    use super::*;
-
-    /// A worker without a thread, the requests that its thread would receive, and a sender of answers.
-    fn worker() -> (Worker, Receiver<(u64, Sample)>, SyncSender<Answer>) {
-        let (requests, received) = sync_channel(1);
-        let (sender, answers) = sync_channel(1);
-        let set = Arc::new(CounterSet::new("web1", "Set", Extent::Columns));
-        (Worker::new("web1".into(), requests, answers, vec![set], "late".into()), received, sender)
-    }
-
-    #[test]
-    fn an_answer_that_comes_too_late_is_not_used_for_the_next_sample() {
-        let (mut worker, received, sender) = worker();
-        let answer = |(number, sample)| {
-            let answer = Answer { number, sample, missing: vec![number.to_string()] };
-            sender.send(answer).expect("the worker exists");
-        };
-        let received_until = |worker: &mut Worker, until| {
-            worker.receive(until);
-            worker.has_answered
-        };
-        let soon = || Instant::now() + Duration::from_secs(10);
-        worker.request();
-        assert!(!received_until(&mut worker, Instant::now()));
-        // The next sample begins while the machine still works on the first one.
-        worker.request();
-        answer(received.try_recv().expect("the first request"));
-        assert!(!received_until(&mut worker, soon()), "the answer is that of the first sample");
-        assert!(worker.missing.is_empty());
-        worker.request();
-        answer(received.try_recv().expect("the third request"));
-        assert!(received_until(&mut worker, soon()));
-        assert_eq!(worker.missing, ["3"]);
-    }
-
-    #[test]
-    fn a_machine_that_does_not_answer_delays_one_sample_only() {
-        let (worker, received, sender) = worker();
-        let max_wait = Duration::from_secs(2);
-        let mut source = MachinesSource {
-            members: vec![worker],
-            max_wait,
-            clock: Clock::of_this_machine(),
-            times: SampleTimes::default(),
-            bias_minutes: 0,
-            report: LiveReport::default(),
-        };
-        let mut sample = Sample::default();
-        let mut waited = |source: &mut MachinesSource| {
-            let start = Instant::now();
-            source.collect(&mut sample);
-            (start.elapsed(), sample.groups.iter().map(|group| group.status).collect::<Vec<_>>())
-        };
-        let (first, statuses) = waited(&mut source);
-        assert!(first >= max_wait, "{first:?}");
-        assert_eq!(statuses, [Status::NO_MACHINE]);
-        let (second, statuses) = waited(&mut source);
-        assert!(second < max_wait, "{second:?}");
-        assert_eq!(statuses, [Status::NO_MACHINE]);
-        // A late answer with values shows that the machine is back: the next sample waits for it again.
-        let (number, sample) = received.try_recv().expect("the first request");
-        sender.send(Answer { number, sample, missing: Vec::new() }).expect("the source exists");
-        let (third, _) = waited(&mut source);
-        assert!(third >= max_wait, "{third:?}");
     }
 }

@@ -13,7 +13,7 @@ pub struct CollectionError {
     pub path: String,
     /// The ids of the counters that failed; empty if the whole set failed.
     pub counters: Vec<u32>,
-    /// The reason in words.
+    /// Why the values could not be read.
     pub reason: Arc<str>,
     /// Number of values that could not be read or are incomplete; if the whole set failed, number of samples.
     pub count: u64,

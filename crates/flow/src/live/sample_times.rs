@@ -5,7 +5,7 @@ use tachograph_counters::civil::FileTime;
 /// Gives samples times that never go backwards.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SampleTimes {
-    /// The time of the last sample, before which the next one cannot be.
+    /// The time of the last sample; the next one is later.
     last: Option<FileTime>,
     /// The wall clock at the last sample.
     last_wall: Option<FileTime>,

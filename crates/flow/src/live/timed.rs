@@ -35,7 +35,7 @@ impl Default for Schedule {
     }
 }
 
-/// Takes samples when it is called.
+/// Takes samples on request.
 pub trait Collect: Send {
     /// Takes a sample and overwrites `sample` with it.
     fn collect(&mut self, sample: &mut Sample);

@@ -34,8 +34,11 @@ pub struct ArchiveRecordOptions {
     pub performance_frequency: i64,
     /// Time between two samples.
     pub interval: Duration,
-    /// The duration of a segment. Segments end at multiples of it after midnight UTC, and at midnight.
+    /// The duration of a segment. Segments end at multiples of it after midnight UTC, and at midnight; all of these times are
+    /// later by `segment_offset`.
     pub segment_time: Duration,
+    /// When segments end, after multiples of their duration.
+    pub segment_offset: Duration,
     /// The maximum size of a segment in bytes.
     pub segment_bytes: u64,
     /// Whether each sample is synced to disk. Otherwise a power failure loses the open segment.
@@ -66,6 +69,7 @@ impl ArchiveRecordOptions {
             performance_frequency: 10_000_000,
             interval,
             segment_time: Self::SEGMENT_TIME,
+            segment_offset: Duration::ZERO,
             segment_bytes: Self::SEGMENT_BYTES,
             is_synced: false,
             retention: Retention::default(),
@@ -169,8 +173,9 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
     /// in chronological order.
     fn recover(&mut self) -> Result<(), FlowError> {
         let mut segments = self.store.segments()?.into_iter();
+        let mut last = None;
         for segment in segments.by_ref() {
-            match self.store.convert(&segment) {
+            match self.store.convert(&segment, &mut last) {
                 Ok(converted) => {
                     if converted.samples > 0 {
                         self.notices.push(ArchiveNotice::Recovered { segment, samples: converted.samples });
@@ -227,11 +232,12 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         self.store.folder()
     }
 
-    /// The number of the time range to which a time belongs. A segment has samples of one range. Ranges end at
-    /// multiples of the duration of segments, and at midnight UTC.
+    /// The number of the time range to which a time belongs. A segment has samples of one range. For the ends of ranges, see
+    /// [`ArchiveRecordOptions::segment_time`].
     fn index_of(&self, utc: FileTime) -> i64 {
-        let units = i64::try_from(self.options.segment_time.as_nanos() / 100).unwrap_or(i64::MAX);
-        let units = units.clamp(1, FileTime::PER_DAY);
+        let units = |time: Duration| i64::try_from(time.as_nanos() / 100).unwrap_or(i64::MAX);
+        let utc = utc.saturating_sub(units(self.options.segment_offset));
+        let units = units(self.options.segment_time).clamp(1, FileTime::PER_DAY);
         let per_day = (FileTime::PER_DAY + units - 1) / units;
         let (day, time) = (utc.0.div_euclid(FileTime::PER_DAY), utc.0.rem_euclid(FileTime::PER_DAY));
         day.saturating_mul(per_day).saturating_add(time / units)

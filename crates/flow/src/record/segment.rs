@@ -251,16 +251,18 @@ pub(super) fn copy_sample(to: &mut Sample, from: &Sample) {
         if index == to.groups.len() {
             to.groups.push(Group::new(Arc::clone(&group.set)));
         }
-        let copy = &mut to.groups[index];
-        if !Arc::ptr_eq(&copy.set, &group.set) {
-            copy.set = Arc::clone(&group.set);
-        }
-        copy.status = group.status;
-        copy.read_at = group.read_at;
-        copy.clocks = group.clocks;
-        copy.boot_time = group.boot_time;
-        copy.instances = Arc::clone(&group.instances);
-        copy.values.clone_from(&group.values);
-        copy.identities.clone_from(&group.identities);
+        copy_group(&mut to.groups[index], group);
     }
+}
+
+/// Copies a group into the buffers of another.
+pub(super) fn copy_group(to: &mut Group, from: &Group) {
+    to.describe(&from.set);
+    to.set_rows(&from.instances);
+    to.status = from.status;
+    to.read_at = from.read_at;
+    to.clocks = from.clocks;
+    to.boot_time = from.boot_time;
+    to.values.clone_from(&from.values);
+    to.identities.clone_from(&from.identities);
 }

@@ -32,7 +32,7 @@ pub struct ComparisonRow {
     pub before: Option<Summary>,
     /// The statistics in the second log.
     pub after: Option<Summary>,
-    /// Whether the log that lacks the instance has the counter of other instances: the instance did nothing in that log.
+    /// Whether the log without the instance has this counter for other instances: this one did not exist at that time.
     is_missing_instance: bool,
     /// The share of the intervals of each log in which the instance was present, from 0 to 1; 1 for a set without
     /// instances.
@@ -83,7 +83,7 @@ impl ComparisonRow {
         Some(self.average_after()? - self.average_before()?)
     }
 
-    /// The second average divided by the first; `None` if one of them is missing, and if the first one is 0.
+    /// The second average divided by the first; `None` if one of them is missing or the first one is 0.
     pub fn ratio(&self) -> Option<f64> {
         let before = self.average_before().filter(|before| *before != 0.0)?;
         Some(self.average_after()? / before)
@@ -117,7 +117,7 @@ pub fn compare(before: Vec<StatisticsRow>, after: Vec<StatisticsRow>) -> Vec<Com
     let counter_key = |row: &StatisticsRow| (lower(&row.set.name), lower(&row.counter.name));
     let key = |row: &StatisticsRow| {
         let machine = row.machine.as_deref().filter(|_| has_machines).map(lower);
-        // On Linux, names of instances can differ in case only.
+        // On Linux, the names of two instances can differ only in case.
         let instance = row.instance.as_ref().map(|instance| instance.label().to_owned());
         (machine, counter_key(row), instance)
     };

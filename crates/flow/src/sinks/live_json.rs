@@ -33,7 +33,7 @@ struct Keys {
     /// For each counter, the indexes of earlier groups that can contain the same counter of the same instances, and so
     /// have the same keys. Each key is written only once.
     overlapping: Vec<Vec<usize>>,
-    /// For each row and counter, whether an earlier group has the same key. Empty if no group is overlapping.
+    /// For each row and counter, whether an earlier group has the same key. Empty if no groups overlap.
     is_repeated: Vec<bool>,
 }
 

@@ -132,7 +132,7 @@ impl LiveGroupValues {
 
     fn push(&mut self, group: &Group) {
         if !Arc::ptr_eq(&self.instances, &group.instances) {
-            // Sources with several buffers have a list for each.
+            // A source with several buffers has a list for each.
             let mut pairs = self.instances.iter().zip(group.instances.iter());
             let is_equal = self.instances.len() == group.instances.len()
                 && pairs.all(|(known, instance)| Arc::ptr_eq(known, instance));
@@ -153,7 +153,7 @@ impl LiveGroupValues {
                 self.values.push(calculator.format(pairer.pair(raw).as_ref(), raw, &options).ok());
             }
         }
-        // If the source has no values for some rows, they are missing values.
+        // Rows for which the source has no values have missing values.
         self.values.resize(self.instances.len() * width, None);
     }
 
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn two_processes_of_one_name_are_not_paired() {
+    fn two_processes_with_the_same_name_are_not_paired() {
         let mut processes = Processes::new();
         processes.push(&[("a", 1, 10)]);
         assert_eq!(processes.push(&[("a", 2, 1000)]), [None]);

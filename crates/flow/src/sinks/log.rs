@@ -22,7 +22,7 @@ impl<W: LogWriter> LogSink<W> {
         Self { writer, sets: Vec::new() }
     }
 
-    /// Returns an error if the time base of a counter changes, as it can at a reboot: a log stores it once for all
+    /// Returns an error if the time base of a counter changes, as it can after a reboot: a log stores one time base for all
     /// samples.
     fn check_clocks(&mut self, sample: &Sample) -> Result<(), LogError> {
         if sample.has_sets(self.sets.iter()) {
@@ -56,7 +56,7 @@ impl<W: LogWriter> Sink for LogSink<W> {
     }
 }
 
-/// Writes raw samples into an archive, whose writer is finished by its owner: several machines are written one after another.
+/// Writes raw samples into an archive. It does not finish the writer, because several machines are written one after another.
 pub struct ArchiveSink<'a>(pub &'a mut ArchiveWriter);
 
 impl Sink for ArchiveSink<'_> {

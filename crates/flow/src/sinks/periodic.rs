@@ -52,8 +52,8 @@ impl<F: FnMut(StatisticsSpan, Vec<StatisticsRow>) -> Result<(), FlowError>> Peri
         let begin =
             Moment::from_local(local.saturating_sub(local.0.rem_euclid(self.length)), at.bias_minutes);
         let is_current = |current: &Period| {
-            // When the clocks are turned back, a local time occurs twice. A time range that begins again after the current
-            // one has ended is another one.
+            // When the clocks are turned back, local times occur twice. A time range that begins at the same local time after
+            // the current one has ended is a different one.
             current.begin.local() == begin.local() && begin.utc.since(current.begin.utc) < self.length
         };
         let begin = self.current.filter(is_current).map_or(begin, |current| current.begin);

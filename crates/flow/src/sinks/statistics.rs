@@ -110,6 +110,13 @@ impl StatisticsSink {
         self.table.series.get(index).map(|tracked| tracked.row(&self.table.options.extra))
     }
 
+    /// The row of the series with this index, described as that of all machines: without a machine in its path. Its statistics are those
+    /// of the series alone.
+    pub fn row_across_machines(&self, index: usize) -> Option<StatisticsRow> {
+        let tracked = self.table.series.get(index)?;
+        Some(tracked.row_across_machines(tracked.series.statistics(), &self.table.options.extra))
+    }
+
     /// Calls `each` with the index and the statistics of every series that had valid values or errors since the last
     /// call, and resets the statistics. The next intervals still begin at the previous samples. This divides a time
     /// range into parts whose statistics can be [merged](Statistics::merge) into those of the whole range.

@@ -1,6 +1,7 @@
 //! Samples of a simulated machine: groups, names, identities, errors.
 
 mod fixture;
+mod machines;
 
 use std::io::Cursor;
 use std::time::Duration;

@@ -7,6 +7,7 @@ mod clocks;
 mod crash;
 mod fixture;
 mod full;
+mod machines;
 mod moved;
 mod segments;
 mod whole;

@@ -12,7 +12,7 @@ use tachograph_counters::set::CounterSet;
 use super::description::Descriptions;
 use super::table::{InstanceRuns, SampleHead, SampleTable, Section, Slot};
 pub(super) use rows::Rows;
-use slot::SlotBuilder;
+use slot::{BlockTime, SlotBuilder};
 
 /// Sets with at least this many instances are stored instance by instance instead of counter by counter: most of many
 /// instances, such as processes, are idle, so consecutive rows are similar and compress well.
@@ -118,13 +118,18 @@ impl BlockBuilder {
     pub(super) fn take(&mut self) -> (Rows, SampleTable) {
         self.slots.iter_mut().for_each(SlotBuilder::collect_instances);
         let (instances, sections) = self.sections();
+        let time = |head: &SampleHead| BlockTime {
+            time: microseconds(head.at.utc.0),
+            is_baseline: head.is_baseline,
+        };
+        let times: Vec<_> = self.samples.iter().map(time).collect();
         let mut rows = Rows::new(self.values);
         for section in &sections {
             for_each_series(
                 section,
                 instances[section.instances as usize].len(),
                 |slot, column, instance| {
-                    self.slots[slot].push_rows(instance, column, &self.samples, &mut rows);
+                    self.slots[slot].push_rows(instance, column, &times, &mut rows);
                 },
             );
         }

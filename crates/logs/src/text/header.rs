@@ -52,7 +52,7 @@ pub(super) fn format_of(start: &str, bytes: &[u8]) -> Result<Format, LogError> {
     } else if cell.starts_with("(PDH-") && cell.contains(')') {
         format!("it starts with {}, an unknown version", excerpt::of_text(start))
     } else {
-        format!("it starts with {} (a text)", excerpt::of_text(start))
+        format!("it starts with {} (text)", excerpt::of_text(start))
     };
     let expected = "a CSV log starts with \"(PDH-CSV 4.0)\", a TSV log with \"(PDH-TSV 4.0)\", a JSON log with {\"time\"";
     Err(LogError::not_a_log(format!("not a performance log: {looks}; {expected}")))

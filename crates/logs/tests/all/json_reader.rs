@@ -184,7 +184,7 @@ fn every_invalid_field_is_reported() {
         assert!(problems[0].starts_with(&expected), "{problems:?}, expected {expected}");
     }
     for (value, what) in
-        [("true", "true or false"), ("\"1\"", "a text"), ("[1,2]", "a list"), ("{\"a\":1}", "an object")]
+        [("true", "a boolean"), ("\"1\"", "a string"), ("[1,2]", "an array"), ("{\"a\":1}", "an object")]
     {
         let line = format!(r#"{{{time},"values":{{"\\a\\b":{value},"\\a\\c":2}}}}"#);
         let (rows, problems) = read(format!("{LOG}{line}\n")).unwrap();

@@ -33,8 +33,7 @@ pub(super) struct LiveFeed {
 enum MachineSource {
     /// One machine, which the calling thread reads.
     One(Box<LiveSource>),
-    /// Several machines. Each is read by a thread of its own, so that a machine that does not answer does not delay the
-    /// others.
+    /// Several machines. They are read by threads, so that a machine that does not answer does not delay the others.
     Several(Box<MachinesSource>),
 }
 
@@ -109,8 +108,6 @@ impl LiveFeed {
             MachineMember { source, boot_time: Box::new(move || registry.clock().boot_time()) }
         });
         let source = MachinesSource::new(members.collect(), MAX_WAIT, bias_minutes, &LiveReport::default());
-        // The process has reached its limit of threads.
-        let source = source.map_err(|_| PdhStatus::MEMORY_ALLOCATION_FAILURE)?;
         Ok(MachineSource::Several(Box::new(source)))
     }
 }

@@ -1,27 +1,30 @@
-//! The rate of requests of each client.
+//! Limits the rate of requests of each client.
 
 use std::collections::HashMap;
 use std::time::Instant;
 
 use crate::limits::{REQUEST_BURST, REQUESTS_PER_SECOND};
 
-/// Maximum number of clients whose rates are kept. Clients that have been quiet are forgotten first.
+/// Maximum number of clients whose rates are kept. Clients with a full allowance are dropped first.
 const MAX_CLIENTS: usize = 4096;
 
-/// The rates of all clients.
+/// The allowances of all clients.
 #[derive(Debug, Default)]
 pub(super) struct Clients(HashMap<Box<str>, Allowance>);
 
-/// The number of requests that a client may send now, at a time.
+/// The token bucket of a client.
 #[derive(Clone, Copy, Debug)]
 struct Allowance {
+    /// The number of requests that the client could send at `updated`.
     requests: f64,
-    at: Instant,
+    updated: Instant,
 }
 
 impl Allowance {
-    fn at(self, now: Instant) -> f64 {
-        let earned = now.saturating_duration_since(self.at).as_secs_f64() * f64::from(REQUESTS_PER_SECOND);
+    /// The number of requests that the client may send now.
+    fn available(self, now: Instant) -> f64 {
+        let earned =
+            now.saturating_duration_since(self.updated).as_secs_f64() * f64::from(REQUESTS_PER_SECOND);
         (self.requests + earned).min(f64::from(REQUEST_BURST))
     }
 }
@@ -32,17 +35,18 @@ impl Clients {
         let full = f64::from(REQUEST_BURST);
         if !self.0.contains_key(client) {
             if self.0.len() >= MAX_CLIENTS {
-                self.0.retain(|_, allowance| allowance.at(now) < full);
+                self.0.retain(|_, allowance| allowance.available(now) < full);
             }
             if self.0.len() >= MAX_CLIENTS {
                 return false;
             }
-            self.0.insert(client.into(), Allowance { requests: full, at: now });
+            self.0.insert(client.into(), Allowance { requests: full, updated: now });
         }
         let Some(allowance) = self.0.get_mut(client) else { return false };
-        let requests = allowance.at(now);
+        let requests = allowance.available(now);
         let is_admitted = requests >= 1.0;
-        *allowance = Allowance { requests: if is_admitted { requests - 1.0 } else { requests }, at: now };
+        *allowance =
+            Allowance { requests: if is_admitted { requests - 1.0 } else { requests }, updated: now };
         is_admitted
     }
 }
@@ -70,6 +74,9 @@ mod tests {
             clients.admit(&client.to_string(), start);
         }
         assert_eq!(clients.0.len(), MAX_CLIENTS);
-        assert!(clients.admit("later", start + Duration::from_secs(60)), "quiet clients are forgotten");
+        assert!(
+            clients.admit("later", start + Duration::from_secs(60)),
+            "clients with a full allowance are dropped"
+        );
     }
 }

@@ -20,6 +20,7 @@ pub(super) struct AgentQuery {
     client: Box<str>,
     /// The size of the kept frames.
     kept_bytes: AtomicUsize,
+    /// When the query was last collected.
     used: Mutex<Instant>,
     state: Mutex<State>,
 }
@@ -29,20 +30,21 @@ struct State {
     /// The selections that were added.
     selections: Vec<SetSelection>,
     /// The frame of the last collection, and the one before.
-    last: Kept,
-    before: Kept,
+    last: CollectedFrame,
+    before: CollectedFrame,
+    /// A buffer for the raw data block.
     block: Vec<u8>,
 }
 
 /// A frame with the number of its collection; 0 without a frame.
 #[derive(Default)]
-struct Kept {
+struct CollectedFrame {
     number: u64,
     frame: Vec<u8>,
     layout: Layout,
 }
 
-impl Kept {
+impl CollectedFrame {
     /// The memory that is kept, in bytes.
     fn bytes(&self) -> usize {
         self.frame.capacity() + self.layout.bytes()
@@ -67,7 +69,7 @@ impl AgentQuery {
         let statuses = outcomes.iter().map(|outcome| outcome.err().map_or(0, |code| code.0)).collect();
         let added = selections.into_iter().zip(outcomes).filter(|(_, outcome)| outcome.is_ok());
         let added = added.map(|(selection, _)| selection).collect();
-        let (last, before) = (Kept::default(), Kept::default());
+        let (last, before) = (CollectedFrame::default(), CollectedFrame::default());
         let query = Self {
             client: client.into(),
             kept_bytes: AtomicUsize::new(0),
@@ -94,8 +96,8 @@ impl AgentQuery {
         self.idle(now) >= MAX_IDLE
     }
 
-    /// Collects, unless the request repeats the last one. `kept_of_client` and `kept` are the sizes of all frames that are
-    /// kept.
+    /// Collects, unless the request repeats the last one. `kept_of_client` and `kept` are the total sizes of the frames that
+    /// are kept for this client and for all clients.
     pub(super) fn collect(
         &self,
         request: CollectRequest,
@@ -105,7 +107,7 @@ impl AgentQuery {
         kept: usize,
     ) -> Result<Vec<u8>, AgentError> {
         *self.used.lock().ignore_poison() = Instant::now();
-        // A request that waits would keep a thread from other clients.
+        // A waiting request would occupy a thread that other clients need.
         let mut state = match self.state.try_lock() {
             Ok(state) => state,
             Err(TryLockError::Poisoned(error)) => error.into_inner(),
@@ -114,7 +116,7 @@ impl AgentQuery {
         let state = &mut *state;
         if state.last.number != request.number {
             if let Err(error) = state.collect(request.number, options) {
-                // The buffers may be larger than a frame can be.
+                // The buffers may have grown beyond the maximum size of a frame.
                 state.forget();
                 self.kept_bytes.store(0, Ordering::Relaxed);
                 return Err(error);
@@ -130,7 +132,7 @@ impl AgentQuery {
             }
         }
         let is_held = request.held != 0 && state.before.number == request.held;
-        let base = if is_held { &state.before } else { &Kept::default() };
+        let base = if is_held { &state.before } else { &CollectedFrame::default() };
         let segments = state.last.layout.segments(&base.layout);
         let reply = CollectReply {
             agent_id: options.id,
@@ -148,7 +150,7 @@ impl AgentQuery {
 }
 
 impl State {
-    /// Collects. The last frame becomes the one before, which consumers have as their base.
+    /// Collects. The last frame becomes the one before, which consumers use as the base.
     fn collect(&mut self, number: u64, options: &AgentOptions) -> Result<(), AgentError> {
         std::mem::swap(&mut self.last, &mut self.before);
         self.last.number = 0;
@@ -183,7 +185,7 @@ mod tests {
 
     use super::*;
 
-    /// A set that stores how long it may wait, and whose instances do not fit a frame.
+    /// A provider that records how long it may wait, and whose instances exceed the maximum size of a frame.
     struct Large {
         info: Arc<CounterSetInfo>,
         wait: Arc<Mutex<Option<Duration>>>,
@@ -207,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_collection_does_not_wait_long_and_leaves_no_memory_when_it_fails() {
+    fn collections_wait_briefly_and_free_their_memory_on_failure() {
         let set = Guid::from_u128(0x1A46E);
         let mut info = CounterSetInfo::new("Large", set, InstanceType::Multiple);
         info.counters.push(CounterInfo::new(1, "Value", CounterType::RAWCOUNT));

@@ -1,4 +1,4 @@
-//! The collections that are in progress, and the answers of the last ones.
+//! Collections that are in progress, and the answers to recent ones.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use tachograph_perflib::{CollectionId, Failure, Guid, InstanceKey, SetSelection,
 use crate::frame::Frame;
 use crate::limits::MAX_FRAME_BYTES;
 
-/// Maximum number of collections that are remembered: those of threads that collect at the same time.
+/// Maximum number of collections that are remembered. Several threads can collect at the same time.
 const MAX_COLLECTIONS: usize = 64;
 /// Maximum number of collections whose frames are kept. Providers read a frame right after the exchange.
 const MAX_FRAMES: usize = 8;
-/// Maximum size of the kept frames. The last one always fits.
+/// Maximum total size of the kept frames. The last one always fits.
 const MAX_KEPT_BYTES: usize = 2 * MAX_FRAME_BYTES;
 
 /// What providers requested in a collection, and the answer.
@@ -25,7 +25,7 @@ pub(super) struct Collection {
     pub(super) selections: Vec<Arc<SetSelection>>,
     /// The sets whose instances are requested, without values.
     pub(super) listed: Vec<Guid>,
-    /// `None` until the agent was asked.
+    /// `None` until the exchange with the agent has ended.
     pub(super) answer: Option<Answer>,
 }
 
@@ -53,9 +53,9 @@ pub(super) struct Answers {
     collections: VecDeque<Collection>,
     /// The times of the last frame, and when it was received.
     last: (Timestamps, Instant),
-    /// Whether `last` is from a frame, and not an estimate from before the first one.
+    /// Whether `last` is from a frame. Before the first frame, it is an estimate.
     pub(super) has_answer: bool,
-    /// When the machine was started, in UTC; 0 before it was reached.
+    /// When the machine booted, in UTC; 0 before it was reached.
     pub(super) boot_time: FileTime,
 }
 
@@ -90,20 +90,20 @@ impl Answers {
         &mut self.collections[index]
     }
 
-    /// The collection with this id.
+    /// The collection with this id, if it is remembered.
     pub(super) fn known(&self, id: CollectionId) -> Option<&Collection> {
         self.collections.iter().find(|known| known.id == id)
     }
 
-    /// The answer with these times to a collection with this selection of a set.
+    /// The last collection whose answer has these times and for which `is_match` is true.
     pub(super) fn find(&self, at: Timestamps, is_match: impl Fn(&Collection) -> bool) -> Option<&Collection> {
         self.collections.iter().rev().find(|known| {
             known.answer.as_ref().is_some_and(|answer| answer.timestamps == at) && is_match(known)
         })
     }
 
-    /// Forgets the frames of earlier collections than the last [`MAX_FRAMES`]. Returns one of them, whose buffer can be used
-    /// again.
+    /// Drops the frames of all but the last collections, within [`MAX_FRAMES`] and [`MAX_KEPT_BYTES`]. Returns a dropped
+    /// frame, whose buffer can be reused.
     pub(super) fn forget_frames(&mut self) -> Option<Arc<Frame>> {
         let (mut frames, mut bytes) = (0, 0_usize);
         let mut forgotten = None;
@@ -130,7 +130,7 @@ impl Answers {
         self.last.0
     }
 
-    /// The machine's time now: that of the last answer, and the time since then.
+    /// The machine's current time: the times of the last answer plus the time that has elapsed since it was received.
     pub(super) fn estimate(&self) -> Timestamps {
         let (last, received) = self.last;
         let since = i64::try_from(received.elapsed().as_nanos() / 100).unwrap_or(i64::MAX);
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn frames_are_kept_for_the_last_collections_only() {
-        // A clock gets the id of each collection.
+        // The clock receives the id of each collection.
         let ids = Arc::new(Mutex::new(None));
         let last_id = Arc::clone(&ids);
         let timestamps = Clock::of_this_machine().now();

@@ -14,7 +14,7 @@ use crate::limits::MAX_RESPONSE_BYTES;
 
 /// Maximum length of a response's header.
 const MAX_HEADER: usize = 16 << 10;
-/// The memory of a body is reserved in parts of this size, as they arrive.
+/// Size of the buffer for one read.
 const CHUNK: usize = 8 << 10;
 
 /// An open connection. An exchange that reaches its deadline can be continued.
@@ -23,11 +23,11 @@ pub(super) struct Connection {
     /// The last request, and the number of its bytes that were sent.
     request: Vec<u8>,
     sent: usize,
-    /// When the request was begun, while the response is outstanding.
+    /// When the outstanding request was begun; `None` if no response is outstanding.
     begun: Option<Instant>,
-    /// The bytes that were received and not used yet.
+    /// Received bytes that are not consumed yet.
     received: Vec<u8>,
-    /// The header of the response, after it was received, and the part of the body that was received.
+    /// The header of the response once it is received, and the part of the body that is received.
     header: Option<ResponseHeader>,
     body: Vec<u8>,
     /// The status of a response that [`run_now`](Self::run_now) has received, and whether the connection stays open.
@@ -42,10 +42,10 @@ pub(super) enum Stream {
     Tls(TlsStream),
 }
 
-/// A connection whose reads and writes end at a deadline, or do not wait.
+/// A TCP connection whose reads and writes time out at a deadline, or do not block.
 pub(super) struct TimedStream {
     stream: TcpStream,
-    /// `None`: do not wait.
+    /// `None`: reads and writes do not block.
     pub(super) deadline: Option<Instant>,
 }
 
@@ -68,12 +68,12 @@ impl Connection {
         self.begun
     }
 
-    /// Whether a request is the last one.
+    /// Whether a request equals the last one.
     pub(super) fn has_sent(&self, request: &[u8]) -> bool {
         self.request == request
     }
 
-    /// Begins an exchange; `request` gets the buffer of the one before.
+    /// Begins an exchange; `request` receives the buffer of the previous one.
     pub(super) fn begin(&mut self, request: &mut Vec<u8>) {
         std::mem::swap(&mut self.request, request);
         self.sent = 0;
@@ -88,8 +88,8 @@ impl Connection {
         self.request
     }
 
-    /// Sends the request and receives the response, or continues to. Returns the status, and whether the connection stays
-    /// open.
+    /// Sends the request and receives the response, or resumes doing so after a deadline. Returns the status, and whether the
+    /// connection stays open.
     pub(super) fn run(&mut self, deadline: Instant) -> Result<(u16, bool), ExchangeError> {
         let done = match self.done.take() {
             Some(done) => done,
@@ -141,7 +141,7 @@ impl Connection {
         Ok((header.status, header.is_kept_open))
     }
 
-    /// Exchanges the body of the response with a buffer.
+    /// Swaps the body of the response with a buffer.
     pub(super) fn take_body(&mut self, body: &mut Vec<u8>) {
         std::mem::swap(&mut self.body, body);
     }
@@ -192,8 +192,8 @@ impl Connection {
         }
     }
 
-    /// Whether no response is outstanding, and the peer has neither closed the connection nor sent anything, such as the
-    /// announcement that it closes it.
+    /// Whether no response is outstanding, and the peer has neither closed the connection nor sent anything, such as a TLS
+    /// alert `close_notify`.
     pub(super) fn is_quiet(&self) -> bool {
         let stream = self.stream.socket();
         let is_quiet = stream.set_nonblocking(true).is_ok()
@@ -202,7 +202,7 @@ impl Connection {
     }
 }
 
-/// The parts of a response's header that matter.
+/// The fields of a response's header that are used.
 #[derive(Clone, Copy, Debug)]
 struct ResponseHeader {
     status: u16,
@@ -212,12 +212,12 @@ struct ResponseHeader {
 
 impl ResponseHeader {
     fn parse(bytes: &[u8]) -> Result<Self, ExchangeError> {
-        let invalid = |what: &str| ExchangeError::Invalid(format!("not HTTP/1.1: {what}"));
-        let text = std::str::from_utf8(bytes).map_err(|_| invalid("the header is not text"))?;
+        let invalid = |what: &str| ExchangeError::Invalid(format!("invalid HTTP/1.1 header: {what}"));
+        let text = std::str::from_utf8(bytes).map_err(|_| invalid("not UTF-8"))?;
         let mut lines = text.split("\r\n");
         let first = lines.next().unwrap_or_default();
         let status = first.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3)?.parse().ok());
-        let status = status.ok_or_else(|| invalid("the first line"))?;
+        let status = status.ok_or_else(|| invalid("invalid status line"))?;
         let (mut length, mut is_kept_open) = (None, true);
         for line in lines.filter(|line| !line.is_empty()) {
             let (name, value) = line.split_once(':').ok_or_else(|| invalid("a line without ':'"))?;
@@ -226,9 +226,10 @@ impl ResponseHeader {
                 let number = Some(value).filter(|value| value.bytes().all(|byte| byte.is_ascii_digit()));
                 let number = number.and_then(|value| value.parse::<usize>().ok());
                 let number = number.filter(|&bytes| bytes <= MAX_RESPONSE_BYTES && length.is_none());
-                length = Some(number.ok_or_else(|| invalid("the length is repeated or too large"))?);
+                length =
+                    Some(number.ok_or_else(|| invalid("Content-Length is invalid, repeated or too large"))?);
             } else if name.eq_ignore_ascii_case("transfer-encoding") {
-                return Err(invalid("a transfer encoding"));
+                return Err(invalid("Transfer-Encoding is not supported"));
             } else if name.eq_ignore_ascii_case("connection") && value.eq_ignore_ascii_case("close") {
                 is_kept_open = false;
             }
@@ -236,7 +237,7 @@ impl ResponseHeader {
         match (length, status) {
             (Some(length), _) => Ok(Self { status, length, is_kept_open }),
             (None, 204) => Ok(Self { status, length: 0, is_kept_open }),
-            (None, _) => Err(invalid("no length")),
+            (None, _) => Err(invalid("Content-Length is missing")),
         }
     }
 }
@@ -249,7 +250,7 @@ impl Stream {
         }
     }
 
-    /// Sets when reads and writes end; `None`: they do not wait.
+    /// Sets when reads and writes time out; with `None`, they do not block.
     fn set_deadline(&mut self, deadline: Option<Instant>) {
         match self {
             Self::Plain(stream) => stream.deadline = deadline,
@@ -288,10 +289,10 @@ impl TimedStream {
         Self { stream, deadline: Some(deadline) }
     }
 
-    /// The time that is left, for a socket option.
+    /// The remaining time as a value of the socket's timeout.
     fn left(deadline: Instant) -> io::Result<Option<Duration>> {
         let left = deadline.saturating_duration_since(Instant::now());
-        // A timeout below a microsecond would be rounded to none.
+        // A timeout below a microsecond would be rounded to 0, which means no timeout.
         let left = (left >= Duration::from_micros(1)).then_some(left);
         left.map(Some).ok_or_else(|| ErrorKind::TimedOut.into())
     }

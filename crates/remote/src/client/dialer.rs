@@ -12,36 +12,37 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, 
 
 use super::transport::ExchangeError;
 
-/// After this time, the next address is tried too, as RFC 8305 recommends.
+/// The delay before the next address is tried in parallel, as recommended by RFC 8305.
 const NEXT_ADDRESS: Duration = Duration::from_millis(250);
-/// After this time, an address is tried again. The kernel repeats its own attempts at growing intervals, so that after a
-/// failure of the link, they would succeed late.
+/// The delay before another attempt to the same address. The kernel sends its SYN again at growing intervals, so after an
+/// outage the first attempt would succeed late.
 const SAME_ADDRESS: Duration = Duration::from_millis(500);
-/// Attempts that are older are given up: an agent closes connections that stay silent.
+/// Older attempts are abandoned: an agent closes connections that stay silent.
 pub(super) const MAX_AGE: Duration = Duration::from_secs(3);
 /// Maximum number of addresses of a host that are tried.
 const MAX_ADDRESSES: usize = 8;
-/// The addresses of the last resolution are used again if the host name has not been resolved after this time.
+/// If resolving the host name takes longer, the addresses of the last resolution are reused.
 const RESOLUTION: Duration = Duration::from_millis(250);
 
-/// Resolves a host name, and connects to its addresses. Attempts continue in the kernel when a call returns at its deadline,
-/// so a later call finds them advanced.
+/// Resolves a host name, and connects to its addresses. When a call returns at its deadline, its attempts continue in the
+/// kernel, and the next call resumes them.
 #[derive(Debug, Default)]
 pub(super) struct Dialer {
     /// The addresses of the host, in the order in which they are tried.
     addresses: Vec<Candidate>,
-    /// A resolution in progress. The thread is the only one of this crate: the system's resolver has no deadline.
+    /// A resolution in progress. It has a thread, the only one of this crate, because the system's resolver has no timeout.
     resolving: Option<Receiver<io::Result<Vec<SocketAddr>>>>,
     attempts: Vec<Attempt>,
-    /// When a connection was first attempted since the last one was established or failed.
+    /// When the connection in progress was first attempted; `None` if none is in progress.
     started: Option<Instant>,
-    /// Why an address failed last.
+    /// Why the last attempt failed.
     failure: Option<ExchangeError>,
 }
 
 #[derive(Debug)]
 struct Candidate {
     address: SocketAddr,
+    /// When it was last tried.
     tried: Option<Instant>,
     /// Whether it has refused a connection.
     is_refused: bool,
@@ -55,7 +56,7 @@ struct Attempt {
 }
 
 impl Dialer {
-    /// Forgets all attempts.
+    /// Abandons all attempts.
     pub(super) fn reset(&mut self) {
         self.attempts.clear();
         self.resolving = None;
@@ -100,7 +101,7 @@ impl Dialer {
                 let host = host.to_owned();
                 let resolve = move || {
                     let addresses = (host.as_str(), port).to_socket_addrs().map(Iterator::collect);
-                    // Nobody waits for it if the link was closed meanwhile.
+                    // The receiver is gone if the link was closed.
                     let _ = sender.send(addresses);
                 };
                 let thread = std::thread::Builder::new().name("resolve".to_owned()).spawn(resolve);
@@ -112,7 +113,7 @@ impl Dialer {
         let left = if self.addresses.is_empty() { left } else { left.min(RESOLUTION) };
         match receiver.recv_timeout(left) {
             Ok(Ok(addresses)) if !addresses.is_empty() => self.set_addresses(addresses),
-            // The last addresses may still be right while the resolver fails.
+            // The last addresses may still be valid while the resolver fails.
             Ok(_) if !self.addresses.is_empty() => {}
             Ok(Ok(_)) => {
                 self.started = None;
@@ -205,6 +206,7 @@ impl Dialer {
         }
     }
 
+    /// Records a failed attempt.
     fn refuse(&mut self, index: usize, error: Errno) {
         self.failure = Some(match error {
             // The kernel has given up.
@@ -246,12 +248,12 @@ fn established(socket: OwnedFd) -> Result<TcpStream, Errno> {
     let stream = TcpStream::from(socket);
     let set = stream.set_nonblocking(false).and_then(|()| stream.peer_addr());
     set.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-    // Without it, a small request waits for the acknowledgement of the one before.
+    // With Nagle's algorithm, a small request would wait for the acknowledgement of the one before.
     let _ = stream.set_nodelay(true);
     Ok(stream)
 }
 
-/// The text of an error of the operating system without its number.
+/// The text of an operating system error, without its number.
 pub(super) fn text_of(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
@@ -273,7 +275,7 @@ mod tests {
         (listener, address)
     }
 
-    /// A listener whose queue is full: the kernel drops further attempts, as a broken link does.
+    /// A listener whose backlog is full: the kernel drops further attempts, as a broken link does.
     fn silent() -> (TcpListener, SocketAddr, Vec<OwnedFd>) {
         let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
         rustix::net::bind(&socket, &SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");
@@ -297,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_does_not_answer_does_not_keep_the_next_from_being_tried() {
+    fn the_next_address_is_tried_while_one_does_not_answer() {
         let ((_silent, silent, _full), (_listener, good)) = (silent(), listener());
         let mut dialer = dialer(&[silent, good]);
         let stream = dialer.connect("host", 1, soon()).expect("the second address answers");
@@ -326,7 +328,7 @@ mod tests {
             started.push(dialer.attempts[0].started);
         }
         assert!(started.iter().all(|one| *one == started[0]), "the same attempt");
-        // The queue is emptied.
+        // Empties the backlog.
         drop(full);
         listener.set_nonblocking(true).expect("an option");
         let until = soon();

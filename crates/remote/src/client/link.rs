@@ -1,5 +1,7 @@
 //! A link to one agent, which the providers of its machine's sets share. The transport does the I/O.
 
+mod ahead;
+
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};

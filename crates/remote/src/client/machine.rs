@@ -1,5 +1,6 @@
 //! Another machine, whose counter sets are a registry.
 
+use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -8,7 +9,8 @@ use tachograph_perflib::published::Notice;
 use tachograph_perflib::{Clock, Failure, IgnorePoison, Registry};
 
 use super::provider::RemoteSet;
-use super::{Link, Transport};
+use super::transport::Received;
+use super::{Link, Transport, descriptions};
 use crate::message::{Greeting, Sets};
 
 /// Time limit for reading the counter sets.
@@ -112,12 +114,50 @@ impl RemoteMachine {
         self.refresh()
     }
 
+    /// Whether the machine's counter sets have been read.
+    pub fn has_sets(&self) -> bool {
+        self.state.lock().ignore_poison().version.is_some()
+    }
+
+    /// Until the machine is reached for the first time, its registry has the sets of another machine, except published ones:
+    /// consumers that fix their columns at the start have columns for it. Sets that the machine has too keep their
+    /// providers when it is reached. Has no effect afterwards. Returns the registry.
+    pub fn assume_sets(&self, other: &Registry) -> Arc<Registry> {
+        let mut state = self.state.lock().ignore_poison();
+        if state.version.is_none() {
+            let mut registry = Registry::new(Arc::clone(&self.name), self.link.clock());
+            for info in other.counter_sets().filter(|info| !other.is_published(info.guid)) {
+                let provider = RemoteSet::new(Arc::clone(info), Arc::clone(&self.link));
+                // The sets of a registry differ in GUID and name, so each can be registered.
+                let _ = registry.register(Box::new(provider));
+            }
+            state.registry = Arc::new(registry);
+        }
+        Arc::clone(&state.registry)
+    }
+
     fn greet(&self, state: &mut State, deadline: Instant) -> Result<(), Failure> {
         let greeting = self.link.greet(deadline)?;
         let now = Clock::of_this_machine().now().wall;
         state.clock_difference = greeting.wall.0.saturating_sub(now.0);
         state.greeting = Some(greeting);
         Ok(())
+    }
+
+    /// Sends the request for the next collection without waiting; see [`Link::send_ahead`]. Not if the sets have to be read first.
+    pub(super) fn send_ahead(&self) -> bool {
+        let version = self.state.lock().ignore_poison().version;
+        version.is_some_and(|version| self.link.send_ahead(version))
+    }
+
+    /// How much of the answer to [`send_ahead`](Self::send_ahead) has arrived. Does not wait.
+    pub(super) fn receive_ahead(&self) -> Received {
+        self.link.receive_ahead()
+    }
+
+    /// Calls `then` with the socket of the open connection; `None` without a connection, or while another thread uses it.
+    pub(super) fn with_descriptor<R>(&self, then: impl FnOnce(BorrowedFd<'_>) -> R) -> Option<R> {
+        self.link.with_descriptor(then)
     }
 
     /// A registry of these sets, which shares the providers of unchanged sets with `before`.
@@ -128,7 +168,8 @@ impl RemoteMachine {
                 continue;
             }
             let name = Arc::from(&*set.info.name);
-            let provider = RemoteSet::new(set.info, Arc::clone(&self.link));
+            let info = descriptions::shared(set.info);
+            let provider = RemoteSet::new(info, Arc::clone(&self.link));
             if let Err(code) = registry.register(Box::new(provider)) {
                 registry.add_notice(Notice::new(Some(name), format!(r"\\{}: skipped: {code}", self.name)));
             }

@@ -22,7 +22,7 @@ pub(super) struct OpenQuery {
     generation: u64,
     selections: Vec<Arc<SetSelection>>,
     pub(super) results: Results,
-    /// The number and the frame of the last collection, from which the next one differs.
+    /// The number and the frame of the last collection, which is the base for the next one.
     pub(super) held: Option<(u64, Arc<Frame>)>,
 }
 
@@ -55,8 +55,9 @@ impl OpenQuery {
             && self.selections.iter().zip(selections).all(|(one, other)| Arc::ptr_eq(one, other))
     }
 
-    /// Whether the agent has refused a selection of the query, and has other counter sets since then: it may accept the
-    /// selection now. After a restart, it closes the query itself. `version` is the agent's id and generation now.
+    /// Whether the agent refused a selection when it opened the query, and its counter sets have changed since then, so that
+    /// it may accept the selection now. A restarted agent does not know the query at all. `version` is the agent's current id
+    /// and generation.
     pub(super) fn is_outdated(&self, version: Option<(u64, u64)>) -> bool {
         let is_changed = version.is_some_and(|(agent, now)| agent == self.agent_id && now != self.generation);
         is_changed && self.results.iter().any(Result::is_err)

@@ -14,7 +14,7 @@ use crate::limits::MAX_FILTERS_PER_SELECTION;
 pub(super) struct RemoteSet {
     info: Arc<CounterSetInfo>,
     link: Arc<Link>,
-    /// The selections of the queries that use the set, the last used one last.
+    /// The selections of the queries that use the set, the most recently used one last.
     selections: Vec<Arc<SetSelection>>,
     buffers: FillBuffers,
 }
@@ -27,9 +27,9 @@ impl RemoteSet {
         Self { info, link, selections: Vec::new(), buffers: FillBuffers::default() }
     }
 
-    /// The selection of these rows: the same object as in earlier collections, by which the link finds its query.
+    /// The selection for these rows. It is the same object as in earlier collections, by which the link finds its query.
     fn selection(&mut self, rows: &Rows) -> Arc<SetSelection> {
-        if let Some(known) = self.known(rows) {
+        if let Some(known) = self.known_selection(rows) {
             return known;
         }
         let mut counter_ids: Vec<u32> = rows.selected_ids().collect();
@@ -54,12 +54,13 @@ impl RemoteSet {
         new
     }
 
-    fn known(&mut self, rows: &Rows) -> Option<Arc<SetSelection>> {
+    /// The remembered selection for these rows, which becomes the most recently used one.
+    fn known_selection(&mut self, rows: &Rows) -> Option<Arc<SetSelection>> {
         let is_same = |known: &Arc<SetSelection>| {
             rows.width() <= known.counter_ids.len()
                 && rows.selected_ids().eq(known.counter_ids.iter().copied().take(rows.width()))
                 && match rows.filters().len() > MAX_FILTERS_PER_SELECTION {
-                    // All instances are read, and filtered here.
+                    // The agent sends all instances; they are filtered here.
                     true => known.instances == [InstanceFilter::all()],
                     false => rows.filters() == known.instances,
                 }

@@ -1,4 +1,4 @@
-//! The exchanges with an agent: failures, pauses after them, and the queries that are open.
+//! Exchanges with an agent: failures, the pauses after them, and the open queries.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -20,13 +20,13 @@ use crate::message::{CollectReply, CollectRequest, InstanceReply, OpenReply, enc
 const PAUSE: Duration = Duration::from_millis(250);
 /// The pause after an answer that cannot be used.
 const PAUSE_AFTER_ANSWER: Duration = Duration::from_secs(1);
-/// The pause after the agent has refused this consumer: wrong tokens are throttled.
+/// The pause after the agent has refused this consumer: agents throttle wrong tokens.
 const PAUSE_AFTER_DENIAL: Duration = Duration::from_secs(5);
-/// After an answer that was late by a fraction of a sample's interval, the next exchange waits for it without a pause. Callers
-/// that have waited longer than this would wait as long again.
+/// After an exchange that timed out sooner than this, the next one continues to wait for the answer without a pause. After a
+/// longer wait, there is a pause, so that not every call waits this long.
 const MAX_WITHOUT_PAUSE: Duration = Duration::from_secs(1);
 
-/// Maximum number of queries that are kept open; the one that was used longest ago is closed for a new one.
+/// Maximum number of queries that are kept open; the least recently used one is closed for a new one.
 const MAX_QUERIES: usize = 16;
 /// Maximum time for closing the queries when the link is no longer used.
 const MAX_CLOSING: Duration = Duration::from_millis(200);
@@ -43,7 +43,7 @@ pub(super) struct Session {
     pub(super) replied: Option<Instant>,
     /// The agent's id and its generation of the counter sets, from its last reply; `None` before the first.
     pub(super) version: Option<(u64, u64)>,
-    /// The open queries; the one that was used last is the last one.
+    /// The open queries, the most recently used one last.
     pub(super) queries: Vec<OpenQuery>,
     /// The number of the last collection.
     pub(super) number: u64,
@@ -51,9 +51,9 @@ pub(super) struct Session {
     pub(super) failed: Option<(Instant, Failure)>,
     /// The body of the last response.
     pub(super) body: Vec<u8>,
-    /// A frame that is no longer used, whose memory the next one takes.
+    /// A frame that is no longer used, whose memory the next one reuses.
     spare: Option<Arc<Frame>>,
-    /// Buffers for what a collection requests.
+    /// Buffers for the selections and the lists of instances that a collection requests.
     pub(super) wanted: Vec<Arc<SetSelection>>,
     pub(super) listed: Vec<Guid>,
 }
@@ -75,7 +75,7 @@ impl Session {
         }
     }
 
-    /// In a forked child, closes the connection of the parent process here.
+    /// In a forked child, closes its copy of the parent's connection.
     pub(super) fn check_process(&mut self) {
         let process = std::process::id();
         if self.process != process {
@@ -90,7 +90,7 @@ impl Session {
         self.failed.is_some()
     }
 
-    /// Keeps a frame for its memory, if nobody else uses it.
+    /// Keeps a frame to reuse its memory, unless there are other references to it.
     pub(super) fn reuse(&mut self, mut frame: Arc<Frame>) {
         if Arc::get_mut(&mut frame).is_some() {
             self.spare = Some(frame);
@@ -114,11 +114,11 @@ impl Session {
     ) -> Result<(), Failure> {
         match self.exchange(method, path, request, deadline)? {
             200 => Ok(()),
-            status => Err(self.refused(status)),
+            status => Err(self.fail_with_status(status)),
         }
     }
 
-    /// Sends a request; returns the HTTP status if the agent accepts or does not know it.
+    /// Sends a request. Returns the HTTP status if it is 200 or 404.
     fn exchange(
         &mut self,
         method: Method,
@@ -139,7 +139,7 @@ impl Session {
                     self.replied = Some(Instant::now());
                     Ok(status)
                 }
-                status => Err(self.refused(status)),
+                status => Err(self.fail_with_status(status)),
             },
             Err(error) => {
                 let failure = Failure::new(error.code(), error.describe(self.transport.peer()));
@@ -158,14 +158,14 @@ impl Session {
         }
     }
 
-    /// Remembers a failure: exchanges fail until the pause is over.
+    /// Stores a failure, with which exchanges fail until the pause is over.
     fn fail(&mut self, failure: Failure, pause: Duration) -> Failure {
         self.failed = Some((Instant::now() + pause, failure.clone()));
         failure
     }
 
-    /// The failure for a response whose status is an error.
-    fn refused(&mut self, status: u16) -> Failure {
+    /// Fails because of a response with an error status.
+    fn fail_with_status(&mut self, status: u16) -> Failure {
         let peer = self.transport.peer();
         let message = error_text(&self.body);
         let address = &peer.address;
@@ -182,23 +182,23 @@ impl Session {
             404 => (
                 ErrorCode::NOT_SUPPORTED,
                 format!(
-                    "the server at {address} is no agent, or has another version of the protocol; check the port, and that \
-                     tacho has the same version on both machines"
+                    "the server at {address} is not an agent, or uses another version of the protocol; check the port, and \
+                     that both machines have the same version of tacho"
                 ),
                 PAUSE_AFTER_ANSWER,
             ),
             408 | 503 | 504 => (
                 ErrorCode::TIMEOUT,
                 format!(
-                    "the agent at {address} did not answer in time ({message}); if that lasts, query fewer counters or less \
-                     often"
+                    "the agent at {address} did not answer in time ({message}); if this persists, query fewer counters or \
+                     less often"
                 ),
                 PAUSE,
             ),
             413 | 429 => (
                 ErrorCode::NO_SYSTEM_RESOURCES,
                 format!(
-                    "the agent at {address} refuses the request ({message}); its limits are for each address: query fewer \
+                    "the agent at {address} refuses the request ({message}); its limits are per client address: query fewer \
                      counters, or from fewer programs, and look for wrong tokens in machines.toml"
                 ),
                 PAUSE_AFTER_ANSWER,
@@ -206,7 +206,7 @@ impl Session {
             _ => (
                 ErrorCode::INVALID_DATA,
                 format!(
-                    "the agent at {address} answers with HTTP status {status} ({message}); its log ('tacho agent -v') may say \
+                    "the agent at {address} returned HTTP status {status} ({message}); its log ('tacho agent -v') may show \
                      why"
                 ),
                 PAUSE_AFTER_ANSWER,
@@ -215,7 +215,7 @@ impl Session {
         self.fail(Failure::new(code, reason), pause)
     }
 
-    /// The failure for a message that breaks a rule. The connection is closed.
+    /// Fails because of an invalid message, and closes the connection.
     pub(super) fn invalid(&mut self, error: impl fmt::Display) -> Failure {
         self.transport.close();
         let error = ExchangeError::Invalid(error.to_string());
@@ -268,11 +268,14 @@ impl Session {
         self.exchange(Method::Delete, &query.path, &[], deadline)
     }
 
-    /// The failure of the first collection after a restart of the agent. Totals that the agent's process keeps have begun
-    /// again: one sample without values ensures that they are not paired with those from before.
+    /// The failure of the first collection after a restart of the agent. Totals that the agent's process keeps have restarted:
+    /// one sample without values ensures that they are not paired with those from before the restart.
     fn restarted(&self) -> Failure {
         let address = &self.transport.peer().address;
-        Failure::new(ErrorCode::NO_DATA, format!("the agent at {address} was restarted: totals begin again"))
+        Failure::new(
+            ErrorCode::NO_DATA,
+            format!("the agent at {address} was restarted; its running totals were reset"),
+        )
     }
 
     /// Collects a query; `None` if the agent does not have it.
@@ -314,7 +317,7 @@ impl Session {
         let base: &[u8] = match (reply.base, &query.held) {
             (0, _) => &[],
             (base, Some((number, frame))) if base == *number && base == request.held => frame.bytes(),
-            _ => return Err("the answer refers to a frame that was not sent".to_owned()),
+            _ => return Err("the answer refers to an unknown base frame".to_owned()),
         };
         let mut frame = self.spare.take().unwrap_or_default();
         if Arc::get_mut(&mut frame).is_none() {
@@ -327,8 +330,8 @@ impl Session {
         Ok(frame)
     }
 
-    /// Drops the frames of queries that were used longest ago if all of them are too large. The agent sends whole frames
-    /// for these queries then.
+    /// Drops the frames of the least recently used queries while the total size exceeds [`MAX_BASE_BYTES`]. The agent then
+    /// sends complete frames for these queries.
     fn limit_bases(&mut self) {
         let size = |query: &OpenQuery| query.held.as_ref().map_or(0, |(_, frame)| frame.bytes().len());
         let mut total: usize = self.queries.iter().map(size).sum();
@@ -373,7 +376,7 @@ impl Session {
     }
 }
 
-/// The text of an error response: `{"error":"TEXT"}`, or anything.
+/// The text of an error response: TEXT if the body is `{"error":"TEXT"}`, otherwise the body.
 fn error_text(body: &[u8]) -> Cow<'_, str> {
     let text = String::from_utf8_lossy(&body[..body.len().min(MAX_TEXT_BYTES)]);
     let inner = text.strip_prefix("{\"error\":\"").and_then(|rest| rest.strip_suffix("\"}"));
@@ -384,7 +387,7 @@ fn error_text(body: &[u8]) -> Cow<'_, str> {
 }
 
 impl Drop for Session {
-    /// Closes the queries at the agent, which limits them, if that takes no new connection.
+    /// Closes the queries at the agent, which limits their number, unless that requires a new connection.
     fn drop(&mut self) {
         let deadline = Instant::now() + MAX_CLOSING;
         for query in std::mem::take(&mut self.queries) {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -15,7 +15,7 @@ use rustls::{
 use tachograph_perflib::IgnorePoison;
 
 use crate::Fingerprint;
-use crate::client_trust::{read_roots, verify_signatures};
+use crate::client_trust::{roots_of, verify_signatures};
 use crate::secret_file::read_secret_file;
 
 /// Whom a consumer trusts.
@@ -61,6 +61,8 @@ impl Tls {
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .map_err(|error| error.to_string())?;
+        // Links with a certificate of their own have a configuration of their own.
+        let mut authorities = None;
         let (builder, pinned) = match trust {
             Trust::Fingerprint(expected) => {
                 let algorithms = provider.signature_verification_algorithms;
@@ -70,7 +72,15 @@ impl Tls {
                 (builder.dangerous().with_custom_certificate_verifier(verifier), Some(pinned))
             }
             Trust::Authority(file) => {
-                let verifier = WebPkiServerVerifier::builder_with_provider(read_roots(file)?, provider)
+                let pem = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
+                if identity.is_none() {
+                    if let Some(config) = config_of(&pem) {
+                        return Ok(Self { config, pinned: None });
+                    }
+                    authorities = Some(pem.clone());
+                }
+                let roots = roots_of(file, &pem)?;
+                let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider)
                     .build()
                     .map_err(|error| format!("{}: {error}", file.display()))?;
                 (builder.with_webpki_verifier(verifier), None)
@@ -85,7 +95,13 @@ impl Tls {
             }
         };
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Self { config: Arc::new(config), pinned })
+        let config = Arc::new(config);
+        if let Some(pem) = authorities {
+            let mut known = CONFIGS.lock().ignore_poison();
+            known.retain(|(_, config)| config.strong_count() > 0);
+            known.push((pem, Arc::downgrade(&config)));
+        }
+        Ok(Self { config, pinned })
     }
 
     /// Why a certificate was refused, and what to do.
@@ -103,6 +119,15 @@ impl Tls {
             ),
         }
     }
+}
+
+/// The configurations in use, by the certificates of their authorities: the machines of a fleet share one.
+static CONFIGS: Mutex<Vec<(Vec<u8>, Weak<ClientConfig>)>> = Mutex::new(Vec::new());
+
+/// The configuration with these certificates of authorities, if it is in use.
+fn config_of(pem: &[u8]) -> Option<Arc<ClientConfig>> {
+    let known = CONFIGS.lock().ignore_poison();
+    known.iter().find(|(authorities, _)| authorities == pem)?.1.upgrade()
 }
 
 /// Why an agent ended the handshake, and what to do.

@@ -1,4 +1,4 @@
-//! Which parts of a frame belong to which parts of the frame before: rows of instances move when others come and go.
+//! Matches the parts of a frame with those of its base: the rows of instances move when other instances start or end.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -12,7 +12,7 @@ use crate::difference::Segment;
 /// The kind of a part that is not a row.
 const NO_ROW: u32 = u32::MAX;
 
-/// The parts of a frame, in order: rows, and what is between them.
+/// The parts of a frame, in order: rows and the data between them.
 #[derive(Debug, Default)]
 pub struct Layout {
     parts: Vec<Part>,
@@ -20,12 +20,13 @@ pub struct Layout {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Part {
-    /// Identifies the part in other frames of the query. Equal keys of different parts make the message longer, not wrong.
+    /// Identifies the part in other frames of the query. A collision makes the message longer, not wrong.
     key: u64,
     /// Rows that have the same columns have the same kind.
     kind: u32,
-    /// In words.
+    /// Where the part begins, in words.
     begin: u32,
+    /// Its length in words.
     words: u32,
 }
 
@@ -75,7 +76,7 @@ impl Layout {
         self.parts.push(Part { key, kind, begin: (begin / 8) as u32, words: 0 });
     }
 
-    /// Ends the last part, if it is not ended yet.
+    /// Sets the length of the last part, unless it is already set.
     fn end_at(&mut self, end: usize) {
         if let Some(last) = self.parts.last_mut().filter(|last| last.words == 0) {
             last.words = ((end / 8) as u32).saturating_sub(last.begin);
@@ -87,8 +88,8 @@ impl Layout {
         self.parts.capacity() * size_of::<Part>()
     }
 
-    /// The segments of the frame with the layout `base` that the parts of this one differ from; none if each part is where
-    /// it was.
+    /// The segments of the base frame (with the layout `base`) to compare with the parts of this one; none if every part is
+    /// at the same position in both frames.
     pub fn segments(&self, base: &Self) -> Vec<Segment> {
         if self.parts == base.parts || base.parts.is_empty() {
             return Vec::new();
@@ -110,7 +111,7 @@ impl Layout {
                     }
                     same.begin as usize
                 }
-                // A new row is most similar to another one of the set: the values are at the end.
+                // A new row is compared with another row of its set, aligned at the end, where the values are.
                 None => match rows.get(&part.kind).filter(|_| part.kind != NO_ROW) {
                     Some(other) => (other.begin + other.words).saturating_sub(part.words) as usize,
                     None => end,

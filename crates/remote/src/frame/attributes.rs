@@ -1,10 +1,10 @@
-//! The attributes of an instance that a block does not have.
+//! The attributes of an instance for which a block has no field.
 
 use tachograph_perflib::InstanceKey;
 
 use crate::wire::{MessageError, Reader, push_u32, push_u64};
 
-/// The attributes of an instance that a block does not have.
+/// The attributes of an instance for which a block has no field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attributes {
     /// See [`InstanceKey::identity`].
@@ -21,7 +21,7 @@ pub(super) const ATTRIBUTE_BYTES: usize = 16;
 const RESERVED: u32 = 1;
 
 impl Attributes {
-    pub(crate) fn of(key: &InstanceKey) -> Self {
+    pub(crate) fn from_key(key: &InstanceKey) -> Self {
         Self {
             identity: key.identity(),
             parent_length: key.parent().map_or(0, |parent| parent.len() as u32),
@@ -43,8 +43,8 @@ impl Attributes {
         }
     }
 
-    /// The instance with this name (`parent/name` if it has a parent) and id. A parent's name that does not fit the name is
-    /// ignored.
+    /// The key of the instance with this name (`parent/name` if it has a parent) and id. A parent length that does not match
+    /// the name is ignored.
     pub(crate) fn key(self, name: &str, id: u32) -> InstanceKey {
         let parent = name.split_at_checked(self.parent_length as usize);
         let parent = parent.and_then(|(parent, rest)| Some((parent, rest.strip_prefix('/')?)));
@@ -57,8 +57,8 @@ impl Attributes {
         if self.is_reserved { key.reserved() } else { key }
     }
 
-    /// Whether a key is that of an instance with this name, id and attributes.
-    pub(crate) fn is_of(self, key: &InstanceKey, id: u32) -> bool {
-        key.id() == id && Self::of(key) == self
+    /// Whether a key has this id and these attributes.
+    pub(crate) fn matches(self, key: &InstanceKey, id: u32) -> bool {
+        key.id() == id && Self::from_key(key) == self
     }
 }

@@ -12,22 +12,22 @@ use tachograph_perflib::registration::CounterInfo;
 use tachograph_perflib::{ErrorCode, FREQUENCY, Failure, InstanceKey, Row, Rows, SetSelection, Timestamps};
 
 use super::attributes::ATTRIBUTE_BYTES;
-use super::problems::{Errors, FrameProblem, Statuses, check_statuses};
+use super::problems::{Errors, ReportedError, Statuses, check_statuses};
 use super::{Attributes, FrameTimes, HEADER_BYTES};
 use crate::difference;
 use crate::limits::{MAX_ERRORS, MAX_FRAME_BYTES};
 use crate::message::CollectReply;
 use crate::wire::{MessageError, Reader, TIME_RANGE, is_time};
 
-/// A frame keeps memory of at most this many times its size.
-const MAX_SPARE: usize = 4;
+/// Maximum ratio of the capacity of a frame's buffer to the size of the frame.
+const MAX_CAPACITY_RATIO: usize = 4;
 
 /// Why a frame is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FrameError {
-    /// A field of the frame breaks a rule.
+    /// A field of the frame is invalid.
     Message(MessageError),
-    /// The block breaks a rule; offsets count from the start of the block.
+    /// The block is invalid; offsets are relative to its start.
     Block(BlockError),
 }
 
@@ -54,8 +54,7 @@ impl From<BlockError> for FrameError {
     }
 }
 
-/// A completely checked frame, which owns its bytes. The default is an empty frame, whose memory is used by
-/// [`decode`](Self::decode).
+/// A validated frame, which owns its bytes. The default is an empty frame, for [`decode`](Self::decode).
 #[derive(Clone, Debug, Default)]
 pub struct Frame {
     bytes: Vec<u8>,
@@ -67,10 +66,10 @@ pub struct Frame {
     first_rows: Vec<usize>,
 }
 
-/// Buffers for [`Frame::fill_with`], which are kept from one collection to the next.
+/// Buffers for [`Frame::fill_with`], which successive collections reuse.
 #[derive(Debug, Default)]
 pub struct FillBuffers {
-    /// The instances of the last collection, which are used again if they are the same.
+    /// The instances of the last collection. The keys of unchanged instances are reused.
     keys: Vec<Arc<InstanceKey>>,
     sources: Vec<ColumnSource>,
     /// The values of a row, and the statuses of those that are missing.
@@ -90,8 +89,8 @@ impl Frame {
         Ok(frame)
     }
 
-    /// Replaces the frame by that of a reply, which differs from `base`, and checks it like [`new`](Self::new). After an
-    /// error, the frame is invalid.
+    /// Replaces the frame with that of a reply, which is encoded as differences from `base`, and checks it like
+    /// [`new`](Self::new). After an error, the frame is invalid.
     ///
     /// # Errors
     ///
@@ -102,8 +101,8 @@ impl Frame {
         reply: &CollectReply<'_>,
         selections: impl Iterator<Item = &'a SetSelection> + Clone,
     ) -> Result<(), FrameError> {
-        if reply.frame_bytes < self.bytes.capacity() / MAX_SPARE {
-            // A smaller frame than before must not keep the memory of a large one.
+        if reply.frame_bytes < self.bytes.capacity() / MAX_CAPACITY_RATIO {
+            // A small frame must not keep the memory of a large one.
             self.bytes = Vec::new();
         }
         difference::decode(base, reply.frame_bytes, reply.differences, &mut self.bytes)?;
@@ -162,12 +161,12 @@ impl Frame {
         self.timestamps
     }
 
-    /// When the machine was started, in UTC.
+    /// When the machine booted, in UTC.
     pub fn boot_time(&self) -> FileTime {
         self.times.boot_time
     }
 
-    /// The bytes, which are the base of the next frame.
+    /// The bytes, which are the base for the next frame.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -177,7 +176,7 @@ impl Frame {
         self.bytes
     }
 
-    /// Fills the rows of a set from the result with this index. `selection` is that of the result.
+    /// Fills the rows of a set from the result with this index, whose selection is `selection`.
     ///
     /// # Errors
     ///
@@ -218,9 +217,9 @@ impl Frame {
             value_statuses.clear();
             let first_value = index * selection.counter_ids.len();
             for value in first_value..first_value + values.len() {
-                value_statuses.push(statuses.of(value));
+                value_statuses.push(statuses.status(value));
             }
-            let key = key_of(keys, index, &instance, attributes);
+            let key = key_for(keys, index, &instance, attributes);
             count = index + 1;
             if rows.info().has_instances() && !rows.wants_instance(key.full_name(), key.id()) {
                 continue;
@@ -251,7 +250,7 @@ impl Frame {
         }
     }
 
-    fn errors(&self) -> impl Iterator<Item = FrameProblem<'_>> {
+    fn errors(&self) -> impl Iterator<Item = ReportedError<'_>> {
         let mut errors = Errors::new(&self.bytes, self.ends[2]);
         std::iter::from_fn(move || errors.read().ok().flatten()).take(MAX_ERRORS)
     }
@@ -271,8 +270,8 @@ fn check_times(block: &Block<'_>, wall: i64, boot_time: i64) -> Result<Timestamp
     Ok(Timestamps { ticks: stamp.ticks, system_time: stamp.system_time, wall: FileTime(wall) })
 }
 
-/// Checks the kind and the counters of each result. Appends the index of the first instance of each to `first_rows`, and
-/// returns the number of instances.
+/// Checks the kind and the counters of each result. Appends the index of each result's first instance to `first_rows`, and
+/// returns the total number of instances.
 fn check_results<'a>(
     block: &Block<'_>,
     selections: impl Iterator<Item = &'a SetSelection>,
@@ -300,18 +299,18 @@ fn check_results<'a>(
     Ok(rows)
 }
 
-/// The number of instances of the previous collection among which the next one is searched: those before it have ended.
+/// How many instances of the previous collection are searched for the next one. Those that are skipped have ended.
 const MAX_ENDED: usize = 64;
 
-/// The key of an instance: that of the previous collection if it is the same.
-fn key_of(
+/// The key of an instance. If the instance is unchanged, the key from the previous collection is reused.
+fn key_for(
     keys: &mut Vec<Arc<InstanceKey>>,
     index: usize,
     instance: &Instance<'_>,
     attributes: Attributes,
 ) -> Arc<InstanceKey> {
     let is_same = |known: &Arc<InstanceKey>| {
-        attributes.is_of(known, instance.id()) && instance.name() == known.full_name()
+        attributes.matches(known, instance.id()) && instance.name() == known.full_name()
     };
     if let Some(ended) = keys.get(index..).and_then(|rest| rest.iter().take(MAX_ENDED).position(is_same)) {
         keys.drain(index..index + ended);
@@ -322,14 +321,15 @@ fn key_of(
     key
 }
 
-/// Where the numbers of a counter's raw values are in the result.
+/// Where the numbers of a counter's raw value are in a row of the result.
 #[derive(Debug)]
 struct ColumnSource {
+    /// The counter's id.
     id: u32,
     /// The index of the counter's own value.
     first: Option<usize>,
-    /// The index of the base, or of the time of the provider's clock; `None` if the counter has neither, and its second
-    /// number is the time of the collection.
+    /// The index of the base or of the provider's clock; `Some(None)` if the result lacks it. `None` if the counter has
+    /// neither: its second number is the time of the collection.
     second: Option<Option<usize>>,
     multiplier: Option<usize>,
 }
@@ -345,7 +345,7 @@ impl ColumnSource {
         }
     }
 
-    /// Sets the raw value in a row, from the values of the row and the statuses of those that are missing.
+    /// Sets the raw value in `row` from the values of the result's row and the statuses of the missing ones.
     fn set(&self, row: &mut Row<'_>, values: &[Option<u64>], statuses: &[Status]) {
         let value = |index: Option<usize>| {
             let index = index.ok_or(Status::CSTATUS_INVALID_DATA)?;

@@ -1,4 +1,4 @@
-//! Encoding a frame from a query that was collected.
+//! Encoding the last collection of a query as a frame.
 
 use tachograph_counters::Status;
 use tachograph_perflib::{CounterError, ErrorCode, QueriedSet, Query, SetSelection};
@@ -8,13 +8,13 @@ use crate::limits::{MAX_ERRORS, MAX_FRAME_BYTES};
 use crate::message::shortened;
 use crate::wire::{pad_to_8, push_u32, push_u64};
 
-/// The set of a query that a selection of it refers to.
+/// The set of a query that a selection refers to.
 pub fn selected_set<'a>(query: &'a Query, selection: &SetSelection) -> Option<&'a QueriedSet> {
     query.sets().iter().find(|set| set.rows().info().guid == selection.set)
 }
 
-/// Encodes the last collection of a query, to which exactly these selections were added, one for each set. `block` is a
-/// buffer. `out` is overwritten.
+/// Encodes the last collection of a query. `selections` are exactly those that were added to the query, one for each set.
+/// `block` is a scratch buffer. `out` is overwritten.
 ///
 /// # Errors
 ///
@@ -32,7 +32,9 @@ pub fn encode(
     out.extend_from_slice(block);
     let attributes_at = out.len();
     for selection in selections {
-        for_each_row(query, selection, |set, row| Attributes::of(&set.rows().instances()[row]).push(out));
+        for_each_row(query, selection, |set, row| {
+            Attributes::from_key(&set.rows().instances()[row]).push(out)
+        });
     }
     let statuses_at = out.len();
     for (result, selection) in (0_u32..).zip(selections) {
@@ -71,7 +73,7 @@ fn for_each_row(query: &Query, selection: &SetSelection, mut then: impl FnMut(&Q
     }
 }
 
-/// Appends the statuses of the values that a block has no value for, other than the usual one.
+/// Appends the statuses of missing values, except the default `CSTATUS_INVALID_DATA`.
 fn push_statuses(query: &Query, result: u32, selection: &SetSelection, out: &mut Vec<u8>) {
     let mut value = 0;
     for_each_row(query, selection, |set, row| {
@@ -92,7 +94,7 @@ fn push_statuses(query: &Query, result: u32, selection: &SetSelection, out: &mut
     });
 }
 
-/// Appends the reasons in words: of each set that failed, and of values.
+/// Appends the error messages of failed sets and of values that could not be read.
 fn push_errors(query: &Query, selections: &[SetSelection], out: &mut Vec<u8>) {
     let mut left = MAX_ERRORS;
     for (result, selection) in (0_u32..).zip(selections) {
@@ -106,7 +108,8 @@ fn push_errors(query: &Query, selections: &[SetSelection], out: &mut Vec<u8>) {
     }
 }
 
-/// Appends one reason: the result, the counter or the wildcard for the whole set, how often, the instance, the reason.
+/// Appends one error: the result, the counter (`u32::MAX` for the whole set), the number of occurrences, and as texts the
+/// instance and the reason.
 fn push_error(result: u32, counter: u32, count: u64, texts: [&str; 2], left: &mut usize, out: &mut Vec<u8>) {
     let Some(less) = left.checked_sub(1) else { return };
     *left = less;

@@ -1,11 +1,11 @@
-//! The statuses of missing values in a frame, and the reasons in words.
+//! The statuses of missing values in a frame, and its error messages.
 
 use tachograph_counters::Status;
 
 use crate::limits::MAX_TEXT_BYTES;
 use crate::wire::{MessageError, Reader};
 
-/// Size of the status of a value.
+/// Size of the encoded status of a value.
 const STATUS_BYTES: usize = 16;
 
 /// Checks that the statuses are in the order of results and values, and that none is a success.
@@ -17,18 +17,18 @@ pub(super) fn check_statuses(bytes: &[u8], begin: usize, results: usize) -> Resu
     }
     let mut last = None;
     while !reader.is_at_end() {
-        let place = (reader.u32()?, reader.u32()?);
+        let position = (reader.u32()?, reader.u32()?);
         let status = Status(reader.u32()?);
         reader.u32()?;
-        if place.0 as usize >= results || last >= Some(place) || status.is_good() {
+        if position.0 as usize >= results || last >= Some(position) || status.is_good() {
             return Err(reader.invalid(STATUS_BYTES, "an error status, in the order of the values"));
         }
-        last = Some(place);
+        last = Some(position);
     }
     Ok(())
 }
 
-/// The statuses of the values of one result, in order.
+/// Reads the statuses of one result's missing values, in order.
 pub(super) struct Statuses<'a> {
     result: usize,
     reader: Reader<'a>,
@@ -56,8 +56,8 @@ impl<'a> Statuses<'a> {
         Some((result as usize, value as usize, Status(status)))
     }
 
-    /// The status of a value that is missing. Values must be passed in order.
-    pub(super) fn of(&mut self, value: usize) -> Status {
+    /// The status of the value with this index, if it is missing. Calls must be in ascending order of values.
+    pub(super) fn status(&mut self, value: usize) -> Status {
         while let Some((result, known, status)) = self.next {
             match (result, known).cmp(&(self.result, value)) {
                 std::cmp::Ordering::Less => self.next = Self::read(&mut self.reader),
@@ -69,17 +69,18 @@ impl<'a> Statuses<'a> {
     }
 }
 
-/// A problem that a frame describes in words.
-pub(super) struct FrameProblem<'a> {
+/// An error message in a frame.
+pub(super) struct ReportedError<'a> {
     pub(super) result: usize,
     /// The counter; `None` for the whole set.
     pub(super) counter: Option<u32>,
+    /// The number of occurrences.
     pub(super) count: u64,
     pub(super) instance: &'a str,
     pub(super) reason: &'a str,
 }
 
-/// Reads the problems of a frame.
+/// Reads the error messages of a frame.
 pub(super) struct Errors<'a> {
     reader: Reader<'a>,
 }
@@ -92,7 +93,7 @@ impl<'a> Errors<'a> {
         Self { reader }
     }
 
-    pub(super) fn read(&mut self) -> Result<Option<FrameProblem<'a>>, MessageError> {
+    pub(super) fn read(&mut self) -> Result<Option<ReportedError<'a>>, MessageError> {
         let reader = &mut self.reader;
         if reader.is_at_end() {
             return Ok(None);
@@ -110,6 +111,6 @@ impl<'a> Errors<'a> {
         let padding = self.reader.offset().next_multiple_of(8) - self.reader.offset();
         self.reader.bytes(padding)?;
         let counter = Some(counter).filter(|&id| id != u32::MAX);
-        Ok(Some(FrameProblem { result, counter, count, instance, reason }))
+        Ok(Some(ReportedError { result, counter, count, instance, reason }))
     }
 }

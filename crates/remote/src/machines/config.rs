@@ -15,7 +15,7 @@ use crate::token::Token;
 
 const MAX_BYTES: u64 = 1 << 20;
 
-/// The name of the file in a folder of settings.
+/// The path of the file within a configuration folder.
 const FILE: &str = "tachograph/machines.toml";
 
 /// Why a file of machines cannot be used. The message names the file and the machine.
@@ -48,14 +48,14 @@ struct Entry {
     groups: Vec<String>,
 }
 
-/// The files of the user and of the system.
+/// The user's file and the system's file.
 pub(super) fn files_of_user() -> Vec<PathBuf> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let user = variable("XDG_CONFIG_HOME").or_else(|| Some(variable("HOME")?.join(".config")));
     user.map(|folder| folder.join(FILE)).into_iter().chain([file_of_system()]).collect()
 }
 
-/// The file of the system.
+/// The system's file.
 pub(super) fn file_of_system() -> PathBuf {
     Path::new("/etc").join(FILE)
 }
@@ -73,7 +73,7 @@ pub(super) fn read(file: &Path) -> Result<Vec<Machine>, MachinesError> {
     let opened = File::open(file).map_err(|error| failed(&error))?;
     let metadata = opened.metadata().map_err(|error| failed(&error))?;
     if metadata.mode() & 0o002 != 0 {
-        // They could send the token elsewhere.
+        // Other users could change the address to which the token is sent.
         return Err(failed(&format_args!(
             "other users can write this file; run 'chmod o-w {}'",
             file.display()

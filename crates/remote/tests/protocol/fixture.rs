@@ -19,12 +19,12 @@ pub(crate) const BROKEN: Guid = Guid::from_u128(0xBAD);
 pub(crate) type Fill = dyn FnMut(&mut Rows) -> Result<(), Failure> + Send;
 
 /// A provider whose rows are filled by a function.
-pub(crate) struct Made {
+pub(crate) struct FakeProvider {
     pub(crate) info: Arc<CounterSetInfo>,
     pub(crate) fill: Box<Fill>,
 }
 
-impl Provider for Made {
+impl Provider for FakeProvider {
     fn info(&self) -> &Arc<CounterSetInfo> {
         &self.info
     }
@@ -95,8 +95,9 @@ pub(crate) fn machine(times: &Times) -> Arc<Registry> {
         }
         Ok(())
     };
-    let made = Made { info: set("PhysicalDisk", DISK, InstanceType::Multiple, disk), fill: Box::new(fill) };
-    registry.register(Box::new(made)).expect("a valid set");
+    let provider =
+        FakeProvider { info: set("PhysicalDisk", DISK, InstanceType::Multiple, disk), fill: Box::new(fill) };
+    registry.register(Box::new(provider)).expect("a valid set");
 
     let tasks = vec![CounterInfo::new(7, "% Processor Time", CounterType::TIMER_100NS)];
     let mut round = 0;
@@ -114,8 +115,9 @@ pub(crate) fn machine(times: &Times) -> Arc<Registry> {
         }
         Ok(())
     };
-    let made = Made { info: set("Process", TASKS, InstanceType::Multiple, tasks), fill: Box::new(fill) };
-    registry.register(Box::new(made)).expect("a valid set");
+    let provider =
+        FakeProvider { info: set("Process", TASKS, InstanceType::Multiple, tasks), fill: Box::new(fill) };
+    registry.register(Box::new(provider)).expect("a valid set");
 
     let system = vec![
         CounterInfo::new(1, "Processes", CounterType::RAWCOUNT),
@@ -129,13 +131,15 @@ pub(crate) fn machine(times: &Times) -> Arc<Registry> {
         row.set(2, BOOT as u64);
         Ok(())
     };
-    let made = Made { info: set("System", SYSTEM, InstanceType::Single, system), fill: Box::new(fill) };
-    registry.register(Box::new(made)).expect("a valid set");
+    let provider =
+        FakeProvider { info: set("System", SYSTEM, InstanceType::Single, system), fill: Box::new(fill) };
+    registry.register(Box::new(provider)).expect("a valid set");
 
     let broken = vec![CounterInfo::new(1, "Value", CounterType::RAWCOUNT)];
     let fill = |_: &mut Rows| Err(Failure::new(ErrorCode::ACCESS_DENIED, "/proc/broken: permission denied"));
-    let made = Made { info: set("Broken", BROKEN, InstanceType::Multiple, broken), fill: Box::new(fill) };
-    registry.register(Box::new(made)).expect("a valid set");
+    let provider =
+        FakeProvider { info: set("Broken", BROKEN, InstanceType::Multiple, broken), fill: Box::new(fill) };
+    registry.register(Box::new(provider)).expect("a valid set");
     Arc::new(registry)
 }
 
@@ -158,17 +162,18 @@ pub(crate) fn agent(registry: &Arc<Registry>) -> Agent {
 /// Changes the body of a response.
 pub(crate) type Change = Box<dyn FnMut(&str, &mut Vec<u8>) + Send>;
 
-/// A wire to an agent, which tests can replace, cut, and change the responses of.
+/// A transport to an agent in this process. Tests can replace the agent, disconnect it, and change its responses.
 #[derive(Clone)]
 pub(crate) struct Wire(Arc<Mutex<WireState>>);
 
 pub(crate) struct WireState {
     pub(crate) agent: Option<Arc<Agent>>,
     pub(crate) change: Option<Change>,
+    /// Whether the answer to the next exchange is lost.
     pub(crate) lose_next: bool,
-    /// The client that the agent sees.
+    /// The name of the client, for the agent.
     pub(crate) client: String,
-    /// The time that the next exchange needs, because it has to connect.
+    /// How long the next exchange takes to connect.
     pub(crate) connecting: Option<Duration>,
     pub(crate) sent: usize,
     pub(crate) received: usize,

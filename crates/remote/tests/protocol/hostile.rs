@@ -1,4 +1,4 @@
-//! Agents and consumers that send anything.
+//! Agents and consumers that send invalid messages, or more than the limits allow.
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -18,19 +18,19 @@ use tachograph_remote::message::{
 };
 use tachograph_remote::{AgentError, difference};
 
-use crate::fixture::{DISK, Made, SYSTEM, TASKS, Times, Wire, agent, machine};
+use crate::fixture::{DISK, FakeProvider, SYSTEM, TASKS, Times, Wire, agent, machine};
 
 fn selections() -> Vec<SetSelection> {
-    let of = |set, counter_ids: &[u32], instances| SetSelection {
+    let selection = |set, counter_ids: &[u32], instances| SetSelection {
         set,
         counter_ids: counter_ids.to_vec(),
         instances,
     };
     let filters = vec![InstanceFilter::from_path("sd*#1"), InstanceFilter::new("*", Some(2))];
     vec![
-        of(DISK, &[1, 2, 3, 4, 5], vec![InstanceFilter::all()]),
-        of(TASKS, &[7], filters),
-        of(SYSTEM, &[1, 2], vec![InstanceFilter::all()]),
+        selection(DISK, &[1, 2, 3, 4, 5], vec![InstanceFilter::all()]),
+        selection(TASKS, &[7], filters),
+        selection(SYSTEM, &[1, 2], vec![InstanceFilter::all()]),
     ]
 }
 
@@ -55,11 +55,11 @@ fn decode(frame: &[u8], selections: &[SetSelection]) -> bool {
 }
 
 #[test]
-fn every_cut_frame_is_refused() {
+fn truncated_frames_are_refused() {
     let (selections, frame) = frame();
     assert!(decode(&frame, &selections));
     for length in 0..frame.len() {
-        // The errors in words come last; without them, the frame is complete.
+        // The error messages are last; a frame without them is valid.
         let is_cut_at_errors = decode(&frame[..length], &selections);
         assert!(!is_cut_at_errors || length.is_multiple_of(8) && length > frame.len() - 200, "{length}");
     }
@@ -97,7 +97,7 @@ fn no_changed_word_makes_a_consumer_panic_or_accept_other_counters() {
 }
 
 #[test]
-fn times_that_cannot_be_are_refused() {
+fn times_out_of_range_are_refused() {
     let (selections, frame) = frame();
     // The wall clock, the boot time; ticks, system time and frequency of the block.
     for (offset, number) in [(0, -1), (8, i64::MAX), (48 + 8, -5), (48 + 16, i64::MIN), (48 + 24, 1)] {
@@ -107,7 +107,8 @@ fn times_that_cannot_be_are_refused() {
     }
 }
 
-/// The vectors of the block format that change the first result of a frame: the offset in the block, and the value.
+/// Applies the negative test vectors of the block format to the first result of a frame: the offset in the block, and the
+/// value.
 #[test]
 fn the_negative_vectors_of_blocks_are_refused_over_the_wire() {
     let (selections, frame) = frame();
@@ -159,7 +160,7 @@ fn the_negative_vectors_of_blocks_are_refused_over_the_wire() {
 type Decode = fn(&[u8]) -> bool;
 
 #[test]
-fn every_message_is_decoded_or_refused_however_it_is_cut_or_flipped() {
+fn truncated_messages_are_refused_and_flipped_bits_do_not_panic() {
     let selections = selections();
     let agent = agent(&machine(&Times::default()));
     let opened = agent.open("a", &encode_selections(selections.iter())).expect("a query");
@@ -183,7 +184,7 @@ fn every_message_is_decoded_or_refused_however_it_is_cut_or_flipped() {
     for (name, message, decode) in messages {
         assert!(decode(&message), "{name}");
         for length in 0..message.len() {
-            // A list of instances has no end of its own: without all attributes, it is refused when it is used.
+            // A list of instances has no end marker: if attributes are missing, it is refused when it is used.
             assert!(!decode(&message[..length]) || name == "instances", "{name} cut to {length}");
         }
         for bit in 0..message.len() * 8 {
@@ -195,8 +196,7 @@ fn every_message_is_decoded_or_refused_however_it_is_cut_or_flipped() {
     }
 }
 
-/// A consumer whose agent changes each answer stays usable: every set has values or an error, and after the agent has become
-/// honest again, values.
+/// If the agent's answer was altered, a collection has values or an error with a reason.
 #[test]
 fn a_consumer_survives_an_agent_that_changes_its_answers() {
     let times = Times::default();
@@ -233,7 +233,7 @@ fn a_consumer_survives_an_agent_that_changes_its_answers() {
         if let Err(failure) = query.sets()[0].outcome() {
             assert!(!failure.reason.is_empty());
         }
-        // Closes the query at the agent, which limits them.
+        // A new agent, because each one limits the number of queries.
         wire.with(|wire| wire.agent = Some(Arc::new(agent(&machine(&times)))));
     }
 }
@@ -260,7 +260,7 @@ fn a_client_cannot_use_more_than_its_share() {
 }
 
 #[test]
-fn a_selection_gets_a_status_of_its_own() {
+fn each_selection_has_its_own_status() {
     let agent = agent(&machine(&Times::default()));
     let mut wanted = selections();
     wanted.push(SetSelection { set: tachograph_perflib::Guid::from_u128(1), ..wanted[0].clone() });
@@ -281,9 +281,9 @@ fn a_selection_gets_a_status_of_its_own() {
     assert_eq!(statuses, expected);
 }
 
-/// The check of the fuzz target, with all messages, cut and with flipped bits.
+/// Runs the check of the fuzz target on all messages, truncated and with flipped bits.
 #[test]
-fn the_fuzz_target_accepts_messages_and_their_neighbours() {
+fn the_fuzz_target_accepts_altered_messages() {
     let agent = agent(&machine(&Times::default()));
     let wanted = crate::remote_checks::selections();
     let opened = agent.open("a", &encode_selections(wanted.iter())).expect("a query");
@@ -310,7 +310,7 @@ fn the_fuzz_target_accepts_messages_and_their_neighbours() {
     }
 }
 
-/// A machine with a set that has too many instances for a frame in the first collections: in `large` of them.
+/// A machine with a set that has too many instances for a frame in its first `large` collections.
 fn machine_with_large_set(large: u32) -> Arc<Registry> {
     let mut registry = Registry::new("WEB1", Times::default().clock());
     let mut info = CounterSetInfo::new("Large", LARGE, InstanceType::Multiple);
@@ -325,14 +325,16 @@ fn machine_with_large_set(large: u32) -> Arc<Registry> {
         }
         Ok(())
     };
-    registry.register(Box::new(Made { info: Arc::new(info), fill: Box::new(fill) })).expect("a valid set");
+    registry
+        .register(Box::new(FakeProvider { info: Arc::new(info), fill: Box::new(fill) }))
+        .expect("a valid set");
     Arc::new(registry)
 }
 
 const LARGE: Guid = Guid::from_u128(0x1A46E);
 
 #[test]
-fn a_collection_that_fails_is_no_base_for_the_next() {
+fn a_failed_collection_is_not_a_base() {
     for large in 1..3 {
         let agent = agent(&machine_with_large_set(large));
         let selection =
@@ -352,18 +354,20 @@ fn a_collection_that_fails_is_no_base_for_the_next() {
 }
 
 #[test]
-fn a_query_that_still_collects_is_busy() {
+fn a_query_is_busy_while_it_collects() {
     let mut registry = Registry::new("WEB1", Times::default().clock());
     let mut info = CounterSetInfo::new("Slow", LARGE, InstanceType::Single);
     info.counters.push(CounterInfo::new(1, "Value", CounterType::RAWCOUNT));
-    let ((started, has_started), (go_on, gate)) = (channel(), channel());
+    let ((started, has_started), (resume, gate)) = (channel(), channel());
     let fill = move |rows: &mut Rows| {
         started.send(()).expect("the test waits");
         gate.recv().expect("the test opens the gate");
         rows.push(&Arc::default()).set(1, 7);
         Ok(())
     };
-    registry.register(Box::new(Made { info: Arc::new(info), fill: Box::new(fill) })).expect("a valid set");
+    registry
+        .register(Box::new(FakeProvider { info: Arc::new(info), fill: Box::new(fill) }))
+        .expect("a valid set");
     let agent = agent(&Arc::new(registry));
     let selection = SetSelection { set: LARGE, counter_ids: vec![1], instances: vec![InstanceFilter::all()] };
     let opened = agent.open("a", &encode_selections([&selection].into_iter())).expect("a query");
@@ -373,11 +377,11 @@ fn a_query_that_still_collects_is_busy() {
         let first = scope.spawn(|| collect(1));
         has_started.recv().expect("the first collection");
         let second = collect(2);
-        go_on.send(()).expect("the first collection waits");
+        resume.send(()).expect("the first collection waits");
         assert_eq!(second, Err(AgentError::Busy));
         assert!(first.join().expect("no panic").is_ok());
     });
-    go_on.send(()).expect("the provider exists");
+    resume.send(()).expect("the provider exists");
     assert!(collect(3).is_ok());
 }
 
@@ -401,7 +405,7 @@ fn times_outside_frames_are_checked_too() {
 #[test]
 fn a_set_without_instances_has_one_row() {
     let times = Times::default();
-    // The agent has a set with instances, which the consumer knows as one without.
+    // The agent's set has several instances, but the consumer receives its description as a set without instances.
     let mut registry = Registry::new("WEB1", times.clock());
     let mut info = CounterSetInfo::new("Several", LARGE, InstanceType::Multiple);
     info.counters.push(CounterInfo::new(1, "Value", CounterType::RAWCOUNT));
@@ -410,7 +414,9 @@ fn a_set_without_instances_has_one_row() {
         Ok(())
     };
     let single = CounterSetInfo { instance_type: InstanceType::Single, ..info.clone() };
-    registry.register(Box::new(Made { info: Arc::new(info), fill: Box::new(fill) })).expect("a valid set");
+    registry
+        .register(Box::new(FakeProvider { info: Arc::new(info), fill: Box::new(fill) }))
+        .expect("a valid set");
     let wire = Wire::to(agent(&Arc::new(registry)));
     wire.with(|wire| {
         wire.change = Some(Box::new(move |path, body| {
@@ -445,7 +451,7 @@ fn filters_are_bounded_and_repeated_ones_are_dropped() {
 }
 
 #[test]
-fn a_consumer_filters_itself_if_it_has_more_filters_than_an_agent_accepts() {
+fn a_consumer_with_more_filters_than_an_agent_accepts_applies_them_itself() {
     let wire = Wire::to(agent(&machine(&Times::default())));
     let remote = RemoteMachine::new("web1", wire.transport());
     let registry = remote.refresh().expect("the agent answers");
@@ -466,7 +472,7 @@ fn a_consumer_filters_itself_if_it_has_more_filters_than_an_agent_accepts() {
 
 #[test]
 fn the_frames_that_a_consumer_keeps_are_bounded() {
-    // Frames of 2.5 MB, of eight queries: more than a consumer keeps. For the agent, each is that of another client.
+    // Eight queries with frames of 2.5 MB: more than a consumer keeps. For the agent, each query has a different client.
     let mut registry = Registry::new("WEB1", Times::default().clock());
     let mut info = CounterSetInfo::new("Large", LARGE, InstanceType::Multiple);
     info.counters.push(CounterInfo::new(1, "Value", CounterType::RAWCOUNT));
@@ -476,7 +482,9 @@ fn the_frames_that_a_consumer_keeps_are_bounded() {
         keys.iter().for_each(|key| rows.push(key).set(1, 7));
         Ok(())
     };
-    registry.register(Box::new(Made { info: Arc::new(info), fill: Box::new(fill) })).expect("a valid set");
+    registry
+        .register(Box::new(FakeProvider { info: Arc::new(info), fill: Box::new(fill) }))
+        .expect("a valid set");
     let wire = Wire::to(agent(&Arc::new(registry)));
     let (sender, replies) = channel();
     wire.with(|wire| {
@@ -507,7 +515,7 @@ fn the_frames_that_a_consumer_keeps_are_bounded() {
     let sizes: Vec<_> = (0..8).map(|index| collect(index).1).collect();
     let kept = MAX_BASE_BYTES / sizes[0];
     assert!((1..8).contains(&kept), "{kept} of 8 frames fit");
-    // The last ones are kept; those that were used longest ago are not.
+    // The most recently used ones are kept; the least recently used ones are not.
     assert_ne!(collect(7).0, 0);
     assert_eq!(collect(0).0, 0);
 }

@@ -1,5 +1,6 @@
 //! The protocol between an agent and consumers, without sockets.
 
+mod ahead;
 mod fixture;
 mod hostile;
 mod restarts;

@@ -12,7 +12,7 @@ use tachograph_perflib::{ErrorCode, Guid, Query, Registry, Rows};
 use tachograph_remote::message::{CollectReply, CollectRequest, OpenReply, encode_selections};
 use tachograph_remote::{Agent, AgentOptions, RemoteMachine};
 
-use crate::fixture::{BOOT, DISK, Made, Times, Wire, agent, machine, random};
+use crate::fixture::{BOOT, DISK, FakeProvider, Times, Wire, agent, machine, random};
 
 fn query(registry: &Arc<Registry>) -> Query {
     let mut query = Query::open(registry, None).expect("a query");
@@ -26,8 +26,8 @@ fn outcome(query: &mut Query) -> Result<usize, ErrorCode> {
     set.outcome().map(|()| set.rows().instances().len()).map_err(|failure| failure.code)
 }
 
-/// Collects until the link tries again, which it does after at most a second.
-fn retried(query: &mut Query) -> Result<usize, ErrorCode> {
+/// Collects until the link has retried, which takes at most a second.
+fn outcome_after_retry(query: &mut Query) -> Result<usize, ErrorCode> {
     let until = Instant::now() + Duration::from_millis(1500);
     loop {
         match outcome(query) {
@@ -52,7 +52,7 @@ fn a_lost_link_is_an_error_until_it_is_back() {
     let reason = query.sets()[0].outcome().expect_err("no link").reason.to_string();
     assert!(reason.contains("192.0.2.1:7321") && reason.contains("tacho agent"), "{reason}");
     wire.with(|wire| wire.agent = agent);
-    assert_eq!(retried(&mut query), Ok(4));
+    assert_eq!(outcome_after_retry(&mut query), Ok(4));
     assert!(remote.is_connected());
 }
 
@@ -62,9 +62,9 @@ fn callers_without_a_query_see_that_an_agent_is_gone_and_back() {
     let remote = RemoteMachine::new("web1", wire.transport());
     let known = remote.recheck().expect("the agent answers");
     let gone = wire.with(|wire| wire.agent.take());
-    // Longer than the age at which the last reply no longer counts.
+    // Longer than a reply is considered recent.
     std::thread::sleep(Duration::from_millis(2100));
-    assert!(Arc::ptr_eq(&remote.refresh().expect("the last reply counts"), &known));
+    assert!(Arc::ptr_eq(&remote.refresh().expect("the last reply is recent enough"), &known));
     assert_eq!(remote.recheck().map_err(|failure| failure.code).err(), Some(ErrorCode::SERVER_UNAVAILABLE));
     // Another agent: its sets are read again, and the same ones are the same objects.
     wire.with(|wire| wire.agent = Some(Arc::new(agent(&machine(&Times::default())))));
@@ -117,7 +117,7 @@ fn a_lost_answer_is_not_collected_twice() {
     assert_eq!(collect("a", 2, 1).expect("the same differences"), second);
     let base = |reply: &[u8]| CollectReply::decode(reply).expect("a reply").base;
     assert_eq!((base(&first), base(&second)), (0, 1));
-    // A consumer that lost an answer for good gets a whole frame.
+    // A consumer that never received an answer gets a complete frame.
     assert_eq!(base(&collect("a", 4, 1).expect("a frame")), 0);
     // Queries belong to their client.
     assert!(collect("b", 5, 4).is_err());
@@ -127,7 +127,7 @@ fn a_lost_answer_is_not_collected_twice() {
 }
 
 #[test]
-fn an_answer_that_was_lost_is_collected_at_the_next_sample() {
+fn the_sample_after_a_lost_answer_has_values() {
     let times = Times::default();
     let wire = Wire::to(agent(&machine(&times)));
     let remote = RemoteMachine::new("web1", wire.transport());
@@ -135,10 +135,10 @@ fn an_answer_that_was_lost_is_collected_at_the_next_sample() {
     assert_eq!(outcome(&mut query), Ok(4));
     wire.with(|wire| wire.lose_next = true);
     assert_eq!(outcome(&mut query), Err(ErrorCode::TIMEOUT));
-    assert_eq!(retried(&mut query), Ok(4));
+    assert_eq!(outcome_after_retry(&mut query), Ok(4));
 }
 
-/// The sets of a machine, and another one.
+/// The sets of a machine, and the set `Shop`.
 fn with_shop(first: &Arc<Registry>, times: &Times) -> Registry {
     let mut more = Registry::new("WEB1", times.clock());
     for info in first.counter_sets() {
@@ -150,7 +150,8 @@ fn with_shop(first: &Arc<Registry>, times: &Times) -> Registry {
         rows.push(&Arc::default()).set(1, 5);
         Ok(())
     };
-    more.register(Box::new(Made { info: Arc::new(info), fill: Box::new(fill) })).expect("a valid set");
+    more.register(Box::new(FakeProvider { info: Arc::new(info), fill: Box::new(fill) }))
+        .expect("a valid set");
     more
 }
 
@@ -170,7 +171,7 @@ fn a_restarted_agent_with_other_sets_is_read_again() {
     assert_eq!(outcome(&mut query), Ok(4));
 }
 
-/// An agent that serves the registry that `now` has at the time.
+/// An agent that serves the current registry in `now`.
 fn changing_agent(now: &Arc<Mutex<Arc<Registry>>>) -> Agent {
     let current = Arc::clone(now);
     Agent::new(AgentOptions {
@@ -183,7 +184,7 @@ fn changing_agent(now: &Arc<Mutex<Arc<Registry>>>) -> Agent {
 }
 
 #[test]
-fn a_set_that_the_restarted_agent_has_later_is_collected_again() {
+fn a_set_that_appears_some_time_after_a_restart_is_collected_again() {
     let times = Times::default();
     let first = machine(&times);
     let more = Arc::new(with_shop(&first, &times));
@@ -241,7 +242,7 @@ fn sets_that_appear_are_found_and_known_sets_are_kept() {
 
     let more = with_shop(&first, &times);
     *now.lock().expect("no panic") = Arc::new(more);
-    // The agent checks its sets every two seconds, and says in each answer whether they have changed.
+    // The agent checks its sets every two seconds, and its answers show whether they have changed.
     let until = Instant::now() + Duration::from_secs(10);
     let refreshed = loop {
         assert_eq!(outcome(&mut query), Ok(4));
@@ -261,7 +262,7 @@ fn sets_that_appear_are_found_and_known_sets_are_kept() {
 }
 
 #[test]
-fn a_machine_that_was_started_again_has_the_boot_time_of_its_frames() {
+fn the_boot_time_of_a_rebooted_machine_is_read_from_its_frames() {
     let times = Times::default();
     times.advance(10);
     let registry = machine(&times);
@@ -284,12 +285,12 @@ fn a_machine_that_was_started_again_has_the_boot_time_of_its_frames() {
     wire.with(|wire| wire.agent = Some(Arc::new(started(FileTime(BOOT + 77)))));
     assert_eq!(outcome(&mut query), Err(ErrorCode::NO_DATA));
     assert_eq!(outcome(&mut query), Ok(4));
-    // Nothing but the frame has said so.
+    // Only the frame contains the new boot time.
     assert_eq!((remote.boot_time(), known.clock().boot_time()), (FileTime(BOOT + 77), FileTime(BOOT + 77)));
 }
 
 #[test]
-fn a_machine_that_is_too_far_for_a_collection_is_connected_when_its_sets_are_checked() {
+fn a_machine_that_connects_too_slowly_for_a_collection_is_connected_by_a_refresh() {
     let wire = Wire::to(agent(&machine(&Times::default())));
     let remote = RemoteMachine::new("web1", wire.transport());
     let known = remote.refresh().expect("the agent answers");

@@ -9,7 +9,7 @@ use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType
 use tachograph_perflib::{ErrorCode, InstanceKey, Query, Registry, Rows, Timestamps};
 use tachograph_remote::RemoteMachine;
 
-use crate::fixture::{BROKEN, DISK, Made, SYSTEM, TASKS, Times, Wire, agent, machine};
+use crate::fixture::{BROKEN, DISK, FakeProvider, SYSTEM, TASKS, Times, Wire, agent, machine};
 
 /// The rows of all sets of a query, their errors and the times.
 type Collected = (
@@ -50,7 +50,7 @@ fn twins() -> (Times, Arc<Registry>, Wire, RemoteMachine, Arc<Registry>) {
 }
 
 #[test]
-fn registrations_are_those_of_the_machine() {
+fn registrations_match_the_machine() {
     let (_, local, _, remote, registry) = twins();
     assert_eq!(&**registry.machine(), "web1");
     let sets: Vec<_> = registry.counter_sets().collect();
@@ -73,7 +73,7 @@ fn registrations_are_those_of_the_machine() {
 }
 
 #[test]
-fn samples_are_those_of_the_machine() {
+fn samples_match_the_machine() {
     for paths in [
         &[r"\PhysicalDisk(*)\*", r"\Process(*)\*", r"\System\*", r"\Broken(*)\*"][..],
         &[r"\PhysicalDisk(sd?)\Avg. Disk sec/Read", r"\System\System Up Time"],
@@ -92,7 +92,7 @@ fn samples_are_those_of_the_machine() {
 }
 
 #[test]
-fn blocks_are_those_of_the_machine() {
+fn blocks_match_the_machine() {
     let (times, local, _, _remote, registry) = twins();
     let mut identifiers = vec![
         Identifier::new(DISK, "*"),
@@ -121,7 +121,7 @@ fn blocks_are_those_of_the_machine() {
 }
 
 #[test]
-fn idle_counters_cost_no_bytes_and_others_few() {
+fn unchanged_counters_take_no_bytes_and_others_few() {
     let (times, _, wire, _remote, registry) = twins();
     let mut query = with_paths(&registry, &[r"\PhysicalDisk(*)\*", r"\System\*"]);
     collect(&mut query);
@@ -135,7 +135,7 @@ fn idle_counters_cost_no_bytes_and_others_few() {
     }
     let (sent, received) = wire.with(|wire| (wire.sent - before.0, wire.received - before.1));
     assert_eq!(sent, 10 * 16);
-    // 40 bytes of the head; less than 4 bytes for each value.
+    // 40 bytes for the header; less than 4 bytes for each value.
     assert!(received < 10 * (40 + 4 * values), "{received} bytes");
 }
 
@@ -171,20 +171,20 @@ fn changing(times: &Times) -> Arc<Registry> {
             let key = Arc::new(InstanceKey::new(name, number as u32, (number * 1000 + started) as u64));
             if rows.wants_instance(key.full_name(), key.id()) {
                 let mut row = rows.push(&key);
-                // A quarter is busy.
+                // A quarter of the instances are busy.
                 let work = if number % 4 == 0 { second * 10_000_000 + number } else { number };
                 (1..=5).for_each(|id| row.set(id, (work * i64::from(id)) as u64));
             }
         }
         Ok(())
     };
-    let made = Made { info: Arc::new(info), fill: Box::new(fill) };
-    registry.register(Box::new(made)).expect("a valid set");
+    let provider = FakeProvider { info: Arc::new(info), fill: Box::new(fill) };
+    registry.register(Box::new(provider)).expect("a valid set");
     Arc::new(registry)
 }
 
 #[test]
-fn instances_that_come_and_go_cost_few_bytes() {
+fn instances_that_start_and_end_take_few_bytes() {
     let times = Times::default();
     times.advance(1_000_000_000);
     let wire = Wire::to(agent(&changing(&times)));
@@ -205,7 +205,7 @@ fn instances_that_come_and_go_cost_few_bytes() {
 }
 
 #[test]
-fn samples_have_the_configured_name_whatever_the_agent_says() {
+fn samples_have_the_configured_name_not_the_agents() {
     let times = Times::default();
     let mut registry = Registry::new("another machine", times.clock());
     let known = machine(&times);

@@ -14,7 +14,7 @@ use super::{NumberArguments, SelectionArguments, Word, parse_interval, push_log_
 use crate::failure::Failure;
 use crate::path_file;
 
-/// Chart counters of this machine or of logs on the terminal.
+/// Chart counters of this machine, of other machines or of logs on the terminal.
 ///
 /// Shows last, average, minimum and maximum of the visible time range, computed from raw values. Press '?' for a list of
 /// keys.
@@ -22,6 +22,7 @@ use crate::path_file;
 #[command(after_help = r"Examples:
   tacho monitor
   tacho monitor '\Processor Information(*)\% Processor Time' '\Memory\Available Bytes' -si 0.5
+  tacho monitor -s @web
   tacho monitor server.blg -b '2013-02-19 18:50' -e '2013-02-19 19:00'
   tacho monitor --view disks.toml
 Paths start with a backslash; quote them.")]
@@ -33,6 +34,10 @@ pub(crate) struct MonitorArguments {
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) selection: SelectionArguments,
+    /// Show these machines in place of this one: a name of machines.toml, @GROUP, @all, or a pattern with `*` and `?`. 'tacho agent'
+    /// runs on them.
+    #[arg(short = 's', long = "machine", value_name = "MACHINE")]
+    pub(crate) machine: Option<String>,
     /// Time between samples (-si): seconds (also 0.1), mm:ss or hh:mm:ss. Default: that of the view, or 1.
     #[arg(long, visible_alias = "si", value_name = "TIME", allow_negative_numbers = true, value_parser = parse_interval)]
     pub(crate) interval: Option<Duration>,
@@ -82,6 +87,9 @@ impl MonitorArguments {
         let has_bounds = self.selection.begin.is_some() || self.selection.end.is_some();
         if query.paths.is_empty() && has_bounds {
             return Err(Failure::usage("-b and -e select a time range of logs: name a log"));
+        }
+        if !query.paths.is_empty() && self.machine.is_some() {
+            return Err(Failure::usage("-s names machines to sample; a log has its own"));
         }
         if !query.paths.is_empty() && (self.interval.is_some() || self.points.is_some()) {
             return Err(Failure::usage(

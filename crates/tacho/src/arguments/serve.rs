@@ -16,13 +16,14 @@ use crate::this_machine;
 
 const DEFAULT_PORT: u16 = 7320;
 
-/// Serve this machine's counters and logs to browsers and programs (HTTP, JSON, /metrics).
+/// Serve the counters of this machine, or of several machines, and logs to browsers and programs (HTTP, JSON, /metrics).
 ///
 /// Prints the URL to open. Only this machine can connect, unless --listen is used. Stops on Ctrl-C.
 #[derive(Debug, Args)]
 #[command(after_help = r"Examples:
   tacho serve
   tacho serve server.blg logs/
+  tacho serve -s @web
   tacho serve --listen 0.0.0.0:7320 --token-file token --tls-cert cert.pem --tls-key key.pem
 
 docs/http.md describes the HTTP interface; GET /api/openapi.json is its OpenAPI description.")]
@@ -30,7 +31,11 @@ pub(crate) struct ServeArguments {
     /// Logs and archives (folders) to open at the start, and folders whose logs (.blg, .csv, .tsv) can be opened in the browser.
     #[arg(value_name = "LOG|FOLDER", value_parser = super::log_name())]
     pub(crate) logs: Vec<PathBuf>,
-    /// Counters of this machine to show first: quoted paths such as '\Processor(*)\% Processor Time'.
+    /// Show these machines in place of this one: a name of machines.toml, @GROUP, @all, or a pattern with `*` and `?`. 'tacho agent'
+    /// runs on them. /metrics and --to remain those of this machine.
+    #[arg(short = 's', long = "machine", value_name = "MACHINE")]
+    pub(crate) machine: Option<String>,
+    /// Counters to show first: quoted paths such as '\Processor(*)\% Processor Time'.
     #[arg(short = 'c', long = "counter", num_args = 1.., value_name = "PATH")]
     counters: Vec<String>,
     /// Read counter paths from a file, one per line (-cf); `-` is standard input. Lines that start with `#` or `;` are
@@ -135,7 +140,11 @@ impl ServeArguments {
 
     /// The counters selected by -c and -cf.
     pub(crate) fn paths(&self, registry: &Registry) -> Result<Vec<PathPattern>, Failure> {
-        this_machine::parse_paths(registry, &self.counters, &self.counter_files)
+        match self.machine {
+            // A path can name a machine of those that -s selects.
+            Some(_) => this_machine::parse_any_paths(registry, &self.counters, &self.counter_files),
+            None => this_machine::parse_paths(registry, &self.counters, &self.counter_files),
+        }
     }
 }
 

@@ -94,6 +94,7 @@ fn serve(arguments: &AgentArguments) -> Result<ExitCode, Failure> {
             let machine = Arc::clone(&machine);
             Arc::new(move || machine.refresh())
         },
+        machines: None,
         interval: Duration::from_secs(1),
         points: 1,
         max_bytes: 0,

@@ -3,9 +3,12 @@
 use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tachograph_counters::path::PathPattern;
+use tachograph_flow::Selection;
 use tachograph_flow::live::LiveOptions;
 use tachograph_flow::query::LogQuery;
 use tachograph_machine::Machine;
@@ -20,7 +23,7 @@ use crate::arguments::{MonitorArguments, is_sql_log};
 use crate::failure::{Failure, notify};
 use crate::process_properties::MachineProperties;
 use crate::table::counted;
-use crate::{allocator, signals, this_machine};
+use crate::{allocator, machines, signals, this_machine};
 
 /// Whether standard input and output are a terminal that supports a full-screen display.
 pub(crate) fn has_terminal() -> bool {
@@ -50,7 +53,9 @@ pub(crate) fn run(arguments: &MonitorArguments) -> Result<ExitCode, Failure> {
         view = with_overview(view);
     }
     let look = Look { theme: theme(arguments.theme()), numbers: arguments.numbers.form(), is_default_view };
-    if query.paths.is_empty() {
+    if let Some(name) = &arguments.machine {
+        machines(name, paths, view, look)
+    } else if query.paths.is_empty() {
         this_machine(paths, view, look)
     } else {
         let are_paths_required = !paths.is_empty();
@@ -124,6 +129,62 @@ fn this_machine(paths: Vec<PathPattern>, mut view: View, look: Look) -> Result<E
         properties: Some(Box::new(MachineProperties::new(&Roots::of_this_machine()))),
     };
     show(Source::Live(Box::new(source)), view, look, messages)
+}
+
+/// The longest interval whose share a sample waits for other machines: the screen does not answer keys meanwhile.
+const MAX_WAITED_INTERVAL: Duration = Duration::from_millis(400);
+
+/// Shows the machines that a name selects.
+fn machines(name: &str, paths: Vec<PathPattern>, mut view: View, look: Look) -> Result<ExitCode, Failure> {
+    let machine = Machine::of_this_machine().map_err(Failure::runtime)?;
+    let targets = machines::named(&machine.registry(), Some(name))?;
+    // The view is fitted to one of them: agents of a fleet have much the same sets.
+    let known = targets.iter().find(|target| target.registry.counter_sets().next().is_some());
+    let registry = known.map_or_else(|| machine.registry(), |target| Arc::clone(&target.registry));
+    let missing = this_machine::resolve_view(&registry, &mut view)?;
+    view.add_counters(paths.into_iter().map(Chosen::new));
+    if view.counters().next().is_none() && !view.has_table() {
+        view.add_counters(this_machine::default_counters(&registry)?.into_iter().map(Chosen::new));
+    }
+    let paths = view.paths();
+    let zone = this_machine::current_zone();
+    let options = LiveOptions { bias_minutes: zone.bias_minutes, ..LiveOptions::default() };
+    let (shown, about) = match &targets[..] {
+        [target] => (target.name().to_string(), String::new()),
+        targets => (name.to_owned(), counted(targets.len() as u64, "machine", "machines")),
+    };
+    let waited = view.interval.unwrap_or(MAX_WAITED_INTERVAL).min(MAX_WAITED_INTERVAL);
+    let follow = Box::new(move || machine.refresh());
+    let (source, _) = machines::source(targets, &options, waited, Some(follow)).map_err(Failure::runtime)?;
+    let points = view.points.unwrap_or(DEFAULT_POINTS);
+    let (board, selection) = LiveBoard::of_machines(source, registry, &paths, points);
+    let mut messages = unmatched_on_machines(&selection);
+    if !paths.is_empty() && messages.len() == paths.len() {
+        return Err(Failure::usage_messages(messages));
+    }
+    if !look.is_default_view {
+        messages.extend(missing);
+    }
+    let source = Live {
+        board,
+        unmatched: unmatched_on_machines,
+        name: shown,
+        about,
+        zone,
+        frequency: FREQUENCY,
+        // They are read from files of this machine.
+        properties: None,
+    };
+    show(Source::Live(Box::new(source)), view, look, messages)
+}
+
+/// A message for each path that matches nothing on any of several machines.
+fn unmatched_on_machines(selection: &Selection) -> Vec<String> {
+    let message = |(path, advice): (String, Option<String>)| match advice {
+        Some(advice) => format!("'{path}' is on none of the machines: {advice}"),
+        None => format!("'{path}' is on none of the machines; 'tacho list -s MACHINE' lists their counters"),
+    };
+    selection.unmatched().into_iter().map(message).collect()
 }
 
 /// Describes this machine: its number of online processors.

@@ -21,7 +21,7 @@ use tachograph_flow::{FlowError, Source};
 use tachograph_metrics::MetricsOptions;
 use tachograph_monitor::{Catalogue as _, MachineCatalogue, View};
 
-use crate::arguments::{RecordArguments, RecordFormat};
+use crate::arguments::RecordArguments;
 use crate::failure::{Failure, cannot_create, notify};
 use crate::machines::{self, Target};
 use crate::table::counted;
@@ -32,31 +32,14 @@ use shared_recorder::{Recording, SharedRecorder};
 use summary::End;
 
 pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
-    let mut view = super::open_view(arguments.view.as_deref())?;
+    let view = super::open_view(arguments.view.as_deref())?;
     let interval = arguments.live.interval_or(view.interval);
     let registry = this_machine::registry()?;
     let mut targets = arguments.live.targets(&registry)?;
     let is_this_machine = matches!(&targets[..], [target] if target.is_this_machine());
-    match &targets[..] {
-        [target] => {
-            let registry = Arc::clone(&target.registry);
-            this_machine::resolve_view(&registry, &mut view)?.iter().for_each(notify);
-        }
-        _ if arguments.view.is_some() => {
-            return Err(Failure::usage("--view records one machine; name several machines with paths"));
-        }
-        _ => {}
-    }
     add_paths(&mut targets, &view)?;
-    let mut log = match &targets[..] {
-        [target] => LogTarget::new(arguments, interval, target.registry.machine())?,
-        _ if arguments.format == Some(RecordFormat::Archive) => {
-            return Err(Failure::usage(
-                "-f archive records one machine: start a recorder for each, into the same folder",
-            ));
-        }
-        _ => LogTarget::new(arguments, interval, registry.machine())?,
-    };
+    let machines = targets.iter().map(|target| Arc::clone(target.registry.machine())).collect();
+    let mut log = LogTarget::new(arguments, interval, machines)?;
     if !is_this_machine && !arguments.export.targets.is_empty() {
         return Err(Failure::usage("--to sends counters of this machine: run it on the other machine"));
     }
@@ -178,11 +161,32 @@ fn notify_cut_row(recorder: &LogOutput) {
     }
 }
 
-/// Adds the paths of the view to those requested. If both are empty, reports and adds the default counters of each machine.
+/// Adds the paths of the view, fitted to each machine, to those requested. If both are empty, reports and adds the default counters of
+/// each machine.
 fn add_paths(targets: &mut [Target], view: &View) -> Result<(), Failure> {
+    let is_only = targets.len() == 1;
+    let (mut messages, mut failures): (Vec<String>, Vec<Failure>) = (Vec::new(), Vec::new());
     for target in &mut *targets {
+        let mut view = view.clone();
+        match this_machine::resolve_view(&target.registry, &mut view) {
+            Ok(missing) => {
+                for message in missing {
+                    if !messages.contains(&message) {
+                        messages.push(message);
+                    }
+                }
+            }
+            Err(failure) => {
+                failures.push(failure);
+                continue;
+            }
+        }
         for path in view.paths() {
-            target.paths.push(this_machine::local_path(&target.registry, path)?);
+            match is_only {
+                true => target.paths.push(this_machine::local_path(&target.registry, path)?),
+                false if path.matches_machine(target.registry.machine()) => target.add(&path),
+                false => {}
+            }
         }
         // The log also has the counters of the view's tables.
         let table_paths = view.table_paths(&MachineCatalogue(Arc::clone(&target.registry)).sets());
@@ -192,6 +196,10 @@ fn add_paths(targets: &mut [Target], view: &View) -> Result<(), Failure> {
             }
         }
     }
+    if failures.len() == targets.len() {
+        return Err(Failure::merge(failures));
+    }
+    messages.iter().for_each(notify);
     if targets.iter().any(|target| !target.paths.is_empty()) {
         return Ok(());
     }

@@ -1,5 +1,7 @@
 //! `tacho serve`: the web monitor.
 
+mod machines;
+
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
@@ -14,8 +16,8 @@ use tachograph_monitor::{Axis, AxisScale, Chosen, Panel, View};
 use tachograph_perflib::Registry;
 use tachograph_system::Roots;
 use tachograph_web::{
-    Embedding, LineLog, LiveOptions, RecordingOptions, ServeError, ServeOptions, Server, Services, Token,
-    Uploads,
+    Embedding, LineLog, LiveOptions, MachineList, RecordingOptions, ServeError, ServeOptions, Server,
+    Services, Token, Uploads,
 };
 
 use super::sampled_export::{self, SampledExport};
@@ -23,6 +25,7 @@ use crate::arguments::ServeArguments;
 use crate::failure::{Failure, notify};
 use crate::process_properties::MachineProperties;
 use crate::{allocator, exports, signals, this_machine};
+use machines::ServedMachines;
 
 /// The minimum and maximum number of live intervals that are kept in memory.
 const POINTS: [usize; 2] = [1000, 3600];
@@ -37,10 +40,16 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     }
     let machine = Arc::new(Machine::of_this_machine().map_err(Failure::runtime)?);
     let registry = machine.registry();
-    let view = view(arguments, &registry)?;
+    let machines = match &arguments.machine {
+        Some(name) => Some(Arc::new(ServedMachines::connect(&machine, name)?)),
+        None => None,
+    };
+    // The registry that views are fitted to.
+    let shown = machines.as_ref().map_or_else(|| Arc::clone(&registry), |machines| machines.known_registry());
+    let view = view(arguments, &shown)?;
     let mut default_paths = view.as_ref().map(|(_, fitted)| fitted.paths()).unwrap_or_default();
     if default_paths.is_empty() {
-        default_paths = this_machine::default_counters(&registry)?;
+        default_paths = this_machine::default_counters(&shown)?;
     }
     let mut history = view.as_ref().map(|(_, fitted)| fitted.paths());
     let view = view.map(|(view, _)| view);
@@ -48,14 +57,15 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         && let Some(mut overview) = View::ready_made("overview")
     {
         // Counters that this machine lacks are omitted without a message.
-        history = this_machine::resolve_view(&registry, &mut overview).is_ok().then(|| overview.paths());
+        history = this_machine::resolve_view(&shown, &mut overview).is_ok().then(|| overview.paths());
     }
     let metrics = MetricsOptions {
         selection: arguments.metrics(&registry)?,
         names: arguments.metrics_names,
         mounts: Some(exports::mounts_now()),
     };
-    this_machine::notify_missing_paths(&registry, &[&default_paths[..], &metrics.selection].concat())?;
+    let of_this_machine = if machines.is_some() { &[][..] } else { &default_paths[..] };
+    this_machine::notify_missing_paths(&registry, &[of_this_machine, &metrics.selection].concat())?;
     let interval = arguments.interval.or(view.as_ref().and_then(|view| view.interval));
     let interval = interval.unwrap_or(Duration::from_secs(1));
     let kept = HISTORY.as_secs_f64() / interval.as_secs_f64();
@@ -64,6 +74,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
             let machine = Arc::clone(&machine);
             Arc::new(move || machine.refresh())
         },
+        machines: machines.map(|machines| machines as Arc<dyn MachineList>),
         interval,
         points: (kept as usize).clamp(POINTS[0], POINTS[1]),
         max_bytes: usize::try_from(arguments.max_history.saturating_mul(1 << 20)).unwrap_or(usize::MAX),

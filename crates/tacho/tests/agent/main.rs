@@ -1,5 +1,7 @@
 //! `tacho agent` and the commands that read another machine, as processes on loopback addresses.
 
+mod several;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener};
 use std::os::unix::fs::PermissionsExt as _;

@@ -110,7 +110,7 @@ fn a_csv_without_pdh_header_is_refused() {
             1,
             &format!(
                 "{log}: not a performance log: it starts with '\"(Pacific Daylight Time)(420)\",\"\\\\CHANDSR-X86\\Pr...' \
-                 (a text); a CSV log starts with \"(PDH-CSV 4.0)\", a TSV log with \"(PDH-TSV 4.0)\", a JSON log with {{\"time\""
+                 (text); a CSV log starts with \"(PDH-CSV 4.0)\", a TSV log with \"(PDH-TSV 4.0)\", a JSON log with {{\"time\""
             ),
         );
     }

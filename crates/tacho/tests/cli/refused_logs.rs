@@ -18,7 +18,7 @@ fn files_that_are_not_logs() {
         folder.run([command, "folder"]).fails_with(1, message);
         folder.run([command, "notes.txt"]).fails_with(
             1,
-            "notes.txt: not a performance log: it starts with 'Remember the milk.' (a text); a CSV log starts with \
+            "notes.txt: not a performance log: it starts with 'Remember the milk.' (text); a CSV log starts with \
              \"(PDH-CSV 4.0)\", a TSV log with \"(PDH-TSV 4.0)\", a JSON log with {\"time\"",
         );
     }

@@ -68,7 +68,7 @@ async fn answer_body(
     match tokio::time::timeout(BODY_TIMEOUT, to_bytes(body, MAX_REQUEST_BYTES)).await {
         Ok(Ok(body)) => answer(web, client, body, method).await,
         Ok(Err(_)) => {
-            ApiError::too_large(format!("a request has at most {MAX_REQUEST_BYTES} bytes")).into_response()
+            ApiError::too_large(format!("the body is longer than {MAX_REQUEST_BYTES} bytes")).into_response()
         }
         Err(_) => {
             ApiError::new(StatusCode::REQUEST_TIMEOUT, "timeout while reading the body").into_response()

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::http::{HeaderMap, HeaderValue, header};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use tachograph_counters::civil::{FileTime, TimeArgument};
 use tachograph_counters::path::{CounterPath, PathPattern};
@@ -52,14 +52,20 @@ pub(super) async fn series(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let query = query.unwrap_or_default();
-    let parameters =
-        Parameters::parse(Some(&query), &["path", "begin", "end", "columns", "format", "group_by"])?;
+    let parameters = Parameters::parse(
+        Some(&query),
+        &["path", "begin", "end", "columns", "format", "group_by", "across"],
+    )?;
     let bounds = parameters.window()?;
+    let is_across_machines = is_across_machines(&parameters)?;
     let columns = parameters.count("columns", DEFAULT_COLUMNS, MAX_COLUMNS)?;
     if parameters.one("format")?.is_some_and(|format| format != "columns") {
         return Err(ApiError::bad_request("format: must be columns"));
     }
     let sums_names = names::are_summed(&parameters)?;
+    if sums_names && is_across_machines {
+        return Err(ApiError::bad_request("across: cannot be combined with group_by"));
+    }
     let (paths, invalid) = parameters.valid_paths()?;
     if id == LIVE {
         let compute = async {
@@ -68,18 +74,23 @@ pub(super) async fn series(
             missing.extend(invalid);
             let chart = move |cancel: &Cancel| match sums_names {
                 true => chart_sums(Samples::Live(live), paths, bounds, columns, missing, cancel),
-                false => chart_live(&live, &paths, bounds, columns, &missing, cancel),
+                false => {
+                    let reducer = match is_across_machines {
+                        true => Reducer::across_machines(),
+                        false => Reducer::default(),
+                    };
+                    chart_live(&live, &paths, bounds, columns, reducer, &missing, cancel)
+                }
             };
             web.live_workers.run(chart).await
         };
         let text = web.charts.get(&query, web.hub.samples(), accepts_gzip(&headers), compute).await?;
-        let mut response = with_content_type("application/json", text.bytes);
-        if text.is_gzip {
-            let headers = response.headers_mut();
-            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-            headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
-        }
-        return Ok(response);
+        return Ok(text.into_response());
+    }
+    if is_across_machines {
+        return Err(ApiError::bad_request(
+            "across: logs are not merged; 'tacho stats --across machines' does that",
+        ));
     }
     let log = web.sources.get(&id)?;
     if sums_names {
@@ -124,7 +135,10 @@ fn requested_span(full_span: Span, (begin, end): Bounds) -> Result<Span, ApiErro
 }
 
 /// Starts or extends the collection of paths on this machine; returns the samples so far and the resolved paths.
-async fn lease(web: &Web, paths: Vec<PathPattern>) -> Result<(LiveSnapshot, Vec<PathPattern>), ApiError> {
+pub(super) async fn lease(
+    web: &Web,
+    paths: Vec<PathPattern>,
+) -> Result<(LiveSnapshot, Vec<PathPattern>), ApiError> {
     let shared = web.clone();
     let paths = web.live_workers.run(move |_| Ok(shared.hub.resolve_paths(&paths))).await?;
     web.hub.wait_until_applied(web.hub.lease(&paths)?).await?;
@@ -136,6 +150,7 @@ fn chart_live(
     paths: &[PathPattern],
     bounds: Bounds,
     columns: usize,
+    mut reducer: Reducer,
     missing: &[(String, String)],
     cancel: &Cancel,
 ) -> Result<Bytes, ApiError> {
@@ -146,8 +161,7 @@ fn chart_live(
     let span = requested_span(full_span, bounds)?;
     let source = RingSource::window(&live.samples, paths, (Some(span.begin()), Some(span.end())));
     let mut source = Cancellable::new(source, cancel);
-    let (mut reduction, mut table, mut reducer) =
-        (Reduction::new(span, columns), SeriesTable::default(), Reducer::default());
+    let (mut reduction, mut table) = (Reduction::new(span, columns), SeriesTable::default());
     let mut sample = Sample::default();
     let failed = |error: FlowError| match cancel.is_cancelled() {
         true => Cancel::error(),
@@ -158,7 +172,26 @@ fn chart_live(
         reducer.push(&sample, &mut reduction, &mut table).map_err(failed)?;
     }
     reducer.cut(&mut reduction, &mut table);
-    charts_text(Some(&reduction.finish(&table, paths)), missing)
+    // Merged series have no machine.
+    let paths: Vec<_> = match reducer.is_across_machines() {
+        true => paths.iter().map(without_machine).collect(),
+        false => paths.to_vec(),
+    };
+    charts_text(Some(&reduction.finish(&table, &paths)), missing)
+}
+
+/// A path without its machine.
+fn without_machine(path: &PathPattern) -> PathPattern {
+    CounterPath { machine: None, ..path.path().clone() }.into()
+}
+
+/// The parameter `across`.
+fn is_across_machines(parameters: &Parameters) -> Result<bool, ApiError> {
+    match parameters.one("across")? {
+        None => Ok(false),
+        Some("machines") => Ok(true),
+        Some(_) => Err(ApiError::bad_request("across: must be machines")),
+    }
 }
 
 /// A chart in which each name has the sum of its instances.
@@ -382,7 +415,10 @@ pub(super) async fn export(
             cancel,
         )?;
         let name = match &requested.samples {
-            Samples::Live(_) => shared.hub.registry().machine().to_string(),
+            Samples::Live(_) => match &shared.hub.machines()[..] {
+                [machine] => machine.clone(),
+                _ => "machines".to_owned(),
+            },
             Samples::Log(log) => log.name(),
         };
         Ok((name, file))

@@ -43,7 +43,7 @@ impl Fields for Login {
     const FIELDS: &[&str] = &["token"];
 }
 
-/// Ends the session of a browser, which deletes its cookie.
+/// Ends the session of a browser and deletes its cookie.
 pub(super) async fn logout(State(web): State<Web>, headers: HeaderMap) -> Response {
     let mut response = StatusCode::NO_CONTENT.into_response();
     if let Some(cookie) = web.guard.log_out(&headers) {
@@ -87,7 +87,7 @@ pub(super) trait Fields: DeserializeOwned {
 
 /// Reads a body of at most [`MAX_BODY`] bytes.
 pub(super) async fn read_body(body: Body) -> Result<Bytes, ApiError> {
-    // An announced length is checked before the body arrives.
+    // If the length is known, it is checked before the body arrives.
     if body.size_hint().lower() > MAX_BODY as u64 {
         return Err(ApiError::too_large(format!("the body is longer than {MAX_BODY} bytes")));
     }
@@ -113,7 +113,7 @@ pub(super) async fn read_json<T: Fields>(headers: &HeaderMap, body: Body) -> Res
     })
 }
 
-/// Says which fields of a body are unknown, missing or wrong.
+/// A message about the fields of a body that are unknown, missing or wrong.
 fn wrong_fields(body: &serde_json::Value, known: &[&str]) -> String {
     let names = known.join(", ");
     let serde_json::Value::Object(fields) = body else {

@@ -39,7 +39,9 @@ impl StartRequest {
                 };
                 Ok(RecordedCounters::Paths(self.paths.iter().map(parse).collect::<Result<_, _>>()?))
             }
-            _ => Err(ApiError::bad_request(format!("either all, or 1 to {MAX_PATHS} paths"))),
+            _ => Err(ApiError::bad_request(format!(
+                "the body must have either 'all': true, or 1 to {MAX_PATHS} 'paths'"
+            ))),
         }
     }
 }

@@ -68,7 +68,11 @@ impl Source {
     fn live(hub: &Hub) -> Self {
         let live = hub.live();
         let options = hub.options();
-        let machine = hub.registry().machine().to_string();
+        let machines = hub.machines();
+        let name = match &machines[..] {
+            [machine] => machine.clone(),
+            machines => format!("{} machines", machines.len()),
+        };
         let span = live.samples.first().zip(live.samples.last());
         let span = span.map(|(first, last)| Span::of_samples(first.at.utc, last.at.utc));
         // The page uses this response for later samples too.
@@ -78,8 +82,8 @@ impl Source {
         Self {
             id: LIVE.to_owned(),
             kind: "live",
-            name: machine.clone(),
-            machines: vec![machine],
+            name,
+            machines,
             state: "ready",
             progress: 1.0,
             samples: Some(live.samples.len() as u64),
@@ -289,9 +293,11 @@ impl<'a> Set<'a> {
     }
 }
 
+/// `machine` is one of the live source; logs ignore it.
 async fn query_catalogue<T: Send + 'static>(
     web: Web,
     id: String,
+    machine: Option<String>,
     query: impl FnOnce(&dyn Catalogue) -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {
     let catalogue: Option<std::sync::Arc<dyn Catalogue + Send + Sync>> = match id.as_str() {
@@ -302,7 +308,7 @@ async fn query_catalogue<T: Send + 'static>(
     web.live_workers
         .run(move |_| match catalogue {
             Some(catalogue) => query(&*catalogue),
-            None => query(&MachineCatalogue(shared.hub.registry())),
+            None => query(&MachineCatalogue(shared.hub.registry_of(machine.as_deref())?)),
         })
         .await
 }
@@ -312,13 +318,18 @@ pub(super) async fn sets(
     PathPart(id): PathPart,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    Parameters::parse(query.as_deref(), &[])?;
-    query_catalogue(web, id, |catalogue| {
+    let machine = machine_of(&Parameters::parse(query.as_deref(), &["machine"])?)?;
+    query_catalogue(web, id, machine, |catalogue| {
         let sets = catalogue.sets();
         let sets: Vec<_> = sets.iter().map(Set::from_entry).collect();
         Ok(json(&HashMap::from([("sets", sets)])))
     })
     .await
+}
+
+/// The parameter `machine`: a name, with or without backslashes.
+fn machine_of(parameters: &Parameters) -> Result<Option<String>, ApiError> {
+    Ok(parameters.one("machine")?.map(|name| name.trim_start_matches('\\').to_owned()))
 }
 
 /// Maximum number of results of a search.
@@ -337,11 +348,12 @@ pub(super) async fn search(
     PathPart(id): PathPart,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let parameters = Parameters::parse(query.as_deref(), &["words"])?;
+    let parameters = Parameters::parse(query.as_deref(), &["words", "machine"])?;
+    let machine = machine_of(&parameters)?;
     let words =
         parameters.one("words")?.ok_or_else(|| ApiError::bad_request("the parameter words is required"))?;
     let words: String = words.chars().take(MAX_WORDS).collect();
-    query_catalogue(web, id, move |catalogue| {
+    query_catalogue(web, id, machine, move |catalogue| {
         let sets = catalogue.sets();
         let hits = SearchIndex::new(&sets).search(&words);
         let found = hits.iter().take(MAX_HITS).map(|hit| Found {
@@ -359,12 +371,13 @@ pub(super) async fn instances(
     PathPart(id): PathPart,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let parameters = Parameters::parse(query.as_deref(), &["set"])?;
+    let parameters = Parameters::parse(query.as_deref(), &["set", "machine"])?;
+    let machine = machine_of(&parameters)?;
     let set = parameters
         .one("set")?
         .ok_or_else(|| ApiError::bad_request("the parameter set=NAME is required"))?
         .to_owned();
-    query_catalogue(web, id, move |catalogue| {
+    query_catalogue(web, id, machine, move |catalogue| {
         let instances = catalogue.instances(&set).map_err(ApiError::not_found)?;
         Ok(json(&HashMap::from([("instances", instances)])))
     })

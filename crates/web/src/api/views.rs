@@ -308,7 +308,7 @@ impl Target {
     fn with_sets(self, hub: &Hub) -> FittingTarget<'_> {
         let sets = match &self.0 {
             Some(log) => log.catalogue.sets(),
-            None => MachineCatalogue(hub.registry()).sets(),
+            None => MachineCatalogue(hub.any_registry()).sets(),
         };
         FittingTarget { hub, log: self.0, sets }
     }

@@ -15,7 +15,7 @@ use crate::series::unix_seconds;
 /// The average of each series over the intervals since the previous event.
 #[derive(Default)]
 pub(super) struct Averages {
-    /// The begin of the first interval, in Unix seconds.
+    /// When the first interval begins, in Unix seconds.
     pub(super) begin: Option<f64>,
     /// In the order of the series; `None` for one interval, whose values are used instead.
     pub(super) values: Option<Vec<Option<f64>>>,

@@ -1,6 +1,6 @@
-//! The thread that collects samples of this machine.
+//! The thread that collects samples.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,11 +9,10 @@ use tachograph_counters::IgnorePoison;
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
 use tachograph_counters::set::CounterSet;
-use tachograph_flow::live::{LiveOptions, LiveSource};
+use tachograph_flow::Cadence;
 use tachograph_flow::sinks::LiveValues;
-use tachograph_flow::{Cadence, Selection};
-use tachograph_perflib::Registry;
 
+use super::input::{Input, Missing};
 use super::layout::SelectedColumns;
 use super::ring::memory_of;
 use super::streams::{Collected, Streams};
@@ -86,8 +85,7 @@ impl Shared {
 }
 
 struct Collector {
-    source: LiveSource,
-    registry: Arc<Registry>,
+    input: Input,
     paths: Vec<PathPattern>,
     /// The state of each path, by its string form.
     states: Arc<HashMap<String, PathState>>,
@@ -106,43 +104,33 @@ struct Collector {
 
 impl Collector {
     fn open(shared: &Shared, paths: Vec<PathPattern>) -> Option<Self> {
-        let registry = shared.registry();
-        let options = &shared.options;
-        let live = LiveOptions {
-            bias_minutes: options.zone.bias_minutes,
-            boot_time: options.boot_time,
-            ..LiveOptions::default()
-        };
-        let (source, selection) = LiveSource::open(&registry, &paths, live).ok()?;
+        let (input, missing) = Input::open(shared, &paths)?;
         let mut collector = Self {
-            source,
-            registry,
+            input,
             paths,
             states: Arc::default(),
             values: LiveValues::default(),
             sets: Vec::new(),
-            cadence: Cadence::new(Instant::now(), options.interval),
+            cadence: Cadence::new(Instant::now(), shared.options.interval),
             count: 0,
             sizes: VecDeque::new(),
             spare: None,
         };
-        collector.update_states(shared, &selection);
+        collector.update_states(shared, missing);
         Some(collector)
     }
 
     fn set_paths(&mut self, shared: &Shared, paths: Vec<PathPattern>) {
         self.paths = paths;
-        let selection = self.source.set_paths(&self.paths);
-        self.update_states(shared, &selection);
+        let missing = self.input.set_paths(&self.paths);
+        self.update_states(shared, missing);
     }
 
     /// Changes the collected paths, and drops samples of counters that are no longer collected.
     fn change_paths(&mut self, shared: &Shared, paths: Vec<PathPattern>) {
-        let descriptions =
-            |source: &LiveSource| source.descriptions().map(Arc::as_ptr).collect::<HashSet<_>>();
-        let before = descriptions(&self.source);
+        let before = self.input.descriptions();
         self.set_paths(shared, paths);
-        if !before.is_subset(&descriptions(&self.source)) {
+        if !before.is_subset(&self.input.descriptions()) {
             self.remove_unrequested(shared);
         }
     }
@@ -174,15 +162,11 @@ impl Collector {
         self.spare = None;
     }
 
-    fn update_states(&mut self, shared: &Shared, selection: &Selection) {
-        let unmatched: HashMap<_, _> = selection.unmatched().into_iter().collect();
+    fn update_states(&mut self, shared: &Shared, missing: Missing) {
+        let unmatched: HashMap<_, _> = missing.into_iter().collect();
         let state = |path: &PathPattern| {
             let text = path.to_string();
-            let reason = |advice: &Option<String>| match advice {
-                Some(advice) => format!("not on this machine: {advice}"),
-                None => "not on this machine".to_owned(),
-            };
-            let missing = unmatched.get(&text).map(reason);
+            let missing = unmatched.get(&text).cloned();
             let since = self.states.get(&text).map_or(self.count, |known| known.since);
             (text, PathState { since, missing })
         };
@@ -209,14 +193,11 @@ impl Collector {
 
     fn collect(&mut self, shared: &Shared, streams: &mut Streams) {
         self.cadence.advance(Instant::now());
-        let registry = shared.registry();
-        if !Arc::ptr_eq(&registry, &self.registry) {
-            self.source.set_registry(&registry);
-            self.registry = registry;
+        if self.input.refresh(shared) {
             self.set_paths(shared, self.paths.clone());
         }
         let mut sample = self.spare.take().unwrap_or_default();
-        self.source.collect(&mut sample);
+        self.input.collect(&mut sample);
         self.count += 1;
         self.values.push(&sample);
         let has_same_sets = sample.has_sets(self.sets.iter());
@@ -245,7 +226,7 @@ impl Collector {
         let bytes = memory_of(&sample, live.samples.last().map(|sample| &**sample));
         live.samples.push(Arc::new(sample));
         live.count = self.count;
-        live.report = self.source.report();
+        live.report = self.input.report();
         self.sizes.push_back(bytes);
         let mut removed = Vec::new();
         let max_bytes = shared.options.max_bytes;

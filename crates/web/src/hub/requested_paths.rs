@@ -28,7 +28,7 @@ struct RequestedPath {
 }
 
 impl RequestedPaths {
-    /// Leases paths until this time; returns whether any of them is new.
+    /// Leases paths until `until`; returns whether any of them is new.
     pub(super) fn lease(&mut self, paths: &[PathPattern], until: Instant) -> Result<bool, ApiError> {
         let before = self.by_text.len();
         for text in self.insert(paths)? {

@@ -30,9 +30,9 @@ const MAX_ALL_PATHS: usize = 1 << 13;
 
 /// Maximum number of values over which the events of one stream average: its series, times `every`.
 const MAX_AVERAGED: usize = 1_000_000;
-/// The same, of all streams together. Streams with the same selection count once.
+/// The same for all streams together. Streams with the same selection count once.
 const MAX_ALL_AVERAGED: usize = 2_000_000;
-/// Maximum number of values in the windows of all streams together, in one collection. Later streams get no statistics.
+/// Maximum number of values in the windows of all streams together, in one collection. Streams beyond it get no statistics.
 /// Streams with the same selection count once.
 const MAX_ALL_WINDOW_VALUES: usize = 1_000_000;
 
@@ -198,7 +198,7 @@ impl Streams {
         let queued = self.queued.clone();
         let send = move || {
             deliveries.iter_mut().for_each(|delivery| delivery.send(&queued));
-            // Nobody waits for them at shutdown.
+            // At shutdown, the receiver may be gone.
             let _ = sender.send(deliveries);
         };
         self.sending = Some(sending);

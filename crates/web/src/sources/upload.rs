@@ -123,7 +123,7 @@ fn disk_full(_: std::io::Error) -> ApiError {
     ApiError::disk_full("upload")
 }
 
-/// The time since the start of an upload within which the next chunk must arrive, if `received` bytes have arrived so far.
+/// The maximum time from the start of an upload to its next chunk, after `received` bytes.
 fn max_elapsed(received: u64) -> Duration {
     GRACE + Duration::from_secs(received / MIN_RATE)
 }
@@ -174,7 +174,7 @@ mod tests {
     }
 
     /// The outcome of a slow upload, and its duration in seconds.
-    fn receive(bytes: usize, wait: Duration, pieces: usize) -> (Result<(), String>, u64) {
+    fn receive(bytes: usize, wait: Duration, chunks: usize) -> (Result<(), String>, u64) {
         // The paused clock advances when all tasks wait.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
         runtime.expect("a runtime").block_on(async {
@@ -182,7 +182,7 @@ mod tests {
             let uploads = Uploads { folder: folder.path().to_path_buf(), ..Uploads::default() };
             let sources = Sources::new(&[], None, uploads, ReadOptions::default(), None, Workers::new(1))
                 .expect("no files");
-            let body = Body::new(Trickle { wait: tokio::time::interval(wait), bytes, left: pieces });
+            let body = Body::new(Trickle { wait: tokio::time::interval(wait), bytes, left: chunks });
             let began = Instant::now();
             let upload = sources.begin_upload(None).expect("admitted");
             let outcome = upload.receive("x.blg", body).await;
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(receive(1, Duration::from_secs(31), 5), (paused, 30));
         let slow = Err("the upload is slower than 4096 bytes per second".to_owned());
         assert_eq!(receive(1, Duration::from_secs(29), 1000), (slow, 60));
-        // 56 kbit/s for an hour; a line with long pauses.
+        // 56 kbit/s for an hour; a connection with long pauses.
         assert_eq!(receive(7000, Duration::from_secs(1), 3600), (Ok(()), 3600));
         assert_eq!(receive(120_000, Duration::from_secs(29), 10), (Ok(()), 290));
     }

@@ -96,7 +96,7 @@ if (corpus) {
     await server.stop();
   });
 
-  // CorruptBlg.blg is no log.
+  // CorruptBlg.blg is not a log.
   for (const name of ["BasicPerfCounters", "SampleLog"]) {
     test(`corpus: ${ZOOMS} random zooms into ${name}.blg have the figures of tacho stats in all panels`, async () => {
       console.log(`${name}: SEED=${seed}`);

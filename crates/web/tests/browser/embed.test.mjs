@@ -6,9 +6,9 @@ import http from "node:http";
 import path from "node:path";
 import { scratch, serve, test, withPage } from "./harness.mjs";
 
-const [TOKEN, OF_VIEWS] = ["a-token-of-many-letters", "views+only/token=="];
+const [TOKEN, VIEWS_TOKEN] = ["a-token-of-many-letters", "views+only/token=="];
 
-/** A site with a page that has a frame: `{origin, page}`. Its host is not the one of the server, so it is another site. */
+/** A site with a page that has a frame: `{origin, page}`. Its host differs from the server's, so it is another site. */
 async function siteWith(frameOf) {
   const site = http.createServer((_, response) => {
     response.setHeader("Content-Type", "text/html");
@@ -26,12 +26,12 @@ function tokenFile(name, token) {
   return file;
 }
 
-test("embed: a named site shows the overview with a token of views, another one is refused", async () => {
+test("embed: an allowed site shows the overview with the token of embedded pages, another site is refused", async () => {
   let link = "";
   const [named, other] = [await siteWith(() => link), await siteWith(() => link)];
-  const server = await serve("--token-file", tokenFile("main-token", TOKEN), "--embed-token-file", tokenFile("embed-token", OF_VIEWS), "--embed-origin", named.origin, "-si", "0.2");
+  const server = await serve("--token-file", tokenFile("main-token", TOKEN), "--embed-token-file", tokenFile("embed-token", VIEWS_TOKEN), "--embed-origin", named.origin, "-si", "0.2");
   assert.equal(new URL(server.url).hostname, "127.0.0.1");
-  link = `${server.url}#embed=${encodeURIComponent(OF_VIEWS)}&open=overview`;
+  link = `${server.url}#embed=${encodeURIComponent(VIEWS_TOKEN)}&open=overview`;
   const ofServer = new RegExp(`a request to another server: ${server.url}`);
   await withPage("embed-named", named.page, async (page) => {
     const frame = page.frameLocator("iframe");
@@ -49,7 +49,7 @@ test("embed: a named site shows the overview with a token of views, another one 
     for (const hidden of ["#top", "#add-button", "#token-dialog"]) assert.equal(await frame.locator(hidden).isVisible(), false, hidden);
     // The link of the frame stays complete.
     const inner = page.frames().find((one) => one.url().startsWith(server.url));
-    assert.ok(inner.url().includes(`embed=${encodeURIComponent(OF_VIEWS)}`), inner.url());
+    assert.ok(inner.url().includes(`embed=${encodeURIComponent(VIEWS_TOKEN)}`), inner.url());
   }, { allowed: ofServer });
   await withPage("embed-refused", other.page, async (page) => {
     await page.waitForFunction(() => document.querySelector("iframe"));
@@ -67,7 +67,7 @@ test("embed: a named site shows the overview with a token of views, another one 
   await server.stop();
 });
 
-test("embed: without the option no site shows the page", async () => {
+test("embed: without the option no site can show the page", async () => {
   let link = "";
   const site = await siteWith(() => link);
   const server = await serve();

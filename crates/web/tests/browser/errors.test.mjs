@@ -110,8 +110,8 @@ test("errors: files that are not logs are rejected, and damaged logs show their 
   const damaged = path.join(scratch, "damaged.blg");
   fs.copyFileSync(await recordedLog(), damaged);
   // The end of the file is unused: truncate until the log is damaged.
-  const isWhole = () => tacho("check", damaged).then(() => true, () => false);
-  while (await isWhole()) fs.truncateSync(damaged, Math.floor(fs.statSync(damaged).size * 0.8));
+  const isUndamaged = () => tacho("check", damaged).then(() => true, () => false);
+  while (await isUndamaged()) fs.truncateSync(damaged, Math.floor(fs.statSync(damaged).size * 0.8));
   await withPage("damaged", classic(server), async (page) => {
     await page.setInputFiles("#file-field", wrong);
     await page.waitForSelector(".message.error:has-text('wrong.blg')");

@@ -75,7 +75,7 @@ test("faults: a log without samples shows no time of 1970", async () => {
   await server.stop();
 });
 
-test("faults: the labels of a saved picture are inside", async () => {
+test("faults: the labels of a saved picture are inside the picture", async () => {
   const server = await serve(await recordedLog());
   await withPage("labels-inside", classic(server), async (page) => {
     await legendThat(page, (rows) => rows.length > 0 && rows[0].average !== "---", "counters");
@@ -98,7 +98,7 @@ test("faults: the labels of a saved picture are inside", async () => {
   await server.stop();
 });
 
-test("faults: on a narrow window every row of the legend can be removed", async () => {
+test("faults: in a narrow window every row of the legend can be removed", async () => {
   const server = await serve(await recordedLog());
   await withPage("narrow", classic(server), async (page) => {
     await legendThat(page, (rows) => rows.length > 0 && rows[0].average !== "---", "counters");
@@ -133,7 +133,7 @@ test("faults: on a phone the chart is near the top, and the box does not cover i
   await server.stop();
 });
 
-test("faults: sign-in does not complain before the first try, and one can log out", async () => {
+test("faults: sign-in shows no error before the first attempt, and users can log out", async () => {
   const file = path.join(scratch, "token-2");
   fs.writeFileSync(file, "another-secret-of-the-tests\n", { mode: 0o600 });
   const server = await serve("--token-file", file, "-c", "\\Memory\\Available Bytes");
@@ -153,7 +153,7 @@ test("faults: sign-in does not complain before the first try, and one can log ou
   await server.stop();
 });
 
-test("faults: counters are found by the words of other tools", async () => {
+test("faults: counters are found by the metric names of other tools", async () => {
   const server = await serve("--interval", "0.5");
   await withPage("synonyms", `${server.url}#open=classic`, async (page) => {
     await page.keyboard.press("a");

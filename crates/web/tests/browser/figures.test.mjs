@@ -146,7 +146,7 @@ test("figures: live percentiles are those of the server", async () => {
   await server.stop();
 });
 
-test("figures: instances of one name are summed as by tacho stats --group-by name", async () => {
+test("figures: instances with the same name are summed as by tacho stats --group-by name", async () => {
   const children = [1, 2, 3].map(() => spawn("sleep", ["60"]));
   const log = path.join(scratch, "names.blg");
   try {
@@ -177,15 +177,15 @@ test("figures: instances of one name are summed as by tacho stats --group-by nam
     await page.reload();
     await page.waitForFunction((wanted) => [...document.querySelectorAll(".instances tbody tr")].some((row) => row.cells[0].textContent === "sleep" && row.cells[1].dataset.value === wanted), sum);
   });
-  // A path of a single instance says why it shows nothing.
+  // For the path of a single instance, the page shows why it has no values.
   await withPage("summed-path", `${server.url}#group=name&${panelLink({ id: 1, counters: [{ path: "\\Process(sleep#1)\\Thread Count" }, { path: "\\Process(sleep)\\Thread Count" }] })}`, async (page) => {
-    await page.waitForFunction(() => /sleep#1.*part of the sum of its name/.test(document.getElementById("missing-text").textContent));
+    await page.waitForFunction(() => /sleep#1.*included in the sum for its name/.test(document.getElementById("missing-text").textContent));
     await legendThat(page, (rows) => rows.length === 1, "the sum");
   });
   await server.stop();
 });
 
-test("figures: live sums over names move without a stream", async () => {
+test("figures: live sums over names are updated without a stream", async () => {
   const children = [1, 2].map(() => spawn("sleep", ["60"]));
   const server = await serve("--interval", "0.2");
   try {

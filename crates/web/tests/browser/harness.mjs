@@ -94,7 +94,7 @@ export function test(name, act) {
 }
 
 /**
- * Opens the page and hands it to `act(page)`. Errors and warnings on the console, exceptions, and requests to other
+ * Opens the page and passes it to `act(page)`. Errors and warnings on the console, exceptions, and requests to other
  * servers fail the test, except those that match `allowed`. `prepare` runs in the page before its scripts. Saves a screenshot
  * under the test's name.
  */
@@ -132,8 +132,8 @@ export async function withPage(name, url, act, { width = 1280, height = 800, the
 export async function collections(url, path, count) {
   const answer = await fetch(`${url}api/stream?${new URLSearchParams({ path })}`);
   let seen = 0;
-  for await (const piece of answer.body.pipeThrough(new TextDecoderStream())) {
-    seen += piece.split("event: sample").length - 1;
+  for await (const chunk of answer.body.pipeThrough(new TextDecoderStream())) {
+    seen += chunk.split("event: sample").length - 1;
     // Returning closes the stream.
     if (seen >= count) return;
   }
@@ -155,7 +155,7 @@ export async function legend(page) {
 /** A figure of the value bar, as in the legend. */
 export const barFigure = async (page, name) => shown(await page.$eval(`#value-${name}`, ({ dataset }) => (dataset.value === "" ? null : Number(dataset.value))));
 
-/** Shows the only panel as a kind: "line", "bars", "report", ... */
+/** Sets the kind of the only panel: "line", "bars", "report", ... */
 export const showAs = (page, kind) => page.selectOption("#kind-list", kind);
 
 /** Waits until `accept` is true for the rows of the legend; returns them. */
@@ -191,14 +191,14 @@ export async function rangeAfter(page, before) {
 
 export const iso = (milliseconds) => new Date(milliseconds).toISOString();
 
-/** The plot's position on the page. Waits until the chart is drawn: it is hidden for a moment after another view. */
+/** The plot's position on the page. Waits until the chart is drawn: it is hidden for a moment after the view changes. */
 export async function plotBox(page) {
   const plot = page.locator(".u-over");
   await plot.waitFor({ state: "visible" });
   return plot.boundingBox();
 }
 
-/** Drags over the chart; positions are parts of its width. */
+/** Drags over the chart; positions are fractions of its width. */
 export async function drag(page, from, to) {
   const box = await plotBox(page);
   const y = box.y + box.height / 2;
@@ -237,7 +237,7 @@ export function compare(rows, statistics) {
   }
 }
 
-/** Waits until the legend has the figures of `tacho stats -f json`. `isOf` selects those on the chart. */
+/** Waits until the legend has the figures of `tacho stats -f json`. `isOf` selects the statistics, `isRow` the rows. */
 export async function legendIs(page, statistics, { isOf = () => true, isRow = () => true } = {}) {
   const end = Date.now() + 10_000;
   for (;;) {

@@ -9,14 +9,14 @@ const PATH = "\\Processor Information(*)\\% Processor Time";
 const canvas = (page) => page.evaluate(() => document.querySelector("#chart canvas").toDataURL());
 
 /** Performs an action for which the page requests a chart; waits for the response. */
-async function charted(page, act) {
+async function chartAfter(page, act) {
   const isChart = (url) => /\/series$/.test(url.pathname) && Number(url.searchParams.get("columns")) > 1;
   const [answer] = await Promise.all([page.waitForResponse((one) => isChart(new URL(one.url()))), act()]);
   await answer.finished();
 }
 
 async function freeze(page) {
-  await charted(page, () => page.keyboard.press("f"));
+  await chartAfter(page, () => page.keyboard.press("f"));
   await page.waitForSelector("#live-state[data-state=frozen]");
 }
 
@@ -28,7 +28,7 @@ async function statistics(page, url, paths, begin, end) {
   return answer.json();
 }
 
-test("live: a counter added by the tree moves, freezes, and is zoomed into", async () => {
+test("live: a counter added in the tree is updated, frozen and zoomed", async () => {
   const server = await serve("--interval", "0.5", "-c", "\\Memory\\Available Bytes");
   await withPage("live", server.url, async (page) => {
     await page.waitForSelector("#live-state[data-state=live]");
@@ -164,7 +164,7 @@ test("live: a frozen chart stays when the server has discarded its samples", asy
 
     // A narrower window requests the chart again.
     const picture = await canvas(page);
-    await charted(page, () => page.setViewportSize({ width: 700, height: 800 }));
+    await chartAfter(page, () => page.setViewportSize({ width: 700, height: 800 }));
     await page.waitForFunction((then) => document.querySelector("#chart canvas").toDataURL() !== then, picture);
     assert.deepEqual(await legend(page), rows, "figures of the frozen range stay");
     assert.ok(await page.isHidden("#chart-empty"));
@@ -190,7 +190,7 @@ test("live: a frozen chart stays when the server has discarded its samples", asy
 });
 
 test("live: a range before the first sample shows a message", async () => {
-  // The window is 100 s long: the server has run for a small part of it only.
+  // The window is 100 s long: the server has run only for a small part of it.
   const server = await serve("--interval", "0.1", "-c", "\\Memory\\Available Bytes");
   await withPage("before-first", `${server.url}#points=1000`, async (page) => {
     const rows = await legendThat(page, (found) => found.length === 1 && found[0].average !== "---", "an average");
@@ -207,7 +207,7 @@ test("live: a range before the first sample shows a message", async () => {
 });
 
 /** Waits until the displayed range has changed twice. */
-async function moves(page) {
+async function waitForTwoUpdates(page) {
   for (let time = 0; time < 2; time += 1) {
     const text = await page.textContent("#range-text");
     await page.waitForFunction((then) => document.getElementById("range-text").textContent !== then, text);
@@ -215,7 +215,7 @@ async function moves(page) {
 }
 
 /** Makes a page visible or hidden: without a screen all pages are visible. */
-const see = (page, isSeen) => page.evaluate((isHidden) => {
+const setVisible = (page, isSeen) => page.evaluate((isHidden) => {
   Object.defineProperty(document, "hidden", { configurable: true, get: () => isHidden });
   document.dispatchEvent(new Event("visibilitychange"));
 }, !isSeen);
@@ -230,7 +230,7 @@ test("live: eight tabs of one browser are updated", async () => {
       pages.push(page);
     }
     for (const page of pages) await page.waitForSelector("#live-state[data-state=live]");
-    await Promise.all(pages.map(moves));
+    await Promise.all(pages.map(waitForTwoUpdates));
     // Few streams, so that connections remain for other requests.
     const streams = (count) => first.waitForFunction(async (wanted) => (await navigator.locks.query()).held.length === wanted, count);
     await streams(3);
@@ -239,17 +239,17 @@ test("live: eight tabs of one browser are updated", async () => {
     const last = pages.at(-1);
     const hidden = pages.slice(0, 7);
     const taken = last.waitForRequest((request) => request.url().includes("/api/stream"));
-    await Promise.all(hidden.map((page) => see(page, false)));
+    await Promise.all(hidden.map((page) => setVisible(page, false)));
     await taken;
-    await moves(last);
+    await waitForTwoUpdates(last);
     await streams(1);
-    await Promise.all(hidden.map((page) => see(page, true)));
-    await Promise.all(pages.map(moves));
+    await Promise.all(hidden.map((page) => setVisible(page, true)));
+    await Promise.all(pages.map(waitForTwoUpdates));
     await streams(3);
     // A closed tab releases its stream.
     await last.close();
     await streams(3);
-    await Promise.all(hidden.map(moves));
+    await Promise.all(hidden.map(waitForTwoUpdates));
   });
   await server.stop();
 });
@@ -259,10 +259,10 @@ test("live: without locks a tab has a stream while it is visible", async () => {
   await withPage("no-locks", server.url, async (page) => {
     const stream = (request) => request.url().includes("/api/stream");
     await page.waitForSelector("#live-state[data-state=live]");
-    await moves(page);
-    await Promise.all([page.waitForEvent("requestfailed", stream), see(page, false)]);
-    await Promise.all([page.waitForRequest(stream), see(page, true)]);
-    await moves(page);
+    await waitForTwoUpdates(page);
+    await Promise.all([page.waitForEvent("requestfailed", stream), setVisible(page, false)]);
+    await Promise.all([page.waitForRequest(stream), setVisible(page, true)]);
+    await waitForTwoUpdates(page);
   }, { prepare: () => Object.defineProperty(navigator, "locks", { value: undefined }) });
   await server.stop();
 });

@@ -143,7 +143,7 @@ test("logs: a link restores the view", async () => {
   await server.stop();
 });
 
-test("logs: dropped onto the page", async () => {
+test("logs: files are dropped onto the page", async () => {
   const log = textLog("dropped.csv", 300);
   const server = await serve();
   await withPage("drop", classic(server), async (page) => {
@@ -203,7 +203,7 @@ test("logs: settings that are changed before the sources are loaded persist", as
   await server.stop();
 });
 
-test("logs: scales change the chart but no figure", async () => {
+test("logs: scales change the chart but not the figures", async () => {
   const log = await recordedLog();
   const server = await serve(log);
   const chosen = new URLSearchParams([["path", "\\Processor Information(_Total)\\% Processor Time"], ["path", "\\Memory\\Available Bytes"]]);
@@ -225,7 +225,7 @@ test("logs: scales change the chart but no figure", async () => {
   await server.stop();
 });
 
-test("logs: two machines overlaid by time and from their starts", async () => {
+test("logs: two machines are overlaid by time and aligned at their starts", async () => {
   const [one, other] = [textLog("one.csv", 600, { machine: "ALPHA" }), textLog("other.csv", 600, { machine: "BETA", from: 7200 })];
   const server = await serve(one, other);
   await withPage("overlay", classic(server), async (page) => {

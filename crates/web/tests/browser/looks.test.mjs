@@ -18,7 +18,7 @@ async function violations(page) {
 }
 
 const shot = (page, name) => page.screenshot({ path: path.join(screenshots, `${name}.png`) });
-const ready = (page) => legendThat(page, (rows) => rows.length > 0 && rows[0].average !== "---", "counters");
+const waitForCounters = (page) => legendThat(page, (rows) => rows.length > 0 && rows[0].average !== "---", "counters");
 
 for (const [name, options] of Object.entries({
   light: { theme: "light" },
@@ -28,7 +28,7 @@ for (const [name, options] of Object.entries({
   test(`looks: ${name}, without a violation of accessibility rules`, async () => {
     const server = await serve(await recordedLog());
     await withPage(`looks-${name}`, classic(server), async (page) => {
-      await ready(page);
+      await waitForCounters(page);
       const clean = async (where) => {
         await shot(page, `looks-${name}-${where}`);
         assert.deepEqual(await violations(page), [], `${name}: ${where}`);
@@ -100,7 +100,7 @@ for (const [name, options] of Object.entries({ light: { theme: "light" }, dark: 
 test("looks: the theme is toggled and stored", async () => {
   const server = await serve(textLog("theme.csv", 100));
   await withPage("theme", classic(server), async (page) => {
-    await ready(page);
+    await waitForCounters(page);
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const picture = () => page.evaluate(() => document.querySelector("#chart canvas").toDataURL());
     const [light, drawn] = [await ground(), await picture()];
@@ -110,7 +110,7 @@ test("looks: the theme is toggled and stored", async () => {
     // The chart has the theme's colours.
     await page.waitForFunction((before) => document.querySelector("#chart canvas").toDataURL() !== before, drawn);
     await page.reload();
-    await ready(page);
+    await waitForCounters(page);
     assert.equal(await ground(), dark, "remembered");
     await page.keyboard.press("t");
     assert.equal(await ground(), light);
@@ -121,7 +121,7 @@ test("looks: the theme is toggled and stored", async () => {
 test("looks: on a phone nothing is wider than the screen, and touch zooms", async () => {
   const server = await serve(textLog("phone.csv", 3000));
   await withPage("phone", classic(server), async (page) => {
-    await ready(page);
+    await waitForCounters(page);
     const widest = () => page.evaluate(() => document.documentElement.scrollWidth);
     assert.equal(await widest(), 360);
     assert.ok((await page.locator("#chart").boundingBox()).height > 200);
@@ -154,7 +154,7 @@ test("looks: on a phone nothing is wider than the screen, and touch zooms", asyn
 test("looks: a long log shows averages with min-max bands, and all three values at the pointer", async () => {
   const server = await serve(textLog("long.csv", 20000));
   await withPage("band", classic(server), async (page) => {
-    await ready(page);
+    await waitForCounters(page);
     const box = await plotBox(page);
     await page.mouse.move(box.x + box.width * 0.4, box.y + box.height * 0.6);
     await page.waitForSelector("#hover:not([hidden])");

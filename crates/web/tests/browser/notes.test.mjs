@@ -39,7 +39,7 @@ const colours = (page, selector, places) =>
 const paletteOf = async (page, name) => page.evaluate(async (theme) => (await import("/assets/heat-map.js")).paletteOf(theme), name);
 
 for (const theme of ["light", "dark"]) {
-  test(`heat map: the colours are the values, ${theme}`, async () => {
+  test(`heat map: the colours represent the values, ${theme}`, async () => {
     const server = await serve(processorLog(`heat-${theme}.csv`));
     await withPage(`heat-map-${theme}`, `${server.url}#${panelLink({ id: 1, kind: "heatmap", min: 0, max: 100, counters: [{ path: BUSY }] })}`, async (page) => {
       await page.waitForFunction(() => document.querySelector("#heatmap[data-scale]"));
@@ -136,7 +136,7 @@ test("heat map: ranges of values are shaded, typed and saved", async () => {
   await server.stop();
 });
 
-test("earlier: a log is laid over itself, a day earlier", async () => {
+test("earlier: a log is compared with itself a day earlier", async () => {
   const log = processorLog("days.csv");
   const server = await serve(log);
   await withPage("earlier", `${server.url}#${panelLink({ id: 1, counters: [{ path: BUSY }] })}`, async (page) => {
@@ -148,7 +148,7 @@ test("earlier: a log is laid over itself, a day earlier", async () => {
     await page.fill("#shift-field", "1d");
     await page.press("#shift-field", "Enter");
     await legendThat(page, (rows) => rows.length === 8 && rows.every((row) => row.average !== "---"), "both days");
-    // The second day beside the first: the legend names the shift, the figures are those of the range before.
+    // The second day compared with the first: the legend names the shift, and the figures are those of the earlier range.
     await page.keyboard.press("r");
     await page.fill("#from-field", "2024-03-06 02:00");
     await page.fill("#to-field", "2024-03-06 20:00");
@@ -181,7 +181,7 @@ test("earlier: a log is laid over itself, a day earlier", async () => {
   await server.stop();
 });
 
-test("earlier: this machine over its own history", async () => {
+test("earlier: this machine is compared with its own history", async () => {
   const server = await serve("--interval", "0.1");
   const counter = "\\System\\Processor Queue Length";
   await withPage("live-earlier", `${server.url}#shift=2&points=30&${panelLink({ id: 1, counters: [{ path: "\\System\\System Up Time" }, { path: counter }] })}`, async (page) => {
@@ -265,7 +265,7 @@ test("notes: added for moments and ranges, drawn in all panels, saved with the v
     await changed(() => page.click("#note-list li:first-child [aria-label='Delete backup']"));
     assert.equal(await page.locator("#note-list li").count(), 1);
     await page.keyboard.press("Escape");
-    // A ready-made view keeps the notes, a view file brings its own.
+    // A built-in view keeps the notes, a view file replaces them.
     await page.click("#view-menu > summary");
     await page.click("#server-views [data-view=memory]");
     await page.waitForFunction(() => /open=memory/.test(location.hash) && new URLSearchParams(location.hash.slice(1)).getAll("note").length === 1);
@@ -276,6 +276,62 @@ test("notes: added for moments and ranges, drawn in all panels, saved with the v
     }, text);
     await page.dispatchEvent("body", "drop", { dataTransfer: transfer });
     await page.waitForFunction(() => new URLSearchParams(location.hash.slice(1)).getAll("note").length === 2);
+  });
+  await server.stop();
+});
+
+test("notes: of logs that are aligned at their starts are at their own times", async () => {
+  // The second log begins 1000 s after the first, and is half as long.
+  const server = await serve(textLog("aligned-1.csv", 600), textLog("aligned-2.csv", 300, { machine: "WEB2", from: 1000 }));
+  const note = (seconds, text, end = null) => ["note", `${Date.UTC(2024, 2, 5, 10) / 1000 + seconds}.000~${end === null ? "" : `${Date.UTC(2024, 2, 5, 10) / 1000 + end}.000`}~${text}`];
+  const link = new URLSearchParams([note(300, "first"), note(1100, "second", 1150), note(800, "neither")]);
+  await withPage("notes-aligned", `${server.url}#${link}&${panelLink({ id: 1, counters: [{ path: "\\Memory\\Available MBytes" }] })}`, async (page) => {
+    await legendThat(page, (rows) => rows.length === 2 && rows.every((row) => row.average !== "---"), "both logs");
+    await page.waitForFunction(() => /align=start/.test(location.hash));
+    const box = await plotBox(page);
+    const notesAt = async (seconds) => {
+      await page.mouse.move(box.x + (box.width * seconds) / 599, box.y + box.height / 2);
+      await page.waitForFunction((at) => document.querySelector("#hover .hover-time")?.textContent.includes(at), `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`);
+      return page.$$eval("#hover .hover-note", (all) => all.map((one) => one.textContent));
+    };
+    assert.deepEqual(await notesAt(300), ["first · aligned-1.csv"]);
+    assert.deepEqual(await notesAt(120), ["second · aligned-2.csv"]);
+    assert.deepEqual(await notesAt(160), []);
+    // Pictures have the two that are visible.
+    const svg = fs.readFileSync((await saved(page, "#save-svg")).path, "utf8");
+    assert.ok(svg.includes("first · aligned-1.csv") && svg.includes("second · aligned-2.csv") && !svg.includes("neither"), svg.slice(0, 2000));
+    // The menu has the time of the log that users choose.
+    await page.mouse.click(box.x + (box.width * 60) / 599, box.y + box.height / 2);
+    await page.click("#notes-menu > summary");
+    await page.selectOption("#note-log", { label: "aligned-2.csv" });
+    assert.match(await page.inputValue("#note-from"), /^2024-03-05 10:17:[34]\d/);
+    await page.selectOption("#note-log", { label: "aligned-1.csv" });
+    assert.match(await page.inputValue("#note-from"), /^2024-03-05 10:0[01]:\d\d/);
+    await page.selectOption("#note-log", { label: "aligned-2.csv" });
+    await page.fill("#note-from", "10:20");
+    await page.fill("#note-text", "third");
+    await page.press("#note-text", "Enter");
+    await page.waitForFunction((at) => new URLSearchParams(location.hash.slice(1)).getAll("note").includes(at), `${Date.UTC(2024, 2, 5, 10, 20) / 1000}.000~~third`);
+    assert.deepEqual(await notesAt(200), ["third · aligned-2.csv"]);
+    // Each note of the list names its log, and shows its place.
+    await page.click("#notes-menu > summary");
+    const listed = await page.$$eval("#note-list .view-name", (all) => all.map((one) => one.textContent));
+    assert.deepEqual(listed, ["2024-03-05 10:05:00 first · aligned-1.csv", "2024-03-05 10:13:20 neither", "2024-03-05 10:18:20 – 10:19:10 second · aligned-2.csv", "2024-03-05 10:20:00 third · aligned-2.csv"]);
+    await page.click("#note-list li:nth-child(4) .view-name");
+    const range = await rangeAfter(page, null);
+    assert.ok(Math.abs((range.begin + range.end) / 2 - 200_000) < 1500, JSON.stringify(range));
+    // By time, each is where it was.
+    await page.click("#zoom-whole");
+    await rangeAfter(page, range);
+    await page.click("#source-menu summary");
+    await page.check("input[name=align][value=absolute]");
+    await page.keyboard.press("Escape");
+    const nth = async (name, seconds) => {
+      await page.mouse.move(box.x + (box.width * seconds) / 1299, box.y + box.height / 2);
+      await page.waitForFunction((text) => document.querySelector("#hover .hover-note")?.textContent === text, name);
+    };
+    await nth("first", 300);
+    await nth("second", 1120);
   });
   await server.stop();
 });

@@ -266,7 +266,7 @@ test("panels: a view is downloaded, opened by the terminal's parser, and dropped
   await server.stop();
 });
 
-test("panels: a link to the overview follows the source, and one bad path empties nothing", async () => {
+test("panels: a link to the overview follows the source, and an invalid path does not affect the others", async () => {
   const log = textLog("follow.csv", 60);
   const server = await serve(log);
   const bad = ["\\Memory\\Available MBytes", "\\No\\Such", "not a path"].map((one) => ["path", one]);

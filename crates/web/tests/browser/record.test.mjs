@@ -64,13 +64,13 @@ test("record: one page starts a recording, another one stops it, and its log is 
   await server.stop();
 });
 
-test("record: a refused recording says why, and pages without permission have no button", async () => {
+test("record: a refused recording shows the reason, and pages without permission have no button", async () => {
   const { folder, server } = await recordingServer("full-records", "--record-min-free", "1000000000");
   await withPage("record-refused", server.url, async (page) => {
     await signIn(page);
     await page.click("#record-menu summary");
     await page.click("#record-all");
-    await page.waitForSelector(".message.error:has-text('disk are free')");
+    await page.waitForSelector(".message.error:has-text('MB are free')");
     assert.equal(await page.textContent("#record-title"), "Record");
   }, { allowed: /401|507/ });
   assert.deepEqual(fs.readdirSync(folder), []);

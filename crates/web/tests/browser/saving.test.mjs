@@ -85,7 +85,7 @@ test("saving: the chart as PNG and SVG", async () => {
   await server.stop();
 });
 
-test("saving: hidden and removed counters of very many are omitted", async () => {
+test("saving: hidden and removed counters are omitted from a very large selection", async () => {
   const log = path.join(scratch, "wide.csv");
   const names = Array.from({ length: 300 }, (_, number) => `\\\\WEB1\\Thing(t${number})\\Number`);
   const second = (number) => `"03/05/2024 10:00:0${number}.000",${names.map((_, at) => `"${at + number}"`).join(",")}`;

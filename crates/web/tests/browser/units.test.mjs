@@ -6,10 +6,10 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { PAGE, test } from "./harness.mjs";
 
-const part = (name) => import(pathToFileURL(path.join(PAGE, name)).href);
+const importModule = (name) => import(pathToFileURL(path.join(PAGE, name)).href);
 
 test("units: figures and durations", async () => {
-  const { axisFigure, duration, figure } = await part("figures.js");
+  const { axisFigure, duration, figure } = await importModule("figures.js");
   for (const [value, text] of [
     [null, "---"], [undefined, "---"], [NaN, "---"], [Infinity, "---"], [0, "0.000"], [5309.188746893078, "5,309.189"],
     [0.1875, "0.188"], [-1234567.5, "-1,234,567.500"], [0.00012345, "0.000123"], [1e-7, "1.000e-7"], [1.5e15, "1.500e15"],
@@ -24,14 +24,14 @@ test("units: figures and durations", async () => {
 });
 
 test("units: times keep seven decimals and their zones", async () => {
-  const { moment, seconds, textOf, ticksOf, ticksOfSeconds, zoneOf } = await part("time.js");
+  const { moment, seconds, textOf, ticksOf, ticksOfSeconds, zoneOf } = await importModule("time.js");
   for (const text of ["2013-02-20T02:50:17.8440000Z", "2024-03-05T10:00:00.1234567Z", "1969-12-31T23:59:59.9999999Z", "1970-01-01T00:00:00.0000000Z"]) assert.equal(textOf(ticksOf(text)), text);
   assert.equal(ticksOf("2024-03-05T10:00:00Z"), ticksOf("2024-03-05T10:00:00.0000000Z"));
   assert.equal(textOf(ticksOfSeconds(1361328617.844)), "2013-02-20T02:50:17.8440000Z");
   const pacific = zoneOf("log", { zone: "Pacific Standard Time", bias_minutes: 480 });
   assert.equal(moment(seconds("2013-02-20T02:50:17.8440000Z"), pacific), "2013-02-19 18:50:17.844");
   assert.equal(moment(0.25, zoneOf("utc", null)), "1970-01-01 00:00:00.250");
-  const { timeMarks } = await part("ticks.js");
+  const { timeMarks } = await importModule("ticks.js");
   const [march, november] = ["2013-03-10T10:00:00Z", "2013-11-03T09:00:00Z"];
   const changing = zoneOf("log", {
     zone: "PST",
@@ -47,9 +47,9 @@ test("units: times keep seven decimals and their zones", async () => {
   assert.deepEqual(labels("2013-03-10T08:00:00Z", "2013-03-10T12:00:00Z", 5), ["00:00", "01:00", "03:00", "04:00", "05:00"]);
 });
 
-test("units: ticks of axes are inside, in round steps", async () => {
-  const { timeMarks, valueMarks, valueRange } = await part("ticks.js");
-  const { zoneOf } = await part("time.js");
+test("units: the ticks of axes are within the range, in round steps", async () => {
+  const { timeMarks, valueMarks, valueRange } = await importModule("ticks.js");
+  const { zoneOf } = await importModule("time.js");
   let seed = 1;
   const random = () => (seed = (seed * 48271) % 2147483647) / 2147483647;
   for (let round = 0; round < 2000; round += 1) {
@@ -74,7 +74,7 @@ test("units: ticks of axes are inside, in round steps", async () => {
 });
 
 test("units: a line breaks where values are missing, not between columns", async () => {
-  const { joined, nearestRow, withGaps } = await part("blocks.js");
+  const { joined, nearestRow, withGaps } = await importModule("blocks.js");
   const times = [0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5];
   // One value per second, in columns of half a second; the value at 3 is missing.
   const values = [1, null, 2, null, 3, null, null, null, 4, null, 5];
@@ -92,9 +92,9 @@ test("units: a line breaks where values are missing, not between columns", async
 });
 
 test("units: a link restores the state, and a forged one is harmless", async () => {
-  const { fromFragment, toFragment } = await part("link.js");
-  const { panelOf } = await part("panels.js");
-  const { keyOf, panelKey, state } = await part("state.js");
+  const { fromFragment, toFragment } = await importModule("link.js");
+  const { panelOf } = await importModule("panels.js");
+  const { keyOf, panelKey, state } = await importModule("state.js");
   const path = "\\Process(a~b&c=d #1%)\\% Time";
   const panel = panelOf({ id: 3, title: "Ours", kind: "stacked", axis: "logarithmic", min: 1, limits: [5, 7.5], bands: [[-1, 2.5]], width: 2, counters: [{ path, label: "a~b", except: ["\\X\\Y"], colour: 5 }, { path: "\\Memory\\Available Bytes", or: ["\\Memory\\Available MBytes"] }] });
   const table = panelOf({ id: 4, kind: "table", table: { set: "Process", columns: [{ title: "NAME" }, { title: "CPU %", counter: "% Processor Time" }, { title: "USER", property: "User" }], sort: "CPU %", top: 5, filter: "a b", tree: "parent", process: "ID Process", parent: "Creating Process ID" } });
@@ -129,12 +129,12 @@ test("units: a link restores the state, and a forged one is harmless", async () 
   }
 });
 
-test("units: scales fit, and zooms stay inside", async () => {
-  const { factorText, fittingPower } = await part("scale.js");
+test("units: scales fit, and zooms stay within the data", async () => {
+  const { factorText, fittingPower } = await importModule("scale.js");
   for (const [maximum, power] of [[0, 0], [null, 0], [100, 0], [100.1, -1], [10, 1], [9.99, 1], [23e9, -9], [0.5, 2], [1e-12, 9]]) assert.equal(fittingPower(maximum), power, String(maximum));
   assert.equal(factorText(-6), "0.000001");
   assert.equal(factorText(3), "1000.0");
-  const { moved, withinWhole, zoomed } = await part("zoom.js");
+  const { moved, withinWhole, zoomed } = await importModule("zoom.js");
   const whole = { begin: 1000, end: 2000 };
   assert.equal(withinWhole(zoomed(whole, 2), whole), null);
   assert.deepEqual(withinWhole(zoomed(whole, 0.5), whole), { begin: 1250, end: 1750 });
@@ -147,14 +147,14 @@ test("units: scales fit, and zooms stay inside", async () => {
   let range = { begin: 1361328620.001, end: 1361328621.004 };
   for (let step = 0; step < 100; step += 1) range = withinWhole(moved(range, step % 2 ? 0.25 : -0.25), log);
   assert.equal(Math.round((range.end - range.begin) * 1000), 1003);
-  const { textOf, ticksOf, wholeMilliseconds } = await part("time.js");
+  const { textOf, ticksOf, wholeMilliseconds } = await importModule("time.js");
   const [begin, end] = wholeMilliseconds(ticksOf("1969-12-31T23:59:58.0000001Z"), ticksOf("2013-02-20T02:50:17.8440001Z"));
   assert.deepEqual([textOf(begin), textOf(end)], ["1969-12-31T23:59:58.0000000Z", "2013-02-20T02:50:17.8450000Z"]);
 });
 
 test("units: a removed counter returns only when a path that selects it is added", async () => {
-  const { addedTo, keyOf, panelKey, state } = await part("state.js");
-  const { panelOf } = await part("panels.js");
+  const { addedTo, keyOf, panelKey, state } = await importModule("state.js");
+  const { panelOf } = await importModule("panels.js");
   const [times, faults] = ["\\Process(*)\\% Processor Time", "\\Process(*)\\Page Faults/sec"];
   const panel = panelOf({ counters: [{ path: times }, { path: faults }] });
   const other = panelOf({ counters: [{ path: faults }] });
@@ -175,7 +175,7 @@ test("units: a removed counter returns only when a path that selects it is added
 });
 
 test("units: values have the units of the terminal monitor", async () => {
-  const { tickText, valueText } = await part("units.js");
+  const { tickText, valueText } = await importModule("units.js");
   // Written and checked by crates/web/tests/units.rs.
   const rows = fs.readFileSync(path.join(PAGE, "../tests/units.tsv"), "utf8").trim().split("\n");
   assert.ok(rows.length > 1000, `${rows.length} rows`);
@@ -187,14 +187,14 @@ test("units: values have the units of the terminal monitor", async () => {
 });
 
 test("units: typed times", async () => {
-  const { parseTime } = await part("typed-time.js");
-  const { zoneOf, seconds } = await part("time.js");
+  const { parseTime } = await importModule("typed-time.js");
+  const { zoneOf, seconds } = await importModule("time.js");
   const at = (text) => seconds(`${text}Z`);
   const whole = { begin: at("2024-03-05T08:30:00"), end: at("2024-03-06T09:00:00") };
   const berlin = zoneOf("log", { zone: "CET", bias_minutes: -60 });
   for (const [text, expected] of [
     ["-1h", at("2024-03-06T08:00:00")], ["- 90 min", at("2024-03-06T07:30:00")], ["now-30s", at("2024-03-06T08:59:30")], ["end", whole.end], ["start", whole.begin],
-    // On the last day on which the time is inside.
+    // On the last day on which the time is within the range.
     ["09:59", at("2024-03-06T08:59:00")], ["14:05", at("2024-03-05T13:05:00")], ["14:05:30.5", at("2024-03-05T13:05:30.5")],
     ["2024-03-05 14:05", at("2024-03-05T13:05:00")], ["2024-03-05T14:05:30", at("2024-03-05T13:05:30")], ["2024-03-05", at("2024-03-04T23:00:00")],
     ["2024-03-05T14:05:30Z", at("2024-03-05T14:05:30")], ["2024-03-05T14:05:30+02:00", at("2024-03-05T12:05:30")],
@@ -205,7 +205,7 @@ test("units: typed times", async () => {
 });
 
 test("units: axes have round steps in their units, and powers of ten", async () => {
-  const { powerMarks, powerRange, valueMarks, valueRange } = await part("ticks.js");
+  const { powerMarks, powerRange, valueMarks, valueRange } = await importModule("ticks.js");
   const format = (kind, symbol = "") => ({ kind, symbol, factor: 1 });
   const labels = (high, of) => valueMarks(...valueRange(0, high, 4, of), 4, of).map(({ label }) => label);
   assert.deepEqual(labels(24e9, format("bytes")), ["0 B", "8 GiB", "16 GiB", "24 GiB"]);
@@ -219,13 +219,13 @@ test("units: axes have round steps in their units, and powers of ten", async () 
 });
 
 test("units: values without neighbours are points, and areas are stacked on values only", async () => {
-  const { isolatedRows, valueRuns } = await part("runs.js");
+  const { isolatedRows, valueRuns } = await importModule("runs.js");
   assert.deepEqual(isolatedRows([1, null, 2, undefined, 3, null, 4]), [0, 6]);
   assert.deepEqual(valueRuns([1, undefined, 2, null, null, 3]), [[0, 2], [5]]);
 });
 
 test("units: colours have contrast to the background and to each other, also for colour-blind readers", async () => {
-  const { lineStyle, STYLES } = await part("palette.js");
+  const { lineStyle, STYLES } = await importModule("palette.js");
   const linear = (colour) => [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16) / 255).map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
   const luminance = ([red, green, blue]) => 0.2126 * red + 0.7152 * green + 0.0722 * blue;
   const contrast = (one, other) => {
@@ -264,7 +264,7 @@ test("units: colours have contrast to the background and to each other, also for
 });
 
 test("units: the ends and limits of a panel belong to its unit", async () => {
-  const { axesOf, rangeOf } = await part("axes.js");
+  const { axesOf, rangeOf } = await importModule("axes.js");
   const percent = { kind: "plain", symbol: "%", factor: 1 };
   const kib = { kind: "bytes", symbol: "", factor: 1024 };
   const [load, memory] = [{ key: "1.live load", format: percent }, { key: "1.live memory", format: kib }];
@@ -284,7 +284,7 @@ test("units: the ends and limits of a panel belong to its unit", async () => {
 });
 
 test("units: links are not trusted", async () => {
-  const { fromFragment } = await part("link.js");
+  const { fromFragment } = await importModule("link.js");
   const panels = [{ id: 3, kind: "toString", axis: "constructor" }, { id: 3, kind: "bars" }, { id: 1e12 }, null];
   const text = new URLSearchParams(panels.map((panel) => ["panel", JSON.stringify(panel)]));
   const read = fromFragment(text.toString(), () => null).panels;
@@ -296,8 +296,8 @@ test("units: links are not trusted", async () => {
   assert.equal(fromFragment(new URLSearchParams({ open: "x".repeat(256) }).toString(), () => null).viewName, null);
 });
 
-test("units: a colour that the view chose is given to no other counter", async () => {
-  const { entry, setPresent, state } = await part("state.js");
+test("units: a colour that the view chose is not assigned to another counter", async () => {
+  const { entry, setPresent, state } = await importModule("state.js");
   state.legend.clear();
   const keys = ["9.live a", "9.live b", "9.live c"];
   entry(keys[0], { styleIndex: 0, isColoured: true, isOfView: true });
@@ -308,16 +308,16 @@ test("units: a colour that the view chose is given to no other counter", async (
   state.legend.clear();
 });
 
-test("units: lengths of time", async () => {
-  const { parseLength } = await part("typed-time.js");
-  const { lengthText } = await part("earlier.js");
+test("units: typed durations", async () => {
+  const { parseLength } = await importModule("typed-time.js");
+  const { lengthText } = await importModule("earlier.js");
   for (const [text, seconds] of [["1d", 86_400], ["-1 h", 3600], ["90 min", 5400], ["2 weeks", 1_209_600], ["1.5 days", 129_600], ["10s", 10], ["7", null], ["0 s", null], ["1 month", null], ["1e9 d", null], ["soon", null]]) assert.equal(parseLength(text), seconds, text);
   for (const [seconds, text] of [[86_400, "1 d"], [5400, "90 min"], [1_209_600, "2 weeks"], [7, "7 s"]]) assert.equal(lengthText(seconds), text);
   for (const seconds of [1, 90, 3600, 86_400, 604_800]) assert.equal(parseLength(lengthText(seconds)), seconds);
 });
 
-test("units: rows below their parents, sorted by the busiest of them", async () => {
-  const { groupLines, parentsOf, treeLines } = await part("table-tree.js");
+test("units: rows are below their parents, sorted by the busiest of their descendants", async () => {
+  const { groupLines, parentsOf, treeLines } = await importModule("table-tree.js");
   const row = (name, id, parent) => ({ name, source: { id: "live" }, machine: "VM", isReserved: false, lines: new Map([["id", { statistics: { last: id } }], ["parent", { statistics: { last: parent } }]]) });
   const [init, shell, busy, other, lost, one, two] = [row("init", 1, 0), row("shell", 10, 1), row("busy", 11, 10), row("other", 12, 1), row("lost", 20, 99), row("one", 31, 32), row("two", 32, 31)];
   const sorted = [busy, other, lost, shell, init];

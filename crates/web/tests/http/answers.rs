@@ -5,8 +5,8 @@ use std::io::Read as _;
 use serde_json::json;
 
 use crate::client::{get, post, request, target};
-use crate::ready;
 use crate::test_server::{Machine, TestOptions, TestServer};
+use crate::wait_until_read;
 
 const PATH: (&str, &str) = ("path", r"\Things(*)\Number");
 
@@ -16,7 +16,7 @@ fn text_is_compressed_on_request() {
     let server = TestServer::start(&machine, TestOptions::default());
     let accepts = [("Accept-Encoding", "gzip")];
     let series = target("/api/sources/1/series", &[PATH]);
-    ready(&server, "1");
+    wait_until_read(&server, "1");
     let plain = get(server.address, &series);
     let compressed = request(server.address, "GET", &series, &accepts, b"");
     assert_eq!(
@@ -36,10 +36,10 @@ fn text_is_compressed_on_request() {
 }
 
 #[test]
-fn a_range_is_given_by_the_numbers_of_a_response() {
+fn a_range_can_be_given_in_unix_seconds_from_a_response() {
     let machine = Machine::new(3);
     let server = TestServer::start(&machine, TestOptions::default());
-    ready(&server, "1");
+    wait_until_read(&server, "1");
     let whole = get(server.address, &target("/api/sources/1/series", &[PATH, ("columns", "1000")])).json();
     // The log has 101 samples: columns without values are omitted.
     let times = whole["times"].as_array().expect("times");
@@ -59,10 +59,10 @@ fn a_range_is_given_by_the_numbers_of_a_response() {
 }
 
 #[test]
-fn one_invalid_path_does_not_refuse_the_others() {
+fn an_invalid_path_is_reported_and_the_others_are_used() {
     let machine = Machine::new(3);
     let server = TestServer::start(&machine, TestOptions::default());
-    ready(&server, "1");
+    wait_until_read(&server, "1");
     for id in ["1", "live"] {
         let both =
             target(&format!("/api/sources/{id}/series"), &[PATH, ("path", "no path"), ("columns", "2")]);

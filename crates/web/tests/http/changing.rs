@@ -6,8 +6,8 @@ use std::io::Write as _;
 use serde_json::Value;
 
 use crate::client::{get, request, target};
-use crate::ready;
 use crate::test_server::{Machine, TestOptions, TestServer};
+use crate::wait_until_read;
 
 const NUMBER: &str = r"\Things(*)\Number";
 
@@ -29,7 +29,7 @@ fn server() -> (Machine, TestServer, String) {
     let opened = request(server.address, "POST", "/api/sources", &json, br#"{"log":"logs/grows.csv"}"#);
     assert_eq!(opened.status, 201, "{}", opened.text());
     let id = opened.json()["id"].as_str().expect("an id").to_owned();
-    ready(&server, &id);
+    wait_until_read(&server, &id);
     (machine, server, id)
 }
 
@@ -58,7 +58,7 @@ fn all_responses_for_a_growing_log_cover_the_same_range() {
     let opened =
         request(server.address, "POST", "/api/sources", &json, br#"{"log":"logs/grows.csv"}"#).json();
     let again = opened["id"].as_str().expect("an id");
-    ready(&server, again);
+    wait_until_read(&server, again);
     let statistics =
         get(server.address, &target(&format!("/api/sources/{again}/statistics"), &[("path", NUMBER)])).json();
     assert_eq!(statistics[0]["values"], 9);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::client::{Response, connect, get, request, send, target};
 use crate::test_server::{Machine, TestOptions, TestServer};
-use crate::{is_long, ready};
+use crate::{runs_long_tests, wait_until_read};
 
 /// Checks that a response reveals nothing about the server's files.
 fn check_no_leak(server: &TestServer, response: &Response) {
@@ -80,7 +80,7 @@ fn names_cannot_leave_the_folders() {
 fn invalid_requests_are_refused() {
     let machine = Machine::new(1);
     let server = TestServer::start(&machine, TestOptions::default());
-    ready(&server, "1");
+    wait_until_read(&server, "1");
     let long = "x".repeat(3000);
     let many: Vec<_> = (0..300).map(|_| ("path", r"\A\B")).collect();
     let mut queries: Vec<Vec<(&str, &str)>> = vec![
@@ -213,7 +213,7 @@ fn uploads_of_garbage_are_harmless() {
         assert_eq!(response.status, 201, "{name}: {}", response.text());
         check_no_leak(&server, &response);
         let id = response.json()["id"].as_str().expect("an id").to_owned();
-        let source = ready(&server, &id);
+        let source = wait_until_read(&server, &id);
         assert!(["failed", "ready"].contains(&source["state"].as_str().expect("a state")), "{source}");
         let folder = server.folder.path().display().to_string();
         assert!(!source.to_string().contains(&folder), "{source}");
@@ -277,7 +277,7 @@ fn concurrent_uploads_are_limited() {
 fn a_full_disk_is_status_507() {
     let machine = Machine::new(1);
     let server = TestServer::start(&machine, TestOptions::default());
-    ready(&server, "1");
+    wait_until_read(&server, "1");
     std::fs::remove_dir(server.file("uploads")).expect("an empty folder");
     let stream = [("Content-Type", "application/octet-stream")];
     let upload = request(server.address, "POST", "/api/upload", &stream, b"x");
@@ -331,7 +331,7 @@ fn malformed_requests_close_only_their_connection() {
 
 #[test]
 fn long_slow_headers_have_a_deadline() {
-    if !is_long() {
+    if !runs_long_tests() {
         return;
     }
     let machine = Machine::new(1);

@@ -1,4 +1,4 @@
-//! Limits per address, and deadlines: other clients are served meanwhile.
+//! Limits per address, and deadlines. Other clients are not affected.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -11,11 +11,11 @@ use serde_json::Value;
 use tachograph_logs::Budget;
 
 use crate::client::{Response, connect, get, request, send, target};
-use crate::ready;
 use crate::test_server::{Machine, TestOptions, TestServer};
 use crate::tls::files;
+use crate::wait_until_read;
 
-/// Set in the separate process of a test whose open files are only those of the server and the clients.
+/// Set in the child process of a test, whose only open files are those of the server and the clients.
 const ALONE: &str = "TACHO_LIMITS_ALONE";
 const SLOW: usize = 1200;
 /// Idle connections of one address: an eighth of all.
@@ -31,7 +31,7 @@ fn connect_from(from: [u8; 4], to: SocketAddr) -> Option<TcpStream> {
 
 /// Connections that send only the beginning of a request do not block other addresses, and block their own address only
 /// briefly.
-fn stay_open_to_others() {
+fn check_slow_connections() {
     let files = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files }).expect("the hard limit");
     let machine = Machine::new(1);
@@ -48,7 +48,7 @@ fn stay_open_to_others() {
     for _ in 0..20 {
         assert_eq!(get(server.address, "/api/sources").status, 200);
     }
-    // A connection from their own address is served after a second, long before their deadline.
+    // A connection from the same address is served after a second, long before the slow connections time out.
     let request = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     let began = Instant::now();
     let mut response = Vec::new();
@@ -71,7 +71,7 @@ fn stay_open_to_others() {
 #[test]
 fn slow_connections_do_not_block_others() {
     if std::env::var_os(ALONE).is_some() {
-        return stay_open_to_others();
+        return check_slow_connections();
     }
     let ended = Command::new(std::env::current_exe().expect("this program"))
         .args(["--exact", "limits::slow_connections_do_not_block_others", "--nocapture"])
@@ -85,7 +85,7 @@ fn slow_connections_do_not_block_others() {
 fn connections_that_send_a_response_are_not_closed_in_favour_of_others() {
     let machine = Machine::new(1500);
     let server = TestServer::start(&machine, TestOptions::default());
-    ready(&server, "1");
+    wait_until_read(&server, "1");
     let wide = [("path", r"\Things(*)\*"), ("columns", "160")];
     let wide = target("/api/sources/1/series", &wide);
     let mut stream = connect(server.address);
@@ -280,7 +280,7 @@ fn upload(server: &TestServer, name: &str, log: &[u8]) -> (Response, Value) {
     let stream = [("Content-Type", "application/octet-stream")];
     let response = request(server.address, "POST", &format!("/api/upload?name={name}"), &stream, log);
     let source = match response.status {
-        201 => ready(server, response.json()["id"].as_str().expect("an id")),
+        201 => wait_until_read(server, response.json()["id"].as_str().expect("an id")),
         _ => Value::Null,
     };
     (response, source)
@@ -301,7 +301,7 @@ fn text_logs_share_the_memory_and_release_it() {
     let memory = Budget::new(16 << 20);
     let server =
         TestServer::start(&machine, TestOptions { memory: memory.clone(), ..TestOptions::default() });
-    ready(&server, "1");
+    wait_until_read(&server, "1");
     let before = memory.used();
     // A log with too many columns for the whole memory.
     let (_, source) = upload(&server, "wide.csv", &wide(40_000));
@@ -340,7 +340,7 @@ fn binary_logs_and_their_statistics_share_the_memory() {
     let memory = Budget::default();
     let server =
         TestServer::start(&machine, TestOptions { memory: memory.clone(), ..TestOptions::default() });
-    ready(&server, "1");
+    wait_until_read(&server, "1");
     let before = memory.used();
     let log = std::fs::read(server.file("logs/a.blg")).expect("the log");
     let (_, source) = upload(&server, "wide.blg", &log);
@@ -374,7 +374,7 @@ fn logs_are_not_opened_without_memory() {
     let memory = Budget::new(2 << 20);
     let server =
         TestServer::start(&machine, TestOptions { memory: memory.clone(), ..TestOptions::default() });
-    ready(&server, "1");
+    wait_until_read(&server, "1");
     let rest = memory.reserve(memory.limit() - memory.used()).expect("all that is left");
     let (response, _) = upload(&server, "a.csv", &wide(1));
     assert_eq!(response.status, 507, "{}", response.text());

@@ -108,7 +108,7 @@ fn exports_have_one_column_per_series() {
 }
 
 #[test]
-fn metrics_follow_path_and_accept_header() {
+fn metrics_depend_on_path_and_accept_header() {
     let machine = Machine::new(3);
     let server = TestServer::start(&machine, TestOptions::default());
     let text = get(server.address, "/metrics");

@@ -15,8 +15,8 @@ use tachograph_flow::{Selection, WindowBounds};
 use tachograph_perflib::InstanceKey;
 
 use crate::client::{connect, get, request, target};
-use crate::ready;
 use crate::test_server::{Machine, TestOptions, TestServer};
+use crate::wait_until_read;
 
 const RATES: &str = r"\Things(*)\Things/sec";
 
@@ -24,7 +24,7 @@ const RATES: &str = r"\Things(*)\Things/sec";
 fn sources_sets_and_instances_are_listed() {
     let machine = Machine::new(3);
     let server = TestServer::start(&machine, TestOptions::default());
-    let source = ready(&server, "1");
+    let source = wait_until_read(&server, "1");
     assert_eq!(source["name"], "server.blg");
     assert_eq!(source["machines"], serde_json::json!(["MADE"]));
     assert_eq!((&source["samples"], &source["interval"]), (&101.into(), &1.0.into()));
@@ -50,7 +50,7 @@ fn sources_sets_and_instances_are_listed() {
 fn statistics_equal_those_of_the_command() {
     let machine = Machine::new(3);
     let server = TestServer::start(&machine, TestOptions::default());
-    let source = ready(&server, "1");
+    let source = wait_until_read(&server, "1");
     let begin = source["begin"].as_str().expect("a time").replace(".0000000Z", ".5Z");
     let end = source["end"].as_str().expect("a time");
     for bounds in [vec![], vec![("begin", begin.as_str())], vec![("begin", begin.as_str()), ("end", end)]] {
@@ -96,7 +96,7 @@ fn statistics_equal_those_of_the_command() {
 fn charts_have_the_requested_columns() {
     let machine = Machine::new(2);
     let server = TestServer::start(&machine, TestOptions::default());
-    ready(&server, "1");
+    wait_until_read(&server, "1");
     let parameters = [("path", r"\Things(p1)\Things/sec"), ("path", r"\Other(*)\X"), ("columns", "10")];
     let chart = get(server.address, &target("/api/sources/1/series", &parameters)).json();
     assert_eq!(chart["columns"], 10);
@@ -116,14 +116,14 @@ fn charts_have_the_requested_columns() {
 fn exports_can_be_uploaded() {
     let machine = Machine::new(3);
     let server = TestServer::start(&machine, TestOptions::default());
-    ready(&server, "1");
-    let of = |id: &str| {
+    wait_until_read(&server, "1");
+    let statistics_of = |id: &str| {
         let response =
             get(server.address, &target(&format!("/api/sources/{id}/statistics"), &[("path", RATES)]));
         assert_eq!(response.status, 200, "{}", response.text());
         response.text()
     };
-    let whole = of("1");
+    let whole = statistics_of("1");
     for (format, kind) in [("blg", "application/octet-stream"), ("csv", "text/csv; charset=utf-8")] {
         let parameters = [("path", RATES), ("format", format)];
         let export = get(server.address, &target("/api/sources/1/export", &parameters));
@@ -138,11 +138,11 @@ fn exports_can_be_uploaded() {
         assert_eq!((&uploaded["name"], &uploaded["is_uploaded"]), (&"again.blg".into(), &true.into()));
         assert_eq!(uploaded["is_closable"], true);
         let id = uploaded["id"].as_str().expect("an id");
-        assert_eq!(ready(&server, id)["state"], "ready");
+        assert_eq!(wait_until_read(&server, id)["state"], "ready");
         if format == "blg" {
-            assert_eq!(of(id), whole);
+            assert_eq!(statistics_of(id), whole);
         } else {
-            assert!(of(id).contains(r#""average_kind":"arithmetic""#));
+            assert!(statistics_of(id).contains(r#""average_kind":"arithmetic""#));
         }
         server.wait_for_uploads(1);
         let closed = request(server.address, "DELETE", &format!("/api/sources/{id}"), &[], b"");
@@ -158,7 +158,7 @@ fn exports_can_be_uploaded() {
 fn excluded_counters_are_omitted() {
     let machine = Machine::new(300);
     let server = TestServer::start(&machine, TestOptions::default());
-    ready(&server, "1");
+    wait_until_read(&server, "1");
     // More counters than the maximum number of paths.
     let out = [r"\\MADE\Things(p7)\Things/sec", r"\things(P299)\things/SEC"];
     let parameters = |format| [("path", RATES), ("except", out[0]), ("except", out[1]), ("format", format)];
@@ -184,7 +184,7 @@ fn excluded_counters_are_omitted() {
         let headers = [("Content-Type", "application/octet-stream")];
         let uploaded = request(server.address, "POST", "/api/upload", &headers, &blg.body).json();
         let uploaded = uploaded["id"].as_str().expect("an id");
-        ready(&server, uploaded);
+        wait_until_read(&server, uploaded);
         let saved = get(server.address, &format!("/api/sources/{uploaded}/statistics")).json();
         assert_eq!(saved.as_array().expect("a list").len(), 298, "{id}");
     }
@@ -204,10 +204,10 @@ fn logs_of_the_folders_are_opened_by_name() {
     let open = |body: &str| request(server.address, "POST", "/api/sources", &json, body.as_bytes());
     let opened = open(r#"{"log":"logs/deep/b.blg"}"#);
     assert_eq!(opened.status, 201, "{}", opened.text());
-    assert_eq!(ready(&server, opened.json()["id"].as_str().expect("an id"))["samples"], 11);
+    assert_eq!(wait_until_read(&server, opened.json()["id"].as_str().expect("an id"))["samples"], 11);
     // Two logs of one machine are one source.
     let opened = open(r#"{"logs":["logs/a.blg","logs/deep/b.blg"]}"#);
-    let source = ready(&server, opened.json()["id"].as_str().expect("an id"));
+    let source = wait_until_read(&server, opened.json()["id"].as_str().expect("an id"));
     assert_eq!((&source["samples"], &source["name"]), (&22.into(), &"logs/a.blg and 1 more".into()));
     let list = get(server.address, "/api/sources").json();
     let closable: Vec<_> =
@@ -237,7 +237,7 @@ fn requests_for_too_many_counters_are_refused() {
     let stream = [("Content-Type", "application/octet-stream")];
     let uploaded = request(server.address, "POST", "/api/upload", &stream, &wide_log(60_000, 3));
     assert_eq!(uploaded.status, 201, "{}", uploaded.text());
-    assert_eq!(ready(&server, "2")["state"], "ready");
+    assert_eq!(wait_until_read(&server, "2")["state"], "ready");
     for request in ["statistics?path=%5CThings(*)%5C*", "statistics", "series?path=%5CThings(*)%5C*"] {
         let response = get(server.address, &format!("/api/sources/2/{request}"));
         assert_eq!(response.status, 413, "{request}");
@@ -262,7 +262,7 @@ fn upload(server: &TestServer) -> String {
     let response = request(server.address, "POST", "/api/upload?name=a.csv", &stream, CYRILLIC);
     assert_eq!(response.status, 201, "{}", response.text());
     let id = response.json()["id"].as_str().expect("an id").to_owned();
-    assert_eq!(ready(server, &id)["state"], "ready");
+    assert_eq!(wait_until_read(server, &id)["state"], "ready");
     id
 }
 
@@ -301,7 +301,7 @@ fn a_blg_converted_from_a_text_log_is_marked_as_formatted() {
         let response = request(server.address, "POST", &target, &stream, log);
         assert_eq!(response.status, 201, "{}", response.text());
         let id = response.json()["id"].as_str().expect("an id").to_owned();
-        (ready(&server, &id)["is_formatted"].clone(), id)
+        (wait_until_read(&server, &id)["is_formatted"].clone(), id)
     };
     let (of_text, id) = is_formatted("a.csv", &wide_log(2, 3));
     assert_eq!(of_text, true);
@@ -311,13 +311,13 @@ fn a_blg_converted_from_a_text_log_is_marked_as_formatted() {
 }
 
 #[test]
-fn instances_of_one_name_are_summed() {
+fn instances_with_the_same_name_are_summed() {
     let machine = Machine::new(3);
     // The instances w, w#1 and p2.
     let same = |id: u32| Arc::new(InstanceKey::new("w", id, id.into()));
     machine.names.lock().expect("no panic")[..2].clone_from_slice(&[same(0), same(1)]);
     let server = TestServer::start(&machine, TestOptions::default());
-    ready(&server, "1");
+    wait_until_read(&server, "1");
     let ask = |what: &str, parameters: &[(&str, &str)]| {
         get(server.address, &target(&format!("/api/sources/1/{what}"), parameters))
     };
@@ -346,10 +346,10 @@ fn instances_of_one_name_are_summed() {
     let row = rows.iter().find(|row| row["instance"] == "w" && row["counter"] == "Things/sec");
     let average = row.expect("the sum")["average"].as_f64().expect("a number");
     assert!((average - figure(&summed, "w", "Things/sec", "average")).abs() < 1e-9);
-    // A path of one of them says why it selects nothing.
+    // For the path of a single instance, the response contains the reason why it selects nothing.
     let one = [("path", r"\Things(w#1)\Number"), ("path", r"\Things(p2)\Number"), ("group_by", "name")];
     let missing = &ask("series", &one).json()["missing"];
-    let expected = json!([{ "path": r"\Things(w#1)\Number", "reason": "part of the sum of its name" }]);
+    let expected = json!([{ "path": r"\Things(w#1)\Number", "reason": "included in the sum for its name" }]);
     assert_eq!(missing, &expected);
     for (what, value) in [("series", "set"), ("statistics", ""), ("export", "name")] {
         let refused = ask(what, &[all[0], ("group_by", value)]);

@@ -21,12 +21,12 @@ use serde_json::Value;
 use test_server::{Machine, TestOptions, TestServer};
 
 /// Waits until a source is read.
-fn ready(server: &TestServer, id: &str) -> Value {
-    ready_with(server, id, &[])
+fn wait_until_read(server: &TestServer, id: &str) -> Value {
+    wait_until_read_with(server, id, &[])
 }
 
-/// The same, with headers.
-fn ready_with(server: &TestServer, id: &str, headers: &[(&str, &str)]) -> Value {
+/// Like [`wait_until_read`], with headers.
+fn wait_until_read_with(server: &TestServer, id: &str, headers: &[(&str, &str)]) -> Value {
     for _ in 0..3000 {
         let source = request(server.address, "GET", &format!("/api/sources/{id}"), headers, b"").json();
         if source["state"] != "reading" {
@@ -37,8 +37,8 @@ fn ready_with(server: &TestServer, id: &str, headers: &[(&str, &str)]) -> Value 
     panic!("the log is still being read");
 }
 
-/// Whether tests that take minutes run: if the variable `TACHO_LONG` is set.
-fn is_long() -> bool {
+/// Whether to run tests that take minutes: the variable `TACHO_LONG` is set.
+fn runs_long_tests() -> bool {
     std::env::var_os("TACHO_LONG").is_some()
 }
 

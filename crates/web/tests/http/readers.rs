@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use rustix::net::sockopt;
 
 use crate::client::{connect, target};
-use crate::is_long;
+use crate::runs_long_tests;
 use crate::stream::Events;
 use crate::test_server::{Machine, TestOptions, TestServer};
 
 const READERS: usize = 200;
-/// Set in the separate process of a test whose memory is only that of the server and the readers.
+/// Set in the child process of a test, whose memory is only that of the server and the readers.
 const ALONE: &str = "TACHO_READERS_ALONE";
 
 /// Resident memory of this process in KiB.
@@ -25,7 +25,7 @@ fn resident() -> u64 {
 }
 
 /// Checks that each of 200 readers gets `events` collections while another client does not read.
-fn read(interval: Duration, events: usize) {
+fn check_readers(interval: Duration, events: usize) {
     let machine = Machine::new(4000);
     let server = TestServer::start(&machine, TestOptions { interval, ..TestOptions::default() });
     let address = server.address;
@@ -64,7 +64,7 @@ fn read(interval: Duration, events: usize) {
     // The duration is measured around the counts, so that delays can only lengthen it.
     let began = Instant::now();
     let collections = machine.collections.load(Ordering::SeqCst);
-    // After a quarter of the events memory must not grow.
+    // After a quarter of the events, memory must not grow.
     a_quarter.recv().expect("the readers read");
     let before = resident();
     readers.into_iter().for_each(|reader| reader.join().expect("every reader got all"));
@@ -78,8 +78,8 @@ fn read(interval: Duration, events: usize) {
         assert!(own.windows(2).all(|pair| pair[1] - pair[0] == 1.0), "{own:?}");
     }
     // One collection per interval for all readers. (Events that were collected before the count can be read after it.)
-    let moments = elapsed.as_nanos() / interval.as_nanos();
-    assert!(u128::from(collected) <= moments + 2, "{collected} collections in {moments} intervals");
+    let intervals = elapsed.as_nanos() / interval.as_nanos();
+    assert!(u128::from(collected) <= intervals + 2, "{collected} collections in {intervals} intervals");
     assert!(after < before + 10_000, "{before} KiB -> {after} KiB");
     // The reader that never read was disconnected: its stream ends.
     let mut received = 0;
@@ -90,10 +90,10 @@ fn read(interval: Duration, events: usize) {
     }
 }
 
-/// Runs [`read`] in a separate process.
-fn read_alone(test: &str, interval: Duration, events: usize) {
+/// Runs [`check_readers`] in a child process.
+fn check_in_child(test: &str, interval: Duration, events: usize) {
     if std::env::var_os(ALONE).is_some() {
-        return read(interval, events);
+        return check_readers(interval, events);
     }
     let ended = Command::new(std::env::current_exe().expect("this program"))
         .args(["--exact", test, "--nocapture"])
@@ -105,12 +105,12 @@ fn read_alone(test: &str, interval: Duration, events: usize) {
 
 #[test]
 fn two_hundred_readers_share_one_collection() {
-    read_alone("readers::two_hundred_readers_share_one_collection", Duration::from_millis(200), 40);
+    check_in_child("readers::two_hundred_readers_share_one_collection", Duration::from_millis(200), 40);
 }
 
 #[test]
 fn long_two_hundred_readers_for_a_minute() {
-    if is_long() {
-        read_alone("readers::long_two_hundred_readers_for_a_minute", Duration::from_millis(500), 120);
+    if runs_long_tests() {
+        check_in_child("readers::long_two_hundred_readers_for_a_minute", Duration::from_millis(500), 120);
     }
 }

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use tachograph_counters::sample::Sample;
 
 use crate::client::{Response, request};
-use crate::ready_with;
 use crate::stream::Events;
 use crate::test_server::{Machine, TestOptions, TestServer};
+use crate::wait_until_read_with;
 
 const TOKEN: &str = "a-token-of-many-letters";
 const BEARER: (&str, &str) = ("Authorization", "Bearer a-token-of-many-letters");
@@ -28,7 +28,7 @@ fn status(server: &TestServer) -> Value {
     request(server.address, "GET", "/api/recording", &[BEARER], b"").json()
 }
 
-/// Waits until the state of the recording fulfils a condition.
+/// Waits until the state of the recording meets a condition.
 fn wait_for(server: &TestServer, what: &str, is_met: impl Fn(&Value) -> bool) -> Value {
     let end = Instant::now() + Duration::from_secs(30);
     loop {
@@ -47,8 +47,8 @@ fn files(server: &TestServer) -> Vec<PathBuf> {
     entries.map(|entry| entry.expect("an entry").path()).collect()
 }
 
-/// The times and the number of values of the samples of a log.
-fn samples_of(file: &PathBuf) -> Vec<usize> {
+/// The number of values of each sample of a log.
+fn sample_lengths(file: &PathBuf) -> Vec<usize> {
     let mut log = tachograph_logs::open(file).expect("a log");
     let (mut sample, mut lengths) = (Sample::default(), Vec::new());
     while log.next(&mut sample).expect("readable") {
@@ -76,11 +76,11 @@ fn a_recording_outlives_its_client_and_can_be_opened() {
     let name = running["file"].as_str().expect("a name");
     assert!(second.text().contains(name) && name.starts_with("MADE_") && name.ends_with(".blg"), "{name}");
     // While it is recorded, the log is listed and readable.
-    assert!(samples_of(&server.file("records").join(name)).len() >= 3);
+    assert!(sample_lengths(&server.file("records").join(name)).len() >= 3);
     let stopped = send(&server, "DELETE", "").json();
     assert_eq!((&stopped["is_running"], &stopped["reason"]), (&json!(false), &json!("stopped")));
     assert_eq!(send(&server, "DELETE", "").json(), stopped, "stopping again changes nothing");
-    let lengths = samples_of(&files(&server)[0]);
+    let lengths = sample_lengths(&files(&server)[0]);
     assert_eq!(Some(lengths.len() as u64), stopped["samples"].as_u64());
     assert!(lengths.iter().all(|length| *length == 3), "one counter of three instances");
     assert_eq!(
@@ -90,7 +90,7 @@ fn a_recording_outlives_its_client_and_can_be_opened() {
     let log = json!({ "log": stopped["log"] }).to_string();
     let headers = [BEARER, ("Content-Type", "application/json")];
     let opened = request(server.address, "POST", "/api/sources", &headers, log.as_bytes()).json();
-    let source = ready_with(&server, opened["id"].as_str().expect("an id"), &[BEARER]);
+    let source = wait_until_read_with(&server, opened["id"].as_str().expect("an id"), &[BEARER]);
     assert_eq!((source["state"].as_str(), &source["samples"]), (Some("ready"), &stopped["samples"]));
 }
 
@@ -102,7 +102,7 @@ fn all_counters_are_recorded_on_request() {
     wait_for(&server, "samples", |status| status["samples"].as_u64() >= Some(2));
     let stopped = send(&server, "DELETE", "").json();
     assert_eq!(stopped["is_all"], true);
-    assert!(samples_of(&files(&server)[0]).iter().all(|length| *length == 8));
+    assert!(sample_lengths(&files(&server)[0]).iter().all(|length| *length == 8));
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn limits_end_a_recording_with_their_reason() {
     assert_eq!(refused.status, 507);
     assert!(refused.text().contains("disk"), "{}", refused.text());
     assert_eq!(files(&server).len(), 0);
-    // The refused one does not count as running.
+    // The refused recording does not count as running.
     assert_eq!(send(&server, "POST", r#"{"all":true}"#).status, 507);
 }
 
@@ -194,7 +194,7 @@ fn invalid_recordings_are_refused() {
 fn nothing_is_written_outside_of_the_folder() {
     let machine = Machine::new(1);
     let server = TestServer::start(&machine, options(NO_LIMIT));
-    // The folder is gone: the error names no path.
+    // If the folder is missing, the error names no path.
     std::fs::remove_dir(server.file("records")).expect("removed");
     let refused = send(&server, "POST", r#"{"all":true}"#);
     assert_eq!(refused.status, 507, "{}", refused.text());
@@ -222,5 +222,5 @@ fn a_stopped_server_completes_the_log() {
     send(&server, "POST", r#"{"all":true}"#);
     wait_for(&server, "samples", |status| status["samples"].as_u64() >= Some(2));
     server.stop();
-    assert!(samples_of(&files(&server)[0]).len() >= 2);
+    assert!(sample_lengths(&files(&server)[0]).len() >= 2);
 }

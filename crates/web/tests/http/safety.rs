@@ -102,7 +102,7 @@ fn a_proxy_can_terminate_tls_for_a_named_server() {
         ("vm.example", "ws://vm.example"),
         ("vm.example", "null"),
         (&here, "https://vm.example"),
-        // This does not apply to loopback names and addresses.
+        // For loopback names and for addresses, the scheme must be the server's own.
         (&here, &format!("https://{here}")),
         (&format!("192.168.1.7:{port}"), &format!("https://192.168.1.7:{port}")),
     ] {

@@ -9,7 +9,7 @@ use crate::stream::Events;
 use crate::test_server::{Machine, TestOptions, TestServer};
 
 const TOKEN: &str = "a-token-of-many-letters";
-const OF_VIEWS: &str = "a-token-that-shows-views";
+const VIEWS_TOKEN: &str = "a-token-that-shows-views";
 
 fn log_in(server: &TestServer, token: &str) -> Response {
     let body = format!("{{\"token\":\"{token}\"}}");
@@ -25,7 +25,7 @@ fn session(server: &TestServer) -> String {
 }
 
 #[test]
-fn a_log_out_ends_the_streams_of_its_session() {
+fn logging_out_ends_the_streams_of_the_session() {
     let machine = Machine::new(2);
     let server = TestServer::start(&machine, TestOptions { token: Some(TOKEN), ..TestOptions::default() });
     let path = [("path", r"\Things(*)\Number")];
@@ -71,7 +71,7 @@ fn only_named_sites_can_embed_the_page() {
         let response = request(server.address, "GET", target, &[], b"");
         let policy = response.header("content-security-policy").expect("a policy");
         assert!(policy.ends_with("; frame-ancestors https://wiki.example http://localhost:8080"), "{policy}");
-        // It knows no sites, and would forbid all.
+        // The header cannot list sites, so it would forbid all of them.
         assert_eq!(response.header("x-frame-options"), None);
     }
     drop(server);
@@ -86,7 +86,7 @@ fn only_named_sites_can_embed_the_page() {
 #[test]
 fn the_token_of_embedded_pages_only_shows_views() {
     let machine = Machine::new(2);
-    let server = TestServer::start(&machine, embedding(Some(OF_VIEWS)));
+    let server = TestServer::start(&machine, embedding(Some(VIEWS_TOKEN)));
     let bearer = [("Authorization", "Bearer a-token-that-shows-views"), ("Content-Type", "application/json")];
     let path = [("path", r"\Things(*)\Number")];
     let status = |method: &str, target: &str, body: &str| {
@@ -124,8 +124,8 @@ fn the_token_of_embedded_pages_only_shows_views() {
         let expected = if target.contains("%2F") { 404 } else { 403 };
         assert_eq!(found, expected, "{method} {target}");
     }
-    // It cannot be exchanged for a session, and is no wrong token.
-    assert_eq!(log_in(&server, OF_VIEWS).status, 403);
+    // The token cannot be exchanged for a session (403), but is not wrong (401).
+    assert_eq!(log_in(&server, VIEWS_TOKEN).status, 403);
     assert_eq!(log_in(&server, "a-token-that-shows-viewz").status, 401);
     assert!(std::fs::read_dir(server.file("records")).expect("a folder").next().is_none());
 }

@@ -71,7 +71,7 @@ impl Events {
 }
 
 #[test]
-fn samples_follow_the_names_of_their_series() {
+fn the_names_of_the_series_precede_the_samples() {
     let machine = Machine::new(2);
     let server = TestServer::start(&machine, TestOptions::default());
     let mut events = Events::open(server.address, &[("path", r"\Things(*)\*")]);

@@ -115,6 +115,7 @@ impl Machine {
             registry: Arc::new(move || {
                 Arc::clone(if is_bare.load(Ordering::SeqCst) { &bare } else { &registry })
             }),
+            machines: None,
             interval,
             points: 30,
             max_bytes: 64 << 20,
@@ -291,7 +292,7 @@ impl TestServer {
             assert_eq!(std::fs::read_dir(&folder).expect("a folder").count(), 0, "a file has a name");
             let open = std::fs::read_dir("/proc/self/fd").expect("procfs").flatten();
             let open = open.filter_map(|entry| std::fs::read_link(entry.path()).ok());
-            // Readers open a file again.
+            // A reader can open the same file again.
             let files: HashSet<_> = open.filter(|path| path.starts_with(&folder)).collect();
             if files.len() == expected {
                 return;

@@ -11,7 +11,7 @@ use tachograph_logs::LogError;
 
 use super::ArchiveNotice;
 use crate::FlowError;
-use crate::archive::{ArchiveStore, Retention};
+use crate::archive::{ArchiveStore, LastSample, Retention};
 
 /// The tasks after segments are converted.
 #[derive(Clone, Copy)]
@@ -36,6 +36,8 @@ pub(super) struct Worker {
     unmergeable: Vec<PathBuf>,
     files: u64,
     bytes: u64,
+    /// The last sample that was converted.
+    last_sample: Option<LastSample>,
     /// The last notice of the previous thread, which is not repeated.
     last: Option<ArchiveNotice>,
 }
@@ -49,6 +51,8 @@ struct Outcome {
     unmergeable: Vec<PathBuf>,
     files: u64,
     bytes: u64,
+    /// The last sample that was converted.
+    last_sample: Option<LastSample>,
 }
 
 impl Worker {
@@ -91,8 +95,10 @@ impl Worker {
         let (store, segments) = (store.clone(), std::mem::take(&mut self.segments));
         let (kept, stops) = (segments.clone(), Arc::clone(&self.stops_merging));
         let unmergeable = self.unmergeable.clone();
+        // If the thread cannot be started, or fails, the next conversion reads the last file.
+        let last_sample = self.last_sample.take();
         let work = move || {
-            let mut outcome = Outcome::default();
+            let mut outcome = Outcome { last_sample, ..Outcome::default() };
             convert(&store, segments, &mut outcome);
             maintain(&store, tasks, &unmergeable, &stops, &mut outcome);
             outcome
@@ -129,13 +135,14 @@ impl Worker {
         self.unmergeable.extend(outcome.unmergeable);
         self.files += outcome.files;
         self.bytes += outcome.bytes;
+        self.last_sample = outcome.last_sample;
         self.new_notices(outcome.notices)
     }
 
     /// Waits for the thread, and converts the remaining segments.
     pub(super) fn finish(&mut self, store: &ArchiveStore) -> Vec<ArchiveNotice> {
         let mut notices = self.join();
-        let mut outcome = Outcome::default();
+        let mut outcome = Outcome { last_sample: self.last_sample.take(), ..Outcome::default() };
         convert(store, std::mem::take(&mut self.segments), &mut outcome);
         self.files += outcome.files;
         self.bytes += outcome.bytes;
@@ -166,7 +173,7 @@ pub(super) fn not_converted(segment: &Path, error: &FlowError) -> ArchiveNotice 
 fn convert(store: &ArchiveStore, segments: Vec<PathBuf>, outcome: &mut Outcome) {
     let mut segments = segments.into_iter();
     while let Some(segment) = segments.next() {
-        match store.convert(&segment) {
+        match store.convert(&segment, &mut outcome.last_sample) {
             Ok(converted) => {
                 outcome.files += converted.files.len() as u64;
                 outcome.bytes += converted.bytes;

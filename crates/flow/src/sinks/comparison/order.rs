@@ -22,7 +22,7 @@ pub enum ComparisonOrder {
     Path,
 }
 
-/// For each unit, a noticeable size: a rise from 0 to less than it has little weight.
+/// For each unit, a noticeable size: a rise from 0 to less than this has little weight.
 const NOTICEABLE: [(&str, f64); 13] = [
     ("%", 1.0),
     ("seconds", 1e-3),
@@ -49,9 +49,9 @@ impl ComparisonRow {
     /// the unit, and logarithmic above it: `|asinh(after / size) - asinh(before / size)|`. A rise from 0 to 90 % weighs
     /// more than a rise from 20 % to 90 %; a rise from 0 to 0.1 % weighs little.
     ///
-    /// The rates and shares of an instance that is missing in a log that has others count as 0 there, and those of an
-    /// instance that was present for a part of a log count for that part: a process that was busy for two seconds of an hour
-    /// weighs little. The amounts and ages of an instance do not count as 0: every new process has some. `None` if an
+    /// If an instance is missing from a log that has other instances of the set, its rates and percentages count as 0 there;
+    /// those of an instance that was present for a part of a log count for that part, so a process that was busy for two
+    /// seconds of an hour weighs little. Amounts and ages do not count as 0, because every new process has some. `None` if an
     /// average is missing.
     pub fn weight(&self) -> Option<f64> {
         let unit = self.counter.unit();
@@ -67,7 +67,7 @@ impl ComparisonRow {
     }
 }
 
-/// Sorts rows. Rows without the figure are last; equal ones are sorted by path.
+/// Sorts rows. Rows with equal figures are sorted by path; rows without the figure are last.
 pub fn sort_comparison(rows: &mut [ComparisonRow], order: ComparisonOrder) {
     rows.sort_by_cached_key(|row| row.path.to_lowercase());
     let figure = |row: &ComparisonRow| match order {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instance_that_ended_did_nothing_afterwards() {
+    fn rates_of_a_missing_instance_count_as_0() {
         let mut gone = row("gone %", CounterType::TIMER_100NS, Some(90.0), None);
         assert_eq!(gone.weight(), None);
         gone.is_missing_instance = true;

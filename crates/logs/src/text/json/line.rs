@@ -295,16 +295,16 @@ impl<'de> Visitor<'de> for JsonValueSeed {
     }
 
     fn visit_bool<E>(self, _: bool) -> Result<JsonValue, E> {
-        Ok(JsonValue::Other("true or false"))
+        Ok(JsonValue::Other("a boolean"))
     }
 
     fn visit_str<E>(self, _: &str) -> Result<JsonValue, E> {
-        Ok(JsonValue::Other("a text"))
+        Ok(JsonValue::Other("a string"))
     }
 
     fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut list: A) -> Result<JsonValue, A::Error> {
         while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(JsonValue::Other("a list"))
+        Ok(JsonValue::Other("an array"))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsonValue, A::Error> {

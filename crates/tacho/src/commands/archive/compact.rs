@@ -56,8 +56,9 @@ fn compact(machine: &Path, stop: &Stop) -> Result<u64, FlowError> {
     // A running recorder converts its own segments.
     match store.lock_recorder() {
         Ok(_lock) => {
+            let mut last = None;
             for segment in store.segments()? {
-                let converted = store.convert(&segment)?;
+                let converted = store.convert(&segment, &mut last)?;
                 converted.problems.iter().for_each(notify);
             }
         }

@@ -3,18 +3,14 @@
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use tachograph_counters::wildcard::fold_case;
-use tachograph_monitor::{
-    Catalogue as _, Hit, MachineCatalogue, SearchIndex, SetEntry, absent_figures, ready_made_columns,
-};
+use tachograph_monitor::{Catalogue as _, Hit, MachineCatalogue, SearchIndex, SetEntry, absent_figures};
 use tachograph_perflib::Registry;
-use tachograph_system::Roots;
 
 use super::Form;
 use super::chosen_set::{ChosenSet, columns, describe};
 use crate::failure::{Failure, notify};
 use crate::table::escape_controls;
-use crate::this_machine::all_counters;
+use crate::this_machine::{all_counters, better_matches};
 
 /// The maximum number of lines of a table.
 const MAX_LINES: usize = 25;
@@ -25,6 +21,8 @@ const MAX_WORDS: usize = 8;
 /// The results of a search, best first. Each is a counter or a whole set.
 pub(super) struct Found {
     words: String,
+    /// The score of the best result; 0 without results.
+    score: u32,
     /// The selected part of a set, and whether the result is the whole set.
     parts: Vec<(ChosenSet, bool)>,
 }
@@ -37,7 +35,8 @@ pub(super) fn search(registry: &Arc<Registry>, words: &str, form: Form) -> Found
         hits = by_set(hits);
     }
     let part = |hit: &Hit| part_of(registry, catalogue.get(hit.set)?, hit.counter);
-    let mut found = Found { words: words.to_owned(), parts: hits.iter().filter_map(part).collect() };
+    let score = hits.iter().map(|hit| hit.score).max().unwrap_or_default();
+    let mut found = Found { words: words.to_owned(), score, parts: hits.iter().filter_map(part).collect() };
     if matches!(form, Form::Json { .. }) {
         found.join_parts();
     }
@@ -83,26 +82,9 @@ pub(super) fn notify_absent(words: &str) {
     absent_messages(words).iter().for_each(notify);
 }
 
-/// A message for each metric of another tool that matches these words but has no counter, and for each counter that matches
-/// them but that this machine lacks for a known reason. The headings of tables are searched, too.
+/// A message for each metric of another tool that matches these words but has no counter.
 pub(super) fn absent_messages(words: &str) -> Vec<String> {
-    let figures = absent_figures(words);
-    let mut messages: Vec<_> = figures.iter().map(|row| format!("'{}': {}", row.name, row.remark)).collect();
-    let words: Vec<_> = words.split_whitespace().map(fold_case).collect();
-    for absence in tachograph_system::absences(&Roots::of_this_machine()) {
-        let heading = |counter: &str| {
-            let mut columns = ready_made_columns(absence.set);
-            columns.find(|(_, names)| names.contains(&counter)).map_or("", |(heading, _)| heading)
-        };
-        let matches = |counter: &&String| {
-            let text = fold_case(&format!("{} {counter} {}", absence.set, heading(counter)));
-            words.iter().all(|word| text.contains(word.as_str()))
-        };
-        if let Some(counter) = absence.counters.iter().find(matches) {
-            messages.push(format!(r"'\{}(*)\{counter}': {}", absence.set, absence.reason));
-        }
-    }
-    messages
+    absent_figures(words).iter().map(|row| format!("'{}': {}", row.name, row.remark)).collect()
 }
 
 fn part_of(registry: &Registry, entry: &SetEntry, counter: Option<usize>) -> Option<(ChosenSet, bool)> {
@@ -125,6 +107,11 @@ fn by_set(hits: Vec<Hit>) -> Vec<Hit> {
 impl Found {
     pub(super) fn is_empty(&self) -> bool {
         self.parts.is_empty()
+    }
+
+    /// Messages for the counters that match the words better than the results, but that this machine lacks.
+    pub(super) fn better_matches(&self, registry: &Registry) -> Vec<String> {
+        better_matches(registry, &self.words, self.score)
     }
 
     pub(super) fn parts(&self) -> impl Iterator<Item = &ChosenSet> {

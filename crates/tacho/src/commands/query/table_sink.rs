@@ -233,9 +233,7 @@ impl<W: Write> Sink for TableSink<W> {
         self.format_cells();
         self.text.clear();
         let at = LocalTime::new(sample.at);
-        if self.columns.is_empty() {
-            self.text += &format!("{} {} {}: no instances\n", at.day, at.time, at.offset);
-        } else if self.is_wide {
+        if self.is_wide {
             self.push_line(&at)
         } else {
             self.push_block(&at)

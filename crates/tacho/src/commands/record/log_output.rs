@@ -7,11 +7,11 @@ use tachograph_counters::civil::Moment;
 use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_flow::record::{
-    ArchiveRecordOptions, ArchiveRecorder, DatabaseRecordOptions, DatabaseRecorder, RecordOptions,
-    RecordSummary, Recorder,
+    ArchiveNotice, ArchiveRecordOptions, ArchiveRecorder, DatabaseRecordOptions, DatabaseRecorder,
+    MachinesArchive, RecordOptions, RecordSummary, Recorder,
 };
 use tachograph_flow::{FlowError, Sink as _};
-use tachograph_logs::archive::DiskStorage;
+use tachograph_logs::archive::{DiskStorage, Storage};
 
 use super::archive_options::archive_options;
 use super::database_options::database_options;
@@ -19,29 +19,36 @@ use super::record_options::record_options;
 use crate::arguments::{RecordArguments, RecordFormat};
 use crate::commands::database;
 use crate::failure::{Failure, notify};
+use crate::this_machine::notify_first;
 
 /// Where to record, and how.
 pub(super) enum LogTarget {
     Log(Box<RecordOptions>),
     Archive(Box<ArchiveRecordOptions>),
     Database(Box<DatabaseRecordOptions>),
+    /// An archive of these machines.
+    MachinesArchive(Box<ArchiveRecordOptions>, Vec<Arc<str>>),
 }
 
 impl LogTarget {
+    /// The target for samples of these machines.
     pub(super) fn new(
         arguments: &RecordArguments,
         interval: Duration,
-        machine: &str,
+        machines: Vec<Arc<str>>,
     ) -> Result<Self, Failure> {
         let requested = arguments.format.map(RecordFormat::format);
         if database::format_of(requested, &arguments.output)?.is_some() {
             return Ok(Self::Database(Box::new(database_options(arguments)?)));
         }
-        Ok(match arguments.format {
-            Some(RecordFormat::Archive) => {
-                Self::Archive(Box::new(archive_options(arguments, interval, machine)?))
-            }
-            _ => Self::Log(Box::new(record_options(arguments, interval)?)),
+        if arguments.format != Some(RecordFormat::Archive) {
+            return Ok(Self::Log(Box::new(record_options(arguments, interval)?)));
+        }
+        let first = machines.first().map_or("", |machine| &**machine);
+        let options = Box::new(archive_options(arguments, interval, first)?);
+        Ok(match machines.len() {
+            1 => Self::Archive(options),
+            _ => Self::MachinesArchive(options, machines),
         })
     }
 
@@ -54,14 +61,14 @@ impl LogTarget {
     pub(super) fn max_bytes(&self) -> Option<u64> {
         match self {
             Self::Log(options) => options.max_bytes,
-            Self::Archive(_) | Self::Database(_) => None,
+            Self::Archive(_) | Self::MachinesArchive(..) | Self::Database(_) => None,
         }
     }
 
     pub(super) fn set_zone(&mut self, zone: &TimeZone) {
         match self {
             Self::Log(options) => options.zone = zone.clone(),
-            Self::Archive(options) => options.zone = zone.clone(),
+            Self::Archive(options) | Self::MachinesArchive(options, _) => options.zone = zone.clone(),
             Self::Database(options) => options.zone = zone.clone(),
         }
     }
@@ -77,6 +84,10 @@ impl LogTarget {
                 LogOutput::Archive(Box::new(ArchiveRecorder::create(*options, Arc::new(DiskStorage))?))
             }
             Self::Database(options) => LogOutput::Database(Box::new(DatabaseRecorder::create(&options)?)),
+            Self::MachinesArchive(options, machines) => {
+                let storage: Arc<dyn Storage> = Arc::new(DiskStorage);
+                LogOutput::MachinesArchive(Box::new(MachinesArchive::create(&options, &machines, &storage)?))
+            }
         })
     }
 }
@@ -86,6 +97,7 @@ pub(super) enum LogOutput {
     Log(Box<Recorder>),
     Archive(Box<ArchiveRecorder>),
     Database(Box<DatabaseRecorder>),
+    MachinesArchive(Box<MachinesArchive>),
 }
 
 impl LogOutput {
@@ -94,6 +106,7 @@ impl LogOutput {
             Self::Log(recorder) => recorder.push(sample),
             Self::Archive(recorder) => recorder.push(sample),
             Self::Database(recorder) => recorder.push(sample),
+            Self::MachinesArchive(recorder) => recorder.push(sample),
         }
     }
 
@@ -102,6 +115,7 @@ impl LogOutput {
             Self::Log(recorder) => recorder.finish(),
             Self::Archive(recorder) => recorder.finish(),
             Self::Database(recorder) => recorder.finish(),
+            Self::MachinesArchive(recorder) => recorder.finish(),
         }
     }
 
@@ -110,6 +124,7 @@ impl LogOutput {
             Self::Log(recorder) => recorder.summary(),
             Self::Archive(recorder) => recorder.summary(),
             Self::Database(recorder) => recorder.summary(),
+            Self::MachinesArchive(recorder) => recorder.summary(),
         }
     }
 
@@ -122,7 +137,7 @@ impl LogOutput {
     pub(super) fn without_column(&self) -> Option<&str> {
         match self {
             Self::Log(recorder) => recorder.without_column(),
-            Self::Archive(_) | Self::Database(_) => None,
+            Self::Archive(_) | Self::MachinesArchive(_) | Self::Database(_) => None,
         }
     }
 
@@ -130,7 +145,7 @@ impl LogOutput {
     pub(super) fn release_moved(&mut self) -> Result<(), FlowError> {
         match self {
             Self::Log(recorder) => recorder.release_moved(),
-            Self::Archive(_) | Self::Database(_) => Ok(()),
+            Self::Archive(_) | Self::MachinesArchive(_) | Self::Database(_) => Ok(()),
         }
     }
 
@@ -139,13 +154,17 @@ impl LogOutput {
         match self {
             Self::Log(_) | Self::Database(_) => 0,
             Self::Archive(recorder) => recorder.dropped(),
+            Self::MachinesArchive(recorder) => recorder.dropped(),
         }
     }
 
     /// Reports the events of an archive since the last call.
     pub(super) fn notify_events(&mut self) {
-        if let Self::Archive(recorder) = self {
-            recorder.take_notices().iter().for_each(notify);
-        }
+        let notices: Vec<ArchiveNotice> = match self {
+            Self::Log(_) | Self::Database(_) => return,
+            Self::Archive(recorder) => recorder.take_notices(),
+            Self::MachinesArchive(recorder) => recorder.take_notices(),
+        };
+        notify_first(&notices, "other events of the archive", ToString::to_string);
     }
 }

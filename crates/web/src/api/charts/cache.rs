@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use tachograph_counters::IgnorePoison;
 use tokio::sync::OnceCell;
 
 use crate::compression::compressed_text;
-use crate::response::ApiError;
+use crate::response::{ApiError, with_content_type};
 
 /// Maximum number of cached charts.
 const MAX_CHARTS: usize = 256;
@@ -30,7 +32,7 @@ struct Charts {
     by_query: HashMap<String, (Instant, Arc<OnceCell<CachedText>>)>,
 }
 
-/// A response, and its compressed form when a client has asked for it.
+/// A response, and its compressed form once a client has requested it.
 struct CachedText {
     text: Bytes,
     compressed: OnceCell<Option<Bytes>>,
@@ -38,8 +40,8 @@ struct CachedText {
 
 /// A response for one client.
 pub(crate) struct EncodedText {
-    pub(crate) bytes: Bytes,
-    pub(crate) is_gzip: bool,
+    bytes: Bytes,
+    is_gzip: bool,
 }
 
 impl EncodedText {
@@ -48,9 +50,21 @@ impl EncodedText {
     }
 }
 
+impl IntoResponse for EncodedText {
+    fn into_response(self) -> Response {
+        let mut response = with_content_type("application/json", self.bytes);
+        if self.is_gzip {
+            let headers = response.headers_mut();
+            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+        }
+        response
+    }
+}
+
 impl ChartCache {
-    /// The response to a query at the n-th sample, compressed if the client accepts that and it is not short. Clients with the
-    /// same query wait for one computation; after a failure, the next one computes again.
+    /// The response to a query at the n-th sample, compressed if the client accepts gzip and the response is not short. Clients
+    /// with the same query share one computation. After a failure, the next client computes it again.
     pub(crate) async fn get(
         &self,
         query: &str,
@@ -124,12 +138,13 @@ mod tests {
         for index in 0..2 * MAX_CHARTS {
             let text = index.to_string();
             let response = cache.get(&text, 1, false, async { Ok(Bytes::from(text.clone())) });
-            assert_eq!(response.await.expect("it").bytes, text);
+            assert_eq!(response.await.expect("a response").bytes, text);
         }
         assert_eq!(cache.0.lock().ignore_poison().by_query.len(), MAX_CHARTS);
         let large = async { Ok(Bytes::from(vec![0; MAX_BYTES + 1])) };
-        cache.get("0", 1, false, large).await.expect("it");
-        cache.get("large", 2, false, async { Ok(Bytes::from(vec![0; MAX_BYTES + 1])) }).await.expect("it");
+        cache.get("0", 1, false, large).await.expect("a response");
+        let large = async { Ok(Bytes::from(vec![0; MAX_BYTES + 1])) };
+        cache.get("large", 2, false, large).await.expect("a response");
         assert!(cache.0.lock().ignore_poison().by_query.is_empty());
     }
 

@@ -1,4 +1,4 @@
-//! Charts in which each name has the sum of its instances (`group_by=name`).
+//! Charts of the sums over all instances with the same name (`group_by=name`).
 
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
@@ -11,7 +11,7 @@ use crate::response::ApiError;
 use crate::series::check_points;
 use crate::workers::{Cancel, Cancellable};
 
-/// Whether a request asks for sums over the instances of a name.
+/// Whether a request is for sums over the instances with the same name.
 pub(super) fn are_summed(parameters: &Parameters) -> Result<bool, ApiError> {
     match parameters.one("group_by")? {
         None => Ok(false),
@@ -42,7 +42,7 @@ pub(super) fn reduce(
     Ok(reduction.finish(&table, paths))
 }
 
-/// The paths of single instances `NAME#n`, which sums do not have, each with the reason.
+/// The paths of single instances `NAME#n`, which have no sum of their own, each with the reason.
 pub(super) fn without_sums(reduced: &Reduced, paths: &[PathPattern]) -> Vec<(String, String)> {
     let is_numbered = |text: &String| {
         let instance = text.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
@@ -50,6 +50,6 @@ pub(super) fn without_sums(reduced: &Reduced, paths: &[PathPattern]) -> Vec<(Str
     };
     let is_found = |path: &PathPattern| reduced.series.iter().any(|one| one.info.is_selected_by(path));
     let texts = paths.iter().filter(|path| path.is_literal() && !is_found(path)).map(ToString::to_string);
-    let reason = "part of the sum of its name";
+    let reason = "included in the sum for its name";
     texts.filter(is_numbered).map(|path| (path, reason.to_owned())).collect()
 }

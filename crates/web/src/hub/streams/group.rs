@@ -59,7 +59,7 @@ struct Named<'a> {
 struct Values {
     /// The time of the sample, in Unix seconds.
     time: f64,
-    /// The begin of the interval, in Unix seconds.
+    /// When the interval begins, in Unix seconds.
     begin: Option<f64>,
     /// In the order of the series.
     values: Vec<Option<f64>>,
@@ -102,7 +102,7 @@ impl SubscriberGroup {
         if self.every == 1 { 0 } else { self.layout.series.len().saturating_mul(self.every) }
     }
 
-    /// The limit that the group exceeds, if any. `series` and `averaged` are those of the groups before it.
+    /// The limit that the group exceeds, if any. `series` and `averaged` are the totals of the groups before it.
     pub(super) fn excess(&self, series: usize, averaged: usize) -> Option<String> {
         let (count, own) = (self.layout.series.len(), self.averaged_values());
         let limit = if count > MAX_SERIES {
@@ -129,7 +129,7 @@ impl SubscriberGroup {
         }
     }
 
-    /// The events of a collection. `window_values` is the number of values that windows still can have.
+    /// The events of a collection. `window_values` is the number of values that windows can still have.
     pub(super) fn events(&self, collected: &Collected<'_>, window_values: &mut usize) -> Vec<u8> {
         let averages = averages(collected.samples, self.every, &self.paths, &self.layout);
         let values = match averages.values {
@@ -156,7 +156,8 @@ impl SubscriberGroup {
         text
     }
 
-    /// The events of a collection for the subscribers, which are taken from the group; `index` is that of the group.
+    /// Encodes the events of a collection, and moves the group's subscribers to the delivery. `index` is the index of the
+    /// group.
     pub(super) fn publish(
         &mut self,
         index: usize,
@@ -203,7 +204,7 @@ pub(super) struct Delivery {
     /// The index of the group.
     pub(super) group: usize,
     pub(super) subscribers: Vec<Subscriber>,
-    /// By whether the subscriber does not know the series yet, and whether it gets compressed events.
+    /// Indexed by whether the subscriber does not know the series yet, and whether it gets compressed events.
     texts: [[Option<Bytes>; 2]; 2],
 }
 

@@ -1,0 +1,222 @@
+//! Recording samples of several machines into an archive.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tachograph_counters::sample::{Group, Sample};
+use tachograph_logs::archive::Storage;
+
+use super::segment::copy_group;
+use super::{ArchiveNotice, ArchiveRecordOptions, ArchiveRecorder, RecordSummary};
+use crate::{FlowError, Sink};
+
+/// Writes samples of several machines into an archive. Each machine has a folder, a recorder and segments of its own.
+///
+/// The segments of different machines end at different times, so that converting them is spread over the duration of a
+/// segment: the name of a machine determines when its segments end.
+///
+/// The groups of a machine must be consecutive in a sample, as those of a
+/// [`MachinesSource`](crate::live::MachinesSource) are.
+pub struct MachinesArchive {
+    machines: Vec<MachineArchive>,
+    summary: RecordSummary,
+    notices: Vec<ArchiveNotice>,
+}
+
+/// The recorder of one machine.
+struct MachineArchive {
+    machine: Arc<str>,
+    recorder: ArchiveRecorder,
+    /// The machine's part of a sample.
+    sample: Sample,
+}
+
+impl MachinesArchive {
+    /// Opens or creates an archive for these machines, as [`ArchiveRecorder::create`] does for each of them. `options` are those
+    /// of every machine, except for its name and for when its segments end.
+    ///
+    /// # Errors
+    ///
+    /// The first of [`ArchiveRecorder::create`].
+    pub fn create(
+        options: &ArchiveRecordOptions,
+        machines: &[Arc<str>],
+        storage: &Arc<dyn Storage>,
+    ) -> Result<Self, FlowError> {
+        let create = |machine: &Arc<str>| {
+            let options = ArchiveRecordOptions {
+                machine: machine.to_string(),
+                segment_offset: segment_offset(machine, options.segment_time),
+                ..options.clone()
+            };
+            let recorder = ArchiveRecorder::create(options, Arc::clone(storage))?;
+            Ok(MachineArchive { machine: Arc::clone(machine), recorder, sample: Sample::default() })
+        };
+        let mut machines: Vec<_> = machines.iter().collect();
+        let machines = in_parallel(&mut machines, |machine| create(machine));
+        let machines = machines.into_iter().collect::<Result<Vec<_>, FlowError>>()?;
+        let folder = options.folder.clone();
+        let summary =
+            RecordSummary { first_file: folder.clone(), last_file: folder, ..RecordSummary::default() };
+        Ok(Self { machines, summary, notices: Vec::new() })
+    }
+
+    /// The results so far, of all machines together. A sample of several machines counts as one.
+    pub fn summary(&self) -> &RecordSummary {
+        &self.summary
+    }
+
+    /// The largest number of samples of a machine that were not written; see [`ArchiveRecorder::dropped`].
+    pub fn dropped(&self) -> u64 {
+        self.machines.iter().map(|machine| machine.recorder.dropped()).max().unwrap_or(0)
+    }
+
+    /// What happened since the last call. An event that concerns several machines in the same way, such as a full disk, is
+    /// reported once.
+    pub fn take_notices(&mut self) -> Vec<ArchiveNotice> {
+        let mut notices = std::mem::take(&mut self.notices);
+        for machine in &mut self.machines {
+            for notice in machine.recorder.take_notices() {
+                if !notices.contains(&notice) {
+                    notices.push(notice);
+                }
+            }
+        }
+        notices
+    }
+
+    /// Writes the groups of a machine.
+    fn push_groups(&mut self, index: usize, head: &Sample, groups: &[Group]) -> Result<(), FlowError> {
+        let Some(machine) = self.machines.get_mut(index) else { return Ok(()) };
+        let sample = &mut machine.sample;
+        sample.copy_head(head);
+        sample.boot_time = groups.first().map_or(head.boot_time, |group| head.boot_time_of(group));
+        sample.groups.truncate(groups.len());
+        for (index, group) in groups.iter().enumerate() {
+            if index == sample.groups.len() {
+                sample.groups.push(Group::new(Arc::clone(&group.set)));
+            }
+            copy_group(&mut sample.groups[index], group);
+        }
+        machine.recorder.push(sample)
+    }
+
+    fn update_summary(&mut self, sample: &Sample) {
+        let parts = || self.machines.iter().map(|machine| machine.recorder.summary());
+        let summary = RecordSummary {
+            values: parts().map(|part| part.values).sum(),
+            bytes: parts().map(|part| part.bytes).sum(),
+            counters: parts().map(|part| part.counters).sum(),
+            files: parts().map(|part| part.files).sum(),
+            samples: self.summary.samples + 1,
+            first: self.summary.first.or(Some(sample.at)),
+            last: Some(sample.at),
+            ..std::mem::take(&mut self.summary)
+        };
+        self.summary = summary;
+    }
+}
+
+impl Sink for MachinesArchive {
+    fn push(&mut self, sample: &Sample) -> Result<(), FlowError> {
+        let mut last = None;
+        for range in machine_ranges(&sample.groups) {
+            let groups = &sample.groups[range];
+            let name = &groups[0].set.machine;
+            // The machines of a sample are usually in the order of the recorders.
+            let next = last.map_or(0, |last| last + 1);
+            let is_named = |machine: &MachineArchive| machine.machine == *name;
+            let index = match self.machines.get(next).is_some_and(is_named) {
+                true => Some(next),
+                false => self.machines.iter().position(is_named),
+            };
+            let Some(index) = index else { continue };
+            self.push_groups(index, sample, groups)?;
+            last = Some(index);
+        }
+        if last.is_some() {
+            self.update_summary(sample);
+        }
+        Ok(())
+    }
+
+    /// Completes and converts the open segments of all machines.
+    fn finish(&mut self) -> Result<(), FlowError> {
+        let finished = in_parallel(&mut self.machines, |machine| machine.recorder.finish());
+        let parts = || self.machines.iter().map(|machine| machine.recorder.summary());
+        self.summary.files = parts().map(|part| part.files).sum();
+        self.summary.bytes = parts().map(|part| part.bytes).sum();
+        finished.into_iter().collect()
+    }
+}
+
+/// The ranges of consecutive groups of a machine.
+fn machine_ranges(groups: &[Group]) -> impl Iterator<Item = Range<usize>> {
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let machine = &groups.get(start)?.set.machine;
+        let is_same =
+            |group: &&Group| Arc::ptr_eq(&group.set.machine, machine) || group.set.machine == *machine;
+        let end = start + groups[start..].iter().take_while(is_same).count();
+        Some(std::mem::replace(&mut start, end)..end)
+    })
+}
+
+/// When the segments of a machine end, after multiples of their duration: spread over the duration by a hash (FNV-1a) of the
+/// name, so that it is the same after a restart.
+fn segment_offset(machine: &str, segment_time: Duration) -> Duration {
+    let hash = machine
+        .bytes()
+        .fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3));
+    // The low bits of the hash of short names differ more than the high ones.
+    segment_time.mul_f64(f64::from((hash ^ (hash >> 32)) as u32) / (f64::from(u32::MAX) + 1.0))
+}
+
+/// Number of machines that are opened or converted at the same time at the start and the end. Most of that time, they wait for the disk.
+const MAX_PARALLEL: usize = 8;
+
+/// Calls `work` with each item, on several threads. The results are in the order of the items.
+fn in_parallel<T: Send, R: Send>(items: &mut [T], work: impl Fn(&mut T) -> R + Sync) -> Vec<R> {
+    let chunk = items.len().div_ceil(MAX_PARALLEL).max(1);
+    let work = &work;
+    let in_order = |part: &mut [T]| part.iter_mut().map(work).collect::<Vec<_>>();
+    let Some((first, others)) = items.split_at_mut_checked(chunk.min(items.len())) else { return Vec::new() };
+    std::thread::scope(|scope| {
+        let others: Vec<_> =
+            others.chunks_mut(chunk).map(|part| scope.spawn(move || in_order(part))).collect();
+        let mut results = in_order(first);
+        for thread in others {
+            // A panic of a thread was reported, and continues here.
+            results.extend(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        results
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_of_machines_end_at_staggered_times() {
+        let time = Duration::from_secs(600);
+        let mut tenths = [0; 10];
+        for machine in 0..1000 {
+            let offset = segment_offset(&format!("web{machine}"), time);
+            assert!(offset < time);
+            tenths[(offset.as_secs() / 60) as usize] += 1;
+        }
+        assert!(tenths.iter().all(|count| (50..150).contains(count)), "{tenths:?}");
+        assert_eq!(segment_offset("web1", time), segment_offset("web1", time));
+    }
+
+    #[test]
+    fn parallel_results_are_in_order() {
+        for count in [0, 1, 2, 7, 100] {
+            let mut items: Vec<usize> = (0..count).collect();
+            let results = in_parallel(&mut items, |item| *item * 2);
+            assert_eq!(results, (0..count).map(|item| item * 2).collect::<Vec<_>>());
+        }
+    }
+}

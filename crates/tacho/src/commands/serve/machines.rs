@@ -1,0 +1,76 @@
+//! The machines that -s names.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tachograph_counters::wildcard::eq_ignore_case;
+use tachograph_flow::live::{LiveOptions, MachinesSource};
+use tachograph_machine::Machine;
+use tachograph_perflib::{ErrorCode, Failure as MachineFailure, Registry};
+use tachograph_remote::Machines;
+use tachograph_web::MachineList;
+
+use crate::failure::Failure;
+use crate::machines::{self, Target};
+use crate::this_machine;
+
+/// The machines of a server.
+pub(super) struct ServedMachines {
+    this_machine: Arc<Machine>,
+    targets: Vec<Target>,
+    names: Vec<Arc<str>>,
+    /// Connections for reading counter sets and instances, so that these do not delay the collection.
+    for_reading: Machines,
+}
+
+impl ServedMachines {
+    /// Connects to the machines that a name selects.
+    pub(super) fn connect(this_machine: &Arc<Machine>, name: &str) -> Result<Self, Failure> {
+        let targets = machines::named(&this_machine.registry(), Some(name))?;
+        let names = targets.iter().map(|target| Arc::clone(target.name())).collect();
+        let for_reading = Machines::of_user().map_err(Failure::usage)?;
+        Ok(Self { this_machine: Arc::clone(this_machine), targets, names, for_reading })
+    }
+
+    /// The counter sets of one of the machines, as far as they are known; otherwise those of this machine.
+    pub(super) fn known_registry(&self) -> Arc<Registry> {
+        let known = self.targets.iter().find(|target| target.registry.counter_sets().next().is_some());
+        known.map_or_else(|| self.this_machine.registry(), |target| Arc::clone(&target.registry))
+    }
+}
+
+impl MachineList for ServedMachines {
+    fn names(&self) -> &[Arc<str>] {
+        &self.names
+    }
+
+    fn registry(&self, machine: &str) -> Result<Arc<Registry>, MachineFailure> {
+        let target = self.targets.iter().find(|target| eq_ignore_case(target.name(), machine));
+        match target {
+            None => {
+                let reason = format!("'{machine}' is not one of the machines that -s selects");
+                Err(MachineFailure::new(ErrorCode::BAD_NETWORK_PATH, reason))
+            }
+            Some(target) if target.is_this_machine() => Ok(self.this_machine.refresh()),
+            Some(target) => self.for_reading.machine(target.name())?.recheck(),
+        }
+    }
+
+    fn any_registry(&self) -> Result<Arc<Registry>, MachineFailure> {
+        let mut answers = self.targets.iter().filter(|target| target.is_connected());
+        let registry = answers.find_map(|target| self.registry(target.name()).ok());
+        registry.ok_or_else(|| MachineFailure::new(ErrorCode::SERVER_UNAVAILABLE, "no machine answers"))
+    }
+
+    fn source(&self, interval: Duration) -> Result<MachinesSource, MachineFailure> {
+        let bias_minutes = this_machine::current_zone().bias_minutes;
+        let options = LiveOptions { bias_minutes, ..LiveOptions::default() };
+        let targets = self.targets.iter().map(Target::without_paths).collect();
+        let this_machine = Arc::clone(&self.this_machine);
+        let refresh = Box::new(move || this_machine.refresh());
+        let opened = machines::source(targets, &options, interval, Some(refresh));
+        let (source, _) =
+            opened.map_err(|reason| MachineFailure::new(ErrorCode::NO_SYSTEM_RESOURCES, reason))?;
+        Ok(source)
+    }
+}

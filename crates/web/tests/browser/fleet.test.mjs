@@ -1,0 +1,94 @@
+// Several machines: the table of machines, one machine, machines in the tree.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import { scratch, serve, TACHO, tacho, test, withPage } from "./harness.mjs";
+
+/** A server over nine names of one agent, and a machine that does not answer. */
+async function fleet() {
+  const folder = path.join(scratch, "fleet");
+  const agent = path.join(folder, "agent");
+  fs.mkdirSync(path.join(folder, "tachograph"), { recursive: true });
+  const line = await tacho("agent", "setup", "--name", "web0", "--address", "127.0.0.1:1", "--folder", agent);
+  const child = spawn(TACHO, ["agent", "--listen", "127.0.0.1:0", "--folder", agent], { stdio: ["ignore", "ignore", "pipe"] });
+  process.on("exit", () => child.kill());
+  const port = await new Promise((resolve) => createInterface({ input: child.stderr }).on("line", (text) => resolve(/:(\d+)$/.exec(text)?.[1])));
+  const lines = [...Array(9).keys()].map((index) => line.replace("web0 =", `web${index} =`).replace('127.0.0.1:1"', `127.0.0.1:${port}"`));
+  const file = path.join(folder, "tachograph", "machines.toml");
+  fs.writeFileSync(file, [...lines, line.replace("web0 =", "absent =")].join(""), { mode: 0o600 });
+  process.env.XDG_CONFIG_HOME = folder;
+  const server = await serve("-s", "@all", "--interval", "0.5");
+  delete process.env.XDG_CONFIG_HOME;
+  const stop = async () => {
+    await server.stop();
+    child.kill();
+  };
+  return { ...server, stop };
+}
+
+/** The rows of the table: name and values. */
+const rows = (page) =>
+  page.evaluate(() => [...document.querySelectorAll("#fleet-body tr")].map((row) => ({ name: row.querySelector("th").textContent, values: [...row.querySelectorAll("td")].map((cell) => (cell.dataset.value === "" ? null : Number(cell.dataset.value))) })));
+
+async function rowsThat(page, isWanted, what) {
+  for (let tries = 0; tries < 100; tries += 1) {
+    const found = await rows(page);
+    if (isWanted(found)) return found;
+    await page.waitForTimeout(200);
+  }
+  throw new Error(`${what}: ${JSON.stringify(await rows(page))}`);
+}
+
+test("fleet: machines are rows, one line of all, and a click leads to one", async () => {
+  const server = await fleet();
+  await withPage("fleet", server.url, async (page) => {
+    // With many machines, the page begins with the table.
+    const all = await rowsThat(page, (found) => found.length === 11 && found[0].values[0] !== null && found[1].values[0] !== null, "values of the first column");
+    assert.equal(all[0].name, "All machines");
+    assert.equal(all.at(-1).name, "absent", "a machine without values is last");
+    const own = all.slice(1, -1).map(({ values }) => values[0]);
+    assert.deepEqual(own, own.toSorted((one, other) => other - one), "sorted by the first column");
+    // The merged value is between those of the machines.
+    assert.ok(all[0].values[0] >= Math.min(...own) - 1e-9 && all[0].values[0] <= Math.max(...own) + 1e-9, JSON.stringify(all));
+    await page.waitForSelector("#fleet-chart canvas");
+    assert.match(await page.textContent("#fleet-chart"), /All machines/);
+
+    await page.click("#fleet-head th:nth-child(3) button");
+    await page.waitForSelector("#fleet-head th:nth-child(3)[aria-sort=descending]");
+    await page.click("#fleet-head th:nth-child(3) button");
+    await page.waitForSelector("#fleet-head th:nth-child(3)[aria-sort=ascending]");
+    await page.fill("#fleet-filter", "WEB3");
+    await rowsThat(page, (found) => found.length === 2 && found[1].name === "web3", "the filtered rows");
+    await page.fill("#fleet-filter", "");
+    await page.fill("#fleet-top", "3");
+    await page.keyboard.press("Tab");
+    await rowsThat(page, (found) => found.length === 4, "the first three machines");
+    await page.fill("#fleet-path", "\\System\\Processes");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("#fleet-head th:has-text('Processes')");
+    await page.fill("#fleet-top", "50");
+    await page.keyboard.press("Tab");
+    await rowsThat(page, (found) => found.length === 11 && found[1].values.at(-1) > 0, "values of the added column");
+
+    await page.click("#fleet-body button:has-text('web5')");
+    await page.waitForFunction(() => document.getElementById("fleet").hidden);
+    await page.waitForFunction(() => document.querySelectorAll(".legend-line, #legend-body tr").length > 3);
+    await page.waitForFunction(() => decodeURIComponent(location.hash).includes("web5"));
+    assert.doesNotMatch(await page.evaluate(() => decodeURIComponent(location.hash)), /web4/);
+
+    await page.click("#fleet-button");
+    await rowsThat(page, (found) => found.length === 11, "the table again");
+    await page.click("#add-button");
+    const names = () => page.evaluate(() => [...document.querySelectorAll("#tree [aria-level='1'] .tree-name")].map((item) => item.textContent));
+    await page.waitForSelector("#tree [aria-level='1']:has-text('web8')");
+    assert.deepEqual((await names()).slice(0, 3), ["All machines", "absent", "web0"]);
+    await page.click("#tree [aria-level='1']:has-text('web8')");
+    await page.click("#tree [aria-level='2'] .tree-name:text-is('System')");
+    await page.click("#tree [aria-level='3'] .tree-name:text-is('Processes')");
+    await page.waitForFunction(() => decodeURIComponent(location.hash).includes("web8"));
+  });
+  await server.stop();
+});

@@ -1,0 +1,69 @@
+// The server's scripts and style sheets have no comments, and otherwise mean the same as the sources. The page is small.
+
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { PAGE, serve, test, withPage } from "./harness.mjs";
+import { parse } from "acorn";
+
+/** The syntax tree without positions and raw texts. */
+const meaning = (text) =>
+  JSON.stringify(parse(text, { ecmaVersion: "latest", sourceType: "module" }), (name, value) => (["start", "end", "raw"].includes(name) ? undefined : typeof value === "bigint" ? `${value}n` : value));
+
+/** The own files of the page with this extension. */
+const own = (extension) => fs.readdirSync(PAGE).filter((name) => name.endsWith(extension));
+
+test("stripped: scripts have the syntax trees of their sources", async () => {
+  const server = await serve();
+  try {
+    for (const name of own(".js")) {
+      const text = await (await fetch(`${server.url}assets/${name}`)).text();
+      assert.equal(meaning(text), meaning(fs.readFileSync(path.join(PAGE, name), "utf8")), name);
+      assert.ok(!/^\s*(\/\/|\/?\*)/m.test(text), `${name} has a comment`);
+    }
+  } finally {
+    await server.stop();
+  }
+});
+
+test("stripped: style sheets have the rules of their sources", async () => {
+  const server = await serve();
+  try {
+    await withPage("style sheets", server.url, async (page) => {
+      for (const name of own(".css")) {
+        const text = await (await fetch(`${server.url}assets/${name}`)).text();
+        const [found, expected] = await page.evaluate(
+          async (texts) => Promise.all(texts.map(async (source) => [...(await new CSSStyleSheet().replace(source)).cssRules].map((rule) => rule.cssText))),
+          [text, fs.readFileSync(path.join(PAGE, name), "utf8")],
+        );
+        assert.deepEqual(found, expected, name);
+        assert.ok(found.length > 5 && !text.includes("/*"), name);
+      }
+    });
+  } finally {
+    await server.stop();
+  }
+});
+
+test("stripped: opening the page transfers less than 150 kB", async () => {
+  const server = await serve();
+  try {
+    const sizes = new Map();
+    await withPage("weight", server.url, async (page) => {
+      const session = await page.context().newCDPSession(page);
+      await session.send("Network.enable");
+      const names = new Map();
+      session.on("Network.responseReceived", ({ requestId, response }) => names.set(requestId, response.url));
+      session.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => sizes.set(names.get(requestId), encodedDataLength));
+      await session.send("Network.setCacheDisabled", { cacheDisabled: true });
+      await page.reload({ waitUntil: "networkidle" });
+    });
+    // With the headers of the responses.
+    const files = [...sizes].filter(([url]) => !url.includes("/api/"));
+    const total = files.reduce((sum, [, size]) => sum + size, 0);
+    assert.ok(files.length > 40, `${files.length} files`);
+    assert.ok(total > 50_000 && total < 150_000, `${total} bytes`);
+  } finally {
+    await server.stop();
+  }
+});
