@@ -36,6 +36,17 @@ impl App {
         if self.panes.is_zoomed() && self.title.as_deref() != Some(&*panel) {
             part(&panel, Style::new());
         }
+        // If a legend is shown, the time is next to the path of the selected counter.
+        let has_legend = !self.panes.is_grid() && !self.is_table();
+        if let Some(column) = self.column_under_cursor().filter(|_| !has_legend) {
+            // A column can contain several samples; zooming in divides it.
+            let average = match self.values_in(column) {
+                0 | 1 => String::new(),
+                values => format!(" (average of {values})"),
+            };
+            let time = self.time_of_day(self.reduced.time_of(column), false);
+            part(&format!("cursor {time}{average}"), bold);
+        }
         if self.panes.is_grid() {
             self.headline_parts().iter().for_each(|text| part(text, Style::new()));
         }
@@ -51,17 +62,6 @@ impl App {
         if let Some((read, all)) = self.reading {
             let percent = (read as f64 / all.max(1) as f64 * 100.0).min(100.0);
             part(&format!("reading {percent:.0} % (Esc cancels)"), bold);
-        }
-        // If a legend is shown, the time is next to the path of the selected counter.
-        let has_legend = !self.panes.is_grid() && !self.is_table();
-        if let Some(column) = self.column_under_cursor().filter(|_| !has_legend) {
-            // A column can contain several samples; zooming in divides it.
-            let average = match self.values_in(column) {
-                0 | 1 => String::new(),
-                values => format!(" (average of {values})"),
-            };
-            let time = self.time_of_day(self.reduced.time_of(column), false);
-            part(&format!("cursor {time}{average}"), bold);
         }
         if self.facts.is_live {
             if self.frozen.is_some() {

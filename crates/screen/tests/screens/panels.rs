@@ -469,7 +469,7 @@ fn a_typed_time_shows_the_sample_whose_interval_contains_it() {
         for (typed, shown) in [("04.4", "05"), ("05", "05"), ("05.001", "06"), ("18.999", "19")] {
             log.type_in(&format!("t10:00:{typed}"));
             log.press(KeyCode::Enter);
-            log.line_with(&format!("cursor 10:00:{shown} "));
+            log.line_with(&format!("cursor 10:00:{shown}"));
         }
     }
 }

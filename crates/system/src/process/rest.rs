@@ -83,9 +83,10 @@ impl Rest {
     pub(super) fn remember(&mut self, stat: &Stat, parent: Option<u64>) {
         self.seen = None;
         let Some(schedule) = self.schedule.take() else { return };
-        // The times of a running process grow, which its schedstat file shows later.
+        // The times of a running process grow, which its schedstat file shows later. The file cannot stay open if too many
+        // are open.
         match parent {
-            Some(parent) if stat.threads == 1 && stat.state != b'R' => {
+            Some(parent) if stat.threads == 1 && stat.state != b'R' && self.schedstat.is_open() => {
                 self.seen = Some(Seen { schedule, stat: *stat, parent });
             }
             _ => self.pause = PAUSE,

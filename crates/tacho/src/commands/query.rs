@@ -183,7 +183,7 @@ fn check_order(arguments: &QueryArguments, format: Option<Format>) -> Result<(),
     Ok(())
 }
 
-/// Adds the ids of the queried processes: the names of processes do not show which process it is.
+/// Adds the ids of the queried processes before their other counters: the names of processes do not show which process it is.
 fn add_process_ids(paths: &mut Vec<PathPattern>) {
     let is_process =
         |path: &&PathPattern| path.set().is_literal() && eq_ignore_case(&path.path().set, "Process");
@@ -192,9 +192,10 @@ fn add_process_ids(paths: &mut Vec<PathPattern>) {
         .filter(is_process)
         .map(|path| PathPattern::from(CounterPath { counter: "ID Process".into(), ..path.path().clone() }))
         .collect();
-    for id in ids {
+    for id in ids.into_iter().rev() {
+        let first = paths.iter().position(|path| is_process(&path)).unwrap_or_default();
         if !paths.contains(&id) {
-            paths.push(id);
+            paths.insert(first, id);
         }
     }
 }

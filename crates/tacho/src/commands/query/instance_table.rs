@@ -173,6 +173,7 @@ impl Table<'_> {
             // Counters that were requested later are dropped first. The counter of the order is always shown.
             drop_rank: match eq_ignore_case(&counter.name, key) {
                 true => 0,
+                false if counter.is_identifier() => 1,
                 false => u8::try_from(index + 1).unwrap_or(u8::MAX),
             },
             can_shrink: false,
