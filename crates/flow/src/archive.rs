@@ -31,6 +31,8 @@ use crate::{FlowError, Identity, Selection, Source};
 const RECORDER_LOCK: &str = "recorder.lock";
 /// Name of the lock file that is held while complete files are merged or removed.
 const FILES_LOCK: &str = "files.lock";
+/// Names of two empty folders, which are exchanged to find out whether the file system can do that.
+const EXCHANGED: [&str; 2] = ["exchange-1", "exchange-2"];
 
 /// The folder of one machine in an archive.
 #[derive(Clone, Debug)]
@@ -84,6 +86,38 @@ impl ArchiveStore {
     /// The error of the operating system.
     pub fn free_bytes(&self) -> io::Result<u64> {
         self.storage.free_bytes(&self.machine)
+    }
+
+    /// Checks that the file system can exchange two folders atomically, as [`merge`](Self::merge) does. The caller must hold the
+    /// [lock](Self::lock_files).
+    ///
+    /// # Errors
+    ///
+    /// When it cannot, and the errors of the operating system.
+    pub fn check_exchange(&self) -> Result<(), LogError> {
+        let folders = EXCHANGED.map(|name| self.open_folder().join(name));
+        for folder in &folders {
+            match self.storage.create_folder(folder) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                outcome => outcome.map_err(|error| LogError::io(error).at_path(folder))?,
+            }
+        }
+        let exchanged = self.exchange(&folders[0], &folders[1]);
+        let removed = folders.iter().try_for_each(|folder| self.remove_if_empty(folder));
+        exchanged.and(removed)
+    }
+
+    /// Atomically exchanges two folders.
+    fn exchange(&self, one: &Path, other: &Path) -> Result<(), LogError> {
+        self.storage.exchange(one, other).map_err(|error| {
+            match error.kind() {
+                ErrorKind::InvalidInput | ErrorKind::Unsupported => LogError::unsupported(
+                    "the file system cannot exchange two folders atomically, so files are not merged",
+                ),
+                _ => LogError::io(error),
+            }
+            .at_path(other)
+        })
     }
 
     /// Creates the folders of the archive, of the machine and of its open segments, and syncs them.

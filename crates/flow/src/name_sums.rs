@@ -9,7 +9,7 @@ use tachograph_counters::set::{Counter, CounterSet, Extent, Instance, Instances}
 use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_counters::{Calculator, CounterType, Formula, Origin, Pairer, RawValue, Status};
 
-use crate::{FlowError, Sink};
+use crate::{FlowError, Sink, Source};
 
 /// Replaces the instances of one name (`svchost`, `svchost#1`; in `Process V2` `svchost:1234`) with a single instance, whose raw values are the sums of theirs.
 ///
@@ -440,6 +440,41 @@ fn copy_values(from: &Group, to: &mut Group) {
     to.values.clone_from(&from.values);
     to.identities.clone_from(&from.identities);
     to.status = from.status;
+}
+
+/// Sums the samples of another source with [`NameSums`].
+pub struct NameSumsSource<S> {
+    source: S,
+    sums: NameSums,
+    /// Buffer for the source's sample.
+    sample: Sample,
+}
+
+impl<S> NameSumsSource<S> {
+    /// A stage over `source`.
+    pub fn new(source: S) -> Self {
+        Self { source, sums: NameSums::default(), sample: Sample::default() }
+    }
+}
+
+impl<S: Source> Source for NameSumsSource<S> {
+    fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
+        if !self.source.next(&mut self.sample)? {
+            return Ok(false);
+        }
+        let summed = self.sums.push(&self.sample);
+        sample.copy_head(summed);
+        sample.groups.truncate(summed.groups.len());
+        for (known, group) in sample.groups.iter_mut().zip(&summed.groups) {
+            known.describe(&group.set);
+            known.set_rows(&group.instances);
+            copy_values(group, known);
+            (known.read_at, known.clocks, known.boot_time) = (group.read_at, group.clocks, group.boot_time);
+        }
+        let added = summed.groups.get(sample.groups.len()..).unwrap_or_default();
+        sample.groups.extend_from_slice(added);
+        Ok(true)
+    }
 }
 
 /// Sums each sample with [`NameSums`] and passes the result to another sink.

@@ -88,6 +88,8 @@ pub struct App {
     is_optional: bool,
     /// The annotations of the view, which are only kept.
     annotations: Vec<Annotation>,
+    /// Whether the page sums the instances of each name, which is only kept.
+    sums_names: bool,
     /// The values of the charted counters, reduced to the columns of the chart.
     pub(crate) reduced: Reduced,
     /// The id of the newest table.
@@ -153,6 +155,7 @@ impl App {
             title: view.title,
             is_optional: view.is_optional,
             annotations: view.annotations,
+            sums_names: view.sums_names,
             reduced: Reduced { span: nothing, columns: 0, series: Vec::new() },
             last_table: TableId::default(),
             interval: view.interval.unwrap_or(Duration::from_secs(1)),
@@ -252,6 +255,7 @@ impl App {
         self.title = view.title;
         self.is_optional = view.is_optional;
         self.annotations = view.annotations;
+        self.sums_names = view.sums_names;
         self.panes.replace(view.panels);
         self.headline = headline_of(view.headline);
         self.panes.set_screen((self.areas.screen.width, self.areas.screen.height));
@@ -440,6 +444,7 @@ impl App {
             begin: span.and_then(|span| argument(span.begin())),
             end: span.and_then(|span| argument(span.end())),
             annotations: self.annotations.clone(),
+            sums_names: self.sums_names,
         }
     }
 }

@@ -45,11 +45,23 @@ pub(crate) fn default_counters(registry: &Registry) -> Result<Vec<PathPattern>, 
 /// Returns a message for each reason, including for table columns that a setting would enable. Returns an error if
 /// nothing remains.
 pub(crate) fn resolve_view(registry: &Registry, view: &mut View) -> Result<Vec<String>, Failure> {
+    fit_view(registry, view, true)
+}
+
+/// Like [`resolve_view`], for another machine: the reasons why this machine lacks counters do not apply to it.
+pub(crate) fn resolve_view_there(registry: &Registry, view: &mut View) -> Result<Vec<String>, Failure> {
+    fit_view(registry, view, false)
+}
+
+fn fit_view(registry: &Registry, view: &mut View, is_this_machine: bool) -> Result<Vec<String>, Failure> {
     let was_empty = view.panels.is_empty();
     let missing = view.resolve(|path| has_counter(registry, path));
     let mut reasons: IndexMap<String, Vec<String>> = IndexMap::new();
     for path in missing {
-        let why = missing_reason(&path).unwrap_or_else(|| "not available on this machine".to_owned());
+        let why = match is_this_machine {
+            true => missing_reason(&path).unwrap_or_else(|| "not available on this machine".to_owned()),
+            false => "not available there".to_owned(),
+        };
         reasons.entry(why).or_default().push(path);
     }
     if view.panels.is_empty() && !was_empty {
@@ -65,8 +77,9 @@ pub(crate) fn resolve_view(registry: &Registry, view: &mut View) -> Result<Vec<S
         paths => format!("the view omits '{}' and {} more: {why}", paths[0], paths.len() - 1),
     };
     let tables = view.panels.iter().filter(|panel| panel.kind == ViewKind::Table);
-    let columns =
-        tables.filter(|panel| panel.table.columns.is_empty()).filter_map(|panel| panel.table.set.as_deref());
+    let columns = tables
+        .filter(|panel| is_this_machine && panel.table.columns.is_empty())
+        .filter_map(|panel| panel.table.set.as_deref());
     Ok(columns
         .flat_map(|set| absent_columns(registry, set))
         .chain(reasons.into_iter().map(message))

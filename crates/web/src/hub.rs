@@ -11,6 +11,7 @@ mod input;
 mod layout;
 mod requested_paths;
 mod ring;
+mod stream_selection;
 mod streams;
 mod window;
 
@@ -35,7 +36,7 @@ use crate::response::ApiError;
 pub(crate) use layout::Layout;
 use requested_paths::RequestedPaths;
 pub(crate) use ring::{RingSource, RingWindow};
-pub(crate) use streams::{GZIP_HEADER, comment, event};
+pub(crate) use streams::{GZIP_HEADER, StreamRequest, comment, event};
 use streams::{NewSubscriber, queue_length};
 
 /// Maximum number of open streams.
@@ -172,12 +173,12 @@ impl Hub {
         self.shared.registry()
     }
 
-    /// The counter sets of a machine, or of one of them. Machines other than this one are connected if necessary, so it must not run on a thread of the
-    /// runtime.
+    /// The counter sets of a machine; of any collected machine if `machine` is `None`. This connects to other machines if
+    /// necessary, so it must not run on a thread of the runtime.
     pub(crate) fn registry_of(&self, machine: Option<&str>) -> Result<Arc<Registry>, ApiError> {
         let of_this_machine = || match machine {
             Some(name) if !self.registry().is_machine(name) => {
-                Err(ApiError::not_found(format!("there is no machine '{name}'")))
+                Err(ApiError::not_found(format!("no such machine: '{name}'")))
             }
             _ => Ok(self.registry()),
         };
@@ -282,14 +283,10 @@ impl Hub {
         live
     }
 
-    /// Opens a stream with one event per `every` collections. If `window` is given, events include statistics of the last
-    /// `window` intervals. Events are compressed if `is_gzip`. `closing` is notified if the reader is too slow.
+    /// Opens a stream. `closing` is notified if the reader is too slow.
     pub(crate) fn subscribe(
         &self,
-        paths: Vec<PathPattern>,
-        every: usize,
-        window: Option<usize>,
-        is_gzip: bool,
+        request: StreamRequest,
         closing: Arc<Notify>,
     ) -> Result<StreamReader, ApiError> {
         let shared = &self.shared;
@@ -301,14 +298,15 @@ impl Hub {
         }
         // Created before locking, so that an early return releases the lock first.
         let mut subscription = Subscription { shared: Arc::clone(shared), held: None };
-        let (sender, events) = mpsc::channel(queue_length(every, self.options().interval));
+        let (sender, events) = mpsc::channel(queue_length(request.every, self.options().interval));
         let mut state = shared.lock();
         if state.is_stopped {
             return Err(shutting_down());
         }
-        subscription.held = Some(state.requested.hold(&paths)?);
+        let is_gzip = request.is_gzip;
+        subscription.held = Some(state.requested.hold(&request.paths)?);
         state.requests_version += 1;
-        state.new_subscribers.push(NewSubscriber { paths, every, window, sender, is_gzip, closing });
+        state.new_subscribers.push(NewSubscriber { request, sender, closing });
         shared.changed.notify_all();
         drop(state);
         Ok(StreamReader { events, is_gzip, _subscription: subscription })

@@ -61,18 +61,17 @@ impl Chosen {
         }
     }
 
-    /// Replaces the path by the first alternative that `has` finds, unless it finds the path itself. Returns whether it
+    /// Exchanges the path for the first alternative that `has` finds, unless it finds the path itself. Returns whether it
     /// found one.
     pub(crate) fn resolve(&mut self, has: impl Fn(&PathPattern) -> bool) -> bool {
         if has(&self.path) {
             return true;
         }
-        let found = self.alternatives.iter().find(|path| has(path)).cloned();
-        let is_found = found.is_some();
-        if let Some(found) = found {
-            self.path = found;
-        }
-        is_found
+        let Some(index) = self.alternatives.iter().position(has) else { return false };
+        // The path stays an alternative, for another machine or log.
+        let found = self.alternatives.remove(index);
+        self.alternatives.insert(0, std::mem::replace(&mut self.path, found));
+        true
     }
 
     pub(super) fn selects(&self, info: &SeriesInfo) -> bool {

@@ -294,6 +294,7 @@ fn check_keys(lines: &Lines<'_>, read: &ReadView, version: i64) -> Result<(), Vi
     let of_2 = [
         ("title", read.title.as_ref().map(Spanned::span), "set version = 2"),
         ("optional", read.optional.as_ref().map(Spanned::span), "set version = 2"),
+        ("group_by", read.group_by.as_ref().map(Spanned::span), "set version = 2"),
         ("panel", read.panel.first().map(Spanned::span), "set version = 2"),
         ("headline", read.headline.first().map(Spanned::span), "set version = 2"),
         ("annotation", read.annotation.first().map(Spanned::span), "set version = 2"),
@@ -355,6 +356,13 @@ pub(super) fn parse(text: &str) -> Result<View, ViewError> {
         let message = format_args!("annotation: more than {MAX_ANNOTATIONS} annotations");
         return Err(lines.error_at(annotation.span(), message));
     }
+    let sums_names = match &read.group_by {
+        Some(group_by) if group_by.get_ref() != "name" => {
+            let message = format_args!("group_by is '{}': expected 'name'", group_by.get_ref());
+            return Err(lines.error_at(group_by.span(), message));
+        }
+        group_by => group_by.is_some(),
+    };
     let annotations = read.annotation.into_iter().map(|one| lines.annotation(one.into_inner()));
     let headline = read.headline.into_iter().map(|counter| lines.counter(counter.into_inner()));
     Ok(View {
@@ -364,6 +372,7 @@ pub(super) fn parse(text: &str) -> Result<View, ViewError> {
         points: points.map(|points| points as usize),
         panels,
         is_optional: read.optional.is_some_and(Spanned::into_inner),
+        sums_names,
         begin,
         end,
         annotations: annotations.collect::<Result<_, _>>()?,

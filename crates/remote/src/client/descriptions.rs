@@ -1,4 +1,4 @@
-//! Descriptions of counter sets, which machines share: agents of a fleet have much the same sets.
+//! Shares equal descriptions of counter sets among machines: the agents of a fleet have largely the same sets.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
@@ -10,13 +10,13 @@ use tachograph_perflib::{Guid, IgnorePoison};
 #[derive(Default)]
 struct Descriptions {
     known: HashMap<Guid, Vec<Weak<CounterSetInfo>>>,
-    /// The number of GUIDs at which those that are no longer in use are removed.
+    /// If there are more GUIDs than this, unused ones are removed.
     max: usize,
 }
 
 static DESCRIPTIONS: Mutex<Option<Descriptions>> = Mutex::new(None);
 
-/// An equal description that is in use already, or else this one.
+/// An equal description that is already in use, or else this one.
 pub(super) fn shared(info: Arc<CounterSetInfo>) -> Arc<CounterSetInfo> {
     DESCRIPTIONS.lock().ignore_poison().get_or_insert_default().shared(info)
 }
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_descriptions_are_one_while_they_are_in_use() {
+    fn equal_descriptions_are_shared_while_in_use() {
         let mut descriptions = Descriptions::default();
         let described = |guid: u128, name: &str| {
             Arc::new(CounterSetInfo::new(name, Guid::from_u128(guid), InstanceType::Single))
@@ -57,7 +57,7 @@ mod tests {
         drop((first, other));
         let again = descriptions.shared(described(1, "A"));
         assert_eq!(Arc::strong_count(&again), 1);
-        // Those that are no longer in use take no memory.
+        // Unused descriptions take no memory.
         for guid in 2..10_000 {
             descriptions.shared(described(guid, "A"));
         }

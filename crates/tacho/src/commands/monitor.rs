@@ -141,7 +141,7 @@ fn machines(name: &str, paths: Vec<PathPattern>, mut view: View, look: Look) -> 
     // The view is fitted to one of them: agents of a fleet have much the same sets.
     let known = targets.iter().find(|target| target.registry.counter_sets().next().is_some());
     let registry = known.map_or_else(|| machine.registry(), |target| Arc::clone(&target.registry));
-    let missing = this_machine::resolve_view(&registry, &mut view)?;
+    let missing = this_machine::resolve_view_there(&registry, &mut view)?;
     view.add_counters(paths.into_iter().map(Chosen::new));
     if view.counters().next().is_none() && !view.has_table() {
         view.add_counters(this_machine::default_counters(&registry)?.into_iter().map(Chosen::new));

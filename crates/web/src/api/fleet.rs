@@ -33,7 +33,7 @@ const MAX_TOP: usize = 10_000;
 /// Maximum number of values from which a table is computed.
 const MAX_VALUES: usize = 5_000_000;
 
-/// What is requested.
+/// A parsed request.
 struct Request {
     paths: Vec<PathPattern>,
     /// The column by which rows are sorted.
@@ -43,7 +43,7 @@ struct Request {
     top: usize,
     /// The number of intervals that the figures cover.
     window: usize,
-    /// Machines whose names contain this text, in any case.
+    /// Only machines whose lower-case names contain this lower-case text are shown.
     filter: String,
 }
 
@@ -59,7 +59,7 @@ impl Request {
                 .parse()
                 .ok()
                 .filter(|column| *column < paths.len())
-                .ok_or_else(|| ApiError::bad_request("sort: must be the number of a column, from 0"))?,
+                .ok_or_else(|| ApiError::bad_request("sort: must be the index of a column, from 0"))?,
         };
         let is_ascending = match parameters.one("order")? {
             None | Some("descending") => false,
@@ -96,7 +96,7 @@ struct Column {
     counter: Option<String>,
     unit: String,
     format: Option<UnitFormat>,
-    /// The statistics over all machines, of summed differences.
+    /// The statistics over all machines: the formula applied to summed differences.
     all: Option<StatisticsJson>,
 }
 
@@ -181,7 +181,7 @@ fn compute(
 /// The statistics of each machine in each column.
 struct Cells<'a> {
     paths: &'a [PathPattern],
-    /// By machine: one for each column.
+    /// For each machine, the statistics in each column.
     by_machine: HashMap<Arc<str>, Vec<Option<Statistics>>>,
     /// Over all machines, with the counter of each column.
     all: Vec<Option<(Counter, Statistics)>>,
@@ -244,7 +244,7 @@ impl<'a> Cells<'a> {
             let width = self.paths.len();
             let cells = self.by_machine.entry(Arc::clone(machine)).or_insert_with(|| vec![None; width]);
             match &mut cells[column] {
-                // It has the formula of the column.
+                // The series has the formula of the column, so this cannot fail.
                 Some(known) => drop(known.merge(state)),
                 cell => *cell = Some(state.clone()),
             }

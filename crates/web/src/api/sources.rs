@@ -175,7 +175,7 @@ pub(super) async fn list(
                 sources: sources.collect(),
                 logs: match access {
                     Access::Full => web.sources.folders.logs(),
-                    // They cannot be opened.
+                    // This access does not allow opening logs.
                     Access::Views => Vec::new(),
                 },
                 max_upload_bytes: web.sources.uploads.max_bytes,
@@ -293,7 +293,7 @@ impl<'a> Set<'a> {
     }
 }
 
-/// `machine` is one of the live source; logs ignore it.
+/// `machine` selects a machine of the live source. It is ignored for logs.
 async fn query_catalogue<T: Send + 'static>(
     web: Web,
     id: String,

@@ -15,7 +15,8 @@ use super::rows::{Row, Rows, SeriesWords};
 /// Collects the groups of one description.
 pub(super) struct SlotBuilder {
     pub(super) set: Arc<CounterSet>,
-    pub(super) set_index: u32,
+    /// The index of the set's description in the file; `None` if the file has no group of the slot yet.
+    pub(super) set_index: Option<u32>,
     calculators: Vec<Calculator>,
     /// The words of each counter, once a series has needed them.
     words: Vec<Option<SeriesWords>>,
@@ -92,7 +93,7 @@ impl SlotBuilder {
     pub(super) fn new(set: &Arc<CounterSet>, set_index: u32) -> Self {
         Self {
             set: Arc::clone(set),
-            set_index,
+            set_index: Some(set_index),
             calculators: set.counters.iter().map(Counter::calculator).collect(),
             words: vec![None; set.counters.len()],
             heads: GroupHeads::default(),
@@ -274,8 +275,19 @@ impl SlotBuilder {
         rows.end_series(words, rows.len() - rows_before);
     }
 
-    /// Removes the groups, but keeps the state of the instances of the last one.
-    pub(super) fn take(&mut self) -> Slot {
+    /// Whether the block has a group of the slot.
+    pub(super) fn has_groups(&self) -> bool {
+        self.heads.len() > 0
+    }
+
+    /// Whether the next group of the slot can continue the series of a block that was taken.
+    pub(super) fn has_series(&self) -> bool {
+        !self.is_missing && self.last_log.is_some()
+    }
+
+    /// Removes the groups, but keeps the state of the instances of the last one. `None` if the block has no group of the slot.
+    pub(super) fn take(&mut self) -> Option<Slot> {
+        let set = self.set_index.filter(|_| self.has_groups())?;
         let groups = self.present.len() as u32;
         let mut moved = HashMap::new();
         let mut kept = Vec::new();
@@ -302,7 +314,7 @@ impl SlotBuilder {
         self.values.clear();
         self.spans.clear();
         self.words.fill(None);
-        Slot { set: self.set_index, heads: std::mem::take(&mut self.heads) }
+        Some(Slot { set, heads: std::mem::take(&mut self.heads) })
     }
 }
 

@@ -482,10 +482,8 @@ impl Columns {
     fn are_plain(&self, rows: Range<usize>) -> bool {
         let Self { num, den, value, raw_first, raw_second, multi_count, statuses } = self;
         let next_status = statuses.partition_point(|(with_status, _)| with_status.end <= rows.start);
-        [num, den].iter().all(|column| column.are_all_present(rows.clone()))
-            && [value, raw_first, raw_second, multi_count]
-                .iter()
-                .all(|column| column.are_none_present(rows.clone()))
+        [num, den].iter().all(|column| column.has_all(rows.clone()))
+            && [value, raw_first, raw_second, multi_count].iter().all(|column| column.has_none(rows.clone()))
             && statuses.get(next_status).is_none_or(|(with_status, _)| with_status.start >= rows.end)
     }
 }

@@ -11,6 +11,7 @@ pub(super) struct ReadView {
     pub(super) points: Option<Spanned<i64>>,
     pub(super) title: Option<Spanned<String>>,
     pub(super) optional: Option<Spanned<bool>>,
+    pub(super) group_by: Option<Spanned<String>>,
     /// Version 1: the kind of the only panel.
     pub(super) view: Option<Spanned<String>>,
     pub(super) range: Option<ReadRange>,

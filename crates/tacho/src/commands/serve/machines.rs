@@ -57,8 +57,12 @@ impl MachineList for ServedMachines {
     }
 
     fn any_registry(&self) -> Result<Arc<Registry>, MachineFailure> {
+        // As the collection last read them, without an exchange: one machine must not delay what concerns all.
         let mut answers = self.targets.iter().filter(|target| target.is_connected());
-        let registry = answers.find_map(|target| self.registry(target.name()).ok());
+        let registry = answers.find_map(|target| match target.is_this_machine() {
+            true => Some(self.this_machine.refresh()),
+            false => Some(target.known_registry()).filter(|known| known.counter_sets().next().is_some()),
+        });
         registry.ok_or_else(|| MachineFailure::new(ErrorCode::SERVER_UNAVAILABLE, "no machine answers"))
     }
 

@@ -1,46 +1,7 @@
 //! Charts of the sums over all instances with the same name (`group_by=name`).
 
 use tachograph_counters::path::PathPattern;
-use tachograph_counters::sample::Sample;
-use tachograph_flow::{NameSums, Source};
-use tachograph_monitor::{Reduced, Reducer, Reduction, SeriesTable, Span};
-
-use crate::export::ExportError;
-use crate::parameters::Parameters;
-use crate::response::ApiError;
-use crate::series::check_points;
-use crate::workers::{Cancel, Cancellable};
-
-/// Whether a request is for sums over the instances with the same name.
-pub(super) fn are_summed(parameters: &Parameters) -> Result<bool, ApiError> {
-    match parameters.one("group_by")? {
-        None => Ok(false),
-        Some("name") => Ok(true),
-        Some(_) => Err(ApiError::bad_request("group_by: must be name")),
-    }
-}
-
-/// Reduces the sums of a source to columns. Unlike the index of a log, it reads the whole time range.
-pub(super) fn reduce(
-    source: impl Source,
-    span: Span,
-    columns: usize,
-    paths: &[PathPattern],
-    cancel: &Cancel,
-) -> Result<Reduced, ExportError> {
-    let mut source = Cancellable::new(source, cancel);
-    let (mut reduction, mut table) = (Reduction::new(span, columns), SeriesTable::default());
-    let (mut reducer, mut sums) = (Reducer::default(), NameSums::default());
-    let mut sample = Sample::default();
-    while source.next(&mut sample)? {
-        let summed = sums.push(&sample);
-        // Checked before the reduction allocates columns for each series.
-        check_points(summed.len().max(table.len()), columns).map_err(ExportError::Rejected)?;
-        reducer.push(summed, &mut reduction, &mut table)?;
-    }
-    reducer.cut(&mut reduction, &mut table);
-    Ok(reduction.finish(&table, paths))
-}
+use tachograph_monitor::Reduced;
 
 /// The paths of single instances `NAME#n`, which have no sum of their own, each with the reason.
 pub(super) fn without_sums(reduced: &Reduced, paths: &[PathPattern]) -> Vec<(String, String)> {

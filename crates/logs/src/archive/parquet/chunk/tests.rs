@@ -129,7 +129,7 @@ fn pages_of_many_rows_are_split() {
     assert!((0..values.len()).all(|row| numbers.get(row) == values[row]));
 }
 
-/// A page of zeros, which would be decompressed and ignored.
+/// Otherwise the reader would decompress much from a small file, only to ignore it.
 #[test]
 fn pages_with_more_bytes_than_their_rows_need_are_rejected() {
     let mut compressor = zstd::bulk::Compressor::new(3).expect("a compressor");

@@ -34,21 +34,21 @@ impl Numbers {
     }
 
     /// Whether all of these rows have a number.
-    pub(in super::super::super) fn are_all_present(&self, rows: Range<usize>) -> bool {
+    pub(in super::super::super) fn has_all(&self, rows: Range<usize>) -> bool {
         match &self.present {
             Present::All => true,
             Present::None => rows.is_empty(),
-            // Without an early exit, several are compared at a time.
-            Present::Some(present) => present[rows].iter().fold(true, |all, is| all & is),
+            // No early exit, so that the compiler can vectorise the loop.
+            Present::Some(present) => present[rows].iter().fold(true, |all, has_value| all & has_value),
         }
     }
 
     /// Whether none of these rows has a number.
-    pub(in super::super::super) fn are_none_present(&self, rows: Range<usize>) -> bool {
+    pub(in super::super::super) fn has_none(&self, rows: Range<usize>) -> bool {
         match &self.present {
             Present::All => rows.is_empty(),
             Present::None => true,
-            Present::Some(present) => !present[rows].iter().fold(false, |any, is| any | is),
+            Present::Some(present) => !present[rows].iter().fold(false, |any, has_value| any | has_value),
         }
     }
 }
@@ -98,9 +98,9 @@ pub(in super::super::super) fn spread(values: Vec<i64>, present: &[(bool, usize)
     }
     let (mut spread, mut is_present) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
     let mut left = values.as_slice();
-    for &(is, len) in present {
-        is_present.resize(is_present.len() + len, is);
-        if is {
+    for &(has_value, len) in present {
+        is_present.resize(is_present.len() + len, has_value);
+        if has_value {
             let (taken, rest) = left.split_at_checked(len).unwrap_or((left, &[]));
             spread.extend_from_slice(taken);
             left = rest;
