@@ -19,7 +19,7 @@ pub(crate) fn prefer_small() {
 }
 
 /// Makes the allocator return large blocks to the system when they are freed. By default, glibc keeps blocks of a size of which
-/// it has already freed one: after a burst of processes, the monitor's samples would leave 200 MB behind. Must be called before
+/// it has already freed one: after a burst of processes, the monitor's samples would keep 200 MB. Must be called before
 /// other threads start.
 #[cfg(feature = "screen")]
 pub(crate) fn return_large_blocks() {

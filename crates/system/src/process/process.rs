@@ -142,7 +142,7 @@ impl Process {
         self.task.key().filter(|_| !self.is_zombie).map(|key| key.identity())
     }
 
-    /// Like [`read_stat`](Self::read_stat), but does not read the file again if the process rests. `identity_of` returns the
+    /// Like [`read_stat`](Self::read_stat), but does not read the file again if the process is at rest. `identity_of` returns the
     /// [identity](Self::identity_as_parent) of another process.
     pub(super) fn read_stat_unless_at_rest(
         &mut self,

@@ -11,7 +11,7 @@ use super::reader::{Reader, Task, TaskFile};
 use super::stat::Stat;
 use super::waits::Schedule;
 
-/// After a process has run, this number of reads do not check whether it rests.
+/// After a process has run, this number of reads do not check whether it is at rest.
 const PAUSE: u8 = 8;
 
 /// What is known about a process that may rest.

@@ -49,7 +49,7 @@ fn stat_is_read_again_after_the_process_has_run() {
     for (schedule, user) in [("1001 2000 5\n", 151), ("1001 2000 6\n", 152), ("1001 2001 6\n", 153)] {
         machine.write("proc/12/schedstat", schedule);
         machine.write("proc/12/stat", stat(12, 'S', 10, 1, user));
-        // For some samples, it is not checked again whether the process rests.
+        // For some samples, it is not checked again whether the process is at rest.
         for _ in 0..12 {
             assert_eq!(collected(&mut *set, &IDS), (user as i64, 10));
         }
