@@ -35,6 +35,9 @@ struct Kept {
     bytes: usize,
 }
 
+/// The buffers of a dropped sample are reused if it has at most this many times as many values as the last one.
+const MAX_SPARE_RATIO: usize = 4;
+
 /// A ring of the last raw samples of a machine, or of several. The caller decides when a sample is taken.
 pub struct LiveBoard {
     source: BoardSource,
@@ -155,7 +158,11 @@ impl LiveBoard {
     /// Drops the oldest samples until there is room for `further` new ones.
     fn make_room(&mut self, further: usize) {
         let Some(dropped) = self.ring.make_room(further) else { return };
-        self.spare.get_or_insert(dropped.sample);
+        // The buffers of a sample with far more values than the last one are too large to be kept.
+        let last = self.ring.newest().map_or(0, |kept| kept.sample.len());
+        if dropped.sample.len() / MAX_SPARE_RATIO <= last {
+            self.spare.get_or_insert(dropped.sample);
+        }
         // The table keeps the series of ended processes. From time to time, series without a sample are dropped.
         if self.table.len() > 64 && self.table.len() > 4 * self.max_sample_values() {
             self.drop_absent_series();

@@ -1,6 +1,6 @@
 //! `tacho`: performance counters and their logs on the command line.
 
-#[cfg(feature = "web")]
+#[cfg(any(feature = "screen", feature = "web"))]
 mod allocator;
 mod arguments;
 mod commands;

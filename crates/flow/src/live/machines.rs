@@ -196,8 +196,8 @@ impl MachinesSource {
         };
         let is_known = self.registry.as_ref().is_some_and(|known| {
             let member = self.members.iter().find(|member| member.machine == *known.machine());
-            let is_same = |reader: &Box<Reader>| Arc::ptr_eq(reader.source.registry(), known);
-            member.is_some_and(|member| member.reader.as_ref().is_none_or(is_same))
+            let is_same = |reader: &Reader| Arc::ptr_eq(reader.source.registry(), known);
+            member.is_some_and(|member| member.reader.as_deref().is_none_or(is_same))
         });
         if !is_known {
             self.registry = self.members.iter().find_map(registry_of).or(self.registry.take());
