@@ -295,8 +295,12 @@ pub(crate) fn scan(file: &Path, reading: &ReadOptions) -> Result<(LogReport, Uni
 pub(crate) fn summary(report: &LogReport, scan: &UnionScan) -> String {
     let facts = report.facts();
     let mut text = String::new();
-    let bytes = grouped(&facts.file_bytes.to_string());
-    text += &line(format_args!("{}: {}, {bytes} bytes", report.path().display(), facts.format.name()));
+    // Of a database on a server, it is unknown.
+    let bytes = match facts.file_bytes {
+        0 => String::new(),
+        bytes => format!(", {} bytes", grouped(&bytes.to_string())),
+    };
+    text += &line(format_args!("{}: {}{bytes}", report.path().display(), facts.format.name()));
     let machines: Vec<_> = machine_names(scan).into_iter().map(|machine| format!(r"\\{machine}")).collect();
     if !machines.is_empty() {
         text += &line(format_args!("  machine   {}", machines.join(", ")));
