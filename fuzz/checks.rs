@@ -116,6 +116,105 @@ pub fn json(data: &[u8]) {
     blg(&[&line[..line.len() - 2], b",", data, b"}}\n", line].concat());
 }
 
+/// Input: a file that may be an SQLite database with logs, and lines that may be rows of PDH's tables (see [`sql_rows`]).
+pub fn sql(data: &[u8]) {
+    let folder = SqlFolder::new();
+    let file = folder.0.join("a.db");
+    std::fs::write(&file, data).expect("a writable folder");
+    read_sql(&file);
+    let rows = folder.0.join("b.db");
+    sql_rows(data, &rows);
+    read_sql(&rows);
+}
+
+/// A folder for one input.
+struct SqlFolder(std::path::PathBuf);
+
+impl SqlFolder {
+    fn new() -> Self {
+        use std::sync::atomic::{AtomicU64, Ordering};
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("tachograph-fuzz-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a writable folder");
+        Self(folder)
+    }
+}
+
+impl Drop for SqlFolder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Writes a database whose tables have the rows of a text: a row per line, its values separated by tabs. The first value is
+/// the table, `C` (`CounterDetails`), `D` (`DisplayToID`) or `V` (`CounterData`); an empty value is NULL.
+fn sql_rows(data: &[u8], file: &std::path::Path) {
+    let database = rusqlite::Connection::open(file).expect("a new database");
+    // The tables of another program can have any types and no keys.
+    let tables = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
+        CREATE TABLE CounterDetails (CounterID, MachineName, ObjectName, CounterName, CounterType, DefaultScale, InstanceName,
+            InstanceIndex, ParentName, ParentObjectID, TimeBaseA, TimeBaseB);
+        CREATE TABLE DisplayToID (GUID, RunID, DisplayString, LogStartTime, LogStopTime, NumberOfRecords, MinutesToUTC,
+            TimeZoneName);
+        CREATE TABLE CounterData (GUID, CounterID, RecordIndex, CounterDateTime, CounterValue, FirstValueA, FirstValueB,
+            SecondValueA, SecondValueB, MultiCount);
+        BEGIN;";
+    database.execute_batch(tables).expect("new tables");
+    for line in data.split(|&byte| byte == b'\n').take(1000) {
+        let mut values = line.split(|&byte| byte == b'\t').map(sql_value);
+        let (table, columns) = match values.next() {
+            Some(rusqlite::types::Value::Text(table)) if table == "C" => ("CounterDetails", 12),
+            Some(rusqlite::types::Value::Text(table)) if table == "D" => ("DisplayToID", 8),
+            Some(rusqlite::types::Value::Text(table)) if table == "V" => ("CounterData", 10),
+            _ => continue,
+        };
+        let row: Vec<_> =
+            values.chain(std::iter::repeat(rusqlite::types::Value::Null)).take(columns).collect();
+        let marks = vec!["?"; columns].join(", ");
+        let insert = format!("INSERT INTO {table} VALUES ({marks})");
+        database.execute(&insert, rusqlite::params_from_iter(row)).expect("a row of any values");
+    }
+    database.execute_batch("COMMIT").expect("committed");
+}
+
+fn sql_value(bytes: &[u8]) -> rusqlite::types::Value {
+    use rusqlite::types::Value;
+    match std::str::from_utf8(bytes) {
+        Ok("") => Value::Null,
+        Ok(text) => match (text.parse::<i64>(), text.parse::<f64>()) {
+            (Ok(integer), _) => Value::Integer(integer),
+            (_, Ok(real)) if !real.is_nan() => Value::Real(real),
+            _ => Value::Text(text.to_owned()),
+        },
+        Err(_) => Value::Blob(bytes.to_vec()),
+    }
+}
+
+/// Reads the log `log` of a database up to its end or to an error.
+fn read_sql(file: &std::path::Path) {
+    let name = std::path::PathBuf::from(format!("SQL:{}!log", file.display()));
+    let mut reader = match tachograph_logs::open(&name) {
+        Ok(reader) => reader,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    let mut sample = Sample::default();
+    // A damaged database can be cyclic for SQLite, so that the number of samples is not bounded by the size of the file.
+    for _ in 0..100_000 {
+        match reader.next(&mut sample) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) => return assert!(!error.to_string().is_empty()),
+        }
+        for group in &sample.groups {
+            assert_eq!(group.values.len(), group.instances.len() * group.set.counters.len());
+        }
+    }
+    for problem in reader.problems().list() {
+        assert!(!problem.to_string().is_empty());
+    }
+}
+
 /// Asserts that a path that parses is printed as an equal path.
 pub fn path(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };

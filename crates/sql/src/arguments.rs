@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{CommandFactory as _, Parser, ValueEnum};
+use clap::{Parser, ValueEnum};
 
 use crate::failure::Failure;
 
@@ -34,7 +34,7 @@ pub struct Arguments {
     /// The query. DESCRIBE samples lists the columns of a table; EXPLAIN shows the plan of a query.
     #[arg(value_name = "SQL")]
     pub query: String,
-    /// Logs (.blg, .csv, .tsv, .json), files of archives, and folders of archives.
+    /// Logs (.blg, .csv, .tsv, .json, SQL:DSN!NAME), files of archives, and folders of archives.
     #[arg(required = true, value_name = "LOG|FOLDER")]
     pub inputs: Vec<PathBuf>,
     /// Format of the result. Default: from the extension of -o, else table.
@@ -52,16 +52,20 @@ pub struct Arguments {
     /// Folder for temporary files. Default: $TMPDIR, or /tmp.
     #[arg(long, value_name = "FOLDER")]
     pub temp_folder: Option<PathBuf>,
-    /// Number of threads. Default: one per processor.
+    /// Number of threads; with --cluster, number of tasks of each step. Default: one per processor; 16 tasks.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
+    /// Run the query on the executors of a scheduler ('tacho-sql scheduler'), such as http://127.0.0.1:50050. They read the
+    /// files themselves.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["memory", "temp_folder"])]
+    pub cluster: Option<String>,
 }
 
 /// What the command should do.
 #[derive(Debug)]
-pub enum Outcome {
-    /// Run a query.
-    Run(Arguments),
+pub enum Outcome<T = Arguments> {
+    /// Run a command, such as a query.
+    Run(T),
     /// Print a help text.
     Text(String),
 }
@@ -71,14 +75,14 @@ pub enum Outcome {
 /// # Errors
 ///
 /// When they are invalid.
-pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Outcome, Failure> {
+pub(crate) fn parse<T: Parser>(words: impl IntoIterator<Item = OsString>) -> Result<Outcome<T>, Failure> {
     use clap::error::ErrorKind;
-    match Arguments::try_parse_from(words) {
+    match T::try_parse_from(words) {
         Ok(arguments) => Ok(Outcome::Run(arguments)),
         Err(error) => match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(Outcome::Text(error.to_string())),
             ErrorKind::MissingRequiredArgument => {
-                let usage = Arguments::command().render_usage();
+                let usage = T::command().render_usage();
                 Err(Failure::usage(format!("a query and a log are required\n\n{usage}")))
             }
             _ => {
@@ -121,6 +125,7 @@ mod tests {
 
     #[test]
     fn the_clap_definition_is_valid() {
+        use clap::CommandFactory as _;
         Arguments::command().debug_assert();
     }
 

@@ -9,6 +9,8 @@ use tachograph_flow::FlowError;
 use tachograph_logs::LogError;
 use tachograph_monitor::figures::escape_controls;
 
+use crate::cluster;
+
 /// Why the command failed: a message, and the exit status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
@@ -86,7 +88,9 @@ impl Failure {
             },
             DataFusionError::Plan(text) => Self::usage(plan_error(text, tables)),
             DataFusionError::NotImplemented(text) => Self::usage(format!("not supported: {text}")),
-            DataFusionError::Execution(text) | DataFusionError::Configuration(text) => Self::runtime(text),
+            DataFusionError::Execution(text) | DataFusionError::Configuration(text) => {
+                Self::runtime(cluster::message_in(text).unwrap_or_else(|| text.clone()))
+            }
             DataFusionError::IoError(error) => Self::runtime(format!(
                 "a temporary file could not be written: {}; choose another folder with --temp-folder",
                 tachograph_logs::io_error_text(error)

@@ -54,7 +54,7 @@ impl SharedInventory {
     }
 
     /// The batches of both tables.
-    fn batches(&self) -> Result<Arc<[RecordBatch; 2]>> {
+    pub(crate) fn batches(&self) -> Result<Arc<[RecordBatch; 2]>> {
         let mut found = self.found.lock().ignore_poison();
         if let Some(found) = &*found {
             return Ok(Arc::clone(found));
@@ -223,7 +223,8 @@ fn counters_batch(machines: &BTreeMap<String, MachineFacts>) -> Result<RecordBat
     Ok(RecordBatch::try_new(schema_of(Inventory::Counters), columns)?)
 }
 
-fn schema_of(which: Inventory) -> SchemaRef {
+/// The schema of one of the two tables.
+pub(crate) fn schema_of(which: Inventory) -> SchemaRef {
     let text = |name: &str| Field::new(name, DataType::Utf8View, true);
     let number = |name: &str| Field::new(name, DataType::Int64, true);
     let time = |name: &str| Field::new(name, time_type(), true);

@@ -9,6 +9,7 @@ mod archive_scan;
 mod arguments;
 mod average;
 mod batches;
+mod cluster;
 mod failure;
 mod filters;
 mod inputs;
@@ -26,12 +27,21 @@ pub use failure::Failure;
 pub use inputs::Inputs;
 pub use query::{Engine, EngineOptions};
 
+use std::ffi::OsString;
 use std::process::ExitCode;
+
+use clap::Parser;
 
 /// Runs the command with the arguments of the process.
 pub fn main() -> ExitCode {
-    match arguments::parse(std::env::args_os()) {
-        Ok(Outcome::Run(arguments)) => match query::run(&arguments) {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    cluster::run(&words).unwrap_or_else(|| run_command(&words, query::run))
+}
+
+/// Parses the words of a command, of which the first is its name, and runs it.
+fn run_command<T: Parser>(words: &[OsString], run: fn(&T) -> Result<(), Failure>) -> ExitCode {
+    match arguments::parse(words.iter().cloned()) {
+        Ok(Outcome::Run(arguments)) => match run(&arguments) {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => failure.report(),
         },

@@ -25,7 +25,8 @@ impl BytesRead {
 pub(crate) struct Progress {
     started: Instant,
     read: BytesRead,
-    total: u64,
+    /// The size of the inputs; `None` if other processes read them.
+    total: Option<u64>,
     bar: Option<ProgressBar>,
     is_enabled: bool,
 }
@@ -35,7 +36,7 @@ const DELAY: Duration = Duration::from_secs(1);
 
 impl Progress {
     /// Creates a bar that is hidden at first.
-    pub(crate) fn new(read: BytesRead, total: u64) -> Self {
+    pub(crate) fn new(read: BytesRead, total: Option<u64>) -> Self {
         Self { started: Instant::now(), read, total, bar: None, is_enabled: std::io::stderr().is_terminal() }
     }
 
@@ -44,11 +45,19 @@ impl Progress {
         if !self.is_enabled || self.started.elapsed() < DELAY {
             return;
         }
+        let total = self.total;
         let bar = self.bar.get_or_insert_with(|| {
-            let style = ProgressStyle::with_template("{bar:40} {bytes} of {total_bytes} read");
-            ProgressBar::new(self.total).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+            let style = ProgressStyle::with_template(match total {
+                Some(_) => "{bar:40} {bytes} of {total_bytes} read",
+                None => "{elapsed} on the cluster",
+            });
+            let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+            ProgressBar::new(total.unwrap_or_default()).with_style(style)
         });
-        bar.set_position(self.read.get().min(self.total));
+        match total {
+            Some(total) => bar.set_position(self.read.get().min(total)),
+            None => bar.tick(),
+        }
     }
 
     /// Removes the bar, before something else is written to the terminal.

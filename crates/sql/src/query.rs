@@ -1,10 +1,12 @@
 //! Runs a query and writes its result.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::TableProvider;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::dataframe::DataFrame;
 use datafusion::execution::SendableRecordBatchStream;
@@ -18,6 +20,7 @@ use tokio::sync::Notify;
 
 use crate::arguments::Arguments;
 use crate::average::AverageFunction;
+use crate::cluster::Cluster;
 use crate::failure::Failure;
 use crate::inputs::Inputs;
 use crate::inventory::{Inventory, InventoryTable, SharedInventory};
@@ -53,7 +56,7 @@ pub struct EngineOptions {
     pub memory: usize,
     /// The folder for temporary files; the system's by default.
     pub temp_folder: Option<std::path::PathBuf>,
-    /// Number of threads; 0 for one per processor.
+    /// Number of threads, or of tasks of each step on a cluster; 0 for the default.
     pub threads: usize,
 }
 
@@ -67,7 +70,8 @@ impl Default for EngineOptions {
 pub struct Engine {
     context: SessionContext,
     read: BytesRead,
-    total: u64,
+    /// The size of the inputs; `None` if other processes read them.
+    total: Option<u64>,
 }
 
 impl Engine {
@@ -77,38 +81,22 @@ impl Engine {
     ///
     /// When an input cannot be opened.
     pub async fn new(inputs: Inputs, options: &EngineOptions) -> Result<Self, Failure> {
+        Self::of(inputs, options, None).await
+    }
+
+    /// Creates an engine that runs queries in this process or on a cluster.
+    async fn of(inputs: Inputs, options: &EngineOptions, cluster: Option<&Cluster>) -> Result<Self, Failure> {
         let failed = |error: DataFusionError| Failure::of_query(&error, &TABLES);
-        let threads = match options.threads {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            threads => threads,
-        };
-        // Each thread has several batches in memory, of roughly 200 bytes per row.
-        let batch_rows =
-            (options.memory / threads / MEMORY_PER_BATCH_ROW).clamp(MIN_BATCH_ROWS, MAX_BATCH_ROWS);
-        let config = SessionConfig::new().with_target_partitions(threads).with_batch_size(batch_rows);
-        let mut config = config.with_information_schema(true);
-        // Each sort reserves memory for merging, less if the limit is small.
-        let reserved = (options.memory / (4 * threads)).min(10 << 20);
-        config.options_mut().execution.sort_spill_reservation_bytes = reserved;
-        let mut disk = DiskManagerBuilder::default();
-        if let Some(folder) = &options.temp_folder {
-            disk = disk.with_mode(DiskManagerMode::Directories(vec![folder.clone()]));
-        }
-        let runtime = RuntimeEnvBuilder::new()
-            .with_memory_pool(Arc::new(QueryMemory::new(options.memory)))
-            .with_disk_manager_builder(disk)
-            .build_arc()
-            .map_err(failed)?;
-        let context = SessionContext::new_with_config_rt(config, runtime);
-        context.register_udaf(AggregateUDF::from(AverageFunction::new()));
-        let (read, total) = (BytesRead::default(), inputs.bytes);
         let logs = by_machine(&inputs.logs)?;
-        let shared = Arc::new(SharedInventory::new(inputs.archive_files.clone(), logs.clone()));
-        let samples = Samples::new(inputs.archive_files, logs, read.clone());
-        context.register_table("samples", Arc::new(samples)).map_err(failed)?;
-        for (name, which) in [("machines", Inventory::Machines), ("counters", Inventory::Counters)] {
-            let table = InventoryTable::new(which, Arc::clone(&shared));
-            context.register_table(name, Arc::new(table)).map_err(failed)?;
+        let read = BytesRead::default();
+        let total = cluster.is_none().then_some(inputs.bytes);
+        let (context, tables) = match cluster {
+            Some(cluster) => (cluster.context(options).await?, cluster.tables(&inputs, &logs)?),
+            None => (local_context(options).map_err(failed)?, local_tables(inputs, logs, &read)),
+        };
+        context.register_udaf(AggregateUDF::from(AverageFunction::new()));
+        for (name, table) in tables {
+            context.register_table(name, table).map_err(failed)?;
         }
         let engine = Self { context, read, total };
         let averages = engine.plan(AVERAGES).await?;
@@ -154,19 +142,59 @@ impl Engine {
     }
 }
 
+/// Creates the context of queries that run in this process.
+fn local_context(options: &EngineOptions) -> Result<SessionContext> {
+    let threads = match options.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    };
+    // Each thread has several batches in memory, of roughly 200 bytes per row.
+    let batch_rows = (options.memory / threads / MEMORY_PER_BATCH_ROW).clamp(MIN_BATCH_ROWS, MAX_BATCH_ROWS);
+    let config = SessionConfig::new().with_target_partitions(threads).with_batch_size(batch_rows);
+    let mut config = config.with_information_schema(true);
+    // Each sort reserves memory for merging, less if the limit is small.
+    let reserved = (options.memory / (4 * threads)).min(10 << 20);
+    config.options_mut().execution.sort_spill_reservation_bytes = reserved;
+    let mut disk = DiskManagerBuilder::default();
+    if let Some(folder) = &options.temp_folder {
+        disk = disk.with_mode(DiskManagerMode::Directories(vec![folder.clone()]));
+    }
+    let runtime = RuntimeEnvBuilder::new()
+        .with_memory_pool(Arc::new(QueryMemory::new(options.memory)))
+        .with_disk_manager_builder(disk)
+        .build_arc()?;
+    Ok(SessionContext::new_with_config_rt(config, runtime))
+}
+
+/// Tables with their names.
+pub(crate) type Tables = Vec<(&'static str, Arc<dyn TableProvider>)>;
+
+/// The tables of queries that run in this process.
+fn local_tables(inputs: Inputs, logs: Vec<Vec<PathBuf>>, read: &BytesRead) -> Tables {
+    let shared = Arc::new(SharedInventory::new(inputs.archive_files.clone(), logs.clone()));
+    let inventory =
+        |which| -> Arc<dyn TableProvider> { Arc::new(InventoryTable::new(which, Arc::clone(&shared))) };
+    let samples: Arc<dyn TableProvider> = Arc::new(Samples::new(inputs.archive_files, logs, read.clone()));
+    vec![
+        ("samples", samples),
+        ("machines", inventory(Inventory::Machines)),
+        ("counters", inventory(Inventory::Counters)),
+    ]
+}
+
 /// How long to wait for the tasks of a query that has ended.
 const SHUTDOWN: Duration = Duration::from_secs(5);
 
 /// Ctrl-C and SIGTERM.
 #[derive(Clone, Default)]
-struct Interrupt {
+pub(crate) struct Interrupt {
     signal: Arc<AtomicI32>,
     notify: Arc<Notify>,
 }
 
 impl Interrupt {
     /// Listens on a thread. A second signal ends the process.
-    fn listen() -> Result<Self, Failure> {
+    pub(crate) fn listen() -> Result<Self, Failure> {
         let interrupt = Self::default();
         let failed = |error: std::io::Error| Failure::runtime(format!("cannot handle signals: {error}"));
         let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
@@ -182,12 +210,17 @@ impl Interrupt {
         std::thread::Builder::new().name("signals".to_owned()).spawn(listen).map_err(failed)?;
         Ok(interrupt)
     }
+
+    /// Waits for the first signal.
+    pub(crate) async fn notified(&self) {
+        self.notify.notified().await;
+    }
 }
 
 /// Stack size of the thread that plans a query: planning is recursive, and a condition can have thousands of terms.
 const PLANNING_STACK: usize = 512 << 20;
 /// Stack size of the threads that run the query.
-const WORKER_STACK: usize = 32 << 20;
+pub(crate) const WORKER_STACK: usize = 32 << 20;
 
 /// Runs the query of the arguments.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -201,20 +234,24 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 fn run_on_this_thread(arguments: &Arguments) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
+    let cluster = arguments.cluster.as_deref().map(Cluster::new).transpose()?;
     let threads = arguments.threads.map_or(0, usize::from);
     let mut builder = tokio::runtime::Builder::new_multi_thread();
-    if threads > 0 {
+    if threads > 0 && cluster.is_none() {
         builder.worker_threads(threads);
     }
     let failed = |error: std::io::Error| Failure::runtime(format!("cannot start threads: {error}"));
-    let runtime = builder.thread_stack_size(WORKER_STACK).enable_time().build().map_err(failed)?;
+    let runtime = builder.thread_stack_size(WORKER_STACK).enable_all().build().map_err(failed)?;
     let outcome = runtime.block_on(async {
         tokio::select! {
             biased;
-            () = interrupt.notify.notified() => {
+            () = interrupt.notified() => {
+                if let Some(cluster) = &cluster {
+                    cluster.cancel().await;
+                }
                 Err(Failure::interrupted(interrupt.signal.load(Ordering::SeqCst)))
             }
-            outcome = run_query(arguments, threads) => outcome,
+            outcome = run_query(arguments, threads, cluster.as_ref()) => outcome,
         }
     });
     // Ends the tasks of the query, which removes temporary files. A thread that reads a log ends at its next batch.
@@ -222,12 +259,12 @@ fn run_on_this_thread(arguments: &Arguments) -> Result<(), Failure> {
     outcome
 }
 
-async fn run_query(arguments: &Arguments, threads: usize) -> Result<(), Failure> {
+async fn run_query(arguments: &Arguments, threads: usize, cluster: Option<&Cluster>) -> Result<(), Failure> {
     let mut output = Output::new(arguments)?;
     let inputs = Inputs::new(&arguments.inputs)?;
     let temp_folder = arguments.temp_folder.clone();
     let options = EngineOptions { memory: arguments.memory, temp_folder, threads };
-    let engine = Engine::new(inputs, &options).await?;
+    let engine = Engine::of(inputs, &options, cluster).await?;
     let (schema, mut batches) = engine.run(&arguments.query).await?;
     let mut progress = Progress::new(engine.read.clone(), engine.total);
     let mut tick = tokio::time::interval(Duration::from_millis(200));

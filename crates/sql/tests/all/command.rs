@@ -8,14 +8,14 @@ use tachograph_counters::{RawValue, Status};
 use crate::generated::{TempFolder, recording, write};
 use crate::log_fixture::mixed;
 
-fn tacho_sql(folder: &TempFolder, words: &[&str]) -> Output {
+pub(crate) fn tacho_sql(folder: &TempFolder, words: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tacho-sql"));
     command.current_dir(&folder.0).args(words).output().expect("tacho-sql runs")
 }
 
 /// Runs a query that must succeed, and returns its output.
 #[track_caller]
-fn prints(folder: &TempFolder, words: &[&str]) -> String {
+pub(crate) fn prints(folder: &TempFolder, words: &[&str]) -> String {
     let ran = tacho_sql(folder, words);
     assert!(ran.status.success(), "{words:?}: {}", String::from_utf8_lossy(&ran.stderr));
     assert_eq!(String::from_utf8_lossy(&ran.stderr), "");
@@ -24,7 +24,7 @@ fn prints(folder: &TempFolder, words: &[&str]) -> String {
 
 /// Runs a query that must fail, and returns its message and exit status.
 #[track_caller]
-fn fails(folder: &TempFolder, words: &[&str]) -> (String, i32) {
+pub(crate) fn fails(folder: &TempFolder, words: &[&str]) -> (String, i32) {
     let ran = tacho_sql(folder, words);
     assert!(!ran.status.success(), "{words:?}: {}", String::from_utf8_lossy(&ran.stdout));
     (String::from_utf8_lossy(&ran.stderr).trim_end().to_owned(), ran.status.code().expect("an exit status"))
@@ -273,7 +273,7 @@ fn an_interrupt_ends_the_query() {
 
 /// Writes the archive of docs/sql.md: ten minutes of a machine, with a gap of five seconds and a value that could not
 /// be read.
-fn write_archive_of_page(folder: &TempFolder) {
+pub(crate) fn write_archive_of_page(folder: &TempFolder) {
     let mut samples = mixed("web-1", 0, 600).samples;
     samples[100].groups[0].values[0] = RawValue::error(Status::NO_DATA);
     samples.drain(300..304);

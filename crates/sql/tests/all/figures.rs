@@ -73,7 +73,7 @@ const KEY: &str = r#"machine, "set", parent, instance, counter, type"#;
 /// Compares the view `averages` of `inputs` with the statistics of other logs. Returns the number of averages that were
 /// compared bit by bit.
 #[track_caller]
-fn compare(inputs: &[PathBuf], of_statistics: &[PathBuf]) -> usize {
+pub(crate) fn compare(inputs: &[PathBuf], of_statistics: &[PathBuf]) -> usize {
     compare_with(inputs, statistics(of_statistics))
 }
 

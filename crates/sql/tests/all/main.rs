@@ -1,6 +1,7 @@
 //! Tests of SQL over logs and archives.
 
 mod answers;
+mod cluster;
 mod command;
 mod figures;
 mod filters;
@@ -10,4 +11,5 @@ mod generated;
 #[path = "../../../tacho/tests/cli/log_fixture.rs"]
 #[allow(dead_code, reason = "shared with the tests of the command line")]
 mod log_fixture;
+mod sql_logs;
 mod wide_sums;
