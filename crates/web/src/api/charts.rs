@@ -69,8 +69,10 @@ pub(super) async fn series(
         return Err(ApiError::bad_request("across: cannot be combined with group_by=name"));
     }
     let (paths, invalid) = parameters.valid_paths()?;
-    if summed == Summed::Machines && (id != LIVE || paths.len() != 1) {
-        return Err(ApiError::bad_request("group_by: machine takes one path, and a live source"));
+    if summed == Summed::Machines && (id != LIVE || !are_of_one_counter(&paths)) {
+        return Err(ApiError::bad_request(
+            "group_by: machine is for the source 'live', and for paths that are equal except for their machines",
+        ));
     }
     if id == LIVE {
         let compute = async {
@@ -190,6 +192,13 @@ fn chart_live(
         paths = paths.iter().map(without_machine).collect();
     }
     charts_text(Some(&reduction.finish(&table, &paths)), missing)
+}
+
+/// Whether paths are equal except for their machines.
+fn are_of_one_counter(paths: &[PathPattern]) -> bool {
+    let mut paths = paths.iter().map(without_machine);
+    let Some(first) = paths.next() else { return false };
+    paths.all(|path| path == first)
 }
 
 /// A path without its machine.
