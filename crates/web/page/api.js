@@ -125,7 +125,7 @@ export function address(name, parameters = {}) {
 const sourcePath = (id, rest = "") => `sources/${encodeURIComponent(id)}${rest}`;
 
 export const sources = () => json(address("sources"));
-export const source = (id) => json(address(sourcePath(id)));
+export const source = (id, signal) => json(address(sourcePath(id)), { signal });
 export const sets = (id, machine = null) => json(address(sourcePath(id, "/sets"), { machine }));
 export const instances = (id, set, machine = null) => json(address(sourcePath(id, "/instances"), { set, machine }));
 /** The table of machines: `{columns, rows, ...}` (docs/http.md). */

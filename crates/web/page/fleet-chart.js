@@ -1,4 +1,4 @@
-// Lines of a counter: of some machines, and of all machines merged into one.
+// Lines of a counter: one for each of some machines, and one of all machines.
 
 import * as api from "./api.js";
 import { onMachine } from "./catalogue.js";
@@ -21,18 +21,20 @@ export class FleetChart {
     this.plot = null;
   }
 
-  /** Loads the lines of a path: of these machines, and merged over all machines. */
-  async update(source, path, machines) {
-    const now = await api.source(source.id);
+  /** Loads and draws the lines of a path: the sum of the instances on each of these machines, and on all machines. Nothing is drawn if the signal
+   * is aborted. */
+  async update(source, path, machines, signal) {
+    const now = await api.source(source.id, signal);
     if (!now.end) return;
     const end = Date.parse(now.end) / 1000;
     const begin = end - SPAN;
     const request = { begin: String(begin), end: null, columns: COLUMNS };
     const own = machines.map((machine) => onMachine(machine, withoutMachine(path)));
     const [single, merged] = await Promise.all([
-      own.length ? api.seriesWithin(source.id, { ...request, paths: own }) : { times: [], series: [] },
-      api.seriesWithin(source.id, { ...request, paths: [path], across: "machines" }),
+      own.length ? api.seriesWithin(source.id, { ...request, paths: own, group_by: "machine" }, signal) : { times: [], series: [] },
+      api.seriesWithin(source.id, { ...request, paths: [path], group_by: "machine", across: "machines" }, signal),
     ]);
+    if (signal.aborted) return;
     this.draw([...single.series.map((line) => ({ line, times: single.times, name: line.machine })), ...merged.series.map((line) => ({ line, times: merged.times, name: "All machines", isAll: true }))]);
   }
 

@@ -58,6 +58,7 @@ export class Fleet {
   close() {
     this.show(false);
     this.generation += 1;
+    this.requests?.abort();
     clearTimeout(this.timer);
   }
 
@@ -79,12 +80,17 @@ export class Fleet {
     clearTimeout(this.timer);
     const source = this.source();
     if (!source) return this.close();
+    // Responses to earlier requests are no longer wanted.
+    this.requests?.abort();
+    this.requests = new AbortController();
+    const { signal } = this.requests;
     try {
       const { paths, sort, order, top, filter, window } = this;
-      const table = await api.fleet({ path: paths, sort: Math.min(sort, paths.length - 1), order, top, filter: filter || null, window });
+      const column = Math.min(sort, paths.length - 1);
+      const table = await api.fleet({ path: paths, sort: column, order, top, filter: filter || null, window }, signal);
       if (generation !== this.generation) return undefined;
       this.draw(table);
-      await this.chart.update(source, paths[Math.min(sort, paths.length - 1)], table.rows.slice(0, LINES).map(({ machine }) => machine));
+      await this.chart.update(source, table.columns[column].shown, table.rows.slice(0, LINES).map(({ machine }) => machine), signal);
       setText(byId("fleet-problem"), "");
     } catch (problem) {
       if (generation !== this.generation) return undefined;
@@ -117,7 +123,8 @@ export class Fleet {
   head(column, index) {
     const isSorted = index === this.sort;
     const order = isSorted && this.order === "descending" ? "ascending" : "descending";
-    const title = column.counter ?? column.path.slice(column.path.lastIndexOf("\\") + 1);
+    const counter = column.counter ?? column.path.slice(column.path.lastIndexOf("\\") + 1);
+    const title = column.instance === null ? counter : `${counter} (${column.instance})`;
     return element(
       "th",
       { scope: "col", class: "number", "aria-sort": isSorted ? this.order : "none" },
@@ -150,7 +157,7 @@ export class Fleet {
         panelOf({
           ...panel,
           id: null,
-          counters: (panel.counters ?? []).map((counter) => ({ ...counter, path: onThis(counter.path), or: [], except: [] })),
+          counters: (panel.counters ?? []).map((counter) => ({ ...counter, path: onThis(counter.path), or: [], except: (counter.except ?? []).map(onThis) })),
           table: panel.table ? { ...panel.table, machine } : null,
         }),
       );

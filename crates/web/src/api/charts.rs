@@ -71,8 +71,10 @@ pub(super) async fn series(
         return Err(ApiError::bad_request("across: cannot be combined with group_by=name"));
     }
     let (paths, invalid) = parameters.valid_paths()?;
-    if summed == Summed::Machines && (id != LIVE || paths.len() != 1) {
-        return Err(ApiError::bad_request("group_by: machine takes one path, and a live source"));
+    if summed == Summed::Machines && (id != LIVE || !are_of_one_counter(&paths)) {
+        return Err(ApiError::bad_request(
+            "group_by: machine is for the source 'live', and for paths that are equal except for their machines",
+        ));
     }
     if id == LIVE {
         let compute = async {
@@ -206,6 +208,13 @@ fn reduce(
         paths = paths.iter().map(without_machine).collect();
     }
     Ok(reduction.finish(&table, &paths))
+}
+
+/// Whether paths are equal except for their machines.
+fn are_of_one_counter(paths: &[PathPattern]) -> bool {
+    let mut paths = paths.iter().map(without_machine);
+    let Some(first) = paths.next() else { return false };
+    paths.all(|path| path == first)
 }
 
 /// A path without its machine.

@@ -56,6 +56,13 @@ test("fleet: a row for each machine and one for all, and a click opens a machine
     await page.waitForSelector("#fleet-chart canvas");
     assert.match(await page.textContent("#fleet-chart"), /All machines/);
 
+    // A counter with instances: the sum of them, with a line per machine.
+    await page.click("#fleet-head button:has-text('Bytes Total/sec (*)')");
+    await page.waitForFunction(() => document.querySelectorAll(".fleet-line").length === 10);
+    const lines = await page.evaluate(() => [...document.querySelectorAll(".fleet-line")].map((line) => line.childNodes[1].textContent));
+    assert.equal(new Set(lines).size, 10, JSON.stringify(lines));
+    assert.ok(lines.includes("web0") && lines.includes("All machines"), JSON.stringify(lines));
+
     await page.click("#fleet-head th:nth-child(3) button");
     await page.waitForSelector("#fleet-head th:nth-child(3)[aria-sort=descending]");
     await page.click("#fleet-head th:nth-child(3) button");

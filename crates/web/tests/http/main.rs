@@ -7,6 +7,7 @@ mod hostile;
 mod limits;
 mod live;
 mod logs;
+mod machines;
 mod readers;
 mod recording;
 mod safety;

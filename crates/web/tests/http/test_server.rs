@@ -25,8 +25,8 @@ use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType
 use tachograph_perflib::{Clock, FREQUENCY, Failure, Guid, InstanceKey, Provider, Registry, Rows};
 use tachograph_remote::ClientTrust;
 use tachograph_web::{
-    Embedding, LiveOptions, RecordingOptions, ServeError, ServeOptions, Server, Services, Stopper, Token,
-    Uploads,
+    Embedding, LiveOptions, MachineList, RecordingOptions, ServeError, ServeOptions, Server, Services,
+    Stopper, Token, Uploads,
 };
 
 const RATE: u32 = 0;
@@ -191,6 +191,8 @@ pub(crate) struct TestOptions {
     pub(crate) view: Option<View>,
     pub(crate) views: Option<PathBuf>,
     pub(crate) history: Vec<PathPattern>,
+    /// The machines to collect in place of the fake one.
+    pub(crate) machines: Option<Arc<dyn MachineList>>,
     /// The maximum memory of the kept samples.
     pub(crate) max_bytes: usize,
     pub(crate) embedding: Embedding,
@@ -214,6 +216,7 @@ impl Default for TestOptions {
             view: None,
             views: None,
             history: Vec::new(),
+            machines: None,
             max_bytes: 64 << 20,
             embedding: Embedding::default(),
             recordings: None,
@@ -245,6 +248,7 @@ impl TestServer {
             hosts: options.hosts,
             live: LiveOptions {
                 history: options.history,
+                machines: options.machines,
                 max_bytes: options.max_bytes,
                 ..machine.options(options.interval)
             },

@@ -144,26 +144,22 @@ impl MachineColumn {
     }
 }
 
-/// If a path selects several counters: the path of the first one, and the number of the others.
+/// If a path selects several counters: the path of the first one by name, and the number of the others. The order of the groups does not
+/// matter, since it depends on other requests.
 fn first_of_several(samples: &[Arc<Sample>], path: &PathPattern) -> Option<(PathPattern, usize)> {
     if path.set().is_literal() && path.counter().is_literal() {
         return None;
     }
-    let mut known = BTreeSet::new();
-    let mut first = None;
-    for group in samples.last()?.groups.iter() {
-        let set = &group.set;
-        if !path.matches_machine(&set.machine) || !path.matches_set(&set.name, set.has_instances) {
-            continue;
-        }
-        for counter in set.counters.iter().filter(|counter| path.matches_counter(&counter.name)) {
-            if known.insert((&*set.name, &*counter.name)) && first.is_none() {
-                let names = (set.name.to_string(), counter.name.to_string());
-                first = Some(CounterPath { set: names.0, counter: names.1, ..path.path().clone() }.into());
-            }
+    let mut names = BTreeSet::new();
+    for set in samples.last()?.groups.iter().map(|group| &group.set) {
+        if path.matches_machine(&set.machine) && path.matches_set(&set.name, set.has_instances) {
+            let counters = set.counters.iter().filter(|counter| path.matches_counter(&counter.name));
+            names.extend(counters.map(|counter| (&*set.name, &*counter.name)));
         }
     }
-    first.map(|first| (first, known.len() - 1)).filter(|(_, others)| *others > 0)
+    let (set, counter) = *names.first()?;
+    let first = CounterPath { set: set.to_owned(), counter: counter.to_owned(), ..path.path().clone() };
+    (names.len() > 1).then(|| (first.into(), names.len() - 1))
 }
 
 #[cfg(test)]
