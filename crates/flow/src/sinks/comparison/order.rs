@@ -161,7 +161,7 @@ mod tests {
         gone.presence = [0.1, 1.0];
         assert_eq!(gone.weight(), Some(9f64.asinh()));
         // The free space of a disk does not shrink because the disk was removed.
-        let mut free = row("Free Megabytes", CounterType::RAW_COUNT, Some(900.0), Some(900.0));
+        let mut free = row("Free Megabytes", CounterType::RAWCOUNT, Some(900.0), Some(900.0));
         free.presence = [0.1, 1.0];
         assert_eq!(free.weight(), Some(0.0));
         // Every process has an age.
