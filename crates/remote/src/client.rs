@@ -2,7 +2,6 @@
 
 mod answers;
 mod connection;
-mod descriptions;
 mod dialer;
 mod exchanges;
 mod http;

@@ -18,6 +18,7 @@ pub(crate) fn prefer_small() {
 }
 
 /// Returns freed memory to the system.
+#[cfg(feature = "web")]
 pub(crate) fn release() {
     // SAFETY: malloc_trim takes a number, locks each arena while it scans it, and returns only pages that are entirely
     // free; it is MT-Safe.

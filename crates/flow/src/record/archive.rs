@@ -21,6 +21,11 @@ use super::{AtMax, DiskFiles, LogFiles, RecordOptions, RecordSummary, Recorder};
 use crate::archive::{ArchiveLock, ArchiveStore, Retention};
 use crate::{FlowError, Sink};
 
+/// If so much more space than necessary is free, the free space is read again after [`AMPLE_TIME`] only. A disk that is full
+/// before is noticed when a write fails.
+const AMPLE_BYTES: u64 = 1 << 30;
+const AMPLE_TIME: i64 = 10 * FileTime::PER_SECOND;
+
 /// The options of a recording into an archive.
 #[derive(Clone, Debug)]
 pub struct ArchiveRecordOptions {
@@ -104,6 +109,8 @@ pub struct ArchiveRecorder<L: LogFiles + Clone = DiskFiles> {
     /// does not remove files.
     retention_now: FileTime,
     is_paused: bool,
+    /// Until this time, there was ample free space when it was last read.
+    ample_until: FileTime,
     dropped: u64,
     summary: RecordSummary,
     notices: Vec<ArchiveNotice>,
@@ -157,6 +164,7 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
             seen: FileTime(i64::MIN),
             retention_now: FileTime(i64::MIN),
             is_paused: false,
+            ample_until: FileTime(i64::MIN),
             dropped: 0,
             summary: RecordSummary { first_file: store.folder().to_path_buf(), ..RecordSummary::default() },
             notices: Vec::new(),
@@ -244,6 +252,9 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
 
     /// Whether there is enough free space; if not, pauses the recording.
     fn has_room(&mut self, now: FileTime) -> Result<bool, FlowError> {
+        if now < self.ample_until && !self.is_paused {
+            return Ok(true);
+        }
         let min = self.options.min_free_bytes;
         // If the free space is unknown, the recording pauses when a write fails.
         let free = self.store.free_bytes().unwrap_or(u64::MAX);
@@ -253,6 +264,8 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
             self.pause(now, ArchiveNotice::Paused { free, min })?;
             return Ok(false);
         }
+        let is_ample = free >= needed.saturating_add(AMPLE_BYTES);
+        self.ample_until = if is_ample { now.saturating_add(AMPLE_TIME) } else { now };
         Ok(true)
     }
 

@@ -20,6 +20,8 @@ use crate::{FlowError, Sink};
 /// [`MachinesSource`](crate::live::MachinesSource) are.
 pub struct MachinesArchive {
     machines: Vec<MachineArchive>,
+    /// Buffer for the part of a sample that belongs to one machine.
+    part: Sample,
     summary: RecordSummary,
     notices: Vec<ArchiveNotice>,
 }
@@ -28,8 +30,6 @@ pub struct MachinesArchive {
 struct MachineArchive {
     machine: Arc<str>,
     recorder: ArchiveRecorder,
-    /// The machine's part of a sample.
-    sample: Sample,
 }
 
 impl MachinesArchive {
@@ -51,7 +51,7 @@ impl MachinesArchive {
                 ..options.clone()
             };
             let recorder = ArchiveRecorder::create(options, Arc::clone(storage))?;
-            Ok(MachineArchive { machine: Arc::clone(machine), recorder, sample: Sample::default() })
+            Ok(MachineArchive { machine: Arc::clone(machine), recorder })
         };
         let mut machines: Vec<_> = machines.iter().collect();
         let machines = in_parallel(&mut machines, |machine| create(machine));
@@ -59,7 +59,7 @@ impl MachinesArchive {
         let folder = options.folder.clone();
         let summary =
             RecordSummary { first_file: folder.clone(), last_file: folder, ..RecordSummary::default() };
-        Ok(Self { machines, summary, notices: Vec::new() })
+        Ok(Self { machines, part: Sample::default(), summary, notices: Vec::new() })
     }
 
     /// The results so far, of all machines together. A sample of several machines counts as one.
@@ -89,17 +89,17 @@ impl MachinesArchive {
     /// Writes the groups of a machine.
     fn push_groups(&mut self, index: usize, head: &Sample, groups: &[Group]) -> Result<(), FlowError> {
         let Some(machine) = self.machines.get_mut(index) else { return Ok(()) };
-        let sample = &mut machine.sample;
-        sample.copy_head(head);
-        sample.boot_time = groups.first().map_or(head.boot_time, |group| head.boot_time_of(group));
-        sample.groups.truncate(groups.len());
+        let part = &mut self.part;
+        part.copy_head(head);
+        part.boot_time = groups.first().map_or(head.boot_time, |group| head.boot_time_of(group));
+        part.groups.truncate(groups.len());
         for (index, group) in groups.iter().enumerate() {
-            if index == sample.groups.len() {
-                sample.groups.push(Group::new(Arc::clone(&group.set)));
+            if index == part.groups.len() {
+                part.groups.push(Group::new(Arc::clone(&group.set)));
             }
-            copy_group(&mut sample.groups[index], group);
+            copy_group(&mut part.groups[index], group);
         }
-        machine.recorder.push(sample)
+        machine.recorder.push(part)
     }
 
     fn update_summary(&mut self, sample: &Sample) {

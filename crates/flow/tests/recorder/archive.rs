@@ -438,6 +438,23 @@ fn a_recording_pauses_while_there_is_too_little_space() {
 }
 
 #[test]
+fn ample_space_is_read_again_after_ten_seconds() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let disk = TestDisk { free: Arc::new(AtomicU64::new(2 << 30)), ..TestDisk::default() };
+    let options = ArchiveRecordOptions { min_free_bytes: 1000, ..options(folder.path()) };
+    let mut recorder = ArchiveRecorder::with_files(DiskFiles, options, Arc::new(disk.clone())).expect("room");
+    let mut takes = Takes::from_hour(12);
+    record(&mut recorder, &mut takes, 1);
+    disk.free.store(999, Ordering::Relaxed);
+    let mut sample = takes.samples[0].clone();
+    for second in 1..=10 {
+        sample.at.utc = takes.samples[0].at.utc.saturating_add(second * FileTime::PER_SECOND);
+        recorder.push(&sample).expect("no error");
+        assert_eq!(!recorder.take_notices().is_empty(), second == 10, "{second}");
+    }
+}
+
+#[test]
 fn one_recorder_per_machine() {
     let folder = tempfile::tempdir().expect("a folder");
     let recorder = ArchiveRecorder::create(options(folder.path()), disk()).expect("room");

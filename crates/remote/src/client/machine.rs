@@ -10,7 +10,7 @@ use tachograph_perflib::{Clock, Failure, IgnorePoison, Registry};
 
 use super::provider::RemoteSet;
 use super::transport::Received;
-use super::{Link, Transport, descriptions};
+use super::{Link, Transport};
 use crate::message::{Greeting, Sets};
 
 /// Time limit for reading the counter sets.
@@ -146,7 +146,8 @@ impl RemoteMachine {
 
     /// Sends the request for the next collection without waiting; see [`Link::send_ahead`]. Not if the sets have to be read first.
     pub(super) fn send_ahead(&self) -> bool {
-        let version = self.state.lock().ignore_poison().version;
+        // If another thread is reading the sets, the request waits for them.
+        let version = self.state.try_lock().ok().and_then(|state| state.version);
         version.is_some_and(|version| self.link.send_ahead(version))
     }
 
@@ -168,8 +169,7 @@ impl RemoteMachine {
                 continue;
             }
             let name = Arc::from(&*set.info.name);
-            let info = descriptions::shared(set.info);
-            let provider = RemoteSet::new(info, Arc::clone(&self.link));
+            let provider = RemoteSet::new(set.info, Arc::clone(&self.link));
             if let Err(code) = registry.register(Box::new(provider)) {
                 registry.add_notice(Notice::new(Some(name), format!(r"\\{}: skipped: {code}", self.name)));
             }

@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
-use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::{WebPkiSupportedAlgorithms, ring};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
@@ -47,6 +47,9 @@ impl ClientIdentity {
         Ok((chain, key))
     }
 }
+
+/// Number of sessions of a server that rustls keeps for resumption.
+const SESSIONS_OF_SERVER: usize = 8;
 
 /// The configuration of TLS, and what it found.
 #[derive(Clone, Debug)]
@@ -95,6 +98,10 @@ impl Tls {
             }
         };
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        if authorities.is_none() {
+            // This configuration is for one server, and by default there is memory for 32.
+            config.resumption = Resumption::in_memory_sessions(SESSIONS_OF_SERVER);
+        }
         let config = Arc::new(config);
         if let Some(pem) = authorities {
             let mut known = CONFIGS.lock().ignore_poison();
