@@ -1,6 +1,6 @@
 """The figures of `sar -A`, as `sadf -j` prints them, and the counters of tacho with the same meaning."""
 
-# Section, figure, counter, factor from the counter's unit to sar's. Rates are averages over the whole time.
+# Section, figure, counter, factor from the counter's unit to sar's. Rates are averages over the whole interval.
 RATES = [
     ("process-and-context-switch", "proc", r"\System\Forks/sec", 1),
     ("process-and-context-switch", "cswch", r"\System\Context Switches/sec", 1),
@@ -34,7 +34,7 @@ RATES = [
     ("network.net-udp6", "odgm6", r"\UDPv6\Datagrams Sent/sec", 1),
 ]
 
-# Amounts at the end.
+# Amounts at the end of the interval.
 AMOUNTS = [
     ("memory", "memfree", r"\Memory\Free & Zero Page List Bytes", 1 / 1024),
     ("memory", "avail", r"\Memory\Available Bytes", 1 / 1024),
@@ -102,7 +102,7 @@ SHARES = [
     ("psi.psi-mem", "full_avg", r"\Pressure Stall(memory)\% Full Stall Time"),
 ]
 
-# Amounts at the end, of file systems by device.
+# Amounts of file systems, by device, at the end of the interval.
 FILE_SYSTEMS = [
     ("MBfsfree", r"Free Bytes", 1 / (1 << 20)),
     ("MBfsused", r"Used Bytes", 1 / (1 << 20)),
@@ -119,7 +119,7 @@ def section(statistics, path):
 
 
 def instance_of(key, name):
-    """The name that tacho gives to an instance of sar."""
+    """The name that tacho gives to an instance (disk, interface, processor) in the output of sar."""
     if key == "cpu":
         return "_Total" if name == "all" else f"0,{name}"
     return name
@@ -136,8 +136,8 @@ def mount_points():
 
 
 def figures(statistics):
-    """Yields kind ("rate", "amount" or "share"), figure of sar, path, its value and the factor, for all figures of one
-    interval that a counter has too."""
+    """Yields kind ("rate", "amount" or "share"), sar's name of the figure, counter path, sar's value, and factor, for each
+    figure of one interval that has a corresponding counter."""
     for kind, rows in (("rate", RATES), ("amount", AMOUNTS)):
         for path, key, counter, factor in rows:
             found = section(statistics, path)

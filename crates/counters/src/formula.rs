@@ -216,15 +216,28 @@ pub(crate) fn evaluate(formula: Formula, n: f64, d: f64, time_base: f64, multi_c
         return 0.0;
     }
     match formula {
-        Formula::Rate => n / (d / time_base),
-        Formula::Percent => (n / d) * 100.0,
-        Formula::InversePercent => not_negative((1.0 - n / d) * 100.0),
-        Formula::AverageTime => (n / time_base) / d,
-        Formula::Ratio => n / d,
         Formula::MultiPercent if multi_count == 0 => 0.0,
         Formula::MultiPercent => ((n / d) / f64::from(multi_count)) * 100.0,
         Formula::MultiInversePercent => not_negative((f64::from(multi_count) - n / d) * 100.0),
-        Formula::Delta | Formula::Value | Formula::Double | Formula::Fraction | Formula::Elapsed => n,
+        formula => divide(formula, n, divisor(formula, d, time_base), time_base),
+    }
+}
+
+/// The number by which [`divide`] divides.
+#[inline(always)]
+pub(crate) fn divisor(formula: Formula, d: f64, time_base: f64) -> f64 {
+    if formula == Formula::Rate { d / time_base } else { d }
+}
+
+/// Applies a two-sample formula without a multiplier to the difference of the first numbers and a [`divisor`] that is not 0.
+#[inline(always)]
+pub(crate) fn divide(formula: Formula, n: f64, divisor: f64, time_base: f64) -> f64 {
+    match formula {
+        Formula::Rate | Formula::Ratio => n / divisor,
+        Formula::Percent => (n / divisor) * 100.0,
+        Formula::InversePercent => not_negative((1.0 - n / divisor) * 100.0),
+        Formula::AverageTime => (n / time_base) / divisor,
+        _ => n,
     }
 }
 

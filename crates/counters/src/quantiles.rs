@@ -1,9 +1,11 @@
 //! Quantiles of interval values: exact for a few values, within 1 % for many.
 
 mod bucket;
+mod bucket_counts;
 mod histogram;
 
 use bucket::Bucket;
+use bucket_counts::{BucketCounts, SHORT_RANGE};
 use histogram::Histogram;
 
 /// Maximum number of nonzero values that are stored exactly.
@@ -16,6 +18,8 @@ const MAX_LISTED: usize = 2048;
 const INITIAL_LISTED: usize = MAX_EXACT * size_of::<f64>() / size_of::<Bucket>();
 /// Initial capacity of the list of exact values.
 const INITIAL_EXACT: usize = 8;
+/// Number of values that are added together.
+const MAX_BATCH: usize = 64;
 
 /// A mergeable summary of values that returns any quantile: exact for up to 128 values that differ from zero, otherwise
 /// within 1 % of the value of the nearest rank. With more than 128 values, magnitudes below 2^-40 (about 1e-12) count
@@ -83,12 +87,32 @@ impl Quantiles {
 
     /// Adds values, which must be finite.
     pub fn add_all(&mut self, values: &[f64]) {
-        let zeros = values.iter().filter(|value| **value == 0.0).count();
-        self.zeros += zeros as u64;
-        if zeros == 0 && values.len() <= self.storage.room() {
-            self.storage.push_all(values);
-        } else if zeros < values.len() {
-            values.iter().filter(|value| **value != 0.0).for_each(|value| self.storage.push(*value));
+        for values in values.chunks(MAX_BATCH) {
+            let zeros = values.iter().filter(|value| **value == 0.0).count();
+            self.zeros += zeros as u64;
+            if zeros == 0 {
+                self.storage.extend(values);
+            } else if zeros < values.len() {
+                let (mut others, mut len) = ([0.0; MAX_BATCH], 0);
+                for &value in values {
+                    // Overwritten by the next value if this one is zero.
+                    others[len] = value;
+                    len += usize::from(value != 0.0);
+                }
+                self.storage.extend(&others[..len]);
+            }
+        }
+    }
+
+    /// Reads the memory to which the next value is written; see [`Series::load`](crate::Series::load).
+    #[inline]
+    pub(crate) fn load(&self) -> u64 {
+        match &self.storage {
+            Storage::Exact(values) => values.last().map_or(0, |value| value.to_bits()),
+            Storage::Listed(buckets) => {
+                buckets.last().map_or(0, |bucket| u64::from(*bucket > Bucket::default()))
+            }
+            Storage::Counted(_) | Storage::Off => 0,
         }
     }
 
@@ -96,7 +120,7 @@ impl Quantiles {
     pub fn merge(&mut self, other: &Self) {
         self.zeros += other.zeros;
         match &other.storage {
-            Storage::Exact(values) => values.iter().for_each(|value| self.storage.push(*value)),
+            Storage::Exact(values) => self.storage.extend(values),
             Storage::Listed(buckets) => self.storage.merge_buckets(buckets),
             Storage::Counted(histogram) => self.storage.merge_histogram(histogram),
             Storage::Off => {}
@@ -134,19 +158,22 @@ impl Quantiles {
                 let negative = sorted.partition_point(|value| *value < 0.0);
                 self.at_ranks(ranks, negative as u64, |rank| sorted[rank as usize])
             }
-            Storage::Listed(buckets) => self.at_histogram_ranks(ranks, &Histogram::from_buckets(buckets)),
+            Storage::Listed(buckets) => match BucketCounts::of_short_list(buckets, &mut [0; SHORT_RANGE]) {
+                Some(counts) => self.at_ranks(ranks, counts.negative(), counts.by_rank()),
+                None => {
+                    let histogram = Histogram::from_buckets(buckets);
+                    let counts = histogram.counts();
+                    self.at_ranks(ranks, counts.negative(), counts.by_rank())
+                }
+            },
             Storage::Counted(histogram) => {
                 let mut histogram = histogram.clone();
                 histogram.flush();
-                self.at_histogram_ranks(ranks, &histogram)
+                let counts = histogram.counts();
+                self.at_ranks(ranks, counts.negative(), counts.by_rank())
             }
             Storage::Off => return None,
         })
-    }
-
-    /// Like [`at_ranks`](Self::at_ranks), with the nonzero values of `histogram`.
-    fn at_histogram_ranks<const N: usize>(&self, ranks: [u64; N], histogram: &Histogram) -> [f64; N] {
-        self.at_ranks(ranks, histogram.count_negative(), histogram.by_rank())
     }
 
     /// The values with these ranks, counted from 0 in ascending order. `others` returns the value with a rank
@@ -179,26 +206,31 @@ impl Storage {
     fn advance(&mut self) {
         match self {
             Self::Exact(values) => {
-                let mut buckets = Vec::with_capacity(INITIAL_LISTED);
-                buckets.extend(values.iter().copied().map(Bucket::from_value));
-                *self = Self::Listed(buckets);
+                let mut buckets = [Bucket::default(); MAX_EXACT];
+                let mut list = Vec::with_capacity(INITIAL_LISTED);
+                list.extend_from_slice(Bucket::from_values(values, &mut buckets));
+                *self = Self::Listed(list);
             }
             Self::Listed(buckets) => *self = Self::Counted(Box::new(Histogram::from_buckets(buckets))),
             Self::Counted(_) | Self::Off => {}
         }
     }
 
-    /// Adds a nonzero value.
-    fn push(&mut self, value: f64) {
-        if self.room() == 0 {
-            self.advance();
+    /// Adds nonzero values.
+    fn extend(&mut self, mut values: &[f64]) {
+        while !values.is_empty() {
+            if self.room() == 0 {
+                self.advance();
+            }
+            let (first, others) = values.split_at(values.len().min(self.room()).min(MAX_BATCH));
+            self.push_all(first);
+            values = others;
         }
-        self.push_all(&[value]);
     }
 
-    /// Adds nonzero values, for which there must be room.
+    /// Adds up to [`MAX_BATCH`] nonzero values, for which there must be room.
     fn push_all(&mut self, values: &[f64]) {
-        let buckets_of = || values.iter().map(|value| Bucket::from_value(*value));
+        let mut buckets = [Bucket::default(); MAX_BATCH];
         match self {
             Self::Exact(exact) => {
                 let len = exact.len() + values.len();
@@ -208,8 +240,8 @@ impl Storage {
                 }
                 exact.extend_from_slice(values);
             }
-            Self::Listed(buckets) => buckets.extend(buckets_of()),
-            Self::Counted(histogram) => histogram.extend(buckets_of()),
+            Self::Listed(list) => list.extend_from_slice(Bucket::from_values(values, &mut buckets)),
+            Self::Counted(histogram) => histogram.extend(Bucket::from_values(values, &mut buckets)),
             Self::Off => {}
         }
     }
@@ -220,7 +252,7 @@ impl Storage {
         }
         match self {
             Self::Listed(buckets) => buckets.extend_from_slice(added),
-            Self::Counted(histogram) => histogram.extend(added.iter().copied()),
+            Self::Counted(histogram) => histogram.extend(added),
             Self::Exact(_) | Self::Off => {}
         }
     }

@@ -20,7 +20,7 @@ use crate::status::Status;
 
 pub use average::{Average, DifferenceSums};
 pub use packed::{PackedStatistics, Packing};
-pub use run::{RawRun, SampleTimes};
+pub use run::{RawRun, RunBuffers, SampleTimes};
 pub use series::Series;
 use sums::Sums;
 
@@ -180,6 +180,13 @@ impl Statistics {
         }
         empty.sums.regression = self.sums.regression.as_ref().map(|_| Box::default());
         empty
+    }
+
+    /// Reads the memory of the state; see [`Series::load`].
+    #[inline]
+    fn load(&self) -> u64 {
+        let times = [self.first_time, self.last_time].map(|at| at.map_or(0, |at| at.utc.0 as u64));
+        self.values | self.minimum.to_bits() | times[0] | times[1] | self.sums.load() | self.quantiles.load()
     }
 
     /// Whether nothing was added, that is, no valid raw values and no errors.

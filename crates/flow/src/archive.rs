@@ -31,6 +31,8 @@ use crate::{FlowError, Identity, Selection, Source};
 const RECORDER_LOCK: &str = "recorder.lock";
 /// Name of the lock file that is held while complete files are merged or removed.
 const FILES_LOCK: &str = "files.lock";
+/// Names of two empty folders, which are exchanged to find out whether the file system can do that.
+const EXCHANGED: [&str; 2] = ["exchange-1", "exchange-2"];
 
 /// The folder of one machine in an archive.
 #[derive(Clone, Debug)]
@@ -38,6 +40,13 @@ pub struct ArchiveStore {
     archive: PathBuf,
     machine: PathBuf,
     storage: Arc<dyn Storage>,
+}
+
+/// The last sample of a complete file. With it, the next conversion need not read the file.
+#[derive(Clone, Debug)]
+pub struct LastSample {
+    file: PathBuf,
+    sample: Sample,
 }
 
 /// A lock on the folder of a machine; dropping it releases the lock.
@@ -77,6 +86,38 @@ impl ArchiveStore {
     /// The error of the operating system.
     pub fn free_bytes(&self) -> io::Result<u64> {
         self.storage.free_bytes(&self.machine)
+    }
+
+    /// Checks that the file system can exchange two folders atomically, as [`merge`](Self::merge) does. The caller must hold the
+    /// [lock](Self::lock_files).
+    ///
+    /// # Errors
+    ///
+    /// When it cannot, and the errors of the operating system.
+    pub fn check_exchange(&self) -> Result<(), LogError> {
+        let folders = EXCHANGED.map(|name| self.open_folder().join(name));
+        for folder in &folders {
+            match self.storage.create_folder(folder) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                outcome => outcome.map_err(|error| LogError::io(error).at_path(folder))?,
+            }
+        }
+        let exchanged = self.exchange(&folders[0], &folders[1]);
+        let removed = folders.iter().try_for_each(|folder| self.remove_if_empty(folder));
+        exchanged.and(removed)
+    }
+
+    /// Atomically exchanges two folders.
+    fn exchange(&self, one: &Path, other: &Path) -> Result<(), LogError> {
+        self.storage.exchange(one, other).map_err(|error| {
+            match error.kind() {
+                ErrorKind::InvalidInput | ErrorKind::Unsupported => LogError::unsupported(
+                    "the file system cannot exchange two folders atomically, so files are not merged",
+                ),
+                _ => LogError::io(error),
+            }
+            .at_path(other)
+        })
     }
 
     /// Creates the folders of the archive, of the machine and of its open segments, and syncs them.
@@ -216,15 +257,15 @@ impl Source for Continuation<'_> {
     }
 }
 
-/// Writes the samples of `source` for which `is_written` returns true. Returns their number.
+/// Writes the samples of `source` for which `is_written` returns true. Returns their number and the last of them.
 fn write_samples(
     source: Continuation<'_>,
     mut is_written: impl FnMut(&Sample) -> bool,
     writer: &mut ArchiveWriter,
-) -> Result<u64, FlowError> {
+) -> Result<(u64, Option<Sample>), FlowError> {
     let mut is_previous = source.previous.is_some();
     let mut source = Identity::new(source, Selection::new(Vec::new()));
-    let (mut sample, mut written) = (Sample::default(), 0);
+    let (mut sample, mut last, mut written) = (Sample::default(), Sample::default(), 0);
     while source.next(&mut sample)? {
         if std::mem::take(&mut is_previous) {
             writer.continue_after(&sample);
@@ -232,7 +273,8 @@ fn write_samples(
             sample.log -= 1;
             writer.write(&sample)?;
             written += 1;
+            std::mem::swap(&mut sample, &mut last);
         }
     }
-    Ok(written)
+    Ok((written, (written > 0).then_some(last)))
 }

@@ -51,6 +51,10 @@ struct IdentitySet {
     carried: HashMap<Box<str>, Known>,
     /// The instance lists of the groups that supply the current identities.
     instances: Vec<Instances>,
+    /// The identities of the instances of a group of the last sample, and the index of the group. Other groups usually have the
+    /// same instances.
+    listed: Vec<u64>,
+    listed_group: Option<usize>,
     /// See [`Selection::selecting_pairs`].
     paired: BTreeSet<Option<usize>>,
 }
@@ -199,6 +203,7 @@ impl<S: Source> Source for Identity<S> {
             std::mem::swap(&mut set.now, &mut set.before);
             set.now.clear();
             set.instances.clear();
+            set.listed_group = None;
         }
         let present = || self.known.iter().zip(&sample.groups).filter(|(_, group)| group.is_present());
         for ((_, role), group) in present() {
@@ -216,16 +221,21 @@ impl<S: Source> Source for Identity<S> {
         }
         self.sets.iter_mut().filter(|set| !set.instances.is_empty()).for_each(|set| set.carried.clear());
         self.renumbered.fetch_add(renumbered, std::sync::atomic::Ordering::Relaxed);
-        for ((_, role), group) in self.known.iter().zip(&mut sample.groups) {
+        for (index, (_, role)) in self.known.iter().enumerate() {
             let (Role::Source { set, .. } | Role::Lookup(set)) = *role else { continue };
-            let now = &self.sets[set].now;
-            group.identities.clear();
-            group.identities.extend(
-                group
-                    .instances
-                    .iter()
-                    .map(|instance| now.get(&instance.id()).map_or(0, |known| known.identity)),
-            );
+            let set = &mut self.sets[set];
+            let instances = &sample.groups[index].instances;
+            if !set
+                .listed_group
+                .is_some_and(|listed| Arc::ptr_eq(&sample.groups[listed].instances, instances))
+            {
+                set.listed_group = Some(index);
+                let now = &set.now;
+                let identity = |id: u32| now.get(&id).map_or(0, |known| known.identity);
+                set.listed.clear();
+                set.listed.extend(instances.iter().map(|instance| identity(instance.id())));
+            }
+            sample.groups[index].identities.clone_from(&set.listed);
         }
         Ok(true)
     }

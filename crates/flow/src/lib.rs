@@ -46,7 +46,7 @@ pub use in_zone::InZone;
 pub use joined::{Joined, JoinedLogs};
 pub use machines::{Interleaved, SideBySide};
 pub use merge::{Merge, group_by_machine};
-pub use name_sums::{NameSums, NameSumsSink};
+pub use name_sums::{IsTotal, NameSums, NameSumsSink, NameSumsSource};
 pub use read_limited::read_limited;
 pub use readahead::Readahead;
 pub use seekable_source::SeekableSource;

@@ -1,4 +1,4 @@
-//! Sums over instances with the same name: `svchost`, `svchost#1`, ... become `svchost`.
+//! Sums over instances with the same name: `svchost`, `svchost#1`, ... become `svchost`. Or sums over all instances.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tachograph_counters::set::{Counter, CounterSet, Extent, Instance, Instances}
 use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_counters::{Calculator, CounterType, Formula, Origin, Pairer, RawValue, Status};
 
-use crate::{FlowError, Sink};
+use crate::{FlowError, Sink, Source};
 
 /// Replaces the instances of one name (`svchost`, `svchost#1`; in `Process V2` `svchost:1234`) with a single instance, whose raw values are the sums of theirs.
 ///
@@ -23,12 +23,17 @@ use crate::{FlowError, Sink};
 /// are unchanged.
 #[derive(Default)]
 pub struct NameSums {
+    /// For sums over all instances: which of them stand for others.
+    is_total: Option<IsTotal>,
     sample: Sample,
     sets: Vec<SummedSet>,
     by_key: HashMap<SetKey, usize>,
     /// The groups of the last sample.
     inputs: Vec<Input>,
 }
+
+/// Returns whether an instance of the set with this name stands for several others, such as `_Total`.
+pub type IsTotal = fn(&str, &Instance) -> bool;
 
 /// The machine, the set, and its counters with their types. Groups with the same key are summed together: a log can have a
 /// group for each instance.
@@ -59,6 +64,8 @@ struct SummedSet {
     is_present: bool,
     /// Whether the names of instances end in the id of a process: `svchost:1234`.
     has_ids: bool,
+    /// For a sum over all instances: which of them stand for others.
+    is_total: Option<IsTotal>,
 }
 
 /// How a counter is summed.
@@ -73,8 +80,8 @@ struct Column {
 /// An instance of the last sample.
 struct Member {
     label: Arc<Instance>,
-    /// The index in [`SummedSet::names`].
-    name: usize,
+    /// The index in [`SummedSet::names`]; `None` if the instance is excluded from the sums.
+    name: Option<usize>,
     /// One per counter.
     pairers: Vec<Pairer>,
 }
@@ -123,6 +130,20 @@ fn name_of(instance: &Instance, has_id: bool) -> &str {
 }
 
 impl NameSums {
+    /// The name of the instance that is the sum of all instances of a set.
+    pub const ALL: &str = "*";
+
+    /// Sums all instances of a set on a machine, whatever their names: the sum is the instance [`ALL`](Self::ALL). Instances for which
+    /// `is_total` is true are excluded if the set has others in the sample.
+    pub fn of_all_instances(is_total: IsTotal) -> Self {
+        Self { is_total: Some(is_total), ..Self::default() }
+    }
+
+    /// Whether the values of several instances of this counter have a sum.
+    pub fn can_sum(counter: &Counter) -> bool {
+        Column::new(counter).is_summable
+    }
+
     /// Sums a sample. The result is valid until the next call.
     pub fn push(&mut self, sample: &Sample) -> &Sample {
         self.sample.copy_head(sample);
@@ -218,14 +239,14 @@ impl NameSums {
         let next = self.sets.len();
         let index = *self.by_key.entry(key).or_insert(next);
         if index == next {
-            self.sets.push(SummedSet::new(&group.set));
+            self.sets.push(SummedSet::new(&group.set, self.is_total));
         }
         index
     }
 }
 
 impl SummedSet {
-    fn new(set: &Arc<CounterSet>) -> Self {
+    fn new(set: &Arc<CounterSet>, is_total: Option<IsTotal>) -> Self {
         let summed = match &set.instance {
             None => Arc::clone(set),
             Some(_) => {
@@ -242,6 +263,7 @@ impl SummedSet {
             instances: Instances::default(),
             output: usize::MAX,
             is_present: false,
+            is_total,
         }
     }
 
@@ -255,7 +277,7 @@ impl SummedSet {
         for instance in instances.iter() {
             let known = before.remove(instance.label());
             let pairers = known.map_or_else(|| vec![Pairer::default(); self.columns.len()], |it| it.pairers);
-            self.members.push(Member { label: Arc::clone(instance), name: 0, pairers });
+            self.members.push(Member { label: Arc::clone(instance), name: None, pairers });
         }
     }
 
@@ -264,13 +286,27 @@ impl SummedSet {
         let mut before: HashMap<Box<str>, Name> =
             self.names.drain(..).map(|name| (name.label.label().into(), name)).collect();
         let mut by_label: HashMap<Box<str>, usize> = HashMap::new();
+        let (set, is_total) = (Arc::clone(&self.set), self.is_total);
+        let stands_for_others =
+            |member: &Member| is_total.is_some_and(|is_total| is_total(&set.name, &member.label));
+        let has_parts = !self.members.iter().all(stands_for_others);
         for member in &mut self.members {
-            let plain = Instance::new(member.label.parent(), name_of(&member.label, self.has_ids), 0);
-            member.name = *by_label.entry(plain.label().into()).or_insert_with(|| {
+            if has_parts && stands_for_others(member) {
+                member.name = None;
+                // If it is summed again, its first value must not be paired with one from before.
+                member.pairers.fill_with(Pairer::default);
+                continue;
+            }
+            let plain = match is_total {
+                Some(_) => Instance::new(None, NameSums::ALL, 0),
+                None => Instance::new(member.label.parent(), name_of(&member.label, self.has_ids), 0),
+            };
+            let index = *by_label.entry(plain.label().into()).or_insert_with(|| {
                 let known = before.remove(plain.label());
                 self.names.push(known.unwrap_or_else(|| Name::new(plain, self.columns.len())));
                 self.names.len() - 1
             });
+            member.name = Some(index);
         }
         self.instances = self.names.iter().map(|name| Arc::clone(&name.label)).collect();
     }
@@ -293,7 +329,8 @@ impl SummedSet {
     fn add(&mut self, group: &Group, first_member: usize, boot_time: FileTime) {
         let members = self.members.iter_mut().skip(first_member);
         for (row, (member, values)) in members.zip(group.rows()).enumerate() {
-            let name = &mut self.names[member.name];
+            let Some(name) = member.name else { continue };
+            let name = &mut self.names[name];
             name.count += usize::from(values.iter().any(|raw| raw.status != Status::NO_INSTANCE));
             let identity = group.identities.get(row).copied().unwrap_or_default();
             for (index, (raw, column)) in values.iter().zip(&self.columns).enumerate() {
@@ -440,6 +477,41 @@ fn copy_values(from: &Group, to: &mut Group) {
     to.values.clone_from(&from.values);
     to.identities.clone_from(&from.identities);
     to.status = from.status;
+}
+
+/// Sums the samples of another source with [`NameSums`].
+pub struct NameSumsSource<S> {
+    source: S,
+    sums: NameSums,
+    /// Buffer for the source's sample.
+    sample: Sample,
+}
+
+impl<S> NameSumsSource<S> {
+    /// A stage over `source`.
+    pub fn new(source: S) -> Self {
+        Self { source, sums: NameSums::default(), sample: Sample::default() }
+    }
+}
+
+impl<S: Source> Source for NameSumsSource<S> {
+    fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
+        if !self.source.next(&mut self.sample)? {
+            return Ok(false);
+        }
+        let summed = self.sums.push(&self.sample);
+        sample.copy_head(summed);
+        sample.groups.truncate(summed.groups.len());
+        for (known, group) in sample.groups.iter_mut().zip(&summed.groups) {
+            known.describe(&group.set);
+            known.set_rows(&group.instances);
+            copy_values(group, known);
+            (known.read_at, known.clocks, known.boot_time) = (group.read_at, group.clocks, group.boot_time);
+        }
+        let added = summed.groups.get(sample.groups.len()..).unwrap_or_default();
+        sample.groups.extend_from_slice(added);
+        Ok(true)
+    }
 }
 
 /// Sums each sample with [`NameSums`] and passes the result to another sink.

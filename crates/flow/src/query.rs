@@ -13,8 +13,9 @@ use crate::logs::{LogReport, LogSource};
 use crate::merge::machines_of;
 use crate::union::UnionScan;
 use crate::{
-    Chain, FlowError, Identity, InZone, Interleaved, Joined, Merge, Readahead, SeekableSource, Select,
-    Selection, SideBySide, Sink, Source, Thin, Union, Window, WindowBounds, group_by_machine,
+    Chain, FlowError, Identity, InZone, Interleaved, Joined, Merge, NameSumsSource, Readahead,
+    SeekableSource, Select, Selection, SideBySide, Sink, Source, Thin, Union, Window, WindowBounds,
+    group_by_machine,
 };
 
 /// Logs of at least this size are read on a second thread. Reading smaller ones takes less time than starting a thread.
@@ -31,6 +32,9 @@ pub struct LogQuery {
     pub every: u64,
     /// The counters.
     pub selection: Selection,
+    /// If given, each name has the sum of its selected instances ([`NameSums`](crate::NameSums)), and this selects sums. Has no
+    /// effect on [`seekable`](Self::seekable).
+    pub sums: Option<Selection>,
     /// Whether every sample of every machine becomes a row of the output log. Otherwise there is one row per sample of
     /// the first machine, with the latest values of the other machines.
     pub all_times: bool,
@@ -71,6 +75,7 @@ impl LogQuery {
             bounds: WindowBounds::default(),
             every: 0,
             selection: Selection::new(Vec::new()),
+            sums: None,
             all_times: false,
             zone: None,
             reading: ReadOptions::default(),
@@ -277,6 +282,10 @@ impl LogQuery {
         let selected = Select::new(identity, self.selection.clone());
         let source: Box<dyn Source> =
             if bytes < READAHEAD_BYTES { Box::new(selected) } else { Box::new(Readahead::new(selected)?) };
+        let source = match &self.sums {
+            Some(sums) => Box::new(Select::new(NameSumsSource::new(source), sums.clone())),
+            None => source,
+        };
         Ok(Pipeline { source, reports, renumbered, dropped_samples: Arc::default() })
     }
 }

@@ -20,7 +20,7 @@ use tachograph_logs::{Format, LogError};
 pub use archive::{ArchiveNotice, ArchiveRecordOptions, ArchiveRecorder};
 pub use database::{DatabaseRecordOptions, DatabaseRecorder};
 pub use files::{DiskFiles, FileLocation, LogFile, LogFiles, OpenedFile};
-pub use machines::MachinesArchive;
+pub use machines::{MachineNotice, MachinesArchive};
 pub use moved::MovedLog;
 pub use names::Suffix;
 

@@ -52,7 +52,8 @@ impl<S: Source> Select<S> {
         Self { source, selection, whole: Sample::default(), choices: Vec::new(), patterns: HashMap::new() }
     }
 
-    pub(crate) fn source_mut(&mut self) -> &mut S {
+    /// The source.
+    pub fn source_mut(&mut self) -> &mut S {
         &mut self.source
     }
 

@@ -99,7 +99,7 @@ pub struct LogFacts {
     pub performance_frequency: Option<i64>,
     /// Build number of the Windows that wrote the log; `None` for text logs and for BLGs written by Tachograph.
     pub windows_build: Option<u32>,
-    /// Length of the file in bytes.
+    /// Length of the file in bytes; 0 for a database on a server.
     pub file_bytes: u64,
 }
 

@@ -1,6 +1,7 @@
 //! Logs in databases, in the three tables that PDH defines: `CounterData`, `CounterDetails` and `DisplayToID`.
 //!
-//! A log is named `SQL:DSN!NAME`. A DSN that ends in `.db`, `.sqlite` or `.sqlite3` is the path of an SQLite file.
+//! A log is named `SQL:DSN!NAME`. A DSN that ends in `.db`, `.sqlite` or `.sqlite3` is the path of an SQLite file. Others are data
+//! sources of ODBC, which needs the feature `odbc`.
 //!
 //! `CounterData` has a row for each value: the raw value in four 32-bit halves, and the displayed value. `CounterDetails`
 //! describes the counters, and `DisplayToID` the logs. Times are UTC, `yyyy-mm-dd hh:mm:ss:nnn`, so they are truncated to
@@ -9,7 +10,11 @@
 //! Source: "SQL Log File Schema" (Windows SDK); the names of its columns and their types are kept.
 
 mod database;
+mod dialect;
+mod halves;
 mod name;
+#[cfg_attr(not(feature = "odbc"), path = "sql/no_odbc.rs")]
+mod odbc;
 mod read;
 mod sqlite;
 mod text;
@@ -24,3 +29,6 @@ const MAX_COUNTERS: usize = 1 << 20;
 
 /// Maximum length of a name, in bytes. The columns have 1024 characters.
 const MAX_NAME_BYTES: usize = 4096;
+
+/// Maximum length of all different names of a log, in bytes.
+const MAX_TOTAL_NAME_BYTES: usize = 64 << 20;

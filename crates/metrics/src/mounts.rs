@@ -32,7 +32,8 @@ impl FromIterator<MountedFileSystem> for MountTable {
     }
 }
 
-/// Returns the file systems that are mounted now; the same object as before if nothing changed. Called at each scrape that exports file systems.
+/// A function that returns the file systems mounted now: the same object as before if nothing changed. It is called at each scrape that
+/// exports file systems.
 #[derive(Clone)]
 pub struct MountsNow(pub Arc<dyn Fn() -> Arc<MountTable> + Send + Sync>);
 

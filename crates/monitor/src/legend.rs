@@ -1,6 +1,8 @@
 //! The chosen counters, and how each is shown.
 
+mod chosen;
 mod column;
+mod item;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,156 +11,14 @@ use tachograph_counters::path::PathPattern;
 use tachograph_counters::wildcard::{eq_ignore_case, fold_case};
 
 use crate::palette::Style;
-use crate::reduced::{Reduced, ReducedSeries};
+use crate::reduced::Reduced;
 use crate::scale::Scale;
 use crate::series::SeriesInfo;
 
+pub use chosen::{Chosen, Settings};
 pub use column::{LegendColumn, SortOrder};
 pub(crate) use column::{natural, none_last};
-
-/// How a counter is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// Colour and line style; if `None`, the next free style is used. Applies only to the first instance of a path with
-    /// wildcards.
-    pub style: Option<Style>,
-    /// The factor on the chart.
-    pub scale: Scale,
-    /// Whether the counter is on the chart.
-    pub is_shown: bool,
-    /// Whether the counter is highlighted.
-    pub is_highlighted: bool,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self { style: None, scale: Scale::Default, is_shown: true, is_highlighted: false }
-    }
-}
-
-/// A chosen path.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Chosen {
-    /// The path; with wildcards, it also selects instances that appear later.
-    pub path: PathPattern,
-    /// How its counters are shown.
-    pub settings: Settings,
-    /// Full paths that the user removed from the selection.
-    pub except: Vec<String>,
-    /// Paths to use in place of `path`, in order of preference, if the machine or log lacks it.
-    pub alternatives: Vec<PathPattern>,
-    /// A short name for small charts, in place of the counter's name.
-    pub label: Option<String>,
-    /// Whether instances whose values in the visible range are all 0 are left out of charts.
-    pub only_active: bool,
-    /// Whether the counter is the capacity of what the others are parts of, such as the size of the memory: it is not drawn, but the
-    /// axis reaches it.
-    pub is_capacity: bool,
-}
-
-impl Chosen {
-    /// A path with default settings.
-    pub fn new(path: PathPattern) -> Self {
-        Self {
-            path,
-            settings: Settings::default(),
-            except: Vec::new(),
-            alternatives: Vec::new(),
-            label: None,
-            only_active: false,
-            is_capacity: false,
-        }
-    }
-
-    /// Replaces the path by the first alternative that `has` finds, unless it finds the path itself. Returns whether it
-    /// found one.
-    pub(crate) fn resolve(&mut self, has: impl Fn(&PathPattern) -> bool) -> bool {
-        if has(&self.path) {
-            return true;
-        }
-        let found = self.alternatives.iter().find(|path| has(path)).cloned();
-        let is_found = found.is_some();
-        if let Some(found) = found {
-            self.path = found;
-        }
-        is_found
-    }
-
-    fn selects(&self, info: &SeriesInfo) -> bool {
-        info.is_selected_by(&self.path) && !self.except.iter().any(|path| is_path_of(path, info))
-    }
-}
-
-/// Whether a path, with or without a machine, is the path of a series.
-fn is_path_of(path: &str, info: &SeriesInfo) -> bool {
-    eq_ignore_case(path, &info.path) || eq_ignore_case(path, info.path_without_machine())
-}
-
-/// Id of an item; never reused within a legend.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ItemId(u64);
-
-/// A row of a legend: one counter of one instance.
-#[derive(Clone, Debug)]
-pub struct LegendItem {
-    id: ItemId,
-    /// The id of the entry whose path selects the item.
-    entry: u64,
-    info: Option<Arc<SeriesInfo>>,
-    style: Style,
-    settings: Settings,
-    /// Whether the user has changed the settings.
-    is_changed: bool,
-    /// The index of the item's series in the last reduction.
-    row: Option<usize>,
-}
-
-impl LegendItem {
-    /// Its id.
-    pub fn id(&self) -> ItemId {
-        self.id
-    }
-
-    /// Its series; `None` until one is found for its path.
-    pub fn info(&self) -> Option<&Arc<SeriesInfo>> {
-        self.info.as_ref()
-    }
-
-    /// Its colour and line.
-    pub fn style(&self) -> Style {
-        self.style
-    }
-
-    /// The factor on the chart.
-    pub fn scale(&self) -> Scale {
-        self.settings.scale
-    }
-
-    /// The scale's exponent of ten.
-    pub fn exponent(&self) -> i32 {
-        self.settings.scale.exponent(self.default_scale())
-    }
-
-    fn default_scale(&self) -> i32 {
-        self.info.as_ref().map_or(0, |info| info.counter.default_scale)
-    }
-
-    /// Whether it is on the chart.
-    pub fn is_shown(&self) -> bool {
-        self.settings.is_shown
-    }
-
-    /// Whether it is drawn highlighted.
-    pub fn is_highlighted(&self) -> bool {
-        self.settings.is_highlighted
-    }
-
-    /// The item's series in `reduced`, which must be the reduction of the last [`update`](Legend::update); `None` if
-    /// absent.
-    pub fn series<'a>(&self, reduced: &'a Reduced) -> Option<&'a ReducedSeries> {
-        reduced.series.get(self.row?)
-    }
-}
+pub use item::{ItemId, LegendItem};
 
 /// A chosen path, with the id by which its items refer to it.
 struct Entry {

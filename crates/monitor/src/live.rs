@@ -13,6 +13,7 @@ use tachograph_flow::{FlowError, Selection};
 use tachograph_perflib::{ErrorCode, Registry};
 
 use crate::board::Board;
+use crate::memory::memory_of;
 use crate::reduced::{Reduced, Reduction};
 use crate::ring::Ring;
 use crate::series::SeriesTable;
@@ -23,12 +24,27 @@ use reducers::{KeptReducer, Reducers};
 pub const MIN_POINTS: usize = 2;
 /// The largest number of intervals in a live chart.
 pub const MAX_POINTS: usize = 1000;
+/// The memory of the samples that a board keeps unless it is [changed](LiveBoard::set_max_bytes), in bytes.
+pub const DEFAULT_MAX_BYTES: usize = 512 << 20;
+/// A board keeps at least this many samples, even if they need more memory: values are computed from them.
+const MIN_SAMPLES: usize = 3;
+
+/// A sample and its memory, in bytes.
+struct Kept {
+    sample: Sample,
+    bytes: usize,
+}
+
+/// The buffers of a dropped sample are reused if it has at most this many times as many values as the last one.
+const MAX_SPARE_RATIO: usize = 4;
 
 /// A ring of the last raw samples of a machine, or of several. The caller decides when a sample is taken.
 pub struct LiveBoard {
     source: BoardSource,
     /// The last samples: one more than `points`, because the oldest one opens the first interval.
-    ring: Ring<Sample>,
+    ring: Ring<Kept>,
+    /// The limit of the memory of the samples in the ring, in bytes.
+    max_bytes: usize,
     /// While samples are held: the time of the sample at which charts end.
     held_until: Option<FileTime>,
     /// A dropped sample whose buffers are reused.
@@ -84,6 +100,7 @@ impl LiveBoard {
         Self {
             source,
             ring: Ring::new(points + 1),
+            max_bytes: DEFAULT_MAX_BYTES,
             held_until: None,
             spare: None,
             points,
@@ -105,13 +122,47 @@ impl LiveBoard {
                 }
             }
         }
-        self.ring.push(sample)
+        let bytes = memory_of(&sample, self.ring.newest().map(|before| &before.sample));
+        self.limit_memory(bytes, MIN_SAMPLES - 1);
+        &self.ring.push(Kept { sample, bytes }).sample
+    }
+
+    /// Changes the memory of the kept samples, in bytes. If they would need more, fewer are kept, but at least three.
+    pub fn set_max_bytes(&mut self, max_bytes: usize) {
+        self.max_bytes = max_bytes;
+        self.limit_memory(0, MIN_SAMPLES);
+    }
+
+    /// Drops the oldest samples while the samples and `further` bytes need too much memory: first those that are not held, but not the
+    /// last `min`.
+    fn limit_memory(&mut self, further: usize, min: usize) {
+        if let Some(oldest) = self.ring.iter_mut().next() {
+            oldest.bytes = memory_of(&oldest.sample, None);
+        }
+        let mut total = self.ring.iter().map(|kept| kept.bytes).sum::<usize>() + further;
+        while total > self.max_bytes {
+            let Some((index, dropped)) = self.ring.drop_oldest(min) else { break };
+            total -= dropped.bytes;
+            self.spare.get_or_insert(dropped.sample);
+            // The next sample now holds the lists of instances that it shared with the dropped one.
+            let mut later = self.ring.iter_mut().skip(index.saturating_sub(1));
+            let before = if index == 0 { None } else { later.next() };
+            if let Some(next) = later.next() {
+                total -= next.bytes;
+                next.bytes = memory_of(&next.sample, before.map(|kept| &kept.sample));
+                total += next.bytes;
+            }
+        }
     }
 
     /// Drops the oldest samples until there is room for `further` new ones.
     fn make_room(&mut self, further: usize) {
         let Some(dropped) = self.ring.make_room(further) else { return };
-        self.spare.get_or_insert(dropped);
+        // The buffers of a sample with far more values than the last one are too large to be kept.
+        let last = self.ring.newest().map_or(0, |kept| kept.sample.len());
+        if dropped.sample.len() / MAX_SPARE_RATIO <= last {
+            self.spare.get_or_insert(dropped.sample);
+        }
         // The table keeps the series of ended processes. From time to time, series without a sample are dropped.
         if self.table.len() > 64 && self.table.len() > 4 * self.max_sample_values() {
             self.drop_absent_series();
@@ -119,7 +170,7 @@ impl LiveBoard {
     }
 
     fn max_sample_values(&self) -> usize {
-        self.ring.iter().map(Sample::len).max().unwrap_or_default()
+        self.samples().map(Sample::len).max().unwrap_or_default()
     }
 
     fn drop_absent_series(&mut self) {
@@ -171,7 +222,7 @@ impl LiveBoard {
     pub fn hold(&mut self, until: Option<FileTime>) {
         self.held_until = until;
         match until {
-            Some(until) => self.ring.hold(|sample| sample.at.utc == until),
+            Some(until) => self.ring.hold(|kept| kept.sample.at.utc == until),
             None => self.ring.release(),
         }
     }
@@ -187,13 +238,13 @@ impl LiveBoard {
     /// The samples, oldest first, including [held](Self::hold) ones. Once the ring is full, the first one only opens an
     /// interval.
     pub fn samples(&self) -> impl DoubleEndedIterator<Item = &Sample> + ExactSizeIterator {
-        self.ring.iter()
+        self.ring.iter().map(|kept| &kept.sample)
     }
 
     /// The span of the last `points` intervals of this length (in units of 100 ns), ending with the last sample: the visible
     /// range of a live chart with one column per interval.
     pub fn window(&self, interval: i64) -> Option<Span> {
-        let last = self.ring.newest()?.at.utc;
+        let last = self.ring.newest()?.sample.at.utc;
         // A sample can be early or late by a part of the interval, so the borders of columns are halfway between two
         // samples.
         let end = last.saturating_add((interval / 2).max(1));
@@ -217,8 +268,9 @@ impl LiveBoard {
         let mut new = KeptReducer::new(paths);
         let reducer = if is_kept { self.reducers.of(paths) } else { &mut new };
         reduction.reserve(reducer.series());
-        let first = self.ring.partition_point(|sample| sample.at.utc < span.begin());
-        for (index, sample) in self.ring.iter_mut().enumerate().take(count).skip(first.saturating_sub(1)) {
+        let first = self.ring.partition_point(|kept| kept.sample.at.utc < span.begin());
+        for (index, kept) in self.ring.iter_mut().enumerate().take(count).skip(first.saturating_sub(1)) {
+            let sample = &mut kept.sample;
             if sample.at.utc >= span.end() {
                 break;
             }
@@ -233,13 +285,13 @@ impl LiveBoard {
 
 impl Board for LiveBoard {
     fn span(&self) -> Option<Span> {
-        let time = |sample: Option<&Sample>| -> Option<FileTime> { Some(sample?.at.utc) };
+        let time = |kept: Option<&Kept>| -> Option<FileTime> { Some(kept?.sample.at.utc) };
         Some(Span::of_samples(time(self.ring.oldest())?, time(self.ring.newest())?))
     }
 
     fn reduce(&mut self, span: Span, columns: usize, paths: &[PathPattern]) -> Result<Reduced, FlowError> {
         let held = self.held_until.and_then(|until| {
-            let index = self.ring.iter().rposition(|sample| sample.at.utc == until)?;
+            let index = self.samples().rposition(|sample| sample.at.utc == until)?;
             Some(index + 1)
         });
         self.reduce_first(held.unwrap_or(self.ring.iter().len()), span, columns, paths)

@@ -165,6 +165,16 @@ impl Reduction {
         self.columns
     }
 
+    /// Whether the statistics of each column are wanted, and not only those of the whole span.
+    pub(crate) fn has_columns(&self) -> bool {
+        self.keeps_columns
+    }
+
+    /// Whether nothing was added.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.series.is_empty()
+    }
+
     /// The number of columns of the result.
     fn kept_columns(&self) -> usize {
         if self.keeps_columns { self.columns } else { 0 }

@@ -1,5 +1,6 @@
 //! Reduces raw samples to columns.
 
+use tachograph_counters::Statistics;
 use tachograph_counters::sample::Sample;
 use tachograph_flow::sinks::{StatisticsOptions, StatisticsSink};
 use tachograph_flow::{FlowError, Sink};
@@ -68,13 +69,15 @@ impl Reducer {
         self.sink.push(sample)
     }
 
-    /// Adds the statistics since the last cut to their column.
-    pub fn cut(&mut self, reduction: &mut Reduction, table: &mut SeriesTable) {
-        let Some(column) = self.current else {
-            // Only baselines so far: they open intervals, but none has ended.
-            self.sink.cut(|_, _| {});
-            return;
-        };
+    /// The index in [`ids`](Self::ids) and the statistics of each series that had a value since the last cut.
+    pub(crate) fn states(&mut self) -> impl Iterator<Item = (usize, &Statistics)> {
+        // Without a column there were only baselines: they open intervals, but none has ended.
+        let has_intervals = self.current.is_some();
+        has_intervals.then(|| self.sink.states()).into_iter().flatten()
+    }
+
+    /// The ids of the series so far. New series get one.
+    pub(crate) fn ids(&mut self, table: &mut SeriesTable) -> &[SeriesId] {
         loop {
             let next = self.ids.len();
             let row = match self.is_across_machines {
@@ -84,6 +87,17 @@ impl Reducer {
             let Some(row) = row else { break };
             self.ids.push(table.id_of(&row));
         }
+        &self.ids
+    }
+
+    /// Adds the statistics since the last cut to their column.
+    pub fn cut(&mut self, reduction: &mut Reduction, table: &mut SeriesTable) {
+        let Some(column) = self.current else {
+            // Only baselines so far: they open intervals, but none has ended.
+            self.sink.cut(|_, _| {});
+            return;
+        };
+        self.ids(table);
         let ids = &self.ids;
         self.sink.cut(|number, state| {
             if let Some(id) = ids.get(number) {

@@ -44,6 +44,16 @@ impl<T> Ring<T> {
         dropped
     }
 
+    /// Drops the oldest item that is not held, or the oldest held one if only `min` others remain; then nothing if none is held. Returns
+    /// the dropped item and the index that it had.
+    pub fn drop_oldest(&mut self, min: usize) -> Option<(usize, T)> {
+        if self.items.len() - self.held > min {
+            return Some((self.held, self.items.remove(self.held)?));
+        }
+        self.held = self.held.checked_sub(1)?;
+        Some((0, self.items.pop_front()?))
+    }
+
     /// Changes the capacity, to at least one.
     pub fn set_room(&mut self, room: usize) {
         self.room = room.max(1);
@@ -129,6 +139,17 @@ mod tests {
         assert_eq!(numbers(&ring), [2, 3, 97, 98, 198, 199]);
         ring.release();
         assert_eq!(numbers(&ring), [198, 199]);
+    }
+
+    #[test]
+    fn items_are_dropped_one_by_one() {
+        let mut ring = Ring::new(5);
+        push(&mut ring, 0..5);
+        ring.hold(|number| *number == 1);
+        assert_eq!(ring.drop_oldest(2), Some((2, 2)));
+        assert_eq!(ring.drop_oldest(2), Some((0, 0)), "only two are not held");
+        assert_eq!(ring.drop_oldest(2), Some((0, 1)));
+        assert_eq!((ring.drop_oldest(2), numbers(&ring)), (None, vec![3, 4]));
     }
 
     #[test]

@@ -129,7 +129,10 @@ impl SearchIndex {
         if hits.iter().any(|hit| !hit.is_help_match) {
             hits.retain(|hit| !hit.is_help_match);
         }
-        hits.sort_by_key(|hit| Reverse(hit.score));
+        // Of equal matches, a counter with exactly these words is before others that have more.
+        let has_more =
+            |hit: &Hit| hit.counter.is_some_and(|counter| self.sets[hit.set].1[counter].has_more(&words));
+        hits.sort_by_cached_key(|hit| (Reverse(hit.score), has_more(hit)));
         hits
     }
 
@@ -163,6 +166,11 @@ impl Hit {
 }
 
 impl Text {
+    /// Whether the name has words that are not searched.
+    fn has_more(&self, words: &[String]) -> bool {
+        parts(&self.name).any(|part| words.iter().all(|word| word != part))
+    }
+
     /// The score of one of the words; 0 if it does not occur.
     fn score(&self, word: &str, all: &[String]) -> u32 {
         let is_long = word.chars().count() >= MIN_PART;
@@ -292,7 +300,12 @@ mod tests {
             set("Cgroup", "", true, &[time, ("OOM Kills/sec", "")]),
             set("Memory", "", false, &[("Available Bytes", "Memory for programs, without swapping.")]),
             set("PhysicalDisk", "", true, &[("Avg. Disk sec/Read", ""), ("Disk Reads/sec", "")]),
-            set("Process", "", true, &[time, ("Page Faults/sec", "")]),
+            set(
+                "Process",
+                "",
+                true,
+                &[time, ("Page Faults/sec", ""), ("Working Set Peak", ""), ("Working Set", "")],
+            ),
             set("Processor Information", "", true, &[time, ("% Idle Time", ""), ("% User Time", "")]),
             set("Network Interface", "", true, &[("Bytes Received/sec", ""), ("Bytes Sent/sec", "")]),
         ];
@@ -301,6 +314,12 @@ mod tests {
             format!("{}/{}", set.name, hit.counter.map_or("*", |counter| &set.counters[counter].counter.name))
         };
         SearchIndex::new(&sets).search(text).iter().map(path).collect()
+    }
+
+    #[test]
+    fn a_counter_with_exactly_these_words_is_before_those_with_more() {
+        assert_eq!(found("process working set")[..2], ["Process/Working Set", "Process/Working Set Peak"]);
+        assert_eq!(found("peak working set process"), ["Process/Working Set Peak"]);
     }
 
     #[test]

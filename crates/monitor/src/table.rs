@@ -8,7 +8,9 @@
 //! A table is computed when figures, properties or settings change, and not when it is drawn.
 
 mod arrangement;
+mod cells;
 mod columns;
+mod controls;
 mod figures;
 mod groups;
 mod properties;
@@ -16,14 +18,12 @@ mod ready_made;
 mod rows;
 mod settings;
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use tachograph_counters::path::PathPattern;
 
-use crate::figures::{NumberForm, SEVERAL};
-use crate::reduced::{Reduced, ReducedSeries};
+use crate::reduced::Reduced;
 
 pub use columns::{ColumnContent, Figure, Property, TableColumn, TableLayout};
 pub use figures::TableFigures;
@@ -243,6 +243,11 @@ impl TableModel {
         &self.figures.reduced
     }
 
+    /// Whether the table has received figures.
+    pub fn has_figures(&self) -> bool {
+        self.updates > 0
+    }
+
     /// The lines in order, without those of [`reserved`](Self::reserved) rows.
     pub fn lines(&self) -> &[TableLine] {
         &self.lines
@@ -291,17 +296,6 @@ impl TableModel {
         self.hidden
     }
 
-    /// Shows kernel threads without processor time, or hides them.
-    pub fn set_kernel_threads(&mut self, are_shown: bool) {
-        self.shows_kernel_threads = are_shown;
-        self.arrange();
-    }
-
-    /// Whether kernel threads without processor time are shown.
-    pub fn shows_kernel_threads(&self) -> bool {
-        self.shows_kernel_threads
-    }
-
     /// Whether a row had no values in a part of the range: its process started or ended in the range.
     pub fn has_partly_present(&self) -> bool {
         self.rows.rows.iter().any(|row| !row.is_reserved && row.intervals < self.intervals)
@@ -317,189 +311,8 @@ impl TableModel {
         self.has_machines
     }
 
-    /// A value; `None` for text, and if the row has no value of the column.
-    pub fn value(&self, row: usize, column: usize) -> Option<f64> {
-        let found = self.layout.columns.get(column)?;
-        if found.content == ColumnContent::Presence {
-            return self.presence(row);
-        }
-        // The id of a total is that of no process.
-        let is_id_of_total = found.is_id() && self.row(row)?.is_reserved;
-        self.rows.value(&self.figures.reduced, row, column, found.figure()).filter(|_| !is_id_of_total)
-    }
-
-    /// The value by which rows are sorted: the average weighted with the time in which the instance was present
-    /// ([`Summary::rank`](tachograph_counters::Summary::rank)), or the value itself if it is no average.
-    fn rank(&self, row: usize, column: usize) -> Option<f64> {
-        let found = self.layout.columns.get(column)?;
-        match found.content {
-            ColumnContent::Presence => self.presence(row),
-            _ => self.rows.rank(&self.figures.reduced, row, column, found.figure()),
-        }
-    }
-
-    /// The share of the range in which a row had values, in percent.
-    fn presence(&self, row: usize) -> Option<f64> {
-        Some(self.row(row)?.intervals as f64 / self.intervals.max(1) as f64 * 100.0)
-    }
-
-    /// The series of a cell.
-    pub fn series(&self, row: usize, column: usize) -> Option<&ReducedSeries> {
-        self.figures.reduced.series.get(self.rows.series(row, column)?)
-    }
-
-    /// The text of a column that holds text; `None` if missing, and for counters.
-    pub fn name(&self, row: usize, column: usize) -> Option<Cow<'_, str>> {
-        let found = self.row(row)?;
-        let properties = || self.properties.get(&found.id);
-        match &self.layout.columns.get(column)?.content {
-            ColumnContent::Name => Some(found.name().into()),
-            ColumnContent::Machine => Some(found.machine().into()),
-            ColumnContent::Counter(_) | ColumnContent::Presence => None,
-            ColumnContent::Property(Property::User) => properties()?.user.as_deref().map(Cow::from),
-            ColumnContent::Property(Property::Command) => properties()?.command.as_deref().map(Cow::from),
-            ColumnContent::Property(Property::Cgroup) => properties()?.cgroup.as_deref().map(Cow::from),
-            ColumnContent::Property(Property::State) => Some(properties()?.state?.to_string().into()),
-        }
-    }
-
-    /// The text of any cell; `None` if the value is missing.
-    pub fn text(&self, row: usize, column: usize, form: NumberForm) -> Option<Cow<'_, str>> {
-        let found = self.layout.columns.get(column)?;
-        match self.value(row, column) {
-            Some(value) => Some(found.text(value, form).into()),
-            None if found.is_id() && self.row(row)?.has_several_ids => Some(SEVERAL.into()),
-            None => self.name(row, column),
-        }
-    }
-
-    /// The series of all counters of a row that are in the figures, in the order of the set.
-    pub fn all_figures(&self, id: RowId) -> Vec<&ReducedSeries> {
-        let Some(row) = self.index_of(id).and_then(|index| self.row(index)) else { return Vec::new() };
-        let is_of_row = |(index, series): &(usize, &ReducedSeries)| {
-            let info = &series.info;
-            self.figures.part(*index) == row.part
-                && info.machine == row.info.machine
-                && info.set.name == row.info.set.name
-                && info.instance.as_ref().map_or("", |instance| instance.label()) == row.label()
-        };
-        let series = self.figures.reduced.series.iter().enumerate();
-        let mut figures: Vec<_> = series.filter(is_of_row).map(|(_, series)| series).collect();
-        figures.sort_by_key(|series| series.info.id);
-        figures
-    }
-
     /// Requests all counters of a row in [`paths`](Self::paths), or of none.
     pub fn set_detailed(&mut self, row: Option<RowId>) {
         self.detailed = row;
-    }
-
-    /// The properties of a row, as far as they were read.
-    pub fn properties(&self, id: RowId) -> Option<&ProcessProperties> {
-        self.properties.get(&id)
-    }
-
-    /// The processes whose properties should be read now: those of these lines, and all new ones if the order of the lines
-    /// depends on properties.
-    pub fn wanted_properties(&self, lines: std::ops::Range<usize>) -> Vec<(RowId, u32)> {
-        let has_properties = |column: &TableColumn| matches!(column.content, ColumnContent::Property(_));
-        if !self.layout.columns.iter().any(has_properties) {
-            return Vec::new();
-        }
-        let process = |row: &TableRow| Some((row.id, u32::try_from(row.process?).ok()?));
-        let end = lines.end.min(self.lines.len());
-        let visible = (lines.start.min(end)..end).filter_map(|line| self.row_of(line));
-        let mut wanted: Vec<_> = visible.filter_map(process).collect();
-        if self.depends_on_properties() {
-            let is_new = |row: &&TableRow| !self.properties.contains_key(&row.id);
-            wanted.extend(self.rows.rows.iter().filter(is_new).filter_map(process));
-            wanted.sort_unstable();
-            wanted.dedup();
-        }
-        wanted
-    }
-
-    fn depends_on_properties(&self) -> bool {
-        self.tree == TreeKind::Cgroup
-            || !self.filter.is_empty()
-            || self
-                .layout
-                .columns
-                .get(self.order.column)
-                .is_some_and(|column| matches!(column.content, ColumnContent::Property(_)))
-    }
-
-    /// Adds properties that were read; they are `None` for a process that has ended.
-    pub fn set_properties(&mut self, read: Vec<(RowId, Option<ProcessProperties>)>) {
-        let mut has_changed = false;
-        for (id, properties) in read {
-            let properties = properties.unwrap_or_default();
-            has_changed |= self.properties.get(&id) != Some(&properties);
-            self.properties.insert(id, properties);
-        }
-        if has_changed && self.depends_on_properties() {
-            self.arrange();
-        }
-    }
-
-    /// The sort order.
-    pub fn order(&self) -> TableOrder {
-        self.order
-    }
-
-    /// Sorts by a column: numbers in descending order, text in ascending order; in the other direction if the table is already
-    /// sorted by this column.
-    pub fn sort_by(&mut self, column: usize) {
-        let Some(found) = self.layout.columns.get(column) else { return };
-        let is_descending =
-            if column == self.order.column { !self.order.is_descending } else { !found.is_text() };
-        self.order = TableOrder { column, is_descending };
-        self.has_own_order = true;
-        self.arrange();
-    }
-
-    /// The filter.
-    pub fn filter(&self) -> &str {
-        &self.filter
-    }
-
-    /// Shows only the rows that contain all words of the filter, in any case: in name, ids, user, command line or control
-    /// group.
-    pub fn set_filter(&mut self, filter: String) {
-        self.filter = filter;
-        self.arrange();
-    }
-
-    /// How rows are grouped.
-    pub fn tree(&self) -> TreeKind {
-        self.tree
-    }
-
-    /// Groups the rows in another way.
-    pub fn set_tree(&mut self, tree: TreeKind) {
-        self.tree = tree;
-        self.arrange();
-    }
-
-    /// Whether rows can be grouped in this way.
-    pub fn has_tree(&self, tree: TreeKind) -> bool {
-        match tree {
-            TreeKind::None => true,
-            TreeKind::Parent => {
-                &*self.layout.set == "Cgroup" || self.rows.rows.iter().any(|row| row.parent.is_some())
-            }
-            TreeKind::Cgroup => self.properties.values().any(|properties| properties.cgroup.is_some()),
-        }
-    }
-
-    /// The maximum number of rows that are shown.
-    pub fn max_rows(&self) -> Option<usize> {
-        self.max_rows
-    }
-
-    /// Shows at most this number of rows.
-    pub fn set_max_rows(&mut self, max_rows: Option<usize>) {
-        self.max_rows = max_rows;
-        self.arrange();
     }
 }

@@ -65,6 +65,8 @@ pub struct View {
     pub begin: Option<TimeArgument>,
     /// The end of the time range of logs (exclusive).
     pub end: Option<TimeArgument>,
+    /// Whether charts of the page show the instances of each name as one, with the sum of their raw values.
+    pub sums_names: bool,
     /// Notes about moments and time ranges.
     pub annotations: Vec<Annotation>,
 }

@@ -43,6 +43,27 @@ fn bytes_after(samples: u32) -> (usize, usize) {
     (kept, ALLOCATED.peak_usage().saturating_sub(before))
 }
 
+/// The bytes that a board of 200 intervals keeps after 450 samples, of which those from 100 to 300 have `many` processes.
+fn bytes_after_burst(many: u32) -> usize {
+    let machine = Machine::default();
+    let paths = [PathPattern::parse(r"\Process(*)\Ticks/sec").expect("a path")];
+    let before = ALLOCATED.current_usage();
+    let (mut board, _selection) =
+        LiveBoard::open(&machine.registry(), &paths, 200, LiveOptions::default()).expect("this machine");
+    for sample in 0..=550 {
+        let count = if (100..300).contains(&sample) { many } else { PROCESSES };
+        let processes = (1..=count).map(|pid| Process::new(&format!("p{pid:08}"), pid)).collect::<Vec<_>>();
+        machine.set(&processes);
+        board.collect();
+        let window = board.window(FileTime::PER_SECOND).expect("samples");
+        if sample % 50 == 0 {
+            board.reduce(window, 0, &paths).expect("few counters");
+        }
+    }
+    machine.set(&[]);
+    ALLOCATED.current_usage().saturating_sub(before)
+}
+
 /// The only test of this program, because tests share an allocator.
 #[test]
 fn the_memory_of_a_chart_does_not_grow_with_ended_processes() {
@@ -50,4 +71,7 @@ fn the_memory_of_a_chart_does_not_grow_with_ended_processes() {
     let (kept_later, redraw_later) = bytes_after(7_800);
     assert!(redraw_later < redraw + redraw / 4, "a redraw: {redraw_later} bytes, at first {redraw}");
     assert!(kept_later < kept + kept / 4, "kept: {kept_later} bytes, at first {kept}");
+    // The samples with many processes have left the chart, and so have their buffers: 200 of at least 48 kB.
+    let (kept, kept_later) = (bytes_after_burst(PROCESSES), bytes_after_burst(3000));
+    assert!(kept_later < kept + 3_000_000, "after a burst: {kept_later} bytes, without it {kept}");
 }

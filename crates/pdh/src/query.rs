@@ -53,7 +53,7 @@ pub struct Query {
 }
 
 impl Query {
-    /// Creates a query without counters.
+    /// Creates a query without counters. Dropping the query closes it.
     #[doc(alias = "PdhOpenQueryW")]
     #[doc(alias = "PdhOpenQueryA")]
     #[doc(alias = "PdhOpenQueryH")]
@@ -102,7 +102,7 @@ impl Query {
     /// [`PdhStatus::NO_COUNTERNAME`] for an empty path, [`PdhStatus::BAD_COUNTERNAME`] for a malformed one,
     /// [`PdhStatus::NO_MACHINE`], [`PdhStatus::NO_OBJECT`], [`PdhStatus::NO_COUNTER`] if the source does not have the
     /// machine, set or counter. [`PdhStatus::NO_INSTANCE`] if the path names an instance and the set is
-    /// single-instance, or vice versa, and for logs if no sample has the instance. Errors of reading a log.
+    /// single-instance, or vice versa, and for logs if no sample has the instance. Any error that occurs while a log is read.
     #[doc(alias = "PdhAddCounterW")]
     #[doc(alias = "PdhAddCounterA")]
     pub fn add_counter(&mut self, path: &str, user_data: usize) -> Result<CounterId> {
@@ -151,7 +151,7 @@ impl Query {
     ///
     /// [`PdhStatus::NO_DATA`] for a query without counters, and for a machine if no counter has a raw value; the status
     /// of each value gives the cause. [`PdhStatus::NO_MORE_DATA`] after the last sample of the logs; the values are
-    /// unchanged. Errors of reading a log.
+    /// unchanged. Any error that occurs while a log is read.
     #[doc(alias = "PdhCollectQueryData")]
     pub fn collect(&mut self) -> Result<()> {
         self.collect_with_time().map(|_| ())

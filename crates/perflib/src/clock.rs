@@ -74,8 +74,8 @@ impl Clock {
         (self.source)(Some(collection))
     }
 
-    /// The time at which the machine was booted, on the scale of [`Timestamps::system_time`]; 0 if unknown. Can change for
-    /// another machine, from one collection to the next.
+    /// The time at which the machine was booted, on the scale of [`Timestamps::system_time`]; 0 if unknown. For
+    /// another machine, it can change from one collection to the next.
     pub fn boot_time(&self) -> FileTime {
         (self.boot_time)()
     }

@@ -1,7 +1,6 @@
 //! Appends `#n` to the names of instances, to distinguish those with equal names.
 
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 use tachograph_counters::path::split_index;
@@ -36,8 +35,7 @@ use crate::InstanceKey;
 /// ```
 #[derive(Debug, Default)]
 pub struct Numbering {
-    /// For each name, the assignment of each index.
-    names: HashMap<Box<str>, Vec<Assignment>>,
+    names: HashMap<Box<str>, Name>,
     /// The shared objects of the display names.
     table: InstanceTable,
     /// The instances of the last sample.
@@ -58,6 +56,21 @@ pub struct Numbering {
     is_for_identities: bool,
 }
 
+/// The assignment of each index of a name, and where to search on.
+///
+/// While instances appear in a sample, lower indexes do not become available. So each search continues where the last one
+/// of the sample ended, and the time is proportional to the number of instances even if thousands have the same name.
+#[derive(Debug, Default)]
+struct Name {
+    assignments: Vec<Assignment>,
+    /// The generation of the two indexes below.
+    generation: u64,
+    /// No lower index is free for instances that are not reserved.
+    next_free: usize,
+    /// No lower index can be waited for by them.
+    next_awaited: usize,
+}
+
 /// One index of a name, and the instance that last had it.
 #[derive(Debug)]
 struct Assignment {
@@ -67,7 +80,15 @@ struct Assignment {
     last_seen: u64,
     /// The index that the instance gets in the next sample. Another instance had it in the previous sample.
     waits_for: Option<usize>,
+    /// The generation in which an instance began to wait for this index; 0 if none did.
+    awaited_in: u64,
 }
+
+/// Above this number of indexes, known instances are looked up in a map.
+const MAX_SEARCHED: usize = 16;
+
+/// The indexes of the instances of a name, by identity and id. The lowest index is last.
+type Known = HashMap<(u64, u32), Vec<usize>>;
 
 impl Numbering {
     /// Assigns names for consumers that match instances by name and [identity](InstanceKey::identity). If identities
@@ -103,45 +124,47 @@ impl Numbering {
         // Known instances get their indexes before new instances do: each keeps its index, or gets the index that it
         // waits for.
         let mut indexes = vec![usize::MAX; keys.len()];
+        let mut maps: HashMap<&str, Known> = HashMap::new();
         for (key, index) in keys.iter().zip(&mut indexes) {
-            let Some(assignments) = self.names.get_mut(key.full_name()) else { continue };
-            let matches = |assignment: &Assignment| {
-                assignment.last_seen != generation
-                    && (Arc::ptr_eq(&assignment.key, key) || assignment.key == *key)
-            };
+            let Some(Name { assignments, .. }) = self.names.get_mut(key.full_name()) else { continue };
             // Skip the plain name if it became reserved after this instance got it.
             let first = first_index(&self.reserved, key);
-            let Some(known) = assignments.iter().skip(first).position(matches).map(|index| first + index)
-            else {
-                continue;
+            let matches = |index: usize| {
+                let assignment = &assignments[index];
+                index >= first
+                    && assignment.last_seen != generation
+                    && (Arc::ptr_eq(&assignment.key, key) || assignment.key == *key)
             };
+            let known = if assignments.len() <= MAX_SEARCHED {
+                (first..assignments.len()).find(|&index| matches(index))
+            } else {
+                let map = maps.entry(key.full_name()).or_insert_with(|| by_identity(assignments));
+                map.get_mut(&(key.identity(), key.id())).and_then(|indexes| {
+                    let position = indexes.iter().rposition(|&index| matches(index))?;
+                    Some(indexes.remove(position))
+                })
+            };
+            let Some(known) = known else { continue };
             *index = match assignments[known].waits_for.take() {
                 Some(wanted)
                     if assignments.get(wanted).is_some_and(|assignment| assignment.is_free(generation)) =>
                 {
                     let instance = self.table.intern(key.parent(), key.name(), wanted as u32);
-                    assignments[wanted] =
-                        Assignment { key: Arc::clone(key), instance, last_seen: generation, waits_for: None };
+                    assignments[wanted] = Assignment::new(key, instance, generation);
                     wanted
                 }
                 _ => known,
             };
             assignments[*index].last_seen = generation;
         }
+        drop(maps);
         for (key, index) in keys.iter().zip(indexes) {
             if !self.names.contains_key(key.full_name()) {
                 self.has_hash |= key.full_name().contains('#');
-                self.names.insert(key.full_name().into(), Vec::new());
+                self.names.insert(key.full_name().into(), Name::default());
             }
-            let index = if index < usize::MAX {
-                index
-            } else {
-                let first = first_index(&self.reserved, key);
-                let free = self.free_index(key, first);
-                let Some(assignments) = self.names.get_mut(key.full_name()) else { continue };
-                Self::add(assignments, &mut self.table, key, generation, first..free)
-            };
-            let Some(assignments) = self.names.get(key.full_name()) else { continue };
+            let index = if index < usize::MAX { index } else { self.add(key) };
+            let Some(Name { assignments, .. }) = self.names.get(key.full_name()) else { continue };
             self.has_waiting |= assignments[index].waits_for.is_some();
             self.building.push(Arc::clone(&assignments[index].instance));
         }
@@ -156,7 +179,7 @@ impl Numbering {
     /// only if consumers can distinguish the two instances by identity.
     fn free_index(&self, key: &InstanceKey, first: usize) -> usize {
         let name = key.full_name();
-        let assignments = self.names.get(name).map_or(&[][..], Vec::as_slice);
+        let assignments = self.assignments(name);
         let is_free = |index: &usize| {
             let is_available = |assignment: &Assignment| {
                 assignment.is_free(self.generation)
@@ -171,12 +194,16 @@ impl Numbering {
         (first..=max).find(is_free).unwrap_or(max)
     }
 
+    fn assignments(&self, name: &str) -> &[Assignment] {
+        self.names.get(name).map_or(&[], |name| &name.assignments)
+    }
+
     /// Whether an instance with another name has this display name in this sample or had it in the previous one. This
     /// can happen because a name can itself end in `#1`.
     fn is_label_of_another(&self, name: &str, index: usize) -> bool {
         let is_used = |other: &str, index: usize| {
-            let assignments = self.names.get(other).map_or(&[][..], Vec::as_slice);
-            assignments.get(index).is_some_and(|assignment| !assignment.is_free(self.generation))
+            let assignment = self.assignments(other).get(index);
+            assignment.is_some_and(|assignment| !assignment.is_free(self.generation))
         };
         if index == 0 {
             let (other, index) = split_index(name);
@@ -186,27 +213,39 @@ impl Numbering {
         self.has_hash && is_used(&format!("{name}#{index}"), 0)
     }
 
-    /// Adds a new instance at the free index `before.end`. If an index in `before` was used in the previous sample
-    /// only, the instance will get it in the next sample.
-    fn add(
-        assignments: &mut Vec<Assignment>,
-        table: &mut InstanceTable,
-        key: &Arc<InstanceKey>,
-        generation: u64,
-        before: Range<usize>,
-    ) -> usize {
-        let index = before.end;
-        let is_awaited = |index| assignments.iter().any(|assignment| assignment.waits_for == Some(index));
-        let was_just_used = |assignment: &Assignment| assignment.last_seen + 1 == generation;
-        let waits_for = (before.start..index.min(assignments.len()))
-            .find(|&index| was_just_used(&assignments[index]) && !is_awaited(index));
-        let instance = table.intern(key.parent(), key.name(), index as u32);
+    /// Adds a new instance at the lowest free index. If a lower index was used in the previous sample only, the instance will
+    /// get it in the next sample. Returns the index.
+    fn add(&mut self, key: &Arc<InstanceKey>) -> usize {
+        let generation = self.generation;
+        let first = first_index(&self.reserved, key);
+        let start = |name: &Name, next: usize| match name.generation == generation && !key.is_reserved() {
+            true => next.max(first),
+            false => first,
+        };
+        let from = self.names.get(key.full_name()).map_or(first, |name| start(name, name.next_free));
+        let index = self.free_index(key, from);
+        let instance = self.table.intern(key.parent(), key.name(), index as u32);
+        let name = self.names.entry(key.full_name().into()).or_default();
+        let from = start(name, name.next_awaited);
+        let assignments = &mut name.assignments;
+        let end = index.min(assignments.len()).max(from);
+        let waits_for = (from..end).find(|&index| {
+            let assignment = &assignments[index];
+            assignment.last_seen + 1 == generation && assignment.awaited_in != generation
+        });
+        if let Some(awaited) = waits_for {
+            assignments[awaited].awaited_in = generation;
+        }
+        if !key.is_reserved() {
+            name.generation = generation;
+            name.next_free = index + 1;
+            name.next_awaited = waits_for.map_or(end, |awaited| awaited + 1);
+        }
         // Indexes whose display name belongs to an instance with another name stay unused.
         while assignments.len() < index {
-            let instance = Arc::clone(&instance);
-            assignments.push(Assignment { key: Arc::default(), instance, last_seen: 0, waits_for: None });
+            assignments.push(Assignment::new(&Arc::default(), Arc::clone(&instance), 0));
         }
-        let assignment = Assignment { key: Arc::clone(key), instance, last_seen: generation, waits_for };
+        let assignment = Assignment { waits_for, ..Assignment::new(key, instance, generation) };
         match assignments.get_mut(index) {
             Some(known) => *known = assignment,
             None => assignments.push(assignment),
@@ -218,7 +257,7 @@ impl Numbering {
     fn remove_free(&mut self) {
         let generation = self.generation;
         let table = &mut self.table;
-        self.names.retain(|_, assignments| {
+        self.names.retain(|_, Name { assignments, .. }| {
             while assignments.last().is_some_and(|assignment| assignment.is_free(generation)) {
                 if let Some(assignment) = assignments.pop() {
                     table.forget(&assignment.instance);
@@ -235,7 +274,20 @@ fn first_index(reserved: &[Box<str>], key: &InstanceKey) -> usize {
     usize::from(is_taken && !key.is_reserved())
 }
 
+/// The indexes of a name by the identity and id of their instances.
+fn by_identity(assignments: &[Assignment]) -> Known {
+    let mut known = Known::new();
+    for (index, Assignment { key, .. }) in assignments.iter().enumerate().rev() {
+        known.entry((key.identity(), key.id())).or_default().push(index);
+    }
+    known
+}
+
 impl Assignment {
+    fn new(key: &Arc<InstanceKey>, instance: Arc<Instance>, last_seen: u64) -> Self {
+        Self { key: Arc::clone(key), instance, last_seen, waits_for: None, awaited_in: 0 }
+    }
+
     /// Whether the index is unused in this sample and the previous one.
     fn is_free(&self, generation: u64) -> bool {
         self.last_seen + 1 < generation
@@ -402,6 +454,30 @@ mod tests {
         assert_eq!(labels(&mut numbering, &[&same, &same, &same]), ["same", "same#1", "same#2"]);
         assert_eq!(labels(&mut numbering, &[&same, &same]), ["same", "same#1"]);
         assert_eq!(labels(&mut numbering, &[&same, &same, &same]), ["same", "same#1", "same#2"]);
+    }
+
+    /// With a time that grows with the square or the cube of the number of instances, this would take minutes or days.
+    #[test]
+    fn thousands_of_instances_can_have_the_same_name() {
+        const COUNT: u64 = 20_000;
+        for new in [Numbering::default, Numbering::for_identities] {
+            let mut numbering = new();
+            // A name with `#` makes the check for equal display names necessary.
+            let hash = key("zombie#x", 1);
+            let born = |from: u64| (from..from + COUNT).map(|identity| key("zombie", identity));
+            for generation in 0..6 {
+                // Half of them are replaced in each sample.
+                let keys: Vec<_> = born(10 + generation * COUNT / 2).chain([Arc::clone(&hash)]).collect();
+                let names = numbering.assign(&keys);
+                let labels: std::collections::HashSet<_> = names.iter().map(|name| name.label()).collect();
+                assert_eq!(labels.len(), keys.len());
+            }
+            let same = vec![key("same", 0); COUNT as usize];
+            for _ in 0..3 {
+                let names = numbering.assign(&same);
+                assert_eq!(names[names.len() - 1].label(), format!("same#{}", COUNT - 1));
+            }
+        }
     }
 
     #[test]

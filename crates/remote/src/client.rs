@@ -1,6 +1,7 @@
 //! The consumer's side: a link to one agent, and the counter sets that it provides.
 
 mod answers;
+mod attempts;
 mod connection;
 mod dialer;
 mod exchanges;

@@ -45,7 +45,7 @@ impl fmt::Display for SecretFileError {
             }
             Reason::Folder => write!(f, "{path}: is a folder; a file is required"),
             Reason::Exposed => {
-                write!(f, "{path}: other users can read or write this file; run 'chmod o-rw' on it")
+                write!(f, "{path}: other users can read or write this file; run 'chmod g-w,o-rw' on it")
             }
             Reason::TooLong => write!(f, "{path}: longer than {MAX_BYTES} bytes"),
         }

@@ -3,6 +3,7 @@
 
 mod commands;
 mod dialogs;
+mod figures;
 mod input;
 mod mouse;
 mod pane;
@@ -25,7 +26,6 @@ use tachograph_monitor::{
     Annotation, Chosen, Legend, MAX_POINTS, MIN_POINTS, Reduced, ReducedSeries, Ring, SetEntry, Span, View,
 };
 
-use crate::canvas::Canvas;
 use crate::draw::Areas;
 use crate::keys::{Command, command_of, control_command};
 use crate::messages::Messages;
@@ -44,9 +44,6 @@ pub(crate) use views::menu;
 
 /// The default number of intervals on a live chart.
 pub const DEFAULT_POINTS: usize = 100;
-
-/// The numbers of intervals on a live chart while there are few samples.
-const FIRST_POINTS: [usize; 2] = [20, 50];
 
 /// The maximum number of panels on the first screen of a log.
 const MAX_DEFAULT_PANELS: usize = 6;
@@ -91,6 +88,8 @@ pub struct App {
     is_optional: bool,
     /// The annotations of the view, which are only kept.
     annotations: Vec<Annotation>,
+    /// Whether the page sums the instances of each name, which is only kept.
+    sums_names: bool,
     /// The values of the charted counters, reduced to the columns of the chart.
     pub(crate) reduced: Reduced,
     /// The id of the newest table.
@@ -156,6 +155,7 @@ impl App {
             title: view.title,
             is_optional: view.is_optional,
             annotations: view.annotations,
+            sums_names: view.sums_names,
             reduced: Reduced { span: nothing, columns: 0, series: Vec::new() },
             last_table: TableId::default(),
             interval: view.interval.unwrap_or(Duration::from_secs(1)),
@@ -255,6 +255,7 @@ impl App {
         self.title = view.title;
         self.is_optional = view.is_optional;
         self.annotations = view.annotations;
+        self.sums_names = view.sums_names;
         self.panes.replace(view.panels);
         self.headline = headline_of(view.headline);
         self.panes.set_screen((self.areas.screen.width, self.areas.screen.height));
@@ -280,57 +281,6 @@ impl App {
     /// Requests a redraw.
     pub fn mark_changed(&mut self) {
         self.is_changed = true;
-    }
-
-    /// The time range and the number of columns of the figures that the screen needs; `None` if it needs none, for
-    /// example while there are no samples.
-    pub fn required_figures(&self) -> Option<(Span, usize)> {
-        let dots = self.dots_across().max(1);
-        if self.facts.is_live && self.panes.are_tables() && self.frozen.is_none() {
-            // No chart is shown, and the cursor of a table needs a frozen screen.
-            return None;
-        }
-        if !self.facts.is_live {
-            return Some((self.span?, dots));
-        }
-        let end = self.frozen.or(self.times.newest().copied())?;
-        let interval = self.interval_units();
-        // Samples can be slightly early or late, so columns end halfway between two samples.
-        let end = end.saturating_add((interval / 2).max(1));
-        let points = self.shown_points();
-        let length = interval.saturating_mul(points as i64);
-        // A column consists of whole intervals.
-        let columns = points.div_ceil(points.div_ceil(dots));
-        Some((Span::new(end.saturating_sub(length), end), columns))
-    }
-
-    /// The number of intervals on a live chart: few at first, so that the chart is not nearly empty; more as samples
-    /// are taken.
-    pub(crate) fn shown_points(&self) -> usize {
-        let samples = match self.frozen {
-            Some(frozen) => self.times.iter().filter(|time| **time <= frozen).count(),
-            None => self.times.iter().len(),
-        };
-        let steps = FIRST_POINTS.into_iter().find(|points| samples <= points + 1);
-        steps.map_or(self.points, |points| points.min(self.points))
-    }
-
-    pub(crate) fn interval_units(&self) -> i64 {
-        i64::try_from(self.interval.as_nanos() / 100).unwrap_or(i64::MAX).max(1)
-    }
-
-    /// The number of dots across the inside of the widest panel.
-    ///
-    /// The plot is narrower, but its width depends on the widths of the values at the cursor. If the number of columns depended
-    /// on those, the values and the columns could change each other for ever.
-    fn dots_across(&self) -> usize {
-        if self.panes.are_tables() {
-            // The cursor moves by columns of figures.
-            return usize::from(self.areas.screen.width);
-        }
-        let charts = self.areas.panels.iter().filter(|panel| panel.plot.width > 0);
-        let width = charts.map(|panel| panel.area.width.saturating_sub(2)).max().unwrap_or_default();
-        Canvas::dots_across(usize::from(width), self.theme.is_unicode)
     }
 
     /// Processes an input; returns the actions that it requires.
@@ -494,6 +444,7 @@ impl App {
             begin: span.and_then(|span| argument(span.begin())),
             end: span.and_then(|span| argument(span.end())),
             annotations: self.annotations.clone(),
+            sums_names: self.sums_names,
         }
     }
 }

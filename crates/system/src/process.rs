@@ -37,6 +37,7 @@ mod process;
 mod process_set;
 pub(crate) mod properties;
 mod reader;
+mod rest;
 mod stat;
 mod sums;
 mod table;

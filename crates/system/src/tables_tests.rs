@@ -27,6 +27,15 @@ fn guids_names_and_ids_are_unique() {
 }
 
 #[test]
+fn a_set_repeats_a_set_that_is_shown() {
+    for table in tables() {
+        let Some(name) = table.repeats else { continue };
+        let of = tables().into_iter().find(|of| of.name == name).expect("a set of this crate");
+        assert_eq!(of.repeats, None, "{}", table.name);
+    }
+}
+
+#[test]
 fn every_counter_is_described() {
     conformance::check_descriptions(&tables());
 }

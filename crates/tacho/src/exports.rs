@@ -1,8 +1,6 @@
 //! Sending samples to other systems (`--to`).
 
-use std::fs::{self, File};
-use std::io::Read as _;
-use std::os::unix::fs::MetadataExt as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,6 +9,7 @@ use tachograph_counters::IgnorePoison;
 use tachograph_export::{Authorization, Export, ExportError, ExportOptions, ExportSummary};
 use tachograph_metrics::{MetricsOptions, MountTable, MountedFileSystem, MountsNow};
 use tachograph_perflib::Registry;
+use tachograph_remote::read_secret_file;
 use tachograph_system::{MountList, Roots};
 
 use crate::arguments::ExportArguments;
@@ -20,8 +19,6 @@ use crate::this_machine;
 
 /// How long a command waits at its end for samples to be sent.
 const LAST_WAIT: Duration = Duration::from_secs(5);
-
-const MAX_SECRET_BYTES: u64 = 1 << 20;
 
 /// Starts the export that the arguments request; `None` if they request none.
 pub(crate) fn start(
@@ -100,22 +97,18 @@ pub(crate) fn finish(export: Export) {
     }
 }
 
-/// Reads a secret from a file that other users cannot read.
+/// Reads a secret from a file that other users can neither read nor write.
 fn secret(
     file: &Path,
     parse: impl FnOnce(&str) -> Result<Authorization, String>,
 ) -> Result<Authorization, Failure> {
-    let failed = |error| cannot("read", file, &error);
-    let opened = File::open(file).map_err(failed)?;
-    if opened.metadata().map_err(failed)?.mode() & 0o026 != 0 {
-        let file = file.display();
-        return Err(Failure::usage(format!(
-            "{file}: other users can read this file; run 'chmod o-rw {file}'"
-        )));
-    }
-    let mut text = String::new();
-    opened.take(MAX_SECRET_BYTES).read_to_string(&mut text).map_err(failed)?;
-    parse(&text).map_err(|reason| Failure::usage(format!("{}: {reason}", file.display())))
+    let bytes = read_secret_file(file).map_err(|error| match error.io_error() {
+        Some(error) => cannot("read", file, error),
+        None => Failure::usage(error.to_string()),
+    })?;
+    let failed = |reason| Failure::usage(format!("{}: {reason}", file.display()));
+    let text = String::from_utf8(bytes).map_err(|_| failed("not UTF-8".to_owned()))?;
+    parse(&text).map_err(failed)
 }
 
 /// The default folder for this user's queues.

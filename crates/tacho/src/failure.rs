@@ -39,6 +39,11 @@ impl Failure {
         Self { messages: failures.into_iter().flat_map(|failure| failure.messages).collect(), status }
     }
 
+    /// The messages.
+    pub(crate) fn messages(&self) -> &[String] {
+        &self.messages
+    }
+
     /// An error from writing a log, whose name the error contains.
     pub(crate) fn of_writing(error: FlowError) -> Self {
         match &error {

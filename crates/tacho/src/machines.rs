@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 use tachograph_counters::civil::FileTime;
@@ -33,6 +34,12 @@ impl Target {
         Self { registry: Arc::clone(registry), remote: None, paths: Vec::new() }
     }
 
+    /// A machine with these sets, which is read without a connection.
+    #[cfg(test)]
+    pub(crate) fn of_registry(registry: &Arc<Registry>) -> Self {
+        Self::this_machine(registry)
+    }
+
     pub(crate) fn is_this_machine(&self) -> bool {
         self.remote.is_none()
     }
@@ -42,18 +49,16 @@ impl Target {
         self.registry.machine()
     }
 
-    /// Whether the last exchange with the machine succeeded.
+    /// The counter sets that are known now. Does not wait for an exchange.
     #[cfg(feature = "web")]
-    pub(crate) fn is_connected(&self) -> bool {
-        self.remote.as_ref().is_none_or(|remote| remote.is_connected())
+    pub(crate) fn known_registry(&self) -> Arc<Registry> {
+        self.remote.as_ref().map_or_else(|| Arc::clone(&self.registry), |remote| remote.registry())
     }
 
-    /// The counter sets that are known now, without paths.
+    /// The machine with the counter sets that are known now, without paths.
     #[cfg(feature = "web")]
     pub(crate) fn without_paths(&self) -> Self {
-        let registry =
-            self.remote.as_ref().map_or_else(|| Arc::clone(&self.registry), |remote| remote.registry());
-        Self { registry, remote: self.remote.clone(), paths: Vec::new() }
+        Self { registry: self.known_registry(), remote: self.remote.clone(), paths: Vec::new() }
     }
 
     /// Adds a path, without its machine name.
@@ -244,9 +249,16 @@ fn refresh_all(targets: &[Target]) -> Vec<Option<Result<Arc<Registry>, RemoteFai
     };
     let mut all: Vec<_> = targets.iter().map(|_| None).collect();
     std::thread::scope(|scope| {
-        let threads: Vec<_> =
-            (0..targets.len().min(MAX_CONNECTING)).map(|_| scope.spawn(refresh_some)).collect();
-        for (index, outcome) in threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()) {
+        // This thread works as well, so all are tried even if no other can be started.
+        let others = 1..targets.len().min(MAX_CONNECTING);
+        let start = |_| std::thread::Builder::new().spawn_scoped(scope, refresh_some).ok();
+        let threads: Vec<_> = others.filter_map(start).collect();
+        let own = refresh_some();
+        // A panic of a thread was reported, and continues here.
+        let join = |thread: ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        for (index, outcome) in threads.into_iter().flat_map(join).chain(own) {
             all[index] = outcome;
         }
     });
@@ -323,13 +335,17 @@ pub(crate) fn source(
                     lines.extend(unmatched_there(&selection, remote.name()));
                 }
                 let machine = Arc::clone(&remote);
-                source.follow(Box::new(move || machine.refresh().unwrap_or_else(|_| machine.registry())));
+                let refresh = move || machine.refresh_within(max_wait).unwrap_or_else(|_| machine.registry());
+                source.follow(Box::new(refresh));
                 Box::new(move || remote.boot_time())
             }
         };
         members.push(MachineMember { source, boot_time });
     }
     let mut source = MachinesSource::new(members, max_wait, options.bias_minutes, &LiveReport::default());
+    if let Some(index) = remotes.iter().position(Option::is_none) {
+        source.set_first(index);
+    }
     source.set_exchanges(Box::new(Exchanges(ExchangePoll::new(remotes).map_err(|error| error.to_string())?)));
     Ok((source, lines))
 }
@@ -356,7 +372,7 @@ fn unmatched_there(selection: &Selection, machine: &str) -> Vec<String> {
     selection.unmatched().into_iter().map(message).collect()
 }
 
-/// The source of a command: this machine alone, or machines that are read by threads.
+/// The source of a command: this machine alone, or several machines.
 pub(crate) enum LiveMachines {
     This(Box<TimedSource>),
     Several(Box<TimedSource<MachinesSource>>),

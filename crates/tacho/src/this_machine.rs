@@ -1,5 +1,7 @@
 //! Live counters of this machine: parses counter paths, opens sources, and reports their problems.
 
+mod absent;
+
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,10 +14,13 @@ use tachograph_counters::time_zone::TimeZone;
 use tachograph_counters::wildcard::{Pattern, closest, eq_ignore_case};
 use tachograph_flow::Selection;
 use tachograph_flow::live::{CollectionError, LiveOptions, LiveReport, LiveSource, Schedule, TimedSource};
-use tachograph_monitor::{SearchIndex, SetEntry, View, ViewKind, first_paths, ready_made_columns};
+use tachograph_monitor::{View, ViewKind, first_paths, ready_made_columns};
 use tachograph_perflib::Registry;
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo};
 use tachograph_system::Roots;
+
+use absent::missing_reason;
+pub(crate) use absent::{absence_of_set, better_matches, notify_of_absences, unmatched_here};
 
 use crate::failure::{Failure, notify};
 use crate::machines::LiveMachines;
@@ -40,11 +45,23 @@ pub(crate) fn default_counters(registry: &Registry) -> Result<Vec<PathPattern>, 
 /// Returns a message for each reason, including for table columns that a setting would enable. Returns an error if
 /// nothing remains.
 pub(crate) fn resolve_view(registry: &Registry, view: &mut View) -> Result<Vec<String>, Failure> {
+    fit_view(registry, view, true)
+}
+
+/// Like [`resolve_view`], for another machine: the reasons why this machine lacks counters do not apply to it.
+pub(crate) fn resolve_view_there(registry: &Registry, view: &mut View) -> Result<Vec<String>, Failure> {
+    fit_view(registry, view, false)
+}
+
+fn fit_view(registry: &Registry, view: &mut View, is_this_machine: bool) -> Result<Vec<String>, Failure> {
     let was_empty = view.panels.is_empty();
     let missing = view.resolve(|path| has_counter(registry, path));
     let mut reasons: IndexMap<String, Vec<String>> = IndexMap::new();
     for path in missing {
-        let why = missing_reason(&path).unwrap_or_else(|| "not available on this machine".to_owned());
+        let why = match is_this_machine {
+            true => missing_reason(&path).unwrap_or_else(|| "not available on this machine".to_owned()),
+            false => "not available there".to_owned(),
+        };
         reasons.entry(why).or_default().push(path);
     }
     if view.panels.is_empty() && !was_empty {
@@ -60,8 +77,9 @@ pub(crate) fn resolve_view(registry: &Registry, view: &mut View) -> Result<Vec<S
         paths => format!("the view omits '{}' and {} more: {why}", paths[0], paths.len() - 1),
     };
     let tables = view.panels.iter().filter(|panel| panel.kind == ViewKind::Table);
-    let columns =
-        tables.filter(|panel| panel.table.columns.is_empty()).filter_map(|panel| panel.table.set.as_deref());
+    let columns = tables
+        .filter(|panel| is_this_machine && panel.table.columns.is_empty())
+        .filter_map(|panel| panel.table.set.as_deref());
     Ok(columns
         .flat_map(|set| absent_columns(registry, set))
         .chain(reasons.into_iter().map(message))
@@ -238,7 +256,7 @@ fn notify_about_paths(registry: &Registry, paths: &[PathPattern], selection: &Se
     // A counter may be missing because a folder or file is unreadable, so in that case all notices are printed.
     let is_of_paths = |set: &str| paths.iter().any(|path| path.matches_set_name(set));
     notify_of_sets(registry, |set| !lines.is_empty() || set.is_some_and(is_of_paths));
-    notify_unpublished(registry, paths);
+    notify_empty_sets(registry, paths);
     lines
 }
 
@@ -268,21 +286,6 @@ pub(crate) fn notify_of_all_sets(registry: &Registry) {
     notify_missing_folder();
 }
 
-/// Why this machine lacks a whole counter set, if the reason is known.
-pub(crate) fn absence_of_set(name: &str) -> Option<String> {
-    let absences = tachograph_system::absences(&Roots::of_this_machine());
-    let is_named = |absence: &tachograph_system::Absence| {
-        absence.counters.is_empty() && eq_ignore_case(absence.set, name)
-    };
-    Some(absences.into_iter().find(is_named)?.reason)
-}
-
-/// Prints why this machine lacks counter sets and counters, if the reason is known.
-pub(crate) fn notify_of_absences(is_wanted: impl Fn(&str) -> bool) {
-    let absences = tachograph_system::absences(&Roots::of_this_machine());
-    absences.iter().filter(|absence| is_wanted(absence.set)).for_each(notify);
-}
-
 /// Reports if the folder set by `TACHO_RUNTIME_DIR` does not exist, because that may be a typo.
 fn notify_missing_folder() {
     let Some(folder) = std::env::var_os(RUNTIME_FOLDER).filter(|folder| !folder.is_empty()) else { return };
@@ -295,83 +298,22 @@ fn notify_missing_folder() {
     }
 }
 
-/// Reports sets that these paths name but that no program publishes.
-fn notify_unpublished(registry: &Registry, paths: &[PathPattern]) {
-    for info in registry.counter_sets() {
-        if registry.is_published(info.guid)
-            && paths
-                .iter()
-                .any(|path| path.matches_set(&info.name, info.has_instances()) && path.set().is_literal())
-            && registry.publishers(info.guid).is_empty()
-        {
-            let name = &info.name;
-            notify(format_args!("no program publishes '{name}' now; values appear as soon as one does"));
-        }
-    }
-}
-
-/// A message for each path that matches nothing on this machine.
-pub(crate) fn unmatched_here(selection: &Selection) -> Vec<String> {
-    let message = |(path, advice): (String, Option<String>)| {
-        if let Some(why) = missing_reason(&path) {
-            return format!("'{path}': {why}");
-        }
-        // A similar name is a better suggestion than a synonym.
-        let question = advice.clone().filter(|advice| advice.ends_with('?')).or_else(|| synonym_of(&path));
-        let advice = question.or(advice);
-        match advice {
-            Some(advice) => format!("'{path}' is not on this machine: {advice}"),
-            None => format!("'{path}' is not on this machine; 'tacho list' lists its counters"),
-        }
+/// Reports sets that these paths name but that have no instances now, for example because no program publishes them.
+fn notify_empty_sets(registry: &Registry, paths: &[PathPattern]) {
+    let is_named = |info: &CounterSetInfo| {
+        let mut paths = paths.iter().filter(|path| path.set().is_literal());
+        paths.any(|path| path.matches_set(&info.name, info.has_instances()))
     };
-    selection.unmatched().into_iter().map(message).collect()
-}
-
-/// For a path with another tool's name for a counter, a question that suggests the counter.
-fn synonym_of(path: &str) -> Option<String> {
-    let pattern = PathPattern::parse(path).ok()?;
-    let known = tachograph_system::known_sets().chain(tachograph_cpi::counters::known_sets());
-    let sets: Vec<_> = known.map(|info| SetEntry::new(&Arc::from(""), &info)).collect();
-    let index = SearchIndex::new(&sets);
-    let has_counter = |set: &SetEntry| {
-        pattern.matches_set_name(&set.name)
-            && set.counters.iter().any(|entry| pattern.matches_counter(&entry.counter.name))
-    };
-    if sets.iter().any(has_counter) {
-        return None;
+    for info in registry.counter_sets().filter(|info| is_named(info)) {
+        let name = &info.name;
+        if registry.is_published(info.guid) {
+            if registry.publishers(info.guid).is_empty() {
+                notify(format_args!("no program publishes '{name}' now; values appear as soon as one does"));
+            }
+        } else if info.has_instances() && registry.instances(info.guid).is_ok_and(|keys| keys.is_empty()) {
+            notify(format_args!("'{name}' has no instances now; values appear as soon as it has one"));
+        }
     }
-    let words = pattern.path();
-    let hits = index.search(&format!("{} {}", words.set, words.counter));
-    let hit = hits.first().copied().or_else(|| index.search(&words.counter).first().copied())?;
-    let set = sets.get(hit.set)?;
-    let counter = hit.counter.and_then(|counter| set.counters.get(counter));
-    Some(format!("did you mean '{}'?", set.path(counter)))
-}
-
-/// The reason why this machine lacks a known counter: the error, or the missing source.
-fn missing_reason(path: &str) -> Option<String> {
-    let path = PathPattern::parse(path).ok()?;
-    if known_counter(&path, tachograph_cpi::counters::known_sets()).is_some() {
-        let cause = tachograph_cpi::counters::provider(&Roots::of_this_machine()).err()?;
-        return Some(cause.to_string());
-    }
-    let (set, counter) = known_counter(&path, tachograph_system::known_sets())?;
-    let absences = tachograph_system::absences(&Roots::of_this_machine());
-    Some(match absences.iter().find(|absence| absence.explains(&set.name, &counter.name)) {
-        Some(absence) => format!("not available on this machine: {}", absence.reason),
-        None => format!("not available on this machine (source: {})", counter.source),
-    })
-}
-
-/// The first counter of `sets` that the path selects, with its set.
-fn known_counter(
-    path: &PathPattern,
-    mut sets: impl Iterator<Item = Arc<CounterSetInfo>>,
-) -> Option<(Arc<CounterSetInfo>, CounterInfo)> {
-    let set = sets.find(|set| path.matches_set(&set.name, set.has_instances()))?;
-    let counter = set.counters.iter().find(|counter| path.matches_counter(&counter.name));
-    let counter = counter.filter(|counter| counter.is_displayable()).cloned()?;
-    Some((set, counter))
 }
 
 /// When this machine was booted.

@@ -127,6 +127,7 @@ const THIRD_PARTY: [(&str, &[&str]); 22] = [
             "crc32fast",
             "csv",
             "encoding_rs",
+            "odbc-api",
             "rusqlite",
             "rustix",
             "serde",

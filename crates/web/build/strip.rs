@@ -26,7 +26,7 @@ enum Open {
 enum Slash {
     Division,
     Expression,
-    /// After `}`, only a whole parser knows.
+    /// After `}`, only a full parser can decide.
     Unknown,
 }
 
@@ -55,7 +55,7 @@ const BEFORE_CONDITION: [&str; 4] = ["for", "if", "while", "with"];
 ///
 /// # Errors
 ///
-/// The line and what is wrong there: an unfinished literal, or `/` where only a whole parser can distinguish a division from a
+/// The line and what is wrong there: an unfinished literal, or `/` where only a full parser can distinguish a division from a
 /// regular expression.
 pub(crate) fn javascript(source: &str) -> Result<String, String> {
     let mut script = Script {
@@ -96,7 +96,7 @@ impl Script<'_> {
     }
 
     fn run(&mut self) -> Result<(), &'static str> {
-        // Both end a line in code and in comments, and nothing else here knows them.
+        // Both are line terminators, which the code below does not handle.
         if self.source.contains(['\u{2028}', '\u{2029}']) {
             return Err("a Unicode line separator");
         }
@@ -305,8 +305,8 @@ pub(crate) fn css(source: &str) -> Result<String, String> {
                 }
                 end + 1 - at
             }
-            // An address without quotes can contain anything.
-            (b'(', _) if out.ends_with("url") => source[at..].find(')').ok_or("an unfinished address")? + 1,
+            // An unquoted URL can contain any characters.
+            (b'(', _) if out.ends_with("url") => source[at..].find(')').ok_or("an unfinished URL")? + 1,
             _ => source[at..].chars().next().map_or(1, char::len_utf8),
         };
         let (last, first) = (out.as_bytes().last().copied().unwrap_or(b'{'), bytes[at]);
@@ -317,7 +317,7 @@ pub(crate) fn css(source: &str) -> Result<String, String> {
         {
             out.push(' ');
         }
-        // The last declaration needs no end. One line per rule.
+        // The last declaration needs no semicolon. One line per rule.
         if first == b'}' && last == b';' {
             out.pop();
         }

@@ -5,7 +5,7 @@ import { figure } from "./figures.js";
 import { nameOf } from "./names.js";
 import { announce, showNotice } from "./messages.js";
 import { STYLES } from "./palette.js";
-import { isOverTime, KINDS, MAX_PANELS, panelOf, withPanel } from "./panels.js";
+import { isOverTime, KINDS, MAX_PANELS, panelOf, titleOf, withPanel } from "./panels.js";
 import { selects, withoutMachine } from "./paths.js";
 import { powerOf } from "./scale.js";
 import { addedTo, change, changeEntries, entry, state } from "./state.js";
@@ -42,6 +42,9 @@ export function addPaths(page, paths) {
     if (state.panels.length >= MAX_PANELS) return false;
     const added = panelOf({ counters: paths.map((path) => ({ path })) });
     change({ panels: [...state.panels, added], viewName: null, open: state.panels.length ? state.open : null });
+    announce(`Added the panel ${titleOf(added)}.`);
+    // Drawn in the next frame.
+    requestAnimationFrame(() => requestAnimationFrame(() => page.grid.show(added.id)));
     return true;
   }
   const { counters, removed, isMore } = addedTo(panel, paths);
@@ -156,13 +159,40 @@ function read(page, by) {
   announce(`${shown?.time ?? ""}: ${nameOf(line)} ${figure(line.average[row], line.type)}, minimum ${figure(line.minimum[row], line.type)}, maximum ${figure(line.maximum[row], line.type)}`);
 }
 
+/** Shows when the selected counter had its largest visible value: the crosshair and the box with the values of all counters. */
+export function showMaximum(page) {
+  const { data, hover } = page;
+  const chart = page.chart();
+  const line = page.line();
+  const block = data.blocks.find(({ lines }) => lines.includes(line));
+  if (!isOverTime(page.panel()?.kind) || !chart.scene || !block) {
+    showNotice("Show one chart alone first (Enter on it).");
+    return;
+  }
+  let best = -1;
+  block.times.forEach((time, row) => {
+    const value = line.maximum[row];
+    if (time < data.begin || time > data.end || value === null || value === undefined) return;
+    if (best < 0 || value > line.maximum[best]) best = row;
+  });
+  if (best < 0) return;
+  page.readAt = block.times[best];
+  const left = chart.plot.valToPos(page.readAt, "x");
+  chart.plot.setCursor({ left, top: 0 });
+  // After the frame in which the crosshair moves.
+  requestAnimationFrame(() => {
+    const shown = hover.show(chart, page.readAt, left, null);
+    announce(`Maximum of ${nameOf(line)}: ${figure(line.maximum[best], line.type)}, ${shown?.time ?? ""}`);
+  });
+}
+
 function rescale(page, by) {
   useScales(page);
   withSelected(page, (line) => changeEntries([line.key], { scale: String(Math.max(-9, Math.min(9, powerOf(entry(line.key).scale, line) + by))) }));
 }
 
 /** Shows only one counter of the panel, or all again. */
-function onlyThis(page, line) {
+export function onlyThis(page, line) {
   const keys = page.data.lines.map(({ key }) => key);
   const isAlone = keys.length > 1 && keys.every((key) => entry(key).isHidden === (key !== line.key));
   changeEntries(keys, { isHidden: !isAlone });
@@ -212,6 +242,7 @@ export function keyTable(page) {
     { keys: ["Delete", "Backspace", "d"], shown: ["Delete", "d"], words: "Remove the selected counter", act: () => withSelected(page, (line) => removeLines(page, [line.key])) },
     { keys: ["ArrowUp", "k"], shown: ["↑", "↓", "k", "j"], words: "Select the counter above or below", act: () => page.legend.step(-1, false) },
     { keys: ["ArrowDown", "j"], act: () => page.legend.step(1, false) },
+    { keys: ["M"], words: "Show when the selected counter had its largest value", act: () => showMaximum(page) },
     { keys: ["f"], words: "Freeze or resume live data", act: () => freeze(page) },
     { keys: ["u"], words: "Update frozen data once", act: () => step(page) },
     { keys: ["i"], shown: ["i", "p"], words: "Live: every n-th collection; number of points", act: () => showField("every-field") },

@@ -168,15 +168,15 @@ export async function seriesWithin(id, request, signal) {
 }
 
 /** The name and the bytes of an export. `except` are paths of single counters that are excluded. */
-export async function exported(id, { paths, except, begin, end, format }) {
-  const response = await request(address(sourcePath(id, "/export"), { path: paths, except, begin, end, format }));
+export async function exported(id, { paths, except, begin, end, format, group_by }) {
+  const response = await request(address(sourcePath(id, "/export"), { path: paths, except, begin, end, format, group_by }));
   const name = /filename="?([^";]+)"?/.exec(response.headers.get("Content-Disposition") ?? "")?.[1];
   return { name: name ?? `selection.${format}`, blob: await response.blob() };
 }
 
 /** The stream of live values as an EventSource, with statistics of the last `window` intervals. */
-export function stream(paths, every, window) {
-  const url = address("stream", { path: paths, every, window });
+export function stream({ paths, every, window, group_by }) {
+  const url = address("stream", { path: paths, every, window, group_by });
   return isEmbedded ? new FetchedEvents(url, headers) : new EventSource(url);
 }
 

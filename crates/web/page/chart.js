@@ -5,7 +5,7 @@ import { annotationsIn } from "./annotations.js";
 import { marksOf } from "./axes.js";
 import { faded } from "./palette.js";
 import { bandRuns, isolatedRows, valueRuns } from "./runs.js";
-import { bandOpacity, isFilled, sceneOf } from "./scene.js";
+import { bandOpacity, sceneOf } from "./scene.js";
 import { state } from "./state.js";
 import { theme, colour } from "./theme.js";
 import { timeMarks } from "./ticks.js";
@@ -83,7 +83,8 @@ export class Chart {
       scale: axis.key,
       side: axis.side,
       grid: { ...style.grid, show: axis.key === "y" },
-      size: (_, labels) => 14 + Math.max(22, ...(labels ?? []).map((label) => 6.6 * String(label ?? "").length)),
+      // Charts above each other have the same width if their labels fit, so that a moment is at the same place in all.
+      size: (_, labels) => 14 + Math.max(this.isCompact && axis.side === 3 ? 48 : 22, ...(labels ?? []).map((label) => 6.6 * String(label ?? "").length)),
       splits: (_, __, min, max) => marks(min, max).map((mark) => mark.at),
       // All ticks of a logarithmic axis are labelled.
       filter: (_, splits) => splits,
@@ -148,7 +149,7 @@ export class Chart {
   /** Draws areas, bands and limits, below the lines. */
   drawBehind(plot) {
     const { ctx, bbox } = plot;
-    const { columns, times, axes, isStacked } = this.scene;
+    const { columns, times, axes, isStacked, isFilled } = this.scene;
     ctx.save();
     ctx.beginPath();
     ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
@@ -164,7 +165,7 @@ export class Chart {
     const opacity = bandOpacity(columns.length);
     for (const column of columns) {
       const { axis, drawn, lower, minimum, maximum, style } = column;
-      if (isFilled(this.panel.kind)) {
+      if (isFilled) {
         const floor = axis.scale === "logarithmic" ? axis.low : 0;
         const fill = faded(style.colour, isStacked ? 0.55 : 0.16);
         for (const rows of valueRuns(drawn)) between(rows, (row) => drawn[row], (row) => (isStacked ? lower[row] : floor), axis.key, fill);

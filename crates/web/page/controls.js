@@ -1,12 +1,13 @@
 // The buttons and fields of the toolbar.
 
 import { logout, serverIsAway } from "./api.js";
-import { areFitting, changePanel, freeze, showAll, step, toggleFit, zoomBy } from "./actions.js";
+import { areFitting, changePanel, freeze, showAll, showMaximum, step, toggleFit, zoomBy } from "./actions.js";
 import { byId, element, setText } from "./element.js";
 import { copyLink, savePicture, saveSelection } from "./export.js";
 import { sorted } from "./legend.js";
 import { AXES, KINDS } from "./panels.js";
-import { change, state } from "./state.js";
+import { change, changeEntries, state } from "./state.js";
+import { clock } from "./time.js";
 import { FIGURES, LEGEND_FIGURES } from "./values.js";
 import { canGoBack, canGoForward, zoomBack, zoomForward } from "./zoom.js";
 
@@ -18,6 +19,8 @@ export function setUpControls(page) {
   byId("kind-list").addEventListener("change", (event) => changePanel(page, { kind: event.target.value }));
   setUpPanelMenu(page);
   click("panel-back", showAll);
+  click("value-when", () => showMaximum(page));
+  click("legend-all", () => changeEntries(page.data.lines.map(({ key }) => key), { isHidden: false }));
   byId("legend-filter").addEventListener("input", (event) => change({ filter: event.target.value }));
   byId("legend-top").addEventListener("change", (event) => change({ top: Number(event.target.value) > 0 ? Math.round(Number(event.target.value)) : null }));
   click("log-out", async () => {
@@ -39,7 +42,7 @@ export function setUpControls(page) {
   number("every", 1, 1000);
   number("points", 2, 1000);
   click("fit-all", () => toggleFit(page));
-  for (const format of ["csv", "tsv", "blg"]) click(`save-${format}`, () => saveSelection(page.data, format, (source) => page.loader.boundsOf(source)));
+  for (const format of ["csv", "tsv", "blg"]) click(`save-${format}`, () => saveSelection(page.data, format, (source) => ({ ...page.loader.boundsOf(source), ...page.loader.parameters() })));
   for (const format of ["png", "svg"]) click(`save-${format}`, () => savePictures(page, format));
   click("copy-link", () => {
     page.writeAddress(true);
@@ -125,6 +128,13 @@ function number(name, min, max) {
 
 const WORDS = { live: "Live", connecting: "Connecting…", away: "No connection, trying again…", refused: "Not collected" };
 
+/** A zoomed range: `14:05:00 – 14:10:30`, with dates if they differ. */
+function rangeText({ begin, end, zone }) {
+  const [from, to] = [begin, end].map((at) => clock(at, zone));
+  const shown = ({ date, time }) => (from.date === to.date ? time : `${date.slice(5)} ${time}`);
+  return `${shown(from)} – ${shown(to)}`;
+}
+
 /** Shows the state in the controls. */
 export function showControls(page, liveState) {
   const panel = page.panel();
@@ -135,7 +145,8 @@ export function showControls(page, liveState) {
     byId("kind-list").value = panel.kind;
     showPanelMenu(panel);
   }
-  setText(byId("view-title"), state.title || (isGrid ? "Panels" : "View"));
+  setText(byId("view-title"), state.savedName || state.title || (isGrid ? "Panels" : "View"));
+  setText(byId("time-title"), state.range && page.data.zone ? rangeText(page.data) : "Time");
   byId("log-out").hidden = !page.sources.needsToken;
   for (const radio of document.querySelectorAll('input[name="align"]')) radio.checked = radio.value === state.align;
   for (const name of ["zone", "numbers", "figure", "group"]) byId(`${name}-list`).value = state[name];

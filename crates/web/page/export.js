@@ -4,7 +4,11 @@ import * as api from "./api.js";
 import { showError, showNotice } from "./messages.js";
 import { drawPicture, pictureSize } from "./picture.js";
 import { CanvasPen, SvgPen } from "./pens.js";
+import { titleOf } from "./panels.js";
 import { entry } from "./state.js";
+
+/** The maximum length of the name of a picture, in characters. */
+const MAX_NAME = 120;
 
 /** Makes the browser save bytes under a name. */
 export function save(name, blob) {
@@ -16,8 +20,8 @@ export function save(name, blob) {
   setTimeout(() => URL.revokeObjectURL(address), 60000);
 }
 
-/** Saves the visible counters and range, one file per source. `boundsOf(source)` returns RFC 3339 strings. */
-export async function saveSelection(data, format, boundsOf) {
+/** Saves the visible counters and range, one file per source. `requestFor(source)` returns its range and how instances are grouped. */
+export async function saveSelection(data, format, requestFor) {
   // Earlier values are another range of the same source.
   for (const block of data.blocks.filter(({ source }) => !source.of)) {
     const isHidden = (line) => entry(line.key).isHidden;
@@ -25,12 +29,17 @@ export async function saveSelection(data, format, boundsOf) {
     if (!shown.length) continue;
     const left = [...block.removed, ...block.lines.filter(isHidden)];
     const pathsOf = (lines) => lines.map((line) => line.path);
-    // The shortest equivalent selection: URLs have a maximum length.
-    const selection = left.length < shown.length ? { paths: data.paths, except: pathsOf(left) } : { paths: pathsOf(shown) };
+    const request = requestFor(block.source);
+    const isSummed = request.group_by !== null;
+    // A BLG has raw values, which sums do not have, so it gets each instance.
+    if (format === "blg") request.group_by = null;
+    const isOfInstances = isSummed && format === "blg";
+    // The shortest equivalent selection: URLs have a maximum length. The path of a sum would select only one of its instances.
+    const selection = isOfInstances ? { paths: data.paths } : isSummed || left.length < shown.length ? { paths: data.paths, except: pathsOf(left) } : { paths: pathsOf(shown) };
     try {
-      const { name, blob } = await api.exported(block.source.id, { ...selection, ...boundsOf(block.source), format });
+      const { name, blob } = await api.exported(block.source.id, { ...selection, ...request, format });
       save(name, blob);
-      showNotice(`Saved ${name}.`);
+      showNotice(isOfInstances ? `Saved ${name}: a BLG has each instance, not sums.` : `Saved ${name}.`);
     } catch (problem) {
       showError(problem);
     }
@@ -44,7 +53,8 @@ export async function savePicture(data, panel, lines, format) {
   const pen = format === "svg" ? new SvgPen(size.width, size.height) : new CanvasPen(size.width, size.height, 2);
   drawPicture(pen, data, panel, lines, size);
   try {
-    const stem = data.blocks[0]?.source.name.split("/").at(-1).replace(/\.\w+$/, "") || "chart";
+    const stems = data.blocks.filter(({ source }) => !source.of).map(({ source }) => source.name.split("/").at(-1).replace(/\.\w+$/, ""));
+    const stem = `${stems.join("+") || "chart"} - ${titleOf(panel)}`.replace(/[^\p{L}\p{N} .+_-]/gu, "_").slice(0, MAX_NAME);
     save(`${stem}.${format}`, await pen.blob("Performance counters"));
     showNotice(`Saved ${stem}.${format}.`);
   } catch (problem) {
@@ -56,7 +66,8 @@ export async function savePicture(data, panel, lines, format) {
 export async function copyLink() {
   try {
     await navigator.clipboard.writeText(location.href);
-    showNotice("Link copied to the clipboard.");
+    const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
+    showNotice(isLocal ? "Link copied to the clipboard. It opens only on this machine, because its address is local." : "Link copied to the clipboard.");
   } catch {
     // Only allowed on secure pages.
     showNotice("The browser does not allow copying. Copy the link from the address bar.");

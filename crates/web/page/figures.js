@@ -27,7 +27,7 @@ export function figure(value, type = "") {
   return threeDecimals.format(value);
 }
 
-/** The text of a counter's value: with its unit, or with all digits if users chose raw numbers. */
+/** The text of a counter's value: with its unit, or with all digits if the user chose raw numbers. */
 export function lineFigure(value, line) {
   if (state.numbers === "raw" || !line?.format) return figure(value, line?.type);
   return value === null || value === undefined || !Number.isFinite(value) ? NONE : valueText(value, line.format);

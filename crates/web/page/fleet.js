@@ -9,7 +9,7 @@ import { showError } from "./messages.js";
 import { panelOf } from "./panels.js";
 import { change } from "./state.js";
 
-/** The number of machines from which the page begins with the table: more lines are hard to distinguish. */
+/** With at least this many machines, the page begins with the table: as many lines are hard to distinguish. */
 const MANY = 8;
 /** The number of machines whose lines are drawn. */
 const LINES = 10;
@@ -73,7 +73,7 @@ export class Fleet {
     if (this.isOpen) this.run();
   }
 
-  /** Requests the table again and again, until it is closed or requested differently. */
+  /** Polls the table until it is closed or its settings change. */
   async run() {
     const generation = (this.generation += 1);
     clearTimeout(this.timer);

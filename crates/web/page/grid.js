@@ -39,6 +39,11 @@ export class Grid {
     return [...this.views.values()].filter((view) => view.chart?.plot && view.element.isConnected).map((view) => view.chart);
   }
 
+  /** Scrolls to a panel. */
+  show(id) {
+    this.views.get(id)?.element.scrollIntoView({ block: "nearest" });
+  }
+
   /** The width of the widest chart, for the number of requested columns. */
   chartColumns() {
     const width = this.place.clientWidth || document.documentElement.clientWidth;

@@ -16,6 +16,19 @@ const instanceOf = (line) => line.instance ?? null;
 const words = (text) => (text === null || text === undefined || text === "" ? NONE : text);
 const scaleOf = (line) => powerOf(entry(line.key).scale, line);
 
+/** By how much the average differs from that of the same counter in the first source: `+12.3 %`, or null. */
+function changeOf(line) {
+  const [now, before] = [line, line.sameAs?.line].map((one) => one?.statistics?.average ?? null);
+  return now === null || !before ? null : (now - before) / Math.abs(before);
+}
+
+function changeText(line) {
+  const change = changeOf(line);
+  if (change === null) return line.sameAs ? NONE : "";
+  const size = Math.abs(change) * 100;
+  return `${change < 0 ? "−" : "+"}${size >= 999.5 ? `${Math.round(size).toLocaleString("en-US")}` : size.toPrecision(3)} %`;
+}
+
 /** The columns in order: sort key, and functions that create and update a cell. */
 const COLUMNS = [
   { id: "show", title: "Show", sort: (line) => Number(entry(line.key).isHidden), make: showCell, update: updateShow },
@@ -30,6 +43,7 @@ const COLUMNS = [
     value: (line) => figureOf(line, name),
     text: (line) => lineFigure(figureOf(line, name), line),
   })),
+  { id: "change", title: "Change", help: "The average compared with that of the first source", sort: changeOf, text: changeText, isDifference: true },
   { id: "counter", title: "Counter", sort: (line) => line.counter, text: (line) => line.counter, isHead: true },
   { id: "instance", title: "Instance", sort: instanceOf, text: (line) => words(instanceOf(line)) },
   { id: "parent", title: "Parent", sort: (line) => line.parent, text: (line) => words(line.parent) },
@@ -75,8 +89,17 @@ function updateScale(list, line) {
 
 const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
-/** The columns that are shown: statistics are chosen by users. */
-const shownColumns = () => COLUMNS.filter(({ id, isNumber }) => !isNumber || state.columns.includes(id));
+/** The columns that are shown: statistics are chosen by users; others only if they say something about the lines. */
+function columnsFor(lines, isScaled) {
+  const needed = {
+    scale: isScaled,
+    change: lines.some(({ sameAs }) => sameAs),
+    parent: lines.some(({ parent }) => parent),
+    instance: lines.some((line) => instanceOf(line) !== null),
+    computer: new Set(lines.map(({ machine, source }) => `${machine} ${source.id}`)).size > 1,
+  };
+  return COLUMNS.filter(({ id, isNumber }) => (isNumber ? state.columns.includes(id) : (needed[id] ?? true)));
+}
 
 /** The lines in the legend's order; missing values are last in both directions. */
 export function sorted(lines) {
@@ -99,9 +122,10 @@ function filtered(lines) {
 
 /** The legend's table. */
 export class Legend {
-  /** `onRemove(keys)` removes counters. */
-  constructor({ onRemove }) {
-    this.onRemove = onRemove;
+  /** `onRemove(keys)` removes counters; `onOnly(line)` shows only one. */
+  constructor({ onRemove, onOnly }) {
+    Object.assign(this, { onRemove, onOnly });
+    this.columns = [];
     this.rows = new Map();
     this.order = [];
     this.severalSources = false;
@@ -116,9 +140,9 @@ export class Legend {
     this.heads.clear();
     this.rows.clear();
     this.body.replaceChildren();
-    const heads = columns.map(({ id, title, help, isNumber }) => {
+    const heads = columns.map(({ id, title, help, isNumber, isDifference }) => {
       const button = element("button", { type: "button", class: "plain", title: help ?? null, onclick: () => this.sortBy(id) }, title);
-      const cell = element("th", { scope: "col", class: isNumber ? "number" : null, "data-column": id }, button);
+      const cell = element("th", { scope: "col", class: isNumber || isDifference ? "number" : null, "data-column": id }, button);
       this.heads.set(id, cell);
       return cell;
     });
@@ -135,15 +159,15 @@ export class Legend {
 
   /** Sorts by the next column. */
   sortByNext() {
-    const columns = shownColumns();
-    const next = columns[columns.findIndex(({ id }) => id === state.sort?.column) + 1];
+    const next = this.columns[this.columns.findIndex(({ id }) => id === state.sort?.column) + 1];
     change({ sort: next ? { column: next.id, isDescending: next.isNumber === true } : null });
   }
 
-  /** Shows these lines. */
-  draw(lines, severalSources) {
+  /** Shows these lines. `isScaled`: whether the chart multiplies values by the counters' scales. */
+  draw(lines, severalSources, isScaled) {
     this.severalSources = severalSources;
-    const columns = shownColumns();
+    const columns = columnsFor(lines, isScaled);
+    this.columns = columns;
     const shape = columns.map(({ id }) => id).join();
     if (shape !== this.shape) this.build(columns);
     this.shape = shape;
@@ -170,16 +194,17 @@ export class Legend {
     byId("legend-empty").hidden = lines.length > 0;
     byId("legend-table").hidden = lines.length === 0;
     byId("legend-controls").hidden = lines.length === 0;
+    byId("legend-all").hidden = !lines.some(({ key }) => entry(key).isHidden);
     byId("legend-search").hidden = lines.length < MIN_FILTERED && !state.filter && !state.top;
     setText(byId("legend-count"), order.length < lines.length ? `${order.length} of ${lines.length}` : "");
   }
 
   add(key) {
     const row = { cells: [], line: null };
-    row.element = element("tr", { onclick: () => change({ selected: key }) });
-    for (const column of shownColumns()) {
+    row.element = element("tr", { onclick: () => change({ selected: key }), ondblclick: () => this.onOnly(row.line) });
+    for (const column of this.columns) {
       const content = column.make?.(row) ?? null;
-      const cell = element(column.isHead ? "th" : "td", { scope: column.isHead ? "row" : null, class: column.isNumber ? "number" : null, "data-column": column.id, "data-title": column.title }, content);
+      const cell = element(column.isHead ? "th" : "td", { scope: column.isHead ? "row" : null, class: column.isNumber || column.isDifference ? "number" : null, "data-column": column.id, "data-title": column.title }, content);
       row.cells.push({ column, cell, content });
       row.element.append(cell);
     }

@@ -8,8 +8,11 @@ import { StreamSlot } from "./stream-slot.js";
 import { keyOf } from "./state.js";
 import { secondsOf, textOf, ticksOf, ticksOfSeconds } from "./time.js";
 
-/** The minimum and maximum polling interval without a stream: counters are collected for a minute after a request. */
+/** The minimum and maximum polling interval without a stream. The server stops collecting counters a minute after the last request for them. */
 const POLL_MS = { min: 500, max: 20_000 };
+
+/** After this number of samples of a stream, a gap is one of the collection. */
+const UNCHECKED = 3;
 
 /** A moving window of live values. */
 export class LiveFeed {
@@ -64,9 +67,7 @@ export class LiveFeed {
       state = "away";
     }
     if (generation !== this.generation) return;
-    // Streams have no sums over instances.
-    if (this.group) this.slot.release();
-    const hasSlot = !this.group && (await this.slot.acquire());
+    const hasSlot = await this.slot.acquire();
     if (generation !== this.generation) {
       if (!this.isFollowing) this.slot.release();
       return;
@@ -82,7 +83,7 @@ export class LiveFeed {
     this.load(this.cancelPending());
   }
 
-  /** A page that becomes visible catches up; a hidden one leaves its stream to others. */
+  /** A page that becomes visible catches up. A hidden page keeps its stream until another page needs it; without Web Locks it gives it up. */
   visibilityChanged() {
     if (!this.isFollowing || (document.hidden && navigator.locks)) return;
     if (document.hidden || !this.events) this.continueWithoutStream();
@@ -117,9 +118,10 @@ export class LiveFeed {
 
   listen(generation) {
     const intervals = Math.max(1, Math.round(this.window() / (this.source.interval ?? 1)));
-    const events = api.stream(this.paths, this.every, intervals);
+    const events = api.stream({ paths: this.paths, every: this.every, window: intervals, group_by: this.group });
     this.hasStatistics = false;
     this.events = events;
+    this.unchecked = UNCHECKED;
     const handle = (act) => (event) => {
       if (generation !== this.generation) return;
       try {
@@ -185,18 +187,25 @@ export class LiveFeed {
         line.maximum.push(value);
       }
     };
-    // A column without values for missing collections breaks the line.
+    // The server can have collected samples between the response with the ring and the begin of the stream.
+    if (this.unchecked > 0 && Number.isFinite(last) && begin !== undefined && begin - last > 0.75 * block.interval) {
+      this.unchecked -= 1;
+      this.loadRing(generation).catch((problem) => this.onProblem(problem));
+      return;
+    }
+    this.unchecked -= 1;
+    // For missing collections, adds a column without values, so that the line has a gap.
     if (Number.isFinite(last) && begin !== undefined && begin - last > 0.75 * block.interval) append((last + time) / 2, () => null);
     const byLine = new Map(this.order.map((line, index) => [line, values[index] ?? null]));
     append(time, (line) => byLine.get(line) ?? null);
     this.trim();
     this.onData();
-    // The stream has no statistics of very many counters, and none before the first event.
+    // The stream sends no statistics if there are too many counters, and none before its first event.
     if (!this.hasStatistics) this.updateStatistics(generation);
     this.hasStatistics = false;
   }
 
-  /** Sets the statistics of the window, in the order of the series. The server has none of instances that have ended. */
+  /** Sets the statistics of the window, in the order of the series. The server has no statistics for instances that have ended. */
   setStatistics({ statistics }) {
     if (!this.order.length) return;
     this.hasStatistics = true;

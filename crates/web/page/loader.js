@@ -20,7 +20,7 @@ export class Loader {
     setInterval(() => this.isRunning() && state.shift && !document.hidden && this.feed.block && !this.loading && this.load(), EARLIER_MS);
   }
 
-  /** The sources to load: the shown ones, each followed by itself some time earlier if users chose so. */
+  /** The sources to load: the shown ones, each followed by itself some time earlier if the user chose so. */
   entries() {
     const shown = this.sources.shown();
     return state.shift ? shown.flatMap((source) => [source, earlierOf(source, state.shift)]) : shown;
@@ -38,14 +38,14 @@ export class Loader {
   freeze(end = -Infinity) {
     const { begin, end: last } = this.feed.bounds().seconds;
     const frozen = { begin, end: Math.max(last, end) };
-    const shift = this.fromStarts() ? begin : 0;
+    const shift = this.isAlignedAtStarts() ? begin : 0;
     this.frozenBlocks.setRange(frozen);
     this.blocks.set(this.feed.source.id, shifted(this.frozenBlocks.copy(this.feed.block), shift));
     change({ frozen, range: null });
   }
 
   /** Whether sources are overlaid from their starts. */
-  fromStarts() {
+  isAlignedAtStarts() {
     return state.align === "start" && this.sources.shown().length > 1;
   }
 
@@ -60,13 +60,13 @@ export class Loader {
     if (source.kind === "log") return this.spanOfLog(source);
     const span = state.frozen ?? this.feed.block;
     if (!span) return null;
-    return this.fromStarts() ? { begin: 0, end: span.end - span.begin } : { begin: span.begin, end: span.end };
+    return this.isAlignedAtStarts() ? { begin: 0, end: span.end - span.begin } : { begin: span.begin, end: span.end };
   }
 
   /** The range of a log in whole milliseconds, which users can also enter by hand. */
   spanOfLog({ begin, end }) {
     if (begin === null) return null;
-    const start = this.fromStarts() ? ticksOf(begin) : 0n;
+    const start = this.isAlignedAtStarts() ? ticksOf(begin) : 0n;
     const span = wholeMilliseconds(ticksOf(begin) - start, ticksOf(end) - start);
     return { begin: secondsOf(span[0]), end: secondsOf(span[1]) };
   }
@@ -95,10 +95,10 @@ export class Loader {
       const { begin, end } = this.feed.bounds();
       return { begin, end };
     }
-    const range = state.range ? this.range() : isLive ? (this.fromStarts() ? { begin: 0, end: state.frozen.end - state.frozen.begin } : state.frozen) : null;
+    const range = state.range ? this.range() : isLive ? (this.isAlignedAtStarts() ? { begin: 0, end: state.frozen.end - state.frozen.begin } : state.frozen) : null;
     if (!range) return { begin: null, end: null };
     let start = 0n;
-    if (this.fromStarts()) start = isLive ? ticksOfSeconds(state.frozen.begin) : ticksOf(source.begin);
+    if (this.isAlignedAtStarts()) start = isLive ? ticksOfSeconds(state.frozen.begin) : ticksOf(source.begin);
     return { begin: textOf(start + ticksOfSeconds(range.begin)), end: textOf(start + ticksOfSeconds(range.end)) };
   }
 
@@ -107,7 +107,7 @@ export class Loader {
     const source = this.sources.byId(of);
     let { begin, end } = this.boundsOf(source);
     if (begin === null) {
-      const start = this.fromStarts() ? ticksOf(source.begin) : 0n;
+      const start = this.isAlignedAtStarts() ? ticksOf(source.begin) : 0n;
       const range = this.range();
       [begin, end] = [range.begin, range.end].map((at) => textOf(start + ticksOfSeconds(at)));
     }
@@ -117,7 +117,7 @@ export class Loader {
 
   shiftOf(source) {
     if (source.kind === "earlier") return this.shiftOf(this.sources.byId(source.of)) - source.shift;
-    if (!this.fromStarts()) return 0;
+    if (!this.isAlignedAtStarts()) return 0;
     return source.kind === "live" ? (state.frozen ?? this.feed.block).begin : seconds(source.begin);
   }
 
@@ -175,12 +175,12 @@ export class Loader {
       const isLive = source.kind === "live" && this.isRunning();
       let block = isLive ? this.feed.block : this.blocks.get(source.id);
       if (!block) continue;
-      if (isLive && this.fromStarts()) block = shifted(block, block.begin);
+      if (isLive && this.isAlignedAtStarts()) block = shifted(block, block.begin);
       blocks.push(block);
     }
     const range = this.range();
     const named = this.sources.shown();
-    const origins = this.fromStarts() ? named.map((source) => this.originOf(source)).filter(Boolean) : null;
+    const origins = this.isAlignedAtStarts() ? named.map((source) => this.originOf(source)).filter(Boolean) : null;
     const zone = origins ? null : zoneOf(state.zone, named.find((source) => source.kind === "log") ?? named[0]);
     return { blocks, lines: blocks.flatMap((block) => block.lines), begin: range.begin, end: range.end, range: state.range && range, zone, origins, missing: missingIn(blocks.filter(({ source }) => !source.of)), isGone: blocks.some((block) => block.isGone), isEmpty: blocks.length > 0 && blocks.every(isEmpty) };
   }

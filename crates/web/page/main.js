@@ -1,8 +1,9 @@
 // Assembles the page: state, data, and the components that show them.
 
 import * as api from "./api.js";
-import { addPaths, keyTable, removeLines } from "./actions.js";
+import { addPaths, keyTable, onlyThis, removeLines } from "./actions.js";
 import { annotate, setUpAnnotations } from "./annotation-menu.js";
+import { axesOf } from "./axes.js";
 import { Chart } from "./chart.js";
 import { setUpControls, showControls } from "./controls.js";
 import { byId, setText } from "./element.js";
@@ -19,8 +20,9 @@ import { LiveFeed } from "./live.js";
 import { Loader } from "./loader.js";
 import { setUpMenus } from "./menus.js";
 import { announce, showError } from "./messages.js";
+import { areSeveral } from "./names.js";
 import { dataOf } from "./panel-data.js";
-import { isChart, isOverTime, MAX_PANELS, panelOf, titleOf as panelTitle } from "./panels.js";
+import { isChart, isOverTime, titleOf as panelTitle } from "./panels.js";
 import { titleOf } from "./picture.js";
 import { Recorder } from "./record.js";
 import { PercentileLoader } from "./percentiles.js";
@@ -31,7 +33,7 @@ import { change, entry, onChange, setPresent, state } from "./state.js";
 import { TableView } from "./table-view.js";
 import { TableLoader } from "./tables.js";
 import { setUpTheme } from "./theme.js";
-import { seconds } from "./time.js";
+import { moment, seconds } from "./time.js";
 import { setUpTimeMenu } from "./time-menu.js";
 import { Tree } from "./tree.js";
 import { drawValueBar } from "./valuebar.js";
@@ -44,7 +46,7 @@ const heatMap = new HeatMap(byId("heatmap"));
 const hover = new Hover(byId("hover"), (line) => legend.markRow(line?.key ?? null));
 const grid = new Grid({ onChart: watchChart });
 const columns = () => (panelAlone() ? Math.max(50, Math.min(2000, byId("chart-region").clientWidth - 80)) : grid.chartColumns());
-const feed = new LiveFeed({ onData: () => loader.isRunning() && !isDragging && showNewData(), onState: showLiveState, onProblem: problemOfData });
+const feed = new LiveFeed({ onData: showLiveData, onState: showLiveState, onProblem: problemOfData });
 const loader = new Loader({ sources, feed, columns, onData: showNewData, onBusy: (isBusy) => (byId("chart-busy").hidden = !isBusy), onProblem: problemOfData });
 const tables = new TableLoader({ sources, loader, onData: () => draw(), onProblem: problemOfData });
 const percentiles = new PercentileLoader({ sources, loader, onData: () => { arrange(); draw(); }, onProblem: problemOfData });
@@ -59,7 +61,7 @@ sources.onChange = () => {
 sources.onView = (text, name) => views.openText(text, name);
 /** Shared by the components. */
 const page = { sources, chart: () => (panelAlone()?.kind === "heatmap" ? heatMap : chart), hover, feed, loader, tree, views, grid, data: loader.data(), choose, line: selectedLine, panel: panelAlone };
-const legend = new Legend({ onRemove: (keys) => removeLines(page, keys) });
+const legend = new Legend({ onRemove: (keys) => removeLines(page, keys), onOnly: (line) => onlyThis(page, line) });
 page.legend = legend;
 const table = new TableView(byId("report"));
 
@@ -70,6 +72,7 @@ let drawing = 0;
 let liveState = "connecting";
 let problemText = "";
 const SAMPLES_GONE = "The server no longer has the samples of this time range";
+const MAX_MISSING = 3;
 let following = "";
 
 /** The panel that is shown alone: the chosen one, or the only one. Null if the grid is shown. */
@@ -83,7 +86,7 @@ function selectedLine() {
   return page.data.lines.find((line) => line.key === state.selected) ?? sorted(page.data.lines)[0] ?? null;
 }
 
-/** The data of each panel, and of the whole page: of the panel that is shown alone, or of all. */
+/** Updates the data of each panel, and that of the page: the data of the panel that is shown alone, otherwise of all panels. */
 function arrange() {
   const all = loader.data();
   percentiles.apply(all.blocks);
@@ -113,16 +116,44 @@ function showNewData() {
   draw();
 }
 
-let triedFor = "";
+/** After a drawing, new live values wait this many times as long as it took, at most `MAX_REST_MS`: very many lines take longer than a frame. */
+const REST = 3;
+const MAX_REST_MS = 5000;
+/** Two frames: the shortest time in which a drawing is on the screen. */
+const FRAMES_MS = 34;
+const drawn = { at: 0, cost: 0, timer: null };
 
-/** Whether none of the counters that users chose is in the sources. */
+/** Shows new live values, with pauses if drawing them takes long, so that the crosshair moves meanwhile. */
+function showLiveData() {
+  if (drawn.timer !== null || !loader.isRunning() || isDragging) return;
+  const rest = drawn.at + Math.min(MAX_REST_MS, REST * drawn.cost) - performance.now();
+  if (rest > 0) {
+    drawn.timer = setTimeout(() => {
+      drawn.timer = null;
+      showLiveData();
+    }, rest);
+    return;
+  }
+  const start = performance.now();
+  showNewData();
+  // The first frame draws, and the second one begins when it is on the screen.
+  requestAnimationFrame(() => requestAnimationFrame(() => {
+    drawn.at = performance.now();
+    drawn.cost = Math.max(0, drawn.at - start - FRAMES_MS);
+  }));
+}
+
+/** The sources for which the start view was opened because they have none of the counters. */
+let fellBackFor = "";
+
+/** Whether none of the counters that the user chose is in the sources. */
 const isUseless = (data) => !data.lines.length && state.paths.length > 0 && data.missing.length >= state.paths.length && !state.range && !state.frozen && !state.viewName;
 
-/** Shows the first view if the sources have none of the counters, once. Returns whether it does. */
+/** If the sources have none of the counters, opens the start view, at most once for each list of sources. Returns whether it does. */
 function fallBack() {
   const names = sources.shown().map((source) => source.id).join(" ");
-  if (!names || triedFor === names) return false;
-  triedFor = names;
+  if (!names || fellBackFor === names) return false;
+  fellBackFor = names;
   views.open("start");
   return true;
 }
@@ -140,7 +171,7 @@ function problemOfData(problem) {
 function choose(range) {
   if (loader.isRunning()) {
     if (!range || !feed.block) return;
-    loader.freeze(loader.fromStarts() ? feed.bounds().seconds.begin + range.end : undefined);
+    loader.freeze(loader.isAlignedAtStarts() ? feed.bounds().seconds.begin + range.end : undefined);
   }
   zoomTo(range);
 }
@@ -156,11 +187,25 @@ function whyEmpty(data, panel) {
   if (isReading) return "Reading the log…";
   if (problemText) return problemText;
   if (!state.sources.length) return "Open a log, or choose a source at the top.";
-  if (panel && !panel.counters.length) return "The panel has no counters. Press a to add some.";
-  if (!panel) return views.wanted ? "…" : "The chart has no counters. Press a to add some.";
-  if (data.missing.length >= panel.counters.length && data.blocks.length) return data.missing.map(({ path, reason }) => `${path}: ${reason}`).slice(0, 3).join("; ");
-  if (data.isEmpty) return "There are no samples in this time range.";
+  if (panel && !panel.counters.length) return "The panel has no counters. Press A to add some.";
+  if (!panel) return views.wanted ? "…" : "The chart has no counters. Press A to add some.";
+  if (data.missing.length >= panel.counters.length && data.blocks.length) return missingText(data.missing);
+  if (data.isEmpty) return `There are no samples in this time range. ${wholeText(data)}`.trim();
+  // Counters of which only active instances are shown.
+  if (data.blocks.some(({ lines, removed }) => !lines.length && removed?.length)) return "All values are 0 in this time range.";
   return data.blocks.length ? "No values in this time range." : "…";
+}
+
+/** The time range of the sources, as a sentence. */
+function wholeText({ zone }) {
+  const whole = loader.whole();
+  return whole && zone ? `The data is from ${moment(whole.begin, zone)} to ${moment(whole.end, zone)}.` : "";
+}
+
+/** Several paths that are missing, as a text of bounded length. */
+function missingText(missing) {
+  const texts = missing.slice(0, MAX_MISSING).map(({ path, reason }) => `${path}: ${reason}`);
+  return texts.join("; ") + (missing.length > MAX_MISSING ? `; and ${missing.length - MAX_MISSING} more` : "");
 }
 
 function drawNow() {
@@ -174,10 +219,11 @@ function drawNow() {
   else drawAlone(alone, data);
   // Before the first sample there is no time range.
   setText(byId("range-text"), data.blocks.some(({ begin, end }) => end > begin) ? titleOf(data) : "");
-  const missing = isGrid && state.viewName ? [] : data.missing.map(({ path, reason }) => `${path}: ${reason}`);
-  setText(byId("missing-text"), [...(data.isGone && data.lines.length ? [`${SAMPLES_GONE}: showing loaded values without statistics`] : []), ...missing].join("; "));
+  const gone = data.isGone && data.lines.length ? `${SAMPLES_GONE}: showing loaded values without statistics` : "";
+  const missing = isGrid && state.viewName ? "" : missingText(data.missing);
+  setText(byId("missing-text"), [gone, missing].filter(Boolean).join("; "));
   setText(byId("chart-summary"), summaryOf(data));
-  // The range of the figures, for tests.
+  // The time range of the statistics, for tests.
   byId("content").dataset.range = data.range ? `${data.range.begin.toFixed(3)}~${data.range.end.toFixed(3)}` : "";
   showControls(page, liveState);
 }
@@ -199,8 +245,9 @@ function drawAlone(panel, data) {
   } else if (data.lines.length && panel) page.chart().draw({ ...data, lines }, panel);
   for (const name of ["chart", "heatmap"]) byId(name).classList.toggle("invisible", !data.lines.length);
   byId("value-bar").hidden = byId("legend").hidden = kind === "table";
-  legend.draw(data.lines, several);
-  drawValueBar(selectedLine(), data.lines.length ? data.end - data.begin : null);
+  legend.draw(data.lines, several, Boolean(panel) && axesOf(panel, lines.filter(({ key }) => !entry(key).isHidden), lines).isScaled);
+  drawValueBar(selectedLine(), data.lines.length ? data.end - data.begin : null, areSeveral(data.blocks));
+  setText(byId("chart-title"), panel ? panelTitle(panel) : "");
   const empty = byId("chart-empty");
   empty.hidden = data.lines.length > 0 || kind === "table";
   setText(empty, empty.hidden ? "" : whyEmpty(data, panel));
@@ -251,7 +298,7 @@ page.writeAddress = writeAddress;
 
 const fragment = () => withEmbed(toFragment((id) => sources.byId(id)?.name ?? ""));
 
-/** Shows a link or saved view. */
+/** Opens the state that a link or a saved view describes. */
 function show(text) {
   const idOf = (id, name) => {
     const all = sources.all;
@@ -276,7 +323,7 @@ function show(text) {
   return views.open(viewName ?? "start", after);
 }
 
-/** A range of live values without an open end. */
+/** Replaces a missing begin or end of a range of live values. */
 function closed({ begin, end }) {
   const to = end ?? Math.max(Date.now() / 1000, begin + 1);
   return { begin: begin ?? to - 60, end: to };
@@ -307,10 +354,11 @@ async function refresh() {
   }
 }
 
-const OF_DATA = ["sources", "paths", "range", "frozen", "align", "every", "points", "shift", "group"];
-const OF_ARRANGEMENT = ["panels", "open", "removed", "zone", "frozen", "legend", "columns", "figure"];
+/** State whose change requires other data, or another arrangement. */
+const NEED_DATA = ["sources", "paths", "range", "frozen", "align", "every", "points", "shift", "group"];
+const NEED_ARRANGEMENT = ["panels", "open", "removed", "zone", "frozen", "legend", "columns", "figure"];
 /** Parts of the state that users can change before the sources are loaded. */
-const OF_VIEW = ["align", "zone", "numbers", "figure", "columns", "group", "shift", "every", "points", "sort"];
+const EARLY_STATE = ["align", "zone", "numbers", "figure", "columns", "group", "shift", "every", "points", "sort"];
 const chosenEarly = new Set();
 /** Paths that users add before the sources are loaded. */
 page.early = [];
@@ -322,16 +370,16 @@ onChange((names) => {
   }
   // Users have changed the panels: a late view must not replace them.
   if (names.has("panels") && state.viewName === null) views.cancel();
-  // Other panels are shown in place of the table of machines.
+  // When the panels change, they replace the table of machines.
   if (names.has("panels") && fleet.isOpen) fleet.close();
   if (names.has("sources")) {
     sources.draw();
-    triedFor = "";
-    if (alignApart()) return;
+    fellBackFor = "";
+    if (alignDisjointLogs()) return;
     views.refit();
   }
-  if (OF_DATA.some((name) => names.has(name))) load();
-  if (OF_ARRANGEMENT.some((name) => names.has(name))) arrange();
+  if (NEED_DATA.some((name) => names.has(name))) load();
+  if (NEED_ARRANGEMENT.some((name) => names.has(name))) arrange();
   if (["columns", "figure"].some((name) => names.has(name))) percentiles.update();
   if (["open", "panels", "figure"].some((name) => names.has(name))) {
     tables.update();
@@ -349,7 +397,7 @@ function watchChart(watched) {
       whole: () => loader.whole() ?? page.data,
       onChoose: choose,
       onMark: (range) => annotate(page, range),
-      onHold: (now) => (isDragging = now),
+      onDragging: (now) => (isDragging = now),
       onClick: (left) => {
         page.marked = { begin: plot.posToVal(left, "x"), end: null, source: hover.nearest?.source };
         if (hover.nearest) change({ selected: hover.nearest.key });
@@ -372,11 +420,11 @@ let isFollowing = false;
 watchChart(chart);
 watchChart(heatMap);
 
-/** Whether users have chosen how sources are aligned; then the page does not choose. */
+/** The ids of the sources that were last aligned automatically, so that this happens once. */
 let aligned = "";
 
 /** Aligns logs that do not overlap in time at their starts, once for these sources. Returns whether it does. */
-function alignApart() {
+function alignDisjointLogs() {
   const shown = sources.shown();
   const names = shown.map(({ id }) => id).join(" ");
   if (shown.length < 2 || shown.length < state.sources.length || aligned === names) return false;
@@ -407,7 +455,7 @@ setUpTheme(() => {
 });
 setUpControls(page);
 setUpKeys(keyTable(page));
-setUpViews({ fragment, open: show, views });
+setUpViews({ fragment, open: show, views, onSaved: (name) => change({ savedName: name }) });
 setUpTimeMenu(page);
 setUpAnnotations(page);
 api.onReturn(refresh);
@@ -423,7 +471,7 @@ async function begin() {
       await new Promise((resolve) => setTimeout(resolve, 1000));
     }
   }
-  const early = Object.fromEntries(OF_VIEW.filter((name) => chosenEarly.has(name)).map((name) => [name, state[name]]));
+  const early = Object.fromEntries(EARLY_STATE.filter((name) => chosenEarly.has(name)).map((name) => [name, state[name]]));
   isReady = true;
   if (fleet.isFirst(location.hash.slice(1))) {
     change({ sources: firstSources(), panels: [], viewName: null });

@@ -19,6 +19,9 @@ export function lineStyle(number, theme) {
   };
 }
 
+/** The dashes of the n-th source's counter whose counterpart in the first source has this style. */
+export const dashOf = (number, nth) => DASHES[(Math.floor(number / LIGHT.length) + nth) % DASHES.length];
+
 /** The colour of a highlighted counter: black or white, as in Performance Monitor. */
 export function highlightColour(theme) {
   return theme === "dark" ? "#ffffff" : "#000000";

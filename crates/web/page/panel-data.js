@@ -1,6 +1,7 @@
 // The lines of a panel: those of the loaded blocks that its counters select, with the panel's keys, names and settings.
 
 import { counterFor, labelOf } from "./panels.js";
+import { withoutMachine } from "./paths.js";
 import { entry, panelKey, state } from "./state.js";
 
 /** Whether a line has only zeros, or no value, in the visible range. */
@@ -9,8 +10,13 @@ const isIdle = ({ statistics, average }) => (statistics ? !statistics.minimum &&
 /** The loaded data reduced to the lines of a panel. Lines that are not shown are in `removed` of their block. */
 export function dataOf(panel, data) {
   const coloured = new Set();
+  // The lines of the first source by path without machine, and the number of sources before the present one.
+  const first = new Map();
+  let before = 0;
   const blocks = data.blocks.map((block) => {
     const [lines, removed] = [[], []];
+    const nth = block.source.of ? 0 : before++;
+    const paired = new Set();
     for (const line of block.lines) {
       const counter = counterFor(panel, line.path);
       if (!counter) continue;
@@ -21,6 +27,12 @@ export function dataOf(panel, data) {
       }
       own.label = labelOf(counter, line);
       entry(own.key, settingsOf(counter, coloured));
+      if (!block.source.of) {
+        const path = withoutMachine(line.path).toLowerCase();
+        if (!nth) first.set(path, own);
+        else if (first.has(path) && !paired.has(path)) own.sameAs = { key: first.get(path).key, nth, line: first.get(path) };
+        paired.add(path);
+      }
       lines.push(own);
     }
     return { ...block, lines, removed };

@@ -10,7 +10,7 @@ import { isChart, isOverTime, titleOf } from "./panels.js";
 import { styleOf } from "./scene.js";
 import { changeEntries, entry, state } from "./state.js";
 import { TableView } from "./table-view.js";
-import { figureName, shownValue } from "./values.js";
+import { figureName, figureTitle, shownValue } from "./values.js";
 
 /** The maximum number of rows of a panel's legend; a panel that is shown alone has all. */
 const MAX_ROWS = 60;
@@ -22,6 +22,8 @@ export class PanelView {
     this.acts = acts;
     this.title = element("button", { type: "button", class: "plain panel-title", title: "Show this panel alone (Enter)", onclick: () => acts.open(id) });
     this.handle = element("span", { class: "panel-handle", "aria-hidden": "true", title: "Drag to move" }, "⠿");
+    /** The statistic of the legend's values. */
+    this.figure = element("span", { class: "panel-figure", title: "The legend's values, of the visible range (Display menu)" });
     this.menu = this.menuOf();
     this.place = element("div", { class: "panel-place" });
     this.empty = element("p", { class: "panel-empty", hidden: true });
@@ -30,7 +32,7 @@ export class PanelView {
     this.element = element(
       "section",
       { class: "panel", tabindex: 0, "data-panel": id },
-      element("header", { class: "panel-header" }, this.handle, element("h2", {}, this.title), element("span", { class: "grow" }), this.menu),
+      element("header", { class: "panel-header" }, this.handle, element("h2", {}, this.title), element("span", { class: "grow" }), this.figure, this.menu),
       element("div", { class: "panel-body" }, this.place, this.empty),
       this.legend,
       this.corner,
@@ -117,7 +119,7 @@ export class PanelView {
 
   /** A click shows only one line, and all lines again; with Ctrl or Shift it hides or shows one. */
   clickLine(key, event) {
-    const keys = [...this.rows.keys()];
+    const keys = this.keys;
     if (event.ctrlKey || event.metaKey || event.shiftKey) return changeEntries([key], { isHidden: !entry(key).isHidden });
     const isAlone = keys.every((other) => entry(other).isHidden === (other !== key)) && keys.length > 1;
     for (const other of keys) Object.assign(entry(other), { isOfView: false, isHidden: !isAlone && other !== key });
@@ -125,7 +127,12 @@ export class PanelView {
   }
 
   drawLegend(lines, several) {
-    const shown = lines.slice(0, MAX_ROWS);
+    this.keys = lines.map(({ key }) => key);
+    // Hidden lines are last: of very many, those on the chart have a row.
+    const isHidden = ({ key }) => entry(key).isHidden;
+    const ordered = lines.length > MAX_ROWS && lines.some(isHidden) ? [...lines.filter((line) => !isHidden(line)), ...lines.filter(isHidden)] : lines;
+    const shown = ordered.slice(0, MAX_ROWS);
+    setText(this.figure, shown.length ? figureTitle(shown) : "");
     const keys = new Set(shown.map((line) => line.key));
     for (const [key, row] of this.rows) {
       if (keys.has(key)) continue;

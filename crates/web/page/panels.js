@@ -8,7 +8,7 @@ export const AXES = { linear: "linear", logarithmic: "logarithmic", scaled: "sca
 export const PROPERTIES = { User: "user", State: "state", Command: "command", "Control Group": "cgroup" };
 export const TREES = { none: "List", parent: "Tree by parent", cgroup: "By control group" };
 export const MAX_PANELS = 100;
-/** The largest width and height in the grid. */
+/** The largest width and height of a panel, in cells of the grid. */
 export const MAX_SHARE = 4;
 
 /** The largest id in a link. */
@@ -16,10 +16,10 @@ const MAX_ID = 1e8;
 
 let lastId = 0;
 
-/** Whether a kind is drawn over time. */
+/** Whether a kind is a line, area or stacked chart. */
 export const isChart = (kind) => kind === "line" || kind === "area" || kind === "stacked";
 
-/** Whether a kind has a time axis. */
+/** Whether a kind has a time axis: these charts and the heat map. */
 export const isOverTime = (kind) => isChart(kind) || kind === "heatmap";
 
 const text = (value) => (typeof value === "string" && value ? value.slice(0, 4000) : null);
@@ -53,7 +53,7 @@ function tableOf(given) {
   return { set, machine: text(given?.machine), columns, sort: text(given?.sort), is_descending: given?.is_descending !== false, top: top > 0 ? Math.round(top) : null, filter: text(given?.filter) ?? "", tree: oneOf(TREES, given?.tree, "none"), process: text(given?.process), parent: text(given?.parent) };
 }
 
-/** A panel from a view of the server, a link, or parts of one; `given` is not trusted. */
+/** A panel from a view that the server sent, a link, or an incomplete panel; `given` is not trusted. */
 export function panelOf(given) {
   const id = Number.isInteger(given?.id) && given.id > 0 && given.id <= MAX_ID ? given.id : lastId + 1;
   lastId = Math.max(lastId, id);
@@ -104,7 +104,7 @@ export function titleOf(panel) {
   return set ?? "Panel";
 }
 
-/** Counters that match no path of a panel are kept here, so that the patterns are tried once per path. */
+/** The counter of the list that selects each path, so that the patterns are tried once per path. */
 const found = new WeakMap();
 
 /** The counter of a panel that selects a path, `"except"` if it excludes the path, or null. */
@@ -130,7 +130,7 @@ export function labelOf(counter, line) {
 /** A changed copy of the panels. */
 export const withPanel = (panels, id, parts) => panels.map((panel) => (panel.id === id ? { ...panel, ...parts } : panel));
 
-/** The panels with one moved before or after its neighbour. */
+/** The panels with one moved to the index `to`. */
 export function movedPanel(panels, id, to) {
   const at = panels.findIndex((panel) => panel.id === id);
   const place = Math.max(0, Math.min(panels.length - 1, to));

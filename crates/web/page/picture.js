@@ -10,7 +10,7 @@ import { nameOf } from "./names.js";
 import { titleOf as panelTitle } from "./panels.js";
 import { bandRuns, valueRuns } from "./runs.js";
 import { factorText, powerOf } from "./scale.js";
-import { bandOpacity, isFilled, sceneOf, styleOf } from "./scene.js";
+import { bandOpacity, sceneOf, styleOf } from "./scene.js";
 import { entry } from "./state.js";
 import { colour, theme } from "./theme.js";
 import { sinceStart, timeMarks } from "./ticks.js";
@@ -67,14 +67,14 @@ function drawScale(pen, axis, ink) {
 }
 
 function drawLines(pen, data, panel, ink) {
-  const { times, columns, axes, isStacked, begin, end, zone } = sceneOf(data, panel, 9);
+  const { times, columns, axes, isStacked, isFilled, begin, end, zone } = sceneOf(data, panel, 9);
   for (const axis of axes) axis.down = drawScale(pen, axis, ink);
   const across = drawTimes(pen, { begin, end, zone }, ink);
   const points = (rows, values, { down }) => rows.map((row) => [across(times[row]), down(values[row])]);
   pen.within(PLOT.left, PLOT.top, PLOT.width, PLOT.height, () => {
     for (const { drawn, lower, minimum, maximum, average, style, axis } of columns) {
       const floor = times.map(() => (axis.scale === "logarithmic" ? axis.low : 0));
-      if (isFilled(panel.kind)) {
+      if (isFilled) {
         for (const rows of valueRuns(drawn)) pen.area([...points(rows, drawn, axis), ...points(rows, lower ?? floor, axis).reverse()], style.colour, isStacked ? 0.55 : 0.16);
       }
       if (isStacked) continue;

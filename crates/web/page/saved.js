@@ -24,8 +24,8 @@ function store(views) {
   }
 }
 
-/** Sets up the menu. `fragment()` is that of the present view; `open(fragment)` shows one; `views` are those of the server. */
-export function setUpViews({ fragment, open, views }) {
+/** Sets up the menu. `fragment()` is that of the present view; `open(fragment)` shows one, `onSaved(name)`: one was saved; `views` are those of the server. */
+export function setUpViews({ fragment, open, views, onSaved }) {
   const list = byId("view-list");
   const draw = () => {
     const saved = all();
@@ -35,7 +35,7 @@ export function setUpViews({ fragment, open, views }) {
         element(
           "li",
           {},
-          element("button", { type: "button", class: "view-name", "data-closes": true, onclick: () => open(text) }, name),
+          element("button", { type: "button", class: "view-name", "data-closes": true, onclick: async () => { await open(text); onSaved(name); } }, name),
           element("button", { type: "button", class: "plain", "aria-label": `Delete ${name}`, onclick: () => { if (store(all().filter(([other]) => other !== name))) draw(); } }, "×"),
         ),
       ),
@@ -51,6 +51,7 @@ export function setUpViews({ fragment, open, views }) {
     if (!name) return;
     if (!store([...all().filter(([other]) => other !== name), [name, fragment()]])) return;
     byId("view-field").value = "";
+    onSaved(name);
     showNotice(`Saved the view “${name}”.`);
     draw();
   });

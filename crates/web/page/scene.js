@@ -3,7 +3,7 @@
 
 import { axesOf, rangeOf } from "./axes.js";
 import { joined } from "./blocks.js";
-import { highlightColour, lineStyle } from "./palette.js";
+import { dashOf, highlightColour, lineStyle } from "./palette.js";
 import { presentKey } from "./earlier.js";
 import { entry, state } from "./state.js";
 import { theme } from "./theme.js";
@@ -11,17 +11,20 @@ import { theme } from "./theme.js";
 /** Dashes of lines that show earlier values. */
 const EARLIER = [3, 3];
 
-/** The style of a line; a highlighted one is thick and black or white. Earlier values have the colour of the present ones. */
+/**
+ * The style of a line; a highlighted one is thick and black or white. Earlier values have the colour of the present ones, and the same
+ * counter of another source has the colour of the first source's, with other dashes, unless the user chose another.
+ */
 export function styleOf(line) {
-  const { isHighlighted } = entry(line.key);
+  const { isHighlighted, isColoured, isOfView } = entry(line.key);
   const present = presentKey(line);
-  const style = lineStyle((state.legend.get(present) ?? entry(line.key)).styleIndex, theme());
+  const isSame = line.sameAs && (!isColoured || isOfView) && state.legend.has(line.sameAs.key);
+  const { styleIndex } = isSame ? entry(line.sameAs.key) : (state.legend.get(present) ?? entry(line.key));
+  const style = lineStyle(styleIndex, theme());
+  if (isSame) style.dash = dashOf(styleIndex, line.sameAs.nth);
   if (present !== line.key) Object.assign(style, { dash: EARLIER, width: 1.25 });
   return isHighlighted ? { ...style, colour: highlightColour(theme()), width: style.width + 1.5, isHighlighted } : style;
 }
-
-/** Whether a kind fills the area below its lines. */
-export const isFilled = (kind) => kind === "area" || kind === "stacked";
 
 /** The scene of a panel's chart. */
 export function sceneOf(data, panel, maxTicks) {
@@ -36,8 +39,9 @@ export function sceneOf(data, panel, maxTicks) {
     // Drawing bands without height would take most of the time.
     column.hasBand = column.minimum.some((value, row) => value !== column.maximum[row]);
   }
-  // Values of different units do not add up.
-  const isStacked = panel.kind === "stacked" && axes.length === 1 && !isScaled;
+  // Values of different units do not add up, nor do those of several logs. Their areas would cover each other.
+  const isFilled = data.blocks.length === 1 && (panel.kind === "area" || panel.kind === "stacked");
+  const isStacked = isFilled && panel.kind === "stacked" && axes.length === 1 && !isScaled;
   if (isStacked) stack(columns, times.length);
   // Highlighted lines are drawn on top.
   else columns.sort((one, other) => Boolean(one.style.isHighlighted) - Boolean(other.style.isHighlighted));
@@ -49,7 +53,7 @@ export function sceneOf(data, panel, maxTicks) {
     const bands = axis.isMain ? panel.bands.map((ends) => ends.map((end) => end * axis.factor)) : [];
     Object.assign(axis, { low: range[0], high: range[1], limits, bands: bands.map((ends) => ends.map((end) => Math.max(range[0], Math.min(range[1], end)))) });
   }
-  return { times, columns, axes, isScaled, isStacked, factorOf, begin: data.begin, end: data.end, zone: data.zone };
+  return { times, columns, axes, isScaled, isStacked, isFilled, factorOf, begin: data.begin, end: data.end, zone: data.zone };
 }
 
 /** The smallest and largest values, and the smallest above 0. */

@@ -1,7 +1,7 @@
 // The sources: this machine and logs. Opening, uploading, overlaying, closing; their problems.
 
 import * as api from "./api.js";
-import { byId, element, setText } from "./element.js";
+import { byId, element, setText, setTitle } from "./element.js";
 import { count, fileSize } from "./figures.js";
 import { announce, showError } from "./messages.js";
 import { change, state } from "./state.js";
@@ -207,11 +207,12 @@ export class Sources {
       ),
     );
     if (focused) list.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
-    const problems = this.all.filter((source) => state.sources.includes(source.id)).reduce((sum, source) => sum + source.problems.length, 0);
+    const problems = this.all.filter((source) => state.sources.includes(source.id)).flatMap((source) => source.problems);
     const names = state.sources.map((id) => this.byId(id)?.name).filter(Boolean);
     setText(byId("source-names"), names.length ? names.join(" + ") : "No source");
-    setText(byId("source-problems"), problems ? count(problems, "problem") : "");
-    byId("source-problems").hidden = !problems;
+    setText(byId("source-problems"), problems.length ? count(problems.length, "problem") : "");
+    setTitle(byId("source-problems"), problems.slice(0, 5).join("\n"));
+    byId("source-problems").hidden = !problems.length;
     this.onChange();
   }
 

@@ -9,15 +9,17 @@ export const state = {
   panels: [],
   /** The id of the panel that is shown alone; null for all panels. */
   open: null,
-  /** The name of the server's view that the panels are, or null if users have changed them. */
+  /** The name of the server's view that the panels are, or null if the user has changed them. */
   viewName: null,
   /** The title of the view. */
   title: "",
+  /** The name under which the view was saved last, which its menu and its file have; not part of a link. */
+  savedName: null,
   /** Ids of the sources on the chart, in order. */
   sources: [],
   /** The counter paths of all charts, which can have wildcards. Follows from the panels. */
   paths: [],
-  /** Keys of counters that the paths select but users have removed. */
+  /** Keys of counters that the paths select but the user has removed. */
   removed: new Set(),
   /**
    * The zoomed range, in seconds of the time axis; null for the whole. An end that is null is that of the data.
@@ -119,7 +121,7 @@ export function entry(key, first = null) {
 }
 
 /**
- * Sets the counters on the charts. Settings of other counters that users have not changed are dropped; if two new counters of a panel have the same
+ * Sets the counters on the charts. Settings of other counters that the user has not changed are dropped; if two new counters of a panel have the same
  * colour, the later one gets another, unless a user chose it.
  */
 export function setPresent(keys) {

@@ -5,11 +5,23 @@ import { lineFigure, NONE } from "./figures.js";
 import { areSeveral, withSource } from "./names.js";
 import { PROPERTIES, TREES, withPanel } from "./panels.js";
 import { change, state } from "./state.js";
-import { arranged, valueOf } from "./tables.js";
+import { arranged, needsPresence, valueOf } from "./tables.js";
 import { figureTitle } from "./values.js";
 
 /** More rows are not drawn; the filter finds the others. */
 const MAX_ROWS = 500;
+
+/** The share of the time range in which an instance had values. */
+const PRESENCE = { title: "PRESENT %", isPresence: true };
+const isName = ({ counter, property, isPresence }) => !counter && !property && !isPresence;
+/** Tables that are narrower than this, in pixels, begin with the name. */
+const NARROW = 520;
+
+/** Rows that are no processes. */
+const EXPLAINED = {
+  _exited: "Time of processes that ended between two samples",
+  _unattributed: "Processor time that the kernel attributes to no process",
+};
 
 /** The table in an element. */
 export class TableView {
@@ -41,6 +53,9 @@ export class TableView {
     // Logs have no properties of processes.
     const hasProperties = Boolean(table.process && (rows ?? []).some(({ source }) => source.kind === "live"));
     const columns = table.columns.filter(({ property }) => !property || hasProperties);
+    if (needsPresence(rows ?? [])) columns.splice(columns.findIndex(isName) > 0 ? columns.findIndex(isName) : columns.length, 0, PRESENCE);
+    // On narrow screens, the name is first.
+    if (this.place.clientWidth < NARROW) columns.sort((one, other) => Number(isName(other)) - Number(isName(one)));
     const shape = JSON.stringify([panel.id, columns.map(({ title }) => title), hasProperties]);
     if (shape !== this.shape) this.build(panel, columns, hasProperties, shape);
     this.panel = panel;
@@ -60,11 +75,12 @@ export class TableView {
 
   row({ row, depth, isContext }, columns, several) {
     const cells = columns.map((column) => {
+      if (column.isPresence) return element("td", { class: "number", "data-value": row.present }, String(Math.round(row.present * 100)));
       const value = valueOf(row, column);
       if (column.property) return element("td", { class: "property", title: value ?? null }, value ?? NONE);
       if (!column.counter) {
         const name = withSource(row.name, row.source, several);
-        return element("th", { scope: "row", title: row.name, "data-depth": depth || null }, depth ? element("span", { class: "indent", "aria-hidden": "true" }, `${"  ".repeat(Math.min(depth, 20) - 1)}└ `) : null, name);
+        return element("th", { scope: "row", title: EXPLAINED[row.name.toLowerCase()] ?? row.name, "data-depth": depth || null }, depth ? element("span", { class: "indent", "aria-hidden": "true" }, `${"  ".repeat(Math.min(depth, 20) - 1)}└ `) : null, name);
       }
       const line = row.lines.get(column.counter.toLowerCase());
       return element("td", { class: "number", "data-value": value ?? "" }, line ? lineFigure(value, line) : NONE);
@@ -82,7 +98,7 @@ export class TableView {
     this.top = element("input", { type: "number", class: "table-top", min: 1, max: 100_000, placeholder: "all", "aria-label": "Number of rows", onchange: (event) => this.settings(this.panel, { top: Math.max(0, Math.round(Number(event.target.value))) || null }) });
     this.state = element("span", { class: "hint" });
     this.heads = columns.map((column) =>
-      element("th", { scope: "col", class: column.counter ? "number" : null }, element("button", { type: "button", class: "plain", title: column.counter ?? column.property ?? "Instance", onclick: () => this.sortBy(this.panel, column) }, column.title)),
+      element("th", { scope: "col", class: column.counter || column.isPresence ? "number" : null }, column.isPresence ? element("span", { class: "hint", title: "How much of the time range the instance existed; averages cover that time, and the order weights them with it" }, column.title) : element("button", { type: "button", class: "plain", title: column.counter ?? column.property ?? "Instance", onclick: () => this.sortBy(this.panel, column) }, column.title)),
     );
     this.body = element("tbody");
     const scrolled = element("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": `Rows of ${panel.table.set}` }, element("table", { class: "instances" }, element("thead", {}, element("tr", {}, this.heads)), this.body));

@@ -139,7 +139,7 @@ function pathsOf(panel) {
   return counters.map((counter) => onMachine(panel.table.machine, `\\${panel.table.set}(*)\\${counter}`));
 }
 
-/** A row per instance of a machine: `{name, source, machine, lines}` with its lines by counter. */
+/** A row per instance of a machine: `{name, source, machine, lines, present}` with its lines by counter; `present` is the share of the range. */
 function rowsOf(source, { series }) {
   const rows = new Map();
   for (const line of series) {
@@ -148,7 +148,12 @@ function rowsOf(source, { series }) {
     if (!rows.has(key)) rows.set(key, { name, source, machine: line.machine, isReserved: RESERVED.has((line.instance ?? "").toLowerCase()), lines: new Map() });
     rows.get(key).lines.set(line.counter.toLowerCase(), { ...line, source });
   }
-  return [...rows.values()];
+  const all = [...rows.values()];
+  // Instances that were always there have the most values.
+  const valuesOf = ({ lines }) => Math.max(0, ...[...lines.values()].map(({ statistics }) => statistics?.values ?? 0));
+  const most = Math.max(1, ...all.map(valuesOf));
+  for (const row of all) row.present = valuesOf(row) / most;
+  return all;
 }
 
 /** Whether a table shows properties of processes. */
@@ -162,6 +167,16 @@ export function valueOf(row, { counter, property, is_last: isLast }) {
   if (!line) return null;
   return figureOf(line, isLast ? "last" : figureName(line));
 }
+
+/** The value by which rows are sorted: an average is weighted with the time in which the instance was present. */
+function sortValue(row, column) {
+  const value = valueOf(row, column);
+  const line = column.counter && !column.is_last ? row.lines.get(column.counter.toLowerCase()) : null;
+  return typeof value === "number" && line && figureName(line) === "average" ? value * row.present : value;
+}
+
+/** Whether a table needs a column that says how long its instances were present: averages cover only that time. */
+export const needsPresence = (rows) => rows.some((row) => !row.isReserved && row.present < 0.995 && [...row.lines.values()].some((line) => figureName(line) === "average"));
 
 const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
@@ -178,7 +193,7 @@ export function arranged(rows, table) {
   const turn = isDescending ? -1 : 1;
   const sorted = (tree === "parent" ? [...rows] : [...found]).sort((one, other) => {
     if (one.isReserved !== other.isReserved) return Number(one.isReserved) - Number(other.isReserved);
-    const [a, b] = [valueOf(one, column), valueOf(other, column)];
+    const [a, b] = [sortValue(one, column), sortValue(other, column)];
     if (a === null || b === null) return Number(a === null) - Number(b === null);
     return turn * (typeof a === "number" ? a - b : collator.compare(a, b)) || collator.compare(one.name, other.name);
   });

@@ -28,7 +28,8 @@ export function setUpTimeMenu(page) {
     // An empty field is an open end: undefined.
     const [from, to] = texts.map((text) => (text ? parseTime(text, whole(), page.data.zone) : undefined));
     for (const [name, at] of [["from", from], ["to", to]]) byId(`${name}-field`).setAttribute("aria-invalid", String(at === null));
-    const problem = from === null || to === null ? "Examples: 14:05, 14:05:30, 2024-03-05 14:05, -1h, end" : (to ?? whole().end) <= (from ?? whole().begin) ? "The start must be before the end." : "";
+    const wrong = from === null ? texts[0] : to === null ? texts[1] : null;
+    const problem = wrong !== null ? `“${wrong}” is not a time. Examples: 14:05, 2024-03-05 14:05, -1h, end` : (to ?? whole().end) <= (from ?? whole().begin) ? "The start must be before the end." : "";
     setText(byId("time-error"), problem);
     if (problem) return;
     // Of live data, "-5min" to now is a moving window.
@@ -39,6 +40,7 @@ export function setUpTimeMenu(page) {
   byId("time-presets").replaceChildren(
     ...PRESETS.map(([label, length]) => element("button", { type: "button", "data-closes": true, onclick: () => last(page, length) }, label)),
     element("button", { type: "button", "data-closes": true, onclick: () => page.choose(null) }, "All"),
+    element("button", { type: "button", id: "time-around", "data-closes": true, title: "The moment of the last click on a chart, in the middle", hidden: true, onclick: () => around(page) }),
   );
   setUpShift();
   byId("time-menu").addEventListener("toggle", () => {
@@ -52,7 +54,11 @@ export function setUpTimeMenu(page) {
     // The server has no earlier live values.
     const live = liveSource(page);
     const kept = live?.points ? live.points * (live.interval ?? 1) : Infinity;
-    PRESETS.forEach(([, length], index) => (byId("time-presets").children[index].disabled = length > kept));
+    byId("time-around").hidden = !page.marked;
+    if (page.marked) setText(byId("time-around"), `Around ${text(page.marked.begin).replace(/^.* |\.\d+$/g, "")}`);
+    const { begin, end } = whole();
+    const longest = live ? kept : end - begin;
+    PRESETS.forEach(([, length], index) => (byId("time-presets").children[index].disabled = length > longest));
     byId("shift-field").value = state.shift ? lengthText(state.shift) : "";
     byId("shift-field").setAttribute("aria-invalid", "false");
     setText(byId("shift-error"), "");
@@ -96,6 +102,14 @@ function show(page, typed) {
   const within = withinWhole({ begin: Math.max(range.begin, whole.begin), end: Math.min(range.end, whole.end) }, whole);
   // An open end follows a log that grows.
   return page.choose(within && { begin: typed.begin === null ? null : within.begin, end: typed.end === null ? null : within.end });
+}
+
+/** Shows the moment of the last click on a chart in the middle of a tenth of the visible range, or of several samples. */
+function around(page) {
+  const { begin, end, blocks } = page.data;
+  const at = page.marked.begin;
+  const half = Math.max((end - begin) / 20, ...blocks.map(({ interval }) => 3 * (interval ?? 0)));
+  page.choose(withinWhole({ begin: at - half, end: at + half }, page.loader.whole() ?? page.data));
 }
 
 /** Shows the last seconds: of live data, which continue; of logs before their end. */

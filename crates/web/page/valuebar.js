@@ -2,11 +2,11 @@
 
 import { byId, setText, setTitle } from "./element.js";
 import { duration, figure, lineFigure, NONE } from "./figures.js";
-import { nameOf } from "./names.js";
+import { nameOf, withSource } from "./names.js";
 import { state } from "./state.js";
 
-/** Shows the statistics of `line` (or null) over `seconds`. */
-export function drawValueBar(line, seconds) {
+/** Shows the statistics of `line` (or null) over `seconds`; `several` names its source. */
+export function drawValueBar(line, seconds, several) {
   const statistics = line?.statistics ?? {};
   for (const name of ["last", "average", "minimum", "maximum"]) {
     const cell = byId(`value-${name}`);
@@ -17,7 +17,7 @@ export function drawValueBar(line, seconds) {
   }
   setText(byId("value-duration"), duration(seconds));
   const unit = line?.unit && state.numbers === "raw" ? ` in ${line.unit}` : "";
-  setText(byId("value-name"), line ? `${nameOf(line)}${unit}` : NONE);
+  setText(byId("value-name"), line ? `${withSource(nameOf(line), line.source, several)}${unit}` : NONE);
   setTitle(byId("value-name"), line?.path ?? "");
   byId("value-arithmetic").hidden = line?.average_kind !== "arithmetic";
 }

@@ -11,8 +11,10 @@ import { seconds, textOf, ticksOfSeconds } from "./time.js";
 /** The parts of the state for a view of the server. */
 function partsOf(view, isFirst) {
   const panels = view.panels.map((panel) => panelOf(panel));
-  const parts = { panels, title: view.title ?? "", open: null, removed: new Set(), legend: new Map(), selected: null };
+  const parts = { panels, title: view.title ?? "", savedName: null, open: null, removed: new Set(), legend: new Map(), selected: null };
   if (view.points) parts.points = view.points;
+  // As with annotations: a ready-made view does not change the choice of users.
+  if (view.group_by || !isFirst) parts.group = view.group_by ?? "none";
   // Ready-made views have no annotations: those of users stay.
   const annotations = annotationsOf((view.annotations ?? []).map(({ begin, end, text }) => ({ begin: seconds(begin), end: seconds(end), text })));
   if (annotations.length || !isFirst) parts.annotations = annotations;
@@ -44,7 +46,7 @@ export class Views {
     this.all = (await api.views()).views;
   }
 
-  /** Discards views that are being loaded or wait for a source: users have chosen other panels. */
+  /** Discards views that are being loaded or wait for a source: the user has chosen other panels. */
   cancel() {
     this.generation += 1;
     this.wanted = null;
@@ -99,8 +101,23 @@ export class Views {
   refit() {
     const source = this.sources.shown()[0];
     if (this.wanted) return source ? this.open(this.wanted.name, this.wanted.parts) : undefined;
-    if (!state.viewName || !source || source.id === this.fitted) return undefined;
-    return this.open(state.viewName);
+    if (!source || source.id === this.fitted) return undefined;
+    if (state.viewName) return this.open(state.viewName);
+    // The panels of a link are for its sources.
+    return this.fitted ? this.refitCounters(source) : undefined;
+  }
+
+  /** Chooses among the alternative paths of panels that the user has changed. */
+  async refitCounters(source) {
+    const generation = (this.generation += 1);
+    this.fitted = source.id;
+    try {
+      const { panels } = await api.fitView(textOfView(this.sources.shown()), source.id);
+      if (generation !== this.generation || panels.length !== state.panels.length) return;
+      change({ panels: state.panels.map((panel, index) => ({ ...panel, counters: panelOf({ id: panel.id, counters: panels[index].counters }).counters })) });
+    } catch {
+      // The panels remain unchanged.
+    }
   }
 
   /** Shows the view of a file. */
@@ -108,6 +125,7 @@ export class Views {
     try {
       const view = await api.fitView(text, this.sources.shown()[0]?.id ?? "live");
       this.cancel();
+      this.fitted = this.sources.shown()[0]?.id ?? "";
       change({ ...partsOf(view, false), viewName: null, title: view.title ?? name.replace(/\.toml$/i, "") });
       this.report(view);
       showNotice(`The view ${name} is open.`);
@@ -118,7 +136,7 @@ export class Views {
 
   /** Saves the present panels as a view file. */
   download() {
-    save(`${(state.title || "view").toLowerCase().replace(/[^a-z0-9]+/g, "-")}.toml`, new Blob([textOfView(this.sources.shown())], { type: "application/toml" }));
+    save(`${(state.savedName || state.title || "view").toLowerCase().replace(/[^a-z0-9]+/g, "-")}.toml`, new Blob([textOfView(this.sources.shown())], { type: "application/toml" }));
   }
 }
 
@@ -131,8 +149,9 @@ export function textOfView(sources) {
   const put = (key, value, usual = null) => {
     if (value !== usual && value !== null && value !== undefined && value !== "") lines.push(`${key} = ${typeof value === "string" ? quoted(value) : Array.isArray(value) ? array(value) : value}`);
   };
-  put("title", state.title);
+  put("title", state.savedName || state.title);
   put("points", state.points, 100);
+  put("group_by", state.group, "none");
   if (state.range && state.align === "absolute") {
     lines.push("", "[range]");
     for (const end of ["begin", "end"]) if (state.range[end] !== null) put(end, textOf(ticksOfSeconds(state.range[end])));

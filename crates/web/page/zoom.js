@@ -74,9 +74,9 @@ export function moved({ begin, end }, share) {
 
 /**
  * Handles pointers on the plot. `view()` is the visible range, `whole()` the whole one; `onClick(left, top)`: a click;
- * `onChoose(range)`: a selected range; `onMark(range)`: one that was selected with Shift; `onHold(isHeld)`: the chart must not move during a drag.
+ * `onChoose(range)`: a selected range; `onMark(range)`: one that was selected with Shift; `onDragging(isHeld)`: the chart must not move during a drag.
  */
-export function watchPointer(plot, { view, whole, onChoose, onMark, onClick, onHold }) {
+export function watchPointer(plot, { view, whole, onChoose, onMark, onClick, onDragging }) {
   const surface = plot.over;
   const pointers = new Map();
   let from = null;
@@ -95,7 +95,7 @@ export function watchPointer(plot, { view, whole, onChoose, onMark, onClick, onH
   surface.addEventListener("pointerdown", (event) => {
     if (event.pointerType === "mouse" && event.button !== 0) return;
     pointers.set(event.pointerId, leftOf(event));
-    onHold(true);
+    onDragging(true);
     // The drag continues outside the plot.
     try {
       surface.setPointerCapture(event.pointerId);
@@ -140,7 +140,7 @@ export function watchPointer(plot, { view, whole, onChoose, onMark, onClick, onH
       }
     }
     pointers.delete(event.pointerId);
-    onHold(pointers.size > 0);
+    onDragging(pointers.size > 0);
     from = null;
     pinch = null;
     clear();

@@ -26,7 +26,7 @@ use tokio::sync::Semaphore;
 
 use crate::compression::compress;
 use crate::guard::{Guard, guard};
-use crate::hub::Hub;
+use crate::hub::{Hub, MachineSets};
 use crate::options::{LineLog, ServeError, ServeOptions, Services};
 use crate::recording::Recordings;
 use crate::response::ApiError;
@@ -57,6 +57,8 @@ pub(crate) struct Shared {
     pub(crate) downloads: Arc<Semaphore>,
     /// Threads for requests about this machine.
     pub(crate) live_workers: Workers,
+    /// Reads the counter sets of other machines.
+    pub(crate) machine_sets: MachineSets,
     /// One thread: scrapes run one after another.
     pub(crate) scrape_worker: Workers,
     pub(crate) exporters: metrics::ExporterCache,
@@ -123,6 +125,7 @@ impl Shared {
             sources,
             downloads,
             live_workers,
+            machine_sets: MachineSets::default(),
             scrape_worker,
             exporters,
             charts: charts::ChartCache::default(),

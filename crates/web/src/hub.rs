@@ -9,8 +9,10 @@ mod averages;
 mod collector;
 mod input;
 mod layout;
+mod machine_sets;
 mod requested_paths;
 mod ring;
+mod stream_selection;
 mod streams;
 mod window;
 
@@ -33,9 +35,10 @@ use tokio::sync::{Notify, mpsc, watch};
 use crate::options::{LiveOptions, ServeError};
 use crate::response::ApiError;
 pub(crate) use layout::Layout;
+pub(crate) use machine_sets::MachineSets;
 use requested_paths::RequestedPaths;
-pub(crate) use ring::{RingSource, RingWindow};
-pub(crate) use streams::{GZIP_HEADER, comment, event};
+pub(crate) use ring::RingSource;
+pub(crate) use streams::{GZIP_HEADER, StreamRequest, comment, event};
 use streams::{NewSubscriber, queue_length};
 
 /// Maximum number of open streams.
@@ -64,6 +67,8 @@ struct Shared {
     runtime: OnceLock<Handle>,
     /// The registry in use, and when it was obtained.
     registry: Mutex<Option<(Instant, Arc<Registry>)>>,
+    /// With several machines: the registry of one of them, from the collection; `None` before one was reached.
+    of_machines: Mutex<Option<Arc<Registry>>>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -148,6 +153,7 @@ impl Hub {
             streams: AtomicUsize::new(0),
             runtime: OnceLock::new(),
             registry: Mutex::default(),
+            of_machines: Mutex::default(),
         });
         if !shared.options.history.is_empty() {
             let mut state = shared.lock();
@@ -172,26 +178,22 @@ impl Hub {
         self.shared.registry()
     }
 
-    /// The counter sets of a machine, or of one of them. Machines other than this one are connected if necessary, so it must not run on a thread of the
-    /// runtime.
-    pub(crate) fn registry_of(&self, machine: Option<&str>) -> Result<Arc<Registry>, ApiError> {
-        let of_this_machine = || match machine {
-            Some(name) if !self.registry().is_machine(name) => {
-                Err(ApiError::not_found(format!("there is no machine '{name}'")))
-            }
-            _ => Ok(self.registry()),
-        };
-        let Some(machines) = &self.options().machines else { return of_this_machine() };
-        let registry = match machine {
-            Some(name) => machines.registry(name),
-            None => machines.any_registry(),
+    /// The counter sets of a machine. This can connect to another machine and wait for its answer: see [`MachineSets`].
+    fn registry_of(&self, machine: &str) -> Result<Arc<Registry>, ApiError> {
+        let registry = match &self.options().machines {
+            Some(machines) => machines.registry(machine),
+            None if self.registry().is_machine(machine) => return Ok(self.registry()),
+            None => return Err(ApiError::not_found(format!("no such machine: '{machine}'"))),
         };
         registry.map_err(|failure| ApiError::not_found(failure.to_string()))
     }
 
-    /// The counter sets of one of the machines, or of this one if none answers.
+    /// The counter sets of one of the machines, as far as they are known: those of the collection, or those from before it. This waits
+    /// for no machine.
     pub(crate) fn any_registry(&self) -> Arc<Registry> {
-        self.registry_of(None).unwrap_or_else(|_| self.registry())
+        let Some(machines) = &self.options().machines else { return self.registry() };
+        let collected = self.shared.of_machines.lock().ignore_poison().clone();
+        collected.unwrap_or_else(|| machines.known_registry())
     }
 
     /// The names of the machines that are collected.
@@ -282,14 +284,10 @@ impl Hub {
         live
     }
 
-    /// Opens a stream with one event per `every` collections. If `window` is given, events include statistics of the last
-    /// `window` intervals. Events are compressed if `is_gzip`. `closing` is notified if the reader is too slow.
+    /// Opens a stream. `closing` is notified if the reader is too slow.
     pub(crate) fn subscribe(
         &self,
-        paths: Vec<PathPattern>,
-        every: usize,
-        window: Option<usize>,
-        is_gzip: bool,
+        request: StreamRequest,
         closing: Arc<Notify>,
     ) -> Result<StreamReader, ApiError> {
         let shared = &self.shared;
@@ -301,14 +299,15 @@ impl Hub {
         }
         // Created before locking, so that an early return releases the lock first.
         let mut subscription = Subscription { shared: Arc::clone(shared), held: None };
-        let (sender, events) = mpsc::channel(queue_length(every, self.options().interval));
+        let (sender, events) = mpsc::channel(queue_length(request.every, self.options().interval));
         let mut state = shared.lock();
         if state.is_stopped {
             return Err(shutting_down());
         }
-        subscription.held = Some(state.requested.hold(&paths)?);
+        let is_gzip = request.is_gzip;
+        subscription.held = Some(state.requested.hold(&request.paths)?);
         state.requests_version += 1;
-        state.new_subscribers.push(NewSubscriber { paths, every, window, sender, is_gzip, closing });
+        state.new_subscribers.push(NewSubscriber { request, sender, closing });
         shared.changed.notify_all();
         drop(state);
         Ok(StreamReader { events, is_gzip, _subscription: subscription })

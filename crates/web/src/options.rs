@@ -34,7 +34,7 @@ pub struct ServeOptions {
     pub services: Services,
     /// Enables TLS: PEM files of the certificate and its key.
     pub tls: Option<(PathBuf, PathBuf)>,
-    /// The certificates that clients must have; any client is accepted if this is `None`. Needs TLS.
+    /// The certificates that clients must have; any client is accepted if this is `None`. Requires TLS.
     pub clients: Option<ClientTrust>,
     /// The token that clients must send.
     pub token: Option<Token>,
@@ -54,7 +54,7 @@ pub struct ServeOptions {
     pub processes: Option<Box<dyn RowProperties>>,
     /// Logs to open at the start, and folders whose logs clients can open.
     pub logs: Vec<PathBuf>,
-    /// Where clients can record this machine's counters, if they can. Requires a token.
+    /// Where clients can record this machine's counters, if they are allowed to. Requires a token.
     pub recordings: Option<RecordingOptions>,
     /// Limits of uploads.
     pub uploads: Uploads,
@@ -77,8 +77,8 @@ pub struct ServeOptions {
 pub struct Embedding {
     /// The origins of the sites, such as `https://wiki.example`.
     pub origins: Vec<String>,
-    /// A token that only shows views. It is part of the link of an embedded page, because browsers send no cookies of
-    /// the session from pages of other sites. Requires a token of the server.
+    /// A token that only shows views. It is part of the link of an embedded page, because browsers do not send the session
+    /// cookie from pages of other sites. Requires a token of the server.
     pub token: Option<Token>,
 }
 
@@ -92,7 +92,7 @@ pub enum Services {
     Agent,
 }
 
-/// Machines whose counters are collected in place of this machine's.
+/// Machines whose counters are collected instead of this machine's.
 pub trait MachineList: Send + Sync {
     /// The names of the machines.
     fn names(&self) -> &[Arc<str>];
@@ -104,12 +104,9 @@ pub trait MachineList: Send + Sync {
     /// If there is no such machine, or if it does not answer.
     fn registry(&self, machine: &str) -> Result<Arc<Registry>, Failure>;
 
-    /// The counter sets of one of the machines that answer: agents of a fleet have much the same sets.
-    ///
-    /// # Errors
-    ///
-    /// If no machine answers.
-    fn any_registry(&self) -> Result<Arc<Registry>, Failure>;
+    /// The counter sets of one of the machines, as far as they are known without waiting for one: the agents of a fleet have largely the
+    /// same sets. Otherwise those of this machine.
+    fn known_registry(&self) -> Arc<Registry>;
 
     /// A source of all machines, without paths, for samples at this interval.
     ///
@@ -130,11 +127,11 @@ pub struct LiveOptions {
     pub interval: Duration,
     /// The number of intervals that are kept in memory.
     pub points: usize,
-    /// Maximum memory of the kept samples, in bytes. If they need more, fewer are kept, but at least three.
+    /// Maximum memory of the kept samples, in bytes. If they would need more, fewer are kept, but at least three.
     pub max_bytes: usize,
     /// The time zone of exported logs, with the current UTC offset.
     pub zone: TimeZone,
-    /// When the machine was booted, UTC; 0 if unknown.
+    /// When the machine booted, in UTC; 0 if unknown.
     pub boot_time: FileTime,
     /// The counters that the page shows first.
     pub default_paths: Vec<String>,
@@ -151,7 +148,7 @@ pub struct RecordingOptions {
     pub max_bytes: u64,
     /// A recording ends after this time.
     pub max_duration: Duration,
-    /// A recording does not start, and ends, if less space of the disk is free.
+    /// A recording does not start if less disk space is free, and ends when less is free.
     pub min_free_bytes: u64,
 }
 

@@ -64,6 +64,15 @@ impl Parameters {
         Ok(first.map(|(_, value)| value.as_str()))
     }
 
+    /// Whether a request asks for sums over the instances of a name (`group_by=name`).
+    pub(crate) fn sums_names(&self) -> Result<bool, ApiError> {
+        match self.one("group_by")? {
+            None => Ok(false),
+            Some("name") => Ok(true),
+            Some(_) => Err(ApiError::bad_request("group_by: must be name")),
+        }
+    }
+
     pub(crate) fn paths(&self) -> Result<Vec<PathPattern>, ApiError> {
         let texts = self.path_texts("path", MAX_PATHS)?;
         let mut paths = Vec::with_capacity(texts.len());

@@ -1,4 +1,4 @@
-//! Plays many agents in one process, from recorded samples. README.md says how to use it.
+//! Simulates many agents in one process, which replay recorded samples. README.md says how to use it.
 
 #![forbid(unsafe_code)]
 
@@ -70,13 +70,13 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The address of an agent: 127.1.0.1 and following ones.
+/// The address of an agent, counting up from 127.1.0.1.
 fn address_of(index: usize) -> std::net::Ipv4Addr {
     let (high, low) = (index / 250, index % 250);
     std::net::Ipv4Addr::new(127, 1, (high % 256) as u8, (low + 1) as u8)
 }
 
-/// The agent of a machine with these sets, which begins at a sample of its own.
+/// The agent of a simulated machine. Each agent replays the recording from a different sample.
 fn agent(recording: &Arc<Recording>, index: usize) -> Result<Agent, Box<dyn Error>> {
     let mut registry = Registry::new(format!("sim{index:04}"), Clock::of_this_machine());
     for (set, info) in recording.sets().iter().enumerate() {
@@ -93,7 +93,7 @@ fn agent(recording: &Arc<Recording>, index: usize) -> Result<Agent, Box<dyn Erro
     }))
 }
 
-/// Numbers that differ. Nobody guesses the ids of simulated queries.
+/// Distinct numbers. They need not be unpredictable, because nobody attacks a simulation.
 fn random() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed).max(1)

@@ -23,7 +23,7 @@ pub(crate) struct Recording {
 pub(crate) struct RecordedSet {
     /// The instances, which are those of the first sample.
     pub(crate) instances: Vec<Arc<InstanceKey>>,
-    /// The ids of the recorded counters, and whether their values only grow and have a base.
+    /// The recorded counters.
     pub(crate) counters: Vec<RecordedCounter>,
     /// For each sample, the values of all counters of the first instance, then of the others.
     pub(crate) values: Vec<RawValue>,

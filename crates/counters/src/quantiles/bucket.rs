@@ -36,6 +36,26 @@ impl Bucket {
         Self(if upper & SIGN == 0 { magnitude } else { -magnitude })
     }
 
+    /// The buckets of finite values; at most as many as `buckets` has room for.
+    #[inline(always)]
+    pub(super) fn from_values<'a>(values: &[f64], buckets: &'a mut [Self]) -> &'a [Self] {
+        let count = values.len().min(buckets.len());
+        let (values, buckets) = (&values[..count], &mut buckets[..count]);
+        // Most values are positive, and in the range. For them, a few instructions compute several buckets. Negative if there
+        // is another value: an early exit would prevent this.
+        let mut signs = 0;
+        for (bucket, value) in buckets.iter_mut().zip(values) {
+            let upper = (value.to_bits() >> 32) as u32;
+            let magnitude = (upper.wrapping_add(HALF) >> DROPPED_BITS) as i32 - BELOW_SMALLEST;
+            signs |= (magnitude - 1) | (LARGEST - magnitude);
+            *bucket = Self(magnitude as i16);
+        }
+        if signs < 0 {
+            buckets.iter_mut().zip(values).for_each(|(bucket, value)| *bucket = Self::from_value(*value));
+        }
+        buckets
+    }
+
     /// The rounded value.
     pub(super) fn value(self) -> f64 {
         if self.0 == 0 {
@@ -134,6 +154,18 @@ mod tests {
         #[test]
         fn any_value_is_within_one_percent(mantissa in 1.0..2.0, exponent in -40..90) {
             assert_within_one_percent(mantissa * 2f64.powi(exponent));
+        }
+
+        #[test]
+        fn many_values_have_the_buckets_of_each(
+            values in prop::collection::vec(
+                prop_oneof![9 => 0.0..1e9, 1 => any::<f64>().prop_filter("finite", |value| value.is_finite())],
+                0..9,
+            ),
+        ) {
+            let expected: Vec<_> = values.iter().copied().map(Bucket::from_value).collect();
+            let mut buckets = [Bucket::default(); 8];
+            prop_assert_eq!(Bucket::from_values(&values, &mut buckets), &expected[..values.len().min(8)]);
         }
 
         #[test]

@@ -1,6 +1,7 @@
 //! Histograms: the number of values per bucket.
 
 use super::bucket::Bucket;
+use super::bucket_counts::{BucketCounts, total};
 
 /// Number of values that are collected before they are counted. A histogram spans many cache lines, which are
 /// rarely in the cache, so it is faster to count many values at once.
@@ -30,11 +31,11 @@ impl Histogram {
     }
 
     /// Adds values as pending, and counts the pending values if there are many.
-    pub(super) fn extend(&mut self, buckets: impl Iterator<Item = Bucket>) {
+    pub(super) fn extend(&mut self, buckets: &[Bucket]) {
         if self.pending.capacity() == 0 {
             self.pending.reserve_exact(MAX_PENDING);
         }
-        self.pending.extend(buckets);
+        self.pending.extend_from_slice(buckets);
         if self.pending.len() >= MAX_PENDING {
             self.flush();
         }
@@ -56,33 +57,9 @@ impl Histogram {
         total(&self.counts) + self.pending.len() as u64
     }
 
-    /// The number of values below zero. Requires that no values are pending.
-    pub(super) fn count_negative(&self) -> u64 {
-        let zero = Bucket::default().max(self.lowest).distance_from(self.lowest);
-        total(&self.counts[..zero.min(self.counts.len())])
-    }
-
-    /// A function that returns the rounded value with a rank, counted from 0 in ascending order. Requires that no values
-    /// are pending. Ascending ranks are found in one pass.
-    pub(super) fn by_rank(&self) -> impl FnMut(u64) -> f64 {
-        let (mut distance, mut before) = (0, 0);
-        move |rank| {
-            if rank < before {
-                (distance, before) = (0, 0);
-            }
-            // Most counts are skipped in chunks.
-            for size in [32, 1] {
-                for counts in self.counts[distance..].chunks(size) {
-                    let count = total(counts);
-                    if rank < before + count {
-                        break;
-                    }
-                    before += count;
-                    distance += counts.len();
-                }
-            }
-            self.lowest.above(distance).value()
-        }
+    /// The counts. Requires that no values are pending.
+    pub(super) fn counts(&self) -> BucketCounts<'_, u32> {
+        BucketCounts { lowest: self.lowest, counts: &self.counts }
     }
 
     /// Counts the pending values.
@@ -130,10 +107,6 @@ impl Histogram {
     }
 }
 
-fn total(counts: &[u32]) -> u64 {
-    counts.iter().map(|&count| u64::from(count)).sum()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,7 +117,11 @@ mod tests {
 
     fn values(mut histogram: Histogram) -> Vec<f64> {
         histogram.flush();
-        (0..histogram.count()).map(histogram.by_rank()).collect()
+        (0..histogram.count()).map(histogram.counts().by_rank()).collect()
+    }
+
+    fn count_negative(histogram: &Histogram) -> u64 {
+        histogram.counts().negative()
     }
 
     /// The range is extended by one bucket at a time, upwards and downwards.
@@ -167,15 +144,15 @@ mod tests {
     #[test]
     fn counts_values_per_bucket() {
         let mut merged = histogram(&[4.0, -2.0, 4.0]);
-        assert_eq!((values(merged.clone()), merged.count_negative()), (vec![-2.0, 4.0, 4.0], 1));
+        assert_eq!((values(merged.clone()), count_negative(&merged)), (vec![-2.0, 4.0, 4.0], 1));
         merged.merge(&histogram(&[]));
         merged.merge(&histogram(&[3.0]));
-        merged.extend([9.0, 9.0].into_iter().map(Bucket::from_value));
+        merged.extend(&[Bucket::from_value(9.0); 2]);
         merged.merge(&histogram(&[-5.0, 9.0, 4.0]));
-        assert_eq!((merged.count(), merged.count_negative()), (9, 2));
+        assert_eq!((merged.count(), count_negative(&merged)), (9, 2));
         assert_eq!(values(merged), [-5.0, -2.0, 3.0, 4.0, 4.0, 4.0, 9.0, 9.0, 9.0]);
-        assert_eq!(histogram(&[1e6, 2e6]).count_negative(), 0);
-        assert_eq!(histogram(&[-1e6, -2e6]).count_negative(), 2);
+        assert_eq!(count_negative(&histogram(&[1e6, 2e6])), 0);
+        assert_eq!(count_negative(&histogram(&[-1e6, -2e6])), 2);
     }
 
     #[test]
@@ -184,6 +161,6 @@ mod tests {
             Histogram { lowest: Bucket::from_value(1.0), counts: vec![u32::MAX - 1], pending: Vec::new() };
         full.merge(&histogram(&[1.0; 3]));
         full.merge(&full.clone());
-        assert_eq!((full.count(), full.by_rank()(u64::from(u32::MAX) - 1)), (u32::MAX.into(), 1.0));
+        assert_eq!((full.count(), full.counts().by_rank()(u64::from(u32::MAX) - 1)), (u32::MAX.into(), 1.0));
     }
 }

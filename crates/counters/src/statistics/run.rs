@@ -4,7 +4,7 @@ use tachograph_schema::Formula;
 
 use super::{Intervals, Series};
 use crate::civil::Moment;
-use crate::formula::{Calculator, evaluate};
+use crate::formula::{Calculator, divide, divisor};
 use crate::raw::RawValue;
 use crate::status::Status;
 
@@ -28,6 +28,76 @@ pub struct SampleTimes {
     times: Vec<Moment>,
     /// Whether a time is not later than the one before it: the clock was set back.
     is_set_back: bool,
+}
+
+/// Buffers for adding runs. The divisors of the last batch are kept, because counters of one sample usually share their
+/// clock.
+#[derive(Debug)]
+pub struct RunBuffers {
+    numerators: [u64; MAX_BATCH],
+    divisors: Divisors,
+    values: [f64; MAX_BATCH],
+}
+
+/// The divisors of consecutive intervals, and the numbers from which they were computed.
+#[derive(Debug)]
+struct Divisors {
+    formula: Formula,
+    time_base: i64,
+    start: i64,
+    seconds: [i64; MAX_BATCH],
+    len: usize,
+    list: [f64; MAX_BATCH],
+    /// Whether the second number did not change in one of the intervals.
+    has_zero: bool,
+    /// Whether a second number is negative, or less than the one before it. Then the divisors are meaningless.
+    is_unusual: bool,
+}
+
+impl Default for RunBuffers {
+    fn default() -> Self {
+        let divisors = Divisors {
+            formula: Formula::Rate,
+            time_base: 0,
+            start: 0,
+            seconds: [0; MAX_BATCH],
+            len: 0,
+            list: [0.0; MAX_BATCH],
+            has_zero: false,
+            is_unusual: false,
+        };
+        Self { numerators: [0; MAX_BATCH], divisors, values: [0.0; MAX_BATCH] }
+    }
+}
+
+impl Divisors {
+    /// Computes the divisors of a formula, unless they are those of the last call. `start` is the number before `seconds`.
+    #[inline(always)]
+    fn update(&mut self, formula: Formula, time_base: i64, start: i64, seconds: &[i64]) {
+        // Of the formulas without a multiplier, only one uses the time base for the divisor.
+        let is_known = (self.formula == Formula::Rate) == (formula == Formula::Rate)
+            && self.time_base == time_base
+            && self.start == start
+            && self.seconds[..self.len] == *seconds;
+        if !is_known {
+            self.compute(formula, time_base, start, seconds);
+        }
+    }
+
+    #[inline(never)]
+    fn compute(&mut self, formula: Formula, time_base: i64, start: i64, seconds: &[i64]) {
+        let seconds = &seconds[..seconds.len().min(MAX_BATCH)];
+        (self.formula, self.time_base, self.start) = (formula, time_base, start);
+        self.len = seconds.len();
+        self.seconds[..self.len].copy_from_slice(seconds);
+        let mut numbers = [0; MAX_BATCH];
+        self.is_unusual = !differences(start, seconds, &mut numbers);
+        let numbers = &numbers[..self.len];
+        self.has_zero = numbers.contains(&0);
+        for (list, &d) in self.list.iter_mut().zip(numbers) {
+            *list = divisor(formula, d as f64, time_base as f64);
+        }
+    }
 }
 
 impl RawRun<'_> {
@@ -80,7 +150,13 @@ impl Series {
     /// Adds consecutive raw values of the same [origin](crate::Origin), each with its time. Equivalent to calling
     /// [`add`](Self::add) for each of them, but faster: batches without errors or other special cases are added
     /// together.
-    pub fn add_run(&mut self, calculator: &Calculator, raws: RawRun<'_>, times: &SampleTimes) {
+    pub fn add_run(
+        &mut self,
+        calculator: &Calculator,
+        raws: RawRun<'_>,
+        times: &SampleTimes,
+        buffers: &mut RunBuffers,
+    ) {
         // One function per formula, so that the compiler knows the formula in its loops.
         let add = match calculator.formula() {
             Some(Formula::Rate) => Self::add_batches::<{ Formula::Rate as u8 }>,
@@ -91,7 +167,7 @@ impl Series {
             Some(Formula::Value) => Self::add_batches::<{ Formula::Value as u8 }>,
             Some(Formula::Fraction) => Self::add_batches::<{ Formula::Fraction as u8 }>,
             Some(Formula::Elapsed) => Self::add_batches::<{ Formula::Elapsed as u8 }>,
-            _ => Self::add_each,
+            _ => return self.add_each(calculator, raws, times.as_slice()),
         };
         let is_usual = raws.is_good()
             // If the clock was set back, the last value is not the latest one.
@@ -99,8 +175,10 @@ impl Series {
             && self.statistics.intervals == Intervals::All
             && self.statistics.formula == calculator.formula()
             && (calculator.time_base() > 0 || !calculator.formula().is_some_and(Formula::uses_time_base));
-        let add = if is_usual { add } else { Self::add_each };
-        add(self, calculator, raws, times.as_slice());
+        match is_usual {
+            true => add(self, calculator, raws, times.as_slice(), buffers),
+            false => self.add_each(calculator, raws, times.as_slice()),
+        }
     }
 
     fn add_each(&mut self, calculator: &Calculator, raws: RawRun<'_>, times: &[Moment]) {
@@ -114,6 +192,7 @@ impl Series {
         calculator: &Calculator,
         raws: RawRun<'_>,
         times: &[Moment],
+        buffers: &mut RunBuffers,
     ) {
         let len = raws.firsts.len().min(raws.seconds.len()).min(times.len());
         let mut from = 0;
@@ -122,7 +201,7 @@ impl Series {
             let needs_start = formula_from_discriminant(FORMULA).needs_two_samples() && !has_start;
             let to = if needs_start { from + 1 } else { len.min(from + MAX_BATCH) };
             let (raws, times) = (raws.range(from, to), &times[from..to]);
-            if needs_start || !self.add_batch::<FORMULA>(calculator, raws, times) {
+            if needs_start || !self.add_batch::<FORMULA>(calculator, raws, times, buffers) {
                 self.add_each(calculator, raws, times);
             }
             from = to;
@@ -137,27 +216,25 @@ impl Series {
         calculator: &Calculator,
         raws: RawRun<'_>,
         times: &[Moment],
+        buffers: &mut RunBuffers,
     ) -> bool {
         let formula = formula_from_discriminant(FORMULA);
-        let time_base = calculator.time_base() as f64;
         let start = self.pairer.previous.unwrap_or_default();
         let count = times.len();
         let (Some(last), [first_time, ..], [.., last_time]) = (raws.get(count - 1), times, times) else {
             return false;
         };
-        let mut values = [0.0; MAX_BATCH];
-        let values = &mut values[..count];
         let is_usual = match formula.needs_two_samples() {
-            true => two_samples(formula, &start, raws, time_base, values),
-            false => one_sample(formula, raws, time_base, values),
+            true => two_samples(formula, &start, raws, calculator.time_base(), buffers),
+            false => one_sample(formula, raws, calculator.time_base() as f64, &mut buffers.values),
         };
         if !is_usual {
             return false;
         }
-        let values = &*values;
+        let values = &buffers.values[..count];
         let statistics = &mut self.statistics;
         let (numerator, denominator) = match formula {
-            Formula::Value => (raws.firsts.iter().map(|&first| i128::from(first)).sum(), 0),
+            Formula::Value => (sum(raws.firsts), 0),
             Formula::Fraction => {
                 values.iter().for_each(|&value| statistics.sums.add_formatted(value));
                 (0, 0)
@@ -194,21 +271,29 @@ fn two_samples(
     formula: Formula,
     start: &RawValue,
     raws: RawRun<'_>,
-    time_base: f64,
-    values: &mut [f64],
+    time_base: i64,
+    buffers: &mut RunBuffers,
 ) -> bool {
-    let (mut numerators, mut denominators) = ([0; MAX_BATCH], [0; MAX_BATCH]);
-    if !differences(start.first, raws.firsts, &mut numerators)
-        || !differences(start.second, raws.seconds, &mut denominators)
-    {
+    let RunBuffers { numerators, divisors, values } = buffers;
+    divisors.update(formula, time_base, start.second, raws.seconds);
+    if divisors.is_unusual || !differences(start.first, raws.firsts, numerators) {
         return false;
+    }
+    let count = raws.firsts.len().min(MAX_BATCH);
+    let intervals = values[..count].iter_mut().zip(&numerators[..count]).zip(&divisors.list[..count]);
+    if !divisors.has_zero {
+        for ((value, &n), &divisor) in intervals {
+            *value = divide(formula, n as f64, divisor, time_base as f64);
+        }
+        return true;
     }
     // If the numerator increased but the denominator did not, the value is not meaningful. An early exit would prevent
     // the compiler from computing several values at a time.
     let mut meaningless = 0;
-    for ((value, &n), &d) in values.iter_mut().zip(&numerators).zip(&denominators) {
-        meaningless |= if d == 0 { n } else { 0 };
-        *value = evaluate(formula, n as f64, d as f64, time_base, 1);
+    for ((value, &n), &divisor) in intervals {
+        meaningless |= if divisor == 0.0 { n } else { 0 };
+        let quotient = divide(formula, n as f64, divisor, time_base as f64);
+        *value = if divisor == 0.0 { 0.0 } else { quotient };
     }
     meaningless == 0
 }
@@ -249,6 +334,18 @@ fn one_sample(formula: Formula, raws: RawRun<'_>, time_base: f64, values: &mut [
         };
     }
     signs >= 0
+}
+
+/// The sum of numbers that are not negative.
+#[inline(always)]
+fn sum(numbers: &[i64]) -> i128 {
+    // Two sums of halves, which the compiler computes several at a time. A batch is too short for an overflow.
+    let (mut low, mut high) = (0u64, 0u64);
+    for &number in numbers {
+        low += number as u64 & u64::from(u32::MAX);
+        high += number as u64 >> 32;
+    }
+    (i128::from(high) << 32) + i128::from(low)
 }
 
 /// The smallest and the largest value.

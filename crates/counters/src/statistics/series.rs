@@ -70,6 +70,14 @@ impl Series {
         self.pairer.has_previous()
     }
 
+    /// Reads the memory of the series, and returns an arbitrary number of it. A processor loads the memory of several series at the
+    /// same time, if it is read before it is needed.
+    #[inline]
+    pub fn load(&self) -> u64 {
+        let previous = self.pairer.previous.map_or(0, |previous| previous.first as u64);
+        previous | self.statistics.load()
+    }
+
     /// The statistics so far.
     pub fn statistics(&self) -> &Statistics {
         &self.statistics

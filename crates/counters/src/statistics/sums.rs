@@ -76,6 +76,12 @@ impl Sums {
         self.main.key()
     }
 
+    /// Reads the memory of the sums; see [`Series::load`](super::Series::load).
+    #[inline]
+    pub(super) fn load(&self) -> u64 {
+        self.main.count | self.formatted.sum.to_bits()
+    }
+
     /// The number of addends.
     pub(super) fn count(&self) -> u64 {
         std::iter::once(&self.main).chain(&self.others).map(|part| part.count).sum()

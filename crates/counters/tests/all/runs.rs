@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::{
-    Calculator, CounterType, Intervals, RawRun, RawValue, SampleTimes, Series, Statistics, Status, Summary,
+    Calculator, CounterType, Intervals, RawRun, RawValue, RunBuffers, SampleTimes, Series, Statistics,
+    Status, Summary,
 };
 
 fn kinds() -> impl Strategy<Value = CounterType> {
@@ -66,7 +67,7 @@ proptest! {
         let calculator = Calculator::new(kind, time_base);
         let new = || Series::new(Statistics::new(kind.formula(), intervals, None).with_regression());
         let (mut one_by_one, mut in_runs) = (new(), new());
-        let mut from = 0;
+        let (mut from, mut buffers) = (0, RunBuffers::default());
         for (index, length) in run_lengths.iter().cycle().enumerate() {
             let to = (from + length).min(raws.len());
             let mut times = SampleTimes::default();
@@ -88,6 +89,7 @@ proptest! {
                 &calculator,
                 RawRun { firsts: &firsts, seconds: &seconds, tails: &tails },
                 &times,
+                &mut buffers,
             );
             for (raw, at) in part.iter().zip(times.as_slice()) {
                 one_by_one.add(&calculator, raw, *at);

@@ -27,6 +27,7 @@ pub(super) const PROCESSOR_CPI: SetTable = SetTable {
     instances: "The same as in Processor Information: _Total, then for each NUMA node with processors \"node,_Total\" and \
         \"node,index\". An offline processor has no instance.",
     total: "The sums over the processors, so every ratio is a ratio of sums.",
+    repeats: None,
     counters: &[
         CounterInfo::row(
             CPI,

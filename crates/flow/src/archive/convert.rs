@@ -6,15 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tachograph_counters::civil::FileTime;
+use tachograph_counters::sample::Sample;
 use tachograph_logs::archive::{
-    ArchiveOptions, ArchiveReader, ArchiveWriter, SegmentName, complete_files, date_folders, entries,
-    segments,
+    ArchiveOptions, ArchiveReader, ArchiveWriter, FileSpan, SegmentName, complete_files, date_folders,
+    entries, segments,
 };
 use tachograph_logs::blg::BlgReader;
 use tachograph_logs::{LogError, LogReader as _, LogWriter as _};
 
 use super::written::WrittenSamples;
-use super::{ArchiveStore, Continuation, last_sample, write_samples};
+use super::{ArchiveStore, Continuation, LastSample, last_sample, write_samples};
 use crate::FlowError;
 
 /// The zstd level for a segment, which is low because merging the files of a day compresses them again.
@@ -61,13 +62,15 @@ impl ArchiveStore {
     /// Converts a segment to complete files and then removes it. Samples that are already in complete files are not
     /// added again. The first rows have the intervals since the last complete file.
     ///
+    /// `last` is the last sample of the previous conversion, if any; it is replaced by that of this one.
+    ///
     /// If the segment has samples that are in no file but earlier than the last sample of the files, they cannot be
     /// added, because files must not overlap in time. The segment is then renamed instead of removed.
     ///
     /// # Errors
     ///
     /// When reading or writing fails. The segment is not removed.
-    pub fn convert(&self, segment: &Path) -> Result<Converted, FlowError> {
+    pub fn convert(&self, segment: &Path, last: &mut Option<LastSample>) -> Result<Converted, FlowError> {
         let mut converted = Converted::default();
         let recording = SegmentName::of_path(segment).map(|name| name.recording().to_owned());
         if let Some(recording) = &recording {
@@ -85,16 +88,14 @@ impl ArchiveStore {
         };
         let files = complete_files(&self.machine)?;
         let last_file = files.last().cloned();
-        let after = self.last_time()?.unwrap_or(FileTime(i64::MIN));
-        let previous = match last_file.map(|file| last_sample(&file.path)) {
-            Some(Err(error)) if error.is_corrupt() => {
-                converted
-                    .problems
-                    .push(format!("{error}; the intervals between this file and the next are missing"));
-                None
+        let known =
+            last.take().filter(|known| last_file.as_ref().is_some_and(|file| file.path == known.file));
+        let (after, previous) = match known {
+            Some(known) => (known.sample.at.utc, Some(known.sample)),
+            None => {
+                let after = self.last_time()?.unwrap_or(FileTime(i64::MIN));
+                (after, Self::previous_sample(last_file.as_ref(), &mut converted)?)
             }
-            Some(found) => found?,
-            None => None,
         };
         let facts = ArchiveOptions::of_log(reader.facts());
         let options = ArchiveOptions { recording, level: SEGMENT_LEVEL, ..facts };
@@ -105,8 +106,9 @@ impl ArchiveStore {
             error => error,
         };
         let mut written = WrittenSamples::new(files, after);
-        converted.samples =
+        let (samples, last_written) =
             write_samples(source, |sample| written.is_later(sample), &mut writer).map_err(at_segment)?;
+        converted.samples = samples;
         let missing = written.missing()?;
         writer.finish()?;
         converted.files = writer.named_files().to_vec();
@@ -115,6 +117,8 @@ impl ArchiveStore {
             // A recorder that was killed can have created the date folder without syncing it.
             self.sync_parent(file.parent().unwrap_or(Path::new("")))?;
         }
+        let last_file = converted.files.iter().max().cloned();
+        *last = last_file.zip(last_written).map(|(file, sample)| LastSample { file, sample });
         let problems = reader.problems();
         if problems.count() > problems.warnings() {
             let first = problems.list().iter().find(|problem| !problem.is_warning);
@@ -135,6 +139,21 @@ impl ArchiveStore {
             None => self.remove(segment)?,
         }
         Ok(converted)
+    }
+
+    /// The last sample of the last complete file, if it can be read.
+    fn previous_sample(
+        last_file: Option<&FileSpan>,
+        converted: &mut Converted,
+    ) -> Result<Option<Sample>, LogError> {
+        match last_file.map(|file| last_sample(&file.path)) {
+            Some(Err(error)) if error.is_corrupt() => {
+                converted.problems.push(format!("{error}; no interval leads from this file to the next"));
+                Ok(None)
+            }
+            Some(found) => found,
+            None => Ok(None),
+        }
     }
 
     /// Removes the unfinished files of a recording.

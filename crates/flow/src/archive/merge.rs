@@ -1,6 +1,5 @@
 //! Merges the small files of a date.
 
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -103,15 +102,8 @@ impl ArchiveStore {
                 bytes: (before.1, before.1),
             });
         };
-        self.storage.exchange(folder, date).map_err(|error| {
+        self.exchange(folder, date).inspect_err(|_| {
             let _ = self.clean_merge_folder();
-            match error.kind() {
-                ErrorKind::InvalidInput | ErrorKind::Unsupported => LogError::unsupported(
-                    "the file system cannot exchange two folders atomically, so files are not merged",
-                ),
-                _ => LogError::io(error),
-            }
-            .at_path(date)
         })?;
         self.sync_parent(date)?;
         self.sync_parent(folder)?;

@@ -16,7 +16,7 @@ use tachograph_perflib::{Clock, Registry};
 use super::sample_times::SampleTimes;
 use super::{Collect, LiveReport, LiveSource, description_of};
 use crate::Selection;
-use readers::{Reader, Readers, Work};
+use readers::{Reader, Readers, Urgency, Work};
 
 pub use exchanges::{Arrival, Exchanges};
 
@@ -32,8 +32,8 @@ pub struct MachineMember {
 /// missing from the sample, with the status [`Status::NO_MACHINE`]. Until it answers again, samples wait for it only for a
 /// quarter of the limit. A sample has the time of this machine, and each group has the clocks of its own machine.
 ///
-/// Machines that are connected are read by the calling thread, all at once ([`Exchanges`]). Others, such as those that have to
-/// be connected, are read by threads.
+/// The calling thread reads all connected machines at once ([`Exchanges`]). Other threads read the rest, such as machines to
+/// which a connection must be opened.
 pub struct MachinesSource {
     members: Vec<Member>,
     exchanges: Option<Box<dyn Exchanges>>,
@@ -64,11 +64,11 @@ enum Progress {
     Reading,
     /// The sample was taken.
     Taken,
-    /// A thread is still taking a sample whose time is over.
+    /// A thread is taking a sample that is too late.
     Late,
 }
 
-/// The number of machines whose samples threads are taking for the current sample.
+/// The numbers of machines that threads are reading for the current sample.
 #[derive(Clone, Copy, Debug, Default)]
 struct Awaited {
     usual: usize,
@@ -84,12 +84,14 @@ impl Awaited {
 
 struct Member {
     machine: Arc<str>,
+    /// Whether its samples are taken before those of others that wait for a thread.
+    is_first: bool,
     progress: Progress,
     /// Whether the last answer was late, or reported the machine as unreachable.
     is_silent: bool,
     /// `None` while a thread has it.
     reader: Option<Box<Reader>>,
-    /// The paths that the reader gets when it is back.
+    /// The paths to set when the thread has returned the reader.
     new_paths: Option<Vec<PathPattern>>,
     /// Whether the next request differs from the last one.
     is_changed: bool,
@@ -132,9 +134,17 @@ impl MachinesSource {
         source
     }
 
-    /// Uses these exchanges, whose indexes are those of the members.
+    /// Sets the exchanges with connected machines. Their indexes are those of the members.
     pub fn set_exchanges(&mut self, exchanges: Box<dyn Exchanges>) {
         self.exchanges = Some(exchanges);
+    }
+
+    /// The samples of this machine never wait for a thread that others use. `machine` is the index of a member that is read
+    /// without a connection.
+    pub fn set_first(&mut self, machine: usize) {
+        if let Some(member) = self.members.get_mut(machine) {
+            member.is_first = true;
+        }
     }
 
     /// The paths that name instances and select a counter, but had no matching instance in the last sample, each with its
@@ -148,9 +158,9 @@ impl MachinesSource {
         self.members.iter().flat_map(of_machine).collect()
     }
 
-    /// Replaces the paths of all machines, as [`LiveSource::set_paths`] does. A path that names a machine applies to
-    /// that machine; any other path to all. A path is matched if it selects a counter of one of them; suggestions are from
-    /// one machine. A machine that a thread is reading gets its paths afterwards, and counts as having their counters.
+    /// Replaces the paths of all machines, as [`LiveSource::set_paths`] does. A path that names a machine applies only to
+    /// that machine, any other path to all machines. A path is matched if it selects a counter of any machine. Suggestions
+    /// are from the sets of one machine. If a thread is reading a machine, its paths are set afterwards, and count as matched.
     pub fn set_paths(&mut self, paths: &[PathPattern]) -> Selection {
         let selection = Selection::new(paths.to_vec());
         if let Some(registry) = &self.registry {
@@ -172,22 +182,25 @@ impl MachinesSource {
         selection
     }
 
-    /// The registry of one of the machines that has counter sets, if any: agents of a fleet have much the same sets.
+    /// The registry of one of the machines that have counter sets, if any: the agents of a fleet have largely the same sets.
     pub fn any_registry(&self) -> Option<&Arc<Registry>> {
         self.registry.as_ref()
     }
 
-    /// Looks for the registry of one of the machines: the first one that is at hand.
+    /// Updates `registry`: the registry of the first machine that has counter sets and that no thread is reading. It is kept
+    /// while its machine has it, or is being read.
     fn update_registry(&mut self) {
-        let at_hand = |member: &'_ Member| {
+        let registry_of = |member: &'_ Member| {
             let registry = member.reader.as_ref()?.source.registry();
             registry.counter_sets().next().is_some().then(|| Arc::clone(registry))
         };
-        let is_known = self.registry.as_ref().zip(self.members.first()).is_some_and(|(known, first)| {
-            first.reader.as_ref().is_none_or(|reader| Arc::ptr_eq(reader.source.registry(), known))
+        let is_known = self.registry.as_ref().is_some_and(|known| {
+            let member = self.members.iter().find(|member| member.machine == *known.machine());
+            let is_same = |reader: &Reader| Arc::ptr_eq(reader.source.registry(), known);
+            member.is_some_and(|member| member.reader.as_deref().is_none_or(is_same))
         });
         if !is_known {
-            self.registry = self.members.iter().find_map(at_hand).or(self.registry.take());
+            self.registry = self.members.iter().find_map(registry_of).or(self.registry.take());
         }
     }
 
@@ -230,7 +243,14 @@ impl MachinesSource {
             if progress == Progress::Reading {
                 *self.awaited.count_of(member) += 1;
             }
-            self.readers.start(Work { machine: index, number: self.number, reader });
+            let urgency = match member {
+                Member { is_first: true, .. } => Urgency::First,
+                Member { is_silent: true, .. } => Urgency::Silent,
+                // Its thread waits for an answer that is late.
+                _ if progress == Progress::Late => Urgency::Silent,
+                _ => Urgency::Usual,
+            };
+            self.readers.start(Work { machine: index, number: self.number, urgency, reader });
         }
     }
 
@@ -277,13 +297,13 @@ impl MachinesSource {
                 Awaited { silent: 1.., .. } => soon,
                 _ => return,
             };
-            let Some(work) = self.readers.taken(limit) else { return };
+            let Some(work) = self.readers.receive(limit) else { return };
             self.take_back(work);
         }
     }
 
-    /// Takes back a reader.
-    fn take_back(&mut self, Work { machine, number, reader }: Work) {
+    /// Takes back a reader from a thread.
+    fn take_back(&mut self, Work { machine, number, reader, .. }: Work) {
         let Some(member) = self.members.get_mut(machine) else { return };
         let is_current = number == self.number && member.progress == Progress::Reading;
         if is_current {
@@ -307,8 +327,8 @@ impl Collect for MachinesSource {
     fn collect(&mut self, sample: &mut Sample) {
         self.number += 1;
         let start = Instant::now();
-        // Samples whose time is over.
-        while let Some(work) = self.readers.taken(start) {
+        // Late samples.
+        while let Some(work) = self.readers.receive(start) {
             self.take_back(work);
         }
         let wall = self.clock.now().wall;
@@ -361,6 +381,7 @@ impl Member {
         source.set_report(report.clone());
         Self {
             machine: Arc::clone(source.registry().machine()),
+            is_first: false,
             progress: Progress::Late,
             is_silent: false,
             descriptions: source.descriptions().cloned().collect(),
@@ -432,7 +453,10 @@ impl Member {
             group.clear_values();
             match &group.set.instance {
                 Some(instance) => {
-                    group.instances = [Arc::clone(instance)].into();
+                    // The same list for as long as the instance is the same.
+                    if !matches!(&group.instances[..], [known] if Arc::ptr_eq(known, instance)) {
+                        group.instances = [Arc::clone(instance)].into();
+                    }
                     let missing = RawValue::error(Status::NO_MACHINE);
                     group.values.resize(group.set.counters.len(), missing);
                     group.identities.push(0);

@@ -1,13 +1,15 @@
 //! Recording samples into an archive.
 
 mod notice;
+mod pool;
 mod worker;
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use tachograph_counters::IgnorePoison as _;
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
@@ -15,16 +17,12 @@ use tachograph_logs::archive::{SegmentName, Storage};
 use tachograph_logs::{LogError, io_error_text};
 
 pub use notice::ArchiveNotice;
+pub(super) use pool::Pool;
 use worker::{Tasks, Worker, not_converted};
 
-use super::{AtMax, DiskFiles, LogFiles, RecordOptions, RecordSummary, Recorder};
+use super::{AtMax, DiskFiles, LogFiles, MovedLog, RecordOptions, RecordSummary, Recorder};
 use crate::archive::{ArchiveLock, ArchiveStore, Retention};
 use crate::{FlowError, Sink};
-
-/// If so much more space than necessary is free, the free space is read again after [`AMPLE_TIME`] only. A disk that is full
-/// before is noticed when a write fails.
-const AMPLE_BYTES: u64 = 1 << 30;
-const AMPLE_TIME: i64 = 10 * FileTime::PER_SECOND;
 
 /// The options of a recording into an archive.
 #[derive(Clone, Debug)]
@@ -42,7 +40,7 @@ pub struct ArchiveRecordOptions {
     /// The duration of a segment. Segments end at multiples of it after midnight UTC, and at midnight; all of these times are
     /// later by `segment_offset`.
     pub segment_time: Duration,
-    /// When segments end, after multiples of their duration.
+    /// Added to the times at which segments end.
     pub segment_offset: Duration,
     /// The maximum size of a segment in bytes.
     pub segment_bytes: u64,
@@ -84,6 +82,9 @@ impl ArchiveRecordOptions {
     }
 }
 
+/// Minimum time between two attempts to free space while a recording is paused.
+const PAUSED_RETRY: i64 = 10 * FileTime::PER_SECOND;
+
 /// Writes samples into an archive.
 ///
 /// When [`push`](Sink::push) returns, the sample is in an open segment, which is a BLG. When a segment has reached its
@@ -91,7 +92,8 @@ impl ArchiveRecordOptions {
 /// process that is killed loses at most the sample that it was writing: the next recorder converts the remaining
 /// segments.
 ///
-/// If there is too little free space, the recording pauses: samples are dropped until there is enough again.
+/// If there is too little free space, the recording pauses: samples are dropped until there is enough again. Files are merged only
+/// while there is room for the merged file as well.
 pub struct ArchiveRecorder<L: LogFiles + Clone = DiskFiles> {
     files: L,
     options: ArchiveRecordOptions,
@@ -109,8 +111,10 @@ pub struct ArchiveRecorder<L: LogFiles + Clone = DiskFiles> {
     /// does not remove files.
     retention_now: FileTime,
     is_paused: bool,
-    /// Until this time, there was ample free space when it was last read.
-    ample_until: FileTime,
+    /// When the worker was last started.
+    worker_started: FileTime,
+    /// Segments that another program deleted or renamed while they were written.
+    moved: Arc<Mutex<Vec<MovedLog>>>,
     dropped: u64,
     summary: RecordSummary,
     notices: Vec<ArchiveNotice>,
@@ -150,6 +154,16 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         options: ArchiveRecordOptions,
         storage: Arc<dyn Storage>,
     ) -> Result<Self, FlowError> {
+        Self::with_pool(files, options, storage, Pool::new(1))
+    }
+
+    /// Like [`with_files`](Self::with_files), with a pool that other recorders share.
+    pub(super) fn with_pool(
+        files: L,
+        options: ArchiveRecordOptions,
+        storage: Arc<dyn Storage>,
+        pool: Arc<Pool>,
+    ) -> Result<Self, FlowError> {
         let store = ArchiveStore::new(&options.folder, &options.machine, storage)?;
         store.create_folders()?;
         let lock = store.lock_recorder()?;
@@ -158,13 +172,14 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
             store: store.clone(),
             recording: SegmentName::new_recording(),
             segment: None,
-            worker: Worker::default(),
+            worker: Worker::new(pool),
             previous: FileTime(i64::MIN),
             is_clock_reported: false,
             seen: FileTime(i64::MIN),
             retention_now: FileTime(i64::MIN),
             is_paused: false,
-            ample_until: FileTime(i64::MIN),
+            worker_started: FileTime(i64::MIN),
+            moved: Arc::default(),
             dropped: 0,
             summary: RecordSummary { first_file: store.folder().to_path_buf(), ..RecordSummary::default() },
             notices: Vec::new(),
@@ -181,8 +196,9 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
     /// in chronological order.
     fn recover(&mut self) -> Result<(), FlowError> {
         let mut segments = self.store.segments()?.into_iter();
+        let mut last = None;
         for segment in segments.by_ref() {
-            match self.store.convert(&segment) {
+            match self.store.convert(&segment, &mut last) {
                 Ok(converted) => {
                     if converted.samples > 0 {
                         self.notices.push(ArchiveNotice::Recovered { segment, samples: converted.samples });
@@ -210,7 +226,7 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
     /// Keeps a segment of an earlier recorder to convert it later.
     fn keep_segment(&mut self, segment: PathBuf) {
         self.previous = self.previous.max(last_of_segment(&segment));
-        self.worker.keep(segment);
+        self.worker.push(segment);
     }
 
     /// The results so far.
@@ -250,22 +266,20 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         day.saturating_mul(per_day).saturating_add(time / units)
     }
 
+    /// The free space in bytes. If it is unknown, the recording pauses when a write fails.
+    pub(super) fn free_bytes(&self) -> u64 {
+        self.store.free_bytes().unwrap_or(u64::MAX)
+    }
+
     /// Whether there is enough free space; if not, pauses the recording.
-    fn has_room(&mut self, now: FileTime) -> Result<bool, FlowError> {
-        if now < self.ample_until && !self.is_paused {
-            return Ok(true);
-        }
+    fn has_room(&mut self, now: FileTime, free: u64) -> Result<bool, FlowError> {
         let min = self.options.min_free_bytes;
-        // If the free space is unknown, the recording pauses when a write fails.
-        let free = self.store.free_bytes().unwrap_or(u64::MAX);
         // Resuming needs 5 % more, so that the recording does not alternate between the two states.
         let needed = if self.is_paused { min.saturating_add(min / 20) } else { min };
         if free < needed {
             self.pause(now, ArchiveNotice::Paused { free, min })?;
             return Ok(false);
         }
-        let is_ample = free >= needed.saturating_add(AMPLE_BYTES);
-        self.ample_until = if is_ample { now.saturating_add(AMPLE_TIME) } else { now };
         Ok(true)
     }
 
@@ -274,8 +288,10 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         if !std::mem::replace(&mut self.is_paused, true) {
             self.notices.push(notice);
         }
+        self.worker.stop_merging();
         // Converting the segment and removing old files frees space.
-        if self.segment.is_some() || self.worker.is_idle() {
+        let is_due = now.0.saturating_sub(self.worker_started.0) >= PAUSED_RETRY;
+        if self.segment.is_some() || (is_due && self.worker.is_idle()) {
             self.close_segment(now)?;
         }
         Ok(())
@@ -285,7 +301,9 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
     fn close_segment(&mut self, now: FileTime) -> Result<(), FlowError> {
         if let Some(mut segment) = self.segment.take() {
             let finished = segment.recorder.finish();
-            self.worker.keep(segment.path);
+            if !self.report_moved() || segment.path.exists() {
+                self.worker.push(segment.path);
+            }
             match finished {
                 Err(FlowError::Log(error)) if is_full_disk(&error) => {}
                 outcome => outcome?,
@@ -293,6 +311,14 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         }
         self.start_worker(now);
         Ok(())
+    }
+
+    /// Reports segments that another program deleted or renamed; returns false if there are none.
+    fn report_moved(&mut self) -> bool {
+        let moved = std::mem::take(&mut *self.moved.lock().ignore_poison());
+        let is_any = !moved.is_empty();
+        self.notices.extend(moved.into_iter().map(ArchiveNotice::SegmentMoved));
+        is_any
     }
 
     /// Advances the time for the retention by the time since the previous sample.
@@ -311,9 +337,11 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
     }
 
     fn start_worker(&mut self, now: FileTime) {
+        self.worker_started = now;
         let tasks = Tasks {
             retention: self.options.retention,
-            is_merged: self.options.is_merged,
+            is_merged: self.options.is_merged && !self.is_paused,
+            min_free_bytes: self.options.min_free_bytes,
             now,
             retention_now: self.retention_now,
         };
@@ -329,7 +357,9 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         options.max_bytes = Some(self.options.segment_bytes);
         options.at_max = AtMax::End;
         options.is_synced = self.options.is_synced;
-        let recorder = Recorder::with_files(self.files.clone(), options, sample.at)?;
+        let mut recorder = Recorder::with_files(self.files.clone(), options, sample.at)?;
+        let moved = Arc::clone(&self.moved);
+        recorder.on_moved(move |log| moved.lock().ignore_poison().push(log.clone()));
         let index = self.index_of(sample.at.utc);
         self.segment = Some(OpenSegment { recorder, path, index });
         Ok(())
@@ -345,11 +375,13 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         let before = counts(&segment.recorder);
         segment.recorder.push(sample)?;
         let after = counts(&segment.recorder);
+        let is_full = segment.recorder.is_full();
         self.summary.samples += 1;
         self.summary.values += after.0 - before.0;
         self.summary.bytes += after.1 - before.1;
         self.summary.counters = segment.recorder.summary().counters;
-        if segment.recorder.is_full() {
+        self.report_moved();
+        if is_full {
             self.close_segment(sample.at.utc)?;
         }
         Ok(())
@@ -374,8 +406,9 @@ fn last_of_segment(path: &Path) -> FileTime {
     last
 }
 
-impl<L: LogFiles + Clone> Sink for ArchiveRecorder<L> {
-    fn push(&mut self, sample: &Sample) -> Result<(), FlowError> {
+impl<L: LogFiles + Clone> ArchiveRecorder<L> {
+    /// Like [`push`](Sink::push), with the free space in bytes, which is the same for all machines of an archive.
+    pub(super) fn push_with_free(&mut self, sample: &Sample, free: u64) -> Result<(), FlowError> {
         let utc = sample.at.utc;
         self.notices.extend(self.worker.poll());
         if utc <= self.previous {
@@ -387,7 +420,7 @@ impl<L: LogFiles + Clone> Sink for ArchiveRecorder<L> {
             return Ok(());
         }
         self.advance_retention(sample.at);
-        if !self.has_room(utc)? {
+        if !self.has_room(utc, free)? {
             return Ok(());
         }
         let index = self.index_of(utc);
@@ -411,10 +444,17 @@ impl<L: LogFiles + Clone> Sink for ArchiveRecorder<L> {
         self.summary.last = Some(sample.at);
         Ok(())
     }
+}
+
+impl<L: LogFiles + Clone> Sink for ArchiveRecorder<L> {
+    fn push(&mut self, sample: &Sample) -> Result<(), FlowError> {
+        self.push_with_free(sample, self.free_bytes())
+    }
 
     /// Completes and converts the open segment.
     fn finish(&mut self) -> Result<(), FlowError> {
         let now = self.summary.last.map_or(self.previous, |last| last.utc);
+        self.options.is_merged = false;
         self.worker.stop_merging();
         self.close_segment(now)?;
         self.notices.extend(self.worker.finish(&self.store));

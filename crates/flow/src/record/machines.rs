@@ -1,14 +1,18 @@
 //! Recording samples of several machines into an archive.
 
+use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use tachograph_counters::IgnorePoison;
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_logs::archive::Storage;
 
+use super::archive::Pool;
 use super::segment::copy_group;
-use super::{ArchiveNotice, ArchiveRecordOptions, ArchiveRecorder, RecordSummary};
+use super::{ArchiveNotice, ArchiveRecordOptions, ArchiveRecorder, DiskFiles, RecordSummary};
 use crate::{FlowError, Sink};
 
 /// Writes samples of several machines into an archive. Each machine has a folder, a recorder and segments of its own.
@@ -23,7 +27,29 @@ pub struct MachinesArchive {
     /// Buffer for the part of a sample that belongs to one machine.
     part: Sample,
     summary: RecordSummary,
-    notices: Vec<ArchiveNotice>,
+}
+
+/// An event of an archive of several machines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MachineNotice {
+    /// The name of the machine.
+    pub machine: Arc<str>,
+    /// The event.
+    pub notice: ArchiveNotice,
+    /// The number of other machines to which the same has happened.
+    pub others: usize,
+}
+
+impl fmt::Display for MachineNotice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, r"\\{}", self.machine)?;
+        match self.others {
+            0 => {}
+            1 => f.write_str(" and another machine")?,
+            others => write!(f, " and {others} other machines")?,
+        }
+        write!(f, ": {}", self.notice)
+    }
 }
 
 /// The recorder of one machine.
@@ -44,13 +70,15 @@ impl MachinesArchive {
         machines: &[Arc<str>],
         storage: &Arc<dyn Storage>,
     ) -> Result<Self, FlowError> {
+        let pool = Pool::new(MAX_PARALLEL);
         let create = |machine: &Arc<str>| {
             let options = ArchiveRecordOptions {
                 machine: machine.to_string(),
                 segment_offset: segment_offset(machine, options.segment_time),
                 ..options.clone()
             };
-            let recorder = ArchiveRecorder::create(options, Arc::clone(storage))?;
+            let (storage, pool) = (Arc::clone(storage), Arc::clone(&pool));
+            let recorder = ArchiveRecorder::with_pool(DiskFiles, options, storage, pool)?;
             Ok(MachineArchive { machine: Arc::clone(machine), recorder })
         };
         let mut machines: Vec<_> = machines.iter().collect();
@@ -59,7 +87,7 @@ impl MachinesArchive {
         let folder = options.folder.clone();
         let summary =
             RecordSummary { first_file: folder.clone(), last_file: folder, ..RecordSummary::default() };
-        Ok(Self { machines, part: Sample::default(), summary, notices: Vec::new() })
+        Ok(Self { machines, part: Sample::default(), summary })
     }
 
     /// The results so far, of all machines together. A sample of several machines counts as one.
@@ -72,14 +100,16 @@ impl MachinesArchive {
         self.machines.iter().map(|machine| machine.recorder.dropped()).max().unwrap_or(0)
     }
 
-    /// What happened since the last call. An event that concerns several machines in the same way, such as a full disk, is
-    /// reported once.
-    pub fn take_notices(&mut self) -> Vec<ArchiveNotice> {
-        let mut notices = std::mem::take(&mut self.notices);
-        for machine in &mut self.machines {
-            for notice in machine.recorder.take_notices() {
-                if !notices.contains(&notice) {
-                    notices.push(notice);
+    /// What happened since the last call. If the same happened to several machines, such as a pause because the disk is full,
+    /// there is one notice, with the values of the first machine.
+    pub fn take_notices(&mut self) -> Vec<MachineNotice> {
+        let mut notices: Vec<MachineNotice> = Vec::new();
+        for MachineArchive { machine, recorder, .. } in &mut self.machines {
+            for notice in recorder.take_notices() {
+                match notices.iter_mut().find(|known| known.notice.is_like(&notice)) {
+                    Some(known) if known.machine != *machine => known.others += 1,
+                    Some(_) => {}
+                    None => notices.push(MachineNotice { machine: Arc::clone(machine), notice, others: 0 }),
                 }
             }
         }
@@ -87,7 +117,13 @@ impl MachinesArchive {
     }
 
     /// Writes the groups of a machine.
-    fn push_groups(&mut self, index: usize, head: &Sample, groups: &[Group]) -> Result<(), FlowError> {
+    fn push_groups(
+        &mut self,
+        index: usize,
+        head: &Sample,
+        groups: &[Group],
+        free: u64,
+    ) -> Result<(), FlowError> {
         let Some(machine) = self.machines.get_mut(index) else { return Ok(()) };
         let part = &mut self.part;
         part.copy_head(head);
@@ -99,7 +135,7 @@ impl MachinesArchive {
             }
             copy_group(&mut part.groups[index], group);
         }
-        machine.recorder.push(part)
+        machine.recorder.push_with_free(part, free)
     }
 
     fn update_summary(&mut self, sample: &Sample) {
@@ -121,6 +157,8 @@ impl MachinesArchive {
 impl Sink for MachinesArchive {
     fn push(&mut self, sample: &Sample) -> Result<(), FlowError> {
         let mut last = None;
+        // Determined once, for the folder of all machines.
+        let free = self.machines.first().map_or(u64::MAX, |machine| machine.recorder.free_bytes());
         for range in machine_ranges(&sample.groups) {
             let groups = &sample.groups[range];
             let name = &groups[0].set.machine;
@@ -132,7 +170,7 @@ impl Sink for MachinesArchive {
                 false => self.machines.iter().position(is_named),
             };
             let Some(index) = index else { continue };
-            self.push_groups(index, sample, groups)?;
+            self.push_groups(index, sample, groups, free)?;
             last = Some(index);
         }
         if last.is_some() {
@@ -173,7 +211,7 @@ fn segment_offset(machine: &str, segment_time: Duration) -> Duration {
     segment_time.mul_f64(f64::from((hash ^ (hash >> 32)) as u32) / (f64::from(u32::MAX) + 1.0))
 }
 
-/// Number of machines that are opened or converted at the same time at the start and the end. Most of that time, they wait for the disk.
+/// Number of machines that are opened, converted or maintained at the same time. Most of that time, they wait for the disk.
 const MAX_PARALLEL: usize = 8;
 
 /// Calls `work` with each item, on several threads. The results are in the order of the items.
@@ -181,17 +219,23 @@ fn in_parallel<T: Send, R: Send>(items: &mut [T], work: impl Fn(&mut T) -> R + S
     let chunk = items.len().div_ceil(MAX_PARALLEL).max(1);
     let work = &work;
     let in_order = |part: &mut [T]| part.iter_mut().map(work).collect::<Vec<_>>();
-    let Some((first, others)) = items.split_at_mut_checked(chunk.min(items.len())) else { return Vec::new() };
-    std::thread::scope(|scope| {
-        let others: Vec<_> =
-            others.chunks_mut(chunk).map(|part| scope.spawn(move || in_order(part))).collect();
-        let mut results = in_order(first);
-        for thread in others {
-            // A panic of a thread was reported, and continues here.
-            results.extend(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+    // Each part is taken once, by the first thread that is free: if no thread can be started, by this one.
+    let parts: Vec<_> = items.chunks_mut(chunk).map(|part| Mutex::new((part, Vec::new()))).collect();
+    let next = AtomicUsize::new(0);
+    let run = || {
+        while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let (items, results) = &mut *part.lock().ignore_poison();
+            *results = in_order(items);
         }
-        results
-    })
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..parts.len() {
+            // A panic of a thread continues here at the end of the scope.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, run);
+        }
+        run();
+    });
+    parts.into_iter().flat_map(|part| part.into_inner().ignore_poison().1).collect()
 }
 
 #[cfg(test)]

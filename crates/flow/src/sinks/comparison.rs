@@ -34,9 +34,13 @@ pub struct ComparisonRow {
     pub after: Option<Summary>,
     /// Whether the log without the instance has this counter for other instances: this one did not exist at that time.
     is_missing_instance: bool,
+    /// The share of the intervals of each log in which the instance was present, from 0 to 1; 1 for a set without
+    /// instances.
+    presence: [f64; 2],
 }
 
 impl ComparisonRow {
+    /// A row without statistics, and the statistics of `row`.
     fn new(row: StatisticsRow) -> (Self, Summary) {
         let StatisticsRow { path, machine, set, counter, instance, summary, .. } = row;
         let row = Self {
@@ -48,8 +52,20 @@ impl ComparisonRow {
             before: None,
             after: None,
             is_missing_instance: false,
+            presence: [1.0; 2],
         };
         (row, summary)
+    }
+
+    /// Sets the statistics in a log that has this number of intervals.
+    fn set(&mut self, log: Log, summary: Summary, intervals: u64) {
+        if self.instance.is_some() && intervals > 0 {
+            self.presence[log as usize] = summary.intervals as f64 / intervals as f64;
+        }
+        match log {
+            Log::Before => self.before = Some(summary),
+            Log::After => self.after = Some(summary),
+        }
     }
 
     /// The average in the first log.
@@ -86,6 +102,13 @@ impl ComparisonRow {
     }
 }
 
+/// One of the two logs.
+#[derive(Clone, Copy)]
+enum Log {
+    Before,
+    After,
+}
+
 /// Pairs the rows of two logs by their paths, case-insensitively. Machines are compared only if one of the logs has
 /// several. The result is sorted by [weight](ComparisonOrder::Weight).
 pub fn compare(before: Vec<StatisticsRow>, after: Vec<StatisticsRow>) -> Vec<ComparisonRow> {
@@ -99,26 +122,44 @@ pub fn compare(before: Vec<StatisticsRow>, after: Vec<StatisticsRow>) -> Vec<Com
         (machine, counter_key(row), instance)
     };
     let counters = [&before, &after].map(|rows| rows.iter().map(counter_key).collect::<HashSet<_>>());
+    let intervals = [&before, &after].map(|rows| most_intervals(rows));
     let mut rows: Vec<ComparisonRow> = Vec::with_capacity(after.len());
-    let mut positions = HashMap::with_capacity(after.len());
-    for row in after {
-        let is_missing_instance = row.instance.is_some() && counters[0].contains(&counter_key(&row));
-        positions.insert(key(&row), rows.len());
-        let (row, summary) = ComparisonRow::new(row);
-        rows.push(ComparisonRow { after: Some(summary), is_missing_instance, ..row });
-    }
-    for row in before {
-        match positions.entry(key(&row)) {
-            Entry::Occupied(found) => rows[*found.get()].before = Some(row.summary),
-            Entry::Vacant(_) => {
-                let is_missing_instance = row.instance.is_some() && counters[1].contains(&counter_key(&row));
-                let (row, summary) = ComparisonRow::new(row);
-                rows.push(ComparisonRow { before: Some(summary), is_missing_instance, ..row });
+    let mut positions: HashMap<_, usize> = HashMap::with_capacity(after.len());
+    for (log, statistics) in [(Log::After, after), (Log::Before, before)] {
+        for row in statistics {
+            let other = Log::After as usize - log as usize;
+            let is_missing_instance = row.instance.is_some() && counters[other].contains(&counter_key(&row));
+            let intervals = intervals[log as usize].get(&interval_key(&row)).copied().unwrap_or_default();
+            let position = positions.entry(key(&row));
+            let (row, summary) = ComparisonRow::new(row);
+            match (log, position) {
+                (Log::Before, Entry::Occupied(found)) => rows[*found.get()].set(log, summary, intervals),
+                (_, position) => {
+                    position.insert_entry(rows.len());
+                    let mut row = ComparisonRow { is_missing_instance, ..row };
+                    row.set(log, summary, intervals);
+                    rows.push(row);
+                }
             }
         }
     }
     sort_comparison(&mut rows, ComparisonOrder::Weight);
     rows
+}
+
+/// The machine of a row, and whether its values need two samples: then the log has an interval less than samples.
+fn interval_key(row: &StatisticsRow) -> (Option<Arc<str>>, bool) {
+    (row.machine.clone(), row.counter.counter_type.needs_two_samples())
+}
+
+/// The number of intervals of the log: the largest number of a row with the same [key](interval_key).
+fn most_intervals(rows: &[StatisticsRow]) -> HashMap<(Option<Arc<str>>, bool), u64> {
+    let mut intervals: HashMap<_, u64> = HashMap::new();
+    for row in rows {
+        let most = intervals.entry(interval_key(row)).or_default();
+        *most = row.summary.intervals.max(*most);
+    }
+    intervals
 }
 
 fn has_several_machines(rows: &[StatisticsRow]) -> bool {

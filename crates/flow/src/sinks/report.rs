@@ -1,5 +1,6 @@
 //! Statistics in machine-readable form: JSON and CSV with the same columns. Schema: docs/json.md.
 
+mod counter_texts;
 mod frame;
 mod json_line;
 mod row_identity;

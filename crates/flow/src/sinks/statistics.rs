@@ -129,6 +129,13 @@ impl StatisticsSink {
         }
     }
 
+    /// The index and the statistics of every series that had valid values or errors since the last [`cut`](Self::cut).
+    pub fn states(&mut self) -> impl Iterator<Item = (usize, &Statistics)> {
+        self.flush();
+        let states = self.table.series.iter().map(|tracked| tracked.series.statistics());
+        states.enumerate().filter(|(_, state)| !state.is_empty())
+    }
+
     /// Returns the statistics of every counter that was in a sample since the last call, sorted by path, and resets them.
     /// The next rows are those of a window that begins here.
     pub(super) fn take_rows(&mut self) -> Vec<StatisticsRow> {

@@ -2,15 +2,16 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::CounterSet;
 use tachograph_flow::Sink as _;
 use tachograph_flow::record::{ArchiveRecordOptions, ArchiveRecorder, MachinesArchive};
-use tachograph_logs::archive::{complete_files, machine_folders};
+use tachograph_logs::archive::{Storage, complete_files, machine_folders};
 
-use crate::archive::{disk, options};
+use crate::archive::{TestDisk, disk, options};
 use crate::fixture::{MILLISECOND, Machine};
 use crate::whole::{PATHS, shown};
 
@@ -83,4 +84,51 @@ fn each_machine_has_its_samples_and_segments() {
     ends.sort_unstable();
     ends.dedup();
     assert!(ends.len() > 1, "the segments of all machines end at the same time: {ends:?}");
+}
+
+/// A sample of all machines, and the time of the next one.
+fn next_of_all(
+    source: &mut tachograph_flow::live::LiveSource,
+    machine: &Machine,
+    names: &[Arc<str>],
+) -> Sample {
+    let mut sample = Sample::default();
+    source.collect(&mut sample);
+    machine.advance(60_000 * MILLISECOND);
+    let groups = std::mem::take(&mut sample.groups);
+    sample.groups = names.iter().flat_map(|name| named(&groups, name)).collect();
+    sample
+}
+
+#[test]
+fn free_space_is_checked_once_for_all_machines_and_a_pause_is_reported_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let disk = TestDisk { free: Arc::new(AtomicU64::new(2000)), ..TestDisk::default() };
+    let options = ArchiveRecordOptions { min_free_bytes: 1000, ..options(folder.path()) };
+    let names: Vec<Arc<str>> = MACHINES.iter().map(|name| Arc::from(*name)).collect();
+    let storage: Arc<dyn Storage> = Arc::new(disk.clone());
+    let mut recorder = MachinesArchive::create(&options, &names, &storage).expect("room");
+    let machine = Machine::new(&["ann"]);
+    let mut source = machine.source(&PATHS);
+    let mut push = |recorder: &mut MachinesArchive, names: &[Arc<str>]| {
+        recorder.push(&next_of_all(&mut source, &machine, names)).expect("room");
+        let notices = recorder.take_notices();
+        notices.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert!(push(&mut recorder, &names).is_empty());
+    let checks = disk.checks.load(Ordering::Relaxed);
+    assert!(push(&mut recorder, &names).is_empty());
+    assert_eq!(disk.checks.load(Ordering::Relaxed) - checks, 1);
+    disk.free.store(0, Ordering::Relaxed);
+    let paused = push(&mut recorder, &names[1..2]);
+    assert!(
+        matches!(&paused[..], [one] if one.starts_with(r"\\web2: recording is paused: 0 MiB")),
+        "{paused:?}"
+    );
+    let paused = push(&mut recorder, &names);
+    let is_merged = |one: &String| one.starts_with(r"\\web1 and another machine: recording is paused");
+    assert!(matches!(&paused[..], [one] if is_merged(one)), "{paused:?}");
+    disk.free.store(2000, Ordering::Relaxed);
+    assert_eq!(push(&mut recorder, &names), [r"\\web1 and 2 other machines: recording has resumed"]);
+    recorder.finish().expect("room");
 }

@@ -2,6 +2,7 @@
 
 mod archive;
 mod archive_disk;
+mod archive_maintenance;
 mod archive_recovery;
 mod clocks;
 mod crash;

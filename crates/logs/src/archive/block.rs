@@ -10,9 +10,9 @@ use tachograph_counters::sample::Sample;
 use tachograph_counters::set::CounterSet;
 
 use super::description::Descriptions;
-use super::table::{InstanceRuns, SampleHead, SampleTable, Section, Slot};
+use super::table::{InstanceRuns, SampleHead, SampleTable, Section};
 pub(super) use rows::Rows;
-use slot::SlotBuilder;
+use slot::{BlockTime, SlotBuilder};
 
 /// Sets with at least this many instances are stored instance by instance instead of counter by counter: most of many
 /// instances, such as processes, are idle, so consecutive rows are similar and compress well.
@@ -93,14 +93,17 @@ impl BlockBuilder {
 
     /// The slot of each of `last_sets`.
     fn slots_of(&mut self, descriptions: &mut Descriptions) -> Vec<u32> {
+        let set_indexes: Vec<u32> = self.last_sets.iter().map(|set| descriptions.index_of(set)).collect();
         let mut list: Vec<u32> = Vec::new();
         let mut by_set: HashMap<u32, Vec<u32>> = HashMap::new();
-        for (slot, known) in self.slots.iter().enumerate() {
-            by_set.entry(known.set_index).or_default().push(slot as u32);
+        for (slot, known) in self.slots.iter_mut().enumerate() {
+            known.set_index = known.set_index.or_else(|| descriptions.find(&known.set));
+            if let Some(set_index) = known.set_index {
+                by_set.entry(set_index).or_default().push(slot as u32);
+            }
         }
         let mut used: HashMap<u32, usize> = HashMap::new();
-        for set in &self.last_sets {
-            let set_index = descriptions.index_of(set);
+        for (set, set_index) in self.last_sets.iter().zip(set_indexes) {
             // The n-th group with a description has its n-th slot.
             let occurrence = used.entry(set_index).or_default();
             let slots = by_set.entry(set_index).or_default();
@@ -118,44 +121,60 @@ impl BlockBuilder {
     pub(super) fn take(&mut self) -> (Rows, SampleTable) {
         self.slots.iter_mut().for_each(SlotBuilder::collect_instances);
         let (instances, sections) = self.sections();
+        let time = |head: &SampleHead| BlockTime {
+            time: microseconds(head.at.utc.0),
+            is_baseline: head.is_baseline,
+        };
+        let times: Vec<_> = self.samples.iter().map(time).collect();
         let mut rows = Rows::new(self.values);
         for section in &sections {
             for_each_series(
                 section,
                 instances[section.instances as usize].len(),
                 |slot, column, instance| {
-                    self.slots[slot].push_rows(instance, column, &self.samples, &mut rows);
+                    self.slots[slot].push_rows(instance, column, &times, &mut rows);
                 },
             );
         }
-        let slots: Vec<Slot> = self.slots.iter_mut().map(SlotBuilder::take).collect();
-        self.forget_unused(&slots);
-        let table = SampleTable {
-            chunks: Vec::new(),
-            samples: std::mem::take(&mut self.samples),
-            lists: std::mem::take(&mut self.lists),
-            slots,
-            instances,
-            sections,
-        };
+        let is_kept: Vec<bool> =
+            self.slots.iter().map(|slot| slot.has_groups() || slot.has_series()).collect();
+        let table = self.take_table(instances, sections);
+        self.forget_ended(&is_kept);
         self.values = 0;
         self.heads = 0;
         (rows, table)
     }
 
-    /// Prepares for a new file, whose list of descriptions is empty.
-    pub(super) fn begin_file(&mut self, descriptions: &mut Descriptions) {
-        self.slots.iter_mut().for_each(|slot| slot.set_index = descriptions.index_of(&slot.set));
+    /// Removes the samples and returns their table, in which only the slots with a group are numbered.
+    fn take_table(&mut self, instances: Vec<Vec<InstanceRuns>>, mut sections: Vec<Section>) -> SampleTable {
+        let index_of = new_indexes(self.slots.iter().map(SlotBuilder::has_groups));
+        let renumber = |slot: &mut u32| *slot = index_of[*slot as usize];
+        let mut lists = std::mem::take(&mut self.lists);
+        lists.iter_mut().flatten().for_each(renumber);
+        sections.iter_mut().flat_map(|section| &mut section.columns).for_each(|(slot, _)| renumber(slot));
+        SampleTable {
+            chunks: Vec::new(),
+            samples: std::mem::take(&mut self.samples),
+            lists,
+            slots: self.slots.iter_mut().filter_map(SlotBuilder::take).collect(),
+            instances,
+            sections,
+        }
     }
 
-    /// Forgets the slots without a group in the block that was just taken.
-    fn forget_unused(&mut self, taken: &[Slot]) {
-        let is_used: Vec<bool> = taken.iter().map(|slot| slot.heads.len() > 0).collect();
-        let mut kept = 0;
-        let moved: Vec<u32> = is_used.iter().map(|&is_used| (kept, kept += u32::from(is_used)).0).collect();
-        let mut used = is_used.iter();
-        self.slots.retain(|_| used.next().copied().unwrap_or_default());
-        self.last_list.iter_mut().for_each(|slot| *slot = moved[*slot as usize]);
+    /// Prepares for a new file, whose list of descriptions is empty.
+    pub(super) fn begin_file(&mut self) {
+        self.slots.iter_mut().for_each(|slot| slot.set_index = None);
+        self.last_sets.clear();
+        self.last_list.clear();
+    }
+
+    /// Forgets the slots of which no later block can continue a series.
+    fn forget_ended(&mut self, is_kept: &[bool]) {
+        let index_of = new_indexes(is_kept.iter().copied());
+        let mut kept = is_kept.iter();
+        self.slots.retain(|_| kept.next().copied().unwrap_or_default());
+        self.last_list.iter_mut().for_each(|slot| *slot = index_of[*slot as usize]);
     }
 
     fn sections(&self) -> (Vec<Vec<InstanceRuns>>, Vec<Section>) {
@@ -164,7 +183,7 @@ impl BlockBuilder {
         // One section per set and list of instances, in the order of the groups.
         let mut sections: Vec<(&str, Section)> = Vec::new();
         let mut by_key: HashMap<(&str, u32), usize> = HashMap::new();
-        for (index, slot) in self.slots.iter().enumerate() {
+        for (index, slot) in self.slots.iter().enumerate().filter(|(_, slot)| slot.has_groups()) {
             let runs = slot.instance_runs();
             let next = instances.len() as u32;
             let table = *known.entry(runs).or_insert_with_key(|runs| {
@@ -188,6 +207,12 @@ impl BlockBuilder {
         }
         (instances, sections.into_iter().map(|(_, section)| section).collect())
     }
+}
+
+/// The new index of each slot if only some are kept; of the others, that of the next one.
+fn new_indexes(is_kept: impl Iterator<Item = bool>) -> Vec<u32> {
+    let mut kept = 0;
+    is_kept.map(|is_kept| (kept, kept += u32::from(is_kept)).0).collect()
 }
 
 /// Calls `each` with slot, column and instance of each series of a section, in the order in which rows are stored.

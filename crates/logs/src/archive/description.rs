@@ -19,12 +19,17 @@ pub(super) struct Descriptions {
 impl Descriptions {
     /// Returns the index of a description, which is added if it is new.
     pub(super) fn index_of(&mut self, set: &Arc<CounterSet>) -> u32 {
+        self.find(set).unwrap_or_else(|| {
+            self.sets.push(Arc::clone(set));
+            self.sets.len() as u32 - 1
+        })
+    }
+
+    /// The index of a description, if the file has it.
+    pub(super) fn find(&self, set: &Arc<CounterSet>) -> Option<u32> {
         let same = self.sets.iter().position(|known| Arc::ptr_eq(known, set));
         let index = same.or_else(|| self.sets.iter().position(|known| **known == **set));
-        index.unwrap_or_else(|| {
-            self.sets.push(Arc::clone(set));
-            self.sets.len() - 1
-        }) as u32
+        index.map(|index| index as u32)
     }
 
     /// The descriptions as JSON.

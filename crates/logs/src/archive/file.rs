@@ -37,8 +37,10 @@ const CHECKSUM_KEY: &str = "tachograph.checksum";
 const MAX_TAIL_BYTES: u64 = 32 << 20;
 /// Maximum number of bytes of a sample table or of the descriptions, decompressed.
 const MAX_TABLE_BYTES: usize = 16 << 20;
-/// Level of compression of sample tables and descriptions, which are small.
+/// Level of compression of sample tables and descriptions, which are small, unless that of the columns is at most [`FAST_LEVEL`].
 const TABLE_LEVEL: i32 = 19;
+/// The highest level of columns that is chosen for its speed.
+const FAST_LEVEL: i32 = 3;
 const CREATED_BY: &str = concat!("tachograph ", env!("CARGO_PKG_VERSION"));
 
 /// A compressed part of the file.
@@ -145,7 +147,7 @@ impl<W: Write> FileWriter<W> {
             out,
             offset: MAGIC.len() as u64,
             chunks: ChunkWriter::new(level)?,
-            tables: zstd::bulk::Compressor::new(TABLE_LEVEL)?,
+            tables: zstd::bulk::Compressor::new(if level <= FAST_LEVEL { level } else { TABLE_LEVEL })?,
             groups: Vec::new(),
             facts: Vec::new(),
             buffer: Vec::new(),

@@ -294,7 +294,7 @@ impl ArchiveWriter {
         let writer = writer.map_err(failed)?;
         known.file = Some(OpenFile { writer, path, date, last: FileTime(i64::MIN) });
         known.descriptions = Descriptions::default();
-        known.builder.begin_file(&mut known.descriptions);
+        known.builder.begin_file();
         Ok(())
     }
 

@@ -1,5 +1,8 @@
 //! The database operations that a log needs.
 
+use std::sync::Arc;
+
+use super::dialect::{Dialect, TABLES};
 use crate::LogError;
 
 /// A value of a row.
@@ -8,9 +11,15 @@ pub(super) enum SqlValue {
     Null,
     Integer(i64),
     Real(f64),
-    Text(String),
+    Text(Arc<str>),
     /// Bytes, which PDH's tables do not have; not read.
     Blob,
+}
+
+impl From<&str> for SqlValue {
+    fn from(text: &str) -> Self {
+        Self::Text(text.into())
+    }
 }
 
 impl SqlValue {
@@ -34,23 +43,16 @@ impl SqlValue {
 }
 
 /// A connection to a database.
+///
+/// A transaction that is not committed is rolled back when the connection is dropped.
 pub(super) trait Database: Send {
-    /// Creates PDH's tables if they do not exist.
-    fn create_tables(&mut self) -> Result<(), LogError>;
+    /// What differs from other databases.
+    fn dialect(&self) -> &'static Dialect;
 
-    /// Returns an error if one of PDH's tables is missing or is not an ordinary table.
-    fn check_tables(&mut self) -> Result<(), LogError>;
+    /// Uses names in quotes from now on.
+    fn quote_names(&mut self);
 
-    /// Begins a transaction that only reads: all queries return the same state of the database.
-    fn begin_reading(&mut self) -> Result<(), LogError>;
-
-    /// Begins a transaction.
-    fn begin(&mut self) -> Result<(), LogError>;
-
-    /// Commits the transaction.
-    fn commit(&mut self) -> Result<(), LogError>;
-
-    /// Executes a statement; each `?` stands for the next value. Statements are prepared once.
+    /// Executes a statement; each `?` stands for the next value.
     fn execute(&mut self, statement: &str, values: &[SqlValue]) -> Result<(), LogError>;
 
     /// Runs a query, and passes each row to `each`, until it returns false. A row has as many values as the query has columns.
@@ -61,11 +63,75 @@ pub(super) trait Database: Send {
         each: &mut dyn FnMut(&[SqlValue]) -> bool,
     ) -> Result<(), LogError>;
 
-    /// Makes each commit wait until its data are on disk.
-    fn sync_commits(&mut self) -> Result<(), LogError>;
+    /// Inserts rows into `CounterData`: the values of all columns, row after row. Statements are prepared once.
+    fn insert_values(&mut self, values: &[SqlValue]) -> Result<(), LogError>;
+
+    /// Commits the transaction.
+    fn commit(&mut self) -> Result<(), LogError>;
 
     /// The size of the database in bytes; 0 if unknown.
     fn bytes(&self) -> u64;
+}
+
+/// Executes statements of the database's dialect, which have no values.
+pub(super) fn run(
+    database: &mut dyn Database,
+    statements: fn(&Dialect) -> &'static [&'static str],
+) -> Result<(), LogError> {
+    statements(database.dialect()).iter().try_for_each(|statement| database.execute(statement, &[]))
+}
+
+/// Creates PDH's tables if they do not exist.
+pub(super) fn create_tables(database: &mut dyn Database) -> Result<(), LogError> {
+    run(database, |dialect| dialect.begin_writing)?;
+    let found = find_tables(database)?;
+    if TABLES.iter().any(|table| !found.iter().any(|(name, _)| name.eq_ignore_ascii_case(table))) {
+        run(database, |dialect| dialect.begin_creating)?;
+        let statements = database.dialect().create_tables();
+        statements.iter().try_for_each(|statement| database.execute(statement, &[]))?;
+    }
+    check_tables(database)?;
+    database.commit()
+}
+
+/// Returns an error if one of PDH's tables is missing or is not an ordinary table.
+pub(super) fn check_tables(database: &mut dyn Database) -> Result<(), LogError> {
+    let found = find_tables(database)?;
+    for table in TABLES {
+        let named = || found.iter().filter(|(name, _)| name.eq_ignore_ascii_case(table));
+        let what = match named().next() {
+            Some(_) if named().any(|(_, is_table)| *is_table) => continue,
+            // The query of a view can be endless.
+            Some(_) => "is not a table",
+            None => "is missing",
+        };
+        let why = format!("not a database of performance logs: the table {table} {what}");
+        return Err(LogError::not_a_log(why));
+    }
+    let exists = |table: &str| found.iter().any(|(name, _)| name == table);
+    if database.dialect().folds_names && TABLES.iter().any(|table| !exists(&table.to_ascii_lowercase())) {
+        database.quote_names();
+    }
+    Ok(())
+}
+
+/// Maximum number of tables with names of PDH's tables: names can differ in case, and a search path can have several schemas.
+const MAX_FOUND: usize = 100;
+
+/// The names of existing tables and views with names of PDH's tables, and whether each is a table.
+fn find_tables(database: &mut dyn Database) -> Result<Vec<(String, bool)>, LogError> {
+    let mut found = Vec::new();
+    database.query(database.dialect().find_tables, &[], &mut |row| {
+        if let [name, kind] = row
+            && let (Some(name), Some(kind)) = (name.text(), kind.text())
+        {
+            let kind = kind.trim_end();
+            let is_table = kind.eq_ignore_ascii_case("table") || kind.eq_ignore_ascii_case("base table");
+            found.push((name.trim_end().to_owned(), is_table));
+        }
+        found.len() < MAX_FOUND
+    })?;
+    Ok(found)
 }
 
 /// The first row of a query.
@@ -80,4 +146,14 @@ pub(super) fn first_row(
         false
     })?;
     Ok(first)
+}
+
+/// The first value of a query's first row, if it is an integer.
+pub(super) fn first_integer(
+    database: &mut dyn Database,
+    statement: &str,
+    values: &[SqlValue],
+) -> Result<Option<i64>, LogError> {
+    let row = first_row(database, statement, values)?;
+    Ok(row.and_then(|row| row.first()?.integer()))
 }

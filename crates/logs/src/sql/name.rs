@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::database::Database;
+use super::odbc;
 use super::sqlite::Sqlite;
 use crate::LogError;
 
@@ -69,22 +70,18 @@ impl SqlLogName {
 
     /// Connects to the database to read a log.
     pub(super) fn open(&self) -> Result<Box<dyn Database>, LogError> {
-        Ok(Box::new(Sqlite::open(&self.required_sqlite_path()?)?))
+        match self.sqlite_path() {
+            Some(path) => Ok(Box::new(Sqlite::open(&path)?)),
+            None => odbc::connect(&self.source),
+        }
     }
 
     /// Connects to the database to write a log. An SQLite file is created if it does not exist.
     pub(super) fn create(&self) -> Result<Box<dyn Database>, LogError> {
-        Ok(Box::new(Sqlite::create(&self.required_sqlite_path()?)?))
-    }
-
-    fn required_sqlite_path(&self) -> Result<PathBuf, LogError> {
-        self.sqlite_path().ok_or_else(|| {
-            LogError::unsupported(format!(
-                "{self}: only SQLite databases are supported: use the path of a file that ends in .db, .sqlite or .sqlite3 \
-                 instead of '{}'",
-                self.source
-            ))
-        })
+        match self.sqlite_path() {
+            Some(path) => Ok(Box::new(Sqlite::create(&path)?)),
+            None => odbc::connect(&self.source),
+        }
     }
 }
 

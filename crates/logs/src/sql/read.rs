@@ -11,15 +11,18 @@ use tachograph_counters::time_zone::{TimeZone, is_possible_bias};
 use tachograph_counters::{Problem, RawValue};
 
 use super::SqlLogName;
-use super::database::{Database, SqlValue, first_row};
+use super::database::{Database, SqlValue, check_tables, first_integer, first_row, run};
+use super::halves::join;
 use super::text::parse_time;
-use super::write::join;
 use crate::text::UNKNOWN_ZONE;
 use crate::{Format, LogError, LogFacts, LogReader, Problems};
 use layout::Layout;
 
 /// Number of rows that the reading thread sends at once.
 const BATCH_ROWS: usize = 4096;
+
+/// Approximate number of rows of a result that a driver holds in memory.
+const PART_ROWS: i64 = 20_000;
 
 /// Number of batches that wait for the reader.
 const WAITING_BATCHES: usize = 4;
@@ -51,6 +54,7 @@ pub struct SqlLogReader {
 struct DataRow {
     record: i64,
     counter: Option<i64>,
+    /// The time of the sample, in its first row; `None` if it is invalid.
     time: Option<FileTime>,
     raw: Option<RawValue>,
 }
@@ -64,8 +68,8 @@ impl SqlLogReader {
     /// names those that it has), or if the description of the log or of a counter is invalid.
     pub fn open(name: &SqlLogName) -> Result<Self, LogError> {
         let mut database = name.open()?;
-        database.begin_reading()?;
-        database.check_tables()?;
+        run(&mut *database, |dialect| dialect.begin_reading)?;
+        check_tables(&mut *database)?;
         let log = find_log(&mut *database, name)?;
         let layout = Layout::read(&mut *database, &log.guid)?;
         let facts = LogFacts {
@@ -209,7 +213,7 @@ fn find_log(database: &mut dyn Database, name: &SqlLogName) -> Result<LogRow, Lo
     let row = first_row(
         database,
         "SELECT GUID, NumberOfRecords, MinutesToUTC, TimeZoneName FROM DisplayToID WHERE DisplayString = ?",
-        &[SqlValue::Text(name.log().to_owned())],
+        &[SqlValue::from(name.log())],
     )?;
     let Some([guid, records, minutes, zone_name]) = row.as_deref() else {
         return Err(LogError::not_a_log(format!(
@@ -258,21 +262,12 @@ fn send_rows(
     guid: &SqlValue,
     sender: &SyncSender<Result<Vec<DataRow>, LogError>>,
 ) {
-    let mut batch = Vec::with_capacity(BATCH_ROWS);
-    let mut is_received = true;
-    let result = database.query(
-        "SELECT RecordIndex, CounterID, CounterDateTime, FirstValueA, FirstValueB, SecondValueA, SecondValueB, MultiCount \
-         FROM CounterData WHERE GUID = ? ORDER BY RecordIndex, CounterID",
-        std::slice::from_ref(guid),
-        &mut |row| {
-            batch.push(data_row(row));
-            if batch.len() == BATCH_ROWS {
-                let full = std::mem::replace(&mut batch, Vec::with_capacity(BATCH_ROWS));
-                is_received = sender.send(Ok(full)).is_ok();
-            }
-            is_received
-        },
-    );
+    let mut rows = RowSender { sender, batch: Vec::with_capacity(BATCH_ROWS), previous: i64::MIN, count: 0 };
+    let result = match database.dialect().holds_results {
+        true => rows.send_parts(database, guid),
+        false => rows.send_range(database, guid, None).map(drop),
+    };
+    let RowSender { batch, .. } = rows;
     // If the receiver is gone, nobody wants the rest.
     let _ = match result {
         Ok(()) => sender.send(Ok(batch)),
@@ -280,10 +275,97 @@ fn send_rows(
     };
 }
 
-fn data_row(row: &[SqlValue]) -> DataRow {
+/// Sends rows in batches.
+struct RowSender<'a> {
+    sender: &'a SyncSender<Result<Vec<DataRow>, LogError>>,
+    batch: Vec<DataRow>,
+    /// The record index of the last row.
+    previous: i64,
+    /// The number of rows.
+    count: i64,
+}
+
+impl RowSender<'_> {
+    /// Sends the rows of a log, or those with record indexes in a range, both ends included. Returns false if the receiver was
+    /// dropped.
+    fn send_range(
+        &mut self,
+        database: &mut dyn Database,
+        guid: &SqlValue,
+        range: Option<(i64, i64)>,
+    ) -> Result<bool, LogError> {
+        let mut values = vec![guid.clone()];
+        values.extend(
+            range.into_iter().flat_map(|(from, to)| [SqlValue::Integer(from), SqlValue::Integer(to)]),
+        );
+        let of_range = if range.is_some() { "AND RecordIndex BETWEEN ? AND ? " } else { "" };
+        let query = format!(
+            "SELECT RecordIndex, CounterID, CounterDateTime, FirstValueA, FirstValueB, SecondValueA, SecondValueB, MultiCount \
+             FROM CounterData WHERE GUID = ? {of_range}ORDER BY RecordIndex, CounterID"
+        );
+        let mut is_received = true;
+        let mut failure = None;
+        database.query(&query, &values, &mut |row| {
+            match data_row(row, self.previous) {
+                Ok(row) => {
+                    self.previous = row.record;
+                    self.count += 1;
+                    self.batch.push(row);
+                }
+                Err(error) => failure = Some(error),
+            }
+            if self.batch.len() == BATCH_ROWS {
+                let full = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH_ROWS));
+                is_received = self.sender.send(Ok(full)).is_ok();
+            }
+            is_received && failure.is_none()
+        })?;
+        failure.map_or(Ok(is_received), Err)
+    }
+
+    /// Sends the rows of a log, with a query for each range of samples that has about [`PART_ROWS`] rows.
+    fn send_parts(&mut self, database: &mut dyn Database, guid: &SqlValue) -> Result<(), LogError> {
+        let mut samples = 1;
+        let mut last = None;
+        loop {
+            let next = match last {
+                None => first_integer(
+                    database,
+                    "SELECT MIN(RecordIndex) FROM CounterData WHERE GUID = ?",
+                    std::slice::from_ref(guid),
+                ),
+                Some(last) => first_integer(
+                    database,
+                    "SELECT MIN(RecordIndex) FROM CounterData WHERE GUID = ? AND RecordIndex > ?",
+                    &[guid.clone(), SqlValue::Integer(last)],
+                ),
+            };
+            let Some(from) = next?.filter(|from| last.is_none_or(|last| *from > last)) else { return Ok(()) };
+            let to = from.saturating_add(samples - 1);
+            self.count = 0;
+            if !self.send_range(database, guid, Some((from, to)))? {
+                return Ok(());
+            }
+            // Rows can be absent, so it does not grow too fast.
+            samples =
+                (samples.saturating_mul(PART_ROWS) / self.count.max(1)).clamp(1, samples.saturating_mul(4));
+            last = Some(to);
+        }
+    }
+}
+
+/// Parses a row, which follows one with the index `previous`. The time is parsed in the first row of a sample only.
+fn data_row(row: &[SqlValue], previous: i64) -> Result<DataRow, LogError> {
     let [record, counter, time, first_low, first_high, second_low, second_high, multi_count] = row else {
-        return DataRow { record: 0, counter: None, time: None, raw: None };
+        return Err(LogError::not_a_log("CounterData: wrong number of columns"));
     };
+    // Texts are in another order than numbers.
+    let SqlValue::Integer(record) = *record else {
+        return Err(LogError::not_a_log("CounterData: a RecordIndex is not an integer"));
+    };
+    if record < previous {
+        return Err(LogError::not_a_log(format!("CounterData: RecordIndex {record} follows {previous}")));
+    }
     let raw = || {
         let first = join(first_low, first_high)?;
         // One-sample counters can lack the second value.
@@ -291,12 +373,8 @@ fn data_row(row: &[SqlValue]) -> DataRow {
         let multi_count = multi_count.integer().and_then(|count| i32::try_from(count).ok()).unwrap_or(1);
         Some(RawValue { multi_count: multi_count.cast_unsigned(), ..RawValue::new(first, second) })
     };
-    DataRow {
-        record: record.integer().unwrap_or(0),
-        counter: counter.integer(),
-        time: time.text().and_then(parse_time),
-        raw: raw(),
-    }
+    let time = if record == previous { None } else { time.text().and_then(parse_time) };
+    Ok(DataRow { record, counter: counter.integer(), time, raw: raw() })
 }
 
 impl Layout {

@@ -9,56 +9,22 @@ use rusqlite::limits::Limit;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{Connection, OpenFlags, ToSql, params_from_iter};
 
-use super::database::{Database, SqlValue, first_row};
+use super::database::{Database, SqlValue};
+use super::dialect::{Dialect, INSERT_ROWS, SQLITE, insert_parts, insert_values};
 use crate::LogError;
-
-/// PDH's tables with Windows' names and types. The key of `CounterData` has its columns in the order in which rows are written
-/// and read, so that rows are appended.
-const TABLES: &str = "
-CREATE TABLE IF NOT EXISTS CounterDetails (
-    CounterID integer PRIMARY KEY,
-    MachineName varchar(1024) NOT NULL,
-    ObjectName varchar(1024) NOT NULL,
-    CounterName varchar(1024) NOT NULL,
-    CounterType int NOT NULL,
-    DefaultScale int NOT NULL,
-    InstanceName varchar(1024),
-    InstanceIndex int,
-    ParentName varchar(1024),
-    ParentObjectID int,
-    TimeBaseA int,
-    TimeBaseB int
-);
-CREATE TABLE IF NOT EXISTS DisplayToID (
-    GUID char(36) NOT NULL PRIMARY KEY,
-    RunID int,
-    DisplayString varchar(1024) NOT NULL UNIQUE,
-    LogStartTime char(24),
-    LogStopTime char(24),
-    NumberOfRecords int,
-    MinutesToUTC int,
-    TimeZoneName char(32)
-);
-CREATE TABLE IF NOT EXISTS CounterData (
-    GUID char(36) NOT NULL,
-    CounterID int NOT NULL,
-    RecordIndex int NOT NULL,
-    CounterDateTime char(24) NOT NULL,
-    CounterValue float NOT NULL,
-    FirstValueA int,
-    FirstValueB int,
-    SecondValueA int,
-    SecondValueB int,
-    MultiCount int,
-    PRIMARY KEY (GUID, RecordIndex, CounterID)
-) WITHOUT ROWID;
-";
 
 /// How long to wait for another program that holds the database's lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum length of a row or a value. SQLite refuses longer ones.
 const MAX_ROW_BYTES: i32 = 1 << 20;
+
+/// Number of instructions of SQLite between two checks of their total.
+const CHECKED_INSTRUCTIONS: i32 = 1_000_000;
+
+/// Maximum number of instructions per byte of a file that is read; a row of 100 bytes takes about 50. Pages of a damaged file can
+/// refer to the same pages again and again, so that a small file has endless rows.
+const INSTRUCTIONS_PER_BYTE: u64 = 64;
 
 /// Number of prepared statements that are kept.
 const STATEMENTS: usize = 16;
@@ -71,6 +37,8 @@ pub(super) struct Sqlite {
     connection: Connection,
     path: PathBuf,
     is_writer: bool,
+    /// The statements that insert rows.
+    inserts: [String; 3],
 }
 
 impl Sqlite {
@@ -78,7 +46,24 @@ impl Sqlite {
     pub(super) fn open(path: &Path) -> Result<Self, LogError> {
         // SQLite's own message does not say why a file cannot be opened.
         std::fs::File::open(path).map_err(|error| LogError::io(error).at_path(path))?;
-        Self::connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+        let mut database = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        database.bound_instructions()?;
+        Ok(database)
+    }
+
+    /// Ends queries that take far more instructions than the file has rows for.
+    fn bound_instructions(&mut self) -> Result<(), LogError> {
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        let bytes = self.bytes() + std::fs::metadata(log).map_or(0, |metadata| metadata.len());
+        let mut checks =
+            10 + bytes.saturating_mul(INSTRUCTIONS_PER_BYTE) / u64::from(CHECKED_INSTRUCTIONS.unsigned_abs());
+        let is_exceeded = move || {
+            checks = checks.saturating_sub(1);
+            checks == 0
+        };
+        let bounded = self.connection.progress_handler(CHECKED_INSTRUCTIONS, Some(is_exceeded));
+        bounded.map_err(|error| self.failed(error))
     }
 
     /// Opens a file to write, which is created if it does not exist.
@@ -129,7 +114,8 @@ impl Sqlite {
         connection
             .execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;")
             .map_err(|error| failed(error, &path))?;
-        Ok(Self { connection, path, is_writer: flags.contains(OpenFlags::SQLITE_OPEN_READ_WRITE) })
+        let is_writer = flags.contains(OpenFlags::SQLITE_OPEN_READ_WRITE);
+        Ok(Self { connection, path, is_writer, inserts: INSERT_ROWS.map(insert_values) })
     }
 
     fn failed(&self, error: rusqlite::Error) -> LogError {
@@ -145,6 +131,9 @@ fn failed(error: rusqlite::Error, path: &Path) -> LogError {
             match cause.code {
                 rusqlite::ErrorCode::NotADatabase => LogError::not_a_log("not an SQLite database"),
                 rusqlite::ErrorCode::DatabaseCorrupt => LogError::not_a_log(format!("damaged: {text}")),
+                rusqlite::ErrorCode::OperationInterrupted => {
+                    LogError::not_a_log("damaged: its tables have more rows than the file has room for")
+                }
                 rusqlite::ErrorCode::TooBig => LogError::not_a_log("a row is longer than 1 MiB"),
                 rusqlite::ErrorCode::DiskFull => {
                     LogError::io(io::Error::new(io::ErrorKind::StorageFull, "No space left on device"))
@@ -182,40 +171,12 @@ impl Drop for Sqlite {
 }
 
 impl Database for Sqlite {
-    fn create_tables(&mut self) -> Result<(), LogError> {
-        self.run(TABLES)
+    fn dialect(&self) -> &'static Dialect {
+        &SQLITE
     }
 
-    fn check_tables(&mut self) -> Result<(), LogError> {
-        for table in ["DisplayToID", "CounterDetails", "CounterData"] {
-            let found = first_row(
-                self,
-                "SELECT type FROM pragma_table_list WHERE schema = 'main' AND name = ? COLLATE NOCASE",
-                &[SqlValue::Text(table.to_owned())],
-            )?;
-            let what = match found.as_deref() {
-                Some([SqlValue::Text(kind)]) if kind == "table" => continue,
-                // The query of a view can be endless.
-                Some(_) => "is not a table",
-                None => "is missing",
-            };
-            let why = format!("not a database of performance logs: the table {table} {what}");
-            return Err(LogError::not_a_log(why).at_path(&self.path));
-        }
-        Ok(())
-    }
-
-    fn begin_reading(&mut self) -> Result<(), LogError> {
-        self.execute("BEGIN", &[])
-    }
-
-    fn begin(&mut self) -> Result<(), LogError> {
-        self.execute("BEGIN IMMEDIATE", &[])
-    }
-
-    fn commit(&mut self) -> Result<(), LogError> {
-        self.execute("COMMIT", &[])
-    }
+    // The case of names has no meaning.
+    fn quote_names(&mut self) {}
 
     fn execute(&mut self, statement: &str, values: &[SqlValue]) -> Result<(), LogError> {
         let mut prepared = self.connection.prepare_cached(statement).map_err(|error| self.failed(error))?;
@@ -240,7 +201,7 @@ impl Database for Sqlite {
                 row_values.push(match value {
                     ValueRef::Integer(integer) => SqlValue::Integer(integer),
                     ValueRef::Real(real) => SqlValue::Real(real),
-                    ValueRef::Text(text) => SqlValue::Text(String::from_utf8_lossy(text).into_owned()),
+                    ValueRef::Text(text) => SqlValue::Text(String::from_utf8_lossy(text).into()),
                     ValueRef::Null => SqlValue::Null,
                     ValueRef::Blob(_) => SqlValue::Blob,
                 });
@@ -252,8 +213,18 @@ impl Database for Sqlite {
         Ok(())
     }
 
-    fn sync_commits(&mut self) -> Result<(), LogError> {
-        self.run("PRAGMA synchronous = FULL")
+    fn insert_values(&mut self, values: &[SqlValue]) -> Result<(), LogError> {
+        for (statement, part) in insert_parts(values) {
+            let prepared = self.connection.prepare_cached(&self.inserts[statement]);
+            prepared
+                .and_then(|mut prepared| prepared.execute(params_from_iter(part)))
+                .map_err(|error| self.failed(error))?;
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<(), LogError> {
+        self.execute("COMMIT", &[])
     }
 
     fn bytes(&self) -> u64 {

@@ -1,22 +1,32 @@
 //! Writes a log to a database.
 
-use std::collections::HashMap;
+mod counters;
+
 use std::sync::Arc;
 
+use tachograph_counters::FormatOptions;
 use tachograph_counters::civil::FileTime;
-use tachograph_counters::pairing::{Origin, Pairer};
+use tachograph_counters::pairing::Origin;
 use tachograph_counters::sample::{Group, Sample};
-use tachograph_counters::set::{CounterSet, Instance, Instances};
+use tachograph_counters::set::{CounterSet, Instances};
 use tachograph_counters::time_zone::TimeZone;
-use tachograph_counters::{Calculator, FormatOptions, RawValue, Status};
 
-use super::database::{Database, SqlValue, first_row};
+use super::SqlLogName;
+use super::database::{Database, SqlValue, create_tables, first_integer, first_row, run};
+use super::dialect::{INSERT_ROWS, VALUE_COLUMNS};
+use super::halves::halves;
 use super::text::{format_time, parse_time};
-use super::{MAX_COUNTERS, MAX_NAME_BYTES, SqlLogName};
 use crate::{LogError, LogWriter};
+use counters::Counters;
 
 /// Number of rows after which a transaction is committed.
 const BATCH_ROWS: usize = 50_000;
+
+/// Number of values that are inserted at once.
+const PENDING_VALUES: usize = INSERT_ROWS[0] * VALUE_COLUMNS;
+
+/// Maximum number of samples of a log: the columns are 32-bit.
+const MAX_RECORDS: i64 = i32::MAX as i64;
 
 /// How to proceed if the database already has a log of this name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +42,7 @@ pub enum SqlStart {
 /// Writes a log to a database.
 ///
 /// Rows are committed in batches of whole samples: after the writing process is killed, the database has all samples up to the
-/// last commit. [`flush`](LogWriter::flush) commits.
+/// last commit. [`flush`](LogWriter::flush) commits. After an error nothing is committed any more.
 pub struct SqlLogWriter {
     database: Box<dyn Database>,
     /// The id of the log in `CounterData` and `DisplayToID`.
@@ -41,11 +51,12 @@ pub struct SqlLogWriter {
     record: i64,
     /// The counters of each group of the last sample.
     groups: Vec<GroupSeries>,
-    by_key: HashMap<CounterKey, usize>,
-    series: Vec<Series>,
-    /// The largest id in `CounterDetails`.
-    last_counter_id: i64,
+    counters: Counters,
+    /// The values of rows that are not inserted yet.
+    pending: Vec<SqlValue>,
     is_in_transaction: bool,
+    /// Whether a sample was written in part.
+    is_failed: bool,
     /// The time of the last sample of an existing log.
     appended_to: Option<FileTime>,
     /// Rows since the last commit.
@@ -64,43 +75,24 @@ struct GroupSeries {
     series: Vec<usize>,
 }
 
-/// A counter of an instance.
-struct Series {
-    /// Its id in `CounterDetails`.
-    id: i64,
-    /// The sample of its last value: a sample has one value of each counter.
-    record: i64,
-    calculator: Calculator,
-    pairer: Pairer,
-}
-
-/// The key of a row of `CounterDetails`.
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct CounterKey {
-    machine: String,
-    set: String,
-    counter: String,
-    counter_type: u32,
-    time_base: i64,
-    /// Parent, name and index; `None` for a set without instances.
-    instance: Option<(Option<String>, String, u32)>,
-}
-
 impl SqlLogWriter {
-    /// Starts or continues a log. Until the first commit, the database is locked, and a log to be replaced is kept.
+    /// Starts or continues a log. Until the first commit, a log to be replaced is kept, and an SQLite file is locked.
     ///
     /// # Errors
     ///
     /// When the database cannot be opened or written; [`std::io::ErrorKind::AlreadyExists`] with [`SqlStart::New`] if the database has a
     /// log of this name.
     pub fn open(name: &SqlLogName, zone: &TimeZone, start: SqlStart) -> Result<Self, LogError> {
-        let mut database = name.create()?;
-        database.create_tables()?;
-        database.begin()?;
-        let display = [SqlValue::Text(name.log().to_owned())];
-        let existing =
-            first_row(&mut *database, "SELECT GUID FROM DisplayToID WHERE DisplayString = ?", &display)?
-                .and_then(|row| row.into_iter().next());
+        let mut connection = name.create()?;
+        let database = &mut *connection;
+        create_tables(database)?;
+        run(database, |dialect| dialect.begin_writing)?;
+        let existing = first_row(
+            database,
+            "SELECT GUID FROM DisplayToID WHERE DisplayString = ?",
+            &[SqlValue::from(name.log())],
+        )?
+        .and_then(|row| row.into_iter().next());
         let guid = match (existing, start) {
             (Some(_), SqlStart::New) => {
                 return Err(LogError::io(std::io::ErrorKind::AlreadyExists.into()));
@@ -112,92 +104,39 @@ impl SqlLogWriter {
                     database.execute("DELETE FROM CounterData WHERE GUID = ?", &guid)?;
                     database.execute("DELETE FROM DisplayToID WHERE GUID = ?", &guid)?;
                 }
-                let guid = SqlValue::Text(uuid::Uuid::new_v4().to_string());
-                let name = zone.standard_name.chars().take(32).collect();
-                database.execute(
-                    "INSERT INTO DisplayToID (GUID, RunID, DisplayString, NumberOfRecords, MinutesToUTC, TimeZoneName) \
-                     VALUES (?, 0, ?, 0, ?, ?)",
-                    &[
-                        guid.clone(),
-                        display[0].clone(),
-                        SqlValue::Integer(zone.bias_minutes.into()),
-                        SqlValue::Text(name),
-                    ],
-                )?;
-                guid
+                describe_log(database, name, zone)?
             }
         };
-        let largest = |database: &mut dyn Database, query: &str, values: &[SqlValue]| {
-            let row = first_row(database, query, values)?;
-            Ok::<_, LogError>(row.and_then(|row| row.first()?.integer()).unwrap_or(0))
-        };
-        let record = largest(
-            &mut *database,
-            "SELECT MAX(RecordIndex) FROM CounterData WHERE GUID = ?",
-            std::slice::from_ref(&guid),
-        )?;
-        let last_counter_id = largest(&mut *database, "SELECT MAX(CounterID) FROM CounterDetails", &[])?;
+        let of_log = std::slice::from_ref(&guid);
+        let record =
+            first_integer(database, "SELECT MAX(RecordIndex) FROM CounterData WHERE GUID = ?", of_log)?
+                .unwrap_or(0);
+        if !(0..=MAX_RECORDS).contains(&record) {
+            return Err(LogError::not_a_log(format!("CounterData: impossible RecordIndex {record}")));
+        }
         let appended_to = first_row(
-            &mut *database,
+            database,
             "SELECT CounterDateTime FROM CounterData WHERE GUID = ? AND RecordIndex = ?",
             &[guid.clone(), SqlValue::Integer(record)],
         )?;
         let appended_to = appended_to.and_then(|row| parse_time(row.first()?.text()?));
-        let mut writer = Self {
-            database,
+        let counters = Counters::read(database)?;
+        Ok(Self {
+            database: connection,
             guid,
             record,
             groups: Vec::new(),
-            by_key: HashMap::new(),
-            series: Vec::new(),
-            last_counter_id,
+            counters,
+            pending: Vec::with_capacity(PENDING_VALUES),
             is_in_transaction: true,
+            is_failed: false,
             appended_to,
             rows: 0,
             committed: 0,
             samples: 0,
             stopped_at: None,
             was_started: record > 0,
-        };
-        writer.read_details()?;
-        Ok(writer)
-    }
-
-    /// Reads the counters that the database has, so that equal ones are not added again.
-    fn read_details(&mut self) -> Result<(), LogError> {
-        let (by_key, series) = (&mut self.by_key, &mut self.series);
-        self.database.query(
-            "SELECT CounterID, MachineName, ObjectName, CounterName, CounterType, TimeBaseA, TimeBaseB, InstanceName, \
-             InstanceIndex, ParentName FROM CounterDetails",
-            &[],
-            &mut |row| {
-                let [id, machine, set, counter, counter_type, low, high, name, index, parent] = row else {
-                    return false;
-                };
-                let text = |value: &SqlValue| value.text().map(str::to_owned);
-                let key = || {
-                    Some(CounterKey {
-                        machine: text(machine)?.trim_start_matches('\\').to_owned(),
-                        set: text(set)?,
-                        counter: text(counter)?,
-                        counter_type: counter_type.integer()? as u32,
-                        time_base: join(low, high)?,
-                        instance: match text(name) {
-                            Some(name) => {
-                                Some((text(parent), name, index.integer().unwrap_or(0).try_into().ok()?))
-                            }
-                            None => None,
-                        },
-                    })
-                };
-                if let (Some(key), Some(id)) = (key(), id.integer()) {
-                    let calculator = Calculator::new(key.counter_type.into(), key.time_base);
-                    by_key.insert(key, series.len());
-                    series.push(Series { id, record: 0, calculator, pairer: Pairer::default() });
-                }
-                series.len() < MAX_COUNTERS
-            },
-        )
+        })
     }
 
     /// The number of samples that were committed.
@@ -218,7 +157,7 @@ impl SqlLogWriter {
     pub fn sync_commits(&mut self) -> Result<(), LogError> {
         // The setting cannot change within a transaction.
         self.commit()?;
-        self.database.sync_commits()
+        run(&mut *self.database, |dialect| dialect.sync_commits)
     }
 
     /// The size of the database in bytes; 0 if unknown.
@@ -228,7 +167,7 @@ impl SqlLogWriter {
 
     fn begin(&mut self) -> Result<(), LogError> {
         if !self.is_in_transaction {
-            self.database.begin()?;
+            run(&mut *self.database, |dialect| dialect.begin_writing)?;
             self.is_in_transaction = true;
         }
         Ok(())
@@ -245,7 +184,7 @@ impl SqlLogWriter {
         let mut series = Vec::with_capacity(group.values.len());
         for instance in group.instances.iter() {
             for counter in 0..group.set.counters.len() {
-                series.push(self.find_or_add(&group.set, counter, instance)?);
+                series.push(self.counters.find_or_add(&mut *self.database, &group.set, counter, instance)?);
             }
         }
         let found =
@@ -258,85 +197,13 @@ impl SqlLogWriter {
         Ok(())
     }
 
-    fn find_or_add(
-        &mut self,
-        set: &CounterSet,
-        counter: usize,
-        instance: &Instance,
-    ) -> Result<usize, LogError> {
-        let counter = &set.counters[counter];
-        let is_too_long = |text: &str| text.len() > MAX_NAME_BYTES || text.chars().count() > 1024;
-        if [&*set.machine, &*set.name, &*counter.name, instance.name()].into_iter().any(is_too_long) {
-            return Err(LogError::unsupported(format!(
-                "{}: names in a database have at most 1024 characters",
-                set.path(instance, counter)
-            )));
-        }
-        let key = CounterKey {
-            machine: set.machine.to_string(),
-            set: set.name.to_string(),
-            counter: counter.name.to_string(),
-            counter_type: counter.counter_type.0,
-            time_base: counter.time_base,
-            instance: set.has_instances.then(|| {
-                (instance.parent().map(str::to_owned), instance.name().to_owned(), instance.index())
-            }),
-        };
-        if let Some(&known) = self.by_key.get(&key) {
-            // The flag for 32-bit data is not in the database.
-            self.series[known].calculator = counter.calculator();
-            return Ok(known);
-        }
-        if self.series.len() >= MAX_COUNTERS {
-            return Err(LogError::unsupported(format!("a database has at most {MAX_COUNTERS} counters")));
-        }
-        self.last_counter_id += 1;
-        let [low, high] = halves(counter.time_base);
-        let text = |text: Option<&str>| text.map_or(SqlValue::Null, |text| SqlValue::Text(text.to_owned()));
-        let (name, index, parent) = match &key.instance {
-            Some((parent, name, index)) => {
-                (text(Some(name)), SqlValue::Integer((*index).into()), text(parent.as_deref()))
-            }
-            None => (SqlValue::Null, SqlValue::Null, SqlValue::Null),
-        };
-        // Windows writes machine names with backslashes.
-        let machine = if set.machine.is_empty() { String::new() } else { format!(r"\\{}", set.machine) };
-        self.database.execute(
-            "INSERT INTO CounterDetails (CounterID, MachineName, ObjectName, CounterName, CounterType, DefaultScale, \
-             InstanceName, InstanceIndex, ParentName, TimeBaseA, TimeBaseB) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            &[
-                SqlValue::Integer(self.last_counter_id),
-                SqlValue::Text(machine),
-                SqlValue::Text(key.set.clone()),
-                SqlValue::Text(key.counter.clone()),
-                SqlValue::Integer(counter.counter_type.0.cast_signed().into()),
-                SqlValue::Integer(counter.default_scale.into()),
-                name,
-                index,
-                parent,
-                low,
-                high,
-            ],
-        )?;
-        let series = Series {
-            id: self.last_counter_id,
-            record: 0,
-            calculator: counter.calculator(),
-            pairer: Pairer::default(),
-        };
-        self.by_key.insert(key, self.series.len());
-        self.series.push(series);
-        Ok(self.series.len() - 1)
-    }
-
     fn write_group(&mut self, sample: &Sample, index: usize, time: &SqlValue) -> Result<(), LogError> {
         let group = &sample.groups[index];
         let boot_time = sample.boot_time_of(group);
         let columns = group.set.counters.len().max(1);
         for (position, raw) in group.values.iter().enumerate() {
-            let Some(series) =
-                self.groups[index].series.get(position).and_then(|series| self.series.get_mut(*series))
-            else {
+            let known = self.groups[index].series.get(position);
+            let Some(series) = known.and_then(|series| self.counters.series.get_mut(*series)) else {
                 continue;
             };
             if series.record == self.record {
@@ -351,33 +218,63 @@ impl SqlLogWriter {
             series.record = self.record;
             // As PDH, 0 if there is no earlier value to compare with.
             let value = series.calculator.format(previous.as_ref(), raw, &FormatOptions::default());
-            let row = self.row(self.series[self.groups[index].series[position]].id, time, value, raw);
-            self.database.execute(INSERT_VALUE, &row)?;
+            let value = value.ok().filter(|value| value.is_finite()).unwrap_or(0.0);
+            let ([first_low, first_high], [second_low, second_high]) =
+                (halves(raw.first), halves(raw.second));
+            self.pending.extend([
+                self.guid.clone(),
+                SqlValue::Integer(series.id),
+                SqlValue::Integer(self.record),
+                time.clone(),
+                SqlValue::Real(value),
+                first_low,
+                first_high,
+                second_low,
+                second_high,
+                SqlValue::Integer(raw.multi_count.cast_signed().into()),
+            ]);
             self.rows += 1;
+            if self.pending.len() >= PENDING_VALUES {
+                self.insert_pending()?;
+            }
         }
         Ok(())
     }
 
-    fn row(
-        &self,
-        counter: i64,
-        time: &SqlValue,
-        value: Result<f64, Status>,
-        raw: &RawValue,
-    ) -> [SqlValue; 10] {
-        let ([first_low, first_high], [second_low, second_high]) = (halves(raw.first), halves(raw.second));
-        [
-            self.guid.clone(),
-            SqlValue::Integer(counter),
-            SqlValue::Integer(self.record),
-            time.clone(),
-            SqlValue::Real(value.unwrap_or(0.0)),
-            first_low,
-            first_high,
-            second_low,
-            second_high,
-            SqlValue::Integer(raw.multi_count.cast_signed().into()),
-        ]
+    fn insert_pending(&mut self) -> Result<(), LogError> {
+        self.database.insert_values(&self.pending)?;
+        self.pending.clear();
+        Ok(())
+    }
+
+    fn write_sample(&mut self, sample: &Sample) -> Result<(), LogError> {
+        self.begin()?;
+        self.record += 1;
+        if self.record > MAX_RECORDS {
+            return Err(LogError::unsupported("a log in a database has at most 2^31 - 1 samples"));
+        }
+        let time = SqlValue::from(format_time(sample.at.utc).as_str());
+        if !self.was_started {
+            self.was_started = true;
+            self.database.execute(
+                "UPDATE DisplayToID SET LogStartTime = ?, MinutesToUTC = ? WHERE GUID = ?",
+                &[
+                    time.clone(),
+                    // The offset in force, also in summer.
+                    SqlValue::Integer(sample.at.bias_minutes.into()),
+                    self.guid.clone(),
+                ],
+            )?;
+        }
+        for (index, group) in sample.groups.iter().enumerate() {
+            self.series_of(index, group)?;
+            if group.is_present() {
+                self.write_group(sample, index, &time)?;
+            }
+        }
+        self.stopped_at = Some(sample.at.utc);
+        self.samples += 1;
+        Ok(())
     }
 
     /// Updates the description of the log, and commits.
@@ -385,13 +282,27 @@ impl SqlLogWriter {
         if !self.is_in_transaction {
             return Ok(());
         }
+        if self.is_failed {
+            return Err(LogError::io(std::io::Error::other(
+                "a sample was written in part, and is not committed",
+            )));
+        }
+        // Until it ends, an error leaves a transaction that cannot be committed.
+        self.is_failed = true;
+        self.insert_pending()?;
         if let Some(stopped_at) = self.stopped_at.take() {
             self.database.execute(
                 "UPDATE DisplayToID SET LogStopTime = ?, NumberOfRecords = ? WHERE GUID = ?",
-                &[SqlValue::Text(format_time(stopped_at)), SqlValue::Integer(self.record), self.guid.clone()],
+                &[
+                    SqlValue::from(format_time(stopped_at).as_str()),
+                    SqlValue::Integer(self.record),
+                    self.guid.clone(),
+                ],
             )?;
         }
         self.database.commit()?;
+        self.counters.end_transaction();
+        self.is_failed = false;
         self.is_in_transaction = false;
         self.committed = self.samples;
         self.rows = 0;
@@ -399,22 +310,24 @@ impl SqlLogWriter {
     }
 }
 
-const INSERT_VALUE: &str = "INSERT INTO CounterData (GUID, CounterID, RecordIndex, CounterDateTime, CounterValue, FirstValueA, \
-                            FirstValueB, SecondValueA, SecondValueB, MultiCount) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-
-/// The low and the high 32 bits of a number, each as a signed integer.
-fn halves(number: i64) -> [SqlValue; 2] {
-    [number as i32, (number >> 32) as i32].map(|half| SqlValue::Integer(half.into()))
-}
-
-/// The number with these low and high 32 bits. `None` if one of them is missing or does not fit into 32 bits, signed or
-/// unsigned.
-pub(super) fn join(low: &SqlValue, high: &SqlValue) -> Option<i64> {
-    let half = |value: &SqlValue| {
-        let value = value.integer()?;
-        (i64::from(i32::MIN)..=i64::from(u32::MAX)).contains(&value).then_some(value as u32)
-    };
-    Some((i64::from(half(high)?) << 32) | i64::from(half(low)?))
+/// Adds the description of a new log, and returns its GUID.
+fn describe_log(
+    database: &mut dyn Database,
+    name: &SqlLogName,
+    zone: &TimeZone,
+) -> Result<SqlValue, LogError> {
+    let guid = SqlValue::from(uuid::Uuid::new_v4().to_string().as_str());
+    let zone_name: String = zone.standard_name.chars().take(32).collect();
+    database.execute(
+        "INSERT INTO DisplayToID (GUID, RunID, DisplayString, NumberOfRecords, MinutesToUTC, TimeZoneName) VALUES (?, 0, ?, 0, ?, ?)",
+        &[
+            guid.clone(),
+            SqlValue::from(name.log()),
+            SqlValue::Integer(zone.bias_minutes.into()),
+            SqlValue::from(zone_name.as_str()),
+        ],
+    )?;
+    Ok(guid)
 }
 
 impl LogWriter for SqlLogWriter {
@@ -428,33 +341,9 @@ impl LogWriter for SqlLogWriter {
                 format_time(sample.at.utc)
             )));
         }
-        self.begin()?;
-        self.record += 1;
-        if self.record > i64::from(i32::MAX) {
-            return Err(LogError::unsupported("a log in a database has at most 2^31 - 1 samples"));
-        }
-        let time = format_time(sample.at.utc);
-        if !self.was_started {
-            self.was_started = true;
-            self.database.execute(
-                "UPDATE DisplayToID SET LogStartTime = ?, MinutesToUTC = ? WHERE GUID = ?",
-                &[
-                    SqlValue::Text(time.clone()),
-                    // The offset in force, also in summer.
-                    SqlValue::Integer(sample.at.bias_minutes.into()),
-                    self.guid.clone(),
-                ],
-            )?;
-        }
-        let time = SqlValue::Text(time);
-        for (index, group) in sample.groups.iter().enumerate() {
-            self.series_of(index, group)?;
-            if group.is_present() {
-                self.write_group(sample, index, &time)?;
-            }
-        }
-        self.stopped_at = Some(sample.at.utc);
-        self.samples += 1;
+        let written = self.write_sample(sample);
+        self.is_failed |= written.is_err();
+        written?;
         if self.rows >= BATCH_ROWS { self.commit() } else { Ok(()) }
     }
 

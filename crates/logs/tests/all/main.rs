@@ -23,6 +23,8 @@ mod json_reader;
 mod marks;
 mod seeds;
 mod sql;
+#[path = "../../../../fuzz/sql_checks.rs"]
+mod sql_checks;
 mod text_append;
 mod text_damage;
 mod text_number;

@@ -97,6 +97,19 @@ fn blg_raw() {
     run("blg_raw", &logs(), checks::blg_raw);
 }
 
+/// Cells of rows; a database file is more than a seed should be.
+#[test]
+fn sql() {
+    let usual = vec![0; 60];
+    let indexes: Vec<u8> = (0..40).flat_map(|row| [0, 1, 2, 2, row, 0, 0, 0, 0, 0, 0, row << 4]).collect();
+    let texts: Vec<u8> = (0..120)
+        .flat_map(|column| [3, column, 4, 2, b'7', b' ', column, 6, column, column, 5, 1, 0])
+        .collect();
+    let numbers: Vec<u8> = (0..120).flat_map(|column| [1, column, column % 4, 200 + column % 50]).collect();
+    let builder = [("usual", usual), ("indexes", indexes), ("texts", texts), ("numbers", numbers)];
+    run("sql", &builder, crate::sql_checks::sql);
+}
+
 #[test]
 fn text() {
     let csv = concat!(

@@ -143,7 +143,7 @@ fn rows_without_a_time_are_skipped() {
 }
 
 #[test]
-fn rows_of_another_length() {
+fn rows_of_the_wrong_length_are_reported() {
     check(
         "01/02/2003 04:05:06,1\n01/02/2003 04:05:07,1,2,3\n01/02/2003 04:05:08,1,2,\n01/02/2003 04:05:09\n",
         &["1 -", "1 2", "1 2", "- -"],
@@ -172,7 +172,7 @@ fn a_truncated_last_row() {
     check(r#""01/02/2003 04"#, &[], &cut);
     check("\r\n", &[], &[]);
     check("\r", &[], &[]);
-    // The bytes of the end marker are ordinary text inside a log.
+    // The reader appends `,\0\n` to detect a row that is cut short; inside a log, these bytes are ordinary text.
     check(
         "01/02/2003 04:05:06,1,2,\0\n,\0\n",
         &["1 2"],

@@ -5,6 +5,7 @@ use tachograph_counters::set::{Counter, CounterSet, Extent, Instance};
 use tachograph_counters::{CounterType, Summary};
 
 use super::*;
+use crate::reduced::ReducedSeries;
 use crate::series::SeriesId;
 use crate::span::Span;
 

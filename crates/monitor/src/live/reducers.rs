@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tachograph_counters::Status;
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::CounterSet;
+use tachograph_counters::{Statistics, Status};
 use tachograph_flow::FlowError;
 
-use crate::reduced::{Reduced, Reduction, rank_of};
+use crate::reduced::{Reduced, ReducedSeries, Reduction, rank_of};
 use crate::reducer::Reducer;
-use crate::series::{SeriesId, SeriesTable};
+use crate::series::{SeriesId, SeriesInfo, SeriesTable};
 
 /// The maximum number of reducers. A screen has one for its charts and one for each table.
 const MAX_REDUCERS: usize = 8;
@@ -32,6 +32,8 @@ pub(super) struct KeptReducer {
     reducer: Reducer,
     /// The rank of each series; `None` for those that no path selects.
     ranks: HashMap<SeriesId, Option<usize>>,
+    /// The same by the index of the series in the reducer, with their descriptions. Only for reductions without columns.
+    ranked: Vec<Option<(usize, Arc<SeriesInfo>)>>,
     /// The sets of the last samples, and whether a path selects any of their counters.
     sets: Vec<(Arc<CounterSet>, bool)>,
 }
@@ -64,7 +66,13 @@ impl Reducers {
 
 impl KeptReducer {
     pub(super) fn new(paths: &[PathPattern]) -> Self {
-        Self { paths: paths.to_vec(), reducer: Reducer::default(), ranks: HashMap::new(), sets: Vec::new() }
+        Self {
+            paths: paths.to_vec(),
+            reducer: Reducer::default(),
+            ranks: HashMap::new(),
+            ranked: Vec::new(),
+            sets: Vec::new(),
+        }
     }
 
     /// The number of series known from earlier reductions.
@@ -105,9 +113,44 @@ impl KeptReducer {
 
     /// Finishes the reduction.
     pub(super) fn finish(&mut self, mut reduction: Reduction, table: &mut SeriesTable) -> Reduced {
+        if let Some(reduced) = self.finish_without_columns(&reduction, table) {
+            return reduced;
+        }
         self.reducer.cut(&mut reduction, table);
         let Self { ranks, paths, .. } = self;
         reduction.finish_ranked(table, |info| *ranks.entry(info.id).or_insert_with(|| rank_of(info, paths)))
+    }
+
+    /// Finishes a reduction without columns, as tables request for all of their cells: the reducer has the statistics of the
+    /// whole span, so they need not be moved. `None` if the reduction has columns or earlier statistics.
+    fn finish_without_columns(&mut self, reduction: &Reduction, table: &mut SeriesTable) -> Option<Reduced> {
+        if reduction.has_columns() || !reduction.is_empty() {
+            return None;
+        }
+        let Self { reducer, ranked, paths, .. } = self;
+        for id in &reducer.ids(table)[ranked.len()..] {
+            let info = table.get(*id);
+            ranked.push(info.and_then(|info| Some((rank_of(info, paths)?, Arc::clone(info)))));
+        }
+        let states = reducer.states();
+        let mut found: Vec<_> = states
+            .filter_map(|(index, state)| {
+                let (rank, info) = ranked.get(index)?.as_ref()?;
+                Some((*rank, info, state))
+            })
+            .collect();
+        found.sort_unstable_by_key(|(rank, info, _)| (*rank, info.id));
+        // Series with the same id have to be merged.
+        if found.windows(2).any(|pair| pair[0].1.id == pair[1].1.id) {
+            return None;
+        }
+        let finished = |(_, info, state): (_, &Arc<SeriesInfo>, &Statistics)| ReducedSeries {
+            info: Arc::clone(info),
+            summary: state.summary(),
+            columns: Vec::new(),
+        };
+        let series = found.into_iter().map(finished).collect();
+        Some(Reduced { span: *reduction.span(), columns: 0, series })
     }
 }
 

@@ -16,6 +16,17 @@ const KTHREADD: (u64, &str) = (2, "kthreadd");
 /// Kernel threads with at least this share of a processor are always shown, in percent.
 const MIN_KERNEL_SHARE: f64 = 1.0;
 
+/// The position of a total: first the sum, last the idle time.
+fn rank_of_total(name: &str) -> u8 {
+    if name.contains("_Total") {
+        0
+    } else if name == "Idle" || name.starts_with("Idle:") {
+        2
+    } else {
+        1
+    }
+}
+
 /// The heading of processes whose control group is unknown.
 const UNKNOWN_GROUP: &str = "(unknown group)";
 
@@ -24,7 +35,7 @@ impl TableModel {
     pub(super) fn arrange(&mut self) {
         let rows = &self.rows.rows;
         self.reserved = (0..rows.len()).filter(|&row| rows[row].is_reserved).collect();
-        self.reserved.sort_by_key(|&row| !rows[row].name().contains("_Total"));
+        self.reserved.sort_by_key(|&row| rank_of_total(rows[row].name()));
         let words: Vec<String> = self.filter.split_whitespace().map(fold_case).collect();
         let hidden = self.hidden_rows();
         self.hidden = hidden.iter().filter(|is_hidden| **is_hidden).count();

@@ -1,6 +1,10 @@
 //! Properties of a table's rows that are not counters.
 
+use std::ops::Range;
 use std::sync::Arc;
+
+use super::columns::{ColumnContent, TableColumn};
+use super::{RowId, TableModel, TableRow, TreeKind};
 
 /// Properties of a running process that are not counters; `None` if they cannot be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,4 +27,54 @@ pub struct ProcessProperties {
 pub trait RowProperties: Send {
     /// The properties of the process with this id; `None` if it has ended.
     fn process(&mut self, id: u32) -> Option<ProcessProperties>;
+}
+
+impl TableModel {
+    /// The properties of a row, as far as they were read.
+    pub fn properties(&self, id: RowId) -> Option<&ProcessProperties> {
+        self.properties.get(&id)
+    }
+
+    /// The processes whose properties should be read now: those of these lines, and all new ones if the order of the lines
+    /// depends on properties.
+    pub fn wanted_properties(&self, lines: Range<usize>) -> Vec<(RowId, u32)> {
+        let has_properties = |column: &TableColumn| matches!(column.content, ColumnContent::Property(_));
+        if !self.layout.columns.iter().any(has_properties) {
+            return Vec::new();
+        }
+        let process = |row: &TableRow| Some((row.id, u32::try_from(row.process?).ok()?));
+        let end = lines.end.min(self.lines.len());
+        let visible = (lines.start.min(end)..end).filter_map(|line| self.row_of(line));
+        let mut wanted: Vec<_> = visible.filter_map(process).collect();
+        if self.depends_on_properties() {
+            let is_new = |row: &&TableRow| !self.properties.contains_key(&row.id);
+            wanted.extend(self.rows.rows.iter().filter(is_new).filter_map(process));
+            wanted.sort_unstable();
+            wanted.dedup();
+        }
+        wanted
+    }
+
+    fn depends_on_properties(&self) -> bool {
+        self.tree == TreeKind::Cgroup
+            || !self.filter.is_empty()
+            || self
+                .layout
+                .columns
+                .get(self.order.column)
+                .is_some_and(|column| matches!(column.content, ColumnContent::Property(_)))
+    }
+
+    /// Adds properties that were read; they are `None` for a process that has ended.
+    pub fn set_properties(&mut self, read: Vec<(RowId, Option<ProcessProperties>)>) {
+        let mut has_changed = false;
+        for (id, properties) in read {
+            let properties = properties.unwrap_or_default();
+            has_changed |= self.properties.get(&id) != Some(&properties);
+            self.properties.insert(id, properties);
+        }
+        if has_changed && self.depends_on_properties() {
+            self.arrange();
+        }
+    }
 }

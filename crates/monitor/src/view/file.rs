@@ -1,14 +1,16 @@
 //! The TOML form of a view.
 
+mod document;
+
 use std::ops;
 use std::time::Duration;
 
-use serde::Deserialize;
 use tachograph_counters::civil::TimeArgument;
 use tachograph_counters::path::PathPattern;
 use tachograph_flow::WindowBounds;
 use toml::Spanned;
 
+use self::document::{ReadAnnotation, ReadCounter, ReadPanel, ReadRange, ReadView};
 use super::annotation::{MAX_ANNOTATIONS, MAX_TEXT};
 use super::{Annotation, Axis, AxisScale, MAX_SHARE, MAX_TOP, Panel, View, ViewError, ViewKind};
 use crate::legend::{Chosen, Settings};
@@ -22,97 +24,6 @@ const VERSIONS: ops::RangeInclusive<i64> = 1..=2;
 
 /// Range of the interval in seconds, as on the command line.
 const INTERVALS: ops::RangeInclusive<f64> = 0.001..=366.0 * 24.0 * 3600.0;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ReadView {
-    version: Spanned<i64>,
-    interval: Option<Spanned<f64>>,
-    points: Option<Spanned<i64>>,
-    title: Option<Spanned<String>>,
-    optional: Option<Spanned<bool>>,
-    /// Version 1: the kind of the only panel.
-    view: Option<Spanned<String>>,
-    range: Option<ReadRange>,
-    /// Version 1: the counters of the only panel.
-    #[serde(default)]
-    counter: Vec<Spanned<ReadCounter>>,
-    #[serde(default)]
-    headline: Vec<Spanned<ReadCounter>>,
-    #[serde(default)]
-    panel: Vec<Spanned<ReadPanel>>,
-    #[serde(default)]
-    annotation: Vec<Spanned<ReadAnnotation>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ReadAnnotation {
-    begin: Spanned<String>,
-    end: Option<Spanned<String>>,
-    text: Spanned<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ReadRange {
-    begin: Option<Spanned<String>>,
-    end: Option<Spanned<String>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ReadPanel {
-    title: Option<String>,
-    kind: Option<Spanned<String>>,
-    unit: Option<String>,
-    axis: Option<Spanned<String>>,
-    min: Option<Spanned<f64>>,
-    max: Option<Spanned<f64>>,
-    #[serde(default)]
-    limits: Vec<Spanned<f64>>,
-    #[serde(default)]
-    bands: Vec<Spanned<[f64; 2]>>,
-    width: Option<Spanned<i64>>,
-    height: Option<Spanned<i64>>,
-    min_size: Option<Spanned<Vec<i64>>>,
-    set: Option<Spanned<String>>,
-    columns: Option<Spanned<Vec<String>>>,
-    sort: Option<Spanned<String>>,
-    reversed: Option<Spanned<bool>>,
-    top: Option<Spanned<i64>>,
-    tree: Option<Spanned<String>>,
-    filter: Option<Spanned<String>>,
-    kernel_threads: Option<Spanned<bool>>,
-    #[serde(default)]
-    counter: Vec<ReadCounter>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ReadCounter {
-    path: Spanned<String>,
-    /// Alternative paths.
-    #[serde(default, rename = "or")]
-    alternatives: Vec<Spanned<String>>,
-    label: Option<String>,
-    #[serde(default)]
-    only_active: bool,
-    #[serde(default)]
-    capacity: bool,
-    colour: Option<Spanned<i64>>,
-    scale: Option<Spanned<i64>>,
-    #[serde(default = "yes")]
-    shown: bool,
-    #[serde(default)]
-    highlighted: bool,
-    #[serde(default)]
-    except: Vec<Spanned<String>>,
-}
-
-fn yes() -> bool {
-    true
-}
 
 struct Lines<'a>(&'a str);
 
@@ -383,6 +294,7 @@ fn check_keys(lines: &Lines<'_>, read: &ReadView, version: i64) -> Result<(), Vi
     let of_2 = [
         ("title", read.title.as_ref().map(Spanned::span), "set version = 2"),
         ("optional", read.optional.as_ref().map(Spanned::span), "set version = 2"),
+        ("group_by", read.group_by.as_ref().map(Spanned::span), "set version = 2"),
         ("panel", read.panel.first().map(Spanned::span), "set version = 2"),
         ("headline", read.headline.first().map(Spanned::span), "set version = 2"),
         ("annotation", read.annotation.first().map(Spanned::span), "set version = 2"),
@@ -444,6 +356,13 @@ pub(super) fn parse(text: &str) -> Result<View, ViewError> {
         let message = format_args!("annotation: more than {MAX_ANNOTATIONS} annotations");
         return Err(lines.error_at(annotation.span(), message));
     }
+    let sums_names = match &read.group_by {
+        Some(group_by) if group_by.get_ref() != "name" => {
+            let message = format_args!("group_by is '{}': expected 'name'", group_by.get_ref());
+            return Err(lines.error_at(group_by.span(), message));
+        }
+        group_by => group_by.is_some(),
+    };
     let annotations = read.annotation.into_iter().map(|one| lines.annotation(one.into_inner()));
     let headline = read.headline.into_iter().map(|counter| lines.counter(counter.into_inner()));
     Ok(View {
@@ -453,6 +372,7 @@ pub(super) fn parse(text: &str) -> Result<View, ViewError> {
         points: points.map(|points| points as usize),
         panels,
         is_optional: read.optional.is_some_and(Spanned::into_inner),
+        sums_names,
         begin,
         end,
         annotations: annotations.collect::<Result<_, _>>()?,

@@ -361,3 +361,15 @@ bands = [[80, 100], [-1.5, 0]]
         format!("version = 2\n{}", "[[annotation]]\nbegin = '2024-03-05T10:00:00'\ntext = ''\n".repeat(1001));
     assert!(View::parse(&many).is_err());
 }
+
+#[test]
+fn sums_over_names_are_kept() {
+    let view = View::parse("version = 2\ngroup_by = 'name'\n").expect("a view");
+    assert!(view.sums_names);
+    assert!(view.to_text().contains("group_by = \"name\""), "{}", view.to_text());
+    assert_eq!(View::parse(&view.to_text()), Ok(view));
+    assert!(!View::parse("version = 2").expect("a view").sums_names);
+    for (text, line) in [("version = 2\ngroup_by = 'user'", 2), ("version = 1\ngroup_by = 'name'", 2)] {
+        assert_eq!(View::parse(text).expect_err("an unknown value").line(), Some(line));
+    }
+}

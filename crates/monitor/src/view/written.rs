@@ -25,6 +25,8 @@ struct WrittenView<'a> {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     optional: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
+    group_by: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     range: Option<WrittenRange>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     headline: Vec<WrittenCounter<'a>>,
@@ -217,6 +219,7 @@ pub(super) fn text_of(view: &View) -> String {
         points: view.points,
         title: view.title.as_deref(),
         optional: view.is_optional,
+        group_by: view.sums_names.then_some("name"),
         range: has_range
             .then(|| WrittenRange { begin: view.begin.map(time_text), end: view.end.map(time_text) }),
         headline: view.headline.iter().map(WrittenCounter::of).collect(),

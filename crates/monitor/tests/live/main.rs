@@ -12,7 +12,7 @@ use tachograph_counters::sample::Sample;
 use tachograph_flow::Sink;
 use tachograph_flow::live::LiveOptions;
 use tachograph_flow::sinks::{StatisticsOptions, StatisticsSink};
-use tachograph_monitor::{Board, LiveBoard, Span};
+use tachograph_monitor::{Board, LiveBoard, Span, memory_of};
 
 const SECOND: i64 = FileTime::PER_SECOND;
 
@@ -239,4 +239,36 @@ fn kept_series_do_not_change_any_figure() {
             }
         }
     }
+}
+
+#[test]
+fn the_memory_of_the_samples_is_limited() {
+    let machine = Machine::default();
+    let mut board = board(&machine, &[r"\Process(*)\ID Process"], 100);
+    collect(&machine, &mut board, &[1; 20]);
+    assert_eq!(board.samples().len(), 20);
+    let all: usize = memory(&board);
+    // The limit holds at once, and for further samples.
+    board.set_max_bytes(all / 2);
+    let kept = board.samples().len();
+    assert!((3..=10).contains(&kept) && memory(&board) <= all / 2, "{kept}");
+    collect(&machine, &mut board, &[2; 20]);
+    assert!((3..=10).contains(&board.samples().len()) && memory(&board) <= all / 2);
+    // Held samples count, and are dropped if the newest three alone need too much.
+    let newest = |board: &LiveBoard| board.samples().last().expect("a sample").at.utc;
+    board.hold(Some(newest(&board)));
+    collect(&machine, &mut board, &[3; 20]);
+    assert!((3..=10).contains(&board.samples().len()) && memory(&board) <= all / 2);
+    board.set_max_bytes(0);
+    assert_eq!(board.samples().len(), 3);
+    let last = newest(&board);
+    collect(&machine, &mut board, &[4; 5]);
+    assert_eq!(board.samples().len(), 3);
+    assert!(board.samples().all(|sample| sample.at.utc > last), "the newest are kept");
+}
+
+/// The memory of the samples of a board.
+fn memory(board: &LiveBoard) -> usize {
+    let previous = std::iter::once(None).chain(board.samples().map(Some));
+    board.samples().zip(previous).map(|(sample, before)| memory_of(sample, before)).sum()
 }

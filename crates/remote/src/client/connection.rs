@@ -14,6 +14,10 @@ use crate::limits::MAX_RESPONSE_BYTES;
 
 /// Maximum length of a response's header.
 const MAX_HEADER: usize = 16 << 10;
+/// Maximum number of bytes that [`Connection::run_now`] receives, because it runs on the thread of all machines.
+const MAX_NOW: usize = 64 << 10;
+/// Maximum size of a response that [`Connection::run_now`] receives; a larger one is left to [`Connection::run`].
+pub(super) const MAX_SHARED: usize = 1 << 20;
 /// Size of the buffer for one read.
 const CHUNK: usize = 8 << 10;
 
@@ -30,6 +34,8 @@ pub(super) struct Connection {
     /// The header of the response once it is received, and the part of the body that is received.
     header: Option<ResponseHeader>,
     body: Vec<u8>,
+    /// The number of bytes that the current call may still receive.
+    left: usize,
     /// The status of a response that [`run_now`](Self::run_now) has received, and whether the connection stays open.
     done: Option<(u16, bool)>,
 }
@@ -59,6 +65,7 @@ impl Connection {
             received: Vec::new(),
             header: None,
             body: Vec::new(),
+            left: usize::MAX,
             done: None,
         }
     }
@@ -93,21 +100,32 @@ impl Connection {
     pub(super) fn run(&mut self, deadline: Instant) -> Result<(u16, bool), ExchangeError> {
         let done = match self.done.take() {
             Some(done) => done,
-            None => self.advance(Some(deadline))?,
+            None => {
+                self.left = usize::MAX;
+                self.advance(Some(deadline))?
+            }
         };
         self.begun = None;
         Ok(done)
     }
 
-    /// Like [`run`](Self::run), but does not wait. A complete response is returned by the next `run`.
+    /// Like [`run`](Self::run), but does not wait, and receives a limited number of bytes. A complete response is returned by
+    /// the next `run`.
     pub(super) fn run_now(&mut self) -> Received {
         if self.begun.is_none() {
             return Received::Broken;
         }
         if self.done.is_none() {
+            self.left = MAX_NOW;
             match self.advance(None) {
                 Ok(done) => self.done = Some(done),
-                Err(ExchangeError::TimedOut(_)) => return Received::Part,
+                Err(ExchangeError::TimedOut(_)) => {
+                    return match self.header {
+                        Some(header) if header.length > MAX_SHARED => Received::TooLarge,
+                        _ if self.left == 0 => Received::More,
+                        _ => Received::Part,
+                    };
+                }
                 Err(_) => return Received::Broken,
             }
         }
@@ -174,10 +192,13 @@ impl Connection {
         }
     }
 
-    /// Receives at least one byte.
+    /// Receives at least one byte, unless the call has reached its limit.
     fn receive(&mut self, step: &'static str) -> Result<(), ExchangeError> {
+        if self.left == 0 {
+            return Err(ExchangeError::TimedOut(step));
+        }
         let before = self.received.len();
-        self.received.resize(before + CHUNK, 0);
+        self.received.resize(before + CHUNK.min(self.left), 0);
         let read = loop {
             match self.stream.read(&mut self.received[before..]) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -187,7 +208,10 @@ impl Connection {
         self.received.truncate(before + read.as_ref().map_or(0, |&read| read));
         match read {
             Ok(0) => Err(ExchangeError::Broken("closed by the agent".to_owned())),
-            Ok(_) => Ok(()),
+            Ok(read) => {
+                self.left -= read;
+                Ok(())
+            }
             Err(error) => Err(io_error(&error, step)),
         }
     }
@@ -333,5 +357,68 @@ fn io_error(error: &io::Error, step: &'static str) -> ExchangeError {
         Some(rustls::Error::AlertReceived(alert)) => ExchangeError::NotTrusted(super::tls::alert(*alert)),
         _ if is_timeout(error) => ExchangeError::TimedOut(step),
         _ => ExchangeError::Broken(text_of(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use rustix::net::sockopt::set_socket_recv_buffer_size;
+
+    use super::*;
+
+    /// A connection with a request that was sent, and a thread that answers it.
+    fn answered(length: usize) -> (Connection, std::thread::JoinHandle<()>) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let stream = TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
+        set_socket_recv_buffer_size(&stream, 200_000).expect("a socket");
+        let agent = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
+            stream.write_all(head.as_bytes()).expect("a client");
+            stream.write_all(&vec![7; length]).expect("a client");
+            // Closing the connection with unread data would reset it.
+            assert!(stream.read(&mut [0; 100]).is_ok_and(|read| read > 0));
+        });
+        let mut connection = Connection::new(Stream::Plain(TimedStream::new(
+            stream,
+            Instant::now() + Duration::from_secs(20),
+        )));
+        connection.begin(&mut b"GET / HTTP/1.1\r\n\r\n".to_vec());
+        let until = Instant::now() + Duration::from_secs(20);
+        let mut buffer = vec![0; MAX_NOW + 1000];
+        while connection.stream.socket().peek(&mut buffer).expect("data") <= MAX_NOW {
+            assert!(Instant::now() < until, "the answer arrives");
+            std::thread::yield_now();
+        }
+        (connection, agent)
+    }
+
+    #[test]
+    fn a_call_that_does_not_wait_receives_a_limited_number_of_bytes() {
+        let length = 3 * MAX_NOW;
+        let (mut connection, agent) = answered(length);
+        assert_eq!(connection.run_now(), Received::More);
+        assert!(connection.body.len() < MAX_NOW);
+        let until = Instant::now() + Duration::from_secs(20);
+        while connection.run_now() != Received::Complete {
+            assert!(Instant::now() < until, "the rest arrives");
+        }
+        assert_eq!(connection.run(until).map_err(|error| error.to_string()), Ok((200, true)));
+        assert_eq!(connection.body, vec![7; length]);
+        agent.join().expect("no panic");
+    }
+
+    #[test]
+    fn a_large_answer_is_left_to_a_call_that_waits() {
+        let length = MAX_SHARED + 1;
+        let (mut connection, agent) = answered(length);
+        assert_eq!(connection.run_now(), Received::TooLarge);
+        assert_eq!(connection.run_now(), Received::TooLarge);
+        let until = Instant::now() + Duration::from_secs(20);
+        assert_eq!(connection.run(until).map_err(|error| error.to_string()), Ok((200, true)));
+        assert_eq!(connection.body.len(), length);
+        agent.join().expect("no panic");
     }
 }

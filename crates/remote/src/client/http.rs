@@ -15,15 +15,15 @@ use super::tls::{ClientIdentity, Tls, Trust};
 use super::transport::{ExchangeError, Method, Peer, Received, Response, Transport};
 use crate::token::Token;
 
-/// An answer that is late may arrive until this time after its request. Then the connection is given up: after a failure of
-/// the link, the kernel would repeat the request late.
+/// How long after its request a late answer can arrive. Then the connection is abandoned: after an outage, the kernel
+/// retransmits the request only after a long delay.
 const MAX_LATE: Duration = Duration::from_secs(1);
 
 /// A transport over TCP, with TLS unless the agent is on this machine. It connects when it is first used, and blocks until
 /// the response has arrived or the deadline has passed.
 ///
-/// What was begun continues in the next exchange: resolving the host name, connecting, the TLS handshake, and waiting for
-/// an answer. So an agent is reached even if that takes longer than the deadline of one exchange. The answer to an earlier
+/// After a deadline, the next exchange resumes what was in progress: resolving the host name, connecting, the TLS handshake,
+/// or waiting for an answer. So an agent is reached even if that takes longer than one exchange. The answer to an earlier
 /// request is discarded, unless the next request is the same.
 pub struct HttpTransport {
     peer: Peer,
@@ -96,7 +96,7 @@ impl HttpTransport {
         })
     }
 
-    /// Connects, or continues to.
+    /// Connects, or resumes connecting.
     fn connect(&mut self, deadline: Instant) -> Result<Connection, ExchangeError> {
         loop {
             let resumed = self.securing.take().filter(|(_, begun)| begun.elapsed() < MAX_AGE);
@@ -113,7 +113,7 @@ impl HttpTransport {
                 }
             };
             match self.secure(stream, begun, deadline) {
-                // The agent may have given up meanwhile.
+                // The agent may have closed the connection in the meantime.
                 Err(ExchangeError::Broken(_)) if is_resumed => {}
                 outcome => return outcome,
             }
@@ -128,7 +128,7 @@ impl HttpTransport {
         Ok(Box::new(StreamOwned::new(session, stream)))
     }
 
-    /// Performs the TLS handshake, or continues to.
+    /// Performs the TLS handshake, or resumes it.
     fn secure(
         &mut self,
         mut stream: TlsStream,
@@ -206,7 +206,7 @@ impl HttpTransport {
                 self.connection = Some(connection);
                 Err(ExchangeError::TimedOut(step))
             }
-            // Connects again, and repeats the request.
+            // The caller connects again, and repeats the request.
             Err(_) => Ok(None),
         }
     }
@@ -241,7 +241,7 @@ impl Transport for HttpTransport {
                     self.connection = Some(connection);
                     return Err(ExchangeError::TimedOut(step));
                 }
-                // The agent closes connections that are idle for long. Repeating the request does no harm.
+                // The agent closes connections that have been idle for long. The request can safely be repeated.
                 Err(ExchangeError::Broken(_)) if is_reused => self.request = connection.into_request(),
                 Err(error) => return Err(error),
             }
@@ -267,7 +267,7 @@ impl Transport for HttpTransport {
     }
 
     fn send_ahead(&mut self, method: Method, path: &str, request: &[u8]) -> bool {
-        // An answer that is late comes first.
+        // The answer to an earlier request must be received first.
         let Some(mut connection) = self.connection.take_if(|connection| connection.begun().is_none()) else {
             return false;
         };

@@ -3,6 +3,7 @@
 mod ahead;
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -19,16 +20,20 @@ use crate::message::{Greeting, Sets};
 
 /// A link to one agent. The providers of the machine's sets share it. Exchanges run one after another.
 pub struct Link {
-    /// Is locked for a short time only.
+    /// Locked only briefly.
     answers: Mutex<Answers>,
-    /// Is locked during an exchange.
+    /// Locked during an exchange.
     session: Mutex<Session>,
+    /// That of the session, which can be locked for as long as an exchange takes.
+    is_connected: Arc<AtomicBool>,
 }
 
 impl Link {
     /// A link that is not connected yet. `now` is used as the machine's time until it answers.
     pub fn new(transport: Box<dyn Transport>, now: Timestamps) -> Self {
-        Self { answers: Mutex::new(Answers::new(now)), session: Mutex::new(Session::new(transport)) }
+        let session = Session::new(transport);
+        let is_connected = Arc::clone(&session.is_connected);
+        Self { answers: Mutex::new(Answers::new(now)), session: Mutex::new(session), is_connected }
     }
 
     fn answers(&self) -> MutexGuard<'_, Answers> {
@@ -41,7 +46,7 @@ impl Link {
         session
     }
 
-    /// The clocks of the machine: the times of its answers.
+    /// The machine's clock. Its times are those of the answers.
     pub fn clock(self: &Arc<Self>) -> Clock {
         let (link, other) = (Arc::clone(self), Arc::clone(self));
         let times = move |collection: Option<CollectionId>| {
@@ -52,7 +57,7 @@ impl Link {
         Clock::of_collections(times, move || other.boot_time())
     }
 
-    /// When the machine was started, in UTC: from its last frame or greeting; 0 before the first.
+    /// When the machine booted, in UTC, by its last frame or greeting; 0 before the first.
     pub fn boot_time(&self) -> FileTime {
         self.answers().boot_time
     }
@@ -90,10 +95,14 @@ impl Link {
         self.session().version
     }
 
-    /// Whether the last exchange succeeded.
+    /// Whether the last exchange succeeded. Does not wait for one in progress.
     pub fn is_connected(&self) -> bool {
-        let session = self.session();
-        !session.has_failed() && session.version.is_some()
+        self.is_connected.load(Ordering::Relaxed)
+    }
+
+    /// Whether the last exchange failed. Waits for one in progress.
+    pub(super) fn has_failed(&self) -> bool {
+        self.session().has_failed()
     }
 
     /// Whether the last exchange succeeded, and is not older than `max_age`.
@@ -107,7 +116,7 @@ impl Link {
         self.answers().collection(collection).selections.push(Arc::clone(selection));
     }
 
-    /// Adds the list of a set's instances to a collection.
+    /// Adds a request for the list of a set's instances to a collection.
     pub(super) fn request_instances(&self, collection: CollectionId, set: Guid) {
         self.answers().collection(collection).listed.push(set);
     }
@@ -118,7 +127,7 @@ impl Link {
             return;
         }
         let session = &mut *self.session();
-        // Copies to buffers, because `answers` must not be locked during the exchange.
+        // Copied to buffers, because `answers` must not be locked during the exchange.
         let mut wanted = std::mem::take(&mut session.wanted);
         let mut listed = std::mem::take(&mut session.listed);
         {

@@ -1,13 +1,14 @@
 //! Another machine, whose counter sets are a registry.
 
 use std::os::fd::BorrowedFd;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use tachograph_counters::civil::FileTime;
 use tachograph_perflib::published::Notice;
 use tachograph_perflib::{Clock, Failure, IgnorePoison, Registry};
 
+use super::attempts::Attempts;
 use super::provider::RemoteSet;
 use super::transport::Received;
 use super::{Link, Transport};
@@ -15,40 +16,51 @@ use crate::message::{Greeting, Sets};
 
 /// Time limit for reading the counter sets.
 const SETS_TIMEOUT: Duration = Duration::from_secs(5);
-/// The age of the agent's last reply from which [`RemoteMachine::recheck`] asks it again. Agents look for new sets as often.
+/// If the agent's last reply is older, [`RemoteMachine::recheck`] sends a request. Agents check for new sets at this interval.
 const MAX_AGE: Duration = Duration::from_secs(2);
 /// Clocks that differ by less are not reported.
 const MIN_CLOCK_DIFFERENCE: i64 = FileTime::PER_SECOND;
 
 /// Another machine. Its registry has the sets that the agent had when they were last read.
 ///
-/// Queries over the registry collect from the agent. Failures are those of the sets: the registry stays valid, and the
+/// Queries over the registry collect from the agent. If that fails, the sets have errors; the registry stays valid, and the
 /// next collection connects again.
 #[derive(Debug)]
 pub struct RemoteMachine {
     name: Arc<str>,
     link: Arc<Link>,
+    /// Locked only briefly.
     state: Mutex<State>,
+    /// Locked while the counter sets are read. What was read is stored in `state`.
+    reading: Mutex<()>,
+    rechecks: Attempts,
 }
 
+/// What is known of a machine.
 #[derive(Debug)]
 struct State {
     registry: Arc<Registry>,
     /// The agent's id and generation when the sets were read; `None` before that.
     version: Option<(u64, u64)>,
     greeting: Option<Greeting>,
-    /// The machine's clock minus ours, in units of 100 ns.
+    /// The machine's clock minus this machine's, in units of 100 ns.
     clock_difference: i64,
 }
 
 impl RemoteMachine {
-    /// A machine that is not connected yet. `name` has no backslashes, and is the machine's name in paths and samples,
-    /// whatever the agent says.
+    /// A machine that is not connected yet. `name` has no backslashes. It is the machine's name in paths and samples, even if
+    /// the agent has another one.
     pub fn new(name: &str, transport: Box<dyn Transport>) -> Self {
         let link = Arc::new(Link::new(transport, Clock::of_this_machine().now()));
         let registry = Arc::new(Registry::new(name, link.clock()));
         let state = State { registry, version: None, greeting: None, clock_difference: 0 };
-        Self { name: name.into(), link, state: Mutex::new(state) }
+        Self {
+            name: name.into(),
+            link,
+            state: Mutex::new(state),
+            reading: Mutex::default(),
+            rechecks: Attempts::default(),
+        }
     }
 
     /// The machine's name.
@@ -56,7 +68,11 @@ impl RemoteMachine {
         &self.name
     }
 
-    /// Whether the last exchange succeeded.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().ignore_poison()
+    }
+
+    /// Whether the last exchange succeeded. Does not wait for one in progress.
     pub fn is_connected(&self) -> bool {
         self.link.is_connected()
     }
@@ -64,66 +80,91 @@ impl RemoteMachine {
     /// The machine's counter sets as they were last read, without connecting; empty before the first
     /// [`refresh`](Self::refresh).
     pub fn registry(&self) -> Arc<Registry> {
-        Arc::clone(&self.state.lock().ignore_poison().registry)
+        Arc::clone(&self.state().registry)
     }
 
     /// Reads the machine's counter sets, unless the agent's replies have shown that they are unchanged. Returns the same
     /// [`Arc`] until they change.
     ///
-    /// If the last exchange failed, connects again, which may take longer here than in a collection: so a machine that is far
-    /// away is reached even if collections do not wait long enough.
+    /// If the last exchange failed, connects again. This waits longer than a collection, so that a machine that is far away
+    /// can be connected.
     ///
     /// # Errors
     ///
-    /// See [`Connector::registry`](tachograph_perflib::Connector::registry). The registry stays as it was.
+    /// See [`Connector::registry`](tachograph_perflib::Connector::registry). The registry is not changed.
     pub fn refresh(&self) -> Result<Arc<Registry>, Failure> {
-        let mut state = self.state.lock().ignore_poison();
-        let deadline = Instant::now() + SETS_TIMEOUT;
-        if state.version.is_some() && !self.link.is_connected() {
-            self.greet(&mut state, deadline)?;
+        self.refresh_within(SETS_TIMEOUT)
+    }
+
+    /// Like [`refresh`](Self::refresh), but waits only for `max_wait` until the machine answers. Once it has, reading its
+    /// sets has the usual time limit. Attempts to connect continue in the next exchange.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`refresh`](Self::refresh).
+    pub fn refresh_within(&self, max_wait: Duration) -> Result<Arc<Registry>, Failure> {
+        let _reading = self.reading.lock().ignore_poison();
+        let start = Instant::now();
+        self.read(start + max_wait, start + SETS_TIMEOUT)
+    }
+
+    /// Like [`refresh`](Self::refresh), but sends a request to an agent that has not replied for two seconds, or whose last
+    /// exchange failed. For callers without a query, whose replies would show changes.
+    ///
+    /// If another thread is doing the same, waits for its outcome, but at most a second. A failure is not tried again for as
+    /// long as the attempt took: so an unreachable machine occupies one thread at most half of the time.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`refresh`](Self::refresh).
+    pub fn recheck(&self) -> Result<Arc<Registry>, Failure> {
+        self.rechecks.run(|| {
+            let _reading = self.reading.lock().ignore_poison();
+            let deadline = Instant::now() + SETS_TIMEOUT;
+            if !self.link.has_replied_within(MAX_AGE) {
+                self.greet(deadline)?;
+            }
+            self.read(deadline, deadline)
+        })
+    }
+
+    /// Reads the counter sets if they have changed; `greeted` is the deadline for the greeting, `until` that for the sets.
+    fn read(&self, greeted: Instant, until: Instant) -> Result<Arc<Registry>, Failure> {
+        let known = self.state().version;
+        if known.is_some() && self.link.has_failed() {
+            self.greet(greeted)?;
         }
         let version = self.link.version();
-        if state.version.is_some() && state.version == version {
-            return Ok(Arc::clone(&state.registry));
+        if known.is_some() && known == version {
+            return Ok(self.registry());
         }
-        let greeted = state.greeting.as_ref().map(|greeting| greeting.agent_id);
-        // After a restart of the machine, its boot time is another.
-        if greeted.is_none() || greeted != version.map(|(agent_id, _)| agent_id) {
-            self.greet(&mut state, deadline)?;
+        let agent_id = self.state().greeting.as_ref().map(|greeting| greeting.agent_id);
+        // If the machine was rebooted, its boot time has changed.
+        if agent_id.is_none() || agent_id != version.map(|(agent_id, _)| agent_id) {
+            self.greet(greeted)?;
         }
         let mut problems = Vec::new();
-        let sets = self.link.sets(deadline, &mut problems)?;
-        state.version = Some((sets.agent_id, sets.generation));
-        let registry = self.registry_of(sets, problems, &state.registry);
+        let sets = self.link.sets(until, &mut problems)?;
+        let version = Some((sets.agent_id, sets.generation));
+        let registry = self.registry_of(sets, problems, &self.registry());
+        let mut state = self.state();
+        state.version = version;
         if !registry.is_same(&state.registry) {
             state.registry = Arc::new(registry);
         }
         Ok(Arc::clone(&state.registry))
     }
 
-    /// Like [`refresh`](Self::refresh), but asks an agent that has not replied for two seconds, or whose last exchange failed:
-    /// for callers that have no query whose replies show changes.
-    ///
-    /// # Errors
-    ///
-    /// Same as [`refresh`](Self::refresh).
-    pub fn recheck(&self) -> Result<Arc<Registry>, Failure> {
-        if !self.link.has_replied_within(MAX_AGE) {
-            self.greet(&mut self.state.lock().ignore_poison(), Instant::now() + SETS_TIMEOUT)?;
-        }
-        self.refresh()
-    }
-
     /// Whether the machine's counter sets have been read.
     pub fn has_sets(&self) -> bool {
-        self.state.lock().ignore_poison().version.is_some()
+        self.state().version.is_some()
     }
 
-    /// Until the machine is reached for the first time, its registry has the sets of another machine, except published ones:
-    /// consumers that fix their columns at the start have columns for it. Sets that the machine has too keep their
-    /// providers when it is reached. Has no effect afterwards. Returns the registry.
+    /// Gives the machine the sets of another one, except published ones, until it is reached for the first time: so consumers
+    /// that fix their columns at the start have columns for it. When it is reached, the sets that it has keep their
+    /// providers. Has no effect on a machine that was reached. Returns the registry.
     pub fn assume_sets(&self, other: &Registry) -> Arc<Registry> {
-        let mut state = self.state.lock().ignore_poison();
+        let mut state = self.state();
         if state.version.is_none() {
             let mut registry = Registry::new(Arc::clone(&self.name), self.link.clock());
             for info in other.counter_sets().filter(|info| !other.is_published(info.guid)) {
@@ -136,19 +177,25 @@ impl RemoteMachine {
         Arc::clone(&state.registry)
     }
 
-    fn greet(&self, state: &mut State, deadline: Instant) -> Result<(), Failure> {
+    fn greet(&self, deadline: Instant) -> Result<(), Failure> {
         let greeting = self.link.greet(deadline)?;
         let now = Clock::of_this_machine().now().wall;
+        let mut state = self.state();
         state.clock_difference = greeting.wall.0.saturating_sub(now.0);
         state.greeting = Some(greeting);
         Ok(())
     }
 
-    /// Sends the request for the next collection without waiting; see [`Link::send_ahead`]. Not if the sets have to be read first.
+    /// Sends the request for the next collection without waiting; see [`Link::send_ahead`]. Returns false if the sets must be
+    /// read first.
     pub(super) fn send_ahead(&self) -> bool {
-        // If another thread is reading the sets, the request waits for them.
-        let version = self.state.try_lock().ok().and_then(|state| state.version);
+        let version = self.state().version;
         version.is_some_and(|version| self.link.send_ahead(version))
+    }
+
+    /// Closes the queries at the agent without waiting; see [`Link::close_ahead`].
+    pub(super) fn close_ahead(&self) -> bool {
+        self.link.close_ahead()
     }
 
     /// How much of the answer to [`send_ahead`](Self::send_ahead) has arrived. Does not wait.
@@ -180,21 +227,22 @@ impl RemoteMachine {
         registry
     }
 
-    /// When the machine was started, in UTC, as the agent said last; 0 if unknown.
+    /// When the machine booted, in UTC, by the agent's last message; 0 if unknown.
     pub fn boot_time(&self) -> FileTime {
         self.link.boot_time()
     }
 
     /// The name that the agent has for its machine, if it differs from the configured one.
     pub fn other_name(&self) -> Option<String> {
-        let state = self.state.lock().ignore_poison();
+        let state = self.state();
         let name = &state.greeting.as_ref()?.machine;
         (!name.eq_ignore_ascii_case(&self.name)).then(|| name.clone())
     }
 
-    /// The machine's clock minus ours when it was first reached, in units of 100 ns, if they differ by a second or more.
+    /// The machine's clock minus this machine's when the agent was last greeted, in units of 100 ns, if they differ by a
+    /// second or more.
     pub fn clock_difference(&self) -> Option<i64> {
-        let difference = self.state.lock().ignore_poison().clock_difference;
+        let difference = self.state().clock_difference;
         (difference.saturating_abs() >= MIN_CLOCK_DIFFERENCE).then_some(difference)
     }
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tachograph_counters::civil::FileTime;
@@ -28,8 +29,8 @@ const MAX_WITHOUT_PAUSE: Duration = Duration::from_secs(1);
 
 /// Maximum number of queries that are kept open; the least recently used one is closed for a new one.
 const MAX_QUERIES: usize = 16;
-/// Maximum time for closing the queries when the link is no longer used.
-const MAX_CLOSING: Duration = Duration::from_millis(200);
+/// Maximum time for closing the queries when the link is no longer used, also for those of many links together.
+pub(super) const MAX_CLOSING: Duration = Duration::from_millis(200);
 
 /// The instances of a set, or why they cannot be read.
 type Listed = Result<Vec<Arc<InstanceKey>>, Failure>;
@@ -45,10 +46,14 @@ pub(super) struct Session {
     pub(super) version: Option<(u64, u64)>,
     /// The open queries, the most recently used one last.
     pub(super) queries: Vec<OpenQuery>,
+    /// The path of a query that is being closed by [`close_ahead`](Self::close_ahead).
+    pub(super) closing: Option<String>,
     /// The number of the last collection.
     pub(super) number: u64,
     /// After a failure: when to try again, and the failure.
     pub(super) failed: Option<(Instant, Failure)>,
+    /// Whether the last exchange succeeded. It can be read during an exchange.
+    pub(super) is_connected: Arc<AtomicBool>,
     /// The body of the last response.
     pub(super) body: Vec<u8>,
     /// A frame that is no longer used, whose memory the next one reuses.
@@ -66,8 +71,10 @@ impl Session {
             replied: None,
             version: None,
             queries: Vec::new(),
+            closing: None,
             number: 0,
             failed: None,
+            is_connected: Arc::default(),
             body: Vec::new(),
             spare: None,
             wanted: Vec::new(),
@@ -127,6 +134,7 @@ impl Session {
         deadline: Instant,
     ) -> Result<u16, Failure> {
         let start = Instant::now();
+        self.closing = None;
         if let Some((until, failure)) = &self.failed
             && start < *until
         {
@@ -136,6 +144,7 @@ impl Session {
             Ok(response) => match response.status {
                 status @ (200 | 404) => {
                     self.failed = None;
+                    self.is_connected.store(true, Ordering::Relaxed);
                     self.replied = Some(Instant::now());
                     Ok(status)
                 }
@@ -160,6 +169,7 @@ impl Session {
 
     /// Stores a failure, with which exchanges fail until the pause is over.
     fn fail(&mut self, failure: Failure, pause: Duration) -> Failure {
+        self.is_connected.store(false, Ordering::Relaxed);
         self.failed = Some((Instant::now() + pause, failure.clone()));
         failure
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, Weak};
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption, WebPkiServerVerifier};
-use rustls::crypto::{WebPkiSupportedAlgorithms, ring};
+use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{
@@ -18,7 +18,7 @@ use crate::Fingerprint;
 use crate::client_trust::{roots_of, verify_signatures};
 use crate::secret_file::read_secret_file;
 
-/// Whom a consumer trusts.
+/// Which agents a consumer trusts.
 #[derive(Clone, Debug)]
 pub enum Trust {
     /// The agent whose certificate has this fingerprint.
@@ -48,10 +48,7 @@ impl ClientIdentity {
     }
 }
 
-/// Number of sessions of a server that rustls keeps for resumption.
-const SESSIONS_OF_SERVER: usize = 8;
-
-/// The configuration of TLS, and what it found.
+/// A TLS configuration, with the verifier of a pinned certificate.
 #[derive(Clone, Debug)]
 pub(super) struct Tls {
     pub(super) config: Arc<ClientConfig>,
@@ -64,8 +61,6 @@ impl Tls {
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .map_err(|error| error.to_string())?;
-        // Links with a certificate of their own have a configuration of their own.
-        let mut authorities = None;
         let (builder, pinned) = match trust {
             Trust::Fingerprint(expected) => {
                 let algorithms = provider.signature_verification_algorithms;
@@ -76,17 +71,7 @@ impl Tls {
             }
             Trust::Authority(file) => {
                 let pem = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
-                if identity.is_none() {
-                    if let Some(config) = config_of(&pem) {
-                        return Ok(Self { config, pinned: None });
-                    }
-                    authorities = Some(pem.clone());
-                }
-                let roots = roots_of(file, &pem)?;
-                let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider)
-                    .build()
-                    .map_err(|error| format!("{}: {error}", file.display()))?;
-                (builder.with_webpki_verifier(verifier), None)
+                (builder.with_webpki_verifier(shared_verifier(file, pem, provider)?), None)
             }
         };
         let mut config = match identity {
@@ -98,17 +83,8 @@ impl Tls {
             }
         };
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        if authorities.is_none() {
-            // This configuration is for one server, and by default there is memory for 32.
-            config.resumption = Resumption::in_memory_sessions(SESSIONS_OF_SERVER);
-        }
-        let config = Arc::new(config);
-        if let Some(pem) = authorities {
-            let mut known = CONFIGS.lock().ignore_poison();
-            known.retain(|(_, config)| config.strong_count() > 0);
-            known.push((pem, Arc::downgrade(&config)));
-        }
-        Ok(Self { config, pinned })
+        config.resumption = Resumption::in_memory_sessions(SESSION_TICKETS);
+        Ok(Self { config: Arc::new(config), pinned })
     }
 
     /// Why a certificate was refused, and what to do.
@@ -121,20 +97,40 @@ impl Tls {
             ),
             Some(_) => error.to_string(),
             None => format!(
-                "{error}; check that 'ca' in machines.toml is the authority of its certificate, and that 'address' has a \
-                 name of the certificate, or use the fingerprint that 'tacho agent setup' prints"
+                "{error}; check that 'ca' in machines.toml is the authority of its certificate, and that 'address' is a \
+                 name in the certificate, or use the fingerprint that 'tacho agent setup' prints"
             ),
         }
     }
 }
 
-/// The configurations in use, by the certificates of their authorities: the machines of a fleet share one.
-static CONFIGS: Mutex<Vec<(Vec<u8>, Weak<ClientConfig>)>> = Mutex::new(Vec::new());
+/// The number of tickets that are kept of one agent, with which connecting again needs no full handshake. Each link has its own,
+/// so that all agents of a fleet can be connected again quickly after an outage of the network.
+const SESSION_TICKETS: usize = 8;
 
-/// The configuration with these certificates of authorities, if it is in use.
-fn config_of(pem: &[u8]) -> Option<Arc<ClientConfig>> {
-    let known = CONFIGS.lock().ignore_poison();
-    known.iter().find(|(authorities, _)| authorities == pem)?.1.upgrade()
+/// A verifier in use, by the certificates of its authorities.
+type SharedVerifier = (Vec<u8>, Weak<WebPkiServerVerifier>);
+
+/// The verifiers in use: the machines of a fleet have the same authorities, whose certificates are kept once.
+static VERIFIERS: Mutex<Vec<SharedVerifier>> = Mutex::new(Vec::new());
+
+/// The verifier with the authorities in `pem`, the contents of `file`.
+fn shared_verifier(
+    file: &Path,
+    pem: Vec<u8>,
+    provider: Arc<CryptoProvider>,
+) -> Result<Arc<WebPkiServerVerifier>, String> {
+    let mut known = VERIFIERS.lock().ignore_poison();
+    let found = known.iter().find(|(authorities, _)| *authorities == pem);
+    if let Some(verifier) = found.and_then(|(_, verifier)| verifier.upgrade()) {
+        return Ok(verifier);
+    }
+    let verifier = WebPkiServerVerifier::builder_with_provider(roots_of(file, &pem)?, provider)
+        .build()
+        .map_err(|error| format!("{}: {error}", file.display()))?;
+    known.retain(|(_, verifier)| verifier.strong_count() > 0);
+    known.push((pem, Arc::downgrade(&verifier)));
+    Ok(verifier)
 }
 
 /// Why an agent ended the handshake, and what to do.
@@ -146,7 +142,7 @@ pub(super) fn alert(alert: AlertDescription) -> String {
         | AlertDescription::CertificateExpired
         | AlertDescription::UnknownCA
         | AlertDescription::AccessDenied
-        // The signature is not that of an authority with the same name.
+        // Another authority with the same name signed the certificate.
         | AlertDescription::DecryptError => format!(
             "it accepts only consumers with certain certificates ({alert:?}); set client_cert and client_key in machines.toml, \
              and pass the certificate's authority to 'tacho agent --client-ca', or its fingerprint to --client-fingerprint"
@@ -183,4 +179,26 @@ impl ServerCertVerifier for PinnedCertificate {
     }
 
     verify_signatures!();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machines_share_the_authorities_but_not_the_sessions() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../web/tests/http/tls/cert.pem");
+        let trust = Trust::Authority(file.clone());
+        let tls: Vec<_> = (0..2).map(|_| Tls::new(&trust, None).expect("an authority")).collect();
+        assert!(!Arc::ptr_eq(&tls[0].config, &tls[1].config), "each machine has its own sessions");
+        let verifier = || {
+            let pem = std::fs::read(&file).expect("a file");
+            shared_verifier(&file, pem, Arc::new(ring::default_provider())).expect("an authority")
+        };
+        let (one, other) = (verifier(), verifier());
+        assert!(Arc::ptr_eq(&one, &other));
+        let users = Arc::strong_count(&one);
+        drop(tls);
+        assert!(Arc::strong_count(&one) < users, "the configurations have used the same verifier");
+    }
 }

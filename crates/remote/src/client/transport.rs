@@ -42,8 +42,8 @@ pub trait Transport: Send + fmt::Debug {
     ///
     /// # Errors
     ///
-    /// If the agent cannot be reached or is not the expected one, if the deadline passes, or if the response breaks a rule of
-    /// HTTP or is longer than [`MAX_RESPONSE_BYTES`](crate::limits::MAX_RESPONSE_BYTES).
+    /// If the agent cannot be reached or is not the expected one, if the deadline passes, or if the response is not valid HTTP
+    /// or is longer than [`MAX_RESPONSE_BYTES`](crate::limits::MAX_RESPONSE_BYTES).
     fn exchange(
         &mut self,
         method: Method,
@@ -64,7 +64,7 @@ pub trait Transport: Send + fmt::Debug {
     /// Closes the connection without waiting.
     fn close(&mut self);
 
-    /// Whom the transport connects to, for messages.
+    /// The agent that the transport connects to, for messages.
     fn peer(&self) -> &Peer;
 
     /// Sends a request without waiting. [`exchange`](Self::exchange) with the same request then receives the response. Returns false
@@ -90,6 +90,10 @@ pub trait Transport: Send + fmt::Debug {
 pub enum Received {
     /// Not all of it.
     Part,
+    /// Not all of it: the limit of one call was reached, and more can be there already.
+    More,
+    /// More than is received on the thread of all machines. [`Transport::exchange`] receives it.
+    TooLarge,
     /// All of it, with HTTP status 200.
     Complete,
     /// The connection has failed or was closed, no request was sent ahead, or the response is an error.
@@ -116,7 +120,7 @@ pub enum ExchangeError {
     TimedOut(&'static str),
     /// The peer is not the agent that was expected, such as one with another certificate.
     NotTrusted(String),
-    /// The response breaks a rule.
+    /// The response is invalid.
     Invalid(String),
 }
 
@@ -141,17 +145,17 @@ impl ExchangeError {
                  supported)"
             ),
             Self::Broken(cause) => format!(
-                "the connection to the agent at {address} failed ({cause}); it is tried again; if that lasts, check that \
-                 'tacho agent' runs there, and that no other program uses the port"
+                "the connection to the agent at {address} failed ({cause}) and is retried; if this persists, check that \
+                 'tacho agent' is running there, and that no other program uses the port"
             ),
             Self::TimedOut(step) => format!(
-                "the agent at {address} did not answer in time ({step}); check that '{machine}' is up, and that firewalls let \
-                 the port through"
+                "the agent at {address} did not answer in time ({step}); check that '{machine}' is up, and that no firewall \
+                 blocks the port"
             ),
             Self::NotTrusted(cause) => format!("the agent at {address} is not trusted: {cause}"),
             Self::Invalid(cause) => format!(
-                "the agent at {address} sent an invalid answer ({cause}); check that tacho has the same version on both \
-                 machines, and that the port is that of the agent"
+                "the agent at {address} sent an invalid answer ({cause}); check that both machines have the same \
+                 version of tacho, and that the port is the agent's"
             ),
         }
     }

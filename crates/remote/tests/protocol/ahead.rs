@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use tachograph_remote::{HttpTransport, Method, Received, Response, Transport as _};
 
-/// A server that answers each request with a text from the channel, in two parts, and closes the connection for an empty one.
-/// The requests are sent to the other channel.
+/// A server that answers each request with a text from the first channel, in two writes; an empty text closes the connection.
+/// The paths of the requests are sent to the second channel.
 fn server() -> (HttpTransport, Sender<&'static str>, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
@@ -47,8 +47,8 @@ fn get(transport: &mut HttpTransport, path: &str) -> (u16, String) {
     (status, String::from_utf8(body).expect("text"))
 }
 
-/// Waits until all of the response has arrived.
-fn received(transport: &mut HttpTransport) -> Received {
+/// Waits until the response has arrived or the exchange has failed.
+fn wait_for_response(transport: &mut HttpTransport) -> Received {
     let until = soon();
     loop {
         match transport.receive_ahead() {
@@ -70,7 +70,7 @@ fn a_request_that_was_sent_ahead_is_not_sent_again() {
     assert!(!transport.send_ahead(Method::Get, "/b", &[]), "its response was not received yet");
     assert_eq!(transport.receive_ahead(), Received::Part);
     answers.send("two").expect("a server");
-    assert_eq!(received(&mut transport), Received::Complete);
+    assert_eq!(wait_for_response(&mut transport), Received::Complete);
     assert_eq!(get(&mut transport, "/b"), (200, "two".to_owned()));
     answers.send("three").expect("a server");
     assert_eq!(get(&mut transport, "/c"), (200, "three".to_owned()));
@@ -96,12 +96,12 @@ fn a_refused_request_and_a_closed_connection_are_not_complete() {
     get(&mut transport, "/a");
     assert!(transport.send_ahead(Method::Get, "/b", &[]));
     answers.send("refused").expect("a server");
-    assert_eq!(received(&mut transport), Received::Broken);
+    assert_eq!(wait_for_response(&mut transport), Received::Broken);
     assert_eq!(get(&mut transport, "/b").0, 404);
     assert!(transport.send_ahead(Method::Get, "/c", &[]));
     answers.send("").expect("a server");
-    assert_eq!(received(&mut transport), Received::Broken);
-    // It connects again, and repeats the request.
+    assert_eq!(wait_for_response(&mut transport), Received::Broken);
+    // The transport connects again, and repeats the request.
     answers.send("two").expect("a server");
     assert_eq!(get(&mut transport, "/c"), (200, "two".to_owned()));
     assert_eq!(requested.try_iter().collect::<Vec<_>>(), ["/a", "/b", "/c", "/c"]);

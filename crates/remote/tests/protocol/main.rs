@@ -1,6 +1,8 @@
 //! The protocol between an agent and consumers, without sockets.
 
 mod ahead;
+mod busy;
+mod closing;
 mod fixture;
 mod hostile;
 mod restarts;

@@ -53,7 +53,11 @@ impl App {
             Command::Report => self.show_kind(ViewKind::Report, requests),
             Command::Area => self.show_kind(ViewKind::Area, requests),
             Command::Stacked => self.show_kind(ViewKind::Stacked, requests),
-            Command::Table => self.show_kind(ViewKind::Table, requests),
+            Command::Table => {
+                // In a table that replaced a chart, the same key shows the chart again.
+                let kind = self.panes.focused().chart_kind.unwrap_or(ViewKind::Table);
+                self.show_kind(kind, requests);
+            }
             Command::Axis => {
                 let what = self.panes.focused_mut().next_axis();
                 self.messages.answer(what, false);

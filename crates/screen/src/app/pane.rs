@@ -34,6 +34,8 @@ pub(crate) struct Pane {
     pub(crate) filter: String,
     /// The only counter on the chart; `None`: all counters that are not hidden.
     pub(crate) only: Option<ItemId>,
+    /// The kind of chart to return to, if the table was opened in its place.
+    pub(super) chart_kind: Option<ViewKind>,
     /// The table that the panel shows or has shown.
     pub(super) table: Option<Box<Table>>,
 }
@@ -53,6 +55,7 @@ impl Pane {
             bands: Bands::Selected,
             filter: String::new(),
             only: None,
+            chart_kind: None,
             table: None,
         }
     }
@@ -71,7 +74,9 @@ impl Pane {
     /// all have the same.
     pub(crate) fn title(&self) -> Cow<'_, str> {
         let of_table = || Some(&*self.shown_table()?.model.layout().set);
-        if let Some(title) = self.panel.title.as_deref().or_else(of_table) {
+        // The title of the view is that of the chart.
+        let title = self.panel.title.as_deref().filter(|_| self.chart_kind.is_none() || of_table().is_none());
+        if let Some(title) = title.or_else(of_table) {
             return title.into();
         }
         let mut infos = self.legend.items().iter().filter_map(|item| item.info());

@@ -37,10 +37,12 @@ impl App {
 
     /// Switches the focused panel to another kind of view.
     pub(super) fn show_kind(&mut self, kind: ViewKind, requests: &mut Vec<Request>) {
-        let before = std::mem::replace(&mut self.panes.focused_mut().panel.kind, kind);
+        let pane = self.panes.focused_mut();
+        let before = std::mem::replace(&mut pane.panel.kind, kind);
         if before == kind {
             return;
         }
+        pane.chart_kind = (kind == ViewKind::Table).then_some(before);
         let has_table = self.panes.focused().table.is_some();
         if kind == ViewKind::Table {
             self.open_pending_tables(requests);

@@ -119,8 +119,13 @@ impl App {
         }
         self.history.push(now);
         self.span = Some(span);
-        // Columns now have another width, so the cursor becomes a single moment.
-        self.cursor = self.cursor.map(|cursor| Span::new(cursor.middle(), cursor.middle()));
+        // Columns now have another width, so the cursor becomes a single moment: that of the sample under it.
+        let under = self.column_under_cursor().filter(|column| self.has_values(*column));
+        let moment = under.map(|column| self.reduced.time_of(column));
+        self.cursor = self.cursor.map(|cursor| {
+            let moment = moment.unwrap_or_else(|| cursor.middle());
+            Span::new(moment, moment)
+        });
         self.cursor = self.cursor.filter(|cursor| span.contains(cursor.begin()));
         self.brush = (None, None);
         requests.push(Request::Figures);
@@ -180,23 +185,29 @@ impl App {
 
     /// Whether any series has a value in a column of figures.
     fn has_values(&self, column: usize) -> bool {
-        let mut columns = self.reduced.series.iter().filter_map(|series| series.columns.get(column));
-        columns.any(|column| column.values > 0)
+        self.values_in(column) > 0
+    }
+
+    /// The largest number of values of a series in a column of figures.
+    pub(crate) fn values_in(&self, column: usize) -> u64 {
+        let columns = self.reduced.series.iter().filter_map(|series| series.columns.get(column));
+        columns.map(|column| column.values).max().unwrap_or_default()
     }
 
     /// The column of figures under the cursor; if several are under it, the last one with values. A cursor at a single
-    /// moment, such as a typed time, is usually between two samples: it is on the column of the nearest sample.
+    /// moment, such as a typed time, is usually between two samples: it is on the column of the later one, whose values are
+    /// those of the interval that contains the moment.
     pub(crate) fn column_under_cursor(&self) -> Option<usize> {
         let (span, cursor) = (self.shown_span()?, self.cursor?);
         let column_of = |moment| span.column_of(moment, self.reduced.columns.max(1));
         let (first, last) = (column_of(cursor.begin())?, column_of(cursor.last_moment())?);
-        let under = (first..=last).rfind(|column| self.has_values(*column));
-        let nearest = || {
-            let before = (0..first).rfind(|column| self.has_values(*column));
-            let after = (first..self.reduced.columns).find(|column| self.has_values(*column));
-            [before, after].into_iter().flatten().min_by_key(|column| column.abs_diff(first))
-        };
-        under.or_else(|| nearest().filter(|_| cursor.begin() == cursor.last_moment())).or(Some(first))
+        if cursor.begin() != cursor.last_moment() {
+            return (first..=last).rfind(|column| self.has_values(*column)).or(Some(first));
+        }
+        let with_values = |column: &usize| self.has_values(*column);
+        let is_later = |column: &usize| self.reduced.time_of(*column) >= cursor.begin();
+        let after = (first..self.reduced.columns).filter(with_values).find(is_later);
+        after.or_else(|| (0..=first).rfind(with_values)).or(Some(first))
     }
 
     /// The time range of a column of characters in the focused plot.

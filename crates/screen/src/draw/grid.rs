@@ -11,7 +11,7 @@ use super::arrange::{LIST_SIZE, arrange};
 use super::axis::PaneAxis;
 use super::chart::MARKS;
 use crate::app::{App, Pane};
-use crate::text::{cut, row, width};
+use crate::text::{cut, cut_start, row, width};
 
 /// The minimum and maximum width of the list next to a chart, in columns.
 const LIST_WIDTH: (usize, usize) = (14, 34);
@@ -252,7 +252,10 @@ impl App {
         let shown = if entries.len() > room { room - 1 } else { entries.len() };
         for (index, entry) in entries.iter().take(shown).enumerate() {
             let line = row(list, if is_reversed { shown - 1 - index } else { index });
-            let name = cut(&entry.name, columns.saturating_sub(value_width + 3), self.theme.is_unicode);
+            let room = columns.saturating_sub(value_width + 3);
+            // The end of a path, such as that of a control group, distinguishes it from others.
+            let cut = if entry.name.starts_with('/') { cut_start } else { cut };
+            let name = cut(&entry.name, room, self.theme.is_unicode);
             self.write_text(buffer, line, 1, &name, entry.style);
             let column = columns.saturating_sub(width(&entry.value) + 1);
             self.write_text(buffer, line, column, &entry.value, Style::new());

@@ -33,7 +33,7 @@ pub(crate) struct TableAreas {
 }
 
 /// The maximum number of totals in a table of less than a height: (height, number).
-const MAX_TOTALS: [(u16, usize); 2] = [(14, 1), (24, 2)];
+const MAX_TOTALS: [(u16, usize); 3] = [(8, 1), (14, 2), (24, 3)];
 
 /// The maximum depth at which rows of a tree are indented.
 const MAX_DEPTH: usize = 10;
@@ -71,10 +71,12 @@ impl App {
             self.draw_table_line(buffer, row(area, 1 + index), &table.model, line, &columns, is_selected);
         }
         if table.model.lines().is_empty() {
-            let text = match (table.model.filter().is_empty(), self.reading.is_some()) {
+            let is_reading = self.reading.is_some() || !self.facts.is_live && !table.model.has_figures();
+            let text = match (table.model.filter().is_empty(), is_reading) {
                 (false, _) => "no row contains these words (Esc: all rows)",
                 (true, true) => "reading ...",
-                (true, false) => "no rows yet",
+                (true, false) if self.facts.is_live => "no rows yet",
+                (true, false) => "no rows in this time range",
             };
             self.write_text(buffer, row(area, table.room.min(2)), 2, text, self.theme.dim());
         }

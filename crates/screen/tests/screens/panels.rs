@@ -292,11 +292,11 @@ fn a_click_moves_the_focus() {
 fn missing_counters_are_omitted_and_reported() {
     let mut screen = overview((120, 40), Theme::default());
     screen.app.resolve(&[], |path: &PathPattern| !path.set().to_string().contains("Pressure"), false);
-    assert_eq!(kinds(&screen).len(), 7);
+    assert_eq!(kinds(&screen).len(), 6);
     let paths: Vec<_> = screen.app.paths().iter().map(ToString::to_string).collect();
-    assert!(paths.contains(&r"\System\Processor Queue Length".to_owned()), "{paths:?}");
+    assert!(!paths.iter().any(|path| path.contains("Pressure")), "{paths:?}");
     screen.app.mark_changed();
-    screen.line_with(r"not in the log: \Pressure Stall(memory)\% Some Stall Time, \Pressure Stall(io)");
+    screen.line_with(r"not in the log: \Pressure Stall(cpu)\% Some Stall Time, \Pressure Stall(memory)");
 }
 
 #[test]
@@ -460,9 +460,55 @@ fn columns_do_not_depend_on_values() {
     }
 }
 
+/// The values at a sample are those of the interval that ends there.
+#[test]
+fn a_typed_time_shows_the_sample_whose_interval_contains_it() {
+    for size in [(80, 24), (120, 40), (200, 50)] {
+        let view = View::ready_made("overview").expect("the overview");
+        let mut log = TestScreen::with_view(false, size, 20, Theme::default(), &LINES, view);
+        for (typed, shown) in [("04.4", "05"), ("05", "05"), ("05.001", "06"), ("18.999", "19")] {
+            log.type_in(&format!("t10:00:{typed}"));
+            log.press(KeyCode::Enter);
+            log.line_with(&format!("cursor 10:00:{shown}"));
+        }
+    }
+}
+
+/// The columns have several samples if they are few, so the header says that the values are averages; zooming in divides them.
+#[test]
+fn a_cursor_over_several_samples_shows_averages() {
+    let view = View::ready_made("overview").expect("the overview");
+    let mut log = TestScreen::with_view(false, (80, 24), 300, Theme::default(), &LINES, view);
+    log.type_in("t10:02:00");
+    log.press(KeyCode::Enter);
+    log.line_with("(average of ");
+    for _ in 0..3 {
+        log.type_in("+");
+    }
+    log.line_with("cursor 10:02:0");
+    assert!(!log.text().contains("(average of "), "{}", log.text());
+}
+
+#[test]
+fn the_key_that_shows_the_table_shows_the_chart_again() {
+    let mut screen = overview((120, 40), Theme::default());
+    let kind = |screen: &TestScreen| screen.app.view().panels[0].kind;
+    let before = (kind(&screen), screen.text());
+    screen.line_with("All processors");
+    screen.type_in("4");
+    assert_eq!(kind(&screen), tachograph_monitor::ViewKind::Table);
+    screen.type_in("4");
+    assert_eq!((kind(&screen), screen.text()), before);
+    // An enlarged panel names the key that shows the others.
+    screen.type_in("z");
+    screen.line_with("z:all panels");
+    screen.type_in("z");
+    assert!(!screen.text().contains("z:all panels"));
+}
+
 /// There are more columns than samples, so most times are in a column without values.
 #[test]
-fn a_typed_time_shows_the_nearest_sample() {
+fn a_typed_time_between_two_samples_shows_values() {
     let view = View::ready_made("overview").expect("the overview");
     let mut log = TestScreen::with_view(false, (200, 50), 20, Theme::default(), &LINES, view);
     let missing = |screen: &mut TestScreen| screen.text().matches("---").count();

@@ -29,6 +29,7 @@ pub(super) static ENGINE: SetTable = SetTable {
     instances: "An engine of an adapter that a process uses, in Windows' form: `pid_1234_luid_0x00000000_0x00000300_phys_0_eng_0_engtype_3D`. The luid is the adapter's PCI domain, and its bus, device and function. A \
         client that several processes share is attributed to the first of them.",
     total: "",
+    repeats: None,
     counters: &[
         CounterInfo::row(UTILIZATION, "Utilization Percentage", CounterType::TIMER_100NS, "%", 0,
             "/proc/PID/fdinfo/*: drm-engine-*; xe: drm-cycles-* of drm-total-cycles-*; NVML: nvmlDeviceGetProcessUtilization",
@@ -49,6 +50,7 @@ pub(super) static ADAPTER_MEMORY: SetTable = SetTable {
     help: "The memory of graphics cards that is in use.",
     instances: "The adapters in Windows' form: `luid_0x00000000_0x00000300_phys_0`. The luid is the PCI domain, and bus, device and function.",
     total: "",
+    repeats: None,
     counters: &[
         bytes(DEDICATED, "Dedicated Usage", "/sys/class/drm/card*/device/mem_info_vram_used; NVML: nvmlDeviceGetMemoryInfo; else the sum of GPU Process Memory",
             "Memory of the card itself that is in use."),
@@ -71,6 +73,7 @@ pub(super) static PROCESS_MEMORY: SetTable = SetTable {
     help: "The graphics memory of each process. Reading processes of other users requires privileges.",
     instances: "A process and an adapter that it uses, in Windows' form: `pid_1234_luid_0x00000000_0x00000300_phys_0`.",
     total: "",
+    repeats: None,
     counters: &[
         bytes(DEDICATED, "Dedicated Usage", "/proc/PID/fdinfo/*: drm-resident-vram, drm-resident-local (older kernels: drm-memory-*); NVML: nvmlDeviceGet*RunningProcesses",
             "Memory of the card itself that the process uses."),
@@ -90,6 +93,7 @@ pub(super) static ADAPTER: SetTable = SetTable {
     instances: "The cards with driver and PCI address: `card0 amdgpu 0000:03:00.0`. Cards that only NVIDIA's \
         library knows have no card number.",
     total: "",
+    repeats: None,
     counters: &[
         CounterInfo::row(BUSY, "% Busy", CounterType::LARGE_RAWCOUNT, "%", 0, "/sys/class/drm/card*/device/gpu_busy_percent; NVML: nvmlDeviceGetUtilizationRates",
             "How busy the graphics processor is at this moment, as its firmware reports it."),

@@ -23,6 +23,7 @@ pub(crate) static INTERRUPT: SetTable = SetTable {
     help: "Interrupts by line, summed over all processors.",
     instances: "The lines of /proc/interrupts in the kernel's order: number and device (`36 virtio1-req.0`), or the short name and its meaning (`LOC Local timer interrupts`); then _Total.",
     total: "The sum of all lines except TLB, whose interrupts are also counted in CAL; the same as in /proc/stat.",
+    repeats: None,
     counters: &[CounterInfo::row(RATE, "Interrupts/sec", CounterType::BULK_COUNT, "1/s", 0, "/proc/interrupts",
         "Interrupts of this line that the processors took. When a processor goes offline or online, the kernel's sums jump, so one interval is omitted.")],
 };
@@ -36,6 +37,7 @@ pub(crate) static SOFTIRQ: SetTable = SetTable {
     help: "Soft interrupts, the kernel's deferred work, by their kind, summed over all processors. The nearest equivalent on Windows is DPCs.",
     instances: "The kinds in the kernel's order, such as TIMER, NET_RX, BLOCK, SCHED, RCU; then _Total.",
     total: "The sum of all kinds.",
+    repeats: None,
     counters: &[CounterInfo::row(RATE, "SoftIRQs/sec", CounterType::BULK_COUNT, "1/s", 0, "/proc/softirqs",
         "Soft interrupts of this kind that were handled.")],
 };

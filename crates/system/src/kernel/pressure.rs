@@ -39,6 +39,7 @@ pub(crate) static TABLE: SetTable = SetTable {
     help: "Time that tasks lost while waiting for processors, memory, disks or interrupts (Linux PSI).",
     instances: "The resources that the kernel reports, in this order: cpu, memory, io, irq.",
     total: "",
+    repeats: None,
     counters: &[
         CounterInfo::row(SOME, "% Some Stall Time", CounterType::TIMER_100NS, "%", 0,
             "/proc/pressure/*: some total",

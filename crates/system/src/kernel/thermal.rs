@@ -32,6 +32,7 @@ pub(crate) static TABLE: SetTable = SetTable {
     help: "Temperatures of the machine's thermal zones. The Windows set Thermal Zone Information reports kelvins; this one reports degrees Celsius.",
     instances: "The zones of /sys/class/thermal in the order of their numbers, named by number and type, such as `0 acpitz` or `2 x86_pkg_temp`.",
     total: "",
+    repeats: None,
     counters: &[
         CounterInfo::row(TEMPERATURE, "Temperature", CounterType::LARGE_RAWCOUNT, "°C", 0,
             "/sys/class/thermal/thermal_zone*/temp",

@@ -28,6 +28,7 @@ macro_rules! events {
             help: "Linux memory management events: reads and writes, reclaim, swap, compaction, huge pages.",
             instances: "",
             total: "",
+            repeats: None,
             counters: &[$(CounterInfo::row(
                 $id,
                 $name,

@@ -25,6 +25,7 @@ pub(super) const TABLE: SetTable = SetTable {
            pages and for some drivers; memory without them is fragmented.",
     instances: "The orders: a block of order n has 2^n pages. Usually 0 to 10.",
     total: "",
+    repeats: None,
     counters: &[
         CounterInfo::row(BLOCKS, "Free Blocks", CounterType::LARGE_RAWCOUNT, "", 0, "/proc/buddyinfo",
             "Free blocks of exactly this order, not part of a larger free block."),

@@ -22,6 +22,7 @@ pub(super) const TABLE: SetTable = SetTable {
            Windows does; Paging Activity has the total of written pages.",
     instances: "",
     total: "",
+    repeats: None,
     counters: &[
         CounterInfo::row(DIRTY_PAGES, "Dirty Pages", CounterType::RAWCOUNT, "", 0, "/proc/vmstat: nr_dirty",
             "Pages of the page cache with changes that are not written yet."),

@@ -21,6 +21,7 @@ pub(super) const TABLE: SetTable = SetTable {
     help: "Huge pages that the administrator reserved (hugetlbfs), by size. Transparent huge pages are not included.",
     instances: "The sizes that the processor supports, such as 2048kB and 1048576kB, by size.",
     total: "",
+    repeats: None,
     counters: &[
         row(1, "Pages", "", "/sys/kernel/mm/hugepages/hugepages-*/nr_hugepages", "Huge pages that exist, used or not."),
         row(2, "Total Bytes", "bytes", "/sys/kernel/mm/hugepages/hugepages-*/nr_hugepages", "The size of all huge pages. This memory counts as used."),

@@ -57,6 +57,7 @@ pub(super) const TABLE: SetTable = SetTable {
     help: "The machine's memory as a whole: free memory, committed memory, and paging.",
     instances: "",
     total: "",
+    repeats: None,
     counters: &[
         bytes(
             AVAILABLE_BYTES,

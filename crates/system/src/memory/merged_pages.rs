@@ -18,6 +18,7 @@ pub(super) const TABLE: SetTable = SetTable {
     help: "Pages with equal content that the kernel has merged (KSM), usually of virtual machines.",
     instances: "",
     total: "",
+    repeats: None,
     counters: &[
         row(1, "Shared Pages", CounterType::LARGE_RAWCOUNT, "", "/sys/kernel/mm/ksm/pages_shared",
             "Merged pages, each of which replaces several."),

@@ -19,6 +19,7 @@ pub(super) const TABLE: SetTable = SetTable {
     help: "Memory by NUMA node, and how many allocations came from the preferred node.",
     instances: "The nodes by the kernel's number, then _Total.",
     total: "The sums. The total restarts when a node is removed or added.",
+    repeats: None,
     counters: &[
         megabytes(
             1,

@@ -22,6 +22,7 @@ pub(super) const TABLE: SetTable = SetTable {
     help: "Swap areas: files and partitions to which memory is swapped out.",
     instances: "The paths of the swap areas in the kernel's order, then _Total. No instances without swap.",
     total: "The used part of all swap areas together.",
+    repeats: None,
     counters: &[
         CounterInfo::row(USAGE, "% Usage", CounterType::RAW_FRACTION, "%", 0, "/proc/swaps: Used, Size",
             "The part of the swap area that is in use.").base(2),

@@ -53,6 +53,7 @@ pub(super) const TABLE: SetTable = SetTable {
     help: "The machine as a whole: processes, threads, the processor queue, and the up time.",
     instances: "",
     total: "",
+    repeats: None,
     counters: &[
         CounterInfo::row(CONTEXT_SWITCHES, "Context Switches/sec", CounterType::COUNTER_COUNTER, "1/s", -2,
             "/proc/stat: ctxt",

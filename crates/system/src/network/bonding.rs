@@ -28,6 +28,7 @@ pub(super) static TABLE: SetTable = SetTable {
     help: "Bonded network interfaces, and whether the links of their members are up.",
     instances: "Bonds (bond0), each followed by its members (bond0/eth0), in the kernel's order.",
     total: "",
+    repeats: None,
     counters: &[
         row(LINK_UP, "Link Up", "/sys/class/net/*: bonding/mii_status, bonding_slave/mii_status",
             "1 if the link of the bond, or of the member, is up; otherwise 0."),

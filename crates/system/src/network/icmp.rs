@@ -12,6 +12,7 @@ pub(super) static TABLE_V4: SetTable = SetTable {
     help: "ICMP messages over IPv4 in this network namespace.",
     instances: "",
     total: "",
+    repeats: None,
     counters: ROWS_V4,
 };
 
@@ -79,6 +80,7 @@ pub(super) static TABLE_V6: SetTable = SetTable {
     help: "ICMP messages over IPv6 in this network namespace.",
     instances: "",
     total: "",
+    repeats: None,
     counters: ROWS_V6,
 };
 

@@ -40,6 +40,7 @@ pub(super) static TABLE: SetTable = SetTable {
                 interfaces count too. An interface that was recreated, or whose driver reset its \
                 counters, is a new instance.",
     total: "",
+    repeats: None,
     counters: &[
         CounterInfo::row(BYTES, "Bytes Total/sec", T::BULK_COUNT, "bytes/s", -4,
             "/proc/net/dev: bytes, received and sent",

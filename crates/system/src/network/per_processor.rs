@@ -29,6 +29,7 @@ pub(super) static CONNECTION_TRACKING: SetTable = SetTable {
     help: "Connections that the firewall tracks (netfilter's conntrack) in this network namespace.",
     instances: "",
     total: "",
+    repeats: None,
     counters: &[
         gauge(ENTRIES, "Entries", "/proc/sys/net/netfilter/nf_conntrack_count", "Connections that are currently tracked."),
         gauge(LIMIT, "Limit", "/proc/sys/net/netfilter/nf_conntrack_max",
@@ -56,6 +57,7 @@ pub(super) static NEIGHBOR_CACHE: SetTable = SetTable {
     help: "Hardware addresses of network neighbors, found by ARP and neighbor discovery, on the whole machine.",
     instances: "IPv4 (ARP) and IPv6 (neighbor discovery).",
     total: "",
+    repeats: None,
     counters: &[
         gauge(ENTRIES, "Entries", "/proc/net/stat/arp_cache, ndisc_cache: entries", "Neighbors in the cache."),
         rate(5, "Lookups/sec", "/proc/net/stat/arp_cache, ndisc_cache: lookups", "Cache lookups."),

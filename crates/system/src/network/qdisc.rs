@@ -38,6 +38,7 @@ pub(super) static TABLE: SetTable = SetTable {
     instances: "The interface, and its queueing disciplines as tc lists them: eth0/mq 0: root, eth0/fq_codel 0: parent :1, \
                 eth0/htb 1: root. In the kernel's order, of this network namespace.",
     total: "",
+    repeats: None,
     counters: &[
         rate(BYTES, "Bytes Sent/sec", "bytes/s", -4, "TCA_STATS_BASIC: bytes",
             "Bytes that were sent. A discipline with classes counts what its classes sent."),

@@ -12,6 +12,7 @@ pub(super) static TABLE: SetTable = SetTable {
     help: "Sockets of this network namespace, and problems of TCP connections. Buffer memory is that of the whole machine.",
     instances: "",
     total: "",
+    repeats: None,
     counters: ROWS,
 };
 

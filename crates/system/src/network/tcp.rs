@@ -14,6 +14,7 @@ pub(super) static TABLE_V4: SetTable = SetTable {
            together, so this set contains both.",
     instances: "",
     total: "",
+    repeats: None,
     counters: ROWS_V4,
 };
 
@@ -53,6 +54,7 @@ pub(super) static TABLE_V6: SetTable = SetTable {
            together; see TCPv4.",
     instances: "",
     total: "",
+    repeats: None,
     counters: &[CounterInfo::row(ESTABLISHED_V6, "Connections Established", CounterType::RAWCOUNT, "", 0,
         "inet_diag of netlink, else /proc/net/tcp6: st",
         "Open connections over IPv6 (established, or closed by the remote end only). If netlink is not allowed, \

@@ -12,6 +12,7 @@ pub(super) static TABLE_V4: SetTable = SetTable {
     help: "UDP datagrams over IPv4 in this network namespace.",
     instances: "",
     total: "",
+    repeats: None,
     counters: ROWS_V4,
 };
 
@@ -22,6 +23,7 @@ pub(super) static TABLE_V6: SetTable = SetTable {
     help: "UDP datagrams over IPv6 in this network namespace.",
     instances: "",
     total: "",
+    repeats: None,
     counters: ROWS_V6,
 };
 

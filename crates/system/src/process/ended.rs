@@ -165,6 +165,12 @@ impl EndedProcesses {
         self.dropped.time()
     }
 
+    /// The number of records that are kept.
+    #[cfg(test)]
+    pub(super) fn records(&self) -> usize {
+        self.dropped.records()
+    }
+
     /// Adds the time that the kernel has dropped.
     fn add_dropped(&mut self, ticks: Ticks) {
         let [user, system] = self.dropped.update(&self.previous, &mut self.current, ticks);
@@ -266,7 +272,7 @@ impl Entry {
         Self {
             pid,
             parent: stat.parent,
-            is_zombie: matches!(stat.state, b'Z' | b'X'),
+            is_zombie: stat.is_zombie(),
             identity,
             start: ticks.hundred_ns(stat.start),
             own,

@@ -14,6 +14,8 @@ pub(super) struct ExitRecords {
     roots: Roots,
     is_permitted: bool,
     listener: Option<ExitListener>,
+    /// Whether the records that had arrived were received before this collection.
+    is_prepared: bool,
     /// Whether records were lost in this collection.
     pub(super) is_lossy: bool,
     /// The reason that is reported if records were lost.
@@ -32,6 +34,7 @@ impl ExitRecords {
             roots: roots.clone(),
             is_permitted: outcome.is_ok(),
             listener: None,
+            is_prepared: false,
             is_lossy: false,
             loss: "taskstats: records of ended processes were lost; time that the kernel drops remains in _Unattributed"
                 .into(),
@@ -39,9 +42,16 @@ impl ExitRecords {
         (records, outcome)
     }
 
+    /// Receives the records that have arrived, before the time of a collection is taken. After a long interval there can be
+    /// tens of thousands; receiving them later would delay the reading of the processes.
+    pub(super) fn prepare(&mut self, ended: &mut EndedProcesses) {
+        self.is_lossy &= std::mem::replace(&mut self.is_prepared, true);
+        self.receive(ended);
+    }
+
     /// Begins a collection: opens the listener if records are requested, and receives those that have arrived.
     pub(super) fn begin(&mut self, is_requested: bool, ended: &mut EndedProcesses) {
-        self.is_lossy = false;
+        self.is_lossy &= std::mem::take(&mut self.is_prepared);
         if is_requested && self.is_permitted && self.listener.is_none() {
             self.listener = ExitListener::open(&self.roots).ok();
         }

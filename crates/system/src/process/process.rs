@@ -9,10 +9,12 @@ use super::memory::{self, Memory};
 use super::missing_reason::MissingReason;
 use super::process_set::COUNTS;
 use super::reader::{Reader, Task, TaskFile, is_gone, is_too_many_files};
+use super::rest::Rest;
 use super::stat::{self, Stat};
 use super::sums::Last;
 use super::table::{
-    BLOCK_IO_WAIT_TIME, FROM_DELAYS, FROM_IO, FROM_STATM, FROM_STATUS, HANDLE_COUNT, RUN_QUEUE_WAIT_TIME,
+    BLOCK_IO_WAIT_TIME, FROM_DELAYS, FROM_IO, FROM_STATM, FROM_STATUS, HANDLE_COUNT, PRIORITY_BASE,
+    RUN_QUEUE_WAIT_TIME, VIRTUAL_BYTES,
 };
 use super::task_identity::{TaskIdentity, readable};
 use super::waits::{ThreadWaits, WaitFiles, Waits};
@@ -24,6 +26,9 @@ pub(super) struct Process {
     pub(super) task: TaskIdentity,
     pub(super) last: Last<COUNTS>,
     stat: TaskFile,
+    rest: Rest,
+    /// Whether the process has ended, but has not been reaped.
+    is_zombie: bool,
     /// `status` or `statm`.
     memory: TaskFile,
     io: TaskFile,
@@ -67,6 +72,8 @@ pub(super) struct RequestedFiles {
     pub(super) waits: WaitFiles,
     /// Request delays from the kernel.
     pub(super) delays: bool,
+    /// Read `stat` even if the process has not run: others can change its priority and its virtual size.
+    pub(super) stat: bool,
 }
 
 /// The result of reading a stat file.
@@ -106,6 +113,7 @@ impl RequestedFiles {
                 block_io: rows.wants(BLOCK_IO_WAIT_TIME),
             },
             delays: rows.wants_any(FROM_DELAYS),
+            stat: rows.wants_any([PRIORITY_BASE, VIRTUAL_BYTES]),
         }
     }
 }
@@ -117,6 +125,8 @@ impl Process {
             task: TaskIdentity::default(),
             last: Last::default(),
             stat: TaskFile::default(),
+            rest: Rest::default(),
+            is_zombie: false,
             memory: TaskFile::default(),
             io: TaskFile::default(),
             handles: TaskFile::default(),
@@ -124,6 +134,34 @@ impl Process {
             at_rest: AtRest::default(),
             is_status: false,
         }
+    }
+
+    /// The identity of the process as the parent of others; `None` before the first read, and for a zombie, which has no
+    /// children.
+    pub(super) fn identity_as_parent(&self) -> Option<u64> {
+        self.task.key().filter(|_| !self.is_zombie).map(|key| key.identity())
+    }
+
+    /// Like [`read_stat`](Self::read_stat), but does not read the file again if the process is at rest. `identity_of` returns the
+    /// [identity](Self::identity_as_parent) of another process.
+    pub(super) fn read_stat_unless_at_rest(
+        &mut self,
+        reader: &mut Reader,
+        naming: Naming,
+        identity_of: impl Fn(u32) -> Option<u64>,
+    ) -> Result<TaskStat, TooManyOpenFiles> {
+        let parent = self.rest.parent().and_then(&identity_of);
+        match self.rest.check(reader, self.pid, parent) {
+            Ok(Some(stat)) => return Ok(TaskStat::Read(stat)),
+            Err(error) if is_too_many_files(error) => return Err(TooManyOpenFiles),
+            // If the process has ended, the stat file shows that, too.
+            Ok(None) | Err(_) => {}
+        }
+        let stat_read = self.read_stat(reader, naming)?;
+        if let TaskStat::Read(stat) = &stat_read {
+            self.rest.remember(stat, identity_of(stat.parent));
+        }
+        Ok(stat_read)
     }
 
     /// Reads the stat file and updates the name and identity.
@@ -156,6 +194,7 @@ impl Process {
             return Ok(TaskStat::Malformed);
         };
         let identity = line.stat.identity(self.pid);
+        self.is_zombie = line.stat.is_zombie();
         if !self.task.matches(line.name, identity) {
             self.update_identity(line.name, identity, naming);
         }
@@ -324,7 +363,7 @@ impl Process {
 
     /// Closes all files; returns how many.
     pub(super) fn close_all(&mut self) -> usize {
-        self.stat.close() + self.close_details()
+        self.stat.close() + self.rest.close() + self.close_details()
     }
 }
 

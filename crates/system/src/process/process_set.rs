@@ -1,9 +1,10 @@
 //! The sets `Process` and `Process V2`.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use tachograph_perflib::registration::CounterSetInfo;
-use tachograph_perflib::{Failure, InstanceKey, Provider, Row, Rows, Timestamps};
+use tachograph_perflib::{CollectionId, Failure, InstanceKey, Provider, Row, Rows, Timestamps};
 
 use super::amounts::Amounts;
 use super::delays::{self, DelayReader, Delays};
@@ -132,8 +133,14 @@ impl ProcessSet {
         requested: RequestedFiles,
         amounts: Option<&mut Amounts>,
     ) -> Result<(), TooManyOpenFiles> {
-        let process = &mut self.known[index];
-        let stat_read = process.read_stat(&mut self.reader, self.naming)?;
+        // A process whose parent has a higher id, as after ids have wrapped around, does not rest: its parent is read later.
+        let (before, others) = self.known.split_at_mut(index);
+        let process = &mut others[0];
+        let stat_read = if requested.stat {
+            process.read_stat(&mut self.reader, self.naming)?
+        } else {
+            process.read_stat_unless_at_rest(&mut self.reader, self.naming, |pid| identity_of(before, pid))?
+        };
         // A process that was read has a key.
         let (TaskStat::Read(_) | TaskStat::Malformed, Some(key)) = (stat_read, process.task.key()) else {
             return Ok(());
@@ -242,6 +249,10 @@ impl Provider for ProcessSet {
         &self.info
     }
 
+    fn prepare(&mut self, _: &Rows, _: CollectionId, _: Instant) {
+        self.exit_records.prepare(&mut self.ended);
+    }
+
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         let wants_ended = self.wants_ended(rows);
         self.exit_records.begin(wants_ended, &mut self.ended);
@@ -280,6 +291,17 @@ impl Provider for ProcessSet {
             process.close_all();
         }
     }
+}
+
+/// The identity of a parent in this list, which is sorted by id; 0 for the parent 0, which stands for the kernel or for a process
+/// that /proc does not show.
+#[inline]
+fn identity_of(processes: &[Process], pid: u32) -> Option<u64> {
+    if pid == 0 {
+        return Some(0);
+    }
+    let index = processes.binary_search_by_key(&pid, |process| process.pid).ok()?;
+    processes[index].identity_as_parent()
 }
 
 /// Adds a process's running totals to the sums, and sets them in its row.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::{Errno, read};
+use rustix::path::Arg;
 
 use super::reader::is_gone;
 use super::stat;
@@ -113,12 +114,7 @@ impl ProcessReader {
     pub fn read(&mut self, pid: u32, identity: Option<u64>) -> io::Result<Option<ProcessProperties>> {
         let Some(folder) = self.open(pid)? else { return Ok(None) };
         let Some(stat) = self.file(&folder, "stat", MAX_BYTES)? else { return Ok(None) };
-        let Some(line) = stat::parse(stat) else {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                format!("/proc/{pid}/stat: unknown format"),
-            ));
-        };
+        let line = stat::parse(stat).ok_or_else(|| unknown_format(pid, "stat"))?;
         let stat = line.stat;
         let mut properties = ProcessProperties {
             pid,
@@ -148,6 +144,20 @@ impl ProcessReader {
         Ok(Some(properties))
     }
 
+    /// The state of a process, and the id of its parent; `None` as in [`read`](Self::read). Reads one file, while `read` reads
+    /// five.
+    ///
+    /// # Errors
+    ///
+    /// When the stat file cannot be read, or has an unknown format.
+    pub fn state(&mut self, pid: u32, identity: u64) -> io::Result<Option<(ProcessState, u32)>> {
+        let path = self.roots.proc.join(format!("{pid}/stat"));
+        let Some(text) = self.file(CWD, &path, MAX_BYTES)? else { return Ok(None) };
+        let stat = stat::parse(text).ok_or_else(|| unknown_format(pid, "stat"))?.stat;
+        let is_same = stat.identity(pid) == identity;
+        Ok(is_same.then_some((ProcessState::from_letter(stat.state), stat.parent)))
+    }
+
     /// The proportional set size (PSS) of a process in bytes: its memory, with shared memory divided by the number of processes
     /// that share it. `None` as in [`read`](Self::read). The kernel visits every page of the process, which can take
     /// milliseconds.
@@ -165,13 +175,10 @@ impl ProcessReader {
         match self.file(&folder, "smaps_rollup", MAX_BYTES)? {
             // Kernel threads have no memory.
             Some([]) => Ok(Some(0)),
-            Some(text) => match proportional_bytes(text) {
-                Some(bytes) => Ok(Some(bytes)),
-                None => {
-                    let reason = format!("/proc/{pid}/smaps_rollup: unknown format");
-                    Err(io::Error::new(io::ErrorKind::InvalidData, reason))
-                }
-            },
+            Some(text) => {
+                let bytes = proportional_bytes(text);
+                bytes.ok_or_else(|| unknown_format(pid, "smaps_rollup")).map(Some)
+            }
             None => Ok(None),
         }
     }
@@ -184,7 +191,7 @@ impl ProcessReader {
     }
 
     /// The first bytes of a file of a process; `None` if the process has ended.
-    fn file(&mut self, folder: impl AsFd, name: &str, max_bytes: usize) -> io::Result<Option<&[u8]>> {
+    fn file(&mut self, folder: impl AsFd, name: impl Arg, max_bytes: usize) -> io::Result<Option<&[u8]>> {
         let Some(file) = existing(openat(folder, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()))?
         else {
             return Ok(None);
@@ -214,6 +221,10 @@ impl ProcessReader {
     ) -> Option<T> {
         self.file(folder, name, MAX_BYTES).ok().flatten().and_then(parse)
     }
+}
+
+fn unknown_format(pid: u32, file: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("/proc/{pid}/{file}: unknown format"))
 }
 
 fn existing<T>(result: Result<T, Errno>) -> io::Result<Option<T>> {
@@ -363,9 +374,11 @@ mod tests {
         let mut reader = ProcessReader::new(&machine.roots);
         let identity = reader.read(12, None).expect("read").expect("a process").identity;
         assert!(reader.read(12, Some(identity)).expect("read").is_some());
+        assert_eq!(reader.state(12, identity).expect("read"), Some((ProcessState::Sleeping, 7)));
         assert_eq!(reader.proportional_bytes(12, Some(identity)).expect("read"), Some(12 << 10));
         machine.write("proc/12/stat", STAT.replace(" 500 ", " 501 "));
         assert_eq!(reader.read(12, Some(identity)).expect("read"), None);
+        assert_eq!(reader.state(12, identity).expect("read"), None);
         assert_eq!(reader.proportional_bytes(12, Some(identity)).expect("read"), None);
         assert_eq!(reader.read(13, None).expect("read"), None);
     }
@@ -382,6 +395,7 @@ mod tests {
         assert_eq!((found.oom_score, found.command_line), (None, None));
         machine.write("proc/12/stat", "12 (a b) S");
         assert!(ProcessReader::new(&machine.roots).read(12, None).is_err());
+        assert!(ProcessReader::new(&machine.roots).state(12, 500 << 22 | 12).is_err());
         machine.write("proc/12/smaps_rollup", "Pss: x kB\n");
         assert!(ProcessReader::new(&machine.roots).proportional_bytes(12, None).is_err());
     }

@@ -99,6 +99,11 @@ pub(super) fn parse(text: &[u8]) -> Option<Line<'_>> {
 }
 
 impl Stat {
+    /// Whether the task has ended, but has not been reaped.
+    pub(super) fn is_zombie(&self) -> bool {
+        matches!(self.state, b'Z' | b'X')
+    }
+
     /// The current priority. Higher is more urgent: 20 is a nice value of 0; 41 and above is real time.
     pub(super) fn priority_current(&self) -> u64 {
         40_i64.saturating_sub(self.priority).max(0) as u64

@@ -256,6 +256,7 @@ pub(crate) static PROCESS: SetTable = SetTable {
         other_instances!()
     ),
     total: PROCESS_TOTAL,
+    repeats: None,
     counters: &PROCESS_COUNTERS,
 };
 
@@ -269,6 +270,7 @@ pub(crate) static PROCESS_V2: SetTable = SetTable {
         other_instances!()
     ),
     total: PROCESS_TOTAL,
+    repeats: Some("Process"),
     counters: &PROCESS_V2_COUNTERS,
 };
 
@@ -282,6 +284,7 @@ pub(crate) static THREAD: SetTable = SetTable {
         which they were started. _Total/_Total is last. There is no Idle, because the kernel does not show idle \
         threads.",
     total: "Sums of processor time and switches, including those of ended threads.",
+    repeats: Some("Process"),
     counters: &[
         CounterInfo::row(thread::PROCESSOR_TIME, "% Processor Time", TIMER, "%", 0,
             "/proc/PID/task/TID/stat: utime, stime",

@@ -16,6 +16,7 @@ use crate::testing::{Machine, at, collect, first_value, names, value};
 
 mod ended;
 mod fixture;
+mod rest;
 mod this_machine;
 mod threads;
 mod waits;

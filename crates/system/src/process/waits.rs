@@ -63,7 +63,7 @@ struct ThreadWait {
 /// The numbers of a schedstat file: the time on processors and the time in run queues, in nanoseconds, and the number of times
 /// that the thread was given a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Schedule([u64; 3]);
+pub(super) struct Schedule([u64; 3]);
 
 impl WaitFiles {
     pub(super) fn any(self) -> bool {
@@ -187,9 +187,14 @@ impl ThreadWait {
 }
 
 impl Schedule {
-    fn parse(text: &[u8]) -> Option<Self> {
+    pub(super) fn parse(text: &[u8]) -> Option<Self> {
         let mut fields = Cursor(text);
         Some(Self([fields.number()?, fields.number()?, fields.number()?]))
+    }
+
+    /// Whether the thread was ever given a processor. If the kernel does not count this, all numbers are 0.
+    pub(super) fn has_run(self) -> bool {
+        self.0[2] > 0
     }
 }
 
@@ -204,9 +209,7 @@ pub(super) fn run_queue_wait(text: &[u8]) -> Option<u64> {
 pub(super) fn delay_accounting(roots: &Roots) -> Result<(), String> {
     let setting = OpenFile::new(roots.proc.join("sys/kernel/task_delayacct")).read().map(only_number);
     match setting {
-        Ok(Some(0)) => {
-            Err("'sysctl kernel.task_delayacct=1' turns on the kernel's accounting of delays".to_owned())
-        }
+        Ok(Some(0)) => Err("needs 'sysctl kernel.task_delayacct=1'".to_owned()),
         Ok(Some(_)) => Ok(()),
         _ => Err("the kernel has no sysctl kernel.task_delayacct (Linux 5.14 and later)".to_owned()),
     }

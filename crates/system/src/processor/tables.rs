@@ -15,6 +15,7 @@ pub(super) const PROCESSOR_INFORMATION: SetTable = SetTable {
     instances: "_Total, then for each NUMA node with processors \"node,_Total\" and \"node,index\". Node numbers are \
         the kernel's. The index counts all processors of the node; offline ones have no instance, but are counted.",
     total: TOTAL,
+    repeats: None,
     counters: &[
         PROCESSOR_TIME,
         USER_TIME,
@@ -102,6 +103,7 @@ pub(super) const PROCESSOR: SetTable = SetTable {
     help: "How busy each processor is and with what.",
     instances: "Online processors by the kernel's number, then _Total.",
     total: TOTAL,
+    repeats: Some("Processor Information"),
     counters: &[
         PROCESSOR_TIME,
         USER_TIME,

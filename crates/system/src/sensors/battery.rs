@@ -31,6 +31,7 @@ pub(super) static TABLE: SetTable = SetTable {
     help: "Batteries of the machine and of devices such as a wireless mouse: their charge, and how fast they charge or discharge.",
     instances: "The batteries under the kernel's name, such as `BAT0`.",
     total: "",
+    repeats: None,
     counters: &[
         row(CHARGE, "% Charge", "%", 0, "/sys/class/power_supply/*/capacity",
             "The charge of the battery in percent of its full charge."),

@@ -25,6 +25,7 @@ pub(super) static TABLE: SetTable = SetTable {
     instances: "Domains by the kernel's name, each followed by its parts: `package-0`, `package-0 core`, \
         `package-0 dram`, `psys`. The energy of a part is included in that of its domain, except dram.",
     total: "",
+    repeats: None,
     counters: &[
         CounterInfo::row(POWER, "Power", CounterType::BULK_COUNT, "mW", -3, "/sys/class/powercap/*/energy_uj",
             "The average power in thousandths of a watt: the increase of the energy counter per time. Wraps of \

@@ -24,6 +24,7 @@ macro_rules! table {
             help: $help,
             instances: INSTANCES,
             total: "",
+            repeats: None,
             counters: $counters,
         };
     };

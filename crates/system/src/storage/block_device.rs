@@ -23,6 +23,7 @@ pub(super) static TABLE: SetTable = SetTable {
                 (md0); in the kernel's order. loop, zram and nbd devices that were never used are excluded. A device \
                 that was replaced or whose counters restarted is a new instance.",
     total: "",
+    repeats: None,
     counters: io::rows![],
 };
 
@@ -34,6 +35,7 @@ pub(super) static MEMBERS: SetTable = SetTable {
     instances: "One per pair of a device and an underlying device: vg0-root/sda2, md0/sdb1. A device with several underlying devices has several \
                 instances; a disk that underlies several devices has one for each.",
     total: "",
+    repeats: None,
     counters: io::rows![],
 };
 

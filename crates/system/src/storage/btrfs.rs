@@ -24,6 +24,7 @@ pub(super) static TABLE: SetTable = SetTable {
     instances: "The label of the file system, or its UUID if it has none, and the number of the device: \
         `data/1`. The list is updated when file systems are mounted or unmounted.",
     total: "",
+    repeats: None,
     counters: &[
         row(1, "Write Errors", "error_stats: write_errs", "Writes that the device reported as failed."),
         row(2, "Read Errors", "error_stats: read_errs", "Reads that the device reported as failed."),

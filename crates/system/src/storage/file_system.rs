@@ -34,6 +34,7 @@ pub(super) static TABLE: SetTable = SetTable {
                 places counts once, at the shortest mount point. A remote one that does not answer within 0.1 s is \
                 an error until it does; while it is slow, its values are those of the previous sample.",
     total: "",
+    repeats: None,
     counters: &[
         CounterInfo::row(SIZE, "Size Bytes", T::LARGE_RAWCOUNT, "bytes", -9, "statvfs: f_blocks",
             "Size of the file system."),

@@ -31,6 +31,7 @@ pub(super) static TABLE: SetTable = SetTable {
     total: "Sums over the local file systems, without loop-mounted ones. Percentages of time are means over their \
             devices; % Free Space is computed from the sums. Input and output of file systems whose device the kernel \
             does not report are not included.",
+    repeats: None,
     counters: io::rows![
         CounterInfo::row(
             FREE_SPACE,

@@ -35,6 +35,7 @@ pub(super) static TABLE: SetTable = SetTable {
     instances: "NFS file systems by their mount point, in the order of /proc/self/mountstats. A file \
                 system that was mounted again is a new instance.",
     total: "",
+    repeats: None,
     counters: &[
         rate(OPERATIONS, "Operations/sec", SOURCE, "Finished requests of all kinds."),
         rate(RETRANSMISSIONS, "Retransmissions/sec", SOURCE,

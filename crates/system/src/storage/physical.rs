@@ -21,6 +21,7 @@ pub(super) static TABLE: SetTable = SetTable {
                 whose counters restarted is a new instance.",
     total: "Percentages are means over the disks (of the raw values, rounded down); all other values are sums; averages \
             per transfer are computed from summed times, bytes and transfers.",
+    repeats: None,
     counters: io::rows![],
 };
 

@@ -46,6 +46,7 @@ pub(super) static TABLE: SetTable = SetTable {
     help: "The state of the RAID arrays of the md driver: missing disks, and the progress of a resync.",
     instances: "md devices under the kernel's name (md0), in the kernel's order. Metadata containers are excluded.",
     total: "",
+    repeats: None,
     counters: &[
         row(DISKS, "Disks", "", "/sys/block/md*/md/raid_disks", "The number of disks of the complete array, without spares."),
         row(DEGRADED, "Degraded Disks", "", "/sys/block/md*/md/degraded",

@@ -25,6 +25,7 @@ pub(super) static TABLE: SetTable = SetTable {
     help: "The adaptive replacement cache of ZFS, which is the page cache of its file systems: its size, and how often data was found there.",
     instances: "",
     total: "",
+    repeats: None,
     counters: &[
         row(1, "Size Bytes", SIZE, "bytes", -6, "arcstats: size", "The size of the cache."),
         row(2, "Target Bytes", SIZE, "bytes", -6, "arcstats: c", "The target size of the cache; it shrinks if programs need memory."),

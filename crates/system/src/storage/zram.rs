@@ -26,6 +26,7 @@ pub(super) static TABLE: SetTable = SetTable {
     help: "Compressed block devices in memory, which are usually used for swap: the size of their content and the memory that they occupy.",
     instances: "zram devices under the kernel's name (zram0), in the kernel's order, then _Total.",
     total: "The sums over all devices.",
+    repeats: None,
     counters: &[
         row(1, "Original Bytes", "bytes", "/sys/block/zram*/mm_stat: first",
             "The uncompressed size of the content of the device."),

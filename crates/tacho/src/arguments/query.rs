@@ -15,7 +15,7 @@ use super::{DigitsArguments, LiveArguments, NumberArguments, Word, parse_encodin
 #[derive(Debug, Args)]
 #[command(after_help = r"Examples:
   tacho query '\Processor Information(_Total)\% Processor Time' '\Memory\Available Bytes'
-  tacho query '\Process(*)\% Processor Time' '\Process(*)\Working Set' --sort '% Processor Time' --top 10
+  tacho query '\Process(*)\% Processor Time' '\Process(*)\ID Process' --sort '% Processor Time' --top 10
   tacho query '\Process(*)\% Processor Time' -si 5 -sc 12 -o processes.csv
   tacho query -cf counters.txt -si 0.1 -f json | jq .
   tacho query -qx PhysicalDisk -o counters.txt

@@ -1,5 +1,6 @@
 //! `tacho compare`: the averages of two logs side by side.
 
+use std::collections::HashSet;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
@@ -28,7 +29,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<ExitCode, Failure> {
     let mut rows = compare(statistics_of(arguments, before)?, statistics_of(arguments, after)?);
     rows.retain(|row| !row.counter.is_identifier());
     let omitted = match before.selection.is_everything() {
-        true => remove_copies(&mut rows),
+        true => remove_repeating_sets(&mut rows),
         false => Vec::new(),
     };
     if arguments.sort != ComparisonOrder::Weight {
@@ -67,20 +68,17 @@ fn statistics_of(arguments: &CompareArguments, query: &mut LogQuery) -> Result<V
     }
 }
 
-/// Removes the sets that count the same processes as the set `Process`, if there is one; returns their names.
-fn remove_copies(rows: &mut Vec<ComparisonRow>) -> Vec<&'static str> {
-    let has = |rows: &[ComparisonRow], set: &str| rows.iter().any(|row| is_set(row, set));
-    if !has(rows, "Process") {
-        return Vec::new();
-    }
-    let copies: Vec<_> = ["Process V2", "Thread"].into_iter().filter(|set| has(rows, set)).collect();
-    rows.retain(|row| !copies.iter().any(|set| is_set(row, set)));
-    copies
+/// Removes the sets that repeat another one in the rows; returns their names, each with that of the other set.
+fn remove_repeating_sets(rows: &mut Vec<ComparisonRow>) -> Vec<(&'static str, &'static str)> {
+    let names: HashSet<&str> = rows.iter().map(english_name).collect();
+    let repeats = tachograph_system::tables().filter_map(|table| Some((table.name, table.repeats?)));
+    let removed: Vec<_> = repeats.filter(|(set, of)| names.contains(set) && names.contains(of)).collect();
+    rows.retain(|row| !removed.iter().any(|(set, _)| english_name(row) == *set));
+    removed
 }
 
-/// Whether a row is of the set with this English name.
-fn is_set(row: &ComparisonRow, set: &str) -> bool {
-    row.set.english_name.as_deref().unwrap_or(&row.set.name) == set
+fn english_name(row: &ComparisonRow) -> &str {
+    row.set.english_name.as_deref().unwrap_or(&row.set.name)
 }
 
 /// The headings, whether the cells are numbers, and the order in which columns are dropped.
@@ -98,7 +96,7 @@ fn write_table(
     arguments: &CompareArguments,
     rows: &[ComparisonRow],
     all: usize,
-    omitted: &[&str],
+    omitted: &[(&str, &str)],
 ) -> io::Result<()> {
     let mut out = BufWriter::new(PagedOutput::new(!arguments.rows.no_pager));
     let max_width = terminal_width().filter(|_| !arguments.rows.wide);
@@ -118,18 +116,20 @@ fn write_table(
     let mut notes = Vec::new();
     if arguments.sort == ComparisonOrder::Weight && rows.len() > 1 {
         notes.push(
-            "Sorted by weight: the relative change, in which very small values count little (--sort for other orders)."
+            "Sorted by weight: the relative change, in which very small values and short lives count little (--sort for \
+             other orders)."
                 .to_owned(),
         );
     }
     if rows.len() < all {
         notes.push(format!("{} of {} rows.", grouped(&rows.len().to_string()), grouped(&all.to_string())));
     }
-    if !omitted.is_empty() {
+    if let [(first, _), ..] = omitted {
+        let sets: Vec<_> = omitted.iter().map(|(set, of)| format!("{set} (see {of})")).collect();
         notes.push(format!(
-            "Without {}, whose processes are those of Process ('{}' selects it).",
-            omitted.join(" and "),
-            format_args!(r"\{}(*)\*", omitted[0])
+            "Without sets that repeat others: {} ('{}' selects it).",
+            sets.join(", "),
+            format_args!(r"\{first}(*)\*")
         ));
     }
     if !dropped.is_empty() {

@@ -31,7 +31,7 @@ use listed_set::{ListedSet, sets};
 use super::notify_problems;
 use super::output_format::output_file;
 use crate::arguments::{ListArguments, ListFormat, QueryArguments, has_log_extension, is_sql_log};
-use crate::failure::Failure;
+use crate::failure::{Failure, notify};
 use crate::machines;
 use crate::output::write_text;
 use crate::pager::PagedOutput;
@@ -223,14 +223,20 @@ fn search(
     }
     let words = names.join(" ");
     let found = found::search(&registry, &words, request.form);
+    if found.is_empty() && names.len() == 1 {
+        return Ok(None);
+    }
+    let absent = found.better_matches(&registry);
     if found.is_empty() {
-        return match names.len() {
-            1 => Ok(None),
-            // With -o, a partial result is an error, because the file must be complete.
-            _ => found::search_some(&registry, &words, request.form, request.output.is_some()).map(Some),
-        };
+        if !absent.is_empty() {
+            return Err(Failure::usage_messages(absent));
+        }
+        // With -o, a partial result is an error, because the file must be complete.
+        let is_complete = request.output.is_some();
+        return found::search_some(&registry, &words, request.form, is_complete).map(Some);
     }
     found::notify_absent(&words);
+    absent.iter().for_each(notify);
     Ok(Some(found))
 }
 
@@ -289,8 +295,12 @@ pub(crate) fn scan(file: &Path, reading: &ReadOptions) -> Result<(LogReport, Uni
 pub(crate) fn summary(report: &LogReport, scan: &UnionScan) -> String {
     let facts = report.facts();
     let mut text = String::new();
-    let bytes = grouped(&facts.file_bytes.to_string());
-    text += &line(format_args!("{}: {}, {bytes} bytes", report.path().display(), facts.format.name()));
+    // Of a database on a server, it is unknown.
+    let bytes = match facts.file_bytes {
+        0 => String::new(),
+        bytes => format!(", {} bytes", grouped(&bytes.to_string())),
+    };
+    text += &line(format_args!("{}: {}{bytes}", report.path().display(), facts.format.name()));
     let machines: Vec<_> = machine_names(scan).into_iter().map(|machine| format!(r"\\{machine}")).collect();
     if !machines.is_empty() {
         text += &line(format_args!("  machine   {}", machines.join(", ")));

@@ -23,7 +23,7 @@ use crate::arguments::{MonitorArguments, is_sql_log};
 use crate::failure::{Failure, notify};
 use crate::process_properties::MachineProperties;
 use crate::table::counted;
-use crate::{machines, signals, this_machine};
+use crate::{allocator, machines, signals, this_machine};
 
 /// Whether standard input and output are a terminal that supports a full-screen display.
 pub(crate) fn has_terminal() -> bool {
@@ -36,6 +36,7 @@ fn is_dumb() -> bool {
 }
 
 pub(crate) fn run(arguments: &MonitorArguments) -> Result<ExitCode, Failure> {
+    allocator::return_large_blocks();
     let (query, paths) = arguments.query()?;
     let mut view = super::open_view(arguments.view.as_deref())?;
     if !has_terminal() {
@@ -65,6 +66,7 @@ pub(crate) fn run(arguments: &MonitorArguments) -> Result<ExitCode, Failure> {
 
 /// Shows an overview of this machine.
 pub(crate) fn run_default() -> Result<ExitCode, Failure> {
+    allocator::return_large_blocks();
     let look =
         Look { theme: theme(ThemeChoice::Detect), numbers: NumberForm::default(), is_default_view: true };
     this_machine(Vec::new(), with_overview(View::default()), look)
@@ -139,7 +141,7 @@ fn machines(name: &str, paths: Vec<PathPattern>, mut view: View, look: Look) -> 
     // The view is fitted to one of them: agents of a fleet have much the same sets.
     let known = targets.iter().find(|target| target.registry.counter_sets().next().is_some());
     let registry = known.map_or_else(|| machine.registry(), |target| Arc::clone(&target.registry));
-    let missing = this_machine::resolve_view(&registry, &mut view)?;
+    let missing = this_machine::resolve_view_there(&registry, &mut view)?;
     view.add_counters(paths.into_iter().map(Chosen::new));
     if view.counters().next().is_none() && !view.has_table() {
         view.add_counters(this_machine::default_counters(&registry)?.into_iter().map(Chosen::new));

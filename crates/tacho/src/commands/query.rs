@@ -6,6 +6,7 @@ mod table_sink;
 use std::path::Path;
 use std::process::ExitCode;
 
+use tachograph_counters::path::{CounterPath, PathPattern};
 use tachograph_counters::sample::Sample;
 use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_flow::live::{LiveOptions, Refresh, Schedule, Stop};
@@ -53,6 +54,11 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<ExitCode, Failure> {
         }
     }
     let format = format_of(arguments)?;
+    if arguments.sort.is_some() && arguments.group_by.is_none() {
+        for target in &mut targets {
+            add_process_ids(&mut target.paths);
+        }
+    }
     let is_blg = format == Some(Format::Blg);
     let output = output_file(arguments.output.as_deref());
     if is_blg && output.is_none() {
@@ -175,6 +181,23 @@ fn check_order(arguments: &QueryArguments, format: Option<Format>) -> Result<(),
         ));
     }
     Ok(())
+}
+
+/// Adds the ids of the queried processes before their other counters: the names of processes do not show which process it is.
+fn add_process_ids(paths: &mut Vec<PathPattern>) {
+    let is_process =
+        |path: &&PathPattern| path.set().is_literal() && eq_ignore_case(&path.path().set, "Process");
+    let ids: Vec<_> = paths
+        .iter()
+        .filter(is_process)
+        .map(|path| PathPattern::from(CounterPath { counter: "ID Process".into(), ..path.path().clone() }))
+        .collect();
+    for id in ids.into_iter().rev() {
+        let first = paths.iter().position(|path| is_process(&path)).unwrap_or_default();
+        if !paths.contains(&id) {
+            paths.insert(first, id);
+        }
+    }
 }
 
 /// Returns an error if no counter has the name given with `--sort`.

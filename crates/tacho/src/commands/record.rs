@@ -165,19 +165,47 @@ fn notify_cut_row(recorder: &LogOutput) {
 /// Adds the paths of the view, fitted to each machine, to those requested. If both are empty, reports and adds the default counters of
 /// each machine.
 fn add_paths(targets: &mut [Target], view: &View) -> Result<(), Failure> {
+    let messages = add_view_paths(targets, view)?;
+    match targets {
+        [_] => messages.iter().for_each(notify),
+        _ => this_machine::notify_first(&messages, "such messages", Clone::clone),
+    }
+    if targets.iter().any(|target| !target.paths.is_empty()) {
+        return Ok(());
+    }
+    let mut names = Vec::new();
+    for target in targets {
+        target.paths = this_machine::default_counters(&target.registry)?;
+        let machine = target.registry.machine();
+        names.extend(target.paths.iter().map(|path| format!(r"'\\{machine}{path}'")));
+    }
+    notify(format_args!(
+        "recording only {} totals: {}; '--view overview' records more, '--view processes' also the processes, '--all' everything",
+        names.len(),
+        names.join(", ")
+    ));
+    Ok(())
+}
+
+/// Adds the paths of the view, fitted to each machine. Returns messages about what is omitted. A machine that has none of the
+/// view's counters is one of these messages, unless that is true of all machines.
+fn add_view_paths(targets: &mut [Target], view: &View) -> Result<Vec<String>, Failure> {
     let is_only = targets.len() == 1;
-    let (mut messages, mut failures): (Vec<String>, Vec<Failure>) = (Vec::new(), Vec::new());
+    let mut messages = MachineMessages::default();
+    let mut failures: Vec<Failure> = Vec::new();
     for target in &mut *targets {
         let mut view = view.clone();
-        match this_machine::resolve_view(&target.registry, &mut view) {
-            Ok(missing) => {
-                for message in missing {
-                    if !messages.contains(&message) {
-                        messages.push(message);
-                    }
-                }
-            }
+        let resolved = match target.is_this_machine() {
+            true => this_machine::resolve_view(&target.registry, &mut view),
+            false => this_machine::resolve_view_there(&target.registry, &mut view),
+        };
+        match resolved {
+            Ok(missing) => missing.into_iter().for_each(|message| messages.add(target.name(), message)),
             Err(failure) => {
+                if !is_only {
+                    let why = failure.messages().iter().cloned();
+                    why.for_each(|why| messages.add(target.name(), why));
+                }
                 failures.push(failure);
                 continue;
             }
@@ -200,22 +228,31 @@ fn add_paths(targets: &mut [Target], view: &View) -> Result<(), Failure> {
     if failures.len() == targets.len() {
         return Err(Failure::merge(failures));
     }
-    messages.iter().for_each(notify);
-    if targets.iter().any(|target| !target.paths.is_empty()) {
-        return Ok(());
+    Ok(messages.lines(is_only))
+}
+
+/// Messages about machines. Equal ones are merged.
+#[derive(Default)]
+struct MachineMessages(Vec<(Arc<str>, usize, String)>);
+
+impl MachineMessages {
+    fn add(&mut self, machine: &Arc<str>, message: String) {
+        match self.0.iter_mut().find(|(_, _, known)| *known == message) {
+            Some((_, others, _)) => *others += 1,
+            None => self.0.push((Arc::clone(machine), 0, message)),
+        }
     }
-    let mut names = Vec::new();
-    for target in targets {
-        target.paths = this_machine::default_counters(&target.registry)?;
-        let machine = target.registry.machine();
-        names.extend(target.paths.iter().map(|path| format!(r"'\\{machine}{path}'")));
+
+    /// The messages, with the name of the first machine unless there is only one.
+    fn lines(self, is_only: bool) -> Vec<String> {
+        let line = |(machine, others, message): (Arc<str>, usize, String)| match (is_only, others) {
+            (true, _) => message,
+            (false, 0) => format!(r"\\{machine}: {message}"),
+            (false, 1) => format!(r"\\{machine} and another machine: {message}"),
+            (false, others) => format!(r"\\{machine} and {others} other machines: {message}"),
+        };
+        self.0.into_iter().map(line).collect()
     }
-    notify(format_args!(
-        "recording only {} totals: {}; '--view overview' records more, '--view processes' also the processes, '--all' everything",
-        names.len(),
-        names.join(", ")
-    ));
-    Ok(())
 }
 
 /// Converts an error from starting a recording to a message with advice.
@@ -241,5 +278,37 @@ fn start_failure(error: FlowError) -> Failure {
         }
         ErrorKind::NotFound => cannot_create(file),
         _ => Failure::of_writing(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tachograph_perflib::{Clock, Registry};
+
+    use super::*;
+
+    #[test]
+    fn a_machine_without_the_counters_of_a_view_is_reported() {
+        let known = this_machine::registry().expect("this machine");
+        let empty = |name| Arc::new(Registry::new(name, Clock::of_this_machine()));
+        let targets =
+            |registries: &[Arc<Registry>]| -> Vec<_> { registries.iter().map(Target::of_registry).collect() };
+        let view = View::ready_made("cpu").expect("a view");
+        let mut some = targets(&[known, empty("empty"), empty("bare")]);
+        let messages = add_view_paths(&mut some, &view).expect("one machine has the counters");
+        let of_empty =
+            |line: &&String| line.starts_with(r"\\empty and another machine: nothing to show in the view");
+        assert_eq!(messages.iter().filter(of_empty).count(), 1, "{messages:?}");
+        assert!(!some[0].paths.is_empty() && some[1].paths.is_empty());
+        assert!(add_view_paths(&mut targets(&[empty("empty"), empty("bare")]), &view).is_err());
+    }
+
+    #[test]
+    fn reasons_of_this_machine_are_not_given_for_others() {
+        let registry = Arc::new(Registry::new("web1", Clock::of_this_machine()));
+        let view = View::ready_made("cpu").expect("a view");
+        let failure = this_machine::resolve_view_there(&registry, &mut view.clone());
+        let failure = failure.expect_err("it has no sets");
+        assert!(failure.messages()[0].ends_with(": not available there"), "{failure:?}");
     }
 }

@@ -137,7 +137,7 @@ fn setup_creates_secret_files_and_keeps_them() {
         .expect("a mode");
     let folder = setup.agent_file("").display().to_string();
     let refused = setup.fails(&["agent", "--listen", "127.0.0.1:0", "--folder", &folder]);
-    assert!(refused.contains("chmod o-rw"), "{refused}");
+    assert!(refused.contains("chmod g-w,o-rw"), "{refused}");
 }
 
 #[test]
@@ -423,7 +423,7 @@ fn consumers_are_accepted_by_their_certificates() {
     std::fs::set_permissions(&signed.key, std::fs::Permissions::from_mode(0o644)).expect("a mode");
     setup.write_machines(&signed.line(&setup.line));
     let message = setup.fails(&query);
-    assert!(message.contains("chmod o-rw"), "{message}");
+    assert!(message.contains("chmod g-w,o-rw"), "{message}");
 }
 
 #[test]

@@ -144,6 +144,54 @@ fn two_machines_are_compared_by_path_and_names_can_be_summed() {
 }
 
 #[test]
+fn the_rates_of_a_short_life_count_for_its_part_of_the_log() {
+    let folder = Folder::new();
+    for (name, has_ended) in [("a.blg", false), ("b.blg", true)] {
+        let mut log =
+            LogFixture::new("WEB1").column("Process", counter("Reads/sec", CounterType::BULK_COUNT));
+        for second in 0..=40 {
+            let at = |rate: i64| [raw(rate * second, second * TICKS)];
+            let mut processes = vec![("steady", at(if has_ended { 60 } else { 20 }))];
+            if has_ended && second >= 39 {
+                processes.push(("brief", at(200)));
+            }
+            log.at(second, vec![rows(&processes)]);
+        }
+        log.write(&folder.path(name));
+    }
+    let expected = [
+        // asinh(60 / 10) - asinh(20 / 10) = 1.05.
+        r"Process(steady)\Reads/sec 20 60 40 3",
+        // In one of 40 intervals: asinh(200 / 40 / 10) = 0.48; without the weight it would be 3.69.
+        r"Process(brief)\Reads/sec null 200 null null",
+    ];
+    assert_eq!(compared(&folder, &["a.blg", "b.blg"]), expected);
+    assert_eq!(compared(&folder, &["a.blg", "b.blg", "--sort", "after"])[0], expected[1]);
+}
+
+#[test]
+fn sets_that_repeat_others_are_omitted_unless_selected() {
+    let folder = Folder::new();
+    for name in ["a.blg", "b.blg"] {
+        let handles = || counter("Handles", CounterType::RAWCOUNT);
+        let sets = ["Process", "Process V2", "Thread", "Processor"];
+        let mut log = sets.iter().fold(LogFixture::new("WEB1"), |log, set| log.column(set, handles()));
+        for second in 0..2 {
+            log.at(second, sets.iter().map(|_| rows(&[("one", [raw(5, 0)])])).collect());
+        }
+        log.write(&folder.path(name));
+    }
+    // No log has Processor Information, which Processor repeats.
+    let shown = [r"Process(one)\Handles 5 5 0 1", r"Processor(one)\Handles 5 5 0 1"];
+    assert_eq!(compared(&folder, &["a.blg", "b.blg"]), shown);
+    let thread = compared(&folder, &["a.blg", "b.blg", r"\Thread(*)\*"]);
+    assert_eq!(thread, [r"Thread(one)\Handles 5 5 0 1"]);
+    let table = folder.prints(["compare", "a.blg", "b.blg"]);
+    let note = r"Without sets that repeat others: Process V2 (see Process), Thread (see Process) ('\Process V2(*)\*' selects it).";
+    assert!(table.split_whitespace().collect::<Vec<_>>().join(" ").contains(note), "{table}");
+}
+
+#[test]
 fn two_logs_are_needed() {
     let folder = two_logs();
     let message = "name two logs, the earlier one first: 'tacho compare BEFORE AFTER'; 'tacho relog' cuts and merges logs";

@@ -22,6 +22,10 @@ fn words_of_other_tools_find_counters() {
         (&["CPU", "process"], r"\Process(*)\% Processor Time"),
         (&["ram"], r"\Memory\Available Bytes"),
         (&["rx"], r"\Network Interface(*)\Bytes Received/sec"),
+        (&["rx_dropped"], r"\Network Interface(*)\Packets Received Discarded/sec"),
+        (&["drops"], r"\Network Interface(*)\Packets Received Discarded/sec"),
+        (&["iowait"], r"\Processor Information(*)\% IO Wait Time"),
+        (&["D", "state"], r"\System\Processes Blocked"),
         (&["oom"], r"\Paging Activity\OOM Kills/sec"),
         (&["swapping"], r"\Memory\Pages/sec"),
         (&["node_procs_blocked"], r"\System\Processes Blocked"),
@@ -70,6 +74,18 @@ fn metrics_without_a_counter_have_a_reason() {
         2,
         "'latncy' is neither a counter set of this machine nor a file: did you mean 'latency'?",
     );
+}
+
+#[test]
+fn a_better_match_that_this_machine_lacks_is_named() {
+    let ran = Folder::new().run(["list", "-q", "process", "disk", "wait"]);
+    let setting = std::fs::read_to_string("/proc/sys/kernel/task_delayacct").unwrap_or_default();
+    if setting.trim() == "1" {
+        assert!(ran.stdout.starts_with("\\Process(*)\\% Block IO Wait Time\n"), "{}", ran.stdout);
+    } else {
+        let notice = "tacho: '\\Process(*)\\% Block IO Wait Time': not available on this machine: ";
+        assert!(ran.stderr.starts_with(notice), "{}", ran.stderr);
+    }
 }
 
 #[test]

@@ -48,12 +48,17 @@ fn instances_are_sorted_in_each_sample() {
     assert_eq!(all.stdout.split("\n\n").count(), 2, "{}", all.stdout);
     let header = all.stdout.lines().nth(1).expect("a header");
     let words: Vec<_> = header.split("  ").filter(|word| !word.is_empty()).map(str::trim).collect();
-    assert_eq!(words[1..], ["Working Set (bytes)", "Thread Count"], "{header}");
+    // The ids of processes are added.
+    assert_eq!(words[1..], ["ID Process", "Working Set (bytes)", "Thread Count"], "{header}");
     let rows = last_table(&all.stdout);
     // Totals and similar instances are last.
     let has_no_rank = |row: &&Vec<String>| row[0] == "Idle" || row[0].starts_with('_');
     let (ranked, totals) = rows.split_at(rows.len() - rows.iter().filter(has_no_rank).count());
-    let sizes: Vec<_> = ranked.iter().map(|row| number(&row[1])).collect();
+    let sizes: Vec<_> = ranked.iter().map(|row| number(&row[2])).collect();
+    let ids = ranked.iter().map(|row| row[1].replace(',', ""));
+    assert!(ids.clone().all(|id| id.parse::<u32>().is_ok_and(|id| id > 0)), "{ids:?}");
+    // Totals have no id.
+    assert!(totals.iter().all(|row| row.len() == 3), "{totals:?}");
     assert!(sizes.len() > 3 && sizes.windows(2).all(|pair| pair[0] >= pair[1]), "{sizes:?}");
     let mut last: Vec<_> = totals.iter().map(|row| row[0].as_str()).collect();
     last.sort_unstable();

@@ -17,7 +17,9 @@ use tachograph_flow::query::LogQuery;
 use tachograph_flow::sinks::{
     StatisticsOptions, StatisticsRow, StatisticsSink, write_statistics_csv, write_statistics_json,
 };
-use tachograph_flow::{FlowError, NameSums, Select, Selection, Sink as _, Source, WindowBounds};
+use tachograph_flow::{
+    FlowError, NameSums, NameSumsSource, Select, Selection, Sink as _, Source, WindowBounds,
+};
 use tachograph_logs::{Budget, LogError};
 use tachograph_monitor::{Reduced, Reducer, Reduction, SeriesTable, Span};
 
@@ -26,7 +28,7 @@ use super::{MAX_DOWNLOADS, Web};
 use crate::bodies::FileBody;
 use crate::compression::accepts_gzip;
 use crate::export::{self, Export, ExportError, Format};
-use crate::hub::{LiveSnapshot, RingSource, RingWindow};
+use crate::hub::{LiveSnapshot, RingSource};
 use crate::parameters::{Parameters, PathPart};
 use crate::response::{ApiError, with_content_type};
 use crate::series::{Charts, check_points, check_series};
@@ -34,6 +36,8 @@ use crate::sources::Log;
 use crate::workers::{Cancel, Cancellable};
 
 pub(crate) use cache::ChartCache;
+use names::Summed;
+pub(super) use names::machine_sums;
 
 /// Number of columns of a chart if a request does not specify it.
 const DEFAULT_COLUMNS: usize = 800;
@@ -62,24 +66,29 @@ pub(super) async fn series(
     if parameters.one("format")?.is_some_and(|format| format != "columns") {
         return Err(ApiError::bad_request("format: must be columns"));
     }
-    let sums_names = names::are_summed(&parameters)?;
-    if sums_names && is_across_machines {
-        return Err(ApiError::bad_request("across: cannot be combined with group_by"));
+    let summed = names::summed(&parameters)?;
+    if summed == Summed::Names && is_across_machines {
+        return Err(ApiError::bad_request("across: cannot be combined with group_by=name"));
     }
     let (paths, invalid) = parameters.valid_paths()?;
+    if summed == Summed::Machines && (id != LIVE || paths.len() != 1) {
+        return Err(ApiError::bad_request("group_by: machine takes one path, and a live source"));
+    }
     if id == LIVE {
         let compute = async {
             let (live, paths) = lease(&web, paths).await?;
             let mut missing = live.missing(&paths);
             missing.extend(invalid);
-            let chart = move |cancel: &Cancel| match sums_names {
-                true => chart_sums(Samples::Live(live), paths, bounds, columns, missing, cancel),
-                false => {
+            let chart = move |cancel: &Cancel| match summed {
+                Summed::Names => chart_sums(Samples::Live(live), paths, bounds, columns, missing, cancel),
+                Summed::None | Summed::Machines => {
                     let reducer = match is_across_machines {
                         true => Reducer::across_machines(),
                         false => Reducer::default(),
                     };
-                    chart_live(&live, &paths, bounds, columns, reducer, &missing, cancel)
+                    let path = paths.first().filter(|_| summed == Summed::Machines);
+                    let sums = path.and_then(machine_sums);
+                    chart_live(&live, &paths, bounds, columns, (sums, reducer), &missing, cancel)
                 }
             };
             web.live_workers.run(chart).await
@@ -93,7 +102,7 @@ pub(super) async fn series(
         ));
     }
     let log = web.sources.get(&id)?;
-    if sums_names {
+    if summed == Summed::Names {
         let catalogue = Arc::clone(&log.facts()?.catalogue);
         let absent = paths.iter().filter(|path| !catalogue.has(path));
         let missing = absent.map(|path| (path.to_string(), "not in the log".to_owned())).chain(invalid);
@@ -134,7 +143,7 @@ fn requested_span(full_span: Span, (begin, end): Bounds) -> Result<Span, ApiErro
     }
 }
 
-/// Starts or extends the collection of paths on this machine; returns the samples so far and the resolved paths.
+/// Starts or extends the collection of live paths; returns the samples so far and the resolved paths.
 pub(super) async fn lease(
     web: &Web,
     paths: Vec<PathPattern>,
@@ -150,7 +159,7 @@ fn chart_live(
     paths: &[PathPattern],
     bounds: Bounds,
     columns: usize,
-    mut reducer: Reducer,
+    transforms: (Option<NameSums>, Reducer),
     missing: &[(String, String)],
     cancel: &Cancel,
 ) -> Result<Bytes, ApiError> {
@@ -160,24 +169,43 @@ fn chart_live(
     };
     let span = requested_span(full_span, bounds)?;
     let source = RingSource::window(&live.samples, paths, (Some(span.begin()), Some(span.end())));
+    let reduced = reduce(source, span, columns, paths, transforms, cancel).map_err(|error| match error {
+        _ if cancel.is_cancelled() => Cancel::error(),
+        ExportError::Samples(error) => ApiError::conflict(error.to_string()),
+        ExportError::Rejected(error) => error,
+        ExportError::DiskFull | ExportError::TooLarge => ApiError::conflict("the chart is too large"),
+    })?;
+    charts_text(Some(&reduced), missing)
+}
+
+/// Reduces the samples of a source to columns. The samples are summed first, if `sums` is given.
+fn reduce(
+    source: impl Source,
+    span: Span,
+    columns: usize,
+    paths: &[PathPattern],
+    (mut sums, mut reducer): (Option<NameSums>, Reducer),
+    cancel: &Cancel,
+) -> Result<Reduced, ExportError> {
     let mut source = Cancellable::new(source, cancel);
     let (mut reduction, mut table) = (Reduction::new(span, columns), SeriesTable::default());
     let mut sample = Sample::default();
-    let failed = |error: FlowError| match cancel.is_cancelled() {
-        true => Cancel::error(),
-        false => ApiError::conflict(error.to_string()),
-    };
-    while source.next(&mut sample).map_err(failed)? {
-        check_points(sample.len(), columns)?;
-        reducer.push(&sample, &mut reduction, &mut table).map_err(failed)?;
+    while source.next(&mut sample)? {
+        let sample = sums.as_mut().map_or(&sample, |sums| sums.push(&sample));
+        // Checked before the reduction allocates columns for each series.
+        check_points(sample.len().max(table.len()), columns).map_err(ExportError::Rejected)?;
+        reducer.push(sample, &mut reduction, &mut table)?;
     }
     reducer.cut(&mut reduction, &mut table);
+    let mut paths = paths.to_vec();
+    if sums.is_some() {
+        paths = paths.iter().map(names::path_of_sums).collect();
+    }
     // Merged series have no machine.
-    let paths: Vec<_> = match reducer.is_across_machines() {
-        true => paths.iter().map(without_machine).collect(),
-        false => paths.to_vec(),
-    };
-    charts_text(Some(&reduction.finish(&table, &paths)), missing)
+    if reducer.is_across_machines() {
+        paths = paths.iter().map(without_machine).collect();
+    }
+    Ok(reduction.finish(&table, &paths))
 }
 
 /// A path without its machine.
@@ -194,7 +222,7 @@ fn is_across_machines(parameters: &Parameters) -> Result<bool, ApiError> {
     }
 }
 
-/// A chart in which each name has the sum of its instances.
+/// A chart in which each name has the sum of its instances. The whole time range is read.
 fn chart_sums(
     samples: Samples,
     paths: Vec<PathPattern>,
@@ -216,8 +244,11 @@ fn chart_sums(
     let requested = RequestedSamples { samples, paths, except: Vec::new(), bounds, sums_names: true };
     let paths = &requested.paths;
     let reduced = requested.process(
-        |window| names::reduce(window(), span, columns, paths, cancel).map(Some),
-        |query| names::reduce(query.samples()?.source, span, columns, paths, cancel).map(Some),
+        |window| reduce(window(), span, columns, paths, (None, Reducer::default()), cancel).map(Some),
+        |query| {
+            reduce(query.samples()?.source, span, columns, paths, (None, Reducer::default()), cancel)
+                .map(Some)
+        },
         cancel,
     )?;
     missing.extend(names::without_sums(&reduced, paths));
@@ -233,9 +264,9 @@ enum Samples {
 /// The samples of a request: a source, a selection of its counters, and a time window.
 struct RequestedSamples {
     samples: Samples,
-    /// Resolved for this machine if the source is live.
+    /// Resolved if the source is live.
     paths: Vec<PathPattern>,
-    /// Single counters that are excluded from the selection.
+    /// Single counters, or sums, that are excluded from the selection.
     except: Vec<CounterPath>,
     bounds: Bounds,
     /// Whether each name has the sum of its instances.
@@ -252,7 +283,7 @@ impl RequestedSamples {
     ) -> Result<(Self, F), ApiError> {
         let parameters = Parameters::parse(query, &["path", "except", "begin", "end", "format", "group_by"])?;
         let (mut bounds, except) = (parameters.window()?, parameters.exceptions()?);
-        let sums_names = names::are_summed(&parameters)?;
+        let sums_names = parameters.sums_names()?;
         let format = parse_format(parameters.one("format")?)?;
         let (samples, paths) = if id == LIVE {
             let (live, paths) = lease(web, parameters.required_paths()?).await?;
@@ -260,7 +291,7 @@ impl RequestedSamples {
         } else {
             let (paths, log) = (parameters.paths()?, web.sources.get(id)?);
             let end = log.facts()?.span.map(|span| span.end());
-            // A chart shows a growing log only up to its last reading, and statistics must match the chart.
+            // A chart shows a growing log only as far as it was last read, and statistics must match the chart.
             bounds.1 = bounds.1.into_iter().chain(end).min();
             (Samples::Log(log), paths)
         };
@@ -270,27 +301,37 @@ impl RequestedSamples {
         Ok((Self { samples, paths, except, bounds, sums_names }, format))
     }
 
-    /// Processes the samples with `process_live` or `process_log`. `None` from them means that nothing was selected, which
-    /// is an error.
+    /// Processes the samples with `process_live` or `process_log`. If it returns `None`, nothing was selected, which is an
+    /// error.
     fn process<T>(
         &self,
-        process_live: impl FnOnce(&dyn Fn() -> Select<RingWindow>) -> Result<Option<T>, ExportError>,
+        process_live: impl FnOnce(&dyn Fn() -> Box<dyn Source>) -> Result<Option<T>, ExportError>,
         process_log: impl FnOnce(&LogQuery) -> Result<Option<T>, ExportError>,
         cancel: &Cancel,
     ) -> Result<T, ApiError> {
         let (begin, end) = self.bounds;
-        let selection = Selection::new(self.paths.clone()).without(&self.except);
+        let selected = Selection::new(self.paths.clone()).without(&self.except);
+        // Exceptions are sums: an instance that was excluded would be missing from one.
+        let (selection, sums) = match self.sums_names {
+            true => (Selection::new(self.paths.clone()), Some(selected)),
+            false => (selected, None),
+        };
         let (outcome, selection) = match &self.samples {
             Samples::Live(live) => {
-                let window = || {
+                let window = || -> Box<dyn Source> {
                     let window = RingSource::window(&live.samples, &self.paths, self.bounds);
-                    Select::new(window, selection.clone())
+                    let selected = Select::new(window, selection.clone());
+                    match &sums {
+                        Some(sums) => Box::new(Select::new(NameSumsSource::new(selected), sums.clone())),
+                        None => Box::new(selected),
+                    }
                 };
                 (process_live(&window), Selection::new(Vec::new()))
             }
             Samples::Log(log) => {
                 let query = LogQuery {
                     selection,
+                    sums,
                     bounds: WindowBounds {
                         begin: begin.map(TimeArgument::Utc),
                         end: end.map(TimeArgument::Utc),
@@ -337,7 +378,6 @@ fn nothing_selected(selection: &Selection) -> ApiError {
 /// Statistics of a source; `None` if the source has no counters.
 fn statistics_of(
     source: impl Source,
-    sums_names: bool,
     memory: &Budget,
     cancel: &Cancel,
 ) -> Result<Option<Vec<StatisticsRow>>, ExportError> {
@@ -345,12 +385,11 @@ fn statistics_of(
     let mut memory = memory.reserve(0).map_err(over)?;
     let mut sink = StatisticsSink::new(StatisticsOptions::default());
     let mut source = Cancellable::new(source, cancel);
-    let (mut sample, mut sums) = (Sample::default(), NameSums::default());
+    let mut sample = Sample::default();
     while source.next(&mut sample)? {
-        let sample = if sums_names { sums.push(&sample) } else { &sample };
         // Checked before the sink allocates a state for each series.
         check_series(sample.len().max(sink.len())).map_err(ExportError::Rejected)?;
-        sink.push(sample)?;
+        sink.push(&sample)?;
         memory.grow_to(sink.len() as u64 * ROW_BYTES).map_err(over)?;
     }
     sink.finish()?;
@@ -373,11 +412,8 @@ pub(super) async fn statistics(
         .run(move |cancel| {
             let rows = requested.process(
                 // The ring bounds the number of series.
-                |window| statistics_of(window(), requested.sums_names, &Budget::new(u64::MAX), cancel),
-                |query| {
-                    let budget = &query.reading.budget;
-                    statistics_of(query.samples()?.source, requested.sums_names, budget, cancel)
-                },
+                |window| statistics_of(window(), &Budget::new(u64::MAX), cancel),
+                |query| statistics_of(query.samples()?.source, &query.reading.budget, cancel),
                 cancel,
             )?;
             let mut text = Vec::new();
@@ -397,8 +433,10 @@ pub(super) async fn export(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let (requested, format) = RequestedSamples::parse(&web, &id, query.as_deref(), Format::parse).await?;
-    if requested.sums_names {
-        return Err(ApiError::bad_request("group_by: exports have the values of each instance"));
+    if requested.sums_names && format == Format::Blg {
+        return Err(ApiError::bad_request(
+            "group_by: a BLG has the values of each instance; use format=csv or format=tsv",
+        ));
     }
     let permit = Arc::clone(&web.downloads).try_acquire_owned().map_err(|_| {
         ApiError::too_many_requests(format!(

@@ -1,39 +1,31 @@
 //! The machines of the live source as a table: a row for each machine, and one for all machines together.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+mod column;
 
 use axum::extract::{RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use serde::Serialize;
-use tachograph_counters::Statistics;
-use tachograph_counters::civil::FileTime;
 use tachograph_counters::path::PathPattern;
-use tachograph_counters::sample::Sample;
-use tachograph_counters::set::Counter;
-use tachograph_flow::sinks::{StatisticsOptions, StatisticsRow, StatisticsSink};
-use tachograph_flow::{FlowError, Sink as _, Source as _};
 
+use self::column::{MachineColumn, Values};
 use super::Web;
 use super::charts::lease;
 use crate::compression::accepts_gzip;
-use crate::hub::{LiveSnapshot, RingSource, RingWindow};
+use crate::hub::LiveSnapshot;
 use crate::parameters::Parameters;
 use crate::response::ApiError;
 use crate::series::{Statistics as StatisticsJson, UnitFormat, rfc3339};
-use crate::workers::{Cancel, Cancellable};
+use crate::workers::Cancel;
 
 /// Maximum number of columns.
 const MAX_COLUMNS: usize = 32;
 /// Number of rows if a request does not specify it.
 const DEFAULT_TOP: usize = 100;
 const MAX_TOP: usize = 10_000;
-/// Maximum number of values from which a table is computed.
-const MAX_VALUES: usize = 5_000_000;
 
-/// What is requested.
+/// A parsed request.
 struct Request {
     paths: Vec<PathPattern>,
     /// The column by which rows are sorted.
@@ -43,7 +35,7 @@ struct Request {
     top: usize,
     /// The number of intervals that the figures cover.
     window: usize,
-    /// Machines whose names contain this text, in any case.
+    /// Only machines whose lower-case names contain this lower-case text are shown.
     filter: String,
 }
 
@@ -59,7 +51,7 @@ impl Request {
                 .parse()
                 .ok()
                 .filter(|column| *column < paths.len())
-                .ok_or_else(|| ApiError::bad_request("sort: must be the number of a column, from 0"))?,
+                .ok_or_else(|| ApiError::bad_request("sort: must be the index of a column, from 0"))?,
         };
         let is_ascending = match parameters.one("order")? {
             None | Some("descending") => false,
@@ -92,11 +84,15 @@ struct Table {
 #[derive(Serialize)]
 struct Column {
     path: String,
+    /// The path of the counter that the column shows. It differs from `path` if that selects several counters.
+    shown: String,
     /// The name of the counter; `null` if no machine has a value.
     counter: Option<String>,
+    /// The instance part of the path: with wildcards, cells have the sum of these instances.
+    instance: Option<String>,
     unit: String,
     format: Option<UnitFormat>,
-    /// The statistics over all machines, of summed differences.
+    /// The statistics over all machines: the formula applied to summed differences.
     all: Option<StatisticsJson>,
 }
 
@@ -147,18 +143,19 @@ fn compute(
     cancel: &Cancel,
 ) -> Result<Table, ApiError> {
     let samples = &live.samples[live.samples.len().saturating_sub(request.window + 1)..];
-    let missing = live.missing(&request.paths).into_iter().map(|(path, reason)| Missing { path, reason });
-    let mut cells = Cells::new(&request.paths);
-    let mut times: Option<(FileTime, FileTime)> = None;
-    if let [first, .., last] = samples {
-        let begin = first.at.utc.saturating_add(1);
-        times = Some((first.at.utc, last.at.utc));
-        let source = RingSource::window(samples, &request.paths, (Some(begin), None));
-        cells.read(Cancellable::new(source, cancel), cancel)?;
+    let mut missing = live.missing(&request.paths);
+    let mut values = Values::default();
+    let columns: Vec<MachineColumn> = request
+        .paths
+        .iter()
+        .map(|path| MachineColumn::read(samples, path, &mut values, cancel))
+        .collect::<Result<_, _>>()?;
+    for (path, column) in request.paths.iter().zip(&columns) {
+        missing.extend(column.notes().map(|note| (path.to_string(), note)));
     }
     let is_found = |name: &&String| name.to_lowercase().contains(&request.filter);
     let mut rows: Vec<Row> =
-        machines.iter().filter(is_found).map(|name| cells.row(name, request.sort)).collect();
+        machines.iter().filter(is_found).map(|name| Row::new(name, &columns, request.sort)).collect();
     let found = rows.len();
     // Machines without a value are last.
     rows.sort_by(|one, other| match (one.rank, other.rank) {
@@ -167,113 +164,44 @@ fn compute(
         (one, other) => other.is_some().cmp(&one.is_some()),
     });
     rows.truncate(request.top);
+    let times = match samples {
+        [first, .., last] => Some((first.at.utc, last.at.utc)),
+        _ => None,
+    };
     Ok(Table {
         begin: times.map(|(begin, _)| rfc3339(begin)),
         end: times.map(|(_, end)| rfc3339(end)),
         machines: machines.len(),
         found,
-        columns: cells.columns(),
+        columns: request.paths.iter().zip(&columns).map(|(path, column)| Column::new(path, column)).collect(),
         rows,
-        missing: missing.collect(),
+        missing: missing.into_iter().map(|(path, reason)| Missing { path, reason }).collect(),
     })
 }
 
-/// The statistics of each machine in each column.
-struct Cells<'a> {
-    paths: &'a [PathPattern],
-    /// By machine: one for each column.
-    by_machine: HashMap<Arc<str>, Vec<Option<Statistics>>>,
-    /// Over all machines, with the counter of each column.
-    all: Vec<Option<(Counter, Statistics)>>,
+impl Row {
+    /// The row of a machine. Its rank is its average in the column `sort`.
+    fn new(machine: &str, columns: &[MachineColumn], sort: usize) -> Self {
+        let statistics = columns.iter().map(|column| {
+            let (counter, _) = column.all()?;
+            Some(StatisticsJson::new(&column.of_machine(machine)?.summary(), counter))
+        });
+        let rank = columns.get(sort).and_then(|column| column.of_machine(machine)?.summary().average);
+        Self { machine: machine.to_owned(), statistics: statistics.collect(), rank }
+    }
 }
 
-impl<'a> Cells<'a> {
-    fn new(paths: &'a [PathPattern]) -> Self {
-        Self { paths, by_machine: HashMap::new(), all: paths.iter().map(|_| None).collect() }
-    }
-
-    /// Adds the intervals of all samples.
-    fn read(&mut self, mut source: Cancellable<RingWindow>, cancel: &Cancel) -> Result<(), ApiError> {
-        let failed = |error: FlowError| match cancel.is_cancelled() {
-            true => Cancel::error(),
-            false => ApiError::conflict(error.to_string()),
-        };
-        let options = StatisticsOptions { without_quantiles: true, ..StatisticsOptions::default() };
-        let mut sink = StatisticsSink::new(options);
-        let (mut sample, mut values) = (Sample::default(), 0);
-        while source.next(&mut sample).map_err(failed)? {
-            values += sample.len();
-            if values > MAX_VALUES {
-                return Err(ApiError::too_large(
-                    "too many values: select fewer counters, or a shorter window",
-                ));
-            }
-            sink.push(&sample).map_err(failed)?;
-        }
-        let mut states = Vec::new();
-        sink.cut(|index, state| states.push((index, state)));
-        for (index, state) in states {
-            if let Some(row) = sink.row(index) {
-                self.add(&row, &state);
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds the statistics of a series to the columns whose paths select it.
-    fn add(&mut self, row: &StatisticsRow, state: &Statistics) {
-        let Some(machine) = &row.machine else { return };
-        let instance = row.instance.as_ref().map(|instance| instance.label());
-        for (column, path) in self.paths.iter().enumerate() {
-            let is_selected = path.matches_machine(machine)
-                && path.matches_set(&row.set.name, row.set.has_instances)
-                && path.matches_instance(instance)
-                && path.matches_counter(&row.counter.name);
-            if !is_selected {
-                continue;
-            }
-            // Counters with other formulas, which a path with wildcards can select, are not merged.
-            match &mut self.all[column] {
-                Some((_, all)) => {
-                    if all.merge(state).is_err() {
-                        continue;
-                    }
-                }
-                all => *all = Some((row.counter.clone(), state.clone())),
-            }
-            let width = self.paths.len();
-            let cells = self.by_machine.entry(Arc::clone(machine)).or_insert_with(|| vec![None; width]);
-            match &mut cells[column] {
-                // It has the formula of the column.
-                Some(known) => drop(known.merge(state)),
-                cell => *cell = Some(state.clone()),
-            }
-        }
-    }
-
-    fn row(&self, machine: &str, sort: usize) -> Row {
-        let cells = self.by_machine.get(machine);
-        let summary = |cell: &Option<Statistics>| cell.as_ref().map(Statistics::summary);
-        let summaries: Vec<_> = match cells {
-            Some(cells) => cells.iter().map(summary).collect(),
-            None => self.paths.iter().map(|_| None).collect(),
-        };
-        let rank = summaries.get(sort).and_then(|summary| summary.as_ref()?.average);
-        let statistics = summaries.iter().zip(&self.all).map(|(summary, all)| {
-            let (counter, _) = all.as_ref()?;
-            Some(StatisticsJson::new(summary.as_ref()?, counter))
-        });
-        Row { machine: machine.to_owned(), statistics: statistics.collect(), rank }
-    }
-
-    fn columns(&self) -> Vec<Column> {
-        let column = |(path, all): (&PathPattern, &Option<(Counter, Statistics)>)| Column {
+impl Column {
+    fn new(path: &PathPattern, column: &MachineColumn) -> Self {
+        let all = column.all();
+        Self {
             path: path.to_string(),
-            counter: all.as_ref().map(|(counter, _)| counter.name.to_string()),
-            unit: all.as_ref().map(|(counter, _)| counter.unit().into_owned()).unwrap_or_default(),
-            format: all.as_ref().map(|(counter, _)| UnitFormat::for_counter(counter)),
-            all: all.as_ref().map(|(counter, state)| StatisticsJson::new(&state.summary(), counter)),
-        };
-        self.paths.iter().zip(&self.all).map(column).collect()
+            shown: column.shown(path).to_string(),
+            counter: all.map(|(counter, _)| counter.name.to_string()),
+            instance: path.path().instance.as_ref().map(|instance| instance.as_str().to_owned()),
+            unit: all.map(|(counter, _)| counter.unit().into_owned()).unwrap_or_default(),
+            format: all.map(|(counter, _)| UnitFormat::for_counter(counter)),
+            all: all.map(|(counter, state)| StatisticsJson::new(&state.summary(), counter)),
+        }
     }
 }

@@ -14,7 +14,7 @@ use super::Web;
 use crate::bodies::EventBody;
 use crate::compression::accepts_gzip;
 use crate::connection::Closing;
-use crate::hub::Layout;
+use crate::hub::{Layout, StreamRequest};
 use crate::parameters::Parameters;
 use crate::response::{ApiError, json, with_content_type};
 use crate::series::{SeriesName, unix_seconds};
@@ -69,7 +69,8 @@ pub(super) async fn stream(
     headers: HeaderMap,
     extensions: Extensions,
 ) -> Result<Response, ApiError> {
-    let parameters = Parameters::parse(query.as_deref(), &["path", "every", "window"])?;
+    let parameters = Parameters::parse(query.as_deref(), &["path", "every", "window", "group_by"])?;
+    let sums_names = parameters.sums_names()?;
     let (paths, _) = parameters.valid_paths()?;
     // Averages are computed from the samples in the ring.
     let max = web.hub.options().points.clamp(1, MAX_EVERY);
@@ -83,7 +84,8 @@ pub(super) async fn stream(
     let closing = extensions.get::<Closing>().map(|closing| closing.0.clone()).unwrap_or_default();
     web.guard.close_with_session(&headers, &closing)?;
     let is_gzip = accepts_gzip(&headers);
-    let reader = web.hub.subscribe(paths, every, window, is_gzip, closing)?;
+    let request = StreamRequest { paths, every, window, sums_names, is_gzip };
+    let reader = web.hub.subscribe(request, closing)?;
     let mut response = with_content_type("text/event-stream", Body::new(EventBody::new(reader)));
     let headers = response.headers_mut();
     headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));

@@ -1,6 +1,7 @@
 //! Sources: list, open, upload, close; their counter sets and instances.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Extension, RawQuery, State};
@@ -11,8 +12,8 @@ use tachograph_counters::civil::FileTime;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_monitor::{Catalogue, MachineCatalogue, SearchIndex, SetEntry, Span};
 
+use super::Web;
 use super::page::{Fields, check_type, read_json};
-use super::{Shared, Web};
 use crate::embedding::Access;
 use crate::folders::ListedLog;
 use crate::hub::Hub;
@@ -175,7 +176,7 @@ pub(super) async fn list(
                 sources: sources.collect(),
                 logs: match access {
                     Access::Full => web.sources.folders.logs(),
-                    // They cannot be opened.
+                    // This access does not allow opening logs.
                     Access::Views => Vec::new(),
                 },
                 max_upload_bytes: web.sources.uploads.max_bytes,
@@ -293,24 +294,40 @@ impl<'a> Set<'a> {
     }
 }
 
-/// `machine` is one of the live source; logs ignore it.
+/// What a request needs from a catalogue.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Needs {
+    /// Counter sets. Those of any machine are known.
+    Sets,
+    /// Instances, which a machine has to be asked for.
+    Instances,
+}
+
+/// `machine` selects a machine of the live source. It is ignored for logs.
 async fn query_catalogue<T: Send + 'static>(
     web: Web,
     id: String,
     machine: Option<String>,
+    needs: Needs,
     query: impl FnOnce(&dyn Catalogue) -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {
-    let catalogue: Option<std::sync::Arc<dyn Catalogue + Send + Sync>> = match id.as_str() {
-        LIVE => None,
-        id => Some(web.sources.get(id)?.facts()?.catalogue.clone()),
-    };
-    let shared: std::sync::Arc<Shared> = web.clone();
-    web.live_workers
-        .run(move |_| match catalogue {
-            Some(catalogue) => query(&*catalogue),
-            None => query(&MachineCatalogue(shared.hub.registry_of(machine.as_deref())?)),
-        })
-        .await
+    if id != LIVE {
+        let catalogue = web.sources.get(&id)?.facts()?.catalogue.clone();
+        return web.live_workers.run(move |_| query(&*catalogue)).await;
+    }
+    let hub = Arc::clone(&web.hub);
+    let is_remote = hub.options().machines.is_some();
+    match machine {
+        // Other machines may not answer: they must not occupy the threads of live requests.
+        Some(machine) => {
+            let query = move |registry| query(&MachineCatalogue(registry));
+            web.machine_sets.query(&web.hub, &machine, query).await
+        }
+        None if is_remote && needs == Needs::Instances => {
+            web.machine_sets.run(move || query(&MachineCatalogue(hub.any_registry()))).await
+        }
+        None => web.live_workers.run(move |_| query(&MachineCatalogue(hub.any_registry()))).await,
+    }
 }
 
 pub(super) async fn sets(
@@ -319,7 +336,7 @@ pub(super) async fn sets(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let machine = machine_of(&Parameters::parse(query.as_deref(), &["machine"])?)?;
-    query_catalogue(web, id, machine, |catalogue| {
+    query_catalogue(web, id, machine, Needs::Sets, |catalogue| {
         let sets = catalogue.sets();
         let sets: Vec<_> = sets.iter().map(Set::from_entry).collect();
         Ok(json(&HashMap::from([("sets", sets)])))
@@ -353,7 +370,7 @@ pub(super) async fn search(
     let words =
         parameters.one("words")?.ok_or_else(|| ApiError::bad_request("the parameter words is required"))?;
     let words: String = words.chars().take(MAX_WORDS).collect();
-    query_catalogue(web, id, machine, move |catalogue| {
+    query_catalogue(web, id, machine, Needs::Sets, move |catalogue| {
         let sets = catalogue.sets();
         let hits = SearchIndex::new(&sets).search(&words);
         let found = hits.iter().take(MAX_HITS).map(|hit| Found {
@@ -377,7 +394,7 @@ pub(super) async fn instances(
         .one("set")?
         .ok_or_else(|| ApiError::bad_request("the parameter set=NAME is required"))?
         .to_owned();
-    query_catalogue(web, id, machine, move |catalogue| {
+    query_catalogue(web, id, machine, Needs::Instances, move |catalogue| {
         let instances = catalogue.instances(&set).map_err(ApiError::not_found)?;
         Ok(json(&HashMap::from([("instances", instances)])))
     })

@@ -1,5 +1,4 @@
-//! Views: the ready-made ones, those of the folder of views, the one that the page opens with, and view files that clients
-//! send.
+//! Views: ready-made, from the folder of views, the one that the page opens with, and view files that clients send.
 
 use std::path::{Path, PathBuf};
 
@@ -63,6 +62,8 @@ struct FittedView {
     begin: Option<String>,
     end: Option<String>,
     panels: Vec<FittedPanel>,
+    /// `name`: the instances of each name are one series.
+    group_by: Option<&'static str>,
     annotations: Vec<FittedAnnotation>,
     /// The paths of an optional view that the source lacks.
     missing: Vec<String>,
@@ -152,7 +153,7 @@ fn shared_files(folder: Option<&Path>) -> Vec<(String, PathBuf)> {
     let entries = folder.and_then(|folder| std::fs::read_dir(folder).ok()).into_iter().flatten().flatten();
     let named = entries.filter_map(|entry| {
         let file = entry.path();
-        // Links are not followed: they can lead out of the folder.
+        // Symbolic links are not followed: they can lead out of the folder.
         let is_view = entry.file_type().is_ok_and(|kind| kind.is_file()) && file.extension()? == "toml";
         let name = file.file_name()?.to_str()?.to_owned();
         is_view.then_some((name, file))
@@ -366,6 +367,7 @@ impl FittingTarget<'_> {
                 .map(|panel| self.panel(panel))
                 .collect(),
             title: view.title,
+            group_by: view.sums_names.then_some("name"),
             annotations: view
                 .annotations
                 .into_iter()
@@ -380,7 +382,7 @@ impl FittingTarget<'_> {
     }
 
     fn panel(&self, panel: &Panel) -> FittedPanel {
-        // A capacity is no line.
+        // A capacity is not drawn as a line.
         let drawn = panel.counters.iter().filter(|chosen| !chosen.is_capacity);
         let counters = drawn.map(|chosen| FittedCounter {
             path: chosen.path.to_string(),

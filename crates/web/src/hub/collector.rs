@@ -11,10 +11,11 @@ use tachograph_counters::sample::Sample;
 use tachograph_counters::set::CounterSet;
 use tachograph_flow::Cadence;
 use tachograph_flow::sinks::LiveValues;
+use tachograph_monitor::memory_of;
+use tachograph_perflib::Registry;
 
 use super::input::{Input, Missing};
 use super::layout::SelectedColumns;
-use super::ring::memory_of;
 use super::streams::{Collected, Streams};
 use super::{LiveSnapshot, PathState, Progress, Shared};
 use crate::series::unix_seconds;
@@ -78,6 +79,14 @@ impl Drop for EndNotifier<'_> {
 }
 
 impl Shared {
+    /// Makes a registry of one of the machines known to handlers.
+    fn publish(&self, registry: &Arc<Registry>) {
+        let mut known = self.of_machines.lock().ignore_poison();
+        if !known.as_ref().is_some_and(|known| Arc::ptr_eq(known, registry)) {
+            *known = Some(Arc::clone(registry));
+        }
+    }
+
     /// Notifies waiting handlers.
     fn report_progress(&self, requests_version: u64, samples: u64) {
         self.progress.send_modify(|progress| *progress = Progress { requests_version, samples, ..*progress });
@@ -198,6 +207,9 @@ impl Collector {
         }
         let mut sample = self.spare.take().unwrap_or_default();
         self.input.collect(&mut sample);
+        if let Some(registry) = self.input.any_registry() {
+            shared.publish(registry);
+        }
         self.count += 1;
         self.values.push(&sample);
         let has_same_sets = sample.has_sets(self.sets.iter());

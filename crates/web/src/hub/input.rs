@@ -50,8 +50,8 @@ impl Input {
         }
     }
 
-    /// Uses the counter sets that this machine has now. Returns whether they have changed: then the paths must be set again.
-    /// Other machines follow their sets themselves.
+    /// Reads the current counter sets of this machine. Returns whether they have changed, so that the paths must be set
+    /// again. The source of several machines checks their sets itself.
     pub(super) fn refresh(&mut self, shared: &Shared) -> bool {
         let Self::ThisMachine(this) = self else { return false };
         let registry = shared.registry();
@@ -67,6 +67,14 @@ impl Input {
         match self {
             Self::ThisMachine(this) => this.source.collect(sample),
             Self::Machines(source) => source.collect(sample),
+        }
+    }
+
+    /// The registry of one of several machines; `None` before one was reached.
+    pub(super) fn any_registry(&self) -> Option<&Arc<Registry>> {
+        match self {
+            Self::ThisMachine(_) => None,
+            Self::Machines(source) => source.any_registry(),
         }
     }
 
@@ -94,10 +102,10 @@ fn missing_there(selection: &Selection) -> Missing {
     missing(selection, "not on these machines")
 }
 
-fn missing(selection: &Selection, whose: &str) -> Missing {
+fn missing(selection: &Selection, cause: &str) -> Missing {
     let reason = |advice: Option<String>| match advice {
-        Some(advice) => format!("{whose}: {advice}"),
-        None => whose.to_owned(),
+        Some(advice) => format!("{cause}: {advice}"),
+        None => cause.to_owned(),
     };
     selection.unmatched().into_iter().map(|(path, advice)| (path, reason(advice))).collect()
 }

@@ -1,12 +1,13 @@
-//! The samples of the ring as a source for stages and sinks, and their size.
+//! The samples of the ring as a source for stages and sinks.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use tachograph_counters::RawValue;
 use tachograph_counters::civil::{FileTime, TimeArgument};
 use tachograph_counters::path::PathPattern;
-use tachograph_counters::sample::{Group, Sample};
-use tachograph_flow::{FlowError, Select, Selection, Source, Window, WindowBounds};
+use tachograph_counters::sample::Sample;
+use tachograph_flow::{FlowError, NameSumsSource, Select, Selection, Source, Window, WindowBounds};
+use tachograph_monitor::{Reduced, Reducer, Reduction, SeriesTable, Span};
 
 use super::layout::SelectedColumns;
 
@@ -16,7 +17,7 @@ pub(crate) type RingWindow = Select<Window<RingSource>>;
 /// The samples of the ring, oldest first. Except for tables, each counter has a separate group: the groups of the ring can
 /// divide the same counters differently, and sinks identify a group by its counters.
 pub(crate) struct RingSource {
-    samples: std::vec::IntoIter<Arc<Sample>>,
+    samples: VecDeque<Arc<Sample>>,
     columns: SelectedColumns,
 }
 
@@ -31,16 +32,27 @@ impl RingSource {
         let first = begin.map_or(0, |begin| samples.partition_point(|sample| sample.at.utc < begin));
         let last = end.map_or(samples.len(), |end| samples.partition_point(|sample| sample.at.utc < end));
         let last = (last + 1).min(samples.len());
-        let samples = samples[first.saturating_sub(2).min(last)..last].to_vec();
+        let samples = samples[first.saturating_sub(2).min(last)..last].to_vec().into();
         let bounds = WindowBounds { begin: begin.map(TimeArgument::Utc), end: end.map(TimeArgument::Utc) };
-        let source = Self { samples: samples.into_iter(), columns: SelectedColumns::new(paths.to_vec()) };
+        let source = Self { samples, columns: SelectedColumns::new(paths.to_vec()) };
         Select::new(Window::new(source, bounds), Selection::new(paths.to_vec()))
+    }
+
+    /// A source of the samples that are added to it.
+    pub(super) fn following(paths: &[PathPattern]) -> Select<Self> {
+        let source = Self { samples: VecDeque::new(), columns: SelectedColumns::new(paths.to_vec()) };
+        Select::new(source, Selection::new(paths.to_vec()))
+    }
+
+    /// Adds a sample.
+    pub(super) fn push(&mut self, sample: Arc<Sample>) {
+        self.samples.push_back(sample);
     }
 }
 
 impl Source for RingSource {
     fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
-        let Some(next) = self.samples.next() else { return Ok(false) };
+        let Some(next) = self.samples.pop_front() else { return Ok(false) };
         sample.copy_head(&next);
         sample.is_baseline = false;
         sample.groups.clear();
@@ -49,56 +61,25 @@ impl Source for RingSource {
     }
 }
 
-/// Estimated memory of an instance that no earlier sample has, with its place in a list.
-const INSTANCE_BYTES: usize = 160;
-
-/// The memory of a sample in the ring, in bytes. `previous` is the sample before it: lists of instances are shared between
-/// samples until an instance appears or disappears.
-pub(super) fn memory_of(sample: &Sample, previous: Option<&Sample>) -> usize {
-    let groups = sample.groups.iter().enumerate().map(|(index, group)| {
-        let before = previous.and_then(|previous| previous.groups.get(index));
-        let is_shared = before.is_some_and(|before| Arc::ptr_eq(&before.instances, &group.instances));
-        let instances = if is_shared { 0 } else { group.instances.len() * INSTANCE_BYTES };
-        group.values.capacity() * size_of::<RawValue>()
-            + group.identities.capacity() * size_of::<u64>()
-            + instances
-    });
-    size_of::<Sample>() + sample.groups.capacity() * size_of::<Group>() + groups.sum::<usize>()
-}
-
-#[cfg(test)]
-mod tests {
-    use tachograph_counters::set::{CounterSet, Extent, Instance, Instances};
-
-    use super::*;
-
-    #[test]
-    fn the_memory_of_a_sample_counts_values_groups_and_new_lists() {
-        let set = Arc::new(CounterSet::new("MADE", "Set", Extent::Columns));
-        let list = || -> Instances {
-            (0..10).map(|id| Arc::new(Instance::new(None, &format!("i{id}"), 0))).collect()
-        };
-        // A thousand machines with six groups of ten series each.
-        let groups = || -> Vec<Group> {
-            let group = |_| {
-                let mut group = Group::new(Arc::clone(&set));
-                group.instances = list();
-                group.values = vec![RawValue::default(); 10];
-                group.identities = vec![0; 10];
-                group
-            };
-            (0..6000).map(group).collect()
-        };
-        let first = Sample { groups: groups(), ..Sample::default() };
-        let own = 60_000 * (size_of::<RawValue>() + size_of::<u64>()) + 6000 * size_of::<Group>();
-        let same = Sample { groups: first.groups.clone(), ..Sample::default() };
-        let other = Sample { groups: groups(), ..Sample::default() };
-        let base = own + size_of::<Sample>();
-        assert_eq!(memory_of(&same, Some(&first)), base, "its lists are those of the sample before it");
-        for (sample, previous) in [(&first, None), (&other, Some(&first))] {
-            assert_eq!(memory_of(sample, previous), base + 60_000 * INSTANCE_BYTES);
-        }
-        // A list has a pointer per row, and each instance its names.
-        assert!(INSTANCE_BYTES >= size_of::<Arc<Instance>>() + size_of::<Instance>());
+/// Reduces the ring's samples in a time range to a single column, which covers `span`.
+pub(super) fn reduce(
+    samples: &[Arc<Sample>],
+    paths: &[PathPattern],
+    bounds: (Option<FileTime>, Option<FileTime>),
+    span: Span,
+    sums_names: bool,
+) -> Result<Reduced, FlowError> {
+    let window = RingSource::window(samples, paths, bounds);
+    let mut source: Box<dyn Source> = match sums_names {
+        true => Box::new(NameSumsSource::new(window)),
+        false => Box::new(window),
+    };
+    let (mut reduction, mut table, mut reducer) =
+        (Reduction::new(span, 1), SeriesTable::default(), Reducer::default());
+    let mut sample = Sample::default();
+    while source.next(&mut sample)? {
+        reducer.push(&sample, &mut reduction, &mut table)?;
     }
+    reducer.cut(&mut reduction, &mut table);
+    Ok(reduction.finish(&table, paths))
 }

@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::Sender;
 
-use super::layout::Layout;
+use super::stream_selection::StreamSelection;
 use encoded::QueuedBytes;
 pub(crate) use encoded::{GZIP_HEADER, comment};
 use group::{Delivery, Subscriber, SubscriberGroup};
@@ -58,15 +58,22 @@ pub(super) fn queue_length(every: usize, interval: Duration) -> usize {
     usize::try_from(events).unwrap_or(MAX_QUEUE).clamp(MIN_QUEUE, MAX_QUEUE)
 }
 
-pub(super) struct NewSubscriber {
-    pub(super) paths: Vec<PathPattern>,
-    /// The subscriber gets one event per this number of collections.
-    pub(super) every: usize,
+/// What a stream contains.
+pub(crate) struct StreamRequest {
+    pub(crate) paths: Vec<PathPattern>,
+    /// There is one event per this number of collections.
+    pub(crate) every: usize,
     /// The number of intervals that the statistics in events cover; `None` for events without statistics.
-    pub(super) window: Option<usize>,
-    pub(super) sender: Sender<Bytes>,
+    pub(crate) window: Option<usize>,
+    /// Whether each name has the sum of its instances.
+    pub(crate) sums_names: bool,
     /// Whether the events are compressed.
-    pub(super) is_gzip: bool,
+    pub(crate) is_gzip: bool,
+}
+
+pub(super) struct NewSubscriber {
+    pub(super) request: StreamRequest,
+    pub(super) sender: Sender<Bytes>,
     /// Notified if the subscriber is too slow.
     pub(super) closing: Arc<Notify>,
 }
@@ -112,18 +119,21 @@ impl Streams {
     }
 
     fn insert(&mut self, new: NewSubscriber) {
-        let NewSubscriber { paths, every, window, sender, is_gzip, closing } = new;
+        let NewSubscriber { request, sender, closing } = new;
+        let StreamRequest { paths, every, window, sums_names, is_gzip } = request;
         let subscriber = Subscriber { sender, is_gzip, closing, has_names: false };
         let is_same = |group: &&mut SubscriberGroup| {
-            (group.every, group.window) == (every, window) && group.paths == paths
+            (group.every, group.window, group.selection.sums_names()) == (every, window, sums_names)
+                && group.selection.paths == paths
         };
         if let Some(group) = self.groups.iter_mut().find(is_same) {
             group.subscribers.push(subscriber);
             return;
         }
-        let known: usize = self.groups.iter().map(|group| group.paths.len()).sum();
+        let known: usize = self.groups.iter().map(|group| group.selection.paths.len()).sum();
         let exceeds_limit = known + paths.len() > MAX_ALL_PATHS;
-        let mut group = SubscriberGroup::new(paths, every, window, subscriber);
+        let selection = StreamSelection::new(paths, sums_names);
+        let mut group = SubscriberGroup::new(selection, every, window, subscriber);
         if exceeds_limit {
             group.reject("the limit of counter paths in all streams is reached; try again later");
         } else {
@@ -146,7 +156,7 @@ impl Streams {
     /// The number of last samples from which events are computed.
     pub(super) fn needed_samples(&self) -> usize {
         let of_groups = self.groups.iter().map(|group| (group.every, group.window));
-        let of_added = self.added.iter().map(|new| (new.every, new.window));
+        let of_added = self.added.iter().map(|new| (new.request.every, new.request.window));
         let needed = |(every, window): (usize, Option<usize>)| every.max(window.unwrap_or_default()) + 2;
         of_groups.chain(of_added).map(needed).max().unwrap_or_default()
     }
@@ -180,15 +190,16 @@ impl Streams {
         let mut window_values = MAX_ALL_WINDOW_VALUES;
         let mut deliveries = Vec::new();
         for (index, group) in self.groups.iter_mut().enumerate() {
-            if has_changed || group.names.is_empty() {
-                group.layout = Layout::new(collected.values, &group.paths);
+            let have_names_changed = group.selection.follow(collected.samples);
+            if has_changed || have_names_changed || group.names.is_empty() {
+                group.selection.update_layout(collected.values);
                 if let Some(error) = group.excess(series, averaged) {
                     group.reject(&error);
                     continue;
                 }
                 group.update_names(collected.interval.as_secs_f64());
             }
-            series += group.layout.series.len();
+            series += group.selection.read_values();
             averaged += group.averaged_values();
             if collected.count.is_multiple_of(group.every as u64) {
                 deliveries.push(group.publish(index, collected, &mut window_values, &self.queued));
@@ -240,6 +251,10 @@ mod tests {
 
     use super::*;
 
+    fn request(paths: &[PathPattern]) -> StreamRequest {
+        StreamRequest { paths: paths.to_vec(), every: 1, window: None, sums_names: false, is_gzip: false }
+    }
+
     fn subscribe(streams: &mut Streams, paths: &[PathPattern]) -> tokio::sync::mpsc::Receiver<Bytes> {
         subscribe_with(streams, paths, 1)
     }
@@ -250,14 +265,7 @@ mod tests {
         queue: usize,
     ) -> tokio::sync::mpsc::Receiver<Bytes> {
         let (sender, events) = tokio::sync::mpsc::channel(queue);
-        streams.add(NewSubscriber {
-            paths: paths.to_vec(),
-            every: 1,
-            window: None,
-            sender,
-            is_gzip: false,
-            closing: Arc::default(),
-        });
+        streams.add(NewSubscriber { request: request(paths), sender, closing: Arc::default() });
         events
     }
 
@@ -298,7 +306,7 @@ mod tests {
     fn sent_without_reading(queue: usize, path: &str, tries: usize) -> usize {
         let (sender, events) = tokio::sync::mpsc::channel(queue);
         let subscriber = Subscriber { sender, is_gzip: false, closing: Arc::default(), has_names: false };
-        let mut group = SubscriberGroup::new(Vec::new(), 1, None, subscriber);
+        let mut group = SubscriberGroup::new(StreamSelection::new(Vec::new(), false), 1, None, subscriber);
         group.names = Bytes::from(path.to_owned());
         let queued = QueuedBytes::default();
         let values = LiveValues::default();
@@ -437,8 +445,8 @@ mod tests {
             let (sender, events) = tokio::sync::mpsc::channel(4);
             let more = format!(r"\Other\Counter {index}");
             let paths = [r"\Set(*)\Counter", &more].map(|path| PathPattern::parse(path).expect("a path"));
-            let (paths, closing) = (paths.to_vec(), Arc::default());
-            all.add(NewSubscriber { paths, every, window, sender, is_gzip: false, closing });
+            let request = StreamRequest { every, window, ..request(&paths) };
+            all.add(NewSubscriber { request, sender, closing: Arc::default() });
             events
         };
         let mut events: Vec<_> = (0..streams).map(subscribe).collect();
@@ -495,8 +503,7 @@ mod tests {
         let mut streams = Streams::default();
         let open = |streams: &mut Streams| {
             let (sender, events) = tokio::sync::mpsc::channel(100);
-            let (paths, closing) = (paths.to_vec(), Arc::default());
-            streams.add(NewSubscriber { paths, every: 1, window: None, sender, is_gzip: false, closing });
+            streams.add(NewSubscriber { request: request(&paths), sender, closing: Arc::default() });
             events
         };
         let (slow, mut quick) = (open(&mut streams), open(&mut streams));
@@ -533,14 +540,7 @@ mod tests {
             String::from_utf8(events.try_recv().expect("an event").to_vec()).expect("UTF-8")
         };
         let (sender, mut first) = tokio::sync::mpsc::channel(4);
-        let new = |sender| NewSubscriber {
-            paths: paths.to_vec(),
-            every: 1,
-            window: None,
-            sender,
-            is_gzip: false,
-            closing: Arc::default(),
-        };
+        let new = |sender| NewSubscriber { request: request(&paths), sender, closing: Arc::default() };
         streams.add(new(sender));
         publish(&mut streams, "event: recording\ndata: 1\n\n");
         assert_eq!(text(&mut first).matches("event: recording\ndata: 1\n\n").count(), 1);

@@ -6,13 +6,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tachograph_counters::civil::FileTime;
-use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
-use tachograph_flow::Source as _;
-use tachograph_monitor::{Reducer, Reduction, SeriesTable, Span};
+use tachograph_monitor::Span;
 
-use super::RingSource;
-use super::layout::Layout;
+use super::ring::reduce;
+use super::stream_selection::StreamSelection;
 use crate::series::{Statistics, rfc3339};
 
 /// The maximum number of values in a window. A stream with more gets no statistics: computing them would delay the collection.
@@ -35,36 +33,28 @@ impl WindowStatistics {
     /// `None` if there are more than [`MAX_VALUES`] or `max_values` values, or no samples.
     pub(super) fn new(
         samples: &[Arc<Sample>],
-        paths: &[PathPattern],
-        layout: &Layout,
+        selection: &StreamSelection,
         intervals: usize,
         interval: Duration,
         max_values: usize,
     ) -> Option<Self> {
         let last = samples.last()?.at.utc;
-        let values = layout.series.len().saturating_mul(intervals.min(samples.len()));
+        let values = selection.read_values().saturating_mul(intervals.min(samples.len()));
         if values > MAX_VALUES.min(max_values) {
             return None;
         }
         let units = i64::try_from(interval.as_nanos() / 100 * intervals as u128).ok()?;
         let begin = whole_milliseconds(last.saturating_add(-units));
         let end = whole_milliseconds(last.saturating_add(2 * MILLISECOND - 1));
-        let mut source = RingSource::window(samples, paths, (Some(begin), Some(end)));
         let span = Span::new(begin, end);
-        let (mut reduction, mut table, mut reducer) =
-            (Reduction::new(span, 1), SeriesTable::default(), Reducer::default());
-        let mut sample = Sample::default();
-        while source.next(&mut sample).ok()? {
-            reducer.push(&sample, &mut reduction, &mut table).ok()?;
-        }
-        reducer.cut(&mut reduction, &mut table);
-        let reduced = reduction.finish(&table, paths);
+        let bounds = (Some(begin), Some(end));
+        let reduced = reduce(samples, &selection.paths, bounds, span, selection.sums_names()).ok()?;
         let by_path: HashMap<&str, _> =
             reduced.series.iter().map(|series| (&*series.info.path, series)).collect();
         let statistics_of = |path: &str| {
             by_path.get(path).map(|series| Statistics::new(&series.summary, &series.info.counter))
         };
-        let statistics = layout.series.iter().map(|one| statistics_of(&one.path)).collect();
+        let statistics = selection.layout.series.iter().map(|one| statistics_of(&one.path)).collect();
         Some(Self { begin: rfc3339(begin), end: rfc3339(end), statistics, values })
     }
 

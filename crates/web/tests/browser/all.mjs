@@ -7,6 +7,7 @@ import "./panels.test.mjs";
 import "./figures.test.mjs";
 import "./notes.test.mjs";
 import "./fleet.test.mjs";
+import "./compare.test.mjs";
 import "./faults.test.mjs";
 import "./logs.test.mjs";
 import "./saving.test.mjs";

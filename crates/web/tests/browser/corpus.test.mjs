@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import path from "node:path";
-import { classic, drag, inLegend, iso, legendIs, legendThat, rangeAfter, rangeOf, serve, tacho, test, withPage } from "./harness.mjs";
+import { classic, drag, inLegend, iso, legendIs, legendThat, PATIENCE, rangeAfter, rangeOf, serve, tacho, test, withPage } from "./harness.mjs";
 
 const corpus = process.env.TACHO_CORPUS;
 const ZOOMS = 20;
@@ -64,7 +64,7 @@ async function panelsHave(page, expected, figure) {
     list.value = value;
     list.dispatchEvent(new Event("change"));
   }, figure);
-  const end = Date.now() + 20_000;
+  const end = Date.now() + PATIENCE;
   for (;;) {
     const found = await panelFigures(page);
     const wrong = found.filter(([one, value]) => (value === "" ? null : Number(value)) !== (expected.get(one)?.[figure] ?? null));
@@ -115,8 +115,8 @@ if (corpus) {
           for (const figure of FIGURES) compared += await panelsHave(page, expected, figure);
           compared += await compareAnswer(server, range, expected, 1 + Math.floor(random() * 250));
           await page.click("#zoom-whole");
-          for (let tries = 0; (await rangeOf(page)) !== null; tries += 1) {
-            assert.ok(tries < 500, "the whole range is not shown");
+          for (const end = Date.now() + PATIENCE; (await rangeOf(page)) !== null; ) {
+            assert.ok(Date.now() < end, "the whole range is not shown");
             await page.waitForTimeout(20);
           }
         }

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import http from "node:http";
 import path from "node:path";
-import { scratch, serve, test, withPage } from "./harness.mjs";
+import { PATIENCE, scratch, serve, test, withPage } from "./harness.mjs";
 
-const [TOKEN, OF_VIEWS] = ["a-token-of-many-letters", "views+only/token=="];
+const [TOKEN, VIEWS_TOKEN] = ["a-token-of-many-letters", "views+only/token=="];
 
 /** A site with a page that has a frame: `{origin, page}`. Its host differs from the server's, so it is another site. */
 async function siteWith(frameOf) {
@@ -26,12 +26,20 @@ function tokenFile(name, token) {
   return file;
 }
 
+/** Checks that the frame does not show the page, once it has loaded. */
+async function isRefused(page, server) {
+  // A page has loaded when its frames have.
+  await page.waitForLoadState("load");
+  const address = page.frames().find((one) => one !== page.mainFrame()).url();
+  assert.ok(!address.startsWith(server.url), `the page is shown: ${address}`);
+}
+
 test("embed: an allowed site shows the overview with the token of embedded pages, another site is refused", async () => {
   let link = "";
   const [named, other] = [await siteWith(() => link), await siteWith(() => link)];
-  const server = await serve("--token-file", tokenFile("main-token", TOKEN), "--embed-token-file", tokenFile("embed-token", OF_VIEWS), "--embed-origin", named.origin, "-si", "0.2");
+  const server = await serve("--token-file", tokenFile("main-token", TOKEN), "--embed-token-file", tokenFile("embed-token", VIEWS_TOKEN), "--embed-origin", named.origin, "-si", "0.2");
   assert.equal(new URL(server.url).hostname, "127.0.0.1");
-  link = `${server.url}#embed=${encodeURIComponent(OF_VIEWS)}&open=overview`;
+  link = `${server.url}#embed=${encodeURIComponent(VIEWS_TOKEN)}&open=overview`;
   const ofServer = new RegExp(`a request to another server: ${server.url}`);
   await withPage("embed-named", named.page, async (page) => {
     const frame = page.frameLocator("iframe");
@@ -41,21 +49,18 @@ test("embed: an allowed site shows the overview with the token of embedded pages
     // It is live: the figures of a panel change.
     const content = async () => (await frame.locator("#panels").innerText());
     const before = await content();
-    for (let tries = 0; (await content()) === before; tries += 1) {
-      assert.ok(tries < 200, "the panels do not change");
+    for (const end = Date.now() + PATIENCE; (await content()) === before; ) {
+      assert.ok(Date.now() < end, "the panels do not change");
       await page.waitForTimeout(50);
     }
     assert.equal(await frame.locator("#live-state").textContent(), "Live");
     for (const hidden of ["#top", "#add-button", "#token-dialog"]) assert.equal(await frame.locator(hidden).isVisible(), false, hidden);
     // The link of the frame stays complete.
     const inner = page.frames().find((one) => one.url().startsWith(server.url));
-    assert.ok(inner.url().includes(`embed=${encodeURIComponent(OF_VIEWS)}`), inner.url());
+    assert.ok(inner.url().includes(`embed=${encodeURIComponent(VIEWS_TOKEN)}`), inner.url());
   }, { allowed: ofServer });
   await withPage("embed-refused", other.page, async (page) => {
-    await page.waitForFunction(() => document.querySelector("iframe"));
-    await page.waitForTimeout(500);
-    const inner = page.frames().find((one) => one !== page.mainFrame());
-    assert.ok(!inner.url().startsWith(server.url), `the page is shown: ${inner.url()}`);
+    await isRefused(page, server);
   }, { allowed: new RegExp(`frame-ancestors|${ofServer.source}|chrome-error`) });
   // A wrong token shows a message, not the form.
   link = `${server.url}#embed=wrong-wrong-wrong-wrong`;
@@ -73,9 +78,7 @@ test("embed: without the option no site can show the page", async () => {
   const server = await serve();
   link = server.url;
   await withPage("embed-none", site.page, async (page) => {
-    await page.waitForTimeout(500);
-    const inner = page.frames().find((one) => one !== page.mainFrame());
-    assert.ok(!inner.url().startsWith(server.url), inner.url());
+    await isRefused(page, server);
   }, { allowed: /frame-ancestors|X-Frame-Options|chrome-error|a request to another server/i });
   await server.stop();
 });

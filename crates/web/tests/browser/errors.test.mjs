@@ -45,7 +45,7 @@ test("errors: bidirectional control characters are escaped on the page and uncha
     await page.fill("#path-field", "\\Process(*)\\% Processor Time");
     await page.press("#path-field", "Enter");
     const written = String.raw`a\u{202e}exe.txt\u{2066}\u{7}`;
-    await legendThat(page, (rows) => rows.some((row) => row.instance === written && row.computer === String.raw`\\WEB\u{202e}1` && row.average !== "---"), "the escaped name");
+    await legendThat(page, (rows) => rows.some((row) => row.instance === written && row.average !== "---"), "the escaped name");
     for (const view of ["bars", "report", "line"]) {
       await showAs(page, view);
       // No visible text and no label contains such characters.

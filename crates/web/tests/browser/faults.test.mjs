@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { classic, legend, legendThat, plotBox, saved, scratch, serve, test, withPage } from "./harness.mjs";
+import { classic, legend, legendThat, PATIENCE, plotBox, saved, scratch, serve, test, withPage } from "./harness.mjs";
 import { recordedLog, textLog } from "./logs.mjs";
 
 /** A text log of these columns: `{path: [values]}`, one sample per second. A missing value is a blank. */
@@ -45,8 +45,8 @@ test("faults: a value without neighbours is visible", async () => {
       for (let at = 0; at < data.length; at += 4) if (data[at] < 40 && data[at + 1] > 60 && data[at + 1] < 110 && data[at + 2] > 150) count += 1;
       return count;
     });
-    await page.waitForTimeout(100);
-    const found = await coloured();
+    let found = 0;
+    for (const end = Date.now() + PATIENCE; found < 8 && Date.now() < end; ) found = await coloured();
     assert.ok(found >= 8 && found < 200, `${found} pixels`);
   });
   await server.stop();

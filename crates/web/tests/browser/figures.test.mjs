@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
-import { legendThat, rangeAfter, scratch, serve, tacho, test, withPage } from "./harness.mjs";
+import { legendThat, PATIENCE, rangeAfter, saved, scratch, serve, tacho, test, withPage } from "./harness.mjs";
 import { recordedLog, textLog } from "./logs.mjs";
 
 const panelLink = (...panels) => panels.map((panel) => `panel=${encodeURIComponent(JSON.stringify(panel))}`).join("&");
@@ -24,7 +24,7 @@ const column = (page, name) => page.$$eval("#legend-body tr", (rows, id) => rows
 
 /** Waits until columns of the legend have the figures of `tacho stats -f json`, all digits. */
 async function columnsAre(page, expected, names) {
-  const end = Date.now() + 15_000;
+  const end = Date.now() + PATIENCE;
   for (;;) {
     const wrong = [];
     let count = 0;
@@ -89,10 +89,8 @@ test("figures: percentiles are columns of the legend, as in tacho stats", async 
   await withPage("percentiles", `${server.url}#${panelLink({ id: 1, counters: ["\\Processor Information(*)\\% Processor Time", "\\Memory\\Available Bytes", "\\System\\Context Switches/sec"].map((one) => ({ path: one })) })}`, async (page) => {
     await legendThat(page, (rows) => rows.length > 2 && rows[0].average !== "---", "the log's counters");
     assert.deepEqual(await column(page, "p95").then((all) => all.filter(([, value]) => value !== undefined)), []);
-    const asked = [];
-    page.on("request", (request) => /statistics/.test(request.url()) && asked.push(request.url()));
-    await page.waitForTimeout(100);
-    assert.equal(asked.length, 0, "percentiles are computed on request");
+    const asked = await page.evaluate(() => performance.getEntriesByType("resource").filter(({ name }) => /statistics/.test(name)).length);
+    assert.equal(asked, 0, "percentiles are computed on request");
     for (const name of ["p50", "p90", "p95", "p99"]) await page.check(`#legend-columns input[value=${name}]`);
     await page.uncheck("#legend-columns input[value=last]");
     await columnsAre(page, await stats(), names);
@@ -131,7 +129,7 @@ test("figures: live percentiles are those of the server", async () => {
     await legendThat(page, (rows) => rows.length === 1 && rows[0].p50 && rows[0].p50 !== "---", "a median");
     await page.keyboard.press("f");
     await page.waitForSelector("#live-state[data-state=frozen]");
-    const end = Date.now() + 10_000;
+    const end = Date.now() + PATIENCE;
     for (;;) {
       const [[full, value]] = await column(page, "p50");
       const range = new URLSearchParams(new URL(page.url()).hash.slice(1)).get("range");
@@ -176,6 +174,31 @@ test("figures: instances with the same name are summed as by tacho stats --group
     await page.waitForFunction((wanted) => [...document.querySelectorAll(".instances tbody tr")].some((row) => row.cells[0].textContent === "sleep" && row.cells[1].dataset.value === wanted), sum);
     await page.reload();
     await page.waitForFunction((wanted) => [...document.querySelectorAll(".instances tbody tr")].some((row) => row.cells[0].textContent === "sleep" && row.cells[1].dataset.value === wanted), sum);
+    // Files and pictures have the sums, except a BLG, which has raw values of each instance.
+    const heads = (text) => text.split("\r\n")[0].split('","').map((head) => head.replace(/"$/, ""));
+    const csv = fs.readFileSync((await saved(page, "#save-csv")).path, "utf8");
+    const threads = heads(csv).findIndex((head) => head.endsWith("\\Process(sleep)\\Thread Count"));
+    assert.ok(threads > 0 && !csv.includes("sleep#1"), heads(csv).join(" "));
+    const values = csv.trim().split("\r\n").slice(1).map((row) => Number(row.split('","')[threads].replace(/"$/, "")));
+    assert.equal(String(values.reduce((total, value) => total + value, 0) / values.length), sum);
+    const blg = (await saved(page, "#save-blg")).path;
+    await page.waitForFunction(() => /a BLG has each instance/.test(document.getElementById("messages").textContent));
+    assert.deepEqual(JSON.parse(await tacho("stats", blg, "\\Process(sleep*)\\Thread Count", "-f", "json")).map(({ average }) => average), each.map(({ average }) => average));
+    await page.click(".panel-title");
+    const svg = fs.readFileSync((await saved(page, "#save-svg")).path, "utf8");
+    assert.ok(svg.includes("Thread Count (sleep)") && !svg.includes("sleep#1"));
+    // A view file keeps the choice.
+    await page.click("#view-menu > summary");
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click("#view-download")]);
+    const file = path.join(scratch, "sums.toml");
+    await download.saveAs(file);
+    const text = fs.readFileSync(file, "utf8");
+    assert.match(text, /^group_by = 'name'$/m);
+    await drop(page, "sums.toml", text.replace(/^group_by.*\n/m, ""));
+    await page.waitForFunction(() => !/group=name/.test(location.hash));
+    await drop(page, "sums.toml", text);
+    await page.waitForFunction(() => /group=name/.test(location.hash));
+    await page.waitForFunction((wanted) => [...document.querySelectorAll(".instances tbody tr")].some((row) => row.cells[0].textContent === "sleep" && row.cells[1].dataset.value === wanted), sum);
   });
   // For the path of a single instance, the page shows why it has no values.
   await withPage("summed-path", `${server.url}#group=name&${panelLink({ id: 1, counters: [{ path: "\\Process(sleep#1)\\Thread Count" }, { path: "\\Process(sleep)\\Thread Count" }] })}`, async (page) => {
@@ -185,19 +208,26 @@ test("figures: instances with the same name are summed as by tacho stats --group
   await server.stop();
 });
 
-test("figures: live sums over names are updated without a stream", async () => {
+test("figures: live sums over names are streamed", async () => {
   const children = [1, 2].map(() => spawn("sleep", ["60"]));
   const server = await serve("--interval", "0.2");
   try {
-    await withPage("live-sums", `${server.url}#group=name&${panelLink({ id: 1, counters: [{ path: "\\Process(sleep*)\\Thread Count" }] })}`, async (page) => {
+    await withPage("live-sums", server.url, async (page) => {
+      const opened = [];
+      page.on("request", (request) => request.url().includes("/api/stream") && opened.push(new URL(request.url()).searchParams));
+      await page.evaluate((link) => (location.hash = link), `group=name&${panelLink({ id: 1, counters: [{ path: "\\Process(sleep*)\\Thread Count" }] })}`);
       const rows = await legendThat(page, (all) => all.length === 1 && Number(all[0].last) >= 2, "one sum");
       assert.equal(rows[0].instance, "sleep");
       const before = await page.textContent("#range-text");
       await page.waitForFunction((text) => document.getElementById("range-text").textContent !== text, before);
+      assert.ok(opened.some((parameters) => parameters.get("group_by") === "name" && parameters.has("window")), opened.join(" "));
+      // Another process of the name is part of the sum.
+      children.push(spawn("sleep", ["60"]));
+      await legendThat(page, (all) => all.length === 1 && Number(all[0].last) >= Number(rows[0].last) + 1, "a larger sum");
       // Without sums there is a line per process again.
       await page.click("summary:text-is('Display')");
       await page.selectOption("#group-list", "none");
-      await legendThat(page, (all) => all.length >= 2, "each process");
+      await legendThat(page, (all) => all.length >= 3, "each process");
     });
   } finally {
     for (const child of children) child.kill();

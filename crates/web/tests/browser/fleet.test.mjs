@@ -7,7 +7,7 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { scratch, serve, TACHO, tacho, test, withPage } from "./harness.mjs";
 
-/** A server over nine names of one agent, and a machine that does not answer. */
+/** A server for ten machines: one agent under nine names, and a machine that does not answer. */
 async function fleet() {
   const folder = path.join(scratch, "fleet");
   const agent = path.join(folder, "agent");
@@ -42,7 +42,7 @@ async function rowsThat(page, isWanted, what) {
   throw new Error(`${what}: ${JSON.stringify(await rows(page))}`);
 }
 
-test("fleet: machines are rows, one line of all, and a click leads to one", async () => {
+test("fleet: a row for each machine and one for all, and a click opens a machine", async () => {
   const server = await fleet();
   await withPage("fleet", server.url, async (page) => {
     // With many machines, the page begins with the table.

@@ -15,6 +15,8 @@ export const screenshots = path.join(OUT, "screenshots");
 /** A folder that is deleted at the end. */
 export const scratch = fs.mkdtempSync(path.join(os.tmpdir(), "tacho-browser-"));
 const run = promisify(execFile);
+/** How long tests wait for a condition, in milliseconds: long, because the machine can be busy. */
+export const PATIENCE = 60_000;
 const running = new Set();
 
 /** The output of the command. */
@@ -90,7 +92,7 @@ export function test(name, act) {
   const only = process.env.ONLY?.trim();
   if (only && !only.split(/\s+/).some((part) => name.includes(part))) return;
   if (known++ % shares !== share) return;
-  nodeTest(name, { timeout: 120_000 }, act);
+  nodeTest(name, { timeout: 5 * PATIENCE }, act);
 }
 
 /**
@@ -103,7 +105,7 @@ export async function withPage(name, url, act, { width = 1280, height = 800, the
   if (process.env.FROM_SOURCE) await fromSource(browserContext);
   const page = await browserContext.newPage();
   if (process.env.SLOWLY) await slowly(browserContext, page);
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(PATIENCE);
   if (prepare) await page.addInitScript(prepare);
   const errors = [];
   page.on("console", (message) => {
@@ -160,7 +162,7 @@ export const showAs = (page, kind) => page.selectOption("#kind-list", kind);
 
 /** Waits until `accept` is true for the rows of the legend; returns them. */
 export async function legendThat(page, accept, what) {
-  const end = Date.now() + 20_000;
+  const end = Date.now() + PATIENCE;
   let rows;
   do {
     rows = await legend(page);
@@ -180,7 +182,7 @@ export async function rangeOf(page) {
 
 /** The range when it differs from `before`. */
 export async function rangeAfter(page, before) {
-  const end = Date.now() + 10_000;
+  const end = Date.now() + PATIENCE;
   for (;;) {
     const now = await rangeOf(page);
     if (JSON.stringify(now) !== JSON.stringify(before)) return now;
@@ -196,6 +198,21 @@ export async function plotBox(page) {
   const plot = page.locator(".u-over");
   await plot.waitFor({ state: "visible" });
   return plot.boundingBox();
+}
+
+/**
+ * Points at a place until `accept(text)` is true for the text of the box, which new data can hide or move away from the pointer.
+ * Returns the text.
+ */
+export async function pointAt(page, x, y, accept) {
+  const end = Date.now() + PATIENCE;
+  for (let step = 0; ; step += 1) {
+    await page.mouse.move(x, y + (step % 2));
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    const text = await page.evaluate(() => document.querySelector("#hover:not([hidden])")?.textContent ?? null);
+    if (text !== null && accept(text)) return text;
+    assert.ok(Date.now() < end, `the box never had the expected text: ${text}`);
+  }
 }
 
 /** Drags over the chart; positions are fractions of its width. */
@@ -239,7 +256,7 @@ export function compare(rows, statistics) {
 
 /** Waits until the legend has the figures of `tacho stats -f json`. `isOf` selects the statistics, `isRow` the rows. */
 export async function legendIs(page, statistics, { isOf = () => true, isRow = () => true } = {}) {
-  const end = Date.now() + 10_000;
+  const end = Date.now() + PATIENCE;
   for (;;) {
     const rows = (await legend(page)).filter(isRow);
     try {

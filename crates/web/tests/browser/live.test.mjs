@@ -196,7 +196,7 @@ test("live: a range before the first sample shows a message", async () => {
     const rows = await legendThat(page, (found) => found.length === 1 && found[0].average !== "---", "an average");
     await freeze(page);
     await page.keyboard.press("+");
-    await page.waitForFunction(() => document.getElementById("chart-empty").textContent === "There are no samples in this time range.");
+    await page.waitForFunction(() => document.getElementById("chart-empty").textContent .startsWith("There are no samples in this time range. The data is from "));
     assert.ok(await page.isVisible("#chart-empty"));
     assert.equal(await page.textContent("#missing-text"), "");
     await page.keyboard.press("0");
@@ -264,5 +264,30 @@ test("live: without locks a tab has a stream while it is visible", async () => {
     await Promise.all([page.waitForRequest(stream), setVisible(page, true)]);
     await waitForTwoUpdates(page);
   }, { prepare: () => Object.defineProperty(navigator, "locks", { value: undefined }) });
+  await server.stop();
+});
+
+test("live: samples between the first response and the stream are shown", async () => {
+  const server = await serve("--interval", "1", "-c", "\\Memory\\Available Bytes");
+  const panel = { id: 1, counters: [{ path: "\\Memory\\Available Bytes" }] };
+  await collections(server.url, panel.counters[0].path, 3);
+  await withPage("live-begin", `${server.url}assets/icon.svg`, async (page) => {
+    // The stream opens several collections later.
+    await page.route(/\/api\/stream/, async (route) => {
+      await collections(server.url, panel.counters[0].path, 4);
+      await route.continue();
+    });
+    await page.goto(`${server.url}#points=600&panel=${encodeURIComponent(JSON.stringify(panel))}`);
+    await page.waitForSelector("#live-state[data-state=live]");
+    await legendThat(page, (rows) => rows.length === 1 && rows[0].last !== "---", "a value");
+    const before = await page.textContent("#range-text");
+    await page.waitForFunction((then) => document.getElementById("range-text").textContent !== then, before);
+    await page.keyboard.press("f");
+    await page.waitForSelector("#live-state[data-state=frozen]");
+    const svg = fs.readFileSync((await saved(page, "#save-svg")).path, "utf8");
+    const line = /<path[^>]* d="([^"]+)"[^>]*stroke-width="1\.5"/.exec(svg) ?? /<path[^>]*stroke-width="1\.5"[^>]* d="([^"]+)"/.exec(svg);
+    assert.ok(line, svg.slice(0, 3000));
+    assert.equal(line[1].match(/M/g).length, 1, "the line has no gap");
+  });
   await server.stop();
 });

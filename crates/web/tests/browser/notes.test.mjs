@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
-import { drag, iso, legendThat, plotBox, rangeAfter, saved, scratch, serve, tacho, test, withPage } from "./harness.mjs";
+import { drag, iso, legendThat, plotBox, pointAt, rangeAfter, saved, scratch, serve, tacho, test, withPage } from "./harness.mjs";
 import { textLog } from "./logs.mjs";
 
 const panelLink = (...panels) => panels.map((panel) => `panel=${encodeURIComponent(JSON.stringify(panel))}`).join("&");
@@ -160,9 +160,7 @@ test("earlier: a log is compared with itself a day earlier", async () => {
     for (const [full, value] of values) assert.equal(value, String(stats.find((line) => line.path === full).average), full);
     // At one moment both values are shown, with the source and its shift.
     const box = await plotBox(page);
-    await page.mouse.move(box.x + box.width * 0.5, box.y + box.height * 0.5);
-    await page.waitForSelector("#hover:not([hidden])");
-    const hover = await page.textContent("#hover");
+    const hover = await pointAt(page, box.x + box.width * 0.5, box.y + box.height * 0.5, (text) => text.includes("earlier"));
     assert.match(hover, /\(4\)80\.0 %/);
     assert.match(hover, /\(4\) · 1 d earlier40\.0 %/);
     // Both have the same colour.
@@ -231,8 +229,7 @@ test("notes: added for moments and ranges, drawn in all panels, saved with the v
     await page.fill("#note-text", "backup");
     await changed(() => page.press("#note-text", "Enter"));
     // The pointer shows the texts.
-    await page.mouse.move(box.x + box.width * 0.3, y);
-    await page.waitForFunction(() => document.querySelector("#hover .hover-note")?.textContent === "backup");
+    await pointAt(page, box.x + box.width * 0.3, y, (text) => text.includes("backup"));
     await page.mouse.move(2, 2);
     // A click shows it in the middle.
     await page.click("#notes-menu > summary");
@@ -265,7 +262,7 @@ test("notes: added for moments and ranges, drawn in all panels, saved with the v
     await changed(() => page.click("#note-list li:first-child [aria-label='Delete backup']"));
     assert.equal(await page.locator("#note-list li").count(), 1);
     await page.keyboard.press("Escape");
-    // A built-in view keeps the notes, a view file replaces them.
+    // A ready-made view keeps the notes, a view file replaces them.
     await page.click("#view-menu > summary");
     await page.click("#server-views [data-view=memory]");
     await page.waitForFunction(() => /open=memory/.test(location.hash) && new URLSearchParams(location.hash.slice(1)).getAll("note").length === 1);
@@ -290,8 +287,7 @@ test("notes: of logs that are aligned at their starts are at their own times", a
     await page.waitForFunction(() => /align=start/.test(location.hash));
     const box = await plotBox(page);
     const notesAt = async (seconds) => {
-      await page.mouse.move(box.x + (box.width * seconds) / 599, box.y + box.height / 2);
-      await page.waitForFunction((at) => document.querySelector("#hover .hover-time")?.textContent.includes(at), `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`);
+      await pointAt(page, box.x + (box.width * seconds) / 599, box.y + box.height / 2, (text) => text.includes(`${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`));
       return page.$$eval("#hover .hover-note", (all) => all.map((one) => one.textContent));
     };
     assert.deepEqual(await notesAt(300), ["first · aligned-1.csv"]);
@@ -326,12 +322,7 @@ test("notes: of logs that are aligned at their starts are at their own times", a
     await page.click("#source-menu summary");
     await page.check("input[name=align][value=absolute]");
     await page.keyboard.press("Escape");
-    const nth = async (name, seconds) => {
-      await page.mouse.move(box.x + (box.width * seconds) / 1299, box.y + box.height / 2);
-      await page.waitForFunction((text) => document.querySelector("#hover .hover-note")?.textContent === text, name);
-    };
-    await nth("first", 300);
-    await nth("second", 1120);
+    for (const [name, seconds] of [["first", 300], ["second", 1125]]) await pointAt(page, box.x + (box.width * seconds) / 1299, box.y + box.height / 2, (text) => text.includes(name));
   });
   await server.stop();
 });

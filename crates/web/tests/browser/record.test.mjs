@@ -70,7 +70,7 @@ test("record: a refused recording shows the reason, and pages without permission
     await signIn(page);
     await page.click("#record-menu summary");
     await page.click("#record-all");
-    await page.waitForSelector(".message.error:has-text('disk are free')");
+    await page.waitForSelector(".message.error:has-text('MB are free')");
     assert.equal(await page.textContent("#record-title"), "Record");
   }, { allowed: /401|507/ });
   assert.deepEqual(fs.readdirSync(folder), []);

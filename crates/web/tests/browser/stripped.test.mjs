@@ -4,7 +4,11 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { PAGE, serve, test, withPage } from "./harness.mjs";
+import { textLog } from "./logs.mjs";
 import { parse } from "acorn";
+
+/** With the files of the source in place of those of the server, there is nothing to compare. */
+const testBuilt = process.env.FROM_SOURCE ? () => {} : test;
 
 /** The syntax tree without positions and raw texts. */
 const meaning = (text) =>
@@ -13,12 +17,13 @@ const meaning = (text) =>
 /** The own files of the page with this extension. */
 const own = (extension) => fs.readdirSync(PAGE).filter((name) => name.endsWith(extension));
 
-test("stripped: scripts have the syntax trees of their sources", async () => {
+testBuilt("stripped: scripts have the syntax trees of their sources", async () => {
   const server = await serve();
   try {
     for (const name of own(".js")) {
       const text = await (await fetch(`${server.url}assets/${name}`)).text();
-      assert.equal(meaning(text), meaning(fs.readFileSync(path.join(PAGE, name), "utf8")), name);
+      // Without the trees, which are long.
+      assert.ok(meaning(text) === meaning(fs.readFileSync(path.join(PAGE, name), "utf8")), name);
       assert.ok(!/^\s*(\/\/|\/?\*)/m.test(text), `${name} has a comment`);
     }
   } finally {
@@ -26,7 +31,7 @@ test("stripped: scripts have the syntax trees of their sources", async () => {
   }
 });
 
-test("stripped: style sheets have the rules of their sources", async () => {
+testBuilt("stripped: style sheets have the rules of their sources", async () => {
   const server = await serve();
   try {
     await withPage("style sheets", server.url, async (page) => {
@@ -36,7 +41,9 @@ test("stripped: style sheets have the rules of their sources", async () => {
           async (texts) => Promise.all(texts.map(async (source) => [...(await new CSSStyleSheet().replace(source)).cssRules].map((rule) => rule.cssText))),
           [text, fs.readFileSync(path.join(PAGE, name), "utf8")],
         );
-        assert.deepEqual(found, expected, name);
+        // A value with a variable keeps its text, in which only white space differs.
+        const shortened = (rules) => rules.map((rule) => rule.replace(/,\s+/g, ","));
+        assert.deepEqual(shortened(found), shortened(expected), name);
         assert.ok(found.length > 5 && !text.includes("/*"), name);
       }
     });
@@ -45,8 +52,9 @@ test("stripped: style sheets have the rules of their sources", async () => {
   }
 });
 
-test("stripped: opening the page transfers less than 150 kB", async () => {
-  const server = await serve();
+testBuilt("stripped: opening the page transfers less than 150 kB", async () => {
+  // Without a stream, which would not end.
+  const server = await serve(textLog("weight.csv", 20));
   try {
     const sizes = new Map();
     await withPage("weight", server.url, async (page) => {

@@ -351,8 +351,30 @@ fn instances_with_the_same_name_are_summed() {
     let missing = &ask("series", &one).json()["missing"];
     let expected = json!([{ "path": r"\Things(w#1)\Number", "reason": "included in the sum for its name" }]);
     assert_eq!(missing, &expected);
-    for (what, value) in [("series", "set"), ("statistics", ""), ("export", "name")] {
+    // Exports have the sums of each sample. An exception excludes a sum, not an instance of it.
+    let export = |more: &[(&str, &str)]| {
+        ask("export", &[&all[..1], &[("group_by", "name"), ("format", "csv")], more].concat())
+            .text()
+            .to_owned()
+    };
+    let column = |text: &str, instance: &str| -> Option<Vec<f64>> {
+        let rows: Vec<Vec<&str>> =
+            text.lines().map(|line| line.trim_matches('"').split("\",\"").collect()).collect();
+        let index = rows[0].iter().position(|head| head.contains(instance))?;
+        Some(rows[1..].iter().map(|row| row[index].parse().expect("a number")).collect())
+    };
+    let each = ask("export", &[all[0], ("format", "csv")]).text().to_owned();
+    let (first, second) = (column(&each, "(w)").expect("w"), column(&each, "(w#1)").expect("w#1"));
+    let sums: Vec<f64> = first.iter().zip(&second).map(|(one, other)| one + other).collect();
+    let summed = export(&[]);
+    assert_eq!(column(&summed, "(w)"), Some(sums.clone()));
+    assert!(sums.len() > 2 && column(&summed, "(p2)") == column(&each, "(p2)") && !summed.contains("w#1"));
+    assert_eq!(column(&export(&[("except", r"\Things(p2)\Number")]), "(w)"), Some(sums));
+    assert_eq!(column(&export(&[("except", r"\Things(w)\Number")]), "(w"), None);
+    for (what, value) in [("series", "set"), ("statistics", ""), ("export", "set")] {
         let refused = ask(what, &[all[0], ("group_by", value)]);
         assert!(refused.status == 400 && refused.text().contains("group_by: "), "{what}: {}", refused.text());
     }
+    let refused = ask("export", &[all[0], ("group_by", "name"), ("format", "blg")]);
+    assert!(refused.status == 400 && refused.text().contains("format=csv"), "{}", refused.text());
 }

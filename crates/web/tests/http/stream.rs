@@ -2,10 +2,12 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tachograph_perflib::InstanceKey;
 
 use crate::client::{connect, get, target};
 use crate::test_server::{Machine, TestOptions, TestServer};
@@ -171,6 +173,67 @@ fn every_nth_event_has_averages() {
             (sample["begin"].as_f64().expect("a time"), sample["time"].as_f64().expect("a time"));
         assert_eq!(end - begin, 5.0);
     }
+}
+
+/// The instances w, w#1 and p3, which count 1, 2 and 3 things per second.
+fn machine_of_one_name() -> Machine {
+    let machine = Machine::new(4);
+    let named = |name: &str, id: u32| Arc::new(InstanceKey::new(name, id, id.into()));
+    *machine.names.lock().expect("no panic") = vec![named("w", 1), named("w", 2), named("p3", 3)];
+    machine
+}
+
+#[test]
+fn streams_have_sums_over_the_instances_of_a_name() {
+    let machine = machine_of_one_name();
+    let server = TestServer::start(&machine, TestOptions::default());
+    let rates = ("path", r"\Things(*)\Things/sec");
+    let mut each = Events::open(server.address, &[rates]);
+    each.sample();
+    let mut events = Events::open(server.address, &[rates, ("group_by", "name"), ("window", "5")]);
+    let paths = |series: &Value| -> Vec<String> {
+        let series = series["series"].as_array().expect("a list").iter();
+        series.map(|one| one["path"].as_str().expect("a path").to_owned()).collect()
+    };
+    let (name, series) = events.next().expect("an event");
+    assert_eq!(
+        (name.as_str(), paths(&series)),
+        (
+            "series",
+            [r"\\MADE\Things(w)\Things/sec", r"\\MADE\Things(p3)\Things/sec"].map(String::from).to_vec()
+        )
+    );
+    // The first event has values, since earlier samples are known.
+    for _ in 0..3 {
+        assert_eq!(events.sample()["values"], serde_json::json!([3.0, 3.0]));
+        let (name, window) = events.next().expect("an event");
+        assert_eq!(name, "statistics");
+        for one in window["statistics"].as_array().expect("a list") {
+            assert_eq!(
+                (&one["average"], &one["maximum"]),
+                (&serde_json::json!(3.0), &serde_json::json!(3.0))
+            );
+        }
+    }
+    // Averages over several collections are sums, too. Other streams have each instance.
+    let mut averages = Events::open(server.address, &[rates, ("group_by", "name"), ("every", "3")]);
+    averages.sample();
+    assert_eq!(averages.sample()["values"], serde_json::json!([3.0, 3.0]));
+    assert_eq!(each.sample()["values"], serde_json::json!([1.0, 2.0, 3.0]));
+    // An instance that appears is part of the sum of its name, and one that disappears leaves it.
+    let names =
+        |change: &dyn Fn(&mut Vec<Arc<InstanceKey>>)| change(&mut machine.names.lock().expect("no panic"));
+    names(&|names| names.push(Arc::new(InstanceKey::new("w", 5, 5))));
+    let mut until = |expected: Value| {
+        let end = Instant::now() + Duration::from_secs(20);
+        while events.sample()["values"] != expected {
+            assert!(Instant::now() < end, "no sample has {expected}");
+        }
+    };
+    until(serde_json::json!([8.0, 3.0]));
+    names(&|names| names.truncate(2));
+    until(serde_json::json!([3.0]));
+    assert_eq!(get(server.address, &target("/api/stream", &[rates, ("group_by", "set")])).status, 400);
 }
 
 #[test]

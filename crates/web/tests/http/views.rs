@@ -1,4 +1,4 @@
-//! Views: built in, from the command line, from a folder, and sent by clients.
+//! Views: ready-made, from the command line, from a folder, and sent by clients.
 
 use serde_json::json;
 use tachograph_monitor::View;

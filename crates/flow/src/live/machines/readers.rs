@@ -1,4 +1,4 @@
-//! Threads that take samples of machines which have to be waited for.
+//! Threads that take samples when this can block, for example to connect to a machine.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -14,8 +14,21 @@ use super::super::LiveSource;
 /// How long a thread without work waits for more before it ends.
 const MAX_IDLE: Duration = Duration::from_secs(10);
 
-/// Maximum number of threads. If all are in use, other machines that have to be waited for are read later.
+/// Maximum number of threads. If all are in use, other machines are queued.
 const MAX_THREADS: usize = 128;
+/// Maximum number of threads for machines that did not answer last time: each can wait for the whole time limit.
+const MAX_SILENT: usize = MAX_THREADS / 2;
+
+/// How soon a sample is taken if all threads are in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Urgency {
+    /// Before those of all other machines, on an additional thread if necessary: for this machine.
+    First,
+    /// In the order in which they were added.
+    Usual,
+    /// Of a machine that did not answer last time: only on the threads that are left for these.
+    Silent,
+}
 
 /// Takes samples of one machine.
 pub(super) struct Reader {
@@ -50,12 +63,14 @@ pub(super) struct Work {
     pub(super) machine: usize,
     /// The number of the sample.
     pub(super) number: u64,
+    pub(super) urgency: Urgency,
     pub(super) reader: Box<Reader>,
 }
 
-/// Threads that take samples. There are as many as there is work at the same time, up to a limit, and none while there is no work.
+/// Threads that take samples. They are started as needed, up to a limit, and end when they have been idle.
 pub(super) struct Readers {
     shared: Arc<Shared>,
+    /// The samples that were taken.
     taken: Receiver<Work>,
     sender: Sender<Work>,
 }
@@ -70,10 +85,52 @@ struct Shared {
 #[derive(Default)]
 struct Queue {
     work: VecDeque<Work>,
+    /// The work of machines that did not answer last time.
+    silent: VecDeque<Work>,
+    /// The number of threads that are doing such work.
+    busy_with_silent: usize,
     /// The number of threads that wait for work.
     idle: usize,
     threads: usize,
     is_closed: bool,
+}
+
+impl Queue {
+    fn add(&mut self, work: Work) {
+        match work.urgency {
+            Urgency::First => self.work.push_front(work),
+            Urgency::Usual => self.work.push_back(work),
+            Urgency::Silent => self.silent.push_back(work),
+        }
+    }
+
+    /// The work that a thread can do now.
+    fn take(&mut self) -> Option<Work> {
+        if let Some(work) = self.work.pop_front() {
+            return Some(work);
+        }
+        let work = (self.busy_with_silent < MAX_SILENT).then(|| self.silent.pop_front())??;
+        self.busy_with_silent += 1;
+        Some(work)
+    }
+
+    /// The number of items that threads could do now.
+    fn ready(&self) -> usize {
+        self.work.len() + self.silent.len().min(MAX_SILENT.saturating_sub(self.busy_with_silent))
+    }
+
+    /// Whether a thread is needed for work that is ready, including an item of this urgency that is not added yet.
+    fn needs_thread(&self, urgency: Urgency) -> bool {
+        let (ready, max_threads) = match urgency {
+            Urgency::First => (self.ready() + 1, MAX_THREADS + 1),
+            Urgency::Usual => (self.ready() + 1, MAX_THREADS),
+            Urgency::Silent => {
+                let is_ready = self.busy_with_silent + self.silent.len() < MAX_SILENT;
+                (self.ready() + usize::from(is_ready), MAX_THREADS)
+            }
+        };
+        ready > self.idle && self.threads < max_threads
+    }
 }
 
 impl Default for Readers {
@@ -84,11 +141,11 @@ impl Default for Readers {
 }
 
 impl Readers {
-    /// Takes a sample on a thread. If there is no thread and none can be started, takes it now.
+    /// Takes a sample on one of the threads. If no thread exists and none can be started, takes it on the calling
+    /// thread.
     pub(super) fn start(&self, mut work: Work) {
         let mut queue = self.shared.lock();
-        let needs_thread = queue.idle <= queue.work.len() && queue.threads < MAX_THREADS;
-        if needs_thread && self.start_thread() {
+        if queue.needs_thread(work.urgency) && self.start_thread() {
             queue.threads += 1;
         } else if queue.threads == 0 {
             drop(queue);
@@ -96,18 +153,18 @@ impl Readers {
             let _ = self.sender.send(work);
             return;
         }
-        queue.work.push_back(work);
+        queue.add(work);
         self.shared.added.notify_one();
     }
 
     fn start_thread(&self) -> bool {
         let (shared, sender) = (Arc::clone(&self.shared), self.sender.clone());
         let thread = std::thread::Builder::new().name("machine".to_owned());
-        thread.spawn(move || shared.work(&sender)).is_ok()
+        thread.spawn(move || shared.run(&sender)).is_ok()
     }
 
-    /// A sample that was taken, if there is one before `until`.
-    pub(super) fn taken(&self, until: Instant) -> Option<Work> {
+    /// Waits for a sample that was taken, until `until`.
+    pub(super) fn receive(&self, until: Instant) -> Option<Work> {
         let left = until.saturating_duration_since(Instant::now());
         self.taken.recv_timeout(left).ok()
     }
@@ -117,8 +174,11 @@ impl Drop for Readers {
     fn drop(&mut self) {
         let mut queue = self.shared.lock();
         queue.is_closed = true;
-        queue.work.clear();
+        let left = [std::mem::take(&mut queue.work), std::mem::take(&mut queue.silent)];
         self.shared.added.notify_all();
+        // Dropping a reader can send messages, for which threads must not wait.
+        drop(queue);
+        drop(left);
     }
 }
 
@@ -127,15 +187,18 @@ impl Shared {
         self.queue.lock().ignore_poison()
     }
 
-    /// Works until there has been no work for a while.
-    fn work(&self, sender: &Sender<Work>) {
+    /// Takes samples until there has been none to take for [`MAX_IDLE`].
+    fn run(&self, sender: &Sender<Work>) {
+        let _thread = Counted(self, |queue| &mut queue.threads);
         while let Some(mut work) = self.next() {
+            let silent =
+                (work.urgency == Urgency::Silent).then(|| Counted(self, |queue| &mut queue.busy_with_silent));
             work.reader.collect();
+            drop(silent);
             if sender.send(work).is_err() {
                 break;
             }
         }
-        self.lock().threads -= 1;
     }
 
     fn next(&self) -> Option<Work> {
@@ -144,16 +207,67 @@ impl Shared {
             if queue.is_closed {
                 return None;
             }
-            if let Some(work) = queue.work.pop_front() {
+            if let Some(work) = queue.take() {
                 return Some(work);
             }
             queue.idle += 1;
             let (woken, waited) = self.added.wait_timeout(queue, MAX_IDLE).ignore_poison();
             queue = woken;
             queue.idle -= 1;
-            if waited.timed_out() && queue.work.is_empty() {
+            if waited.timed_out() && queue.ready() == 0 {
                 return None;
             }
         }
+    }
+}
+
+/// Decrements a number of the queue when it is dropped, also if taking a sample panics.
+struct Counted<'a>(&'a Shared, fn(&mut Queue) -> &mut usize);
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        let mut queue = self.0.lock();
+        let count = (self.1)(&mut queue);
+        *count = count.saturating_sub(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tachograph_perflib::{Clock, Registry};
+
+    use super::super::super::LiveOptions;
+    use super::*;
+
+    fn work(machine: usize, urgency: Urgency) -> Work {
+        let registry = Arc::new(Registry::new("web1", Clock::of_this_machine()));
+        let (source, _) = LiveSource::open(&registry, &[], LiveOptions::default()).expect("sets");
+        let boot_time = Box::new(|| FileTime(0));
+        let reader = Box::new(Reader { source, boot_time, sample: Sample::default() });
+        Work { machine, number: 1, urgency, reader }
+    }
+
+    #[test]
+    fn silent_machines_leave_half_of_the_threads_to_the_others() {
+        let mut queue = Queue::default();
+        for machine in 0..300 {
+            if queue.needs_thread(Urgency::Silent) {
+                queue.threads += 1;
+            }
+            queue.add(work(machine, Urgency::Silent));
+            // A thread takes it at once, if it may.
+            let _ = queue.take();
+        }
+        assert_eq!((queue.threads, queue.busy_with_silent, queue.silent.len()), (64, 64, 236));
+        assert!(queue.needs_thread(Urgency::Usual), "the others have threads of their own");
+        queue.add(work(1000, Urgency::Usual));
+        queue.add(work(1001, Urgency::First));
+        let mut next = || queue.take().map(|work| work.machine);
+        assert_eq!([next(), next(), next()], [Some(1001), Some(1000), None]);
+        queue.busy_with_silent -= 1;
+        assert_eq!(queue.take().map(|work| work.machine), Some(64));
+        // This machine has a thread even if all others are in use.
+        queue.threads = MAX_THREADS;
+        assert!(!queue.needs_thread(Urgency::Usual) && queue.needs_thread(Urgency::First));
     }
 }

@@ -1,9 +1,12 @@
 //! Events of a recording into an archive, and their messages.
 
 use std::fmt;
+use std::mem;
 use std::path::PathBuf;
 
 use tachograph_counters::civil::Moment;
+
+use super::super::MovedLog;
 
 /// An event that a recording into an archive reports to the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,10 +48,34 @@ pub enum ArchiveNotice {
         /// The time of the previous sample.
         previous: Moment,
     },
+    /// Another program deleted or renamed the open segment.
+    SegmentMoved(MovedLog),
+    /// Another program deleted a segment before it was converted.
+    SegmentDeleted(PathBuf),
     /// A segment could not be converted. It is kept and converted later.
     NotConverted(String),
     /// Old files could not be removed, or files could not be merged.
     NotMaintained(String),
+}
+
+impl ArchiveNotice {
+    /// Whether the same has happened, even if times and sizes differ.
+    pub(in crate::record) fn is_like(&self, other: &Self) -> bool {
+        match self {
+            Self::Paused { .. }
+            | Self::Full { .. }
+            | Self::Resumed
+            | Self::ClockBehind { .. }
+            | Self::ClockAhead { .. } => mem::discriminant(self) == mem::discriminant(other),
+            // These name files.
+            Self::Recovered { .. }
+            | Self::Damaged(_)
+            | Self::SegmentMoved(_)
+            | Self::SegmentDeleted(_)
+            | Self::NotConverted(_)
+            | Self::NotMaintained(_) => self == other,
+        }
+    }
 }
 
 impl fmt::Display for ArchiveNotice {
@@ -87,6 +114,22 @@ impl fmt::Display for ArchiveNotice {
                  gap as one day until the recorder is restarted",
                 now.rfc3339(),
                 previous.rfc3339()
+            ),
+            Self::SegmentMoved(MovedLog { path, samples, is_deleted }) => {
+                let what = if *is_deleted { "deleted" } else { "renamed" };
+                let samples =
+                    if *samples == 1 { "1 sample".to_owned() } else { format!("{samples} samples") };
+                write!(
+                    f,
+                    "{}: another program {what} the open segment with {samples}, which are not in the archive; the recording \
+                     continues with a new segment",
+                    path.display()
+                )
+            }
+            Self::SegmentDeleted(path) => write!(
+                f,
+                "{}: another program deleted the segment before it was converted; its samples are not in the archive",
+                path.display()
             ),
             Self::NotConverted(why) => {
                 write!(f, "{why}; the samples remain in the open segment, which is converted later")

@@ -1,70 +1,109 @@
 //! The thread that converts segments, and removes and merges files.
 
+use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex};
 
+use tachograph_counters::IgnorePoison as _;
 use tachograph_counters::civil::FileTime;
 use tachograph_logs::LogError;
 
 use super::ArchiveNotice;
+use super::pool::{Job, Pool};
 use crate::FlowError;
-use crate::archive::{ArchiveStore, Retention};
+use crate::archive::{ArchiveStore, LastSample, Retention};
 
 /// The tasks after segments are converted.
 #[derive(Clone, Copy)]
 pub(super) struct Tasks {
     pub(super) retention: Retention,
     pub(super) is_merged: bool,
+    /// The free space in bytes that merging leaves.
+    pub(super) min_free_bytes: u64,
     pub(super) now: FileTime,
     /// The time by which the age of files is computed.
     pub(super) retention_now: FileTime,
 }
 
-/// Runs a thread that converts segments, one at a time, and then maintains the archive.
-#[derive(Default)]
+/// Converts segments on a thread of a pool, one at a time, and then maintains the archive.
 pub(super) struct Worker {
-    thread: Option<JoinHandle<Outcome>>,
-    /// The segments that the thread converts.
-    converting: Vec<PathBuf>,
-    /// Complete segments that are not converted yet, in order.
-    segments: Vec<PathBuf>,
+    pool: Arc<Pool>,
+    thread: Option<Job<Outcome>>,
+    segments: Arc<Segments>,
     stops_merging: Arc<AtomicBool>,
     /// The date folders that could not be merged. They are not tried again until the recorder is restarted.
     unmergeable: Vec<PathBuf>,
     files: u64,
     bytes: u64,
+    /// The last sample that was converted.
+    last_sample: Option<LastSample>,
     /// The last notice of the previous thread, which is not repeated.
     last: Option<ArchiveNotice>,
+}
+
+/// Complete segments that are not converted yet, in order. A segment is removed from the list after its conversion.
+#[derive(Default)]
+struct Segments(Mutex<VecDeque<PathBuf>>);
+
+impl Segments {
+    fn push(&self, segment: PathBuf) {
+        self.0.lock().ignore_poison().push_back(segment);
+    }
+
+    fn first(&self) -> Option<PathBuf> {
+        self.0.lock().ignore_poison().front().cloned()
+    }
+
+    fn remove_first(&self) {
+        self.0.lock().ignore_poison().pop_front();
+    }
 }
 
 #[derive(Default)]
 struct Outcome {
     notices: Vec<ArchiveNotice>,
-    /// Segments that could not be converted.
-    left: Vec<PathBuf>,
+    /// Whether a segment could not be converted. Later ones are not converted either, because files must be added in
+    /// chronological order.
+    has_failed: bool,
     /// The date folders that could not be merged.
     unmergeable: Vec<PathBuf>,
     files: u64,
     bytes: u64,
+    /// The last sample that was converted.
+    last_sample: Option<LastSample>,
 }
 
 impl Worker {
-    /// Adds a segment for the next [`start`](Self::start).
-    pub(super) fn keep(&mut self, segment: PathBuf) {
+    /// A worker that uses the threads of this pool.
+    pub(super) fn new(pool: Arc<Pool>) -> Self {
+        Self {
+            pool,
+            thread: None,
+            segments: Arc::default(),
+            stops_merging: Arc::default(),
+            unmergeable: Vec::new(),
+            files: 0,
+            bytes: 0,
+            last_sample: None,
+            last: None,
+        }
+    }
+
+    /// Adds a segment. A thread that is running converts it, unless it is about to end: then the next one does.
+    pub(super) fn push(&mut self, segment: PathBuf) {
         self.segments.push(segment);
     }
 
-    /// Whether no thread is running.
+    /// Whether no thread is running, or is going to.
     pub(super) fn is_idle(&self) -> bool {
         self.thread.is_none()
     }
 
     /// Whether no thread is running, or it has ended.
     pub(super) fn is_done(&self) -> bool {
-        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+        self.thread.as_ref().is_none_or(Job::is_finished)
     }
 
     /// Number of complete files that were created.
@@ -77,37 +116,47 @@ impl Worker {
         self.bytes
     }
 
-    /// Makes the thread end soon: a merge in progress is abandoned.
+    /// Abandons a merge in progress. The thread ends after it has converted the segments.
     pub(super) fn stop_merging(&self) {
         self.stops_merging.store(true, Ordering::Relaxed);
     }
 
-    /// Starts the thread, unless it is still running: then the next one converts the segments.
+    /// Starts the thread, unless it is still running. If all threads of the pool are in use, it starts when one is free.
     pub(super) fn start(&mut self, store: &ArchiveStore, tasks: Tasks) -> Vec<ArchiveNotice> {
         let notices = self.poll();
         if self.thread.is_some() {
             return notices;
         }
-        let (store, segments) = (store.clone(), std::mem::take(&mut self.segments));
-        let (kept, stops) = (segments.clone(), Arc::clone(&self.stops_merging));
+        let (store, segments) = (store.clone(), Arc::clone(&self.segments));
+        let stops = Arc::clone(&self.stops_merging);
+        stops.store(false, Ordering::Relaxed);
         let unmergeable = self.unmergeable.clone();
+        let pool = Arc::clone(&self.pool);
+        // If the thread cannot be started, or fails, the next conversion reads the last file.
+        let last_sample = self.last_sample.take();
         let work = move || {
-            let mut outcome = Outcome::default();
-            convert(&store, segments, &mut outcome);
-            maintain(&store, tasks, &unmergeable, &stops, &mut outcome);
-            outcome
+            let mut outcome = Outcome { last_sample, ..Outcome::default() };
+            convert(&store, &segments, &mut outcome);
+            // Merges take long: the other threads convert the segments of other machines. If too many threads are busy with
+            // that, the files are maintained after a later segment.
+            let Some(_maintaining) = pool.start_long() else { return outcome };
+            let outcome = Mutex::new(outcome);
+            // A merge can take longer than a segment, so segments are converted in between.
+            let is_stopped = || {
+                convert(&store, &segments, &mut outcome.lock().ignore_poison());
+                stops.load(Ordering::Relaxed)
+            };
+            maintain(&store, tasks, &unmergeable, &is_stopped, &outcome);
+            outcome.into_inner().ignore_poison()
         };
-        match std::thread::Builder::new().name("archive".to_owned()).spawn(work) {
-            Ok(thread) => (self.thread, self.converting) = (Some(thread), kept),
-            // The thread cannot be started now; the next call retries.
-            Err(_) => self.segments = kept,
-        }
+        // If the thread cannot be started now, the next call retries.
+        self.thread = self.pool.start(work).ok();
         notices
     }
 
     /// Returns the notices of the thread if it has ended.
     pub(super) fn poll(&mut self) -> Vec<ArchiveNotice> {
-        match self.thread.as_ref().is_some_and(JoinHandle::is_finished) {
+        match self.thread.as_ref().is_some_and(Job::is_finished) {
             true => self.join(),
             false => Vec::new(),
         }
@@ -115,37 +164,32 @@ impl Worker {
 
     /// Waits for the thread, and returns its notices.
     pub(super) fn join(&mut self) -> Vec<ArchiveNotice> {
-        let Some(joined) = self.thread.take().map(JoinHandle::join) else { return Vec::new() };
-        let converting = std::mem::take(&mut self.converting);
-        let outcome = joined.unwrap_or_else(|_| Outcome {
-            // Some can be converted already; these no longer exist and are skipped.
-            left: converting,
+        let Some(joined) = self.thread.take().map(Job::join) else { return Vec::new() };
+        let outcome = joined.unwrap_or_else(|| Outcome {
             notices: vec![ArchiveNotice::NotMaintained(
                 "the thread that converts segments failed; it is restarted with the next segment".to_owned(),
             )],
             ..Outcome::default()
         });
-        self.segments.splice(0..0, outcome.left);
-        self.unmergeable.extend(outcome.unmergeable);
-        self.files += outcome.files;
-        self.bytes += outcome.bytes;
-        self.new_notices(outcome.notices)
+        self.unmergeable.extend_from_slice(&outcome.unmergeable);
+        self.absorb(outcome)
     }
 
     /// Waits for the thread, and converts the remaining segments.
     pub(super) fn finish(&mut self, store: &ArchiveStore) -> Vec<ArchiveNotice> {
         let mut notices = self.join();
-        let mut outcome = Outcome::default();
-        convert(store, std::mem::take(&mut self.segments), &mut outcome);
-        self.files += outcome.files;
-        self.bytes += outcome.bytes;
-        self.segments = outcome.left;
-        notices.extend(self.new_notices(outcome.notices));
+        let mut outcome = Outcome { last_sample: self.last_sample.take(), ..Outcome::default() };
+        convert(store, &self.segments, &mut outcome);
+        notices.extend(self.absorb(outcome));
         notices
     }
 
-    /// Removes the notice that was also the last one of the previous thread.
-    fn new_notices(&mut self, mut notices: Vec<ArchiveNotice>) -> Vec<ArchiveNotice> {
+    /// Adds the files of a thread. Returns its notices without the one that was also the last one of the previous thread.
+    fn absorb(&mut self, outcome: Outcome) -> Vec<ArchiveNotice> {
+        self.files += outcome.files;
+        self.bytes += outcome.bytes;
+        self.last_sample = outcome.last_sample;
+        let mut notices = outcome.notices;
         let last = notices.last().cloned();
         notices.retain(|notice| self.last.as_ref() != Some(notice));
         self.last = last;
@@ -161,25 +205,25 @@ pub(super) fn not_converted(segment: &Path, error: &FlowError) -> ArchiveNotice 
     })
 }
 
-/// Converts segments in order. After an error, the later ones are not converted, because files must be added in
-/// chronological order.
-fn convert(store: &ArchiveStore, segments: Vec<PathBuf>, outcome: &mut Outcome) {
-    let mut segments = segments.into_iter();
-    while let Some(segment) = segments.next() {
-        match store.convert(&segment) {
+/// Converts segments in order, up to the first one that fails.
+fn convert(store: &ArchiveStore, segments: &Segments, outcome: &mut Outcome) {
+    while let Some(segment) = segments.first().filter(|_| !outcome.has_failed) {
+        match store.convert(&segment, &mut outcome.last_sample) {
             Ok(converted) => {
                 outcome.files += converted.files.len() as u64;
                 outcome.bytes += converted.bytes;
                 outcome.notices.extend(converted.problems.into_iter().map(ArchiveNotice::Damaged));
             }
-            // The segment was removed by hand.
-            Err(FlowError::Log(error)) if error.is_not_found() && !segment.exists() => {}
+            Err(FlowError::Log(error)) if error.is_not_found() && !segment.exists() => {
+                outcome.notices.push(ArchiveNotice::SegmentDeleted(segment));
+            }
             Err(error) => {
                 outcome.notices.push(not_converted(&segment, &error));
-                outcome.left.push(segment);
-                outcome.left.extend(segments.by_ref());
+                outcome.has_failed = true;
+                return;
             }
         }
+        segments.remove_first();
     }
 }
 
@@ -188,12 +232,12 @@ fn maintain(
     store: &ArchiveStore,
     tasks: Tasks,
     unmergeable: &[PathBuf],
-    stops: &AtomicBool,
-    outcome: &mut Outcome,
+    is_stopped: &(dyn Fn() -> bool + Sync),
+    outcome: &Mutex<Outcome>,
 ) {
     let is_busy =
         |error: &LogError| error.io_error().is_some_and(|error| error.kind() == ErrorKind::ResourceBusy);
-    let mut work = || -> Result<(), FlowError> {
+    let work = || -> Result<(), FlowError> {
         let _lock = match store.lock_files() {
             // 'tacho archive compact' is running.
             Err(error) if is_busy(&error) => return Ok(()),
@@ -201,26 +245,42 @@ fn maintain(
         };
         store.remove_old(tasks.retention, tasks.retention_now)?;
         store.clean_merge_folder()?;
-        if tasks.is_merged {
-            for date in
-                store.dates_to_merge(tasks.now)?.into_iter().filter(|date| !unmergeable.contains(date))
-            {
-                match store.merge(&date, &|| stops.load(Ordering::Relaxed)) {
-                    Ok(_) => {}
-                    Err(FlowError::Stopped) => return Ok(()),
-                    // Continue with other dates, and do not retry this one after each segment.
-                    Err(error) => {
-                        outcome.notices.push(not_maintained(&error));
-                        outcome.unmergeable.push(date);
-                    }
+        if !tasks.is_merged {
+            return Ok(());
+        }
+        let mut dates = store.dates_to_merge(tasks.now)?;
+        dates.retain(|date| !unmergeable.contains(date));
+        if !dates.is_empty() {
+            store.check_exchange()?;
+        }
+        for date in dates {
+            // A merged file is not larger than the files that it replaces.
+            let needed = tasks.min_free_bytes.saturating_add(folder_bytes(&date));
+            if store.free_bytes().is_ok_and(|free| free < needed) {
+                continue;
+            }
+            match store.merge(&date, is_stopped) {
+                Ok(_) => {}
+                Err(FlowError::Stopped) => return Ok(()),
+                // Continue with other dates, and do not retry this one after each segment.
+                Err(error) => {
+                    let mut outcome = outcome.lock().ignore_poison();
+                    outcome.notices.push(not_maintained(&error));
+                    outcome.unmergeable.push(date);
                 }
             }
         }
         Ok(())
     };
     if let Err(error) = work() {
-        outcome.notices.push(not_maintained(&error));
+        outcome.lock().ignore_poison().notices.push(not_maintained(&error));
     }
+}
+
+/// The size in bytes of the files in a folder, as far as it is known.
+fn folder_bytes(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.metadata().ok()).map(|found| found.len()).sum()
 }
 
 fn not_maintained(error: &FlowError) -> ArchiveNotice {

@@ -49,15 +49,18 @@ impl ComparisonRow {
     /// the unit, and logarithmic above it: `|asinh(after / size) - asinh(before / size)|`. A rise from 0 to 90 % weighs
     /// more than a rise from 20 % to 90 %; a rise from 0 to 0.1 % weighs little.
     ///
-    /// If an instance is missing from a log that has other instances of the set, its rates and percentages count as 0 there.
-    /// Its amounts and ages do not, because every new process has some. `None` if an average is missing.
+    /// If an instance is missing from a log that has other instances of the set, its rates and percentages count as 0 there;
+    /// those of an instance that was present for a part of a log count for that part, so a process that was busy for two
+    /// seconds of an hour weighs little. Amounts and ages do not count as 0, because every new process has some. `None` if an
+    /// average is missing.
     pub fn weight(&self) -> Option<f64> {
         let unit = self.counter.unit();
         let is_activity = unit == "%" || unit.ends_with("/s");
         let is_zero = |summary: &Option<_>| summary.is_none() && self.is_missing_instance && is_activity;
         let or_zero = |average: Option<f64>, is_zero: bool| average.or(is_zero.then_some(0.0));
-        let before = or_zero(self.average_before(), is_zero(&self.before))?;
-        let after = or_zero(self.average_after(), is_zero(&self.after))?;
+        let presence = if is_activity { self.presence } else { [1.0; 2] };
+        let before = or_zero(self.average_before(), is_zero(&self.before))? * presence[0];
+        let after = or_zero(self.average_after(), is_zero(&self.after))? * presence[1];
         let known = NOTICEABLE.iter().find(|(name, _)| *name == unit);
         let size = known.map_or(NOTICEABLE_COUNT, |(_, size)| *size);
         Some(((after / size).asinh() - (before / size).asinh()).abs())
@@ -110,6 +113,7 @@ mod tests {
             before: summary(before),
             after: summary(after),
             is_missing_instance: false,
+            presence: [1.0; 2],
         }
     }
 
@@ -152,6 +156,14 @@ mod tests {
         // A value that could not be computed is not 0.
         gone.after = Some(Summary::default());
         assert_eq!(gone.weight(), None);
+        // An instance that was busy for a short time did little in the whole log.
+        gone.after = None;
+        gone.presence = [0.1, 1.0];
+        assert_eq!(gone.weight(), Some(9f64.asinh()));
+        // The free space of a disk does not shrink because the disk was removed.
+        let mut free = row("Free Megabytes", CounterType::RAW_COUNT, Some(900.0), Some(900.0));
+        free.presence = [0.1, 1.0];
+        assert_eq!(free.weight(), Some(0.0));
         // Every process has an age.
         let mut age = row("Elapsed Time", CounterType::ELAPSED_TIME, Some(3600.0), None);
         age.is_missing_instance = true;

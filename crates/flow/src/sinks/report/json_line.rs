@@ -6,6 +6,7 @@ use std::io;
 use serde::Serialize;
 use tachograph_counters::civil::Moment;
 
+use super::counter_texts::CounterTexts;
 use super::{
     RowIdentity, StatisticsRow, StatisticsSpan, average_of, identity_of, is_plain_integer, kind_word,
 };
@@ -14,6 +15,7 @@ use super::{
 #[derive(Default)]
 pub(in crate::sinks) struct JsonLine {
     line: Vec<u8>,
+    counters: CounterTexts,
     /// The times of the previous row, as JSON. Most rows have the same times as the previous row.
     first_time: TimeText,
     last_time: TimeText,
@@ -35,32 +37,31 @@ impl JsonLine {
         row: &StatisticsRow,
         extra: impl Iterator<Item = (&'a str, Option<f64>)>,
     ) -> io::Result<&[u8]> {
-        let Self { line, first_time, last_time } = self;
+        let Self { line, counters, first_time, last_time } = self;
         line.clear();
-        line.push(b'{');
         if let Some(span) = span {
-            write_text(line, "begin", &span.begin.rfc3339())?;
-            write_text(line, "end", &span.end.rfc3339())?;
+            write_text(line, ",\"begin\":", &span.begin.rfc3339())?;
+            write_text(line, ",\"end\":", &span.end.rfc3339())?;
         }
-        write_identity(line, &identity_of(row))?;
+        write_identity(line, counters, &identity_of(row))?;
         let summary = &row.summary;
-        write_text(line, "average_kind", kind_word(summary.average_kind))?;
-        write_value(line, "values", &summary.values)?;
-        write_value(line, "errors", &summary.errors)?;
-        write_number(line, "last", summary.last)?;
-        write_number(line, "average", average_of(row))?;
-        write_number(line, "minimum", summary.minimum)?;
-        write_number(line, "maximum", summary.maximum)?;
-        for (index, name) in ["p50", "p90", "p95", "p99"].into_iter().enumerate() {
+        write_text(line, ",\"average_kind\":", kind_word(summary.average_kind))?;
+        write_value(line, ",\"values\":", &summary.values)?;
+        write_value(line, ",\"errors\":", &summary.errors)?;
+        write_number(line, ",\"last\":", summary.last)?;
+        write_number(line, ",\"average\":", average_of(row))?;
+        write_number(line, ",\"minimum\":", summary.minimum)?;
+        write_number(line, ",\"maximum\":", summary.maximum)?;
+        let percentiles = [",\"p50\":", ",\"p90\":", ",\"p95\":", ",\"p99\":"];
+        for (index, name) in percentiles.into_iter().enumerate() {
             write_number(line, name, summary.quantiles.map(|quantiles| quantiles[index]))?;
         }
-        first_time.write(line, "first_time", summary.first_time)?;
-        last_time.write(line, "last_time", summary.last_time)?;
+        first_time.write(line, ",\"first_time\":", summary.first_time)?;
+        last_time.write(line, ",\"last_time\":", summary.last_time)?;
         for (name, figure) in extra {
-            write_number(line, name, figure)?;
+            write_named_number(line, name, figure)?;
         }
-        line.push(b'}');
-        Ok(line)
+        Ok(finish_object(line))
     }
 
     /// The line of a row that consists of these figures and counts.
@@ -70,27 +71,37 @@ impl JsonLine {
         mut figures: impl Iterator<Item = (&'a str, Option<f64>)>,
         mut counts: impl Iterator<Item = (&'a str, u64)>,
     ) -> io::Result<&[u8]> {
-        let line = &mut self.line;
+        let Self { line, counters, .. } = self;
         line.clear();
-        line.push(b'{');
-        write_identity(line, identity)?;
-        figures.try_for_each(|(name, figure)| write_number(line, name, figure))?;
-        counts.try_for_each(|(name, count)| write_value(line, name, &count))?;
-        line.push(b'}');
-        Ok(line)
+        write_identity(line, counters, identity)?;
+        figures.try_for_each(|(name, figure)| write_named_number(line, name, figure))?;
+        counts.try_for_each(|(name, count)| write_value(line, &format!(",\"{name}\":"), &count))?;
+        Ok(finish_object(line))
     }
 }
 
-fn write_identity(line: &mut Vec<u8>, identity: &RowIdentity<'_>) -> io::Result<()> {
-    write_text(line, "path", identity.path)?;
-    write_optional_text(line, "machine", identity.machine)?;
-    write_text(line, "set", identity.set)?;
-    write_optional_text(line, "parent", identity.parent)?;
-    write_optional_text(line, "instance", identity.instance)?;
-    write_value(line, "index", &identity.index)?;
-    write_text(line, "counter", identity.counter)?;
-    write_text(line, "type", &identity.counter_type)?;
-    write_text(line, "unit", &identity.unit)
+/// Completes an object. Each of its fields begins with a comma; that of the first field becomes the opening brace.
+fn finish_object(line: &mut Vec<u8>) -> &[u8] {
+    if let Some(first) = line.first_mut() {
+        *first = b'{';
+    }
+    line.push(b'}');
+    line
+}
+
+fn write_identity(
+    line: &mut Vec<u8>,
+    counters: &mut CounterTexts,
+    identity: &RowIdentity<'_>,
+) -> io::Result<()> {
+    write_text(line, ",\"path\":", identity.path)?;
+    write_optional_text(line, ",\"machine\":", identity.machine)?;
+    write_text(line, ",\"set\":", identity.set)?;
+    write_optional_text(line, ",\"parent\":", identity.parent)?;
+    write_optional_text(line, ",\"instance\":", identity.instance)?;
+    write_value(line, ",\"index\":", &identity.index)?;
+    line.extend_from_slice(counters.get(identity.counter)?);
+    Ok(())
 }
 
 impl TimeText {
@@ -100,24 +111,15 @@ impl TimeText {
             self.text.clear();
             serde_json::to_writer(&mut self.text, &time.map(|time| time.rfc3339()))?;
         }
-        write_name(line, name);
+        line.extend_from_slice(name.as_bytes());
         line.extend_from_slice(&self.text);
         Ok(())
     }
 }
 
-/// Writes the name of a field, which has no characters that need escapes.
-fn write_name(line: &mut Vec<u8>, name: &str) {
-    if line.len() > 1 {
-        line.push(b',');
-    }
-    line.push(b'"');
-    line.extend_from_slice(name.as_bytes());
-    line.extend_from_slice(b"\":");
-}
-
+/// Writes a field. `name` is its name as JSON, with the comma before it and the colon after it.
 fn write_value(line: &mut Vec<u8>, name: &str, value: &(impl Serialize + ?Sized)) -> io::Result<()> {
-    write_name(line, name);
+    line.extend_from_slice(name.as_bytes());
     Ok(serde_json::to_writer(line, value)?)
 }
 
@@ -129,6 +131,11 @@ fn write_number(line: &mut Vec<u8>, name: &str, number: Option<f64>) -> io::Resu
     }
 }
 
+/// Writes a number whose name has no characters that need escapes.
+fn write_named_number(line: &mut Vec<u8>, name: &str, number: Option<f64>) -> io::Result<()> {
+    write_number(line, &format!(",\"{name}\":"), number)
+}
+
 fn write_optional_text(line: &mut Vec<u8>, name: &str, text: Option<&str>) -> io::Result<()> {
     match text {
         Some(text) => write_text(line, name, text),
@@ -136,23 +143,33 @@ fn write_optional_text(line: &mut Vec<u8>, name: &str, text: Option<&str>) -> io
     }
 }
 
-fn write_text(line: &mut Vec<u8>, name: &str, text: &str) -> io::Result<()> {
-    // Without an early exit, the check takes a few instructions for many characters.
-    let is_special = |byte: u8| (byte < b' ') | (byte == b'"');
-    if text.bytes().fold(false, |found, byte| found | is_special(byte)) {
+/// Writes a text as [`write_value`] does.
+pub(super) fn write_text(line: &mut Vec<u8>, name: &str, text: &str) -> io::Result<()> {
+    if has_any(text, |byte| (byte < b' ') | (byte == b'"')) {
         return write_value(line, name, text);
     }
-    write_name(line, name);
+    line.reserve(name.len() + 2 * text.len() + 2);
+    line.extend_from_slice(name.as_bytes());
     line.push(b'"');
-    // Paths have backslashes.
-    for (index, part) in text.split('\\').enumerate() {
-        if index > 0 {
-            line.extend_from_slice(br"\\");
+    if has_any(text, |byte| byte == b'\\') {
+        // Paths have a few backslashes.
+        for (index, part) in text.as_bytes().split(|&byte| byte == b'\\').enumerate() {
+            if index > 0 {
+                line.extend_from_slice(br"\\");
+            }
+            line.extend_from_slice(part);
         }
-        line.extend_from_slice(part.as_bytes());
+    } else {
+        line.extend_from_slice(text.as_bytes());
     }
     line.push(b'"');
     Ok(())
+}
+
+/// Whether a text has a byte of a kind.
+fn has_any(text: &str, is_of_kind: impl Fn(u8) -> bool) -> bool {
+    // Without an early exit, the check takes a few instructions for many bytes.
+    text.bytes().fold(false, |found, byte| found | is_of_kind(byte))
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! The series of one group of a log, from sample to sample.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::{Counter, CounterSet, Instance, Instances, rows_before};
-use tachograph_counters::{Calculator, Origin};
+use tachograph_counters::{Calculator, Origin, RunBuffers};
 
 use super::column_starts::ColumnStarts;
 use super::oldest_needed::OldestNeeded;
@@ -262,11 +263,17 @@ impl GroupSeries {
             return;
         }
         let (width, last_sample) = (self.calculators.len(), self.run.last);
-        self.run.for_each_series(|row, column, raws| {
-            let Some(&index) = self.series.get(row * width + column).filter(|&&it| it != COUNTED_ELSEWHERE)
-            else {
-                return;
-            };
+        let mut buffers = RunBuffers::default();
+        let series_at = |row: usize, column: usize| {
+            self.series.get(row * width + column).filter(|&&it| it != COUNTED_ELSEWHERE)
+        };
+        let load = |series: &[TrackedSeries], rows: Range<usize>, column: usize| {
+            let of_rows = rows.filter_map(|row| series_at(row, column));
+            let loaded = of_rows.fold(0, |loaded, &index| loaded | series[index as usize].load());
+            std::hint::black_box(loaded);
+        };
+        self.run.for_each_series(series, load, |series, row, column, raws| {
+            let Some(&index) = series_at(row, column) else { return };
             let calculator = &self.calculators[column];
             let identity = self.identities.get(row).copied().unwrap_or_default();
             let tracked = &mut series[index as usize];
@@ -279,7 +286,7 @@ impl GroupSeries {
             }
             tracked.sample = last_sample;
             tracked.is_counted = true;
-            tracked.add_run(calculator, raws, &self.run.times);
+            tracked.add_run(calculator, raws, &self.run.times, &mut buffers);
         });
         self.run.clear();
     }

@@ -117,6 +117,11 @@ impl Run {
         let mut are_stored = true;
         for (part, values) in values.chunks(part_rows * width.max(1)).enumerate() {
             let from = part * part_rows;
+            if width > 1 {
+                // Reading a part from its start to its end loads it into the processor's cache faster than column by column.
+                let loaded = values.iter().step_by(2).fold(0, |loaded, raw| loaded | raw.first);
+                std::hint::black_box(loaded);
+            }
             for (index, column) in self.columns.iter().enumerate() {
                 let seconds = &mut seconds[column.seconds_at..];
                 if from == 0 && !column.has_seconds {
@@ -126,7 +131,7 @@ impl Run {
                 let lists = (firsts, seconds, &mut tails[column.tails_at..]);
                 are_stored &= match width {
                     1 => column.store(values.iter(), from, lists),
-                    _ => column.store(values[index..].chunks(width).map(|row| &row[0]), from, lists),
+                    _ => column.store(values.chunks_exact(width).map(|row| &row[index]), from, lists),
                 };
             }
         }
@@ -157,12 +162,17 @@ impl Run {
         }
     }
 
-    /// Calls `each` with row, column and values of every series.
-    pub(super) fn for_each_series(&self, mut each: impl FnMut(usize, usize, RawRun<'_>)) {
+    /// Calls `each` with row, column and values of every series. `before` is called with several rows of a column that follow.
+    pub(super) fn for_each_series<S: ?Sized>(
+        &self,
+        state: &mut S,
+        before: impl Fn(&S, Range<usize>, usize),
+        mut each: impl FnMut(&mut S, usize, usize, RawRun<'_>),
+    ) {
         if let ([Column { has_tails: false, tail, .. }], 1) = (self.columns.as_slice(), self.rows) {
             let samples = self.times.as_slice().len();
             let [firsts, seconds] = [&self.firsts, &self.seconds].map(|numbers| &numbers[..samples]);
-            each(0, 0, RawRun { firsts, seconds, tails: &[*tail] });
+            each(state, 0, 0, RawRun { firsts, seconds, tails: &[*tail] });
             return;
         }
         let mut tile = Tile {
@@ -176,8 +186,9 @@ impl Run {
         for first_row in (0..self.rows).step_by(TILE_ROWS) {
             let rows = first_row..self.rows.min(first_row + TILE_ROWS);
             for column in 0..self.columns.len() {
+                before(state, rows.clone(), column);
                 self.load(column, rows.clone(), &mut tile);
-                rows.clone().for_each(|row| each(row, column, tile.row(row - first_row)));
+                rows.clone().for_each(|row| each(state, row, column, tile.row(row - first_row)));
             }
         }
     }
@@ -188,6 +199,12 @@ impl Run {
         let samples = self.times.as_slice().len();
         let [firsts, seconds, tails] = self.sample_lengths();
         tile.samples = samples;
+        let first_of_each = self.firsts.chunks_exact(firsts).take(samples);
+        // The samples are far apart in memory. Reading one number of each, which depend on nothing, loads all of them into the
+        // processor's cache at the same time.
+        let last_row = rows.end - 1;
+        let loaded = first_of_each.fold(0, |loaded, sample| loaded | sample[column * self.rows + last_row]);
+        std::hint::black_box(loaded);
         let firsts = self.firsts.chunks_exact(firsts).take(samples);
         transpose(firsts.map(|sample| &sample[column * self.rows..][rows.clone()]), &mut tile.firsts);
         tile.shares_seconds = !layout.has_seconds;
@@ -263,20 +280,24 @@ impl Column {
         (firsts, seconds, tails): (&mut [i64], &mut [i64], &mut [Tail]),
     ) -> bool {
         let (second, (multi_count, status)) = (seconds[0], self.tail);
-        // Without an early exit, the loop takes a few instructions per value.
-        let (mut seconds_differ, mut tails_differ) = (0, 0);
+        // Numbers are equal if the bits that are set in one of them are set in all of them. Without an early exit, this takes
+        // two instructions per number.
+        let mut in_all = (second, multi_count, status.0);
+        let mut in_any = in_all;
         for (first, raw) in firsts.iter_mut().zip(raws.clone()) {
             *first = raw.first;
-            seconds_differ |= raw.second ^ second;
-            tails_differ |= (raw.multi_count ^ multi_count) | (raw.status.0 ^ status.0);
+            in_all = (in_all.0 & raw.second, in_all.1 & raw.multi_count, in_all.2 & raw.status.0);
+            in_any = (in_any.0 | raw.second, in_any.1 | raw.multi_count, in_any.2 | raw.status.0);
         }
+        let are_seconds_equal = in_all.0 == in_any.0;
+        let are_tails_equal = (in_all.1, in_all.2) == (in_any.1, in_any.2);
         if self.has_seconds {
             seconds[from..].iter_mut().zip(raws.clone()).for_each(|(second, raw)| *second = raw.second);
         }
         if self.has_tails {
             tails[from..].iter_mut().zip(raws).for_each(|(tail, raw)| *tail = tail_of(raw));
         }
-        (self.has_seconds || seconds_differ == 0) && (self.has_tails || tails_differ == 0)
+        (self.has_seconds || are_seconds_equal) && (self.has_tails || are_tails_equal)
     }
 }
 
@@ -311,7 +332,9 @@ mod tests {
             let mut run = Run::default();
             let mut found = vec![Vec::new(); samples[0].len()];
             let mut flush = |run: &mut Run| {
-                run.for_each_series(|row, column, raws| found[row * width + column].extend(raws.iter()));
+                run.for_each_series(&mut found, |_, _, _| {}, |found, row, column, raws| {
+                    found[row * width + column].extend(raws.iter());
+                });
                 run.clear();
             };
             for (index, values) in samples.iter().enumerate() {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tachograph_counters::set::{CounterSet, Instance};
-use tachograph_counters::{Calculator, Formula, Origin, RawRun, SampleTimes, Series, Statistics};
+use tachograph_counters::{Calculator, Formula, Origin, RawRun, RunBuffers, SampleTimes, Series, Statistics};
 
 use super::causes::{Causes, CounterErrors};
 use super::{ExtraFigures, StatisticsOptions, StatisticsRow};
@@ -89,15 +89,27 @@ impl TrackedSeries {
     }
 
     /// Adds consecutive raw values that have the same origin.
-    pub(super) fn add_run(&mut self, calculator: &Calculator, raws: RawRun<'_>, times: &SampleTimes) {
+    pub(super) fn add_run(
+        &mut self,
+        calculator: &Calculator,
+        raws: RawRun<'_>,
+        times: &SampleTimes,
+        buffers: &mut RunBuffers,
+    ) {
         let Some(causes) = &mut self.causes else {
-            return self.series.add_run(calculator, raws, times);
+            return self.series.add_run(calculator, raws, times, buffers);
         };
         for (raw, at) in raws.iter().zip(times.as_slice()) {
             if let Some(status) = self.series.add(calculator, &raw, *at) {
                 causes.record(status, *at);
             }
         }
+    }
+
+    /// See [`Series::load`].
+    #[inline]
+    pub(super) fn load(&self) -> u64 {
+        self.sample | self.series.load()
     }
 
     /// The errors by status; empty if causes are not recorded.

@@ -10,18 +10,15 @@ use super::super::columns::{COLUMNS, at};
 use super::super::interval::{CounterFacts, Interval, counter_facts};
 use super::super::parquet::{ChunkWriter, Numbers, Present, Runs, WrittenChunk, spread};
 use super::super::rows::ColumnValues;
-use super::microseconds;
 
-/// The source of a series' set, counter and instance columns.
-pub(super) struct SeriesFacts<'a> {
-    pub(super) set: &'a CounterSet,
-    pub(super) counter: &'a Counter,
-    pub(super) instance: &'a Instance,
-}
+/// The dictionary indexes of a series in the columns that have one value per series. Those of a counter and of an instance are
+/// combined with [`Option::or`].
+pub(super) type SeriesWords = [Option<u32>; OF_SERIES.len()];
 
 /// One row of a series.
 pub(super) struct Row {
-    pub(super) utc: i64,
+    /// The time, in the unit of the column.
+    pub(super) time: i64,
     pub(super) interval: Interval,
     /// The raw numbers, if they cannot be restored from the interval.
     pub(super) raws: Option<(i64, i64)>,
@@ -36,8 +33,6 @@ struct Words {
     dictionary: Vec<Vec<u8>>,
     by_value: HashMap<Vec<u8>, u32>,
     runs: Vec<(Option<u32>, usize)>,
-    /// The value of the current series.
-    current: Option<u32>,
 }
 
 impl Words {
@@ -51,18 +46,10 @@ impl Words {
         index
     }
 
-    fn begin(&mut self, value: Option<&[u8]>) {
-        self.current = value.map(|value| self.index(value));
-    }
-
-    fn push(&mut self) {
-        self.push_index(self.current);
-    }
-
-    fn push_index(&mut self, index: Option<u32>) {
+    fn push(&mut self, index: Option<u32>, rows: usize) {
         match self.runs.last_mut() {
-            Some((last, len)) if *last == index => *len += 1,
-            _ => self.runs.push((index, 1)),
+            Some((last, len)) if *last == index => *len += rows,
+            _ => self.runs.push((index, rows)),
         }
     }
 }
@@ -124,29 +111,48 @@ impl Rows {
         self.times.len()
     }
 
-    pub(super) fn begin_series(&mut self, facts: &SeriesFacts<'_>) {
-        let SeriesFacts { set, counter, instance } = facts;
+    /// The words of a counter.
+    pub(super) fn counter_words(&mut self, set: &CounterSet, counter: &Counter) -> SeriesWords {
+        let CounterFacts { kind, factor, type_name } = counter_facts(counter);
+        self.words([
+            Some(set.name.as_bytes()),
+            Some(counter.name.as_bytes()),
+            None,
+            None,
+            Some(kind.as_bytes()),
+            Some(&factor.to_le_bytes()),
+            Some(counter.unit().as_bytes()),
+            Some(type_name.as_bytes()),
+        ])
+    }
+
+    /// The words of an instance.
+    pub(super) fn instance_words(&mut self, set: &CounterSet, instance: &Instance) -> SeriesWords {
         let label = instance.label();
         // The parent has its own column.
         let name = instance.parent().map_or(label, |parent| &label[parent.len() + 1..]);
-        let CounterFacts { kind, factor, type_name } = counter_facts(counter);
-        let (factor, unit) = (factor.to_le_bytes(), counter.unit());
-        let values: [Option<&[u8]>; OF_SERIES.len()] = [
-            Some(set.name.as_bytes()),
-            Some(counter.name.as_bytes()),
-            instance.parent().map(str::as_bytes),
-            set.has_instances.then_some(name.as_bytes()),
-            Some(kind.as_bytes()),
-            Some(&factor),
-            Some(unit.as_bytes()),
-            Some(type_name.as_bytes()),
-        ];
-        self.of_series.iter_mut().zip(values).for_each(|(column, value)| column.begin(value));
+        let parent = instance.parent().map(str::as_bytes);
+        let name = set.has_instances.then_some(name.as_bytes());
+        self.words([None, None, parent, name, None, None, None, None])
+    }
+
+    fn words(&mut self, values: [Option<&[u8]>; OF_SERIES.len()]) -> SeriesWords {
+        let mut columns = self.of_series.iter_mut();
+        values.map(|value| {
+            let column = columns.next();
+            column.zip(value).map(|(column, value)| column.index(value))
+        })
+    }
+
+    /// Completes a series, which consists of the last `rows` rows.
+    pub(super) fn end_series(&mut self, words: SeriesWords, rows: usize) {
+        if rows > 0 {
+            self.of_series.iter_mut().zip(words).for_each(|(column, word)| column.push(word, rows));
+        }
     }
 
     pub(super) fn push(&mut self, row: &Row) {
-        self.of_series.iter_mut().for_each(Words::push);
-        self.times.push(microseconds(row.utc));
+        self.times.push(row.time);
         self.num.push(row.interval.num);
         self.den.push(row.interval.den);
         self.value.push(row.interval.value.map(|value| value.to_bits() as i64));
@@ -159,7 +165,7 @@ impl Rows {
                 .entry(row.status)
                 .or_insert_with(|| self.status.index(row.status.to_string().as_bytes()))
         });
-        self.status.push_index(status);
+        self.status.push(status, 1);
     }
 
     /// The values of a column.

@@ -71,20 +71,23 @@ pub(super) struct CompressedPage<'a> {
 }
 
 impl CompressedPage<'_> {
-    /// Checks the checksum and decompresses the page.
+    /// Checks the checksum and decompresses the page into `body`.
     pub(super) fn decompress(
         &self,
         decompressor: &mut zstd::bulk::Decompressor<'_>,
-    ) -> Result<Vec<u8>, Damage> {
+        body: &mut Vec<u8>,
+    ) -> Result<(), Damage> {
         if !self.crc.is_some_and(|crc| has_checksum(self.compressed, crc)) {
             return Err(Damage("the checksum of a page is wrong"));
         }
-        let body = decompressor.decompress(self.compressed, self.bytes);
-        let body = body.map_err(|_| Damage("a page cannot be decompressed"))?;
-        if body.len() != self.bytes {
-            return Err(Damage("a page has the wrong size"));
+        body.clear();
+        body.reserve(self.bytes);
+        let bytes = decompressor.decompress_to_buffer(self.compressed, body);
+        // The buffer can have room for more.
+        match bytes.map_err(|_| Damage("a page cannot be decompressed"))? == self.bytes {
+            true => Ok(()),
+            false => Err(Damage("a page has the wrong size")),
         }
-        Ok(body)
     }
 }
 

@@ -140,15 +140,15 @@ struct Columns {
 }
 
 impl DecodedBlock {
-    /// Reads and decodes a row group. `earlier` is freed first, to save memory.
+    /// Reads and decodes a row group, into the memory of an earlier one.
     pub(super) fn read<R: Read + Seek>(
         file: &mut ArchiveFile<R>,
         index: usize,
         interner: &mut Interner,
         earlier: Option<Self>,
     ) -> Result<Self, LogError> {
-        drop(earlier);
         let table = file.table(index)?;
+        let values = value_buffers(earlier, &table, &file.sets);
         // The other columns repeat the sample table. They are only verified, so that any damage is detected.
         for column in (0..COLUMNS.len()).filter(|column| !DECODED.contains(column)) {
             file.chunk(index, &table, column)?;
@@ -164,11 +164,11 @@ impl DecodedBlock {
         };
         interner.begin_block(&file.sets);
         let mut slots: Vec<DecodedSlot> = Vec::with_capacity(table.slots.len());
-        for slot in &table.slots {
+        for (slot, values) in table.slots.iter().zip(values) {
             slots.push(DecodedSlot {
                 set: Arc::clone(&interner.of_file[slot.set as usize].1),
                 heads: slot.heads.clone(),
-                values: Vec::new(),
+                values,
                 instances: Arc::default(),
                 next: SlotPosition::default(),
             });
@@ -179,12 +179,10 @@ impl DecodedBlock {
             let groups =
                 runs.iter().filter_map(|instance| instance.runs.last()).map(|run| run.end).max().unwrap_or(0);
             let starts = row_starts(runs, groups as usize);
-            let rows = starts.last().copied().unwrap_or_default();
             let mut lists: HashMap<*const str, Arc<[(u32, Instances)]>> = HashMap::new();
             for &(slot, _) in &section.columns {
                 let slot = &mut slots[slot as usize];
-                if slot.values.is_empty() {
-                    slot.values = vec![RawValue::default(); rows * slot.set.counters.len()];
+                if slot.instances.is_empty() {
                     let set = Arc::clone(&slot.set);
                     let lists = lists
                         .entry(Arc::as_ptr(&set.name))
@@ -194,9 +192,12 @@ impl DecodedBlock {
             }
             // For each group, the number of rows that were restored of the current column.
             let mut done = vec![0u32; groups as usize];
+            // The row, among those of all groups, of each value of the instance.
+            let mut targets: Vec<usize> = Vec::new();
             let mut last_instance = None;
             for_each_series(section, runs.len(), |slot, column, instance| {
-                if last_instance != Some(instance) {
+                let is_other = last_instance != Some(instance);
+                if is_other {
                     match last_instance {
                         Some(last) if last < instance => count_rows(&runs[last], &mut done),
                         last => clear_rows(&runs[..last.map_or(0, |last| last + 1)], &mut done),
@@ -206,15 +207,20 @@ impl DecodedBlock {
                     // The section has a single instance, and this is its next column.
                     clear_rows(&runs[..=instance], &mut done);
                 }
+                if is_other || !section.is_by_instance {
+                    let groups = runs[instance].runs.iter().flat_map(Clone::clone);
+                    let target = |group: u32| starts[group as usize] + done[group as usize] as usize;
+                    targets.clear();
+                    targets.extend(groups.map(target));
+                }
                 let slot = &mut slots[slot];
-                let width = slot.set.counters.len();
-                let counter_type = slot.set.counters[column].counter_type;
-                let mut target = |group: u32, raw: RawValue| {
-                    let group = group as usize;
-                    let at = (starts[group] + done[group] as usize) * width + column;
-                    slot.values[at] = raw;
+                let series = SeriesValues {
+                    targets: &targets,
+                    width: slot.set.counters.len(),
+                    column,
+                    values: &mut slot.values,
                 };
-                restore_series(&columns, row, counter_type, &runs[instance].runs, &mut target);
+                restore_series(&columns, row, slot.set.counters[column].counter_type, series);
                 row += runs[instance].rows();
             });
         }
@@ -307,6 +313,42 @@ impl DecodedSlot {
     }
 }
 
+/// A buffer for the values of each slot of a row group, all of which will be overwritten. Memory of an earlier row group is reused
+/// if it has about the size that is needed: the system fills each page of new memory with zeros.
+fn value_buffers(
+    earlier: Option<DecodedBlock>,
+    table: &SampleTable,
+    sets: &[Arc<CounterSet>],
+) -> Vec<Vec<RawValue>> {
+    let mut lens = vec![0; table.slots.len()];
+    for section in &table.sections {
+        let rows: usize = table.instances[section.instances as usize].iter().map(InstanceRuns::rows).sum();
+        for &(slot, _) in &section.columns {
+            lens[slot as usize] = rows * sets[table.slots[slot as usize].set as usize].counters.len();
+        }
+    }
+    let mut known: Vec<_> =
+        earlier.into_iter().flat_map(|earlier| earlier.slots).map(|slot| slot.values).collect();
+    known.sort_unstable_by_key(Vec::capacity);
+    let mut known = known.into_iter().peekable();
+    let mut by_len: Vec<usize> = (0..lens.len()).collect();
+    by_len.sort_unstable_by_key(|&slot| lens[slot]);
+    let mut buffers = vec![Vec::new(); lens.len()];
+    for slot in by_len {
+        while known.next_if(|buffer| buffer.capacity() < lens[slot]).is_some() {}
+        if let Some(buffer) = known.next_if(|buffer| buffer.capacity() / 2 <= lens[slot]) {
+            buffers[slot] = buffer;
+        }
+    }
+    drop(known);
+    for (buffer, len) in buffers.iter_mut().zip(lens) {
+        buffer.truncate(len);
+        buffer.reserve_exact(len - buffer.len());
+        buffer.resize(len, RawValue::default());
+    }
+    buffers
+}
+
 /// For one column: the first row of each group, followed by the total number of rows.
 fn row_starts(runs: &[InstanceRuns], groups: usize) -> Vec<usize> {
     let mut changes = vec![0isize; groups + 1];
@@ -370,18 +412,38 @@ fn instance_lists(
     lists.into()
 }
 
-/// Restores the raw values of a series whose first row is `row`. Calls `target` with each value and its group.
-fn restore_series(
-    columns: &Columns,
-    mut row: usize,
-    counter_type: CounterType,
-    runs: &[Range<u32>],
-    target: &mut impl FnMut(u32, RawValue),
-) {
+/// The values of a series within those of its slot.
+struct SeriesValues<'a> {
+    /// The row of each value.
+    targets: &'a [usize],
+    /// The number of values in a row.
+    width: usize,
+    /// The position of the series' values in their rows.
+    column: usize,
+    values: &'a mut [RawValue],
+}
+
+impl SeriesValues<'_> {
+    #[inline(always)]
+    fn set(&mut self, index: usize, raw: RawValue) {
+        let at = self.targets[index] * self.width + self.column;
+        self.values[at] = raw;
+    }
+}
+
+/// Restores the raw values of a series whose first row is `row`.
+fn restore_series(columns: &Columns, row: usize, counter_type: CounterType, mut series: SeriesValues<'_>) {
     let formula = counter_type.formula();
+    let count = series.targets.len();
+    // Usually only the first row has more than an interval.
+    let plain = match count > 1 && columns.are_plain(row + 1..row + count) {
+        true => 1..count,
+        false => count..count,
+    };
     let mut previous = RawValue::new(0, 0);
     let mut status_at = columns.statuses.partition_point(|(rows, _)| rows.end <= row);
-    for group in runs.iter().flat_map(Clone::clone) {
+    for index in 0..plain.start {
+        let row = row + index;
         let interval = Interval {
             num: columns.num.get(row),
             den: columns.den.get(row),
@@ -400,9 +462,29 @@ fn restore_series(
         if let Some(second) = columns.raw_second.get(row) {
             raw.second = second;
         }
-        target(group, raw);
+        series.set(index, raw);
         previous = raw;
-        row += 1;
+    }
+    if plain.is_empty() {
+        return;
+    }
+    let rows = row + plain.start..row + plain.end;
+    let [num, den] = [&columns.num, &columns.den].map(|column| &column.values[rows.clone()]);
+    for (index, (&num, &den)) in plain.zip(num.iter().zip(den)) {
+        let interval = Interval { num: Some(num), den: Some(den), value: None };
+        previous = restore(formula, &previous, &interval, previous.multi_count, Status::VALID_DATA);
+        series.set(index, previous);
+    }
+}
+
+impl Columns {
+    /// Whether each of these rows has a numerator and a denominator, and nothing else.
+    fn are_plain(&self, rows: Range<usize>) -> bool {
+        let Self { num, den, value, raw_first, raw_second, multi_count, statuses } = self;
+        let next_status = statuses.partition_point(|(with_status, _)| with_status.end <= rows.start);
+        [num, den].iter().all(|column| column.has_all(rows.clone()))
+            && [value, raw_first, raw_second, multi_count].iter().all(|column| column.has_none(rows.clone()))
+            && statuses.get(next_status).is_none_or(|(with_status, _)| with_status.start >= rows.end)
     }
 }
 

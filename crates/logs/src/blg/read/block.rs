@@ -127,6 +127,7 @@ impl BlockDecoder {
         });
         group.describe(self.columns.set());
         group.clocks = clocks;
+        self.columns.set_clocks(&clocks);
         self.rows.begin();
         // Definitions can share data, so a few bytes could declare many values.
         let rows = usize::try_from(object.head.instance_count.get()).unwrap_or(1);

@@ -34,16 +34,14 @@ enum Source {
     Missing,
 }
 
-/// A column whose numbers can be read without knowing their sizes and sources, because all are read and combined in the
-/// same way. Most columns are of this kind.
-#[derive(Clone, Copy, Debug)]
+/// A column whose first number can be read without knowing its size, and whose second number is that of a clock or of a
+/// base, which can be read in the same way. Most columns are of this kind.
+#[derive(Clone, Copy, Debug, Default)]
 struct PlainColumn {
     first: ShiftedNumber,
-    base: ShiftedNumber,
-    /// All bits if there is a base, otherwise none.
-    base_mask: i64,
     /// Index of the clock: 0 for none, then ticks, system time and object time.
     clock: usize,
+    base: Option<ShiftedNumber>,
 }
 
 /// The location of 8 bytes that contain a number, and the number of lower bits that do not belong to it.
@@ -71,6 +69,10 @@ pub(super) struct Columns {
     list: Vec<Column>,
     /// One per column. Those of columns that are not plain are unused.
     plain: Vec<PlainColumn>,
+    /// The second numbers of the plain columns without a base, in the current record. One per column.
+    seconds: Vec<i64>,
+    /// The indexes and the bases of the plain columns with a base.
+    based: Vec<(usize, ShiftedNumber)>,
     /// The indexes of the columns that are not plain.
     others: Vec<usize>,
     /// The minimum length of a counter block that contains every plain column.
@@ -90,9 +92,11 @@ impl Column {
             Source::Missing => return None,
         };
         let first = self.first.filter(|_| self.multiplier.is_none())?.shifted()?;
-        let base_mask = if base.is_some() { -1 } else { 0 };
-        let base = base.map_or(Some(ShiftedNumber::default()), NumberLocation::shifted)?;
-        Some(PlainColumn { first, base, base_mask, clock })
+        let base = match base {
+            Some(base) => Some(base.shifted()?),
+            None => None,
+        };
+        Some(PlainColumn { first, clock, base })
     }
 
     /// Reads the raw value from a counter block; its status is an error if a part of it is outside the block.
@@ -126,6 +130,8 @@ impl Columns {
             set: Arc::new(CounterSet::new(machine.trim_start_matches('\\'), object, Extent::Table)),
             list: Vec::new(),
             plain: Vec::new(),
+            seconds: Vec::new(),
+            based: Vec::new(),
             others: Vec::new(),
             plain_bytes: 0,
             min_block_bytes: 0,
@@ -140,18 +146,25 @@ impl Columns {
         self.list.len()
     }
 
-    /// Appends the raw values of a counter block.
+    /// Sets the clocks of the counter blocks that are read next.
+    pub(super) fn set_clocks(&mut self, clocks: &Clocks) {
+        let times = [0, clocks.ticks, clocks.system_time.0, clocks.object_time];
+        self.seconds.clear();
+        self.seconds.extend(self.plain.iter().map(|column| times[column.clock % times.len()]));
+    }
+
+    /// Appends the raw values of a counter block. `clocks` are those of [`set_clocks`](Self::set_clocks).
     pub(super) fn read(&self, block: &[u8], clocks: &Clocks, values: &mut Vec<RawValue>) {
         if block.len() < self.plain_bytes {
             values.extend(self.list.iter().map(|column| column.value(block, clocks)));
             return;
         }
         let begin = values.len();
-        let times = [0, clocks.ticks, clocks.system_time.0, clocks.object_time];
-        values.extend(self.plain.iter().map(|column| {
-            let [first, base] = [column.first, column.base].map(|number| number.read(block));
-            RawValue::new(first, (base & column.base_mask) | times[column.clock % times.len()])
-        }));
+        let plain = self.plain.iter().zip(&self.seconds);
+        values.extend(plain.map(|(column, &second)| RawValue::new(column.first.read(block), second)));
+        for &(index, base) in &self.based {
+            values[begin + index].second = base.read(block);
+        }
         for &index in &self.others {
             values[begin + index] = self.list[index].value(block, clocks);
         }
@@ -160,17 +173,12 @@ impl Columns {
     /// Finds the plain columns.
     fn find_plain(&mut self) {
         let plain: Vec<_> = self.list.iter().map(Column::plain).collect();
-        let ends =
-            plain.iter().flatten().flat_map(|column| [column.first, column.base]).map(ShiftedNumber::end);
-        self.plain_bytes = ends.max().unwrap_or_default();
+        let numbers = plain.iter().flatten().flat_map(|column| [Some(column.first), column.base]);
+        self.plain_bytes = numbers.flatten().map(ShiftedNumber::end).max().unwrap_or_default();
         self.others = (0..plain.len()).filter(|&index| plain[index].is_none()).collect();
-        let unused = PlainColumn {
-            first: ShiftedNumber::default(),
-            base: ShiftedNumber::default(),
-            base_mask: 0,
-            clock: 0,
-        };
-        self.plain = plain.into_iter().map(|column| column.unwrap_or(unused)).collect();
+        self.plain = plain.into_iter().map(Option::unwrap_or_default).collect();
+        let columns = self.plain.iter().enumerate();
+        self.based = columns.filter_map(|(index, column)| Some((index, column.base?))).collect();
     }
 
     /// The minimum length of a counter block that contains every column that has a formula.
@@ -382,6 +390,7 @@ mod tests {
             let expected: Vec<_> = list.iter().map(|column| column.value(&block, &clocks)).collect();
             let mut columns = Columns { list, ..Columns::new("", "") };
             columns.find_plain();
+            columns.set_clocks(&clocks);
             let mut found = vec![RawValue::new(7, 7)];
             columns.read(&block, &clocks, &mut found);
             prop_assert_eq!(&found[1..], expected);

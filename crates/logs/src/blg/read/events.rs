@@ -29,12 +29,12 @@ pub(super) struct Events<R> {
     joined: Vec<u8>,
     /// The offset of each part in `joined` and in the file.
     part_offsets: Vec<(usize, u64)>,
-    /// The header of the last part read of a split event whose other parts follow.
+    /// While a split event is incomplete: the header of the part that was read last.
     unfinished: Option<EventHeader>,
     /// Whether events of other classes were skipped.
     has_others: bool,
-    /// Offsets in the buffer of the last two events, the later one last. `None` for a sample that is not split: its
-    /// payload repeats the size, and if that is wrong, the reader calls [`rescan_payload`](Self::rescan_payload).
+    /// Offsets in the buffer of the last two events, the later one last. `None` for an unsplit sample: its payload also
+    /// states its size, and if the sizes differ, the reader calls [`rescan_payload`](Self::rescan_payload).
     starts: [Option<usize>; 2],
     /// Whether the next events can be the last parts of an event whose first parts were overwritten in a circular log.
     follows_gap: bool,
@@ -232,7 +232,9 @@ impl<R: Read + Seek> Events<R> {
             {
                 let problem = Problem::new(offset - 8, "an event has too many parts or bytes; it is skipped");
                 let found = format!("part {part}, {} bytes", self.joined.len() + payload.len());
-                problems.push(problem.found(found, format!("{MAX_PARTS} parts, {MAX_JOINED_BYTES} bytes")));
+                problems.push(
+                    problem.found(found, format!("at most {MAX_PARTS} parts and {MAX_JOINED_BYTES} bytes")),
+                );
                 return false;
             } else {
                 self.push_part(payload, offset);

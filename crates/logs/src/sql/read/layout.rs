@@ -9,8 +9,8 @@ use tachograph_counters::{CounterType, RawValue, Status};
 
 use crate::LogError;
 use crate::sql::database::{Database, SqlValue};
-use crate::sql::write::join;
-use crate::sql::{MAX_COUNTERS, MAX_NAME_BYTES};
+use crate::sql::halves::join;
+use crate::sql::{MAX_COUNTERS, MAX_NAME_BYTES, MAX_TOTAL_NAME_BYTES};
 
 /// Maximum number of values of a sample if all instances are present: 24 bytes each.
 const MAX_CELLS: usize = 4 << 20;
@@ -72,6 +72,7 @@ impl Layout {
         let mut drafts: Vec<Draft> = Vec::new();
         let mut by_name: HashMap<(String, String), usize> = HashMap::new();
         let mut cells = HashMap::new();
+        let mut name_bytes = 0;
         let mut failure = None;
         database.query(
             "SELECT CounterID, MachineName, ObjectName, CounterName, CounterType, DefaultScale, TimeBaseA, TimeBaseB, \
@@ -93,12 +94,19 @@ impl Layout {
                 };
                 let name = (detail.machine.clone(), detail.set.clone());
                 let set = *by_name.entry(name).or_insert_with(|| {
+                    name_bytes += detail.machine.len() + detail.set.len();
                     drafts.push(Draft::new(&detail));
                     drafts.len() - 1
                 });
-                let (instance, column) = drafts[set].add(&detail);
+                let (instance, column) = drafts[set].add(&detail, &mut name_bytes);
                 cells.insert(detail.id, Cell { set, instance, column });
-                true
+                if name_bytes > MAX_TOTAL_NAME_BYTES {
+                    let limit = MAX_TOTAL_NAME_BYTES >> 20;
+                    failure = Some(LogError::not_a_log(format!(
+                        "the names of instances and counters take more than {limit} MiB"
+                    )));
+                }
+                failure.is_none()
             },
         )?;
         let cells_of = |draft: &Draft| draft.instances.len() * draft.set.counters.len();
@@ -195,8 +203,8 @@ impl Draft {
         }
     }
 
-    /// The indexes of the instance and of the counter, which are added if they are new.
-    fn add(&mut self, detail: &Detail) -> (usize, usize) {
+    /// The indexes of the instance and of the counter, which are added if they are new. Adds the length of new names.
+    fn add(&mut self, detail: &Detail, name_bytes: &mut usize) -> (usize, usize) {
         let instance = match &detail.instance {
             Some((parent, name, index)) => self.table.intern(parent.as_deref(), name, *index),
             None => self.table.intern(None, "", 0),
@@ -204,11 +212,13 @@ impl Draft {
         // A set is one with instances if any of its counters has an instance.
         self.set.has_instances |= detail.instance.is_some();
         let row = *self.by_id.entry(instance.id()).or_insert_with(|| {
+            *name_bytes += instance.name().len() + instance.parent().map_or(0, str::len);
             self.instances.push(instance);
             self.instances.len() - 1
         });
         let key = (detail.counter.clone(), detail.counter_type, detail.time_base);
         let column = *self.columns.entry(key).or_insert_with(|| {
+            *name_bytes += detail.counter.len();
             let counter_type = CounterType(detail.counter_type);
             let mut counter = Counter::new(detail.counter.as_str(), counter_type, detail.time_base);
             counter.default_scale = detail.default_scale;

@@ -1,7 +1,12 @@
 //! Samples that are read from an archive are those that were written.
 
-use tachograph_counters::civil::TimeArgument;
-use tachograph_counters::sample::Sample;
+use std::sync::Arc;
+
+use tachograph_counters::civil::{FileTime, TimeArgument};
+use tachograph_counters::sample::{Group, Sample};
+use tachograph_counters::set::{Counter, CounterSet, Extent, Instance};
+use tachograph_counters::{CounterType, RawValue};
+use tachograph_logs::archive::{ArchiveRows, ColumnValues, RowColumn};
 use tachograph_logs::{Format, open};
 
 use super::generated::{TempFolder, files, read, recording, shown, write};
@@ -247,4 +252,65 @@ fn a_window_can_begin_while_a_clock_was_wrong() {
     }
     assert_window(&samples, 1);
     assert_window(&samples, 15_000);
+}
+
+/// The number of rows of a set that have an interval, in all files.
+fn intervals(folder: &std::path::Path, set: &str) -> usize {
+    let mut found = 0;
+    for path in files(folder) {
+        let mut rows = ArchiveRows::open(&path).expect("a file");
+        let groups: Vec<usize> = rows.row_groups().map(|group| group.rows).collect();
+        for (index, count) in groups.into_iter().enumerate() {
+            let group = rows.row_group(index).expect("a row group");
+            let all = 0..count;
+            let mut column =
+                |column| rows.column(&group, column, std::slice::from_ref(&all)).expect("a column");
+            let (sets, dens) = (column(RowColumn::Set), column(RowColumn::Den));
+            let (ColumnValues::Texts(sets), ColumnValues::Numbers(dens)) = (sets, dens) else {
+                panic!("columns of other types")
+            };
+            let names = sets.runs.iter().flat_map(|&(name, len)| std::iter::repeat_n(name, len));
+            let is_set = |name: Option<u32>| name.is_some_and(|name| sets.dictionary[name as usize] == set);
+            found += names.enumerate().filter(|&(row, name)| is_set(name) && dens.get(row).is_some()).count();
+        }
+    }
+    found
+}
+
+#[test]
+fn intervals_continue_after_row_groups_and_files_without_their_set() {
+    // Two logs of a machine, one with a sample per second, the other with one per 5 s.
+    let sets = ["Fast", "Slow"].map(|name| {
+        let mut set = CounterSet::new("web-1", name, Extent::Table);
+        set.has_instances = false;
+        set.counters = vec![Counter::new("Requests/sec", CounterType::BULK_COUNT, 10_000_000)];
+        Arc::new(set)
+    });
+    let none: tachograph_counters::set::Instances = vec![Arc::new(Instance::none())].into();
+    let start = recording(1, 1)[0].at;
+    let samples: Vec<Sample> = (0..60usize)
+        .map(|second| {
+            let is_slow = second % 5 == 4;
+            let mut at = start;
+            at.utc = FileTime(start.utc.0 + second as i64 * 10_000_000);
+            let mut group = Group::new(Arc::clone(&sets[usize::from(is_slow)]));
+            group.set_rows(&none);
+            group.values.push(RawValue::new(3 * second as i64, at.utc.0));
+            Sample { at, log: u32::from(is_slow), groups: vec![group], ..Sample::default() }
+        })
+        .collect();
+    for block_values in [1, 7, 1000] {
+        let folder = TempFolder::new();
+        write(&folder.0, &samples, block_values);
+        assert_eq!(files(&folder.0).len(), 2, "one file per UTC date");
+        assert_eq!(intervals(&folder.0, "Fast"), 48 - 1, "{block_values}");
+        assert_eq!(intervals(&folder.0, "Slow"), 12 - 1, "{block_values}");
+        assert_equal(&read(&folder.0), &samples);
+    }
+    // A sample of the same log without the set ends its series.
+    let mut one_log = samples;
+    one_log.iter_mut().for_each(|sample| sample.log = 0);
+    let folder = TempFolder::new();
+    write(&folder.0, &one_log, 1);
+    assert_eq!(intervals(&folder.0, "Slow"), 0);
 }

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use rusqlite::Connection;
-use tachograph_counters::sample::Sample;
+use tachograph_counters::sample::{Group, Sample};
 use tachograph_logs::sql::SqlStart;
 
-use super::{expected, name_in, try_read, try_write, write};
+use super::{expected, name_in, try_read, try_write, values_of, write};
 use crate::archive::generated::{TempFolder, recording};
 
 #[track_caller]
@@ -83,7 +83,7 @@ fn invalid_rows_are_skipped() {
         "UPDATE CounterData SET CounterID = -CounterID",
     ] {
         let (samples, problems) = after(statements).expect("the log can be read");
-        assert!(samples.iter().all(|sample| super::values_of(sample).1.is_empty()), "{statements}");
+        assert!(samples.iter().all(|sample| values_of(sample).1.is_empty()), "{statements}");
         assert!(!problems.is_empty(), "{statements}");
     }
     let (samples, problems) =
@@ -98,6 +98,101 @@ fn invalid_rows_are_skipped() {
     assert_eq!((samples.len(), problems), (10, Vec::new()));
 }
 
+/// Imported tables without types: texts are in another order than numbers.
+#[test]
+fn tables_whose_numbers_are_texts_end_the_log() {
+    let (samples, problems) = after(
+        "CREATE TABLE copy AS SELECT * FROM CounterData; DROP TABLE CounterData;
+         CREATE TABLE CounterData (GUID, CounterID TEXT, RecordIndex TEXT, CounterDateTime, CounterValue, FirstValueA TEXT, FirstValueB, \
+         SecondValueA, SecondValueB, MultiCount);
+         INSERT INTO CounterData SELECT * FROM copy",
+    )
+    .expect("the log can be opened");
+    assert_eq!(samples.len(), 0);
+    assert!(problems.len() == 1 && problems[0].contains("a RecordIndex is not an integer"), "{problems:?}");
+    // Other columns can be texts.
+    let (samples, problems) = after(
+        "CREATE TABLE copy AS SELECT * FROM CounterData; DROP TABLE CounterData;
+         CREATE TABLE CounterData (GUID, CounterID TEXT, RecordIndex int, CounterDateTime, CounterValue, FirstValueA TEXT, FirstValueB, \
+         SecondValueA, SecondValueB, MultiCount);
+         INSERT INTO CounterData SELECT * FROM copy",
+    )
+    .expect("the log can be opened");
+    assert_eq!((expected(&samples), problems), (expected(&recording(1, 10)), Vec::new()));
+}
+
+#[test]
+fn impossible_indexes_are_refused_or_skipped() {
+    for (value, count) in [
+        ("-9223372036854775808 + RecordIndex", 10),
+        ("9223372036854775797 + RecordIndex", 10),
+        ("NULL", 0),
+        ("x'00'", 0),
+    ] {
+        let changed = "CREATE TABLE copy AS SELECT * FROM CounterData; DROP TABLE CounterData;
+             CREATE TABLE CounterData (GUID, CounterID, RecordIndex, CounterDateTime, CounterValue, FirstValueA, FirstValueB, \
+             SecondValueA, SecondValueB, MultiCount);
+             INSERT INTO CounterData SELECT * FROM copy;";
+        let (samples, problems) = after(&format!("{changed} UPDATE CounterData SET RecordIndex = {value}"))
+            .expect("the log can be opened");
+        assert_eq!((samples.len(), problems.is_empty()), (count, count > 0), "{value}: {problems:?}");
+    }
+    let folder = TempFolder::new();
+    let name = name_in(&folder, "a.db", "log");
+    write(&name, &recording(1, 2));
+    let change = |statement: &str| {
+        Connection::open(folder.0.join("a.db"))
+            .and_then(|database| database.execute_batch(statement))
+            .expect(statement);
+    };
+    change("UPDATE CounterDetails SET CounterID = 2147483647 WHERE CounterID = 1");
+    let samples = recording(2, 400);
+    let later: Vec<_> = samples[300..]
+        .iter()
+        .map(|sample| Sample { groups: renamed(&sample.groups), ..sample.clone() })
+        .collect();
+    let error = try_write(&name, SqlStart::Append, &later).expect_err("no free id").to_string();
+    assert!(error.contains("no free CounterID"), "{error}");
+    change("UPDATE CounterData SET RecordIndex = 9223372036854775807 - RecordIndex");
+    let error = try_write(&name, SqlStart::Append, &samples[300..]).expect_err("no next index").to_string();
+    assert!(error.contains("impossible RecordIndex"), "{error}");
+}
+
+/// The groups with another name of their set.
+fn renamed(groups: &[Group]) -> Vec<Group> {
+    let rename = |group: &Group| {
+        let mut set = (*group.set).clone();
+        set.name = format!("{} of another kind", set.name).into();
+        Group { set: set.into(), ..group.clone() }
+    };
+    groups.iter().map(rename).collect()
+}
+
+#[test]
+fn names_are_bounded() {
+    let folder = TempFolder::new();
+    let name = name_in(&folder, "a.db", "log");
+    write(&name, &recording(1, 1));
+    let connection = Connection::open(folder.0.join("a.db")).expect("a database");
+    connection
+        .execute_batch(
+            "BEGIN;
+             WITH RECURSIVE n(i) AS (SELECT 1000000 UNION ALL SELECT i + 1 FROM n WHERE i < 1009000)
+             INSERT INTO CounterDetails (CounterID, MachineName, ObjectName, CounterName, CounterType, DefaultScale, InstanceName,
+             ParentName) SELECT i, 'm', 'o', 'c', 65536, 0, i || printf('%.4000c', 'x'), i || printf('%.4000c', 'x') FROM n;
+             INSERT INTO CounterData (GUID, CounterID, RecordIndex, CounterDateTime, CounterValue, FirstValueA, FirstValueB)
+             SELECT (SELECT GUID FROM DisplayToID), CounterID, 2, '2024-03-05 09:00:00:000', 0, 0, 0 FROM CounterDetails
+             WHERE CounterID >= 1000000;
+             COMMIT;",
+        )
+        .expect("rows");
+    drop(connection);
+    let error = error_of(&name);
+    assert!(error.contains("the names of instances and counters take more than 64 MiB"), "{error}");
+    // A writer ignores the counters of others beyond the bound.
+    write(&name_in(&folder, "a.db", "other"), &recording(1, 1));
+}
+
 #[test]
 fn other_files_are_refused() {
     let folder = TempFolder::new();
@@ -106,7 +201,7 @@ fn other_files_are_refused() {
     fs::create_dir(folder.0.join("folder.db")).expect("a folder");
     for (file, why) in [
         ("text.db", "not an SQLite database"),
-        ("empty.db", "the table DisplayToID is missing"),
+        ("empty.db", "the table CounterDetails is missing"),
         ("folder.db", ""),
         ("absent.db", "No such file"),
         ("absent.dsn", "only SQLite databases are supported"),
@@ -129,12 +224,12 @@ fn a_truncated_or_damaged_file_never_panics() {
     let samples = recording(2, 8);
     write(&name, &samples);
     let whole = fs::read(folder.0.join("a.db")).expect("the file");
-    let expected = expected(&samples);
+    let whole_log = expected(&samples);
     let assert_start = |bytes: &[u8], what: String| {
         fs::write(folder.0.join("a.db"), bytes).expect("a file");
         // A refusal is as good.
         if let Ok((found, problems)) = try_read(&name) {
-            assert!(!problems.is_empty() || super::expected(&found) == expected, "{what}: undetected");
+            assert!(!problems.is_empty() || expected(&found) == whole_log, "{what}: undetected");
         }
     };
     for length in (0..whole.len()).step_by(whole.len() / 97) {
@@ -183,4 +278,60 @@ fn a_locked_database_is_reported() {
     assert_eq!(error.io_error().map(std::io::Error::kind), Some(std::io::ErrorKind::ResourceBusy), "{error}");
     connection.execute_batch("COMMIT").expect("no lock");
     try_read(&name).expect("no longer locked");
+}
+
+/// A file in which each interior page of a table refers many times to the next one, so that few pages have endless rows.
+#[test]
+fn endless_rows_are_refused() {
+    let folder = TempFolder::new();
+    let name = name_in(&folder, "a.db", "log");
+    write(&name, &recording(1, 2));
+    let connection = Connection::open(folder.0.join("a.db")).expect("a database");
+    connection
+        .execute_batch(
+            "CREATE TABLE copy AS SELECT * FROM CounterData; DROP TABLE CounterData;
+             CREATE TABLE CounterData (GUID, CounterID, RecordIndex, CounterDateTime, CounterValue, FirstValueA, FirstValueB, \
+             SecondValueA, SecondValueB, MultiCount);
+             INSERT INTO CounterData SELECT * FROM copy LIMIT 3; DROP TABLE copy; VACUUM",
+        )
+        .expect("a table without a key");
+    let number = |query: &str| connection.query_row(query, [], |row| row.get::<_, u32>(0)).expect(query);
+    let page_bytes = number("PRAGMA page_size") as usize;
+    let root = number("SELECT rootpage FROM sqlite_master WHERE name = 'CounterData'") as usize;
+    drop(connection);
+    let path = folder.0.join("a.db");
+    let mut file = fs::read(&path).expect("the file");
+    let pages = file.len() / page_bytes;
+    let root_start = (root - 1) * page_bytes;
+    let leaf = file[root_start..][..page_bytes].to_vec();
+    assert_eq!(leaf[0], 13, "the table has one page");
+    // An interior page whose children are all the same page.
+    let interior = |child: u32| {
+        let cells: u16 = 300;
+        let mut page = vec![0; page_bytes];
+        page[0] = 5;
+        page[3..5].copy_from_slice(&cells.to_be_bytes());
+        let start = page_bytes - usize::from(cells) * 7;
+        page[5..7].copy_from_slice(&u16::try_from(start).expect("small").to_be_bytes());
+        page[8..12].copy_from_slice(&child.to_be_bytes());
+        for cell in 0..cells {
+            let at = start + usize::from(cell) * 7;
+            page[12 + usize::from(cell) * 2..][..2]
+                .copy_from_slice(&u16::try_from(at).expect("small").to_be_bytes());
+            page[at..at + 4].copy_from_slice(&child.to_be_bytes());
+            // The key, a number of variable length.
+            page[at + 4..at + 7].copy_from_slice(&[0x81, 0x80 | (cell >> 7) as u8, cell as u8 & 0x7F]);
+        }
+        page
+    };
+    const LEVELS: usize = 10;
+    for level in 1..LEVELS {
+        file.extend(interior(u32::try_from(pages + level + 1).expect("few pages")));
+    }
+    file.extend(leaf);
+    file[root_start..][..page_bytes].copy_from_slice(&interior(u32::try_from(pages + 1).expect("few pages")));
+    file[28..32].copy_from_slice(&u32::try_from(pages + LEVELS).expect("few pages").to_be_bytes());
+    fs::write(&path, file).expect("the file");
+    let error = error_of(&name);
+    assert!(error.contains("more rows than the file has room for"), "{error}");
 }

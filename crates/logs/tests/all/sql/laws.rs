@@ -1,36 +1,13 @@
 //! Values that are read from a database are those that were written.
 
-use std::sync::Arc;
-
-use tachograph_counters::civil::{FileTime, Moment};
-use tachograph_counters::sample::{Group, Sample};
-use tachograph_counters::set::{Counter, CounterSet, Extent, InstanceTable};
-use tachograph_counters::{CounterType, RawValue, Status};
+use tachograph_counters::{RawValue, Status};
 use tachograph_logs::sql::SqlStart;
 use tachograph_logs::{Format, open};
 
-use super::{assert_equal, expected, name_in, read, try_read, try_write, write};
+use super::{
+    assert_equal, expected, extremes, name_in, open_writer, plain, read, sample, try_read, try_write, write,
+};
 use crate::archive::generated::{TempFolder, recording};
-
-/// 2024-03-05 09:00:00.123 UTC.
-const START: i64 = 133_541_028_001_230_000;
-
-/// A sample of one set with these instances, each with one value.
-fn sample(second: i64, machine: &str, set: &str, rows: &[(Option<&str>, &str, u32, RawValue)]) -> Sample {
-    let mut description = CounterSet::new(machine, set, Extent::Columns);
-    description.counters = vec![Counter::new("% \"Time\"; -- '", CounterType::AVERAGE_TIMER, i64::MAX)];
-    let mut table = InstanceTable::default();
-    let mut group = Group::new(Arc::new(description));
-    let instances = rows.iter().map(|(parent, name, index, _)| table.intern(*parent, name, *index)).collect();
-    group.set_rows(&instances);
-    group.values.extend(rows.iter().map(|(.., raw)| *raw));
-    let utc = FileTime(START + second * 10_000_000);
-    Sample { at: Moment { utc, bias_minutes: -60 }, groups: vec![group], ..Sample::default() }
-}
-
-fn plain(second: i64) -> Sample {
-    sample(second, "WEB1", "Disk", &[(None, "C:", 0, RawValue::new(second, 2 * second))])
-}
 
 #[test]
 fn values_of_all_counter_types_are_read_back() {
@@ -46,25 +23,7 @@ fn values_of_all_counter_types_are_read_back() {
 #[test]
 fn names_and_extreme_values_are_read_back() {
     let folder = TempFolder::new();
-    let extremes =
-        [0, 1, -1, i64::MIN, i64::MAX, 1 << 31, 1 << 32, -(1 << 31), u64::MAX as i64, 0x1234_5678_9ABC_DEF0];
-    let mut rows = Vec::new();
-    let names: Vec<String> =
-        (0..extremes.len()).map(|index| format!("it's \"{index}\" Füße 日本 🦀 ; DROP TABLE x")).collect();
-    for (index, (name, value)) in names.iter().zip(extremes).enumerate() {
-        let parent = (index % 2 == 0).then_some("elter \\ 'n'");
-        let raw = RawValue { multi_count: [1, 0, u32::MAX][index % 3], ..RawValue::new(value, !value) };
-        rows.push((parent, name.as_str(), index as u32 % 3, raw));
-        rows.push((parent, name.as_str(), 3, RawValue::new(value.wrapping_mul(7), value)));
-    }
-    let trailing = RawValue::new(5, 6);
-    rows.extend([
-        (None, "blank ", 0, trailing),
-        (None, "blank", 0, trailing),
-        (None, "", 0, trailing),
-        (None, "1e5", 0, trailing),
-    ]);
-    let samples: Vec<_> = (0..3).map(|second| sample(second, "wéb-1", "Sét'; --", &rows)).collect();
+    let samples = extremes();
     let name = name_in(&folder, "quo'te.sqlite", "lög's \"name\"; --");
     write(&name, &samples);
     assert_equal(&read(&name), &expected(&samples));
@@ -149,8 +108,7 @@ fn a_log_is_replaced_only_with_its_first_samples() {
     assert_equal(&read(&name), &[]);
     write(&name_in(&folder, "b.db", "log"), &[plain(0)]);
     let name = name_in(&folder, "b.db", "log");
-    let zone = tachograph_counters::time_zone::TimeZone::fixed("", 0);
-    let writer = tachograph_logs::sql::SqlLogWriter::open(&super::parsed(&name), &zone, SqlStart::Replace);
+    let writer = open_writer(&name, SqlStart::Replace);
     drop(writer.expect("the database can be written"));
     assert_equal(&read(&name), &expected(&[plain(0)]));
 }
@@ -160,9 +118,7 @@ fn samples_are_visible_after_a_flush_and_the_file_is_single_at_the_end() {
     use tachograph_logs::LogWriter as _;
     let folder = TempFolder::new();
     let name = name_in(&folder, "a.db", "log");
-    let zone = tachograph_counters::time_zone::TimeZone::fixed("", 0);
-    let mut writer = tachograph_logs::sql::SqlLogWriter::open(&super::parsed(&name), &zone, SqlStart::New)
-        .expect("written");
+    let mut writer = open_writer(&name, SqlStart::New).expect("written");
     let samples: Vec<_> = (0..4).map(plain).collect();
     for (index, sample) in samples.iter().enumerate() {
         writer.write(sample).expect("written");

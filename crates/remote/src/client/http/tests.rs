@@ -58,7 +58,7 @@ fn a_connection_that_the_agent_closed_is_not_open() {
 }
 
 #[test]
-fn a_late_answer_is_that_of_its_own_request_only() {
+fn a_late_answer_is_returned_only_for_its_own_request() {
     let (listener, port) = listener();
     let mut transport = HttpTransport::new("web1", "127.0.0.1", port, None, None).expect("a transport");
     let (allow, allowed) = channel();
@@ -124,7 +124,7 @@ fn a_request_can_be_sent_ahead() {
         assert!(Instant::now() < until, "the answer arrives");
     }
     assert_eq!(transport.receive_ahead(), Received::Complete);
-    // The answer is that of the same request only, which is not sent again.
+    // The answer is returned for the same request, which is not sent again.
     let outcome = transport.exchange(Method::Get, "/two", &[], &mut body, Instant::now());
     assert_eq!((outcome, &*body), (Ok(Response { status: 200 }), &b"/two"[..]));
     assert_eq!(transport.receive_ahead(), Received::Broken);
@@ -134,7 +134,7 @@ fn a_request_can_be_sent_ahead() {
 }
 
 #[test]
-fn an_answer_that_never_comes_is_given_up() {
+fn a_connection_without_an_answer_is_abandoned() {
     let (listener, port) = listener();
     let mut transport = HttpTransport::new("web1", "127.0.0.1", port, None, None).expect("a transport");
     let agent = std::thread::spawn(move || {
@@ -148,7 +148,7 @@ fn an_answer_that_never_comes_is_given_up() {
     let mut body = Vec::new();
     let outcome = transport.exchange(Method::Get, "/one", &[], &mut body, Instant::now() + MOMENT);
     assert!(matches!(outcome, Err(ExchangeError::TimedOut(_))), "{outcome:?}");
-    // Within this exchange, the first connection is given up, and another one used.
+    // This exchange abandons the first connection, and uses another one.
     let outcome = transport.exchange(Method::Get, "/two", &[], &mut body, soon());
     assert_eq!((outcome, &*body), (Ok(Response { status: 200 }), &b"ok"[..]));
     assert!(agent.join().expect("no panic").starts_with("GET /two "));

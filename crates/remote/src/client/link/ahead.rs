@@ -1,16 +1,18 @@
-//! Sending the request for the next collection before it is awaited.
+//! Sending the request for the next collection before waiting for the answer.
 
 use std::os::fd::BorrowedFd;
 use std::sync::TryLockError;
+use std::time::Instant;
 
 use super::{Link, Session};
+use crate::client::connection::MAX_SHARED;
 use crate::client::transport::{Method, Received};
 use crate::message::CollectRequest;
 
 impl Link {
     /// Sends the request for the next collection without waiting, if the last query can be collected again over the open
-    /// connection. The next collection of the same selections then only receives the answer. `version` is that of the
-    /// machine's counter sets: if the agent has others by now, they have to be read first.
+    /// connection. The next collection of the same selections then only receives the answer. `version` is the version of the
+    /// machine's counter sets: if the agent has a newer one, its sets must be read first.
     pub(in crate::client) fn send_ahead(&self, version: (u64, u64)) -> bool {
         let send = |session: &mut Session| session.version == Some(version) && session.send_ahead();
         self.with_free_session(send).unwrap_or(false)
@@ -26,7 +28,14 @@ impl Link {
         self.with_free_session(|session| session.transport.descriptor().map(then)).flatten()
     }
 
-    /// Calls `then`, unless another thread exchanges messages, or the process was forked: then the session is reset by an exchange.
+    /// Closes the queries at the agent without waiting. Returns whether an answer is outstanding: then it must be called again
+    /// when that has arrived.
+    pub(in crate::client) fn close_ahead(&self) -> bool {
+        self.with_free_session(Session::close_ahead).unwrap_or(false)
+    }
+
+    /// Calls `then`, unless another thread is exchanging messages, or the process was forked. After a fork, the next exchange
+    /// resets the session.
     fn with_free_session<R>(&self, then: impl FnOnce(&mut Session) -> R) -> Option<R> {
         let mut session = match self.session.try_lock() {
             Ok(session) => session,
@@ -43,10 +52,37 @@ impl Session {
         let Some(query) = self.queries.last().filter(|query| !query.is_outdated(version)) else {
             return false;
         };
-        if self.failed.is_some() {
+        // Decoding a large frame would delay the other machines of this thread.
+        let is_large = query.held.as_ref().is_some_and(|(_, frame)| frame.bytes().len() > MAX_SHARED);
+        if self.failed.is_some() || is_large {
             return false;
         }
         let request = CollectRequest { number: self.number + 1, held: query.held_number() };
         self.transport.send_ahead(Method::Post, &query.collect_path, &request.encode())
+    }
+
+    fn close_ahead(&mut self) -> bool {
+        if let Some(path) = self.closing.take() {
+            match self.transport.receive_ahead() {
+                Received::Part | Received::More => {
+                    self.closing = Some(path);
+                    return true;
+                }
+                // The answer has arrived, so this does not wait.
+                Received::Complete if self.call(Method::Delete, &path, &[], Instant::now()).is_ok() => {}
+                _ => {
+                    self.queries.clear();
+                    return false;
+                }
+            }
+        }
+        let Some(query) = self.queries.pop() else { return false };
+        // Only over the open connection, and not if an earlier answer is outstanding.
+        if self.failed.is_some() || !self.transport.send_ahead(Method::Delete, &query.path, &[]) {
+            self.queries.clear();
+            return false;
+        }
+        self.closing = Some(query.path);
+        true
     }
 }

@@ -310,6 +310,7 @@ pub(crate) static TABLE: SetTable = SetTable {
     instances: "The groups, by their path from the root of the hierarchies that this process sees, such as \
         `/system.slice/ssh.service`. `/` is first; each group is followed by the groups below it; siblings are sorted by name. At most 20,000.",
     total: "",
+    repeats: None,
     counters: COUNTERS,
 };
 
@@ -325,6 +326,7 @@ pub(crate) static CONTAINER: SetTable = SetTable {
                 paths; slices are not included. A container that another runtime started is named by the first 12 \
                 digits of its id. The id of an instance is that of the group in the set Cgroup.",
     total: "",
+    repeats: None,
     counters: COUNTERS,
 };
 
@@ -339,6 +341,7 @@ pub(crate) static DISK: SetTable = SetTable {
     instances: "A group by its path, and a disk that it has used: `/system.slice/ssh.service sda`. In the order \
         of the groups. No instances if no controller counts transfers.",
     total: "",
+    repeats: None,
     counters: &[
         CounterInfo::row(READ_BYTES, "Read Bytes/sec", RATE, "bytes/s", -4, "io.stat: rbytes (version 1: blkio.throttle.io_service_bytes_recursive)",
             "Bytes read from the disk."),

@@ -128,6 +128,11 @@ impl DroppedTime {
     }
 
     #[cfg(test)]
+    pub(super) fn records(&self) -> usize {
+        self.records.len()
+    }
+
+    #[cfg(test)]
     pub(super) fn time(&self) -> u64 {
         self.time[0] + self.time[1]
     }

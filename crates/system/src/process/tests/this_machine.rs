@@ -280,6 +280,21 @@ fn records_are_received_only_while_they_are_requested() {
 }
 
 #[test]
+fn records_are_received_before_the_time_of_the_collection() {
+    let (mut set, outcome) = process_set();
+    if let Err(reason) = outcome {
+        return println!("skipped: taskstats: {reason}");
+    }
+    query(&mut set, 1, &[PROCESSOR_TIME], "_Exited");
+    let before = set.ended.records();
+    for _ in 0..5 {
+        assert!(Command::new("true").status().expect("true runs").success());
+    }
+    set.exit_records.prepare(&mut set.ended);
+    assert!(set.ended.records() >= before + 5);
+}
+
+#[test]
 fn without_permission_there_are_no_records_and_a_reason() {
     if !is_again() {
         again(

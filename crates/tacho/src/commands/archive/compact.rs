@@ -1,6 +1,7 @@
 //! `tacho archive compact`: merges the small files of past days.
 
 use std::io::Write as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -34,6 +35,7 @@ pub(super) fn run(arguments: &CompactArguments) -> Result<ExitCode, Failure> {
                 arguments.folder.display()
             )));
         }
+        check_owner(&machine.folder)?;
         match compact(&machine.folder, &stop) {
             Ok(count) => merged += count,
             Err(FlowError::Stopped) => {
@@ -49,6 +51,21 @@ pub(super) fn run(arguments: &CompactArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Checks that merged files will belong to the owner of a machine's folder. Otherwise, its recorder could not change them.
+fn check_owner(machine: &Path) -> Result<(), Failure> {
+    let found =
+        std::fs::metadata(machine).map_err(|error| crate::failure::cannot("read", machine, &error))?;
+    let (owner, user) = (found.uid(), rustix::process::geteuid().as_raw());
+    if owner == user {
+        return Ok(());
+    }
+    Err(Failure::runtime(format!(
+        "{folder}: belongs to the user with id {owner}, and files that the user with id {user} merges would not: run \
+         'sudo -u \\#{owner} tacho archive compact {folder}'",
+        folder = machine.display()
+    )))
+}
+
 /// Merges the files of a machine. Returns the number of merged days.
 fn compact(machine: &Path, stop: &Stop) -> Result<u64, FlowError> {
     let store = ArchiveStore::of_folder(machine, Arc::new(DiskStorage));
@@ -56,8 +73,9 @@ fn compact(machine: &Path, stop: &Stop) -> Result<u64, FlowError> {
     // A running recorder converts its own segments.
     match store.lock_recorder() {
         Ok(_lock) => {
+            let mut last = None;
             for segment in store.segments()? {
-                let converted = store.convert(&segment)?;
+                let converted = store.convert(&segment, &mut last)?;
                 converted.problems.iter().for_each(notify);
             }
         }
@@ -66,8 +84,12 @@ fn compact(machine: &Path, stop: &Stop) -> Result<u64, FlowError> {
     }
     let _lock = store.lock_files()?;
     store.clean_merge_folder()?;
+    let dates = store.dates_to_merge(FileTime::from_system_time(SystemTime::now()))?;
+    if !dates.is_empty() {
+        store.check_exchange()?;
+    }
     let mut merged = 0;
-    for date in store.dates_to_merge(FileTime::from_system_time(SystemTime::now()))? {
+    for date in dates {
         let Merged { folder, files, bytes } = store.merge(&date, &|| stop.is_stopped())?;
         let shown: PathBuf = folder.iter().rev().take(2).collect::<Vec<_>>().into_iter().rev().collect();
         let _ = writeln!(

@@ -10,7 +10,7 @@ use super::Form;
 use super::chosen_set::{ChosenSet, columns, describe};
 use crate::failure::{Failure, notify};
 use crate::table::escape_controls;
-use crate::this_machine::all_counters;
+use crate::this_machine::{all_counters, better_matches};
 
 /// The maximum number of lines of a table.
 const MAX_LINES: usize = 25;
@@ -21,6 +21,8 @@ const MAX_WORDS: usize = 8;
 /// The results of a search, best first. Each is a counter or a whole set.
 pub(super) struct Found {
     words: String,
+    /// The score of the best result; 0 without results.
+    score: u32,
     /// The selected part of a set, and whether the result is the whole set.
     parts: Vec<(ChosenSet, bool)>,
 }
@@ -33,7 +35,8 @@ pub(super) fn search(registry: &Arc<Registry>, words: &str, form: Form) -> Found
         hits = by_set(hits);
     }
     let part = |hit: &Hit| part_of(registry, catalogue.get(hit.set)?, hit.counter);
-    let mut found = Found { words: words.to_owned(), parts: hits.iter().filter_map(part).collect() };
+    let score = hits.iter().map(|hit| hit.score).max().unwrap_or_default();
+    let mut found = Found { words: words.to_owned(), score, parts: hits.iter().filter_map(part).collect() };
     if matches!(form, Form::Json { .. }) {
         found.join_parts();
     }
@@ -104,6 +107,11 @@ fn by_set(hits: Vec<Hit>) -> Vec<Hit> {
 impl Found {
     pub(super) fn is_empty(&self) -> bool {
         self.parts.is_empty()
+    }
+
+    /// Messages for the counters that match the words better than the results, but that this machine lacks.
+    pub(super) fn better_matches(&self, registry: &Registry) -> Vec<String> {
+        better_matches(registry, &self.words, self.score)
     }
 
     pub(super) fn parts(&self) -> impl Iterator<Item = &ChosenSet> {

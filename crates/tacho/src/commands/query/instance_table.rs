@@ -173,13 +173,17 @@ impl Table<'_> {
             // Counters that were requested later are dropped first. The counter of the order is always shown.
             drop_rank: match eq_ignore_case(&counter.name, key) {
                 true => 0,
+                false if counter.is_identifier() => 1,
                 false => u8::try_from(index + 1).unwrap_or(u8::MAX),
             },
             can_shrink: false,
         }));
         write_columns(out, &columns, max_width, &self.rows, |row| {
-            let cell = |&(group, column, counter): &(usize, usize, &Counter)| {
-                figure(counter, self.value(row, group, column), form)
+            // The ids of totals are those of no process.
+            let is_total = has_no_rank(&set.name, row.instance);
+            let cell = |&(group, column, counter): &(usize, usize, &Counter)| match is_total {
+                true if counter.is_identifier() => String::new(),
+                _ => figure(counter, self.value(row, group, column), form),
             };
             let label = row.instance.label().to_owned();
             std::iter::once(label).chain(counters.iter().map(cell)).collect()

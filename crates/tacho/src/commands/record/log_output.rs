@@ -7,8 +7,8 @@ use tachograph_counters::civil::Moment;
 use tachograph_counters::sample::Sample;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_flow::record::{
-    ArchiveNotice, ArchiveRecordOptions, ArchiveRecorder, DatabaseRecordOptions, DatabaseRecorder,
-    MachinesArchive, RecordOptions, RecordSummary, Recorder,
+    ArchiveRecordOptions, ArchiveRecorder, DatabaseRecordOptions, DatabaseRecorder, MachinesArchive,
+    RecordOptions, RecordSummary, Recorder,
 };
 use tachograph_flow::{FlowError, Sink as _};
 use tachograph_logs::archive::{DiskStorage, Storage};
@@ -160,11 +160,13 @@ impl LogOutput {
 
     /// Reports the events of an archive since the last call.
     pub(super) fn notify_events(&mut self) {
-        let notices: Vec<ArchiveNotice> = match self {
-            Self::Log(_) | Self::Database(_) => return,
-            Self::Archive(recorder) => recorder.take_notices(),
-            Self::MachinesArchive(recorder) => recorder.take_notices(),
-        };
-        notify_first(&notices, "other events of the archive", ToString::to_string);
+        let others = "other events of the archive";
+        match self {
+            Self::Log(_) | Self::Database(_) => {}
+            Self::Archive(recorder) => notify_first(&recorder.take_notices(), others, ToString::to_string),
+            Self::MachinesArchive(recorder) => {
+                notify_first(&recorder.take_notices(), others, ToString::to_string);
+            }
+        }
     }
 }

@@ -31,12 +31,6 @@ impl ServedMachines {
         let for_reading = Machines::of_user().map_err(Failure::usage)?;
         Ok(Self { this_machine: Arc::clone(this_machine), targets, names, for_reading })
     }
-
-    /// The counter sets of one of the machines, as far as they are known; otherwise those of this machine.
-    pub(super) fn known_registry(&self) -> Arc<Registry> {
-        let known = self.targets.iter().find(|target| target.registry.counter_sets().next().is_some());
-        known.map_or_else(|| self.this_machine.registry(), |target| Arc::clone(&target.registry))
-    }
 }
 
 impl MachineList for ServedMachines {
@@ -56,10 +50,10 @@ impl MachineList for ServedMachines {
         }
     }
 
-    fn any_registry(&self) -> Result<Arc<Registry>, MachineFailure> {
-        let mut answers = self.targets.iter().filter(|target| target.is_connected());
-        let registry = answers.find_map(|target| self.registry(target.name()).ok());
-        registry.ok_or_else(|| MachineFailure::new(ErrorCode::SERVER_UNAVAILABLE, "no machine answers"))
+    fn known_registry(&self) -> Arc<Registry> {
+        let mut known = self.targets.iter().map(Target::known_registry);
+        let found = known.find(|registry| registry.counter_sets().next().is_some());
+        found.unwrap_or_else(|| self.this_machine.registry())
     }
 
     fn source(&self, interval: Duration) -> Result<MachinesSource, MachineFailure> {

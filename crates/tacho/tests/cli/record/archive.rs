@@ -141,6 +141,23 @@ fn an_archive_is_recorded_and_continued() {
 }
 
 #[test]
+fn files_of_another_user_are_not_merged() {
+    // Only root can give a folder to another user.
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let folder = Folder::new();
+    crate::log_fixture::mixed("WEB1", 0, 20).write(&folder.path("all.blg"));
+    folder.relog(["all.blg", "-f", "archive", "-o", "A"]);
+    let machine = folder.path("A/machine=WEB1");
+    std::os::unix::fs::chown(&machine, Some(12_345), None).expect("root");
+    let refused = folder.run(["archive", "compact", "A"]);
+    assert_eq!(refused.status, 1, "{}", refused.stderr);
+    assert!(refused.stderr.contains(r"run 'sudo -u \#12345 tacho archive compact "), "{}", refused.stderr);
+    assert!(!machine.join("_open").exists(), "nothing was created");
+}
+
+#[test]
 fn past_days_are_merged() {
     let folder = Folder::new();
     crate::log_fixture::mixed("WEB1", 0, 20).write(&folder.path("all.blg"));

@@ -1,45 +1,44 @@
-//! Charts of the sums over all instances with the same name (`group_by=name`).
+//! Charts of the sums over all instances with the same name (`group_by=name`), or over all instances of a machine
+//! (`group_by=machine`).
 
-use tachograph_counters::path::PathPattern;
-use tachograph_counters::sample::Sample;
-use tachograph_flow::{NameSums, Source};
-use tachograph_monitor::{Reduced, Reducer, Reduction, SeriesTable, Span};
+use tachograph_counters::path::{CounterPath, InstanceName, PathPattern};
+use tachograph_flow::NameSums;
+use tachograph_monitor::{Reduced, has_no_rank};
 
-use crate::export::ExportError;
 use crate::parameters::Parameters;
 use crate::response::ApiError;
-use crate::series::check_points;
-use crate::workers::{Cancel, Cancellable};
 
-/// Whether a request is for sums over the instances with the same name.
-pub(super) fn are_summed(parameters: &Parameters) -> Result<bool, ApiError> {
+/// The instances that a request sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Summed {
+    None,
+    /// Those with the same name.
+    Names,
+    /// All of a machine.
+    Machines,
+}
+
+/// The parameter `group_by` of `series`.
+pub(super) fn summed(parameters: &Parameters) -> Result<Summed, ApiError> {
     match parameters.one("group_by")? {
-        None => Ok(false),
-        Some("name") => Ok(true),
-        Some(_) => Err(ApiError::bad_request("group_by: must be name")),
+        None => Ok(Summed::None),
+        Some("name") => Ok(Summed::Names),
+        Some("machine") => Ok(Summed::Machines),
+        Some(_) => Err(ApiError::bad_request("group_by: must be name or machine")),
     }
 }
 
-/// Reduces the sums of a source to columns. Unlike the index of a log, it reads the whole time range.
-pub(super) fn reduce(
-    source: impl Source,
-    span: Span,
-    columns: usize,
-    paths: &[PathPattern],
-    cancel: &Cancel,
-) -> Result<Reduced, ExportError> {
-    let mut source = Cancellable::new(source, cancel);
-    let (mut reduction, mut table) = (Reduction::new(span, columns), SeriesTable::default());
-    let (mut reducer, mut sums) = (Reducer::default(), NameSums::default());
-    let mut sample = Sample::default();
-    while source.next(&mut sample)? {
-        let summed = sums.push(&sample);
-        // Checked before the reduction allocates columns for each series.
-        check_points(summed.len().max(table.len()), columns).map_err(ExportError::Rejected)?;
-        reducer.push(summed, &mut reduction, &mut table)?;
-    }
-    reducer.cut(&mut reduction, &mut table);
-    Ok(reduction.finish(&table, paths))
+/// Sums over the instances of a machine that a path selects; `None` if its instance has no wildcards. Totals are excluded if
+/// there are other instances.
+pub(in crate::api) fn machine_sums(path: &PathPattern) -> Option<NameSums> {
+    let is_summed = path.instance().is_some_and(|instance| !instance.is_literal());
+    is_summed.then(|| NameSums::of_all_instances(has_no_rank))
+}
+
+/// The path of the sums over the instances that a path selects.
+pub(super) fn path_of_sums(path: &PathPattern) -> PathPattern {
+    let instance = Some(InstanceName::from_parts(None, NameSums::ALL, 0));
+    CounterPath { instance, ..path.path().clone() }.into()
 }
 
 /// The paths of single instances `NAME#n`, which have no sum of their own, each with the reason.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Serialize;
-use tachograph_counters::path::PathPattern;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::Sender;
 
@@ -14,16 +13,15 @@ use super::{
     MAX_SERIES, MIN_QUEUE, event, write_event,
 };
 use crate::hub::averages::averages;
-use crate::hub::layout::Layout;
+use crate::hub::stream_selection::StreamSelection;
 use crate::hub::window::WindowStatistics;
 use crate::series::SeriesName;
 
 /// The subscribers with the same selection.
 pub(super) struct SubscriberGroup {
-    pub(super) paths: Vec<PathPattern>,
+    pub(super) selection: StreamSelection,
     pub(super) every: usize,
     pub(super) window: Option<usize>,
-    pub(super) layout: Layout,
     /// The event that names the series; empty before the first collection.
     pub(super) names: Bytes,
     /// The event about the recording that was sent last.
@@ -80,16 +78,15 @@ impl Subscriber {
 
 impl SubscriberGroup {
     pub(super) fn new(
-        paths: Vec<PathPattern>,
+        selection: StreamSelection,
         every: usize,
         window: Option<usize>,
         first: Subscriber,
     ) -> Self {
         Self {
-            paths,
+            selection,
             every,
             window,
-            layout: Layout::default(),
             names: Bytes::new(),
             recording: Bytes::new(),
             deflater: Deflater::default(),
@@ -99,12 +96,12 @@ impl SubscriberGroup {
 
     /// The number of values over which an event averages; an event of one collection has the values themselves.
     pub(super) fn averaged_values(&self) -> usize {
-        if self.every == 1 { 0 } else { self.layout.series.len().saturating_mul(self.every) }
+        if self.every == 1 { 0 } else { self.selection.read_values().saturating_mul(self.every) }
     }
 
     /// The limit that the group exceeds, if any. `series` and `averaged` are the totals of the groups before it.
     pub(super) fn excess(&self, series: usize, averaged: usize) -> Option<String> {
-        let (count, own) = (self.layout.series.len(), self.averaged_values());
+        let (count, own) = (self.selection.read_values(), self.averaged_values());
         let limit = if count > MAX_SERIES {
             format!("the limit of a stream is {MAX_SERIES}")
         } else if series + count > MAX_ALL_SERIES {
@@ -121,7 +118,8 @@ impl SubscriberGroup {
     }
 
     pub(super) fn update_names(&mut self, interval: f64) {
-        let series = self.layout.series.iter().enumerate().map(|(id, one)| Named { id, name: one.name() });
+        let series =
+            self.selection.layout.series.iter().enumerate().map(|(id, one)| Named { id, name: one.name() });
         let names = event("series", &Names { interval, series: series.collect() });
         if names != self.names {
             self.names = names;
@@ -131,23 +129,13 @@ impl SubscriberGroup {
 
     /// The events of a collection. `window_values` is the number of values that windows can still have.
     pub(super) fn events(&self, collected: &Collected<'_>, window_values: &mut usize) -> Vec<u8> {
-        let averages = averages(collected.samples, self.every, &self.paths, &self.layout);
-        let values = match averages.values {
-            None => self.layout.values(collected.values).collect(),
-            Some(values) => values,
-        };
+        let averages = averages(collected.samples, self.every, &self.selection);
+        let values = averages.values.unwrap_or_else(|| self.selection.values(collected.values));
         let mut text = Vec::new();
         write_event(&mut text, "sample", &Values { time: collected.time, begin: averages.begin, values });
         let statistics = self.window.and_then(|window| {
             let max = *window_values;
-            WindowStatistics::new(
-                collected.samples,
-                &self.paths,
-                &self.layout,
-                window,
-                collected.interval,
-                max,
-            )
+            WindowStatistics::new(collected.samples, &self.selection, window, collected.interval, max)
         });
         if let Some(statistics) = statistics {
             *window_values -= statistics.values().min(*window_values);

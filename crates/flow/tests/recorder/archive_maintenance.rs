@@ -1,0 +1,243 @@
+//! Maintenance while an archive is recorded: conversion during a merge, the space that a merge needs, deleted segments.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use tachograph_counters::civil::FileTime;
+use tachograph_flow::Sink as _;
+use tachograph_flow::record::{ArchiveNotice, ArchiveRecordOptions, ArchiveRecorder, DiskFiles, MovedLog};
+use tachograph_logs::archive::entries;
+
+use crate::archive::{Hook, Takes, TestDisk, disk, options, read, record, store, times};
+use crate::fixture::MILLISECOND;
+
+/// Records two dates with two files each. The next samples are from a third date.
+fn two_dates(folder: &Path) -> (Takes, Vec<PathBuf>) {
+    let mut takes = Takes::new();
+    let mut recorder = ArchiveRecorder::create(options(folder), disk()).expect("room");
+    record(&mut recorder, &mut takes, 12);
+    recorder.finish().expect("room");
+    drop(recorder);
+    takes.machine.advance(FileTime::PER_DAY);
+    let dates = store(folder, disk()).dates_to_merge(crate::archive::LATER).expect("folders");
+    assert_eq!(dates.len(), 2);
+    (takes, dates)
+}
+
+fn merging(folder: &Path) -> ArchiveRecordOptions {
+    ArchiveRecordOptions { is_merged: true, ..options(folder) }
+}
+
+fn wait(recorder: &ArchiveRecorder) {
+    while !recorder.is_idle() {
+        std::thread::yield_now();
+    }
+}
+
+/// The number of files of each date.
+fn counts(dates: &[PathBuf]) -> Vec<usize> {
+    dates.iter().map(|date| entries(date).expect("a folder").len()).collect()
+}
+
+fn is_in_merge_folder(path: &Path) -> bool {
+    path.iter().any(|name| name == "merge")
+}
+
+/// A disk on which the first merge waits, and the operations on it.
+struct GatedDisk {
+    disk: TestDisk,
+    begun: Receiver<()>,
+    resume: Sender<()>,
+    operations: Arc<Mutex<Vec<(String, PathBuf)>>>,
+}
+
+fn gated_disk() -> GatedDisk {
+    let ((begin, begun), (resume, resumed)) = (channel(), channel());
+    let operations = Arc::new(Mutex::new(Vec::new()));
+    let gate = Mutex::new(Some((begin, resumed)));
+    let log = Arc::clone(&operations);
+    let hook = move |name: &str, path: &Path| {
+        log.lock().expect("no panic").push((name.to_owned(), path.to_path_buf()));
+        if name == "create"
+            && is_in_merge_folder(path)
+            && let Some((begin, resumed)) = gate.lock().expect("no panic").take()
+        {
+            begin.send(()).expect("the test waits");
+            resumed.recv().expect("the test continues");
+        }
+    };
+    GatedDisk {
+        disk: TestDisk { hook: Hook(Arc::new(hook)), ..TestDisk::default() },
+        begun,
+        resume,
+        operations,
+    }
+}
+
+#[test]
+fn segments_are_converted_while_files_are_merged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut takes, dates) = two_dates(folder.path());
+    let GatedDisk { disk, begun, resume, operations } = gated_disk();
+    let mut recorder =
+        ArchiveRecorder::with_files(DiskFiles, merging(folder.path()), Arc::new(disk)).expect("room");
+    // Samples are 20 minutes apart, so the first three are in a segment.
+    record(&mut recorder, &mut takes, 4);
+    begun.recv().expect("a merge");
+    record(&mut recorder, &mut takes, 3);
+    resume.send(()).expect("the merge waits");
+    wait(&recorder);
+    let operations = operations.lock().expect("no panic");
+    let exchange = operations
+        .iter()
+        .position(|(name, path)| name == "exchange" && path.is_dir() && dates.contains(path));
+    let before = &operations[..exchange.expect("a merge")];
+    let today = |path: &Path| {
+        path.iter().any(|name| name.to_string_lossy().starts_with("date=")) && !is_in_merge_folder(path)
+    };
+    let converted = before.iter().filter(|(name, path)| name == "rename" && today(path)).count();
+    assert_eq!(converted, 2, "{before:?}");
+    drop(operations);
+    assert_eq!(counts(&dates), [1, 1]);
+    recorder.finish().expect("room");
+    assert_eq!(recorder.take_notices(), []);
+    assert_eq!(times(&read(folder.path())), times(&takes.samples));
+}
+
+#[test]
+fn a_merge_is_abandoned_when_the_recording_pauses() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut takes, dates) = two_dates(folder.path());
+    let before = counts(&dates);
+    let GatedDisk { disk, begun, resume, operations } = gated_disk();
+    let free = Arc::clone(&disk.free);
+    let merging = ArchiveRecordOptions { min_free_bytes: 1000, ..merging(folder.path()) };
+    let mut recorder = ArchiveRecorder::with_files(DiskFiles, merging, Arc::new(disk)).expect("room");
+    record(&mut recorder, &mut takes, 4);
+    begun.recv().expect("a merge");
+    free.store(0, Ordering::Relaxed);
+    record(&mut recorder, &mut takes, 1);
+    resume.send(()).expect("the merge waits");
+    wait(&recorder);
+    let is_date = |path: &PathBuf| dates.contains(path);
+    assert!(
+        !operations.lock().expect("no panic").iter().any(|(name, path)| name == "exchange" && is_date(path))
+    );
+    assert_eq!(counts(&dates), before);
+    assert!(!store(folder.path(), crate::archive::disk()).open_folder().join("merge").exists());
+}
+
+#[test]
+fn files_are_merged_only_if_there_is_room_for_the_merged_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut takes, dates) = two_dates(folder.path());
+    let before = counts(&dates);
+    let disk = TestDisk { free: Arc::new(AtomicU64::new(1500)), ..TestDisk::default() };
+    let merging = ArchiveRecordOptions { min_free_bytes: 1000, ..merging(folder.path()) };
+    let mut recorder = ArchiveRecorder::with_files(DiskFiles, merging, Arc::new(disk.clone())).expect("room");
+    record(&mut recorder, &mut takes, 4);
+    wait(&recorder);
+    assert_eq!(counts(&dates), before, "each file has more than 500 bytes");
+    disk.free.store(1 << 20, Ordering::Relaxed);
+    record(&mut recorder, &mut takes, 3);
+    wait(&recorder);
+    assert_eq!(counts(&dates), [1, 1]);
+    assert_eq!(recorder.take_notices(), []);
+}
+
+#[test]
+fn nothing_is_merged_if_the_disk_cannot_exchange_folders() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut takes, dates) = two_dates(folder.path());
+    let before = counts(&dates);
+    let GatedDisk { disk, operations, .. } = gated_disk();
+    let disk = TestDisk { can_exchange: false, ..disk };
+    let mut recorder =
+        ArchiveRecorder::with_files(DiskFiles, merging(folder.path()), Arc::new(disk)).expect("room");
+    let mut notices = Vec::new();
+    for _ in 0..3 {
+        record(&mut recorder, &mut takes, 3);
+        wait(&recorder);
+        notices.extend(recorder.take_notices());
+    }
+    assert_eq!(notices.len(), 1, "{notices:?}");
+    assert!(notices[0].to_string().contains("cannot exchange two folders"), "{}", notices[0]);
+    let operations = operations.lock().expect("no panic");
+    assert!(
+        !operations.iter().any(|(name, path)| name == "create" && is_in_merge_folder(path)),
+        "{operations:?}"
+    );
+    assert_eq!(counts(&dates), before);
+    let open = store(folder.path(), crate::archive::disk()).open_folder();
+    let left = entries(&open).expect("a folder").into_iter().filter(|path| path.is_dir()).count();
+    assert_eq!(left, 0);
+}
+
+#[test]
+fn a_paused_recording_does_not_convert_at_every_sample() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let created = Arc::new(AtomicU64::new(0));
+    let counter = Arc::clone(&created);
+    let hook = move |name: &str, _: &Path| {
+        counter.fetch_add(u64::from(name == "create"), Ordering::Relaxed);
+    };
+    let disk = TestDisk {
+        free: Arc::new(AtomicU64::new(2000)),
+        created: Arc::new(Mutex::new((0, u64::MAX))),
+        hook: Hook(Arc::new(hook)),
+        ..TestDisk::default()
+    };
+    let options = ArchiveRecordOptions { min_free_bytes: 1000, ..options(folder.path()) };
+    let mut recorder = ArchiveRecorder::with_files(DiskFiles, options, Arc::new(disk.clone())).expect("room");
+    let mut takes = Takes::from_hour(12);
+    takes.step = 1000 * MILLISECOND;
+    record(&mut recorder, &mut takes, 2);
+    disk.free.store(999, Ordering::Relaxed);
+    for _ in 0..30 {
+        record(&mut recorder, &mut takes, 1);
+        wait(&recorder);
+    }
+    assert_eq!(created.load(Ordering::Relaxed), 3, "at the first sample, and every 10 seconds");
+}
+
+#[test]
+fn an_open_segment_that_is_deleted_is_reported() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut recorder = ArchiveRecorder::create(options(folder.path()), disk()).expect("room");
+    let mut takes = Takes::from_hour(12);
+    record(&mut recorder, &mut takes, 2);
+    let segments = store(folder.path(), disk()).segments().expect("a folder");
+    let [segment] = &segments[..] else { panic!("{segments:?}") };
+    std::fs::remove_file(segment).expect("a file");
+    record(&mut recorder, &mut takes, 1);
+    let moved = MovedLog { path: segment.clone(), samples: 2, is_deleted: true };
+    let notices = recorder.take_notices();
+    assert_eq!(notices, [ArchiveNotice::SegmentMoved(moved)]);
+    assert!(notices[0].to_string().contains("deleted the open segment with 2 samples"), "{}", notices[0]);
+    recorder.finish().expect("room");
+    assert_eq!(recorder.take_notices(), []);
+    assert_eq!(times(&read(folder.path())), times(&takes.samples[2..]));
+}
+
+#[test]
+fn a_segment_that_is_deleted_before_its_conversion_is_reported() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // The first conversion fails.
+    let disk = TestDisk { created: Arc::new(Mutex::new((0, 1))), ..TestDisk::default() };
+    let mut recorder =
+        ArchiveRecorder::with_files(DiskFiles, options(folder.path()), Arc::new(disk.clone())).expect("room");
+    let mut takes = Takes::from_hour(12);
+    record(&mut recorder, &mut takes, 4);
+    wait(&recorder);
+    let segments = store(folder.path(), Arc::new(disk)).segments().expect("a folder");
+    std::fs::remove_file(&segments[0]).expect("a file");
+    recorder.finish().expect("room");
+    let notices = recorder.take_notices();
+    assert!(
+        matches!(&notices[..], [ArchiveNotice::NotConverted(_), ArchiveNotice::SegmentDeleted(path)] if *path == segments[0]),
+        "{notices:?}"
+    );
+    assert_eq!(times(&read(folder.path())), times(&takes.samples[3..]));
+}

@@ -1,0 +1,290 @@
+//! Decodes column chunks.
+
+use std::ops::Range;
+
+use super::super::super::Damage;
+use super::super::super::varint::Cursor;
+use super::super::page::{self, BYTE_STREAM_SPLIT, Content, PLAIN, PageFacts, RLE_DICTIONARY};
+use super::super::runs;
+use super::values::spread;
+use super::{Column, Numbers, Runs, Texts};
+
+/// Maximum number of bytes of a row in a page, including its share of the definition levels.
+const BYTES_PER_ROW: usize = 32;
+
+/// Decodes column chunks.
+pub(in super::super::super) struct ChunkReader {
+    decompressor: zstd::bulk::Decompressor<'static>,
+    /// The decompressed page.
+    body: Vec<u8>,
+}
+
+impl ChunkReader {
+    pub(in super::super::super) fn new() -> std::io::Result<Self> {
+        Ok(Self { decompressor: zstd::bulk::Decompressor::new()?, body: Vec::new() })
+    }
+
+    /// Decodes the numbers of the rows in `wanted`, ascending ranges, of a chunk with `rows` rows. Pages without wanted
+    /// rows are not decompressed.
+    pub(in super::super::super) fn numbers(
+        &mut self,
+        column: Column,
+        bytes: &[u8],
+        rows: usize,
+        wanted: &[Range<usize>],
+    ) -> Result<Numbers, Damage> {
+        let mut cursor = Cursor::new(bytes);
+        let mut values: Vec<i64> = Vec::new();
+        let mut present: Vec<(bool, usize)> = Vec::new();
+        let mut found = 0;
+        let mut wanted = wanted;
+        while cursor.len() > 0 {
+            let page = page::read(&mut cursor)?;
+            let facts = page.facts;
+            if facts.content != Content::Data || facts.values == 0 || facts.values > rows - found {
+                return Err(Damage("a column has a page without rows, or too many rows"));
+            }
+            let page_rows = found..found + facts.values;
+            found = page_rows.end;
+            while wanted.first().is_some_and(|range| range.end <= page_rows.start) {
+                wanted = &wanted[1..];
+            }
+            let Some(first) = wanted.first().filter(|range| range.start < page_rows.end) else { continue };
+            page.decompress(&mut self.decompressor, &mut self.body)?;
+            check_page(facts, self.body.len())?;
+            let mut body = Cursor::new(&self.body);
+            if first.start <= page_rows.start && page_rows.end <= first.end {
+                let with_value = read_levels(&mut body, column, facts.values, &mut present)?;
+                read_numbers(&mut body, column, facts.encoding, with_value, &mut values)?;
+                continue;
+            }
+            let (mut page_values, mut page_present) = (Vec::new(), Vec::new());
+            let with_value = read_levels(&mut body, column, facts.values, &mut page_present)?;
+            read_numbers(&mut body, column, facts.encoding, with_value, &mut page_values)?;
+            push_wanted(&page_rows, wanted, &page_present, &page_values, &mut present, &mut values);
+        }
+        if found != rows {
+            return Err(Damage("a column has too few rows"));
+        }
+        let rows = present.iter().map(|(_, len)| len).sum();
+        Ok(spread(values, &present, rows))
+    }
+
+    /// Decodes a chunk of texts.
+    pub(in super::super::super) fn texts(
+        &mut self,
+        column: Column,
+        bytes: &[u8],
+        rows: usize,
+    ) -> Result<Texts, Damage> {
+        self.runs(column, bytes, rows, read_texts)
+    }
+
+    /// Decodes a dictionary-encoded chunk of doubles.
+    pub(in super::super::super) fn doubles(
+        &mut self,
+        column: Column,
+        bytes: &[u8],
+        rows: usize,
+    ) -> Result<Runs<f64>, Damage> {
+        self.runs(column, bytes, rows, |body, count| {
+            let doubles = body.take(count.checked_mul(8).ok_or(Damage("a dictionary is too large"))?)?;
+            let double = |bytes: &[u8]| f64::from_le_bytes(*bytes.first_chunk().unwrap_or(&[0; 8]));
+            Ok(doubles.chunks_exact(8).map(double).collect())
+        })
+    }
+
+    /// Decodes a dictionary-encoded chunk.
+    fn runs<T>(
+        &mut self,
+        column: Column,
+        bytes: &[u8],
+        rows: usize,
+        read_dictionary: fn(&mut Cursor<'_>, usize) -> Result<Vec<T>, Damage>,
+    ) -> Result<Runs<T>, Damage> {
+        let mut cursor = Cursor::new(bytes);
+        let mut dictionary = None;
+        let mut runs: Vec<(Option<u32>, usize)> = Vec::new();
+        let mut found = 0;
+        while cursor.len() > 0 {
+            let page = page::read(&mut cursor)?;
+            let facts = page.facts;
+            page.decompress(&mut self.decompressor, &mut self.body)?;
+            let page_bytes = self.body.len();
+            let mut body = Cursor::new(&self.body);
+            let Some(known) = &dictionary else {
+                if facts.content != Content::Dictionary || facts.encoding != PLAIN {
+                    return Err(Damage("a column of texts does not begin with its dictionary"));
+                }
+                dictionary = Some(read_dictionary(&mut body, facts.values)?);
+                body.end()?;
+                continue;
+            };
+            if facts.content != Content::Data
+                || facts.encoding != RLE_DICTIONARY
+                || facts.values > rows - found
+            {
+                return Err(Damage("a column of texts has an unknown page"));
+            }
+            check_page(facts, page_bytes)?;
+            found += facts.values;
+            let mut present = Vec::new();
+            let with_value = read_levels(&mut body, column, facts.values, &mut present)?;
+            let bits = u32::from(body.byte()?);
+            let mut indexes = Vec::new();
+            runs::decode(&mut body, bits, with_value, |index, len| {
+                if index as usize >= known.len() {
+                    return Err(Damage("a text is not in its dictionary"));
+                }
+                indexes.push((index, len));
+                Ok(())
+            })?;
+            body.end()?;
+            interleave(&present, &indexes, &mut runs);
+        }
+        if found != rows {
+            return Err(Damage("a column has too few rows"));
+        }
+        Ok(Runs { dictionary: dictionary.unwrap_or_default(), runs })
+    }
+}
+
+/// Checks that a data page has rows, and no more bytes than they need. Otherwise, decompressing a hostile chunk could
+/// take hours.
+fn check_page(facts: PageFacts, bytes: usize) -> Result<(), Damage> {
+    // A run of one row has up to 15 bytes (length and number), and so has a run of definition levels.
+    if facts.values == 0 || bytes / BYTES_PER_ROW > facts.values + 1 {
+        return Err(Damage("a page has too few rows for its bytes"));
+    }
+    Ok(())
+}
+
+/// Reads the definition levels of a page; returns the number of rows with a value.
+fn read_levels(
+    body: &mut Cursor<'_>,
+    column: Column,
+    rows: usize,
+    present: &mut Vec<(bool, usize)>,
+) -> Result<usize, Damage> {
+    if !column.is_optional {
+        present.push((true, rows));
+        return Ok(rows);
+    }
+    let bytes = body.take(4)?.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+    let levels = body.take(bytes as usize)?;
+    let mut levels = Cursor::new(levels);
+    let mut with_value = 0;
+    runs::decode(&mut levels, 1, rows, |level, len| {
+        let is_present = level == 1;
+        with_value += if is_present { len } else { 0 };
+        match present.last_mut() {
+            Some((last, known)) if *last == is_present => *known += len,
+            _ => present.push((is_present, len)),
+        }
+        Ok(())
+    })?;
+    levels.end()?;
+    Ok(with_value)
+}
+
+fn read_numbers(
+    body: &mut Cursor<'_>,
+    column: Column,
+    encoding: i32,
+    count: usize,
+    values: &mut Vec<i64>,
+) -> Result<(), Damage> {
+    let width = column.physical_type.width();
+    let bytes = body.take(count * width)?;
+    body.end()?;
+    match (encoding, width) {
+        (PLAIN, 8) => {
+            values.extend(
+                bytes
+                    .chunks_exact(8)
+                    .map(|number| i64::from_le_bytes(*number.first_chunk().unwrap_or(&[0; 8]))),
+            );
+        }
+        (PLAIN, 4) => {
+            let number =
+                |number: &[u8]| i64::from(i32::from_le_bytes(*number.first_chunk().unwrap_or(&[0; 4])));
+            values.extend(bytes.chunks_exact(4).map(number));
+        }
+        (BYTE_STREAM_SPLIT, 8) => {
+            // With slices of one known length, the compiler omits the checks of the index.
+            let stream = |byte: usize| &bytes[byte * count..][..count];
+            let [a, b, c, d, e, f, g, h] = std::array::from_fn(stream);
+            values.extend(
+                (0..count)
+                    .map(|at| i64::from_le_bytes([a[at], b[at], c[at], d[at], e[at], f[at], g[at], h[at]])),
+            );
+        }
+        _ => return Err(Damage("a page has an unknown encoding")),
+    }
+    Ok(())
+}
+
+/// Appends the wanted rows of a page.
+fn push_wanted(
+    rows: &Range<usize>,
+    wanted: &[Range<usize>],
+    page_present: &[(bool, usize)],
+    page_values: &[i64],
+    present: &mut Vec<(bool, usize)>,
+    values: &mut Vec<i64>,
+) {
+    let (mut row, mut value) = (rows.start, 0);
+    let mut wanted = wanted;
+    for &(is_present, len) in page_present {
+        let run = row..row + len;
+        for range in wanted.iter().take_while(|range| range.start < run.end) {
+            let taken = range.start.max(run.start)..range.end.min(run.end);
+            present.push((is_present, taken.len()));
+            if is_present {
+                let start = value + (taken.start - run.start);
+                values.extend_from_slice(page_values.get(start..start + taken.len()).unwrap_or_default());
+            }
+        }
+        while wanted.first().is_some_and(|range| range.end <= run.end) {
+            wanted = &wanted[1..];
+        }
+        row = run.end;
+        value += if is_present { len } else { 0 };
+    }
+}
+
+fn read_texts(body: &mut Cursor<'_>, count: usize) -> Result<Vec<String>, Damage> {
+    let mut dictionary = Vec::new();
+    for _ in 0..count {
+        let len = body.take(4)?.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
+        let text = std::str::from_utf8(body.take(len as usize)?);
+        dictionary.push(text.map_err(|_| Damage("a text is not UTF-8"))?.to_owned());
+    }
+    Ok(dictionary)
+}
+
+/// Inserts rows without a value between the runs of indexes.
+fn interleave(present: &[(bool, usize)], indexes: &[(u32, usize)], runs: &mut Vec<(Option<u32>, usize)>) {
+    let mut push = |index: Option<u32>, len: usize| match runs.last_mut() {
+        Some((last, known)) if *last == index => *known += len,
+        _ => runs.push((index, len)),
+    };
+    let mut indexes = indexes.iter().copied();
+    let mut current = (0, 0);
+    for &(is_present, mut len) in present {
+        if !is_present {
+            push(None, len);
+            continue;
+        }
+        while len > 0 {
+            if current.1 == 0 {
+                let Some(next) = indexes.next() else { return };
+                current = next;
+            }
+            let taken = len.min(current.1);
+            push(Some(current.0), taken);
+            current.1 -= taken;
+            len -= taken;
+        }
+    }
+}

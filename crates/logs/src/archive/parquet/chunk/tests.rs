@@ -1,0 +1,176 @@
+//! Chunks are read as they were written; damaged ones are refused.
+
+use std::ops::Range;
+
+use proptest::prelude::*;
+
+use super::super::super::{Damage, PAGE_ROWS};
+use super::super::page::{self, Content, PLAIN, PageFacts, RLE_DICTIONARY};
+use super::*;
+
+const NUMBERS: Column = Column {
+    name: "num",
+    physical_type: PhysicalType::Int64,
+    is_optional: true,
+    has_statistics: true,
+    is_split: false,
+};
+const TEXTS: Column = Column { physical_type: PhysicalType::Text, ..NUMBERS };
+
+fn runs_of<T: PartialEq + Copy>(values: impl Iterator<Item = T>) -> Vec<(T, usize)> {
+    let mut runs: Vec<(T, usize)> = Vec::new();
+    for value in values {
+        match runs.last_mut() {
+            Some((last, len)) if *last == value => *len += 1,
+            _ => runs.push((value, 1)),
+        }
+    }
+    runs
+}
+
+fn all(reader: &mut ChunkReader, column: Column, bytes: &[u8], rows: usize) -> Result<Numbers, Damage> {
+    reader.numbers(column, bytes, rows, std::slice::from_ref(&(0..rows)))
+}
+
+fn written(column: Column, values: &[Option<i64>]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let numbers: Vec<i64> = values.iter().copied().flatten().collect();
+    let present = runs_of(values.iter().map(Option::is_some));
+    let mut writer = ChunkWriter::new(3).expect("a compressor");
+    let chunk = writer.numbers(column, &numbers, &present, &mut out).expect("bytes in memory");
+    assert_eq!((chunk.bytes, chunk.rows), (out.len(), values.len()));
+    out
+}
+
+proptest! {
+    #[test]
+    fn numbers_are_read_back(values in prop::collection::vec(prop::option::of(any::<i64>()), 1..300)) {
+        for is_split in [false, true] {
+            let column = Column { is_split, ..NUMBERS };
+            let bytes = written(column, &values);
+            let mut reader = ChunkReader::new().expect("a decompressor");
+            let numbers = all(&mut reader, column, &bytes, values.len()).expect("the chunk was just written");
+            let found: Vec<_> = (0..values.len()).map(|row| numbers.get(row)).collect();
+            prop_assert_eq!(&found, &values);
+            prop_assert!(all(&mut reader, column, &bytes, values.len() + 1).is_err());
+            prop_assert!(all(&mut reader, column, &bytes, values.len() - 1).is_err());
+        }
+    }
+
+    #[test]
+    fn texts_are_read_back(values in prop::collection::vec(prop::option::of(0..5u32), 1..300)) {
+        let dictionary: Vec<Vec<u8>> = (0..5).map(|index| format!("text {index}").into_bytes()).collect();
+        let runs = runs_of(values.iter().copied());
+        let mut out = Vec::new();
+        let mut writer = ChunkWriter::new(3).expect("a compressor");
+        writer.runs(TEXTS, &dictionary, &runs, &mut out).expect("bytes in memory");
+        let mut reader = ChunkReader::new().expect("a decompressor");
+        let found = reader.texts(TEXTS, &out, values.len()).expect("the chunk was just written");
+        prop_assert_eq!(found.dictionary.len(), 5);
+        prop_assert_eq!(&found.dictionary[4], "text 4");
+        prop_assert_eq!(found.runs, runs);
+    }
+
+    /// A page whose checksum is correct, but whose contents are arbitrary.
+    #[test]
+    fn hostile_pages_are_rejected(
+        body in prop::collection::vec(any::<u8>(), 0..60),
+        values in 0..100_000_000usize,
+        encoding in 0..10i32,
+    ) {
+        let mut compressor = zstd::bulk::Compressor::new(3).expect("a compressor");
+        for content in [Content::Data, Content::Dictionary] {
+            let mut out = Vec::new();
+            let dictionary = PageFacts { content: Content::Dictionary, values: 0, encoding: PLAIN };
+            page::write(&mut out, &mut compressor, dictionary, &[]).expect("bytes in memory");
+            let facts = PageFacts { content, values, encoding };
+            page::write(&mut out, &mut compressor, facts, &body).expect("bytes in memory");
+            let mut reader = ChunkReader::new().expect("a decompressor");
+            let _ = reader.texts(TEXTS, &out, 50);
+            let mut alone = Vec::new();
+            page::write(&mut alone, &mut compressor, facts, &body).expect("bytes in memory");
+            prop_assert!(all(&mut reader, NUMBERS, &alone, 50).is_err() || values == 50);
+        }
+    }
+}
+
+proptest! {
+    /// Ranges of rows, across several pages, equal the same ranges of the whole column.
+    #[test]
+    fn ranges_of_rows_are_read(
+        cuts in prop::collection::btree_set(0..3 * PAGE_ROWS, 0..12),
+        is_sparse in any::<bool>(),
+    ) {
+        let rows = 2 * PAGE_ROWS + 100;
+        let has_value = |row: usize| !is_sparse || row % 1000 < 700;
+        let values: Vec<_> = (0..rows).map(|row| has_value(row).then_some(row as i64)).collect();
+        let cuts: Vec<usize> = cuts.into_iter().filter(|&cut| cut <= rows).collect();
+        let wanted: Vec<Range<usize>> = cuts.chunks_exact(2).map(|pair| pair[0]..pair[1]).collect();
+        let expected: Vec<_> = wanted.iter().flat_map(|range| &values[range.clone()]).copied().collect();
+        let mut reader = ChunkReader::new().expect("a decompressor");
+        let numbers = reader.numbers(NUMBERS, &written(NUMBERS, &values), rows, &wanted).expect("a chunk");
+        let found: Vec<_> = (0..expected.len()).map(|row| numbers.get(row)).collect();
+        prop_assert_eq!(found, expected.clone());
+        // The same ranges, selected from runs.
+        let mut texts = Runs { dictionary: Vec::<String>::new(), runs: runs_of(values.iter().map(|value| value.map(|row| row as u32 / 77))) };
+        texts.keep(&wanted);
+        let found: Vec<_> = texts.runs.iter().flat_map(|&(index, len)| std::iter::repeat_n(index, len)).collect();
+        let expected: Vec<_> = expected.iter().map(|value| value.map(|row| row as u32 / 77)).collect();
+        prop_assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn pages_of_many_rows_are_split() {
+    let values: Vec<_> = (0..3 * PAGE_ROWS as i64 + 5).map(|row| (row % 7 != 0).then_some(row)).collect();
+    let bytes = written(NUMBERS, &values);
+    let mut reader = ChunkReader::new().expect("a decompressor");
+    let numbers = all(&mut reader, NUMBERS, &bytes, values.len()).expect("the chunk was just written");
+    assert!((0..values.len()).all(|row| numbers.get(row) == values[row]));
+}
+
+/// Otherwise the reader would decompress much from a small file, only to ignore it.
+#[test]
+fn pages_with_more_bytes_than_their_rows_need_are_rejected() {
+    let mut compressor = zstd::bulk::Compressor::new(3).expect("a compressor");
+    let mut reader = ChunkReader::new().expect("a decompressor");
+    let mut page = |content, values, encoding, body: &[u8]| {
+        let mut out = Vec::new();
+        page::write(&mut out, &mut compressor, PageFacts { content, values, encoding }, body)
+            .expect("bytes in memory");
+        out
+    };
+    let one = written(NUMBERS, &[Some(7)]);
+    assert!(all(&mut reader, NUMBERS, &one, 1).is_ok());
+    let empty = page(Content::Data, 0, PLAIN, &[0, 0, 0, 0]);
+    assert!(all(&mut reader, NUMBERS, &[empty, one].concat(), 1).is_err(), "no rows");
+    // One row without a value, and levels that are not read.
+    let levels = [4, 0, 0, 0, 2, 0, 0, 0];
+    assert!(all(&mut reader, NUMBERS, &page(Content::Data, 1, PLAIN, &levels), 1).is_err(), "levels");
+    let levels = [&1000u32.to_le_bytes()[..], &[2, 0], &[0; 998]].concat();
+    assert!(all(&mut reader, NUMBERS, &page(Content::Data, 1, PLAIN, &levels), 1).is_err(), "many bytes");
+    let dictionary = page(Content::Dictionary, 1, PLAIN, &[1, 0, 0, 0, b'a']);
+    let text = [2, 0, 0, 0, 2, 1, 0, 2];
+    let mut texts = |body: &[u8]| {
+        let data = page(Content::Data, 1, RLE_DICTIONARY, body);
+        reader.texts(TEXTS, &[&dictionary[..], &data].concat(), 1).map(|texts| texts.runs)
+    };
+    assert_eq!(texts(&text), Ok(vec![(Some(0), 1)]));
+    assert!(texts(&[&text[..], &[0]].concat()).is_err(), "bytes after the texts");
+    let empty = page(Content::Data, 0, RLE_DICTIONARY, &[0, 0, 0, 0, 0]);
+    let data = page(Content::Data, 1, RLE_DICTIONARY, &text);
+    assert!(reader.texts(TEXTS, &[dictionary, empty, data].concat(), 1).is_err(), "no rows");
+}
+
+#[test]
+fn a_page_that_expands_beyond_its_limit_is_rejected() {
+    let mut compressor = zstd::bulk::Compressor::new(3).expect("a compressor");
+    let mut out = Vec::new();
+    let facts = PageFacts { content: Content::Data, values: 1, encoding: PLAIN };
+    let bomb = vec![0; page::MAX_PAGE_BYTES + 1];
+    page::write(&mut out, &mut compressor, facts, &bomb).expect("bytes in memory");
+    assert!(out.len() < 10_000);
+    let mut reader = ChunkReader::new().expect("a decompressor");
+    let refused = all(&mut reader, NUMBERS, &out, 1).map(|numbers| numbers.values.len());
+    assert_eq!(refused, Err(Damage("a page is larger than 16 MiB")));
+}

@@ -1,0 +1,129 @@
+//! Attempts that are shared by the threads that need the same thing.
+
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use tachograph_perflib::{ErrorCode, Failure, IgnorePoison, Registry};
+
+/// How long a thread waits for the attempt of another one.
+const MAX_JOIN: Duration = Duration::from_secs(1);
+
+/// Attempts to read a machine's counter sets. Threads that need them at the same time share one attempt, and a failure is
+/// returned for as long as its attempt took: otherwise every request for an unreachable machine would occupy a thread for the
+/// whole time limit.
+#[derive(Debug, Default)]
+pub(super) struct Attempts {
+    state: Mutex<State>,
+    /// Wakes threads when an attempt has ended.
+    ended: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    is_running: bool,
+    /// The failure of the last attempt, and until when it is returned.
+    failed: Option<(Instant, Failure)>,
+}
+
+/// Marks an attempt as ended, also if it panics.
+struct Running<'a>(&'a Attempts);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.state.lock().ignore_poison().is_running = false;
+        self.0.ended.notify_all();
+    }
+}
+
+impl Attempts {
+    /// Calls `attempt`, unless another thread is doing so, or the last attempt has failed recently.
+    pub(super) fn run(
+        &self,
+        attempt: impl FnOnce() -> Result<Arc<Registry>, Failure>,
+    ) -> Result<Arc<Registry>, Failure> {
+        self.run_within(MAX_JOIN, attempt)
+    }
+
+    fn run_within(
+        &self,
+        max_join: Duration,
+        attempt: impl FnOnce() -> Result<Arc<Registry>, Failure>,
+    ) -> Result<Arc<Registry>, Failure> {
+        let start = Instant::now();
+        let mut state = self.state.lock().ignore_poison();
+        while state.is_running {
+            let left = max_join.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                let reason = "the machine does not answer; another request is still waiting for it";
+                return Err(Failure::new(ErrorCode::TIMEOUT, reason));
+            }
+            (state, _) = self.ended.wait_timeout(state, left).ignore_poison();
+        }
+        if let Some((_, failure)) = state.failed.as_ref().filter(|(until, _)| Instant::now() < *until) {
+            return Err(failure.clone());
+        }
+        state.is_running = true;
+        drop(state);
+        let running = Running(self);
+        let begun = Instant::now();
+        let outcome = attempt();
+        let failed =
+            outcome.as_ref().err().map(|failure| (Instant::now() + begun.elapsed(), failure.clone()));
+        self.state.lock().ignore_poison().failed = failed;
+        drop(running);
+        outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use tachograph_perflib::Clock;
+
+    use super::*;
+
+    fn registry() -> Arc<Registry> {
+        Arc::new(Registry::new("web1", Clock::of_this_machine()))
+    }
+
+    fn unreachable() -> Failure {
+        Failure::new(ErrorCode::SERVER_UNAVAILABLE, "unreachable")
+    }
+
+    #[test]
+    fn a_thread_does_not_wait_for_the_whole_attempt_of_another_one() {
+        let attempts = Attempts::default();
+        let (begin, begun) = channel();
+        let (end, ended) = channel::<()>();
+        std::thread::scope(|scope| {
+            let first = scope.spawn(|| {
+                attempts.run(move || {
+                    begin.send(()).expect("the test waits");
+                    ended.recv().expect("the test continues");
+                    Ok(registry())
+                })
+            });
+            begun.recv().expect("the attempt begins");
+            let other = attempts.run_within(Duration::from_millis(1), || panic!("a second attempt"));
+            assert_eq!(other.map_err(|failure| failure.code).err(), Some(ErrorCode::TIMEOUT));
+            end.send(()).expect("the attempt waits");
+            assert!(first.join().expect("no panic").is_ok());
+        });
+        assert!(attempts.run(|| Ok(registry())).is_ok());
+    }
+
+    #[test]
+    fn a_failure_is_returned_for_as_long_as_its_attempt_took() {
+        let attempts = Attempts::default();
+        let failed = attempts.run(|| Err(unreachable()));
+        assert_eq!(failed.err(), Some(unreachable()));
+        // As if the attempt had taken a minute.
+        attempts.state.lock().ignore_poison().failed =
+            Some((Instant::now() + Duration::from_secs(60), unreachable()));
+        assert_eq!(attempts.run(|| panic!("another attempt")).err(), Some(unreachable()));
+        attempts.state.lock().ignore_poison().failed = Some((Instant::now(), unreachable()));
+        assert!(attempts.run(|| Ok(registry())).is_ok());
+        assert!(attempts.run(|| Ok(registry())).is_ok());
+    }
+}
