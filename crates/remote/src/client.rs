@@ -3,7 +3,6 @@
 mod answers;
 mod attempts;
 mod connection;
-mod descriptions;
 mod dialer;
 mod exchanges;
 mod http;

@@ -15,6 +15,7 @@
 mod agent;
 mod client;
 mod client_trust;
+mod descriptions;
 pub mod difference;
 mod fingerprint;
 pub mod frame;

@@ -14,7 +14,7 @@ pub const MAX_RESPONSE_BYTES: usize = MAX_FRAME_BYTES + MAX_FRAME_BYTES / 4 + 40
 /// Maximum total size of the frames that a consumer keeps as bases, over all queries of a machine.
 pub const MAX_BASE_BYTES: usize = MAX_FRAME_BYTES;
 /// Maximum capacity of the response buffer that a consumer keeps after a large, infrequent message.
-pub const MAX_IDLE_BUFFER: usize = 1 << 20;
+pub const MAX_IDLE_BUFFER: usize = 32 << 10;
 /// Maximum length in bytes of a string outside the descriptions of counter sets.
 pub const MAX_TEXT_BYTES: usize = 4096;
 

@@ -14,9 +14,10 @@
 use std::sync::Arc;
 
 use tachograph_counters::civil::FileTime;
-use tachograph_perflib::registration::{CounterSetInfo, decode_description, encode_description};
+use tachograph_perflib::registration::{CounterSetInfo, encode_description};
 use tachograph_perflib::{ErrorCode, InstanceFilter, SetSelection};
 
+use crate::descriptions;
 use crate::frame::Attributes;
 use crate::limits::{
     MAX_COUNTERS, MAX_FILTERS, MAX_FILTERS_PER_SELECTION, MAX_FRAME_BYTES, MAX_SELECTIONS, MAX_SETS,
@@ -133,11 +134,8 @@ impl Sets {
         for _ in 0..reader.count(MAX_SETS, 8)? {
             let flags = reader.u32()?;
             let length = reader.u32()? as usize;
-            match decode_description(reader.bytes(length)?) {
-                Ok(mut info) => {
-                    info.is_per_process = flags & PER_PROCESS != 0;
-                    sets.sets.push(ListedSet { info: Arc::new(info), is_published: flags & PUBLISHED != 0 });
-                }
+            match descriptions::decode(reader.bytes(length)?, flags & PER_PROCESS != 0) {
+                Ok(info) => sets.sets.push(ListedSet { info, is_published: flags & PUBLISHED != 0 }),
                 Err(problem) => problems.push(format!("a counter set of the agent: {problem}")),
             }
         }

@@ -8,7 +8,6 @@
 #![allow(unsafe_code, reason = "functions of the C library")]
 
 /// Makes all threads share one arena. Must be called before other threads start.
-#[cfg(feature = "web")]
 pub(crate) fn prefer_small() {
     // SAFETY: mallopt takes two numbers and keeps no pointer. It is called from the only thread of the process, before any
     // other arena exists. A value that glibc rejects has no effect.

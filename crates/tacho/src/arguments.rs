@@ -4,6 +4,8 @@
 #[cfg(feature = "web")]
 mod agent;
 mod archive;
+#[cfg(feature = "web")]
+mod clients;
 mod compare;
 mod cpi;
 mod export;
@@ -40,6 +42,8 @@ use tachograph_logs::{Format, ReadOptions, TextEncoding};
 #[cfg(feature = "web")]
 pub(crate) use agent::{AgentAction, AgentArguments, AgentFolder};
 pub(crate) use archive::{ArchiveArguments, ArchiveCommand, CompactArguments};
+#[cfg(feature = "web")]
+pub(crate) use clients::ClientArguments;
 pub(crate) use compare::CompareArguments;
 pub(crate) use cpi::CpiArguments;
 pub(crate) use export::ExportArguments;

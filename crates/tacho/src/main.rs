@@ -1,6 +1,5 @@
 //! `tacho`: performance counters and their logs on the command line.
 
-#[cfg(any(feature = "screen", feature = "web"))]
 mod allocator;
 mod arguments;
 mod commands;

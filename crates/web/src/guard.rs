@@ -222,12 +222,16 @@ impl Guard {
         }
         let views_token = self.embedding.token.as_ref();
         let is_views = || views_token.is_some_and(|right| is_same(token, right.bytes()));
-        self.throttle.compare(client, unauthorized, || is_full() | is_views()).await?;
-        if !is_full() {
-            return Ok(Access::Views);
+        let access_of = || match (is_full(), is_views()) {
+            (true, _) => Some(Access::Full),
+            (false, true) => Some(Access::Views),
+            (false, false) => None,
+        };
+        let access = self.throttle.compare(client, unauthorized, access_of).await?;
+        if access == Access::Full {
+            connection.inspect(|connection| connection.set_right());
         }
-        connection.inspect(|connection| connection.set_right());
-        Ok(Access::Full)
+        Ok(access)
     }
 
     /// Checks the cookie of a request, or returns its token, which must still be compared.

@@ -62,7 +62,8 @@ impl Server {
             )));
         }
         if options.clients.is_some() && options.tls.is_none() {
-            return Err(ServeError::usage("client certificates require TLS"));
+            let what = "client certificates require TLS: --tls-cert and --tls-key";
+            return Err(ServeError::usage(what));
         }
         let is_unprotected = options.token.is_none() && options.clients.is_none() || options.tls.is_none();
         if options.services == Services::Agent && !address.ip().is_loopback() && is_unprotected {

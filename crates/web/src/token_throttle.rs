@@ -9,6 +9,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use crate::admission::Client;
+use crate::embedding::Access;
 use crate::options::LineLog;
 use crate::response::ApiError;
 
@@ -22,6 +23,11 @@ const MAX_WAITING: usize = 4;
 const FORGET_AFTER: Duration = Duration::from_secs(60);
 /// Maximum number of clients that are remembered.
 const MAX_CLIENTS: usize = 1024;
+/// For this time after a client sent the right token, that token is not delayed: programs with a wrong token at the same
+/// address do not lock out the others.
+const TRUST_FOR: Duration = Duration::from_secs(3600);
+/// The number of tokens per second of a client with that trust that are compared without a delay.
+const TRUSTED_COMPARISONS: u32 = 10;
 
 /// Compares tokens, and delays clients that have sent wrong ones.
 pub(crate) struct TokenThrottle {
@@ -33,7 +39,16 @@ pub(crate) struct TokenThrottle {
 #[derive(Default)]
 struct State {
     clients: HashMap<Client, ThrottledClient>,
+    /// The clients that have sent the right token.
+    trusted: HashMap<Client, TrustedClient>,
     last_report: Option<Instant>,
+}
+
+struct TrustedClient {
+    /// When the right token was last sent.
+    last: Instant,
+    /// The number of comparisons in the second that began at this time.
+    compared: (u32, Instant),
 }
 
 struct ThrottledClient {
@@ -58,24 +73,32 @@ impl TokenThrottle {
         Self { state: Mutex::default(), notices }
     }
 
-    /// Compares a token with `is_right`, after a delay if its client is throttled.
+    /// Compares a token with `access_of`, after a delay if its client is throttled.
     ///
     /// # Errors
     ///
     /// `wrong` if the token is wrong; 429 if too many requests of the client are waiting. Right tokens are delayed too,
-    /// because an immediate response would reveal them.
+    /// because an immediate response would reveal them; except from clients that sent the right one before
+    /// ([`TRUST_FOR`]), of which a limited number is compared at once.
     pub(crate) async fn compare(
         &self,
         client: Client,
         wrong: fn() -> ApiError,
-        is_right: impl FnOnce() -> bool,
-    ) -> Result<(), ApiError> {
+        access_of: impl Fn() -> Option<Access>,
+    ) -> Result<Access, ApiError> {
         let queue = self.lock().queue(client, Instant::now());
+        let mut compared = None;
         if let Some(queue) = queue {
-            queue.wait().await?;
+            compared = self.lock().may_compare_now(client, Instant::now()).then(&access_of);
+            if compared.is_none_or(|access| access.is_none()) {
+                queue.wait().await?;
+            }
         }
-        if is_right() {
-            return Ok(());
+        if let Some(access) = compared.unwrap_or_else(access_of) {
+            if access == Access::Full {
+                self.lock().trust(client, Instant::now());
+            }
+            return Ok(access);
         }
         let is_report_due = self.lock().record_wrong(client, Instant::now());
         if let Some(notices) = self.notices.as_ref().filter(|_| is_report_due) {
@@ -114,6 +137,35 @@ impl State {
         self.clients.retain(|_, throttled| now.saturating_duration_since(throttled.last) < FORGET_AFTER);
         let throttled = self.clients.get(&client).filter(|throttled| throttled.wrong >= FREE_ATTEMPTS)?;
         Some(Arc::clone(&throttled.queue))
+    }
+
+    /// Remembers that a client has sent the right token.
+    fn trust(&mut self, client: Client, now: Instant) {
+        if let Some(known) = self.trusted.get_mut(&client) {
+            known.last = now;
+            return;
+        }
+        if self.trusted.len() >= MAX_CLIENTS {
+            let oldest = self.trusted.iter().min_by_key(|(_, trusted)| trusted.last);
+            let oldest = oldest.map(|(client, _)| *client);
+            oldest.and_then(|oldest| self.trusted.remove(&oldest));
+        }
+        self.trusted.insert(client, TrustedClient { last: now, compared: (0, now) });
+    }
+
+    /// Whether a token of a client is compared at once although the client is throttled.
+    fn may_compare_now(&mut self, client: Client, now: Instant) -> bool {
+        let Some(trusted) = self.trusted.get_mut(&client) else { return false };
+        if now.saturating_duration_since(trusted.last) >= TRUST_FOR {
+            self.trusted.remove(&client);
+            return false;
+        }
+        let (compared, since) = &mut trusted.compared;
+        if now.saturating_duration_since(*since) >= Duration::from_secs(1) {
+            (*compared, *since) = (0, now);
+        }
+        *compared += 1;
+        *compared <= TRUSTED_COMPARISONS
     }
 
     /// Counts a wrong token; returns whether to report it.
@@ -167,7 +219,7 @@ mod tests {
         let throttle = Arc::new(TokenThrottle::new(Some(log)));
         let began = Instant::now();
         for _ in 0..FREE_ATTEMPTS {
-            assert!(throttle.compare(client(1), wrong, || false).await.is_err());
+            assert!(throttle.compare(client(1), wrong, || None).await.is_err());
         }
         assert_eq!(began.elapsed(), Duration::ZERO);
         // One token per second is compared, even if many arrive at once. The right token waits like the others.
@@ -176,31 +228,76 @@ mod tests {
         for index in 0..10_000 {
             let (throttle, compared) = (Arc::clone(&throttle), Arc::clone(&compared));
             throttled_clients.spawn(async move {
-                let is_right = || {
+                let access_of = || {
                     compared.fetch_add(1, Ordering::SeqCst);
-                    index == 3
+                    (index == 3).then_some(Access::Full)
                 };
-                throttle.compare(client(1), wrong, is_right).await.is_ok()
+                throttle.compare(client(1), wrong, access_of).await.is_ok()
             });
         }
         let right = throttled_clients.join_all().await.into_iter().filter(|is_right| *is_right).count();
         assert_eq!((right, compared.load(Ordering::SeqCst)), (1, 5));
         assert_eq!(began.elapsed().as_secs(), 4);
         // Other addresses are not delayed.
-        assert!(throttle.compare(client(2), wrong, || true).await.is_ok());
+        assert!(throttle.compare(client(2), wrong, || Some(Access::Full)).await.is_ok());
         assert_eq!((began.elapsed().as_secs(), lines.load(Ordering::SeqCst)), (4, 1));
         // A forgotten address is reported again.
         tokio::time::sleep(FORGET_AFTER).await;
         let began = Instant::now();
-        assert!(throttle.compare(client(1), wrong, || false).await.is_err());
+        assert!(throttle.compare(client(1), wrong, || None).await.is_err());
         assert_eq!((began.elapsed(), lines.load(Ordering::SeqCst)), (Duration::ZERO, 2));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn wrong_tokens_do_not_delay_a_client_that_sent_the_right_one() {
+        let throttle = Arc::new(TokenThrottle::new(None));
+        let right = || Some(Access::Full);
+        assert!(throttle.compare(client(1), wrong, right).await.is_ok());
+        // A token that only shows views is no trust.
+        assert!(throttle.compare(client(2), wrong, || Some(Access::Views)).await.is_ok());
+        for address in [1, 2] {
+            for _ in 0..FREE_ATTEMPTS {
+                assert!(throttle.compare(client(address), wrong, || None).await.is_err());
+            }
+            // The queue is full of waiting requests.
+            for _ in 0..=MAX_WAITING {
+                let throttle = Arc::clone(&throttle);
+                tokio::spawn(async move { throttle.compare(client(address), wrong, || None).await });
+            }
+        }
+        tokio::task::yield_now().await;
+        let began = Instant::now();
+        assert!(throttle.compare(client(1), wrong, right).await.is_ok());
+        assert_eq!(began.elapsed(), Duration::ZERO);
+        assert!(throttle.compare(client(2), wrong, right).await.is_err(), "the queue is full");
+        // Guesses from the address are limited, and wrong ones wait as before.
+        let (guesses, compared) = (1000, AtomicUsize::new(0));
+        let mut refused = 0;
+        for _ in 0..guesses {
+            let guess = || {
+                compared.fetch_add(1, Ordering::SeqCst);
+                None
+            };
+            refused += usize::from(throttle.compare(client(1), wrong, guess).await.is_err());
+        }
+        assert_eq!(refused, guesses);
+        let most = (TRUSTED_COMPARISONS as usize + 1) * (began.elapsed().as_secs() as usize + 1);
+        assert!(compared.load(Ordering::SeqCst) <= most, "{compared:?} of {most}");
+        // The trust ends.
+        tokio::time::sleep(TRUST_FOR).await;
+        for _ in 0..=FREE_ATTEMPTS {
+            assert!(throttle.compare(client(1), wrong, || None).await.is_err());
+        }
+        let began = Instant::now();
+        assert!(throttle.compare(client(1), wrong, right).await.is_ok());
+        assert_eq!(began.elapsed(), COMPARE_INTERVAL);
     }
 
     #[tokio::test(start_paused = true)]
     async fn aborted_requests_do_not_delay_others() {
         let throttle = Arc::new(TokenThrottle::new(None));
         for _ in 0..=FREE_ATTEMPTS {
-            assert!(throttle.compare(client(1), wrong, || false).await.is_err());
+            assert!(throttle.compare(client(1), wrong, || None).await.is_err());
         }
         let began = Instant::now();
         for _ in 0..100 {
@@ -212,7 +309,7 @@ mod tests {
             tokio::task::yield_now().await;
             waiting.shutdown().await;
         }
-        assert!(throttle.compare(client(1), wrong, || true).await.is_ok());
+        assert!(throttle.compare(client(1), wrong, || Some(Access::Full)).await.is_ok());
         assert_eq!(began.elapsed(), COMPARE_INTERVAL);
     }
 
@@ -221,6 +318,7 @@ mod tests {
         let (mut state, now) = (State::default(), Instant::now());
         let client = |address: u32| Client::from(IpAddr::from(address.to_be_bytes()));
         let reported = (0..5000).filter(|&address| state.record_wrong(client(address), now)).count();
-        assert_eq!((reported, state.clients.len()), (1, MAX_CLIENTS));
+        (0..5000).for_each(|address| state.trust(client(address), now));
+        assert_eq!((reported, state.clients.len(), state.trusted.len()), (1, MAX_CLIENTS, MAX_CLIENTS));
     }
 }

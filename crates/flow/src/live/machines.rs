@@ -95,7 +95,7 @@ struct Member {
     new_paths: Option<Vec<PathPattern>>,
     /// Whether the next request differs from the last one.
     is_changed: bool,
-    /// The groups for the next sample.
+    /// Groups without values, for samples in which the machine is late.
     groups: Vec<Group>,
     /// The descriptions of the groups of the last answer, which are also used for a sample without an answer.
     descriptions: Vec<Arc<CounterSet>>,
@@ -340,7 +340,7 @@ impl Collect for MachinesSource {
         self.mark_late();
         let mut count = 0;
         for member in &mut self.members {
-            for group in &mut member.groups {
+            for group in member.groups() {
                 match sample.groups.get_mut(count) {
                     Some(known) => std::mem::swap(known, group),
                     None => sample.groups.push(std::mem::replace(group, Group::new(Arc::clone(&group.set)))),
@@ -415,16 +415,16 @@ impl Member {
     }
 
     /// Takes back the reader, and the sample that it has taken if that is the current one.
-    fn take_back(&mut self, mut reader: Box<Reader>, is_current: bool) {
+    fn take_back(&mut self, reader: Box<Reader>, is_current: bool) {
         self.is_silent = reader.is_unreachable();
         if is_current {
-            std::mem::swap(&mut self.groups, &mut reader.sample.groups);
+            let groups = &reader.sample.groups;
             let is_same = |(group, known): (&Group, &Arc<CounterSet>)| Arc::ptr_eq(&group.set, known);
-            if self.groups.len() != self.descriptions.len()
-                || !self.groups.iter().zip(&self.descriptions).all(is_same)
+            if groups.len() != self.descriptions.len() || !groups.iter().zip(&self.descriptions).all(is_same)
             {
-                self.descriptions = self.groups.iter().map(|group| Arc::clone(&group.set)).collect();
+                self.descriptions = groups.iter().map(|group| Arc::clone(&group.set)).collect();
             }
+            self.groups = Vec::new();
             self.progress = Progress::Taken;
         }
         self.reader = Some(reader);
@@ -433,7 +433,15 @@ impl Member {
         }
     }
 
-    /// Turns the groups of the last answer into groups without values.
+    /// The groups of the current sample.
+    fn groups(&mut self) -> &mut [Group] {
+        match &mut self.reader {
+            Some(reader) if self.progress == Progress::Taken => &mut reader.sample.groups,
+            _ => &mut self.groups,
+        }
+    }
+
+    /// Sets the groups of the current sample to those of the last answer, without values.
     fn mark_late(&mut self) {
         self.groups.truncate(self.descriptions.len());
         for (index, description) in self.descriptions.iter().enumerate() {

@@ -24,6 +24,8 @@ use crate::{FlowError, Sink};
 /// [`MachinesSource`](crate::live::MachinesSource) are.
 pub struct MachinesArchive {
     machines: Vec<MachineArchive>,
+    /// Buffer for the part of a sample that belongs to one machine.
+    part: Sample,
     summary: RecordSummary,
 }
 
@@ -54,8 +56,6 @@ impl fmt::Display for MachineNotice {
 struct MachineArchive {
     machine: Arc<str>,
     recorder: ArchiveRecorder,
-    /// The machine's part of a sample.
-    sample: Sample,
 }
 
 impl MachinesArchive {
@@ -79,7 +79,7 @@ impl MachinesArchive {
             };
             let (storage, pool) = (Arc::clone(storage), Arc::clone(&pool));
             let recorder = ArchiveRecorder::with_pool(DiskFiles, options, storage, pool)?;
-            Ok(MachineArchive { machine: Arc::clone(machine), recorder, sample: Sample::default() })
+            Ok(MachineArchive { machine: Arc::clone(machine), recorder })
         };
         let mut machines: Vec<_> = machines.iter().collect();
         let machines = in_parallel(&mut machines, |machine| create(machine));
@@ -87,7 +87,7 @@ impl MachinesArchive {
         let folder = options.folder.clone();
         let summary =
             RecordSummary { first_file: folder.clone(), last_file: folder, ..RecordSummary::default() };
-        Ok(Self { machines, summary })
+        Ok(Self { machines, part: Sample::default(), summary })
     }
 
     /// The results so far, of all machines together. A sample of several machines counts as one.
@@ -125,17 +125,17 @@ impl MachinesArchive {
         free: u64,
     ) -> Result<(), FlowError> {
         let Some(machine) = self.machines.get_mut(index) else { return Ok(()) };
-        let sample = &mut machine.sample;
-        sample.copy_head(head);
-        sample.boot_time = groups.first().map_or(head.boot_time, |group| head.boot_time_of(group));
-        sample.groups.truncate(groups.len());
+        let part = &mut self.part;
+        part.copy_head(head);
+        part.boot_time = groups.first().map_or(head.boot_time, |group| head.boot_time_of(group));
+        part.groups.truncate(groups.len());
         for (index, group) in groups.iter().enumerate() {
-            if index == sample.groups.len() {
-                sample.groups.push(Group::new(Arc::clone(&group.set)));
+            if index == part.groups.len() {
+                part.groups.push(Group::new(Arc::clone(&group.set)));
             }
-            copy_group(&mut sample.groups[index], group);
+            copy_group(&mut part.groups[index], group);
         }
-        machine.recorder.push_with_free(sample, free)
+        machine.recorder.push_with_free(part, free)
     }
 
     fn update_summary(&mut self, sample: &Sample) {

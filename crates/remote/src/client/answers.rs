@@ -12,7 +12,9 @@ use crate::limits::MAX_FRAME_BYTES;
 
 /// Maximum number of collections that are remembered. Several threads can collect at the same time.
 const MAX_COLLECTIONS: usize = 64;
-/// Maximum number of collections whose frames are kept. Providers read a frame right after the exchange.
+/// Number of collections that are remembered after all of their providers have read the answer.
+const READ_COLLECTIONS: usize = 2;
+/// Maximum number of collections whose frames are kept until all of their providers have read them.
 const MAX_FRAMES: usize = 8;
 /// Maximum total size of the kept frames. The last one always fits.
 const MAX_KEPT_BYTES: usize = 2 * MAX_FRAME_BYTES;
@@ -27,6 +29,14 @@ pub(super) struct Collection {
     pub(super) listed: Vec<Guid>,
     /// `None` until the exchange with the agent has ended.
     pub(super) answer: Option<Answer>,
+    /// The number of selections and lists whose providers have read the answer.
+    read: usize,
+}
+
+impl Collection {
+    fn is_read(&self) -> bool {
+        self.answer.is_some() && self.read >= self.selections.len() + self.listed.len()
+    }
 }
 
 /// The answer to a collection.
@@ -75,12 +85,16 @@ impl Answers {
         let index = match self.collections.iter().position(|known| known.id == id) {
             Some(index) => index,
             None => {
-                let (selections, listed) = match self.collections.len() >= MAX_COLLECTIONS {
-                    true => self.collections.pop_front().map(|old| (old.selections, old.listed)),
-                    false => None,
-                }
-                .unwrap_or_default();
-                let mut new = Collection { id, selections, listed, answer: None };
+                let old = match self.collections.len() {
+                    MAX_COLLECTIONS.. => self.collections.pop_front(),
+                    READ_COLLECTIONS.. => {
+                        let read = self.collections.iter().position(Collection::is_read);
+                        read.and_then(|read| self.collections.remove(read))
+                    }
+                    _ => None,
+                };
+                let (selections, listed) = old.map(|old| (old.selections, old.listed)).unwrap_or_default();
+                let mut new = Collection { id, selections, listed, answer: None, read: 0 };
                 new.selections.clear();
                 new.listed.clear();
                 self.collections.push_back(new);
@@ -100,6 +114,18 @@ impl Answers {
         self.collections.iter().rev().find(|known| {
             known.answer.as_ref().is_some_and(|answer| answer.timestamps == at) && is_match(known)
         })
+    }
+
+    /// Counts a provider that has read the answer to a collection. After the last one, the frame is forgotten.
+    pub(super) fn set_read(&mut self, id: CollectionId) {
+        let Some(known) = self.collections.iter_mut().find(|known| known.id == id) else { return };
+        known.read += 1;
+        if known.is_read()
+            && let Some(Answer { outcome, .. }) = &mut known.answer
+            && matches!(outcome, Ok(Content::Values(..)))
+        {
+            *outcome = Ok(Content::Forgotten);
+        }
     }
 
     /// Drops the frames of all but the last collections, within [`MAX_FRAMES`] and [`MAX_KEPT_BYTES`]. Returns a dropped
@@ -167,6 +193,8 @@ mod tests {
         query.collect();
         let mut bytes = Vec::new();
         encode(&query, &[], FrameTimes::default(), &mut Vec::new(), &mut bytes).expect("a frame");
+        let selection =
+            Arc::new(SetSelection { set: Guid::from_u128(1), counter_ids: vec![1], instances: Vec::new() });
         let mut answers = Answers::new(timestamps);
         let mut frames = Vec::new();
         let mut is_forgotten = Vec::new();
@@ -176,11 +204,18 @@ mod tests {
             let outcome = Ok(Content::Values(frame, [].into()));
             query.collect();
             let id = last_id.lock().ignore_poison().expect("the id of the collection");
-            answers.collection(id).answer = Some(Answer { timestamps, outcome });
+            let collection = answers.collection(id);
+            // Its provider has not read the answer yet.
+            collection.selections.push(Arc::clone(&selection));
+            collection.answer = Some(Answer { timestamps, outcome });
             is_forgotten.push(answers.forget_frames().is_some());
         }
         let live: Vec<bool> = frames.iter().map(|frame| frame.strong_count() > 0).collect();
         assert_eq!(live, [[false; 2 * MAX_FRAMES].as_slice(), &[true; MAX_FRAMES]].concat());
         assert_eq!(is_forgotten, [[false; MAX_FRAMES].as_slice(), &[true; 2 * MAX_FRAMES]].concat());
+        // After its provider has read it, a frame is not kept.
+        let id = last_id.lock().ignore_poison().expect("the id of the collection");
+        answers.set_read(id);
+        assert_eq!(frames.last().map(std::sync::Weak::strong_count), Some(0));
     }
 }

@@ -169,37 +169,41 @@ impl Link {
     ) -> Result<R, Failure> {
         let position =
             |known: &Collection| known.selections.iter().position(|one| Arc::ptr_eq(one, selection));
-        let answer = {
+        let found = {
             let answers = self.answers();
             let found = answers.find(at, |known| position(known).is_some());
-            found.and_then(|known| Some((known.answer.clone()?, position(known)?)))
+            found.and_then(|known| Some((known.id, known.answer.clone()?, position(known)?)))
         };
-        match answer {
-            Some((Answer { outcome: Ok(Content::Values(frame, results)), .. }, index)) => {
-                match results.get(index) {
-                    Some(Ok(result)) => then(&frame, *result),
-                    Some(Err(failure)) => Err(failure.clone()),
-                    None => Err(not_collected()),
-                }
-            }
-            Some((Answer { outcome: Err(failure), .. }, _)) => Err(failure),
-            _ => Err(not_collected()),
-        }
+        let Some((id, Answer { outcome, .. }, index)) = found else { return Err(not_collected()) };
+        let read = match outcome {
+            Ok(Content::Values(frame, results)) => match results.get(index) {
+                Some(Ok(result)) => then(&frame, *result),
+                Some(Err(failure)) => Err(failure.clone()),
+                None => Err(not_collected()),
+            },
+            Ok(_) => Err(not_collected()),
+            Err(failure) => Err(failure),
+        };
+        self.answers().set_read(id);
+        read
     }
 
     /// The instances of a set in the collection that has these times.
     pub(super) fn instances(&self, at: Timestamps, set: Guid) -> Result<Vec<Arc<InstanceKey>>, Failure> {
-        let answers = self.answers();
+        let mut answers = self.answers();
         let position = |known: &Collection| known.listed.iter().position(|one| *one == set);
         let found = answers.find(at, |known| position(known).is_some());
-        let answer = found.and_then(|known| Some((known.answer.as_ref()?, position(known)?)));
-        match answer {
-            Some((Answer { outcome: Ok(Content::Instances(lists)), .. }, index)) => {
+        let answer = found.and_then(|known| Some((known.id, known.answer.as_ref()?, position(known)?)));
+        let Some((id, Answer { outcome, .. }, index)) = answer else { return Err(not_collected()) };
+        let read = match outcome {
+            Ok(Content::Instances(lists)) => {
                 lists.get(index).cloned().unwrap_or_else(|| Err(not_collected()))
             }
-            Some((Answer { outcome: Err(failure), .. }, _)) => Err(failure.clone()),
-            _ => Err(not_collected()),
-        }
+            Ok(_) => Err(not_collected()),
+            Err(failure) => Err(failure.clone()),
+        };
+        answers.set_read(id);
+        read
     }
 
     fn collect(

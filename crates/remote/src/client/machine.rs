@@ -11,7 +11,7 @@ use tachograph_perflib::{Clock, Failure, IgnorePoison, Registry};
 use super::attempts::Attempts;
 use super::provider::RemoteSet;
 use super::transport::Received;
-use super::{Link, Transport, descriptions};
+use super::{Link, Transport};
 use crate::message::{Greeting, Sets};
 
 /// Time limit for reading the counter sets.
@@ -216,8 +216,7 @@ impl RemoteMachine {
                 continue;
             }
             let name = Arc::from(&*set.info.name);
-            let info = descriptions::shared(set.info);
-            let provider = RemoteSet::new(info, Arc::clone(&self.link));
+            let provider = RemoteSet::new(set.info, Arc::clone(&self.link));
             if let Err(code) = registry.register(Box::new(provider)) {
                 registry.add_notice(Notice::new(Some(name), format!(r"\\{}: skipped: {code}", self.name)));
             }

@@ -4,9 +4,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use tachograph_remote::{ClientTrust, DEFAULT_PORT, Fingerprint};
+use tachograph_remote::DEFAULT_PORT;
 
-use super::SampledExportArguments;
+use super::{ClientArguments, SampledExportArguments};
 
 /// Serve this machine's counters to other machines, over TLS.
 ///
@@ -30,13 +30,8 @@ pub(crate) struct AgentArguments {
     listen: Option<SocketAddr>,
     #[command(flatten)]
     pub(crate) folder: AgentFolder,
-    /// Accept only consumers with a certificate that an authority of this PEM file has signed. They need no token.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) client_ca: Option<PathBuf>,
-    /// Accept only consumers whose certificate has this fingerprint, as 'tacho agent setup' prints it. They need no token.
-    /// Can be repeated, and combined with --client-ca.
-    #[arg(long = "client-fingerprint", value_name = "SHA256")]
-    pub(crate) client_fingerprints: Vec<Fingerprint>,
+    #[command(flatten)]
+    pub(crate) clients: ClientArguments,
     /// Counters that --to sends. Default: those of the machine, except per process, thread and control group.
     #[arg(long, num_args = 1.., value_name = "PATH", requires = "targets")]
     pub(crate) metrics: Vec<String>,
@@ -77,15 +72,6 @@ impl AgentArguments {
     /// The address to listen on.
     pub(crate) fn address(&self) -> SocketAddr {
         self.listen.unwrap_or(SocketAddr::from((Ipv4Addr::UNSPECIFIED, DEFAULT_PORT)))
-    }
-
-    /// The consumers that are accepted by their certificates; `None` if a token is required instead.
-    pub(crate) fn clients(&self) -> Option<ClientTrust> {
-        let clients = ClientTrust {
-            authorities: self.client_ca.clone(),
-            fingerprints: self.client_fingerprints.clone(),
-        };
-        (clients != ClientTrust::default()).then_some(clients)
     }
 }
 

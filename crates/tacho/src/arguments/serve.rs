@@ -10,7 +10,7 @@ use tachograph_logs::TextEncoding;
 use tachograph_metrics::MetricNames;
 use tachograph_perflib::Registry;
 
-use super::{SampledExportArguments, parse_count, parse_encoding, parse_interval};
+use super::{ClientArguments, SampledExportArguments, parse_count, parse_encoding, parse_interval};
 use crate::failure::Failure;
 use crate::this_machine;
 
@@ -77,6 +77,8 @@ pub(crate) struct ServeArguments {
     /// The private key of the certificate: a PEM file.
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) clients: ClientArguments,
     /// A host name that clients are allowed to use for the server, in addition to localhost and addresses; can be
     /// repeated.
     #[arg(long = "host", value_name = "NAME", value_parser = parse_host)]

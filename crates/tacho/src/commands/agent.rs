@@ -103,7 +103,7 @@ fn serve(arguments: &AgentArguments) -> Result<ExitCode, Failure> {
         default_paths: Vec::new(),
         history: Vec::new(),
     };
-    let clients = arguments.clients();
+    let clients = arguments.clients.trust();
     if clients.is_some() && !is_set_up {
         return Err(Failure::usage(format!(
             "{}: no key and certificate, which --client-ca and --client-fingerprint need; run 'tacho agent setup' first",

@@ -26,12 +26,13 @@ use crate::failure::{Failure, cannot_create, notify};
 use crate::machines::{self, Target};
 use crate::table::counted;
 use crate::this_machine::{self, Live};
-use crate::{exports, signals};
+use crate::{allocator, exports, signals};
 use log_output::{LogOutput, LogTarget};
 use shared_recorder::{Recording, SharedRecorder};
 use summary::End;
 
 pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
+    allocator::prefer_small();
     let view = super::open_view(arguments.view.as_deref())?;
     let interval = arguments.live.interval_or(view.interval);
     let registry = this_machine::registry()?;

@@ -87,7 +87,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         address: arguments.address(),
         services: Services::All,
         tls: arguments.tls_cert.clone().zip(arguments.tls_key.clone()),
-        clients: None,
+        clients: arguments.clients.trust(),
         token: token(arguments.token_file.as_deref())?,
         embedding: Embedding {
             origins: arguments.embed_origins.clone(),

@@ -1,5 +1,6 @@
 //! `tacho agent` and the commands that read another machine, as processes on loopback addresses.
 
+mod served_clients;
 mod several;
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -361,6 +362,15 @@ impl Certificate {
     /// The line of machines.toml with this certificate and without a token.
     fn line(&self, line: &str) -> String {
         let (head, _) = line.split_once(", token = ").expect("a token");
+        self.appended_to(head)
+    }
+
+    /// The line of machines.toml with this certificate and the token.
+    fn line_with_token(&self, line: &str) -> String {
+        self.appended_to(line.trim_end().strip_suffix(" }").expect("a table"))
+    }
+
+    fn appended_to(&self, head: &str) -> String {
         let (certificate, key) = (self.certificate.display(), self.key.display());
         format!("{head}, client_cert = \"{certificate}\", client_key = \"{key}\" }}\n")
     }

@@ -109,9 +109,9 @@ fn a_machine_that_is_down_at_the_start_is_recorded_when_it_answers() {
 }
 
 /// A running `tacho serve`, which is killed when dropped.
-struct Served {
+pub(crate) struct Served {
     child: std::process::Child,
-    port: u16,
+    pub(crate) port: u16,
 }
 
 impl Drop for Served {
@@ -122,8 +122,9 @@ impl Drop for Served {
 }
 
 impl Served {
-    fn start(setup: &Setup, machines: &str) -> Self {
-        let mut command = tacho(&setup.folder, &["serve", "--port", "0", "-si", "0.3", "-s", machines]);
+    pub(crate) fn start(setup: &Setup, arguments: &[&str]) -> Self {
+        let mut command = tacho(&setup.folder, &["serve", "--port", "0", "-si", "0.3"]);
+        command.args(arguments);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("tacho runs");
         let mut url = String::new();
         BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut url).expect("a URL");
@@ -146,7 +147,7 @@ impl Served {
 #[test]
 fn several_machines_are_served() {
     let (setup, _agent) = setup_with_absent();
-    let served = Served::start(&setup, "@all");
+    let served = Served::start(&setup, &["-s", "@all"]);
     let source = served.get("/api/sources/live");
     assert_eq!(source["machines"], serde_json::json!(["absent", "web1", "web2"]));
     let sets = served.get("/api/sources/live/sets?machine=web2");

@@ -4,20 +4,25 @@
 usage: check.py [--seconds N] TACHO
 
 The link is down for N seconds (8 by default). Every sample outside the time from the failure to two seconds after its end must
-have a value. Exit status 125: this machine does not allow network namespaces; the last line says why.
+have a value. Then `query`, `record`, `serve` and `monitor` read both machines. They share a kernel, so their values must be equal. Exit status 125: this machine does not allow network namespaces; the last line says why.
 """
 
 import argparse
 import csv
 import datetime
+import json
 import os
 import pathlib
+import pty
+import re
+import select
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
 
 # The time after the failure's end from which every sample must have a value.
 REACH = 2.0
@@ -75,9 +80,9 @@ def main():
     tacho = os.path.abspath(arguments.tacho)
     if os.geteuid() != 0:
         skip("network namespaces need root")
-    for tool in ("ip", "unshare", "nsenter"):
+    for tool in ("curl", "ip", "unshare", "nsenter"):
         if not shutil.which(tool):
-            skip(f"{tool} is missing (iproute2, util-linux)")
+            skip(f"{tool} is missing (curl, iproute2, util-linux)")
     folder = pathlib.Path(tempfile.mkdtemp(prefix="tacho-link-"))
     namespaces, processes = [], []
     try:
@@ -98,18 +103,25 @@ def main():
 def check(tacho, folder, one, two, processes, seconds):
     environment = dict(os.environ, TZ="UTC", XDG_CONFIG_HOME=str(folder), TACHO_RUNTIME_DIR=str(folder), TACHO_MMV_DIR="")
     agent_folder = str(folder / "agent")
-    setup = ["agent", "setup", "--folder", agent_folder, "--address", "10.83.0.2:7321", "--name", "two"]
-    line = two.run(tacho, *setup, env=environment)
+    setup = ["agent", "setup", "--folder", agent_folder]
+    lines = [
+        two.run(tacho, *setup, "--address", f"10.83.0.{number}:7321", "--name", name, env=environment)
+        for number, name in ((1, "one"), (2, "two"))
+    ]
     machines = folder / "tachograph/machines.toml"
     machines.parent.mkdir()
-    machines.write_text(line)
+    machines.write_text("".join(lines))
     machines.chmod(0o600)
-    agent = subprocess.Popen(
-        two.command(tacho, "agent", "--folder", agent_folder), env=environment, stderr=subprocess.PIPE, text=True
-    )
-    processes.append(agent)
-    line = agent.stderr.readline()
-    assert "listens" in line, line
+    for namespace in (one, two):
+        agent = subprocess.Popen(
+            namespace.command(tacho, "agent", "--folder", agent_folder),
+            env=environment,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        processes.append(agent)
+        line = agent.stderr.readline()
+        assert "listens" in line, line
     values = folder / "values.csv"
     # Both machines: this one must have a value in each sample.
     paths = [r"\\two\System\System Up Time", r"\System\System Up Time"]
@@ -142,6 +154,77 @@ def check(tacho, folder, one, two, processes, seconds):
     print(f"from {min(missing) - down:.2f} s after the failure to {max(missing) - up:.2f} s after its end;")
     print(f"the first value is {first - up:.2f} s after its end")
     assert not outside, f"missing values {[f'{at - up:.2f}' for at in outside]} s after the failure's end"
+    check_both(tacho, folder, one, environment, processes)
+
+
+# The two machines have the same up time. Samples are taken within this time, in seconds.
+AT_ONCE = 1.0
+PATH = r"\System\System Up Time"
+
+
+def check_both(tacho, folder, one, environment, processes):
+    """Reads both machines with each command."""
+    lines = one.run(tacho, "query", "-s", "@all", PATH, "-si", "1", "-sc", "3", "-f", "json", env=environment)
+    assert lines.count(r"\\\\one\\System") == lines.count(r"\\\\two\\System") == 3, lines
+    log = str(folder / "both.blg")
+    one.run(tacho, "record", "-s", "@all", PATH, "-si", "1", "-sc", "4", "-o", log, env=environment)
+    stats = json.loads(one.run(tacho, "stats", log, "-f", "json", env=environment))
+    last = {row["machine"]: (row["values"], row["last"]) for row in stats}
+    assert sorted(last) == ["one", "two"] and all(values == 4 for values, _ in last.values()), stats
+    assert abs(last["one"][1] - last["two"][1]) < AT_ONCE, stats
+    difference = check_served(tacho, one, environment, processes)
+    check_monitor(tacho, one, environment)
+    print("query, record, serve and monitor read both machines;")
+    print(f"the values of a sample differ by {abs(last['one'][1] - last['two'][1]):.3f} s (record), {difference:.3f} s (serve)")
+
+
+def check_served(tacho, one, environment, processes):
+    """The table of machines; returns the difference of their values."""
+    server = subprocess.Popen(
+        one.command(tacho, "serve", "-s", "@all", "--port", "0"),
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    processes.append(server)
+    url = server.stdout.readline().strip()
+    table = f"{url}api/fleet?{urllib.parse.urlencode({'path': PATH})}"
+    end = time.monotonic() + 60
+    while True:
+        rows = json.loads(one.run("curl", "-s", table))["rows"]
+        last = {row["machine"]: (row["statistics"][0] or {}).get("last") for row in rows}
+        if sorted(last) == ["one", "two"] and None not in last.values():
+            break
+        assert time.monotonic() < end, f"serve has no values of both machines: {rows}"
+        time.sleep(0.2)
+    difference = abs(last["one"] - last["two"])
+    assert difference < AT_ONCE, last
+    return difference
+
+
+def check_monitor(tacho, one, environment):
+    """The terminal monitor shows the paths of both machines."""
+    terminal, side = pty.openpty()
+    command = one.command("sh", "-c", 'stty rows 40 cols 160; exec "$@"', "sh", tacho, "monitor", "-s", "@all", "-c", PATH)
+    monitor = subprocess.Popen(command, env=dict(environment, TERM="xterm"), stdin=side, stdout=side, stderr=side)
+    os.close(side)
+    shown, end = b"", time.monotonic() + 60
+    is_complete = lambda text: "one" in text and "two" in text and "System Up Time" in text
+    while not is_complete(re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode(errors="replace"))):
+        assert time.monotonic() < end, f"the monitor shows {shown!r}"
+        if select.select([terminal], [], [], 0.2)[0]:
+            shown += os.read(terminal, 65536)
+    os.write(terminal, b"q")
+    while monitor.poll() is None:
+        assert time.monotonic() < end + 60, "the monitor does not end"
+        if select.select([terminal], [], [], 0.2)[0]:
+            try:
+                os.read(terminal, 65536)
+            except OSError:
+                pass
+    assert monitor.returncode == 0, monitor.returncode
+    os.close(terminal)
 
 
 def rows_of(path):

@@ -26,6 +26,13 @@ const EVENT_FLAGS: u32 = 0x001A_0200;
 /// then seeks.
 const UNKNOWN: u64 = u64::MAX;
 
+/// The end of a buffer after its events consists of these bytes.
+static FILL: [u8; 4096] = [0xFF; 4096];
+
+/// The memory for events is reduced if it is at least this large, and four times as large as needed at this many flushes.
+const MIN_SPARE: usize = 4096;
+const SPARE_FLUSHES: u32 = 8;
+
 /// Collects events in a buffer, and writes buffers to the file.
 pub(super) struct BufferWriter<W> {
     out: W,
@@ -35,12 +42,14 @@ pub(super) struct BufferWriter<W> {
     /// Header type of events without a context.
     event_header_type: u8,
     buffer_bytes: usize,
-    /// The current buffer; starts with space for the header.
+    /// The part of the current buffer that has not been written to the file. The start of a buffer has space for the header.
     buffer: Vec<u8>,
     /// The index of the current buffer.
     index: u64,
-    /// Length of the start of `buffer` that has been written to the file.
+    /// Length of the part of the current buffer that has been written to the file, header included; `buffer` follows it.
     flushed: usize,
+    /// Number of consecutive flushes for which `buffer` was too large.
+    spare_flushes: u32,
     /// The state to restore if writing fails.
     checkpoint: Checkpoint,
     /// The position of the file, to avoid needless seeks.
@@ -83,17 +92,16 @@ impl<W: Write + Seek> BufferWriter<W> {
 
     /// Continues a log with `buffers` buffers of `buffer_bytes`.
     pub(super) fn after(out: W, buffer_bytes: usize, buffers: u64) -> Self {
-        let mut buffer = Vec::with_capacity(buffer_bytes);
-        buffer.resize(BUFFER_HEADER_BYTES, 0);
         Self {
             out,
             header: None,
             guid: [0; 16],
             event_header_type: FULL_HEADER_64,
             buffer_bytes,
-            buffer,
+            buffer: vec![0; BUFFER_HEADER_BYTES],
             index: buffers,
             flushed: 0,
+            spare_flushes: 0,
             checkpoint: Checkpoint { index: buffers, fill: 0, last_utc: FileTime(0) },
             position: UNKNOWN,
             last_utc: FileTime(0),
@@ -195,7 +203,7 @@ impl<W: Write + Seek> BufferWriter<W> {
             let size = EVENT_HEADER_BYTES + part.len();
             header.part = U32::new(index as u32 + 1);
             header.size = U16::new(size as u16);
-            if self.buffer.len() + round_up_8(size) > self.buffer_bytes {
+            if self.fill() + round_up_8(size) > self.buffer_bytes {
                 self.close_buffer(round_up_8(size))?;
             }
             self.buffer.extend_from_slice(header.as_bytes());
@@ -224,7 +232,8 @@ impl<W: Write + Seek> BufferWriter<W> {
         } else if self.header.is_some() || self.has_events() {
             // A log has at least one data buffer, even if it is empty.
             self.write_buffer(flags, self.buffer_bytes)?;
-            self.flushed = self.buffer.len();
+            self.flushed = self.fill();
+            self.buffer.clear();
         }
         self.complete(self.file_buffers())
     }
@@ -245,8 +254,13 @@ impl<W: Write + Seek> BufferWriter<W> {
         self.out.flush().map_err(LogError::io)
     }
 
+    /// The end of the events of the current buffer.
+    fn fill(&self) -> usize {
+        self.flushed + self.buffer.len()
+    }
+
     fn has_events(&self) -> bool {
-        self.buffer.len() > BUFFER_HEADER_BYTES
+        self.fill() > BUFFER_HEADER_BYTES
     }
 
     /// Number of buffers if the file were finished now.
@@ -273,9 +287,15 @@ impl<W: Write + Seek> BufferWriter<W> {
 
     /// Writes new events and the buffer header, if there are new events.
     fn write_events(&mut self, flags: u16, next_event_bytes: usize) -> Result<(), LogError> {
-        if self.flushed < self.buffer.len() && self.has_events() {
+        if !self.buffer.is_empty() && self.has_events() {
             self.write_header(flags, next_event_bytes)?;
-            self.flushed = self.buffer.len();
+            self.flushed = self.fill();
+            let is_spare = self.buffer.capacity() >= MIN_SPARE.max(4 * self.buffer.len());
+            self.spare_flushes = if is_spare { self.spare_flushes + 1 } else { 0 };
+            if self.spare_flushes == SPARE_FLUSHES {
+                self.buffer.shrink_to(2 * self.buffer.len());
+            }
+            self.buffer.clear();
         }
         Ok(())
     }
@@ -295,27 +315,41 @@ impl<W: Write + Seek> BufferWriter<W> {
             self.is_emptied = true;
         }
         let from = self.flushed.max(BUFFER_HEADER_BYTES);
-        if from < self.buffer.len() {
+        if from < self.fill() {
             let events = std::mem::take(&mut self.buffer);
-            let written = self.write_at(start + from as u64, &events[from..]);
+            let written = self.write_at(start + from as u64, &events[from - self.flushed..]);
             self.buffer = events;
             written?;
         }
-        let header = self.buffer_header(self.buffer.len(), flags, next_event_bytes);
+        let header = self.buffer_header(self.fill(), flags, next_event_bytes);
         self.write_at(start, header.as_bytes())
     }
 
-    /// Writes the complete buffer, including events that a flush already wrote.
+    /// Completes the buffer in the file: writes what a flush has not written, and the header.
     fn write_buffer(&mut self, flags: u16, next_event_bytes: usize) -> Result<(), LogError> {
-        let fill = self.buffer.len();
+        let (start, fill) = (self.buffer_start(), self.fill());
         let header = self.buffer_header(fill, flags, next_event_bytes);
-        self.buffer[..BUFFER_HEADER_BYTES].copy_from_slice(header.as_bytes());
-        self.buffer.resize(self.buffer_bytes, 0xFF);
+        if self.flushed == 0 {
+            self.buffer[..BUFFER_HEADER_BYTES].copy_from_slice(header.as_bytes());
+            self.buffer.resize(self.buffer_bytes, 0xFF);
+            self.spare_flushes = 0;
+        }
         let bytes = std::mem::take(&mut self.buffer);
-        let written = self.write_at(self.buffer_start(), &bytes);
+        let written = self.write_at(start + self.flushed as u64, &bytes);
         self.buffer = bytes;
-        self.buffer.truncate(fill);
-        written
+        if self.flushed == 0 {
+            self.buffer.truncate(fill);
+            return written;
+        }
+        written?;
+        let mut at = fill;
+        while at < self.buffer_bytes {
+            let rest = &FILL[..FILL.len().min(self.buffer_bytes - at)];
+            self.write_at(start + at as u64, rest)?;
+            at += rest.len();
+        }
+        // The header is last, so that the file is consistent if the process dies before.
+        self.write_at(start, header.as_bytes())
     }
 
     fn buffer_header(&self, fill: usize, flags: u16, next_event_bytes: usize) -> BufferHeader {

@@ -1,0 +1,114 @@
+//! Descriptions of counter sets, which machines share: agents of a fleet have much the same sets.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, Weak};
+
+use tachograph_perflib::IgnorePoison;
+use tachograph_perflib::registration::{CounterSetInfo, decode_description};
+
+/// Maximum size of all descriptions that are shared, as they were received.
+const MAX_BYTES: usize = 16 << 20;
+
+/// The descriptions in use, by the bytes that were received, and whether the set has an instance per process.
+#[derive(Default)]
+struct Descriptions {
+    known: [HashMap<Box<[u8]>, Weak<CounterSetInfo>>; 2],
+    /// The size of all keys.
+    bytes: usize,
+    /// The size at which those that are no longer in use are removed.
+    max: usize,
+}
+
+static DESCRIPTIONS: Mutex<Option<Descriptions>> = Mutex::new(None);
+
+/// Decodes a description, unless the same bytes were decoded before and the description is still in use.
+pub(crate) fn decode(bytes: &[u8], is_per_process: bool) -> Result<Arc<CounterSetInfo>, impl fmt::Display> {
+    if let Some(known) =
+        DESCRIPTIONS.lock().ignore_poison().get_or_insert_default().find(bytes, is_per_process)
+    {
+        return Ok(known);
+    }
+    decode_description(bytes).map(|mut info| {
+        info.is_per_process = is_per_process;
+        DESCRIPTIONS.lock().ignore_poison().get_or_insert_default().share(bytes, Arc::new(info))
+    })
+}
+
+impl Descriptions {
+    fn find(&self, bytes: &[u8], is_per_process: bool) -> Option<Arc<CounterSetInfo>> {
+        self.known[usize::from(is_per_process)].get(bytes)?.upgrade()
+    }
+
+    /// Shares a description; returns the one with the same bytes that is in use, or else this one.
+    fn share(&mut self, bytes: &[u8], info: Arc<CounterSetInfo>) -> Arc<CounterSetInfo> {
+        let is_per_process = info.is_per_process;
+        if let Some(known) = self.find(bytes, is_per_process) {
+            return known;
+        }
+        if self.bytes + bytes.len() > self.max {
+            self.known.iter_mut().for_each(|known| known.retain(|_, info| info.strong_count() > 0));
+            self.bytes = self.known.iter().flat_map(HashMap::keys).map(|key| key.len()).sum();
+            self.max = (2 * self.bytes + (1 << 20)).min(MAX_BYTES);
+        }
+        if self.bytes + bytes.len() <= self.max {
+            let known = &mut self.known[usize::from(is_per_process)];
+            if known.insert(bytes.into(), Arc::downgrade(&info)).is_none() {
+                self.bytes += bytes.len();
+            }
+        }
+        info
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tachograph_perflib::Guid;
+    use tachograph_perflib::registration::{InstanceType, encode_description};
+
+    use super::*;
+
+    fn described(guid: u128, name: &str) -> Arc<CounterSetInfo> {
+        Arc::new(CounterSetInfo::new(name, Guid::from_u128(guid), InstanceType::Single))
+    }
+
+    #[test]
+    fn equal_descriptions_are_one_while_they_are_in_use() {
+        let mut descriptions = Descriptions::default();
+        let mut share = |info: Arc<CounterSetInfo>| descriptions.share(&encode_description(&info), info);
+        let first = share(described(1, "A"));
+        assert!(Arc::ptr_eq(&first, &share(described(1, "A"))));
+        let other = share(described(1, "B"));
+        assert_eq!((&*first.name, &*other.name), ("A", "B"));
+        assert!(Arc::ptr_eq(&other, &share(described(1, "B"))));
+        let mut per_process = CounterSetInfo::clone(&first);
+        per_process.is_per_process = true;
+        let per_process = share(Arc::new(per_process));
+        assert!(per_process.is_per_process && !share(described(1, "A")).is_per_process);
+        drop((first, other));
+        let again = share(described(1, "A"));
+        assert_eq!(Arc::strong_count(&again), 1);
+    }
+
+    #[test]
+    fn shared_descriptions_take_bounded_memory() {
+        let mut descriptions = Descriptions::default();
+        let in_use = descriptions.share(b"0", described(1, "A"));
+        // Those that are no longer in use are removed.
+        for index in 0..10_000_u32 {
+            let bytes = [index.to_le_bytes().as_slice(), &[0; 1000]].concat();
+            descriptions.share(&bytes, described(2, "B"));
+        }
+        assert!(descriptions.bytes <= 2 << 20, "{}", descriptions.bytes);
+        assert!(Arc::ptr_eq(&in_use, &descriptions.share(b"0", described(1, "A"))));
+        let mut kept = Vec::new();
+        for index in 0..100_u32 {
+            let bytes = vec![index as u8; 1 << 20];
+            kept.push(descriptions.share(&bytes, described(3, "C")));
+        }
+        assert!(descriptions.bytes <= MAX_BYTES, "{}", descriptions.bytes);
+        let total: usize = descriptions.known.iter().flat_map(HashMap::keys).map(|key| key.len()).sum();
+        assert_eq!(total, descriptions.bytes);
+        assert!(descriptions.find(&vec![0; 1 << 20], false).is_some());
+    }
+}
