@@ -116,7 +116,7 @@ export class Views {
       if (generation !== this.generation || panels.length !== state.panels.length) return;
       change({ panels: state.panels.map((panel, index) => ({ ...panel, counters: panelOf({ id: panel.id, counters: panels[index].counters }).counters })) });
     } catch {
-      // The panels remain unchanged.
+      // Leaves the panels unchanged.
     }
   }
 

@@ -207,8 +207,9 @@ fn segment_offset(machine: &str, segment_time: Duration) -> Duration {
     let hash = machine
         .bytes()
         .fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3));
-    // The low bits of the hash of short names differ more than the high ones.
-    segment_time.mul_f64(f64::from((hash ^ (hash >> 32)) as u32) / (f64::from(u32::MAX) + 1.0))
+    // Similar names have similar hashes: this step of MurmurHash spreads the differences over all bits.
+    let hash = (hash ^ (hash >> 33)).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
+    segment_time.mul_f64(f64::from(((hash ^ (hash >> 33)) >> 32) as u32) / (f64::from(u32::MAX) + 1.0))
 }
 
 /// Number of machines that are opened, converted or maintained at the same time. Most of that time, they wait for the disk.

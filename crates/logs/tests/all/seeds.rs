@@ -122,27 +122,6 @@ fn text() {
     run("text", &builder, checks::text);
 }
 
-/// Rows of a complete log, and rows with values that PDH never writes. SQLite files are not seeds: their bytes depend on the
-/// version of SQLite.
-#[test]
-fn sql() {
-    let details = "C\t1\t\\\\M\tMemory\tFree\t65792\t0\t\t\t\t\t10000000\t0\n\
-                   C\t2\t\\\\M\tDisk\tReads/sec\t272696576\t0\tC:\t1\tdisk 0\t\t10000000\t0\n";
-    let log = "D\tid\t0\tlog\t2024-03-05 09:00:00:000\t2024-03-05 09:00:01:000\t2\t-60\tx\n";
-    let data = "V\tid\t1\t1\t2024-03-05 09:00:00:000\t5\t5\t0\t0\t0\t1\n\
-                V\tid\t2\t1\t2024-03-05 09:00:00:000\t0\t-1\t0\t7\t0\t1\n\
-                V\tid\t1\t2\t2024-03-05 09:00:01.000\t6\t6\t0\t0\t0\t1\n\
-                V\tid\t2\t2\t2024-03-05 09:00:01:000\t3\t4\t1\t10000007\t0\t1\n";
-    let complete = [details, log, data].concat();
-    let odd = complete
-        .replace("-60", "99999")
-        .replace("\t6\t6", "\t1e300\t99999999999")
-        .replace("09:00:01:000", "");
-    let unordered = [data, "V\tid\t9\t1\t\n", data, details, log].concat();
-    let builder = [("log", complete.into()), ("odd", odd.into()), ("unordered", unordered.into())];
-    run("sql", &builder, checks::sql);
-}
-
 #[test]
 fn json() {
     let first =
