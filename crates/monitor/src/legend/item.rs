@@ -67,7 +67,7 @@ impl LegendItem {
         self.settings.is_highlighted
     }
 
-    /// The item's series in `reduced`, which must be the reduction of the last [`update`](Legend::update); `None` if
+    /// The item's series in `reduced`, which must be the reduction of the last [`update`](super::Legend::update); `None` if
     /// absent.
     pub fn series<'a>(&self, reduced: &'a Reduced) -> Option<&'a ReducedSeries> {
         reduced.series.get(self.row?)
