@@ -40,7 +40,7 @@ pub use defaults::first_paths;
 pub use legend::{Chosen, ItemId, Legend, LegendColumn, LegendItem, Settings, SortOrder};
 pub use live::{DEFAULT_MAX_BYTES, LiveBoard, MAX_POINTS, MIN_POINTS};
 pub use logs::{LogBoard, LogCatalogue, LogProgress};
-pub use memory::memory_of;
+pub use memory::{is_reusable, memory_of};
 pub use reduced::{Column, Reduced, ReducedSeries, Reduction};
 pub use reducer::Reducer;
 pub use ring::Ring;

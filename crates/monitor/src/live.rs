@@ -13,7 +13,7 @@ use tachograph_flow::{FlowError, Selection};
 use tachograph_perflib::{ErrorCode, Registry};
 
 use crate::board::Board;
-use crate::memory::memory_of;
+use crate::memory::{is_reusable, memory_of};
 use crate::reduced::{Reduced, Reduction};
 use crate::ring::Ring;
 use crate::series::SeriesTable;
@@ -34,9 +34,6 @@ struct Kept {
     sample: Sample,
     bytes: usize,
 }
-
-/// The buffers of a dropped sample are reused if it has at most this many times as many values as the last one.
-const MAX_SPARE_RATIO: usize = 4;
 
 /// A ring of the last raw samples of a machine, or of several. The caller decides when a sample is taken.
 pub struct LiveBoard {
@@ -143,7 +140,7 @@ impl LiveBoard {
         while total > self.max_bytes {
             let Some((index, dropped)) = self.ring.drop_oldest(min) else { break };
             total -= dropped.bytes;
-            self.spare.get_or_insert(dropped.sample);
+            self.reuse(dropped.sample);
             // The next sample now holds the lists of instances that it shared with the dropped one.
             let mut later = self.ring.iter_mut().skip(index.saturating_sub(1));
             let before = if index == 0 { None } else { later.next() };
@@ -158,14 +155,17 @@ impl LiveBoard {
     /// Drops the oldest samples until there is room for `further` new ones.
     fn make_room(&mut self, further: usize) {
         let Some(dropped) = self.ring.make_room(further) else { return };
-        // The buffers of a sample with far more values than the last one are too large to be kept.
-        let last = self.ring.newest().map_or(0, |kept| kept.sample.len());
-        if dropped.sample.len() / MAX_SPARE_RATIO <= last {
-            self.spare.get_or_insert(dropped.sample);
-        }
+        self.reuse(dropped.sample);
         // The table keeps the series of ended processes. From time to time, series without a sample are dropped.
         if self.table.len() > 64 && self.table.len() > 4 * self.max_sample_values() {
             self.drop_absent_series();
+        }
+    }
+
+    /// Keeps a dropped sample for the next one, unless its buffers are too large for that.
+    fn reuse(&mut self, dropped: Sample) {
+        if self.ring.newest().is_some_and(|last| is_reusable(&dropped, &last.sample)) {
+            self.spare.get_or_insert(dropped);
         }
     }
 

@@ -22,6 +22,16 @@ pub fn memory_of(sample: &Sample, previous: Option<&Sample>) -> usize {
     size_of::<Sample>() + sample.groups.capacity() * size_of::<Group>() + groups.sum::<usize>()
 }
 
+/// The buffers of a dropped sample are reused if they have room for at most this many times as many values as the last sample has.
+const MAX_CAPACITY_RATIO: usize = 8;
+
+/// Whether the buffers of a dropped sample are worth keeping for the next one. Otherwise each sample after a burst of instances would
+/// take the memory of the largest one.
+pub fn is_reusable(dropped: &Sample, last: &Sample) -> bool {
+    let capacity: usize = dropped.groups.iter().map(|group| group.values.capacity()).sum();
+    capacity / MAX_CAPACITY_RATIO <= last.len()
+}
+
 #[cfg(test)]
 mod tests {
     use tachograph_counters::set::{CounterSet, Extent, Instance, Instances};
@@ -56,5 +66,20 @@ mod tests {
         }
         // A list has a pointer per row, and each instance its names.
         assert!(INSTANCE_BYTES >= size_of::<Arc<Instance>>() + size_of::<Instance>());
+    }
+
+    #[test]
+    fn large_buffers_are_not_reused_for_small_samples() {
+        let set = Arc::new(CounterSet::new("MADE", "Set", Extent::Columns));
+        let sample = |values: usize, capacity: usize| {
+            let mut group = Group::new(Arc::clone(&set));
+            group.values = Vec::with_capacity(capacity);
+            group.values.resize(values, RawValue::default());
+            Sample { groups: vec![group], ..Sample::default() }
+        };
+        assert!(is_reusable(&sample(1000, 1000), &sample(500, 500)));
+        assert!(!is_reusable(&sample(10_000, 10_000), &sample(500, 500)));
+        // The capacity counts: a small sample can have the buffers of a large one.
+        assert!(!is_reusable(&sample(10, 10_000), &sample(500, 500)));
     }
 }

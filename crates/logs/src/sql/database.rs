@@ -102,7 +102,7 @@ pub(super) fn check_tables(database: &mut dyn Database) -> Result<(), LogError> 
         let what = match named().next() {
             Some(_) if named().any(|(_, is_table)| *is_table) => continue,
             // The query of a view can be endless.
-            Some(_) => "is not a table",
+            Some(_) => "is not an ordinary table",
             None => "is missing",
         };
         let why = format!("not a database of performance logs: the table {table} {what}");

@@ -54,8 +54,10 @@ pub(super) const SQLITE: Dialect = Dialect {
     table_options: "",
     data_options: " WITHOUT ROWID",
     ids: Ids::Next,
-    find_tables: "SELECT name, type FROM pragma_table_list WHERE schema = 'main' AND lower(name) IN ('counterdetails', \
-                  'displaytoid', 'counterdata')",
+    // A generated column can take hours for a row.
+    find_tables: "SELECT name, CASE WHEN type = 'table' AND EXISTS (SELECT 1 FROM pragma_table_xinfo(tables.name, 'main') \
+                  WHERE hidden <> 0) THEN 'generated' ELSE type END FROM pragma_table_list AS tables WHERE schema = 'main' \
+                  AND lower(name) IN ('counterdetails', 'displaytoid', 'counterdata')",
     folds_names: false,
     holds_results: false,
     begin_reading: &["BEGIN"],

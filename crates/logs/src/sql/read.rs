@@ -329,18 +329,25 @@ impl RowSender<'_> {
         let mut last = None;
         loop {
             let next = match last {
-                None => first_integer(
+                None => first_row(
                     database,
                     "SELECT MIN(RecordIndex) FROM CounterData WHERE GUID = ?",
                     std::slice::from_ref(guid),
                 ),
-                Some(last) => first_integer(
+                Some(last) => first_row(
                     database,
                     "SELECT MIN(RecordIndex) FROM CounterData WHERE GUID = ? AND RecordIndex > ?",
                     &[guid.clone(), SqlValue::Integer(last)],
                 ),
             };
-            let Some(from) = next?.filter(|from| last.is_none_or(|last| *from > last)) else { return Ok(()) };
+            let from = match next?.and_then(|row| row.into_iter().next()) {
+                None | Some(SqlValue::Null) => return Ok(()),
+                Some(SqlValue::Integer(from)) => from,
+                Some(_) => return Err(LogError::not_a_log(RECORD_NOT_INTEGER)),
+            };
+            if last.is_some_and(|last| from <= last) {
+                return Ok(());
+            }
             let to = from.saturating_add(samples - 1);
             self.count = 0;
             if !self.send_range(database, guid, Some((from, to)))? {
@@ -354,6 +361,8 @@ impl RowSender<'_> {
     }
 }
 
+const RECORD_NOT_INTEGER: &str = "CounterData: a RecordIndex is not an integer";
+
 /// Parses a row, which follows one with the index `previous`. The time is parsed in the first row of a sample only.
 fn data_row(row: &[SqlValue], previous: i64) -> Result<DataRow, LogError> {
     let [record, counter, time, first_low, first_high, second_low, second_high, multi_count] = row else {
@@ -361,7 +370,7 @@ fn data_row(row: &[SqlValue], previous: i64) -> Result<DataRow, LogError> {
     };
     // Texts are in another order than numbers.
     let SqlValue::Integer(record) = *record else {
-        return Err(LogError::not_a_log("CounterData: a RecordIndex is not an integer"));
+        return Err(LogError::not_a_log(RECORD_NOT_INTEGER));
     };
     if record < previous {
         return Err(LogError::not_a_log(format!("CounterData: RecordIndex {record} follows {previous}")));

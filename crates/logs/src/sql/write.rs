@@ -290,6 +290,13 @@ impl SqlLogWriter {
         // Until it ends, an error leaves a transaction that cannot be committed.
         self.is_failed = true;
         self.insert_pending()?;
+        let of_log = std::slice::from_ref(&self.guid);
+        let logs = "SELECT COUNT(*) FROM DisplayToID WHERE GUID = ?";
+        if first_integer(&mut *self.database, logs, of_log)?.unwrap_or(0) == 0 {
+            // Its rows would belong to no log.
+            let why = "another program has deleted or replaced the log in the database";
+            return Err(LogError::io(std::io::Error::other(why)));
+        }
         if let Some(stopped_at) = self.stopped_at.take() {
             self.database.execute(
                 "UPDATE DisplayToID SET LogStopTime = ?, NumberOfRecords = ? WHERE GUID = ?",

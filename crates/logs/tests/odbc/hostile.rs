@@ -52,7 +52,7 @@ fn damaged_databases_are_refused() {
                         "DROP TABLE DisplayToID".to_owned(),
                         "CREATE VIEW DisplayToID AS SELECT * FROM copy".to_owned(),
                     ],
-                    "the table DisplayToID is not a table",
+                    "the table DisplayToID is not an ordinary table",
                 ),
             ],
             "maria" => vec![

@@ -11,7 +11,7 @@ use tachograph_counters::sample::Sample;
 use tachograph_counters::set::CounterSet;
 use tachograph_flow::Cadence;
 use tachograph_flow::sinks::LiveValues;
-use tachograph_monitor::memory_of;
+use tachograph_monitor::{is_reusable, memory_of};
 use tachograph_perflib::Registry;
 
 use super::input::{Input, Missing};
@@ -260,7 +260,9 @@ impl Collector {
             .clamp(MIN_SAMPLES - 1, shared.options.points.max(MIN_SAMPLES - 1));
         let samples = live.samples[live.samples.len().saturating_sub(needed)..].to_vec();
         // The buffers are reused unless a reader holds the sample.
-        self.spare = removed.pop().and_then(|sample| Arc::try_unwrap(sample).ok());
+        let last = live.samples.last();
+        let reusable = removed.pop().filter(|dropped| last.is_some_and(|last| is_reusable(dropped, last)));
+        self.spare = reusable.and_then(|sample| Arc::try_unwrap(sample).ok());
         (samples, state.recording.clone())
     }
 }

@@ -137,16 +137,13 @@ impl Worker {
         let work = move || {
             let mut outcome = Outcome { last_sample, ..Outcome::default() };
             convert(&store, &segments, &mut outcome);
-            // Merges take long: the other threads convert the segments of other machines. If too many threads are busy with
-            // that, the files are maintained after a later segment.
-            let Some(_maintaining) = pool.start_long() else { return outcome };
             let outcome = Mutex::new(outcome);
             // A merge can take longer than a segment, so segments are converted in between.
             let is_stopped = || {
                 convert(&store, &segments, &mut outcome.lock().ignore_poison());
                 stops.load(Ordering::Relaxed)
             };
-            maintain(&store, tasks, &unmergeable, &is_stopped, &outcome);
+            maintain(&store, tasks, &unmergeable, &pool, &is_stopped, &outcome);
             outcome.into_inner().ignore_poison()
         };
         // If the thread cannot be started now, the next call retries.
@@ -232,6 +229,7 @@ fn maintain(
     store: &ArchiveStore,
     tasks: Tasks,
     unmergeable: &[PathBuf],
+    pool: &Pool,
     is_stopped: &(dyn Fn() -> bool + Sync),
     outcome: &Mutex<Outcome>,
 ) {
@@ -250,9 +248,13 @@ fn maintain(
         }
         let mut dates = store.dates_to_merge(tasks.now)?;
         dates.retain(|date| !unmergeable.contains(date));
-        if !dates.is_empty() {
-            store.check_exchange()?;
+        if dates.is_empty() {
+            return Ok(());
         }
+        // Merges take long: the other threads convert the segments of other machines. If too many threads are busy with merges,
+        // these days are merged after a later segment.
+        let Some(_merging) = pool.start_long() else { return Ok(()) };
+        store.check_exchange()?;
         for date in dates {
             // A merged file is not larger than the files that it replaces.
             let needed = tasks.min_free_bytes.saturating_add(folder_bytes(&date));

@@ -93,8 +93,9 @@ impl Counters {
     /// ignored.
     pub(super) fn read(database: &mut dyn Database) -> Result<Self, LogError> {
         let mut counters = Self { by_key: HashMap::new(), series: Vec::new(), next_id: None };
-        let mut name_bytes = 0;
+        let (mut name_bytes, mut rows) = (0, 0);
         database.query(SELECT_KEYS, &[], &mut |row| {
+            rows += 1;
             if let (Some(key), Some(id)) = (CounterKey::of_row(row), row.first().and_then(SqlValue::integer))
             {
                 name_bytes += key.name_bytes();
@@ -102,7 +103,7 @@ impl Counters {
                 counters.by_key.insert(key, counters.series.len());
                 counters.series.push(Series { id, record: 0, calculator, pairer: Pairer::default() });
             }
-            counters.series.len() < MAX_COUNTERS && name_bytes <= MAX_TOTAL_NAME_BYTES
+            rows < MAX_COUNTERS && name_bytes <= MAX_TOTAL_NAME_BYTES
         })?;
         Ok(counters)
     }

@@ -137,3 +137,19 @@ fn samples_are_visible_after_a_flush_and_the_file_is_single_at_the_end() {
     assert_eq!(files, ["a.db"]);
     assert_equal(&read(&name), &expected(&samples));
 }
+
+#[test]
+fn a_writer_stops_when_another_one_replaces_its_log() {
+    use tachograph_logs::LogWriter as _;
+    let folder = TempFolder::new();
+    let name = name_in(&folder, "a.db", "log");
+    let mut writer = open_writer(&name, SqlStart::New).expect("written");
+    writer.write(&plain(0)).and_then(|()| writer.flush()).expect("committed");
+    let mut other = open_writer(&name, SqlStart::Replace).expect("replaced");
+    other.write(&plain(5)).and_then(|()| other.finish()).expect("committed");
+    let written = writer.write(&plain(1)).and_then(|()| writer.flush());
+    let error = written.expect_err("the log is another one").to_string();
+    assert!(error.contains("another program has deleted or replaced the log"), "{error}");
+    drop((writer, other));
+    assert_equal(&read(&name), &expected(&[plain(5)]));
+}
