@@ -17,8 +17,8 @@ pub(crate) static HANDLES: Handles = Handles::new();
 /// The first handle. Smaller numbers are not used, since programs may pass them by mistake.
 const FIRST_HANDLE: usize = 4096;
 
-/// The difference between consecutive handles. Bits 0 and 1 are clear, because bit 0 marks the events of
-/// compat/tacho_event.h.
+/// The difference between consecutive handles. Keeps bits 0 and 1 clear: in the events of compat/tacho_event.h, bit 0 marks
+/// the handle as an event, and bit 1 means manual reset.
 const STEP: usize = 4;
 
 /// The type of the object that a handle refers to.
@@ -52,11 +52,13 @@ impl HandleError {
         match self {
             Self::Null => "The handle is a null pointer.".into(),
             Self::Closed => {
-                format!("The handle is closed. {open} returns {expected}, and {close} closes it.")
+                format!(
+                    "The handle has been closed: pass {expected} returned by {open} and not yet closed by {close}."
+                )
             }
-            Self::Unknown => format!("The handle was never issued: pass {expected}, which {open} returns."),
+            Self::Unknown => format!("The handle was never issued: pass {expected} returned by {open}."),
             Self::OtherKind(found) => {
-                format!("The handle is {found}: pass {expected}, which {open} returns.")
+                format!("The handle is {found}: pass {expected} returned by {open}.")
             }
             Self::Exhausted => "All handle numbers are used up: restart the program.".into(),
         }
@@ -203,11 +205,11 @@ mod tests {
         assert_eq!(text(&handles, text_handle), Ok("text"));
         assert_eq!(
             other.describe::<u64>(),
-            "The handle is a test's text: pass a test's number, which OpenNumber returns."
+            "The handle is a test's text: pass a test's number returned by OpenNumber."
         );
         assert_eq!(
             HandleError::Closed.describe::<u64>(),
-            "The handle is closed. OpenNumber returns a test's number, and CloseNumber closes it."
+            "The handle has been closed: pass a test's number returned by OpenNumber and not yet closed by CloseNumber."
         );
     }
 

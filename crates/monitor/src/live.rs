@@ -57,7 +57,7 @@ enum BoardSource {
     Machine(Box<LiveSource>),
     Machines {
         source: Box<MachinesSource>,
-        /// That of one of the machines; an empty one before any of them was reached.
+        /// The registry of one of the machines; an empty one until any of them has been reached.
         registry: Arc<Registry>,
     },
 }

@@ -110,7 +110,7 @@ pub struct TableModel {
     filter: String,
     tree: TreeKind,
     max_rows: Option<usize>,
-    /// The row whose counters are all needed.
+    /// The row for which all counters are requested, not only those with a column.
     detailed: Option<RowId>,
     lines: Vec<TableLine>,
     /// The indexes of rows that are [reserved](TableRow::is_reserved).
@@ -183,7 +183,7 @@ impl TableModel {
         paths
     }
 
-    /// Replaces the figures by other ones of [`paths`](Self::paths).
+    /// Replaces the figures with new ones for the counters of [`paths`](Self::paths).
     pub fn update(&mut self, figures: TableFigures) {
         self.rows.update(&self.layout.set, &self.layout.columns, &figures);
         self.figures = figures;
@@ -301,7 +301,8 @@ impl TableModel {
         self.rows.rows.iter().any(|row| !row.is_reserved && row.intervals < self.intervals)
     }
 
-    /// Whether averages are ranked by weights that differ: the parts of the range in which rows were present.
+    /// Whether weights affect the order: rows are ranked by weighted averages, each multiplied by the fraction of the range in
+    /// which its row was present, and these fractions differ.
     pub fn is_weighted(&self) -> bool {
         self.intervals > 1 && self.has_partly_present()
     }
@@ -311,7 +312,7 @@ impl TableModel {
         self.has_machines
     }
 
-    /// Requests all counters of a row in [`paths`](Self::paths), or of none.
+    /// Makes [`paths`](Self::paths) include all counters of this row; `None`: of no row.
     pub fn set_detailed(&mut self, row: Option<RowId>) {
         self.detailed = row;
     }

@@ -32,8 +32,8 @@ impl std::error::Error for MessageError {}
 
 /// Exclusive upper bound of times in units of 100 ns: about the year 10000.
 const MAX_TIME: i64 = 8_400 * 366 * FileTime::PER_DAY;
-/// The range that [`is_time`] accepts, for messages.
-pub(crate) const TIME_RANGE: &str = "times between the years 1601 and 9999";
+/// Describes the range that [`is_time`] accepts, for error messages.
+pub(crate) const TIME_RANGE: &str = "a time between the years 1601 and 9999";
 
 /// Whether a time is within the range that consumers accept.
 pub(crate) fn is_time(time: i64) -> bool {
@@ -99,7 +99,8 @@ impl<'a> Reader<'a> {
         self.array().map(Guid::from_bytes)
     }
 
-    /// An item count. It is bounded by `max` and by the rest of the message, of which each item takes at least `min_bytes`.
+    /// An item count. It is bounded by `max`, and by the number of items of at least `min_bytes` that fit into the rest of the
+    /// message.
     pub(crate) fn count(&mut self, max: usize, min_bytes: usize) -> Result<usize, MessageError> {
         let count = self.u32()? as usize;
         let rest = self.bytes.len() - self.offset;
@@ -109,11 +110,11 @@ impl<'a> Reader<'a> {
         Ok(count)
     }
 
-    /// A text of at most [`MAX_TEXT_BYTES`] bytes.
+    /// A string of at most [`MAX_TEXT_BYTES`] bytes.
     pub(crate) fn text(&mut self) -> Result<&'a str, MessageError> {
         let length = self.u32()? as usize;
         if length > MAX_TEXT_BYTES {
-            return Err(self.invalid(4, format!("a text of at most {MAX_TEXT_BYTES} bytes")));
+            return Err(self.invalid(4, format!("a string of at most {MAX_TEXT_BYTES} bytes")));
         }
         let text = self.bytes(length)?;
         std::str::from_utf8(text).map_err(|_| self.invalid(length, "UTF-8"))
@@ -133,7 +134,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Appends a text, cut at a character boundary if it is longer than [`MAX_TEXT_BYTES`].
+/// Appends a string, cut at a character boundary if it is longer than [`MAX_TEXT_BYTES`].
 pub(crate) fn push_text(out: &mut Vec<u8>, text: &str) {
     let text = &text[..text.floor_char_boundary(MAX_TEXT_BYTES)];
     push_u32(out, text.len() as u32);

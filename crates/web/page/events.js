@@ -50,8 +50,8 @@ export class FetchedEvents extends EventTarget {
 
   dispatch(part) {
     const lines = part.split("\n");
-    const of = (field) => lines.filter((line) => line.startsWith(`${field}: `)).map((line) => line.slice(field.length + 2));
-    const data = of("data");
-    if (data.length) this.dispatchEvent(new MessageEvent(of("event")[0] ?? "message", { data: data.join("\n") }));
+    const valuesOf = (field) => lines.filter((line) => line.startsWith(`${field}: `)).map((line) => line.slice(field.length + 2));
+    const data = valuesOf("data");
+    if (data.length) this.dispatchEvent(new MessageEvent(valuesOf("event")[0] ?? "message", { data: data.join("\n") }));
   }
 }

@@ -1,7 +1,7 @@
 //! The types of pointer arguments of the functions of pdh.h.
 //!
-//! Each type is a transparent pointer, so functions accept it as C passes it. Reading or writing through a null pointer is
-//! `PDH_INVALID_ARGUMENT`. Pointers may be unaligned.
+//! Each type is a `repr(transparent)` wrapper of a pointer, so C can pass the pointer itself. A null pointer for a required
+//! argument is `PDH_INVALID_ARGUMENT`; for an optional output, nothing is written. Pointers may be unaligned.
 
 #![allow(unsafe_code, reason = "C pointers")]
 
@@ -18,7 +18,7 @@ use super::structures::{
     FileTimeHalves, FormattedBlock, PathElementsBlock, RawCounterBlock, StatisticsBlock, TimeInfoBlock,
 };
 
-/// The maximum length of a string or list in characters. This check usually detects strings that are not terminated.
+/// The maximum length of a string or list in characters. Usually catches strings that are not terminated.
 const MAX_CHARACTERS: usize = 1 << 20;
 
 /// A type that can be copied from and to a program's memory.
@@ -128,7 +128,7 @@ impl<C: Character + Plain> TextList<C> {
         if self.0.is_null() {
             return Ok(None);
         }
-        // SAFETY: not null, so it is a list with its end: the program guarantees it. A single NUL is an empty list, and
+        // SAFETY: not null, so it is a terminated list: the program guarantees it. A single NUL is an empty list, and
         // nothing after it is read.
         let characters = unsafe {
             if self.0.read_unaligned().is_nul() { Vec::new() } else { copy_in(self.0, length(self.0, 2)?)? }
@@ -201,14 +201,14 @@ impl<T: Plain> Out<T> {
         self.set_all(&[value]);
     }
 
-    /// Writes values one after the other, unless the pointer is null. The program guarantees the space by passing its
-    /// size.
+    /// Writes values one after the other, unless the pointer is null. There is space for one value by the type of the argument,
+    /// and for several because the caller has checked the size that the program passed.
     pub(super) fn set_all(self, values: &[T]) {
         if self.0.is_null() {
             return;
         }
         // SAFETY: not null, so there is space for the values: the program guarantees it. The values are in the library's
-        // memory, so they do not overlap; bytes need no alignment.
+        // memory, so they do not overlap the program's; bytes need no alignment.
         unsafe {
             self.0.cast::<u8>().copy_from_nonoverlapping(values.as_ptr().cast::<u8>(), size_of_val(values));
         }

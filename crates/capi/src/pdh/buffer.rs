@@ -60,8 +60,8 @@ impl BufferContents {
 ///
 /// # Errors
 ///
-/// `PDH_MORE_DATA` if the values do not fit; then only the size is written. `PDH_INVALID_ARGUMENT` for a null size, and for a null
-/// buffer if the size is not 0.
+/// `PDH_MORE_DATA` if the values do not fit; then only the size is written. `PDH_INVALID_ARGUMENT` for a null size, and for a
+/// null buffer if the size is not 0.
 pub(super) fn write_out<T: Plain>(values: &[T], buffer: Out<T>, size: Out<u32>) -> Result<()> {
     let needed = u32::try_from(values.len()).map_err(|_| PdhStatus::MEMORY_ALLOCATION_FAILURE)?;
     let capacity = capacity(buffer, size)?;

@@ -15,7 +15,7 @@ pub(super) trait Character: Copy + Default + PartialEq + 'static {
     /// Decodes a file name.
     fn path(characters: &[Self]) -> PathBuf;
 
-    /// Appends the character to bytes, as stored in memory.
+    /// Appends the character's bytes, in native byte order.
     fn append(self, bytes: &mut Vec<u8>);
 
     /// Whether this is NUL.

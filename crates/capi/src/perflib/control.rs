@@ -5,8 +5,9 @@ use tachograph_publish::dynamic::{Request, RequestKind};
 /// Size of `PERF_COUNTER_IDENTITY` without the names after it.
 const IDENTITY_BYTES: usize = 40;
 
-/// The buffer that the callback receives: `PERF_COUNTER_IDENTITY` with the names of machine and instance, or only the name
-/// of the machine. Returns words, so that it is aligned to 8 bytes, and its length in bytes.
+/// The buffer that the callback receives. For `AddCounter` and `RemoveCounter`: `PERF_COUNTER_IDENTITY` with the names of
+/// machine and instance; for other requests, only the name of the machine. Returns the buffer as words, so that it is aligned
+/// to 8 bytes, and the length of its content in bytes.
 pub(super) fn encode_request(request: &Request<'_>) -> (Vec<u64>, u32) {
     let mut bytes = Vec::new();
     match request.kind {

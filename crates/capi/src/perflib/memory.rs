@@ -48,7 +48,7 @@ pub(super) unsafe fn read_guid(guid: *const [u8; 16], argument: &str) -> Result<
     Ok(Guid::from_bytes(unsafe { guid.read() }))
 }
 
-/// Copies bytes from the caller's memory, which other threads of the program may change meanwhile.
+/// Copies bytes from the caller's memory, so that later changes by other threads of the program have no effect.
 ///
 /// # Safety
 ///
@@ -101,6 +101,10 @@ pub(super) unsafe fn write_bytes(to: *mut u8, bytes: &[u8], argument: &str) -> R
     Ok(())
 }
 
+/// Describes the argument that contains [`OutputBuffer::actual`], in "The argument ... is a null pointer". Each function has
+/// another name for it.
+const ACTUAL: &str = "for the actual size";
+
 /// A buffer of the caller: its capacity in items, and the address to which the number of items is written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OutputBuffer {
@@ -116,10 +120,10 @@ impl OutputBuffer {
     ///
     /// # Errors
     ///
-    /// A null pointer for `actual`, or for a buffer with a capacity.
+    /// A null pointer for `actual`, or for `start` if the capacity is not 0.
     pub(super) fn check(&self) -> Result<(), ApiError> {
         if self.actual.is_null() {
-            return Err(ApiError::null("for the actual size"));
+            return Err(ApiError::null(ACTUAL));
         }
         if self.start.is_null() && self.capacity != 0 {
             return Err(ApiError::null(self.argument));
@@ -140,14 +144,14 @@ impl OutputBuffer {
         self.check()?;
         let count = u32::try_from(bytes.len() / item_bytes).map_err(|_| ErrorCode::OUT_OF_MEMORY)?;
         // SAFETY: guaranteed by this function's safety contract.
-        unsafe { write(self.actual, count, "for the actual size")? };
+        unsafe { write(self.actual, count, ACTUAL)? };
         if count > self.capacity {
             return Err(ErrorCode::NOT_ENOUGH_MEMORY.into());
         }
         if count == 0 {
             return Ok(());
         }
-        // SAFETY: there is room for `capacity` items by this function's safety contract, and there are no more.
+        // SAFETY: there is room for `capacity` items by this function's safety contract, and `bytes` contains no more than that.
         unsafe { write_bytes(self.start, bytes, self.argument) }
     }
 }

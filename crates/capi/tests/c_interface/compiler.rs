@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::library::{built, crate_folder};
 
-/// The compiler options for warnings, which are errors.
+/// Compiler options that enable warnings and treat them as errors.
 pub(crate) const STRICT: [&str; 4] = ["-Wall", "-Wextra", "-pedantic", "-Werror"];
 
 /// The system libraries that a static Rust library requires, as in tachograph.pc for `--static`.
@@ -28,7 +28,7 @@ pub(crate) enum Link<'a> {
     StaticAt(&'a Path),
 }
 
-/// The compiler for a standard, with the header on its path.
+/// The compiler for a standard, with the folder of the header in its include path.
 pub(crate) fn compiler(standard: &str) -> Command {
     let program = if standard.contains("++") { "c++" } else { "cc" };
     let mut command = Command::new(program);
@@ -48,7 +48,7 @@ pub(crate) fn source(name: &str) -> PathBuf {
 pub(crate) fn output(command: &mut Command) -> Output {
     command.output().unwrap_or_else(|error| {
         panic!(
-            "{} does not run: {error}. Install gcc, g++, binutils, make and pkg-config for these tests.",
+            "Cannot run {}: {error}. Install gcc, g++, binutils, make and pkg-config for these tests.",
             command.get_program().to_string_lossy()
         )
     })
@@ -74,7 +74,7 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Compiles a source for a standard; the compat folder is on the path. A warning is an error.
+    /// Compiles a source for a standard, with the compat folder in the include path too. A warning is an error.
     pub(crate) fn compile(name: &str, standard: &str, link: Link<'_>, options: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let mut command = compiler(standard);
@@ -103,7 +103,7 @@ impl Program {
         self.folder.path()
     }
 
-    /// The program, with an environment without variables of Tachograph.
+    /// The program, run without Tachograph's environment variables.
     pub(crate) fn command(&self, arguments: &[impl AsRef<OsStr>]) -> Command {
         let mut command = Command::new(self.folder.path().join("program"));
         command.args(arguments).env_remove("TACHO_CPI_TRACE").env_remove("TACHO_RUNTIME_DIR");

@@ -19,7 +19,7 @@ const MAX_REDUCERS: usize = 8;
 /// One reducer for each list of paths.
 ///
 /// Successive reductions of a live board differ by one sample, in which most instances are the same as before. A reused
-/// reducer has looked up their series already, so their values are only added; new instances cost more.
+/// reducer has looked up their series already, so it only has to add their values; new instances cost more.
 #[derive(Default)]
 pub(super) struct Reducers {
     /// The least recently used one first.
@@ -32,14 +32,15 @@ pub(super) struct KeptReducer {
     reducer: Reducer,
     /// The rank of each series; `None` for those that no path selects.
     ranks: HashMap<SeriesId, Option<usize>>,
-    /// The same by the index of the series in the reducer, with their descriptions. Only for reductions without columns.
+    /// The rank and description of each series, by its index in the reducer; `None` for those that no path selects. Only for
+    /// reductions without columns.
     ranked: Vec<Option<(usize, Arc<SeriesInfo>)>>,
-    /// The sets of the last samples, and whether a path selects any of their counters.
+    /// The set of each group of the latest sample, and whether a path selects any of its counters.
     sets: Vec<(Arc<CounterSet>, bool)>,
 }
 
 impl Reducers {
-    /// Drops all reducers. Required after series were dropped from the board's table, because reducers hold their ids.
+    /// Drops all reducers. Required after series have been dropped from the board's table, because reducers hold their ids.
     pub(super) fn clear(&mut self) {
         self.list.clear();
     }
@@ -121,8 +122,9 @@ impl KeptReducer {
         reduction.finish_ranked(table, |info| *ranks.entry(info.id).or_insert_with(|| rank_of(info, paths)))
     }
 
-    /// Finishes a reduction without columns, as tables request for all of their cells: the reducer has the statistics of the
-    /// whole span, so they need not be moved. `None` if the reduction has columns or earlier statistics.
+    /// Finishes a reduction without columns (tables use these for all cells). The reducer already has the statistics of the
+    /// whole span, so they are read in place instead of being moved into the reduction. `None` if the reduction has columns or
+    /// earlier statistics, or if statistics have to be merged.
     fn finish_without_columns(&mut self, reduction: &Reduction, table: &mut SeriesTable) -> Option<Reduced> {
         if reduction.has_columns() || !reduction.is_empty() {
             return None;
@@ -140,7 +142,7 @@ impl KeptReducer {
             })
             .collect();
         found.sort_unstable_by_key(|(rank, info, _)| (*rank, info.id));
-        // Series with the same id have to be merged.
+        // Series with the same id have to be merged, which happens when they are moved into the reduction.
         if found.windows(2).any(|pair| pair[0].1.id == pair[1].1.id) {
             return None;
         }
@@ -154,7 +156,7 @@ impl KeptReducer {
     }
 }
 
-/// Whether a path selects a counter of a set, of any instance.
+/// Whether a path selects any counter of a set; instances are not examined.
 fn selects(path: &PathPattern, set: &CounterSet) -> bool {
     let is_named = |name: &str, english: &Option<Arc<str>>, test: &dyn Fn(&str) -> bool| {
         test(name) || english.as_deref().is_some_and(test)

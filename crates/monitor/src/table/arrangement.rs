@@ -58,7 +58,7 @@ impl TableModel {
     }
 
     /// For each row, whether it is a kernel thread that is not shown: one that used less than [`MIN_KERNEL_SHARE`] of a
-    /// processor. A filter finds all of them. Their parent is `kthreadd`, process 2.
+    /// processor. With a filter, none is hidden. The parent of kernel threads is `kthreadd`, process 2.
     fn hidden_rows(&self) -> Vec<bool> {
         let rows = &self.rows.rows;
         let mut hidden = vec![false; rows.len()];
@@ -151,7 +151,7 @@ impl TableModel {
         let mut places = vec![usize::MAX; self.rows.rows.len()];
         for (place, &row) in sorted.iter().enumerate() {
             let mut next = Some(row);
-            // Ends at a row that has a place before this one.
+            // Ends at a row whose place is already known.
             while let Some(above) = next.filter(|&above| places[above] == usize::MAX) {
                 places[above] = place;
                 next = parents[above];

@@ -8,18 +8,18 @@ use crate::figures::{NumberForm, SEVERAL};
 use crate::reduced::ReducedSeries;
 
 impl TableModel {
-    /// A value; `None` for text, and if the row has no value of the column.
+    /// The value of a cell; `None` for text, and if the row has no value in the column.
     pub fn value(&self, row: usize, column: usize) -> Option<f64> {
         let found = self.layout.columns.get(column)?;
         if found.content == ColumnContent::Presence {
             return self.presence(row);
         }
-        // The id of a total is that of no process.
+        // The id of a total does not identify a process.
         let is_id_of_total = found.is_id() && self.row(row)?.is_reserved;
         self.rows.value(&self.figures.reduced, row, column, found.figure()).filter(|_| !is_id_of_total)
     }
 
-    /// The value by which rows are sorted: the average weighted with the time in which the instance was present
+    /// The value by which rows are sorted: the average weighted by the time in which the instance was present
     /// ([`Summary::rank`](tachograph_counters::Summary::rank)), or the value itself if it is no average.
     pub(super) fn rank(&self, row: usize, column: usize) -> Option<f64> {
         let found = self.layout.columns.get(column)?;
@@ -39,7 +39,7 @@ impl TableModel {
         self.figures.reduced.series.get(self.rows.series(row, column)?)
     }
 
-    /// The text of a column that holds text; `None` if missing, and for counters.
+    /// The text of a cell in a column of text; `None` if it is missing, and in columns of numbers.
     pub fn name(&self, row: usize, column: usize) -> Option<Cow<'_, str>> {
         let found = self.row(row)?;
         let properties = || self.properties.get(&found.id);

@@ -50,7 +50,7 @@ pub enum Property {
 pub enum Figure {
     /// The average by the counter's formula.
     Average,
-    /// The last value, for ids and times since a start, whose averages have no meaning.
+    /// The last value, for ids and times since a start, whose averages are meaningless.
     Last,
 }
 
@@ -84,7 +84,7 @@ impl TableColumn {
         Self::new(&heading(&counter.name), ColumnContent::Counter(counter.clone()), 1)
     }
 
-    /// The column of the control group of processes, which is no column at first.
+    /// The column of the control group of processes, which is not one of the default columns.
     pub(super) fn of_cgroup() -> Self {
         Self::new("CONTROL GROUP", ColumnContent::Property(Property::Cgroup), 8)
     }
@@ -107,7 +107,7 @@ impl TableColumn {
         self.identity.is_some_and(|identity| identity != Identity::Elapsed)
     }
 
-    /// Whether the column shows text, which is sorted in ascending order at first.
+    /// Whether the column shows text, which is sorted in ascending order by default.
     pub fn is_text(&self) -> bool {
         self.unit.is_none()
     }
@@ -133,7 +133,7 @@ impl TableColumn {
         }
     }
 
-    /// Whether the last value is shown of a counter that is a plain count.
+    /// Whether the counter is a plain count, whose single values are whole numbers.
     fn is_whole(&self) -> bool {
         self.counter().is_some_and(|counter| counter.counter_type.formula() == Some(Formula::Value))
     }
@@ -161,7 +161,7 @@ pub struct TableLayout {
     pub set: Arc<str>,
     /// The columns, from left to right.
     pub columns: Vec<TableColumn>,
-    /// The column by which rows are sorted at first.
+    /// The column by which rows are sorted by default.
     pub sort_column: usize,
     /// The counters that identify the instances: ids, parents, times since the start.
     identity: Vec<Counter>,
@@ -205,7 +205,7 @@ pub(super) fn is_named(counter: &Counter, english: &str) -> bool {
 const MAX_HEADING: usize = 22;
 
 impl TableLayout {
-    /// The table of a set: ready-made columns as far as the set has their counters; for other sets the name and all
+    /// The table of a set: the ready-made columns whose counters the set has; if it has none of them, the names and all
     /// counters.
     pub fn of_set(set: &SetEntry) -> Self {
         let counters = || set.counters.iter().map(|entry| &entry.counter);

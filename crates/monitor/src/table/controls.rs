@@ -64,13 +64,13 @@ impl TableModel {
         self.arrange();
     }
 
-    /// Shows kernel threads without processor time, or hides them.
+    /// Shows or hides kernel threads that used less than 1 % of a processor.
     pub fn set_kernel_threads(&mut self, are_shown: bool) {
         self.shows_kernel_threads = are_shown;
         self.arrange();
     }
 
-    /// Whether kernel threads without processor time are shown.
+    /// Whether kernel threads that used less than 1 % of a processor are shown.
     pub fn shows_kernel_threads(&self) -> bool {
         self.shows_kernel_threads
     }

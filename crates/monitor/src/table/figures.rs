@@ -119,7 +119,7 @@ pub(super) fn is_mixed(identity: Identity, summary: &Summary) -> bool {
         Identity::Parent => false,
         Identity::Elapsed => {
             let time = |at: Option<tachograph_counters::civil::Moment>| at.map(|at| at.utc);
-            // Within a process it only grows, so the first value is the smallest and the last one the largest.
+            // Within a process, elapsed time only grows, so the first value is the smallest and the last one the largest.
             let first = start(time(summary.first_time), summary.minimum);
             let last = start(time(summary.last_time), summary.last);
             let largest = start(time(summary.last_time), summary.maximum);
@@ -192,7 +192,7 @@ fn part_spans(
 ) -> Result<Option<Vec<Span>>, FlowError> {
     let mut begins = vec![span.begin()];
     let mut before: Option<Identities> = None;
-    // Spans that are still to be searched, the first one last.
+    // Spans that are still to be searched, from the last to the first.
     let mut pending = vec![(span, samples)];
     while let Some((span, samples)) = pending.pop() {
         if *reductions == 0 {
@@ -207,7 +207,7 @@ fn part_spans(
             reduced.series.iter().filter_map(|series| Some((identity(series)?, series))).collect();
         for index in 0..columns {
             let mut now = Identities::default();
-            let mut is_several = false;
+            let mut has_several = false;
             let mut values = 0;
             for (identity, series) in &series {
                 let Some(column) = series.columns.get(index).filter(|column| column.values > 0) else {
@@ -220,13 +220,13 @@ fn part_spans(
                     Identity::Elapsed => now.started = start(column.at, column.last),
                     Identity::Parent => {}
                 }
-                is_several |= column.values > 1 && is_mixed_column(*identity, column);
+                has_several |= column.values > 1 && is_mixed_column(*identity, column);
             }
             if values == 0 {
                 continue;
             }
             let column = span.column(index, columns);
-            if is_several && column.length() > 1 {
+            if has_several && column.length() > 1 {
                 // Continues with this column in more detail, and then after it.
                 if column.end() < span.end() {
                     pending.push((Span::new(column.end(), span.end()), samples));

@@ -9,8 +9,8 @@ impl TableModel {
     /// The sum of a column over the rows of a heading; `None` for other lines, and for columns whose sums mean nothing, such as
     /// ids and latencies.
     ///
-    /// A row counts for the part of the time range in which it had values, so the sum is the average that a counter of the
-    /// whole group would have.
+    /// Each value is multiplied by the fraction of the time range in which its row had values, so the sum is the average that a
+    /// counter of the whole group would have.
     pub fn group_sum(&self, line: usize, column: usize) -> Option<f64> {
         let TableLine::Group { rows, .. } = self.lines.get(line)? else { return None };
         let found = self.layout.columns.get(column)?;

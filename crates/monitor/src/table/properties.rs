@@ -15,7 +15,7 @@ pub struct ProcessProperties {
     pub user: Option<Arc<str>>,
     /// The path of its control group.
     pub cgroup: Option<Arc<str>>,
-    /// The command line, its arguments separated by blanks. Kernel threads have none.
+    /// The command line, its arguments separated by spaces. Kernel threads have none.
     pub command: Option<Arc<str>>,
     /// The id of the parent.
     pub parent: Option<u32>,
@@ -30,7 +30,7 @@ pub trait RowProperties: Send {
 }
 
 impl TableModel {
-    /// The properties of a row, as far as they were read.
+    /// The properties of a row, if they have been read.
     pub fn properties(&self, id: RowId) -> Option<&ProcessProperties> {
         self.properties.get(&id)
     }

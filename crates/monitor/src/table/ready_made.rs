@@ -13,7 +13,7 @@ pub(super) enum Ready {
     Name(&'static str),
     /// The first of these counters that the set has.
     Counter(&'static str, &'static [&'static str], u8),
-    /// The same, for the column by which rows are sorted at first.
+    /// Like `Counter`. By default, rows are sorted by the first such column whose counter the set has.
     Ranking(&'static str, &'static [&'static str], u8),
     Property(&'static str, Property, u8),
 }
@@ -108,8 +108,8 @@ pub(super) fn ready_made(set: &str) -> &'static [Ready] {
     }
 }
 
-/// The headings of the ready-made columns of a set that show counters, each with the counters of which it shows the first that
-/// the set has.
+/// The headings of the ready-made columns of a set that show counters, each with its counters: the column shows the first one
+/// that the set has.
 pub fn ready_made_columns(set: &str) -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
     ready_made(set).iter().filter_map(|column| match column {
         Counter(heading, counters, _) | Ranking(heading, counters, _) => Some((*heading, *counters)),

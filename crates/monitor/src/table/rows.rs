@@ -32,7 +32,7 @@ pub struct TableRow {
     pub thread: Option<u64>,
     /// The id of the parent.
     pub parent: Option<u64>,
-    /// When it started, as far as known.
+    /// When it started, if known.
     pub started: Option<FileTime>,
     /// Whether it is a total or another instance that does not represent one object: `_Total`, `Idle`, `_Exited`,
     /// `_Unattributed`. These are not ranked.
@@ -41,7 +41,7 @@ pub struct TableRow {
     pub has_several_ids: bool,
     /// The number of intervals of the range in which it has values.
     pub intervals: u64,
-    /// The part of its series in the [figures](TableFigures).
+    /// Which part of a split instance it is; see [`TableFigures::part`].
     pub(super) part: u32,
 }
 
@@ -69,12 +69,12 @@ const RESERVED: [&str; 4] = ["_total", "idle", "_exited", "_unattributed"];
 /// Whether an instance of a set has no rank among the others, because it stands for several of them, for time without an owner,
 /// or for idle time: `_Total`, `0,_Total`, `Idle`, `_Exited`, `_Unattributed`, and the root of control groups.
 pub fn has_no_rank(set: &str, instance: &Instance) -> bool {
-    // Another instance with such a name has an index.
+    // With an index, it is another instance that happens to have such a name.
     if instance.index() != 0 {
         return false;
     }
     let name = instance.name();
-    // An instance of a node or of a parent: `0,_Total`.
+    // The name may begin with a node or a parent: `0,_Total`.
     let last = name.rsplit([',', '/']).next().unwrap_or(name);
     let last = last.split(':').next().unwrap_or(last);
     set == "Cgroup" && name == "/" || RESERVED.iter().any(|reserved| eq_ignore_case(last, reserved))
@@ -124,7 +124,7 @@ impl Rows {
         self.cells.clear();
         self.width = columns.len();
         let mut by_instance: HashMap<(&str, &str, u32), usize> = HashMap::with_capacity(self.known.len());
-        // Counters are few, and those of neighbours are equal.
+        // A set has few counters, and neighbouring series share them, so the role of each counter is determined once.
         let mut roles: Vec<(*const u8, Role)> = Vec::new();
         for (index, series) in figures.reduced.series.iter().enumerate() {
             let info = &series.info;
@@ -172,7 +172,7 @@ impl Rows {
             if let (Some(identity), Some(value)) = (role.identity, series.summary.last) {
                 let row = &mut self.rows[row];
                 match identity {
-                    // As a row of a log of formatted values, a number need not be whole.
+                    // In a log of formatted values, an id may have decimals, which are cut off.
                     Identity::Process => row.process = Some(value as u64),
                     Identity::Thread => row.thread = Some(value as u64),
                     Identity::Parent => row.parent = Some(value as u64),
@@ -191,7 +191,7 @@ impl Rows {
         self.known.reserve(self.rows.len());
         for row in &mut self.rows {
             if row.is_reserved {
-                // The id of a total is that of no process.
+                // The id of a total does not identify a process.
                 (row.process, row.thread, row.parent) = (None, None, None);
             }
             let machine = row.info.machine.clone();

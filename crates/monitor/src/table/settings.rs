@@ -11,8 +11,8 @@ use crate::catalogue::SetEntry;
 pub struct TableSettings {
     /// The name of the set; `None`: the set of the panel's first counter.
     pub set: Option<String>,
-    /// The columns from left to right: names of counters, or `Name`, `Computer`, `User`, `State`, `Command`, `Control Group`.
-    /// Empty: the default columns of the set. The name is always shown; it comes first if it is not listed.
+    /// The columns from left to right: names of counters, or `Name`, `Computer`, `User`, `State`, `Command`, `Control Group`,
+    /// `Present`. Empty: the default columns of the set. The name is always shown; it comes first if it is not listed.
     pub columns: Vec<String>,
     /// The column by which rows are sorted: numbers in descending order, text in ascending order. `None`: the default
     /// column of the set.
@@ -25,12 +25,12 @@ pub struct TableSettings {
     pub tree: TreeKind,
     /// The words that rows must contain.
     pub filter: String,
-    /// Whether kernel threads without processor time are shown too.
+    /// Whether kernel threads that used less than 1 % of a processor are shown too.
     pub kernel_threads: bool,
 }
 
 impl TableColumn {
-    /// Its name in a saved view.
+    /// The name of the column in a saved view.
     pub fn setting(&self) -> &str {
         match &self.content {
             ColumnContent::Name => "Name",
@@ -44,7 +44,7 @@ impl TableColumn {
         }
     }
 
-    fn has_setting(&self, name: &str) -> bool {
+    fn is_called(&self, name: &str) -> bool {
         eq_ignore_case(self.setting(), name) || self.counter().is_some_and(|counter| is_named(counter, name))
     }
 }
@@ -56,15 +56,15 @@ impl TableLayout {
         if names.is_empty() {
             return layout;
         }
-        let sorted = layout.columns.get(layout.sort_column).cloned();
+        let sort_column = layout.columns.get(layout.sort_column).cloned();
         let column = |name: &String| {
-            let ready = layout.columns.iter().find(|column| column.has_setting(name)).cloned();
+            let existing = layout.columns.iter().find(|column| column.is_called(name)).cloned();
             let counters = || set.counters.iter().map(|entry| &entry.counter);
             let has_properties =
                 || layout.columns.iter().any(|it| matches!(it.content, ColumnContent::Property(_)));
             let cgroup =
-                || Some(TableColumn::of_cgroup()).filter(|it| it.has_setting(name) && has_properties());
-            ready.or_else(cgroup).or_else(|| {
+                || Some(TableColumn::of_cgroup()).filter(|it| it.is_called(name) && has_properties());
+            existing.or_else(cgroup).or_else(|| {
                 let found = counters().find(|it| eq_ignore_case(&it.name, name) || is_named(it, name));
                 found.map(TableColumn::of_counter)
             })
@@ -73,15 +73,15 @@ impl TableLayout {
         if columns.is_empty() {
             return layout;
         }
-        for always in [ColumnContent::Name, ColumnContent::Machine] {
-            if !columns.iter().any(|column| column.content == always) {
-                let found = layout.columns.iter().find(|column| column.content == always);
+        for required in [ColumnContent::Name, ColumnContent::Machine] {
+            if !columns.iter().any(|column| column.content == required) {
+                let found = layout.columns.iter().find(|column| column.content == required);
                 columns.splice(0..0, found.cloned());
             }
         }
-        let sorted = columns.iter().position(|column| Some(column) == sorted.as_ref());
+        let sort_index = columns.iter().position(|column| Some(column) == sort_column.as_ref());
         let numeric = columns.iter().position(|column| column.counter().is_some());
-        layout.sort_column = sorted.or(numeric).unwrap_or_default();
+        layout.sort_column = sort_index.or(numeric).unwrap_or_default();
         if !columns.iter().any(|column| column.content == ColumnContent::Presence) {
             columns.insert((layout.sort_column + 1).min(columns.len()), TableColumn::of_presence());
         }
@@ -95,7 +95,7 @@ impl TableModel {
     pub fn with_settings(set: &SetEntry, settings: &TableSettings) -> Self {
         let mut model = Self::new(TableLayout::with_columns(set, &settings.columns));
         let columns = &model.layout.columns;
-        let sort = settings.sort.as_ref().and_then(|name| columns.iter().position(|it| it.has_setting(name)));
+        let sort = settings.sort.as_ref().and_then(|name| columns.iter().position(|it| it.is_called(name)));
         let column = sort.unwrap_or(model.order.column);
         let is_descending = columns.get(column).is_some_and(|column| !column.is_text());
         model.order = TableOrder { column, is_descending: is_descending != settings.reversed };
@@ -113,12 +113,12 @@ impl TableModel {
         let names = |layout: &TableLayout| -> Vec<String> {
             layout.columns.iter().map(|column| column.setting().to_owned()).collect()
         };
-        let sorted = self.layout.columns.get(self.order.column);
+        let sort_column = self.layout.columns.get(self.order.column);
         TableSettings {
             set: Some(self.layout.set.to_string()),
             columns: if self.has_own_columns { names(&self.layout) } else { Vec::new() },
-            sort: sorted.map(|column| column.setting().to_owned()),
-            reversed: sorted.is_some_and(|column| column.is_text() == self.order.is_descending),
+            sort: sort_column.map(|column| column.setting().to_owned()),
+            reversed: sort_column.is_some_and(|column| column.is_text() == self.order.is_descending),
             tree: self.tree,
             top: self.max_rows,
             filter: self.filter.clone(),
@@ -126,7 +126,8 @@ impl TableModel {
         }
     }
 
-    /// Removes a column; those of names and machines stay, and that of the presence, which explains the order.
+    /// Removes a column. The columns of names, machines and presence cannot be removed: rows are ranked by their averages times
+    /// their presence, so the presence column shows why they are in this order.
     pub fn remove_column(&mut self, column: usize) {
         use ColumnContent::{Machine, Name, Presence};
         let is_needed = |column: &TableColumn| matches!(column.content, Name | Machine | Presence);
@@ -138,11 +139,11 @@ impl TableModel {
         self.change_columns(column.min(last));
     }
 
-    /// Adds a column for a counter before the last column of text, and sorts by it. Has no effect if the counter has a column
-    /// already.
+    /// Adds a column for a counter after the last counter column (at the end if there is no counter column), unless it already
+    /// has one, and sorts by that column.
     pub fn add_column(&mut self, counter: &tachograph_counters::set::Counter) {
         let columns = &mut self.layout.columns;
-        let known = columns.iter().position(|column| column.has_setting(&counter.name));
+        let known = columns.iter().position(|column| column.is_called(&counter.name));
         let position = known.unwrap_or_else(|| {
             let numeric = columns.iter().rposition(|column| column.counter().is_some());
             let position = numeric.map_or(columns.len(), |last| last + 1);
@@ -152,11 +153,11 @@ impl TableModel {
         self.change_columns(position);
     }
 
-    fn change_columns(&mut self, sorted: usize) {
+    fn change_columns(&mut self, sort_column: usize) {
         (self.has_own_columns, self.has_own_order) = (true, true);
         (self.has_had_value, self.updates) = (Vec::new(), 0);
-        let is_descending = self.layout.columns.get(sorted).is_some_and(|column| !column.is_text());
-        self.order = TableOrder { column: sorted, is_descending };
+        let is_descending = self.layout.columns.get(sort_column).is_some_and(|column| !column.is_text());
+        self.order = TableOrder { column: sort_column, is_descending };
         self.rows.update(&self.layout.set, &self.layout.columns, &self.figures);
         self.arrange();
     }

@@ -18,7 +18,7 @@ fn objects_of_a_machine_are_listed() {
     }
     assert_eq!(source.objects(Some("other"), 400), Err(PdhStatus::NO_MACHINE));
     let items = |object| source.object_items(None, object, 400);
-    // Names are listed once, without indexes.
+    // Each instance name is listed once, without `#n`.
     let processes = ObjectItems {
         counters: texts(&["Ticks/sec", "ID Process"]),
         instances: Some(texts(&["bash", "init"])),
@@ -57,7 +57,7 @@ fn objects_of_a_log_are_listed() {
         assert_eq!(source.object_items(None, "Process", 400), Ok(items), "{name}");
         assert_eq!(source.object_items(None, "System", 400).map(|items| items.instances), Ok(None), "{name}");
         assert_eq!(source.default_object(None).as_deref(), Ok("Process"));
-        // An instance for which the log has another counter, but not this one.
+        // bash is omitted: the log has another counter of it, but not ID Process.
         let all = source.expand_wild_card_path(r"\Process(*)\ID Process", 0);
         assert_eq!(all, Ok(texts(&[r"\\MADE\Process(init)\ID Process"])), "{name}");
     }

@@ -15,7 +15,7 @@ use super::transport::Received;
 
 /// Maximum number of events that are read at once.
 const MAX_EVENTS: usize = 128;
-/// How often answers are checked for without an event, because another thread can have received one.
+/// Interval at which machines are checked even without an event, since another thread may have received the answer.
 const RECHECK: Duration = Duration::from_millis(50);
 
 /// Sends the next request to many agents, and waits for all answers on one thread.
@@ -25,20 +25,21 @@ const RECHECK: Duration = Duration::from_millis(50);
 pub struct ExchangePoll {
     epoll: OwnedFd,
     machines: Vec<Polled>,
-    /// The machines from which more can have arrived without another event, and a buffer for the next list.
+    /// Machines from which more data may have arrived without a further event.
     more: Vec<usize>,
-    checking: Vec<usize>,
+    /// Spare buffer, swapped with `more`.
+    spare: Vec<usize>,
 }
 
 struct Polled {
-    /// `None` for a machine that is read without a connection, such as this one.
+    /// `None` for a machine that is read without a connection, such as the local one.
     machine: Option<Arc<RemoteMachine>>,
     /// Whether an answer is outstanding.
     is_awaited: bool,
 }
 
 impl ExchangePoll {
-    /// Exchanges with these machines, which are identified by their indexes.
+    /// Prepares exchanges with these machines; the other functions identify them by index.
     ///
     /// # Errors
     ///
@@ -49,11 +50,12 @@ impl ExchangePoll {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
             machines: machines.collect(),
             more: Vec::new(),
-            checking: Vec::new(),
+            spare: Vec::new(),
         })
     }
 
-    /// Sends the request for the next collection of a machine. Returns false if that would block.
+    /// Sends the request for the next collection of a machine. Returns whether [`wait`](Self::wait) will report the answer;
+    /// otherwise the machine's own exchange must send the request, or receive the answer if the request was sent.
     pub fn begin(&mut self, index: usize) -> bool {
         let Some(polled) = self.machines.get_mut(index) else { return false };
         polled.is_awaited = false;
@@ -66,11 +68,11 @@ impl ExchangePoll {
         polled.is_awaited
     }
 
-    /// Waits until answers arrive, at most until `until`. Calls `arrived` with the index of each machine, and whether its
-    /// answer is complete: otherwise the connection was closed, the agent refused the request, or the answer is so large that a
-    /// thread of its own must receive it.
+    /// Waits until answers arrive, at most until `until`. Calls `arrived` for each machine whose exchange has ended, with its
+    /// index and whether the answer is complete. It is incomplete if the connection failed, was closed or cannot be watched, if
+    /// the agent refused the request, or if the answer is so large that a separate thread must receive it.
     ///
-    /// Receives a limited number of bytes of each machine before those of the next one.
+    /// Receives a limited number of bytes from a machine before it turns to the next.
     pub fn wait(&mut self, until: Instant, mut arrived: impl FnMut(usize, bool)) {
         let mut rechecked = Instant::now();
         loop {
@@ -94,11 +96,11 @@ impl ExchangePoll {
                 let index = usize::try_from(data.u64()).unwrap_or(usize::MAX);
                 found |= self.check(index, &mut arrived);
             }
-            let mut more = std::mem::replace(&mut self.more, std::mem::take(&mut self.checking));
+            let mut more = std::mem::replace(&mut self.more, std::mem::take(&mut self.spare));
             for index in more.drain(..) {
                 found |= self.check(index, &mut arrived);
             }
-            self.checking = more;
+            self.spare = more;
             if left.is_zero() || now.saturating_duration_since(rechecked) >= RECHECK {
                 rechecked = now;
                 for index in 0..self.machines.len() {
@@ -167,7 +169,8 @@ fn watch(epoll: &OwnedFd, machine: &RemoteMachine, index: usize) -> bool {
     let (data, flags) =
         (epoll::EventData::new_u64(index as u64), epoll::EventFlags::IN | epoll::EventFlags::ONESHOT);
     let register = |socket: BorrowedFd<'_>| {
-        // A connection that was opened since the last exchange is not known yet. The kernel removes those that are closed.
+        // A connection opened since the last exchange is not in the epoll set yet, so it is added. The kernel removes closed
+        // connections.
         epoll::modify(epoll, socket, data, flags).or_else(|_| epoll::add(epoll, socket, data, flags)).is_ok()
     };
     // If another thread is using the connection, or has closed it, the machine is checked later.

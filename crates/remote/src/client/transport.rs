@@ -67,14 +67,14 @@ pub trait Transport: Send + fmt::Debug {
     /// The agent that the transport connects to, for messages.
     fn peer(&self) -> &Peer;
 
-    /// Sends a request without waiting. [`exchange`](Self::exchange) with the same request then receives the response. Returns false
-    /// if that is not possible, for example because no connection is open.
+    /// Sends a request without waiting. [`exchange`](Self::exchange) with the same request then receives the response. Returns
+    /// false if the request cannot be sent, for example because no connection is open.
     fn send_ahead(&mut self, method: Method, path: &str, request: &[u8]) -> bool {
         let _ = (method, path, request);
         false
     }
 
-    /// Receives what has arrived of the response to the request that was sent ahead, without waiting.
+    /// Receives, without waiting, what has arrived of the response to the request of [`send_ahead`](Self::send_ahead).
     fn receive_ahead(&mut self) -> Received {
         Received::Broken
     }
@@ -90,7 +90,7 @@ pub trait Transport: Send + fmt::Debug {
 pub enum Received {
     /// Not all of it.
     Part,
-    /// Not all of it: the limit of one call was reached, and more can be there already.
+    /// Not all of it: the limit of one call was reached, and more may have arrived already.
     More,
     /// More than is received on the thread of all machines. [`Transport::exchange`] receives it.
     TooLarge,

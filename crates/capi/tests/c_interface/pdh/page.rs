@@ -20,7 +20,7 @@ fn the_program_of_the_section_compiles_without_a_warning() {
 fn the_section_names_every_function() {
     let section = section();
     for function in declared() {
-        // W and A functions are named once; those that end in H by their own names.
+        // The section names a function without its suffix W or A, and with or without its suffix H.
         let name = function.trim_end_matches(['W', 'A']);
         let named = [name, name.trim_end_matches('H')];
         assert!(named.iter().any(|name| section.contains(&format!("`{name}`"))), "{function}");

@@ -30,15 +30,15 @@ impl KnownPaths {
         Self { hashes: HashSet::new(), hasher: RandomState::new(), path_bytes: 0, reservation }
     }
 
-    /// Reserves the memory of a path's column; returns whether the path is new in the log. `columns` is the number of
-    /// existing columns, including this one, and `column_bytes` is the length of the line's paths; both count a
-    /// repeated path every time.
-    fn add(&mut self, path: &str, columns: usize, column_bytes: u64) -> Result<bool, OverBudget> {
+    /// Reserves the memory of a path's column; returns whether the path is new in the log. `columns` is the number of columns
+    /// in memory, including the one about to be built, and `line_path_bytes` is the length of the line's paths so far; a path
+    /// that the line repeats counts each time in both.
+    fn add(&mut self, path: &str, columns: usize, line_path_bytes: u64) -> Result<bool, OverBudget> {
         let is_new = self.hashes.insert(self.hasher.hash_one(path));
         if is_new {
             self.path_bytes += path.len() as u64;
         }
-        let (columns, bytes) = (columns.max(self.hashes.len()), column_bytes.max(self.path_bytes));
+        let (columns, bytes) = (columns.max(self.hashes.len()), line_path_bytes.max(self.path_bytes));
         self.reservation.grow_to(column::memory_of(columns, 0, bytes))?;
         Ok(is_new)
     }
@@ -56,7 +56,7 @@ pub(super) struct Row<'a> {
     pub(super) columns: Vec<Column>,
     /// Columns of the previous line, by path, that this line has not used yet. Filled when this line's columns first
     /// differ from the previous line's.
-    moved: Option<HashMap<Box<str>, ColumnGroup>>,
+    unused: Option<HashMap<Box<str>, ColumnGroup>>,
     /// Bytes of this line's paths.
     path_bytes: u64,
     pub(super) values: &'a mut Vec<Option<f64>>,
@@ -85,7 +85,7 @@ impl<'a> Row<'a> {
         values.clear();
         Self {
             columns,
-            moved: None,
+            unused: None,
             path_bytes: 0,
             values,
             builder,
@@ -127,16 +127,16 @@ impl<'a> Row<'a> {
         Ok(())
     }
 
-    /// Returns the column of a path that the previous line did not have at this index: a moved column, or a new one,
-    /// whose memory is reserved first.
+    /// Returns the column of a path that the previous line did not have at this index: a column of the previous line, or a new
+    /// one, whose memory is reserved first.
     fn column(&mut self, index: usize, path: &str) -> Result<Column, OverBudget> {
-        let moved = self.moved.get_or_insert_with(|| {
+        let unused = self.unused.get_or_insert_with(|| {
             self.columns.drain(index..).map(|column| (column.path, column.group)).collect()
         });
-        if let Some((path, group)) = moved.remove_entry(path) {
+        if let Some((path, group)) = unused.remove_entry(path) {
             return Ok(Column { path, group });
         }
-        let is_new = self.paths.add(path, index + 1 + moved.len(), self.path_bytes)?;
+        let is_new = self.paths.add(path, index + 1 + unused.len(), self.path_bytes)?;
         let (group, error) = self.builder.single(path);
         if is_new && error.is_some() {
             self.problems.push_with(self.offset, || {
@@ -217,7 +217,7 @@ impl<'de> Visitor<'de> for ValuesSeed<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object of values by counter path")
+        f.write_str("an object that maps counter paths to values")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
@@ -225,7 +225,8 @@ impl<'de> Visitor<'de> for ValuesSeed<'_, '_> {
             let value = map.next_value_seed(JsonValueSeed)?;
             if let Err(stop) = self.0.push(&path, value) {
                 self.0.stop = Some(stop);
-                return Err(A::Error::custom("too many values"));
+                // The caller reports the reason in `stop` instead.
+                return Err(A::Error::custom("reading stopped"));
             }
         }
         Ok(())

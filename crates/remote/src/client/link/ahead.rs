@@ -1,4 +1,4 @@
-//! Sending the request for the next collection before waiting for the answer.
+//! Exchanges that do not wait for the answer: sending the request for the next collection in advance, and closing queries.
 
 use std::os::fd::BorrowedFd;
 use std::sync::TryLockError;
@@ -12,7 +12,8 @@ use crate::message::CollectRequest;
 impl Link {
     /// Sends the request for the next collection without waiting, if the last query can be collected again over the open
     /// connection. The next collection of the same selections then only receives the answer. `version` is the version of the
-    /// machine's counter sets: if the agent has a newer one, its sets must be read first.
+    /// machine's counter sets: if the agent has a newer one, its sets must be read first. Returns whether the
+    /// request was sent.
     pub(in crate::client) fn send_ahead(&self, version: (u64, u64)) -> bool {
         let send = |session: &mut Session| session.version == Some(version) && session.send_ahead();
         self.with_free_session(send).unwrap_or(false)
@@ -23,13 +24,13 @@ impl Link {
         self.with_free_session(|session| session.transport.receive_ahead()).unwrap_or(Received::Part)
     }
 
-    /// Calls `then` with the socket of the open connection, if there is one.
+    /// Calls `then` with the socket of the open connection; `None` without one, or while another thread uses it.
     pub(in crate::client) fn with_descriptor<R>(&self, then: impl FnOnce(BorrowedFd<'_>) -> R) -> Option<R> {
         self.with_free_session(|session| session.transport.descriptor().map(then)).flatten()
     }
 
-    /// Closes the queries at the agent without waiting. Returns whether an answer is outstanding: then it must be called again
-    /// when that has arrived.
+    /// Closes the queries at the agent without waiting. Returns whether an answer is outstanding; if so, this must be called
+    /// again when the answer has arrived.
     pub(in crate::client) fn close_ahead(&self) -> bool {
         self.with_free_session(Session::close_ahead).unwrap_or(false)
     }
@@ -77,7 +78,7 @@ impl Session {
             }
         }
         let Some(query) = self.queries.pop() else { return false };
-        // Only over the open connection, and not if an earlier answer is outstanding.
+        // The request is sent only over an open connection on which no earlier answer is outstanding.
         if self.failed.is_some() || !self.transport.send_ahead(Method::Delete, &query.path, &[]) {
             self.queries.clear();
             return false;
