@@ -11,7 +11,7 @@ use tachograph_counters::time_zone::{TimeZone, is_possible_bias};
 use tachograph_counters::{Problem, RawValue};
 
 use super::SqlLogName;
-use super::database::{Database, SqlValue, check_tables, first_integer, first_row, run};
+use super::database::{Database, SqlValue, check_tables, first_row, run};
 use super::halves::join;
 use super::text::parse_time;
 use crate::text::UNKNOWN_ZONE;
