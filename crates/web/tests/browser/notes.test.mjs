@@ -258,7 +258,7 @@ test("notes: added for moments and ranges, drawn in all panels, saved with the v
     assert.ok(svg.includes("&lt;b&gt;deployed&lt;/b&gt;") && svg.includes("backup"));
     await page.reload();
     await page.click("#notes-menu > summary");
-    assert.equal(await page.locator("#note-list li").count(), 2);
+    await page.waitForFunction(() => document.querySelectorAll("#note-list li").length === 2);
     await changed(() => page.click("#note-list li:first-child [aria-label='Delete backup']"));
     assert.equal(await page.locator("#note-list li").count(), 1);
     await page.keyboard.press("Escape");

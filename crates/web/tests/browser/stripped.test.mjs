@@ -62,11 +62,14 @@ testBuilt("stripped: opening the page transfers less than 150 kB", async () => {
       await session.send("Network.enable");
       const names = new Map();
       session.on("Network.responseReceived", ({ requestId, response }) => names.set(requestId, response.url));
-      session.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => sizes.set(names.get(requestId), encodedDataLength));
+      session.on("Network.dataReceived", ({ requestId, encodedDataLength }) => {
+        const url = names.get(requestId);
+        sizes.set(url, (sizes.get(url) ?? 0) + encodedDataLength);
+      });
       await session.send("Network.setCacheDisabled", { cacheDisabled: true });
       await page.reload({ waitUntil: "networkidle" });
     });
-    // With the headers of the responses.
+    // Compressed contents, without the headers of the responses.
     const files = [...sizes].filter(([url]) => !url.includes("/api/"));
     const total = files.reduce((sum, [, size]) => sum + size, 0);
     assert.ok(files.length > 40, `${files.length} files`);
