@@ -335,8 +335,9 @@ mod tests {
         let sets = [set("Cgroup", true, &["% Processor Time"]), set("Processor", true, &["% Idle Time"])];
         let mut tree = Tree::new(sets.into(), true);
         let chosen = |tree: &Tree| tree.chosen().expect("paths")[0].to_string();
+        // Of equal matches, the name with fewer other words.
         tree.set_search("processo".to_owned());
-        assert_eq!(chosen(&tree), r"\Cgroup(*)\% Processor Time");
+        assert_eq!(chosen(&tree), r"\Processor(*)\*");
         tree.set_search(" processor".to_owned());
         assert_eq!(chosen(&tree), r"\Processor(*)\*");
     }

@@ -47,18 +47,18 @@ fn files_that_are_not_logs_are_refused() {
     const EXPECTED: &str =
         r#"; a CSV log starts with "(PDH-CSV 4.0)", a TSV log with "(PDH-TSV 4.0)", a JSON log with {"time""#;
     for (bytes, looks) in [
-        (&b"hello, world\n"[..], r"it starts with 'hello, world\n' (a text)"),
+        (&b"hello, world\n"[..], r"it starts with 'hello, world\n' (text)"),
         (b"\x7fELF\x02\x01\x01\0", "it starts with the bytes 7f 45 4c 46 02 01 01 00"),
         (b"\x1b[2Jhello", "it starts with the bytes 1b 5b 32 4a 68 65 6c 6c 6f"),
         (b"\"(PDH-CSV 5.0) (X)(0)\"\n", r#"it starts with '"(PDH-CSV 5.0) (X)(0)"\n', an unknown version"#),
-        (b"\"(PDH-C", r#"it starts with '"(PDH-C' (a text)"#),
-        (b"\xef\xbb\xbf", "it starts with '' (a text)"),
-        (b"\xff\xfe(\0x\0", "it starts with '(x' (a text)"),
+        (b"\"(PDH-C", r#"it starts with '"(PDH-C' (text)"#),
+        (b"\xef\xbb\xbf", "it starts with '' (text)"),
+        (b"\xff\xfe(\0x\0", "it starts with '(x' (text)"),
         (b"\xff\xfe\0", "it starts with the bytes ff fe 00"),
-        (b"stra\xdfe", "it starts with 'straße' (a text)"),
+        (b"stra\xdfe", "it starts with 'straße' (text)"),
         (
             b"\"(Pacific Daylight Time)(420)\",\"\\\\CHANDSR-X86\\Processor(0)\\% Processor Time\"\n",
-            r#"it starts with '"(Pacific Daylight Time)(420)","\\CHANDSR-X86\Pr...' (a text)"#,
+            r#"it starts with '"(Pacific Daylight Time)(420)","\\CHANDSR-X86\Pr...' (text)"#,
         ),
     ] {
         assert_eq!(refusal(bytes), format!("not a performance log: {looks}{EXPECTED}"));
