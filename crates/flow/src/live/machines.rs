@@ -55,7 +55,7 @@ pub struct MachinesSource {
     registry: Option<Arc<Registry>>,
 }
 
-/// What a machine is doing for the current sample.
+/// How far a machine has come with the current sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
     /// The request was sent by [`Exchanges::begin`].

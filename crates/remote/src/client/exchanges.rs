@@ -146,6 +146,7 @@ impl Drop for ExchangePoll {
                 let Some(machine) = &polled.machine else { continue };
                 if machine.close_ahead() {
                     is_awaited = true;
+                    // If it cannot be watched, the time limit ends the wait.
                     let _ = watch(&self.epoll, machine, index);
                 } else {
                     polled.machine = None;

@@ -160,9 +160,9 @@ impl RemoteMachine {
         self.state().version.is_some()
     }
 
-    /// Gives the machine the sets of another one, except published ones, until it is reached for the first time: so consumers
-    /// that fix their columns at the start have columns for it. When it is reached, the sets that it has keep their
-    /// providers. Has no effect on a machine that was reached. Returns the registry.
+    /// Assumes that a machine that was never reached has the counter sets of another machine, except published ones. Consumers
+    /// whose columns are fixed at the start then have columns for it. Once the machine is reached, its own sets replace these;
+    /// sets that both have keep their providers. Has no effect on a machine that was reached. Returns the registry.
     pub fn assume_sets(&self, other: &Registry) -> Arc<Registry> {
         let mut state = self.state();
         if state.version.is_none() {

@@ -150,6 +150,7 @@ impl Readers {
         } else if queue.threads == 0 {
             drop(queue);
             work.reader.collect();
+            // The source is gone if this fails.
             let _ = self.sender.send(work);
             return;
         }
