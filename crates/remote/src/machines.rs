@@ -130,6 +130,12 @@ impl Machines {
         let advice = near.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
         let file = self.files.first().map_or("machines.toml".into(), |file| file.display().to_string());
         match name.strip_prefix('@') {
+            // This group has all machines of the files.
+            Some("all") => {
+                format!(
+                    "there are no machines yet; add the lines that 'tacho agent setup' prints on them to {file}"
+                )
+            }
             Some(group) => {
                 format!(
                     "no machine is in the group '{group}'; add groups = [\"{group}\"] to machines in {file}"
