@@ -120,14 +120,18 @@ test("faults: on a phone the chart is near the top, and the box does not cover i
     assert.ok(first.y < 150, `the first panel begins at ${first.y}`);
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360);
     await page.waitForFunction(() => [...document.querySelectorAll(".legend-value")].some((value) => value.dataset.value !== ""));
-    // The first values can change the height of legends, and so move the plot away from the pointer.
-    let plot;
-    for (let step = 0; !plot || (await page.locator("#hover").isHidden()); step++) {
+    // The first values can change the height of legends, and so move the plot away from the pointer: both boxes are read at one time.
+    let plot, box;
+    for (let step = 0; !box; step++) {
       plot = await page.locator(".panel .u-over").first().boundingBox();
       await page.mouse.move(plot.x + plot.width * (0.98 - (step % 2) / 50), plot.y + plot.height / 2);
       await page.waitForTimeout(100);
+      [plot, box] = await page.evaluate(() => {
+        const rectangle = (element) => element.getBoundingClientRect().toJSON();
+        const hover = document.getElementById("hover");
+        return [rectangle(document.querySelector(".panel .u-over")), hover.hidden ? null : rectangle(hover)];
+      });
     }
-    const box = await page.locator("#hover").boundingBox();
     assert.ok(box.y >= plot.y + plot.height || box.y + box.height <= plot.y, JSON.stringify([box, plot]));
   }, { width: 360, height: 740 });
   await server.stop();

@@ -233,6 +233,7 @@ test("notes: added for moments and ranges, drawn in all panels, saved with the v
     await page.mouse.move(2, 2);
     // A click shows it in the middle.
     await page.click("#notes-menu > summary");
+    await page.waitForFunction(() => document.querySelectorAll("#note-list .view-name").length === 2);
     const listed = await page.$$eval("#note-list .view-name", (all) => all.map((one) => one.textContent));
     assert.match(listed[1], /^2024-03-05 10:05:00 <b>deployed<\/b> ünd 'quoted'$/);
     await page.screenshot({ path: path.join(process.env.OUT, "screenshots", "notes-menu.png") });
@@ -311,6 +312,7 @@ test("notes: of logs that are aligned at their starts are at their own times", a
     assert.deepEqual(await notesAt(200), ["third · aligned-2.csv"]);
     // Each note of the list names its log, and shows its place.
     await page.click("#notes-menu > summary");
+    await page.waitForFunction(() => document.querySelectorAll("#note-list .view-name").length === 4);
     const listed = await page.$$eval("#note-list .view-name", (all) => all.map((one) => one.textContent));
     assert.deepEqual(listed, ["2024-03-05 10:05:00 first · aligned-1.csv", "2024-03-05 10:13:20 neither", "2024-03-05 10:18:20 – 10:19:10 second · aligned-2.csv", "2024-03-05 10:20:00 third · aligned-2.csv"]);
     await page.click("#note-list li:nth-child(4) .view-name");

@@ -213,17 +213,17 @@ test("panels: a table of processes is sorted, filtered and limited", async () =>
     await page.waitForSelector(`.instances thead th:nth-child(${memory + 1})[aria-sort=descending]`);
     const values = (await column(memory)).filter(Boolean).map(Number);
     assert.deepEqual(values, [...values].sort((one, other) => other - one));
-    await page.fill("#report .table-top", "3");
-    await page.press("#report .table-top", "Enter");
+    await page.fill("#panels .table-top", "3");
+    await page.press("#panels .table-top", "Enter");
     await page.waitForFunction(() => document.querySelectorAll(".instances tbody tr").length === 3);
     // A negative number is no limit; others are rounded.
-    await page.fill("#report .table-top", "-5");
-    await page.press("#report .table-top", "Enter");
+    await page.fill("#panels .table-top", "-5");
+    await page.press("#panels .table-top", "Enter");
     await page.waitForFunction(() => document.querySelectorAll(".instances tbody tr").length > 5);
-    await page.fill("#report .table-top", "2.6");
-    await page.press("#report .table-top", "Enter");
+    await page.fill("#panels .table-top", "2.6");
+    await page.press("#panels .table-top", "Enter");
     await page.waitForFunction(() => document.querySelectorAll(".instances tbody tr").length === 3);
-    await page.fill("#report .table-filter", "tacho");
+    await page.fill("#panels .table-filter", "tacho");
     await page.waitForFunction(() => [...document.querySelectorAll(".instances tbody tr")].every((row) => row.textContent.includes("tacho")) && document.querySelector(".instances tbody th"));
   });
   await server.stop();
