@@ -21,6 +21,7 @@ mod network;
 mod number_file;
 mod online;
 mod open_file;
+mod operating_system;
 mod ordered;
 mod process;
 mod processor;
@@ -47,6 +48,7 @@ use table::SetTable;
 
 pub use absence::{Absence, absences};
 pub use online::{OnlineProcessors, processor_list};
+pub use operating_system::operating_system;
 pub use process::properties::{MAX_COMMAND_LINE, ProcessProperties, ProcessReader, ProcessState};
 pub use processor::{ProcessorInstance, ProcessorInstances};
 pub use roots::Roots;

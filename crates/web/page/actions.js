@@ -31,6 +31,17 @@ export function nextKind(page) {
   return announce(`Shown as: ${KINDS[kind]}`);
 }
 
+/** Adds paths as a panel and shows all panels. Returns whether there was room. */
+export function addPanel(page, paths) {
+  if (state.panels.length >= MAX_PANELS) return false;
+  const added = panelOf({ counters: paths.map((path) => ({ path })) });
+  change({ panels: [...state.panels, added], viewName: null, open: null });
+  announce(`Added the panel ${titleOf(added)}.`);
+  // Drawn in the next frame.
+  requestAnimationFrame(() => requestAnimationFrame(() => page.grid.show(added.id)));
+  return true;
+}
+
 /** Adds paths to the panel that is shown alone, or as a panel. Returns whether anything was added. */
 export function addPaths(page, paths) {
   if (!page.isReady()) {
@@ -38,15 +49,7 @@ export function addPaths(page, paths) {
     return true;
   }
   const panel = page.panel();
-  if (!panel) {
-    if (state.panels.length >= MAX_PANELS) return false;
-    const added = panelOf({ counters: paths.map((path) => ({ path })) });
-    change({ panels: [...state.panels, added], viewName: null, open: state.panels.length ? state.open : null });
-    announce(`Added the panel ${titleOf(added)}.`);
-    // Drawn in the next frame.
-    requestAnimationFrame(() => requestAnimationFrame(() => page.grid.show(added.id)));
-    return true;
-  }
+  if (!panel) return addPanel(page, paths);
   const { counters, removed, isMore } = addedTo(panel, paths);
   if (isMore) change({ panels: withPanel(state.panels, panel.id, { counters }), viewName: null, removed });
   return isMore;
@@ -155,6 +158,7 @@ function read(page, by) {
   while (row >= 0 && row < block.times.length && !has(row));
   if (row < 0 || row >= block.times.length) return announce(by > 0 ? "No later value." : "No earlier value.");
   page.readAt = block.times[row];
+  hover.release();
   const shown = hover.show(chart, page.readAt, chart.plot.valToPos(page.readAt, "x"), null);
   announce(`${shown?.time ?? ""}: ${nameOf(line)} ${figure(line.average[row], line.type)}, minimum ${figure(line.minimum[row], line.type)}, maximum ${figure(line.maximum[row], line.type)}`);
 }
@@ -179,6 +183,7 @@ export function showMaximum(page) {
   page.readAt = block.times[best];
   const left = chart.plot.valToPos(page.readAt, "x");
   chart.plot.setCursor({ left, top: 0 });
+  hover.release();
   // After the frame in which the crosshair moves.
   requestAnimationFrame(() => {
     const shown = hover.show(chart, page.readAt, left, null);
@@ -256,7 +261,9 @@ export function keyTable(page) {
     { keys: ["]"], act: zoomForward },
     { keys: [","], shown: [",", "."], words: "Announce the previous, next value of the selected counter", act: () => read(page, -1) },
     { keys: ["."], act: () => read(page, 1) },
-    { keys: ["Escape"], words: "Hide the box; show all panels", act: () => (page.hover.box.hidden ? showAll() : page.hover.hide()) },
+    { keys: ["b"], words: "Pin the box with the values at the pointer, with all rows; release it", act: () => page.hover.release() || page.hover.pin() || showNotice("Point at a chart first, or move to a value with . or M.") },
+    { keys: ["C"], words: "List what changed between two logs", act: () => page.comparison.toggle() },
+    { keys: ["Escape"], words: "Release or hide the box; show all panels", act: () => page.hover.release() || (page.hover.box.hidden ? showAll() : page.hover.hide()) },
     { keys: ["v"], words: "List of views", act: () => openMenu("view-menu") },
     { keys: ["A"], words: "Add a note about a moment or a time range, which is drawn in all charts", act: () => openMenu("notes-menu") },
     { keys: ["r"], words: "Time range: type from and to", act: () => openMenu("time-menu") },

@@ -130,6 +130,8 @@ export const sets = (id, machine = null) => json(address(sourcePath(id, "/sets")
 export const instances = (id, set, machine = null) => json(address(sourcePath(id, "/instances"), { set, machine }));
 /** The table of machines: `{columns, rows, ...}` (docs/http.md). */
 export const fleet = (request, signal) => json(address("fleet", request), { signal });
+/** What changed between two logs: `{rows, total, omitted_sets}` (docs/http.md). */
+export const compare = (request, signal) => json(address("compare", request), { signal });
 /** The sets and counters that contain all words, the best match first. */
 export const search = (id, words) => json(address(sourcePath(id, "/search"), { words }));
 export const openLog = (log) =>

@@ -6,6 +6,8 @@ import { powerMarks, powerRange, valueMarks, valueRange } from "./ticks.js";
 import { baseOf, isSameUnit, namedUnit, PLAIN } from "./units.js";
 
 const MAX_AXES = 2;
+/** The ends of a scaled axis, as in Performance Monitor. */
+const SCALED = [0, 100];
 
 /** The rule by which values of a line are shown. */
 export const formatOf = (line) => line.format ?? PLAIN;
@@ -39,6 +41,7 @@ export function axesOf(panel, lines, all = lines) {
 
 /** The ends of an axis for values from `low` to `high`; `positive` is the smallest value above 0. */
 export function rangeOf(panel, axis, { low, high, positive }, maxTicks) {
+  if (axis.scale === "scaled") return SCALED;
   const fixed = (end) => (end === null || end === undefined || !axis.isMain ? null : end * axis.factor);
   const [min, max] = [fixed(panel.min), fixed(panel.max)];
   if (axis.scale === "logarithmic") {
@@ -46,7 +49,7 @@ export function rangeOf(panel, axis, { low, high, positive }, maxTicks) {
     const ends = [min > 0 ? min : bottom, max > 0 ? max : top];
     return ends[1] > ends[0] ? ends : [bottom, top];
   }
-  const [bottom, top] = panel.axis === "scaled" && panel.max === 100 ? [0, 100] : valueRange(low, high, maxTicks, axis.format);
+  const [bottom, top] = valueRange(low, high, maxTicks, axis.format);
   const ends = [min ?? bottom, max ?? top];
   return ends[1] > ends[0] ? ends : [ends[0], ends[0] + 1];
 }

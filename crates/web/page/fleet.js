@@ -6,7 +6,7 @@ import { byId, element, setText } from "./element.js";
 import { FleetChart } from "./fleet-chart.js";
 import { count, lineFigure, NONE } from "./figures.js";
 import { showError } from "./messages.js";
-import { panelOf } from "./panels.js";
+import { headlineOf, panelOf } from "./panels.js";
 import { change } from "./state.js";
 
 /** With at least this many machines, the page begins with the table: as many lines are hard to distinguish. */
@@ -162,7 +162,7 @@ export class Fleet {
         }),
       );
       this.close();
-      change({ panels, sources: [source.id], title: machine, viewName: null, open: null, removed: new Set(), legend: new Map(), selected: null, range: null, frozen: null });
+      change({ panels, headline: headlineOf(view.headline).map((counter) => ({ ...counter, path: onThis(counter.path) })), sources: [source.id], title: machine, viewName: null, open: null, removed: new Set(), legend: new Map(), selected: null, range: null, frozen: null });
     } catch (problem) {
       showError(problem);
     }

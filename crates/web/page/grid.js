@@ -11,9 +11,9 @@ const USUAL_WIDTH = 400;
 const MIN_HEIGHT = 250;
 const GAP = 8;
 
-/** The grid. `onChart(chart)` is called for every chart that is created. */
+/** The grid. `onChart(chart)` is called for every chart that is created; `onRow(path)` shows a counter of a table's row. */
 export class Grid {
-  constructor({ onChart }) {
+  constructor({ onChart, onRow }) {
     this.place = byId("panels");
     this.views = new Map();
     this.acts = {
@@ -22,6 +22,7 @@ export class Grid {
       resize: (id, across, down) => this.resize(id, across, down),
       remove: (id) => this.remove(id),
       chartMade: onChart,
+      chart: onRow,
     };
     this.place.addEventListener("keydown", (event) => this.key(event));
     this.place.addEventListener("pointerdown", (event) => this.press(event));

@@ -1,7 +1,7 @@
 // The state as a link: everything that is needed to see the same page again.
 
 import { annotationsOf } from "./annotations.js";
-import { MAX_PANELS, panelOf, shortened } from "./panels.js";
+import { headlineOf, MAX_PANELS, panelOf, shortened } from "./panels.js";
 import { state } from "./state.js";
 import { FIGURES, LEGEND_FIGURES } from "./values.js";
 
@@ -19,6 +19,7 @@ export function toFragment(nameOf) {
   if (state.viewName) text.set("open", state.viewName);
   else for (const panel of state.panels) text.append("panel", JSON.stringify(shortened(panel)));
   if (!state.viewName) put("title", state.title, "");
+  if (!state.viewName && state.headline.length) put("headline", JSON.stringify(state.headline.map(({ path, or, label }) => ({ path, ...(or.length ? { or } : {}), ...(label === null ? {} : { label }) }))));
   put("alone", state.open, null);
   if (state.range) text.set("range", [state.range.begin, state.range.end].map((at) => at?.toFixed(3) ?? "").join("~"));
   put("align", state.align, state.isAlignChosen || state.sources.length > 1 ? null : "absolute");
@@ -68,6 +69,15 @@ function panelsOf(text) {
   const kind = EARLIER_KINDS[text.get("view")] ?? "line";
   const fixed = text.get("axis") === "100" ? { axis: "scaled", max: 100 } : {};
   return [panelOf({ id: 1, kind, counters: paths.map((path) => ({ path })), ...fixed })];
+}
+
+/** The counters of the line above the panels. */
+function headlineIn(text) {
+  try {
+    return headlineOf(JSON.parse(text.get("headline") ?? "[]"));
+  } catch {
+    return [];
+  }
 }
 
 /** An annotation: `BEGIN~END~TEXT`, without END for a moment. */
@@ -128,6 +138,7 @@ export function fromFragment(fragment, idOf) {
     panels: panelsOf(text),
     parts: {
       title: (text.get("title") ?? "").slice(0, 200),
+      headline: headlineIn(text),
       open: number("alone", 1, 1e9, null),
       sources: [...new Set(sources)],
       removed: new Set(text.getAll("without").map(keyToday)),

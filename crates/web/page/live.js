@@ -14,6 +14,9 @@ const POLL_MS = { min: 500, max: 20_000 };
 /** After this number of samples of a stream, a gap is one of the collection. */
 const UNCHECKED = 3;
 
+/** A window has at least this many intervals, also if the server has fewer. */
+const MIN_INTERVALS = 20;
+
 /** A moving window of live values. */
 export class LiveFeed {
   /** `onData()`: new data; `onState(text)`: "connecting", "live", "away", or "refused"; `onProblem(error)`. */
@@ -220,7 +223,8 @@ export class LiveFeed {
     const last = block.times.at(-1);
     if (last === undefined) return;
     block.end = last;
-    block.begin = last - this.window();
+    // The window grows with the first values.
+    block.begin = Math.max(last - this.window(), Math.min(block.times[0], last - MIN_INTERVALS * block.interval));
     // One value before the window is kept, so that the line starts at the edge.
     let left = block.times.findIndex((time) => time >= block.begin) - 1;
     if (left > 0) {

@@ -1,14 +1,17 @@
 // Assembles the page: state, data, and the components that show them.
 
 import * as api from "./api.js";
-import { addPaths, keyTable, onlyThis, removeLines } from "./actions.js";
+import { addPanel, addPaths, keyTable, onlyThis, removeLines } from "./actions.js";
 import { annotate, setUpAnnotations } from "./annotation-menu.js";
 import { axesOf } from "./axes.js";
 import { Chart } from "./chart.js";
 import { setUpControls, showControls } from "./controls.js";
+import { Comparison } from "./compare.js";
 import { byId, setText } from "./element.js";
+import { count } from "./figures.js";
 import { Fleet } from "./fleet.js";
 import { Grid } from "./grid.js";
+import { Headline } from "./headline.js";
 import { drawHistogram } from "./histogram.js";
 import { HeatMap } from "./heat-map.js";
 import { Hover, summaryOf } from "./hover.js";
@@ -19,7 +22,7 @@ import { fromFragment, toFragment } from "./link.js";
 import { LiveFeed } from "./live.js";
 import { Loader } from "./loader.js";
 import { setUpMenus } from "./menus.js";
-import { announce, showError } from "./messages.js";
+import { announce, showError, showNotice } from "./messages.js";
 import { areSeveral } from "./names.js";
 import { dataOf } from "./panel-data.js";
 import { isChart, isOverTime, titleOf as panelTitle } from "./panels.js";
@@ -44,7 +47,7 @@ const sources = new Sources();
 const chart = new Chart(byId("chart"));
 const heatMap = new HeatMap(byId("heatmap"));
 const hover = new Hover(byId("hover"), (line) => legend.markRow(line?.key ?? null));
-const grid = new Grid({ onChart: watchChart });
+const grid = new Grid({ onChart: watchChart, onRow: (path) => addPanel(page, [path]) });
 const columns = () => (panelAlone() ? Math.max(50, Math.min(2000, byId("chart-region").clientWidth - 80)) : grid.chartColumns());
 const feed = new LiveFeed({ onData: showLiveData, onState: showLiveState, onProblem: problemOfData });
 const loader = new Loader({ sources, feed, columns, onData: showNewData, onBusy: (isBusy) => (byId("chart-busy").hidden = !isBusy), onProblem: problemOfData });
@@ -54,16 +57,25 @@ const views = new Views({ sources });
 const recorder = new Recorder({ feed, sources });
 const tree = new Tree({ sources: () => sources.ready(), add: (paths) => addPaths(page, paths), views: () => views.all, addView: (name, source) => views.add(name, source) });
 const fleet = new Fleet({ sources });
+const headline = new Headline({ sources, loader });
+const comparison = new Comparison({
+  loader,
+  onOpen: () => tree.close(),
+  // Drawn in the next frame.
+  onAdded: (id) => requestAnimationFrame(() => requestAnimationFrame(() => grid.show(id))),
+});
+tree.onOpen = () => comparison.close();
 sources.onChange = () => {
   tree.sourcesChanged();
+  comparison.sourcesChanged();
   fleet.sourcesChanged();
 };
 sources.onView = (text, name) => views.openText(text, name);
 /** Shared by the components. */
-const page = { sources, chart: () => (panelAlone()?.kind === "heatmap" ? heatMap : chart), hover, feed, loader, tree, views, grid, data: loader.data(), choose, line: selectedLine, panel: panelAlone };
+const page = { sources, chart: () => (panelAlone()?.kind === "heatmap" ? heatMap : chart), hover, feed, loader, tree, views, grid, comparison, data: loader.data(), choose, line: selectedLine, panel: panelAlone };
 const legend = new Legend({ onRemove: (keys) => removeLines(page, keys), onOnly: (line) => onlyThis(page, line) });
 page.legend = legend;
-const table = new TableView(byId("report"));
+const table = new TableView(byId("report"), (path) => addPanel(page, [path]));
 
 let isReady = false;
 /** Whether the user is dragging over a chart; live data is not drawn meanwhile. */
@@ -213,6 +225,7 @@ function drawNow() {
   const alone = panelAlone();
   const isGrid = !alone && state.panels.length > 0;
   byId("panels").hidden = !isGrid;
+  headline.show(isGrid);
   for (const id of ["chart-region", "value-bar", "legend"]) byId(id).hidden = isGrid;
   byId("content").classList.toggle("has-grid", isGrid);
   if (isGrid) grid.draw((panel) => page.panelData.get(panel.id) ?? data, (panel) => tables.rowsFor(panel), (panel) => whyEmpty(page.panelData.get(panel.id) ?? data, panel));
@@ -220,6 +233,8 @@ function drawNow() {
   // Before the first sample there is no time range.
   setText(byId("range-text"), data.blocks.some(({ begin, end }) => end > begin) ? titleOf(data) : "");
   const gone = data.isGone && data.lines.length ? `${SAMPLES_GONE}: showing loaded values without statistics` : "";
+  const cut = !isGrid && alone && isChart(alone.kind) && chart.scene ? chart.scene.cut : 0;
+  setText(byId("cut-text"), cut ? `${count(cut, "counter")} drawn at the edge, because ${cut === 1 ? "its values are" : "their values are"} not between 0 and 100: “Scale to fit” (*) shows ${cut === 1 ? "it" : "them"}.` : "");
   const missing = isGrid && state.viewName ? "" : missingText(data.missing);
   setText(byId("missing-text"), [gone, missing].filter(Boolean).join("; "));
   setText(byId("chart-summary"), summaryOf(data));
@@ -329,11 +344,15 @@ function closed({ begin, end }) {
   return { begin: begin ?? to - 60, end: to };
 }
 
-/** The sources that are shown first: the logs of the command line, or else this machine. */
+/**
+ * The sources that are shown first: two logs of the command line, which are compared; of more logs the first one, because their lines would be hard
+ * to distinguish; without logs this machine.
+ */
 function firstSources() {
   const logs = sources.all.filter((source) => source.kind === "log" && source.state !== "failed" && !source.is_closable);
   const first = logs.length ? logs : sources.all.filter((source) => source.state !== "failed").slice(0, 1);
-  return first.slice(0, 4).map((source) => source.id);
+  if (first.length > 2) showNotice(`${first.length} logs are open: the menu at the top shows the others.`);
+  return first.slice(0, first.length > 2 ? 1 : 2).map((source) => source.id);
 }
 
 /** Reloads the sources after an outage, or when a source has disappeared. */
@@ -398,6 +417,11 @@ function watchChart(watched) {
       onChoose: choose,
       onMark: (range) => annotate(page, range),
       onDragging: (now) => (isDragging = now),
+      onHold: (left, top) => {
+        hover.release();
+        plot.setCursor({ left, top });
+        if (hover.show(watched, plot.posToVal(left, "x"), left, top)) hover.pin();
+      },
       onClick: (left) => {
         page.marked = { begin: plot.posToVal(left, "x"), end: null, source: hover.nearest?.source };
         if (hover.nearest) change({ selected: hover.nearest.key });

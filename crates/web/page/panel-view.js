@@ -93,7 +93,7 @@ export class PanelView {
     this.place.dataset.kind = kind;
     if (isOverTime(kind) || kind === "bars") this.place.setAttribute("role", "img");
     else this.place.removeAttribute("role");
-    this.table = kind === "table" ? new TableView(this.place) : null;
+    this.table = kind === "table" ? new TableView(this.place, this.acts.chart) : null;
   }
 
   drawChart(panel, data) {

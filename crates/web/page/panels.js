@@ -8,6 +8,8 @@ export const AXES = { linear: "linear", logarithmic: "logarithmic", scaled: "sca
 export const PROPERTIES = { User: "user", State: "state", Command: "command", "Control Group": "cgroup" };
 export const TREES = { none: "List", parent: "Tree by parent", cgroup: "By control group" };
 export const MAX_PANELS = 100;
+/** The maximum number of counters of the line above the panels, as in view files. */
+const MAX_HEADLINE = 10;
 /** The largest width and height of a panel, in cells of the grid. */
 export const MAX_SHARE = 4;
 
@@ -45,8 +47,15 @@ export function counterOf(given) {
   };
 }
 
+/** The counters of the line above the panels; `given` is not trusted. An empty label joins the value before it. */
+export const headlineOf = (given) =>
+  list(given)
+    .slice(0, MAX_HEADLINE)
+    .map((one) => ({ path: text(one?.path), or: list(one?.or).map(text).filter(Boolean), label: typeof one?.label === "string" ? one.label.slice(0, 200) : null }))
+    .filter(({ path }) => path);
+
 function tableOf(given) {
-  const columns = list(given?.columns).map((column) => ({ title: text(column?.title) ?? text(column?.counter) ?? "Name", counter: text(column?.counter), property: Object.hasOwn(PROPERTIES, column?.property ?? "") ? column.property : null, is_last: column?.is_last === true }));
+  const columns = list(given?.columns).map((column) => ({ title: text(column?.title) ?? text(column?.counter) ?? "Name", counter: text(column?.counter), help: text(column?.help), property: Object.hasOwn(PROPERTIES, column?.property ?? "") ? column.property : null, is_last: column?.is_last === true }));
   const set = text(given?.set);
   if (!set || !columns.length) return null;
   const top = number(given?.top);

@@ -45,15 +45,32 @@ export function sceneOf(data, panel, maxTicks) {
   if (isStacked) stack(columns, times.length);
   // Highlighted lines are drawn on top.
   else columns.sort((one, other) => Boolean(one.style.isHighlighted) - Boolean(other.style.isHighlighted));
+  let cut = 0;
   for (const axis of axes) {
     const own = columns.filter((column) => column.axis === axis);
     const values = isStacked ? own.map((column) => column.drawn) : own.flatMap((column) => [column.average, column.minimum, column.maximum]);
     const limits = axis.isMain ? panel.limits.map((limit) => limit * axis.factor) : [];
-    const range = rangeOf(panel, axis, extent(values, limits), maxTicks);
+    const reached = extent(values, limits);
+    // Late samples can be slightly above the largest possible value.
+    if (!isStacked && own.length && own.every(({ line }) => line.bound)) reached.high = Math.min(reached.high, Math.max(...own.map(({ line }) => line.bound * axis.factor)));
+    const range = rangeOf(panel, axis, reached, maxTicks);
+    if (axis.scale === "scaled") cut += own.filter((column) => clamp(column, range)).length;
     const bands = axis.isMain ? panel.bands.map((ends) => ends.map((end) => end * axis.factor)) : [];
     Object.assign(axis, { low: range[0], high: range[1], limits, bands: bands.map((ends) => ends.map((end) => Math.max(range[0], Math.min(range[1], end)))) });
   }
-  return { times, columns, axes, isScaled, isStacked, isFilled, factorOf, begin: data.begin, end: data.end, zone: data.zone };
+  return { times, columns, axes, cut, isScaled, isStacked, isFilled, factorOf, begin: data.begin, end: data.end, zone: data.zone };
+}
+
+/** Draws values beyond the ends of an axis at the ends, as Performance Monitor does. Returns whether there are any. */
+function clamp(column, [low, high]) {
+  const isBeyond = (value) => typeof value === "number" && (value < low || value > high);
+  let isCut = false;
+  for (const name of ["drawn", "minimum", "maximum"]) {
+    if (!column[name].some(isBeyond)) continue;
+    isCut = true;
+    column[name] = column[name].map((value) => (isBeyond(value) ? Math.max(low, Math.min(high, value)) : value));
+  }
+  return isCut;
 }
 
 /** The smallest and largest values, and the smallest above 0. */

@@ -11,6 +11,8 @@ export const state = {
   open: null,
   /** The name of the server's view that the panels are, or null if the user has changed them. */
   viewName: null,
+  /** The counters of the line above the panels: `{path, or, label}`. */
+  headline: [],
   /** The title of the view. */
   title: "",
   /** The name under which the view was saved last, which its menu and its file have; not part of a link. */

@@ -55,6 +55,7 @@ export class Tree {
   }
 
   open() {
+    this.onOpen?.();
     this.panel.hidden = false;
     byId("add-button").setAttribute("aria-expanded", "true");
     this.known = "";

@@ -4,14 +4,14 @@ import * as api from "./api.js";
 import { save } from "./export.js";
 import { showError, showNotice } from "./messages.js";
 import { annotationsOf } from "./annotations.js";
-import { MAX_PANELS, panelOf } from "./panels.js";
+import { headlineOf, MAX_PANELS, panelOf } from "./panels.js";
 import { change, entry, panelKey, state } from "./state.js";
 import { seconds, textOf, ticksOfSeconds } from "./time.js";
 
 /** The parts of the state for a view of the server. */
 function partsOf(view, isFirst) {
   const panels = view.panels.map((panel) => panelOf(panel));
-  const parts = { panels, title: view.title ?? "", savedName: null, open: null, removed: new Set(), legend: new Map(), selected: null };
+  const parts = { panels, headline: headlineOf(view.headline), title: view.title ?? "", savedName: null, open: null, removed: new Set(), legend: new Map(), selected: null };
   if (view.points) parts.points = view.points;
   // As with annotations: a ready-made view does not change the choice of users.
   if (view.group_by || !isFirst) parts.group = view.group_by ?? "none";
@@ -112,9 +112,9 @@ export class Views {
     const generation = (this.generation += 1);
     this.fitted = source.id;
     try {
-      const { panels } = await api.fitView(textOfView(this.sources.shown()), source.id);
+      const { panels, headline } = await api.fitView(textOfView(this.sources.shown()), source.id);
       if (generation !== this.generation || panels.length !== state.panels.length) return;
-      change({ panels: state.panels.map((panel, index) => ({ ...panel, counters: panelOf({ id: panel.id, counters: panels[index].counters }).counters })) });
+      change({ headline: headlineOf(headline), panels: state.panels.map((panel, index) => ({ ...panel, counters: panelOf({ id: panel.id, counters: panels[index].counters }).counters })) });
     } catch {
       // Leaves the panels unchanged.
     }
@@ -161,6 +161,12 @@ export function textOfView(sources) {
     put("begin", textOf(ticksOfSeconds(begin)));
     put("end", end === null ? null : textOf(ticksOfSeconds(end)));
     lines.push(`text = ${quoted(text)}`);
+  }
+  for (const { path, or, label } of state.headline) {
+    lines.push("", "[[headline]]");
+    put("path", path);
+    if (or.length) put("or", or);
+    if (label !== null) lines.push(`label = ${quoted(label)}`);
   }
   for (const panel of state.panels) {
     lines.push("", "[[panel]]");

@@ -17,6 +17,14 @@ impl ApiError {
         Self { status, message: message.into() }
     }
 
+    /// The same error, whose message names what it is about.
+    pub(crate) fn about(self, name: &str) -> Self {
+        match self.message.starts_with(name) {
+            true => self,
+            false => Self { message: format!("{name}: {}", self.message), ..self },
+        }
+    }
+
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, message)
     }

@@ -4,22 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { legendThat, plotBox, rangeAfter, saved, scratch, serve, tacho, test, withPage } from "./harness.mjs";
-import { textLog } from "./logs.mjs";
-
-const panelLink = (...panels) => panels.map((panel) => `panel=${encodeURIComponent(JSON.stringify(panel))}`).join("&");
-
-/** A CSV log of one sample per second: `counters` maps a path to its value at a sample. */
-function logOf(name, counters, samples = 60, machine = "WEB1") {
-  const two = (number) => String(number).padStart(2, "0");
-  const lines = [`"(PDH-CSV 4.0) (UTC)(0)",${Object.keys(counters).map((one) => `"\\\\${machine}${one}"`).join(",")}`];
-  for (let index = 0; index < samples; index += 1) {
-    const at = new Date(Date.UTC(2024, 2, 5, 10, 0, index));
-    lines.push(`"03/05/2024 ${two(at.getUTCHours())}:${two(at.getUTCMinutes())}:${two(at.getUTCSeconds())}.000",${Object.values(counters).map((valueAt) => `"${valueAt(index)}"`).join(",")}`);
-  }
-  const file = path.join(scratch, name);
-  fs.writeFileSync(file, `${lines.join("\r\n")}\r\n`);
-  return file;
-}
+import { logOf, panelLink, textLog } from "./logs.mjs";
 
 const USER = "\\Processor(_Total)\\% User Time";
 const SYSTEM = "\\Processor(_Total)\\% Privileged Time";

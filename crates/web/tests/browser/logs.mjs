@@ -42,3 +42,19 @@ export function textLog(name, samples, { machine = "WEB1", instance = null, from
   fs.writeFileSync(file, `${lines.join("\r\n")}\r\n`);
   return file;
 }
+
+/** The part of a link that describes panels. */
+export const panelLink = (...panels) => panels.map((panel) => `panel=${encodeURIComponent(JSON.stringify(panel))}`).join("&");
+
+/** A CSV log of one sample per second: `counters` maps a path to its value at a sample. */
+export function logOf(name, counters, samples = 60, machine = "WEB1") {
+  const two = (number) => String(number).padStart(2, "0");
+  const lines = [`"(PDH-CSV 4.0) (UTC)(0)",${Object.keys(counters).map((one) => `"\\\\${machine}${one}"`).join(",")}`];
+  for (let index = 0; index < samples; index += 1) {
+    const at = new Date(Date.UTC(2024, 2, 5, 10, 0, index));
+    lines.push(`"03/05/2024 ${two(at.getUTCHours())}:${two(at.getUTCMinutes())}:${two(at.getUTCSeconds())}.000",${Object.values(counters).map((valueAt) => `"${valueAt(index)}"`).join(",")}`);
+  }
+  const file = path.join(scratch, name);
+  fs.writeFileSync(file, `${lines.join("\r\n")}\r\n`);
+  return file;
+}

@@ -3,6 +3,7 @@
 mod answers;
 mod changing;
 mod client;
+mod compare;
 mod hostile;
 mod limits;
 mod live;

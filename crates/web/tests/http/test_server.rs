@@ -25,8 +25,8 @@ use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType
 use tachograph_perflib::{Clock, FREQUENCY, Failure, Guid, InstanceKey, Provider, Registry, Rows};
 use tachograph_remote::ClientTrust;
 use tachograph_web::{
-    Embedding, LiveOptions, MachineList, RecordingOptions, ServeError, ServeOptions, Server, Services,
-    Stopper, Token, Uploads,
+    Embedding, HostFacts, LiveOptions, MachineList, RecordingOptions, ServeError, ServeOptions, Server,
+    Services, Stopper, Token, Uploads,
 };
 
 const RATE: u32 = 0;
@@ -121,6 +121,10 @@ impl Machine {
             max_bytes: 64 << 20,
             zone: TimeZone::utc(),
             boot_time: FileTime(START),
+            facts: Some(Arc::new(|| HostFacts {
+                operating_system: Some("Made 1.0".to_owned()),
+                processors: Some(3),
+            })),
             default_paths: vec![r"\Things(p1)\Things/sec".to_owned()],
             history: Vec::new(),
         }
@@ -239,6 +243,7 @@ impl TestServer {
         let server = Server::bind(ServeOptions {
             services: options.services,
             metrics: Default::default(),
+            repeating_sets: vec![("Things", "Others")],
             processes: Some(Box::new(TestProcesses)),
             address: SocketAddr::from(([127, 0, 0, 1], 0)),
             tls: options.tls,

@@ -38,6 +38,7 @@ fn options(machine: &Machine, address: &str) -> ServeOptions {
     ServeOptions {
         services: tachograph_web::Services::All,
         metrics: Default::default(),
+        repeating_sets: Vec::new(),
         processes: None,
         address: address.parse().expect("an address"),
         tls: None,
