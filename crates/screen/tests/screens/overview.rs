@@ -170,6 +170,6 @@ except = ['\GPU Engine(0)\Utilization Percentage']
     let mut screen = TestScreen::with_view(true, (120, 40), 20, Theme::default(), &IDLE, view);
     screen.line_with("no activity: eth0");
     // Another panel shows that there are control groups.
-    screen.line_with("not counted here: Tasks");
+    screen.line_with("no values here: Tasks");
     screen.line_with("GPU Engine has no instances except 0");
 }

@@ -642,7 +642,7 @@ fn columns_without_values_are_named_below_the_table() {
     tables.collect();
     let text = tables.text();
     assert!(
-        text.contains("not counted here: % OF 1 CPU") && text.contains("by MEMORY largest first"),
+        text.contains("no values here: % OF 1 CPU") && text.contains("by MEMORY largest first"),
         "{text}"
     );
     assert!(!text.lines().nth(1).is_some_and(|heading| heading.contains("% OF 1 CPU")), "{text}");
