@@ -68,7 +68,8 @@ fn statistics_of(arguments: &CompareArguments, query: &mut LogQuery) -> Result<V
     }
 }
 
-/// Removes the sets that repeat another one in the rows; returns their names, each with that of the other set.
+/// Removes the sets that repeat another set of the rows. Returns pairs of names: the removed set, and the set that it
+/// repeats.
 fn remove_repeating_sets(rows: &mut Vec<ComparisonRow>) -> Vec<(&'static str, &'static str)> {
     let names: HashSet<&str> = rows.iter().map(english_name).collect();
     let repeats = tachograph_system::tables().filter_map(|table| Some((table.name, table.repeats?)));
