@@ -165,7 +165,7 @@ fn a_log_without_samples_changes_nothing() {
 }
 
 #[test]
-fn a_different_clock_after_a_restart() {
+fn rates_use_the_clock_of_each_log() {
     let folder = Folder::new();
     calls(0, &[0, 10, 30]).write(&folder.path("1.blg"));
     // The clock frequency of the second log is ten times that of the first.

@@ -75,7 +75,7 @@ fn the_average_of_the_visible_range_is_that_of_stats() {
 }
 
 #[test]
-fn a_log_that_is_still_growing() {
+fn a_growing_log_is_followed() {
     let Some(tmux) = Tmux::start(120, 40) else { return };
     let log = log();
     let mut writer = log.writer(&tmux.folder().join("web.blg"));
@@ -121,7 +121,7 @@ fn the_mouse_zooms() {
 }
 
 #[test]
-fn unknown_counters_and_damaged_logs() {
+fn unknown_counters_and_damaged_logs_are_reported() {
     let Some(tmux) = Tmux::start(100, 24) else { return };
     write(&tmux);
     tmux.tacho(r"monitor web.blg -c '\Web\Nothing'; echo ended-$?");

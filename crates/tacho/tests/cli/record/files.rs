@@ -219,7 +219,7 @@ fn segments_are_complete_logs() {
 }
 
 #[test]
-fn names_with_a_number_or_a_date() {
+fn names_get_a_number_or_a_date() {
     let folder = Folder::new();
     for number in 1..=2 {
         let summary_line = recorded(&folder, &["-v", "nnnnnn", "-sc", "1", "-o", "a.blg"]);
