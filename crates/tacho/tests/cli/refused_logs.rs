@@ -1,4 +1,4 @@
-//! Files that are not logs or cannot be read: one line each, with file and remedy.
+//! Files that are not logs or cannot be read: the message is one line, with the file and a remedy.
 
 use crate::log_fixture::mixed;
 use crate::run::Folder;

@@ -207,8 +207,8 @@ fn text_logs_and_blgs_of_one_machine_are_merged() {
     folder.relog(["all.csv", "-e", "2024-03-05T10:00:05", "-o", "1.csv"]);
     folder.relog(["all.blg", "-b", "2024-03-05T10:00:05", "-o", "2.blg"]);
     folder.relog(["1.csv", "2.blg", "-o", "both.csv"]);
-    // A CSV has a group for each instance, a BLG has one for all instances. They become separate columns, so only columns
-    // of fixed paths continue.
+    // A CSV has a group for each instance, a BLG has one for all instances. Such groups become separate columns, so only
+    // the columns of fixed paths contain values of both logs.
     let text = folder.text("both.csv");
     let all = folder.text("all.csv");
     for (both, all) in text.lines().zip(all.lines()).skip(1) {

@@ -101,7 +101,7 @@ fn a_frozen_chart_does_not_change() {
     tmux.text("f");
     let now = samples(&tmux.shows("FROZEN"));
     let frozen = tmux.until("another sample", |screen| samples(screen) > now);
-    // Nothing changes, not even the time, while the ring is filled again.
+    // Nothing changes, not even the time, while more samples arrive than the monitor keeps (20).
     let later = tmux.until("many more samples", |screen| samples(screen) >= now + 30);
     assert_eq!(picture(&later), picture(&frozen));
     // Steps back by more than a second, and forward again.
@@ -190,7 +190,7 @@ fn a_recording_continues_when_the_recorded_program_ends() {
     tmux.keys(&["Enter"]);
     tmux.until("five samples", |screen| samples(screen) >= 5);
     drop(shop);
-    // Longer than the detection of a removed set takes.
+    // Waits longer than the detection of a removed set takes.
     let removed = samples(&tmux.hides("Open Orders"));
     tmux.until("forty more samples", |screen| samples(screen) >= removed + 40);
     let shop = start(77);

@@ -114,7 +114,7 @@ fn the_mouse_zooms() {
     for event in ["\u{1b}[<0;20;10M", "\u{1b}[<32;40;10M", "\u{1b}[<32;77;10M", "\u{1b}[<0;77;10m"] {
         tmux.text(event);
     }
-    // 58 of 115 character columns, extended to whole columns of figures: 120 of 236.
+    // The drag covers 58 of 115 character columns. The range is extended to whole columns of statistics: 120 of 236.
     tmux.shows("Duration 5:04");
     tmux.keys(&["BSpace"]);
     tmux.shows("Duration 9:59");

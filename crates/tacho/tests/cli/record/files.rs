@@ -27,7 +27,7 @@ fn every_format_has_the_requested_samples() {
         assert_eq!(bytes.starts_with(b"\"(PDH-"), !is_blg, "{name}");
         let checked = folder.prints(["check", name]);
         assert!(checked.contains(": intact: ") && checked.contains(", 4 samples from "), "{checked}");
-        // Times are distinct, and the first sample counts.
+        // Times are distinct, and the first sample is one of the four.
         let times: Vec<_> = samples(&folder.path(name)).iter().map(|sample| sample.at.utc).collect();
         assert!(times.len() == 4 && times.is_sorted_by(|one, other| one < other), "{times:?}");
         let rows = folder.stats(&[name]);
