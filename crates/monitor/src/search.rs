@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_stands_for_its_counters() {
+    fn a_matching_set_replaces_its_counters() {
         assert_eq!(found("network"), ["Network Interface/*"]);
         assert_eq!(found("physicaldisk"), ["PhysicalDisk/*"]);
     }

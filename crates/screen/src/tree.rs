@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn the_selection_survives_new_sets() {
+    fn the_selection_is_kept_with_new_sets() {
         let mut tree = tree();
         tree.set_search("process io".to_owned());
         assert_eq!(tree.chosen().expect("paths")[0].to_string(), r"\Process(*)\IO Bytes");

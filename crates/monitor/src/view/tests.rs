@@ -69,7 +69,7 @@ fn version_1_is_one_panel() {
 }
 
 #[test]
-fn views_round_trip() {
+fn written_views_are_read_unchanged() {
     for text in [
         example("toml"),
         VERSION_1.to_owned(),

@@ -20,7 +20,7 @@ fn calls(from: i64, values: &[i64]) -> LogFixture {
 }
 
 #[test]
-fn the_interval_between_two_files_counts() {
+fn the_interval_between_two_files_is_included() {
     let folder = Folder::new();
     calls(0, &[0, 10, 30]).write(&folder.path("1.blg"));
     calls(3, &[60, 100]).write(&folder.path("2.blg"));
