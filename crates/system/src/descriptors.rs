@@ -88,7 +88,7 @@ impl Descriptors {
 
     /// A limit that no other reader shares.
     #[cfg(test)]
-    pub(crate) fn only(max: u64) -> Self {
+    pub(crate) fn unshared(max: u64) -> Self {
         Self::with_max(max, 0)
     }
 }
