@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_of_nanoseconds() {
+    fn nanoseconds_are_converted_to_ticks() {
         // 2 GHz: half a nanosecond per tick.
         let rate = TickRate { multiplier: 1 << 9, shift: 10 };
         assert_eq!(rate.ticks(1_000_000), 2_000_000);
