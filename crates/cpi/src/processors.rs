@@ -76,9 +76,9 @@ impl ProcessorReading {
 pub(crate) enum InIdle {
     /// Unknown, because no processor was idle so far.
     Unknown,
-    /// It runs in idle.
+    /// The counter runs in idle.
     Counts,
-    /// It halts in idle.
+    /// The counter halts in idle.
     Halts,
 }
 

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn irq_has_only_full() {
+    fn pressure_of_interrupts_has_only_full_counters() {
         let machine = Machine::new(&[("proc/pressure/irq", IRQ)]);
         let mut provider = provider(&machine.roots).expect("a provider");
         let rows = collect(&mut *provider, at(10));

@@ -214,7 +214,7 @@ impl EndedProcesses {
         previous.for_each(disappeared);
     }
 
-    /// Subtracts the last counts of the processes that have disappeared from the growth of those that reaped them.
+    /// Subtracts the last counts of disappeared processes from the growth of the processes that reaped them.
     fn subtract_shown(&mut self) {
         let Self { current, previous, pending, reapers, .. } = self;
         // First the processes that only their parent can have reaped, then orphans.
