@@ -212,7 +212,7 @@ fn segment_offset(machine: &str, segment_time: Duration) -> Duration {
     segment_time.mul_f64(f64::from(((hash ^ (hash >> 33)) >> 32) as u32) / (f64::from(u32::MAX) + 1.0))
 }
 
-/// Number of machines that are opened, converted or maintained at the same time. These tasks mostly wait for the disk.
+/// Number of machines that are opened, converted or maintained at the same time. These tasks usually wait for the disk.
 const MAX_PARALLEL: usize = 8;
 
 /// Calls `work` with each item, on several threads. The results are in the order of the items.
