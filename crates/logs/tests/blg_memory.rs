@@ -226,7 +226,7 @@ fn one_long_name_shared_by_all() {
     for item in 0..items.len() {
         fixture::put(&mut record, 0x20 + 24 * item, &(name as u32).to_le_bytes());
     }
-    let what = "the instance names of a record are longer than the record allows";
+    let what = "the instance names of a record are together longer than 4 times the record";
     bounded(&log_of(Entry::multi("Process", "Time"), record), 32 * MIB, Some(what));
 
     // The same with the name of a parent.

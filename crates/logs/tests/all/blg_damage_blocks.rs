@@ -74,7 +74,7 @@ fn block_records() {
         (FIRST + 32, 3, "ROW: the length of a counter block is wrong (found 3, expected 4 to REST)".to_owned()),
         (FIRST + 32, 9999, "ROW: the length of a counter block is wrong (found 9999, expected 4 to REST)".to_owned()),
         (FIRST + 32, 8, "0x100: an instance's length is wrong (found 0, expected 24 to 56)".to_owned()),
-        (SECOND + 32, 8, "0x70: the length of a counter block of an object is wrong (found 8, expected 12, or 16 like others)".to_owned()),
+        (SECOND + 32, 8, "0x70: the length of a counter block of an object is wrong (found 8, expected 12, or 16 like the other blocks)".to_owned()),
         (OBJECT + 0x28, 3, "END: an instance is cut off (found 0, expected at least 24 bytes)".to_owned()),
     ] {
         let problem = problem

@@ -148,7 +148,7 @@ fn every_invalid_field_is_reported() {
         (r#"{"values":{}}"#.to_string(), "line 3 has no time; it is skipped"),
         (
             r#"{"time":"02/03/2024","values":{}}"#.to_string(),
-            "line 3 has no time; it is skipped (found '02/03/2024', ",
+            "line 3 has no valid time; it is skipped (found '02/03/2024', ",
         ),
         (r#"{"time":null,"values":{}}"#.to_string(), "line 3 is not a sample (column 12: invalid type: null"),
         (format!(r#"{{{time},"values":[]}}"#), "line 3 is not a sample (column 49: invalid type: sequence"),
@@ -172,7 +172,7 @@ fn every_invalid_field_is_reported() {
         (format!("{{{time}}}"), "line 3 has no values; it is skipped (found '{\"time\":"),
         (
             r#"{"time":"2024-03-05T10:00:02.000+23:59","values":{}}"#.to_string(),
-            "line 3 has no time; it is skipped (found '2024-03-05T10:00:02.000+23:59', ",
+            "line 3 has no valid time; it is skipped (found '2024-03-05T10:00:02.000+23:59', ",
         ),
     ] {
         let next = LOG.lines().nth(1).unwrap().replace("00:01.000", "00:09.000");

@@ -206,7 +206,7 @@ fn utf_8_with_bad_bytes_stays_utf_8() {
         )
     );
     assert!(lines[1].starts_with(&format!("offset {offset:#x}: column 1 of line 3 ")), "{}", lines[1]);
-    assert!(lines[2].starts_with(&format!("offset {:#x}: line 4 has no time", offset + 23)), "{}", lines[2]);
+    assert!(lines[2].starts_with(&format!("offset {:#x}: line 4 has no valid time", offset + 23)), "{}", lines[2]);
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn text_between_rows_is_damage() {
     let (_, rows, problems) = read_all(format!("{TYPEPERF}Exiting, please wait...\r\n{row}"));
     assert_eq!(rows.len(), 3);
     assert_eq!(problems.len(), 1);
-    assert!(problems[0].contains("line 5 has no time; it is skipped (found 'Exiting'"), "{problems:?}");
+    assert!(problems[0].contains("line 5 has no valid time; it is skipped (found 'Exiting'"), "{problems:?}");
     // The log of a collector has a zone and ends with its last row.
     let log = TYPEPERF.replace("(PDH-CSV 4.0)", "(PDH-CSV 4.0) (X)(0)");
     let (_, _, problems) = read_all(format!("{log}Exiting, please wait...\r\n"));

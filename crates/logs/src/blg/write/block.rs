@@ -211,7 +211,7 @@ impl BlockEncoder {
     }
 }
 
-/// Checks that a block can represent the set: a block identifies counters by title index alone.
+/// Checks that a block, which identifies counters by title index alone, can represent the set.
 pub(super) fn check(set: &CounterSet) -> Result<(), LogError> {
     let unsupported = |counter: &Counter, why: &str| {
         Err(LogError::unsupported(format!(
@@ -268,7 +268,7 @@ fn set_lengths(record: &mut [u8], objects: u32) {
     });
 }
 
-/// Turns a record into one without objects. `status` says why there are none.
+/// Turns a record into one without objects. `status` is the reason.
 fn set_no_objects(record: &mut [u8], status: Status) {
     set_lengths(record, 0);
     update_data_block(record, |block| block.status = U32::new(status.0));
