@@ -316,7 +316,7 @@ fn states_that_cannot_be_packed_are_refused() {
 #[test]
 fn multi_timers_with_several_multipliers_are_averaged() {
     for (kind, average) in [
-        // 3000 of 1000 * 4 + 1000 * 1, and the remainder per unit of time.
+        // 3000 of 4 * 1000 + 1 * 1000 units of time are busy: 60 %. The remaining 2000 units are 100 % of 2 * 1000.
         (CounterType::MULTI_TIMER_100NS, 60.0),
         (CounterType::MULTI_TIMER_INV_100NS, 100.0),
     ] {
@@ -405,7 +405,7 @@ fn quantiles_lie_within_one_percent_of_the_nearest_rank() {
 }
 
 #[test]
-fn quantiles_of_a_series() {
+fn quantiles_of_a_series_are_within_one_percent() {
     let calculator = Calculator::new(CounterType::RAWCOUNT, 1);
     let mut statistics = Statistics::new(calculator.formula(), Intervals::All, None);
     for value in 1..=1000 {

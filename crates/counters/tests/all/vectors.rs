@@ -62,7 +62,7 @@ impl Vector {
         self.calculator.format(self.older.as_ref(), &self.newer, options)
     }
 
-    /// A message if the calculator returns another value.
+    /// A message if the calculator does not return the expected result.
     fn failure(&self) -> Option<String> {
         let got = self.format(&FormatOptions::default());
         let agrees = match (&got, self.result.parse::<f64>()) {
@@ -191,7 +191,7 @@ fn h19_and_h36_are_100_with_the_cap() {
 }
 
 #[test]
-fn scale_and_times_1000() {
+fn scale_and_times_1000_multiply_the_value() {
     let count = Calculator::new(CounterType::RAWCOUNT, 1);
     let scaled = |scale, times_1000| {
         let options = FormatOptions { scale, times_1000, ..FormatOptions::default() };

@@ -69,7 +69,7 @@ pub struct SqlLogWriter {
     stopped_at: Option<FileTime>,
     /// Whether the database has the start time of the log.
     was_started: bool,
-    }
+}
 
 /// The series of a group, row after row; valid as long as description and instances are the same objects.
 struct GroupSeries {
