@@ -138,7 +138,7 @@ fn read_after_every_write(samples: &[Sample], options: BlgWriterOptions, flushes
 }
 
 #[test]
-fn killed_after_every_write() {
+fn a_ring_killed_after_any_write_has_its_flushed_samples() {
     read_after_every_write(&varied_samples(120), ring(12), true);
     read_after_every_write(&varied_samples(120), ring(12), false);
     read_after_every_write(&varied_samples(40), ring(50), true);

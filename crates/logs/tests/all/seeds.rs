@@ -30,9 +30,9 @@ fn run(target: &str, builder: &[(&str, Vec<u8>)], check: fn(&[u8])) {
     }
     assert!(count >= builder.len(), "{count} seeds");
     for (name, bytes) in builder {
-        let there = std::fs::read(folder(target).join(name)).expect("checked in");
+        let stored = std::fs::read(folder(target).join(name)).expect("checked in");
         assert!(
-            there == *bytes,
+            stored == *bytes,
             "{name} differs from what this test generates: run it with TACHO_WRITE_SEEDS=1"
         );
     }
@@ -97,7 +97,7 @@ fn blg_raw() {
     run("blg_raw", &logs(), checks::blg_raw);
 }
 
-/// Cells of rows; a database file is more than a seed should be.
+/// The seeds are cells of rows, because a database file would be too large for a seed.
 #[test]
 fn sql() {
     let usual = vec![0; 60];

@@ -157,7 +157,7 @@ fn rows_of_the_wrong_length_are_reported() {
 }
 
 #[test]
-fn a_truncated_last_row() {
+fn a_truncated_last_row_is_skipped() {
     let cut = ["offset 0x44: line 2 is cut short; it is skipped"];
     check(r#""01/02/2003 04:05:06","1","2""#, &["1 2"], &[]);
     check("\"01/02/2003 04:05:06\",\"1\",\"2\"\r", &["1 2"], &[]);
@@ -266,8 +266,8 @@ fn only_cells_of_the_row_are_counted() {
         let mut reader = TextReader::new(std::io::Cursor::new(log)).expect("a log");
         let mut sample = Sample::default();
         match reader.next(&mut sample) {
-            Ok(is_there) => {
-                assert!(is_there && !is_refused, "{cells}");
+            Ok(is_sample) => {
+                assert!(is_sample && !is_refused, "{cells}");
                 assert!(reader.next(&mut sample).expect("a row"), "{cells}");
             }
             Err(error) => assert!(is_refused && error.is_corrupt(), "{cells}: {error}"),

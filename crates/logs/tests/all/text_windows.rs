@@ -256,7 +256,7 @@ fn a_byte_order_mark_is_written_once() {
 }
 
 #[test]
-fn digits_are_those_of_the_log() {
+fn the_number_of_digits_of_a_log_is_detected() {
     let log = |cell: &str| format!("(PDH-CSV 4.0),\\\\a\\b\\c\n01/02/2003 04:05:06,{cell}\n");
     for (cell, digits) in [
         ("78.80082537392173947", Digits::Twenty),
