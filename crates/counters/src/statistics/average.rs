@@ -172,7 +172,7 @@ mod tests {
     proptest! {
         /// The average is bit-identical to that of the statistics, regardless of how its states are split, merged and encoded.
         #[test]
-        fn averages_are_those_of_statistics(raws in raws(), split in 0..40usize) {
+        fn averages_equal_those_of_statistics(raws in raws(), split in 0..40usize) {
             for counter_type in CounterType::all() {
                 let Some(formula) = counter_type.formula() else { continue };
                 let mut statistics = Statistics::new(Some(formula), Intervals::All, None);

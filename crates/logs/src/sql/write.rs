@@ -66,9 +66,9 @@ pub struct SqlLogWriter {
     /// Number of samples of this writer.
     samples: u64,
     /// The time of the last sample, if it was written after the last commit.
-    stopped_at: Option<FileTime>,
+    uncommitted_stop_time: Option<FileTime>,
     /// Whether the database has the start time of the log.
-    was_started: bool,
+    has_start_time: bool,
 }
 
 /// The series of a group, row after row; valid as long as description and instances are the same objects.
@@ -137,8 +137,8 @@ impl SqlLogWriter {
             rows: 0,
             committed: 0,
             samples: 0,
-            stopped_at: None,
-            was_started: record > 0,
+            uncommitted_stop_time: None,
+            has_start_time: record > 0,
         })
     }
 
@@ -257,8 +257,8 @@ impl SqlLogWriter {
             return Err(LogError::unsupported("a log in a database has at most 2^31 - 1 samples"));
         }
         let time = SqlValue::from(format_time(sample.at.utc).as_str());
-        if !self.was_started {
-            self.was_started = true;
+        if !self.has_start_time {
+            self.has_start_time = true;
             self.database.execute(
                 "UPDATE DisplayToID SET LogStartTime = ?, MinutesToUTC = ? WHERE GUID = ?",
                 &[
@@ -275,7 +275,7 @@ impl SqlLogWriter {
                 self.write_group(sample, index, &time)?;
             }
         }
-        self.stopped_at = Some(sample.at.utc);
+        self.uncommitted_stop_time = Some(sample.at.utc);
         self.samples += 1;
         Ok(())
     }
@@ -300,11 +300,11 @@ impl SqlLogWriter {
             let why = "another program has deleted or replaced the log in the database";
             return Err(LogError::io(std::io::Error::other(why)));
         }
-        if let Some(stopped_at) = self.stopped_at.take() {
+        if let Some(uncommitted_stop_time) = self.uncommitted_stop_time.take() {
             self.database.execute(
                 "UPDATE DisplayToID SET LogStopTime = ?, NumberOfRecords = ? WHERE GUID = ?",
                 &[
-                    SqlValue::from(format_time(stopped_at).as_str()),
+                    SqlValue::from(format_time(uncommitted_stop_time).as_str()),
                     SqlValue::Integer(self.record),
                     self.guid.clone(),
                 ],

@@ -33,7 +33,7 @@ impl FileFooter<'_> {
     /// The bytes from `offset` to the end of the file: the indexes, the footer, its length and the magic.
     pub(in super::super) fn encode(&self, offset: u64) -> Vec<u8> {
         let mut out = Vec::new();
-        let mut places: Vec<Vec<[IndexLocation; 2]>> = Vec::new();
+        let mut locations: Vec<Vec<[IndexLocation; 2]>> = Vec::new();
         for group in self.row_groups {
             let mut of_group = Vec::new();
             for chunk in &group.chunks {
@@ -53,19 +53,19 @@ impl FileFooter<'_> {
                 };
                 of_group.push([column_index, offset_index]);
             }
-            places.push(of_group);
+            locations.push(of_group);
         }
         let start = out.len();
-        self.push_metadata(&mut out, &places);
+        self.push_metadata(&mut out, &locations);
         let bytes = (out.len() - start) as u32;
         out.extend_from_slice(&bytes.to_le_bytes());
         out.extend_from_slice(&super::MAGIC);
         out
     }
 
-    fn push_metadata(&self, out: &mut Vec<u8>, places: &[Vec<[IndexLocation; 2]>]) {
+    fn push_metadata(&self, out: &mut Vec<u8>, locations: &[Vec<[IndexLocation; 2]>]) {
         let rows: usize = self.row_groups.iter().map(|group| group.rows).sum();
-        let groups: Vec<_> = self.row_groups.iter().zip(places).enumerate().collect();
+        let groups: Vec<_> = self.row_groups.iter().zip(locations).enumerate().collect();
         push_struct(out, |file| {
             let root = [None];
             let schema: Vec<Option<&Column>> =
@@ -78,8 +78,8 @@ impl FileFooter<'_> {
                 Some(column) => push_column(out, column),
             });
             file.i64(3, rows as i64);
-            file.list(4, Type::Struct, &groups, |out, (ordinal, (group, places))| {
-                push_row_group(out, *ordinal, group, places);
+            file.list(4, Type::Struct, &groups, |out, (ordinal, (group, locations))| {
+                push_row_group(out, *ordinal, group, locations);
             });
             file.list(5, Type::Struct, self.metadata, |out, (key, value)| {
                 push_struct(out, |pair| {
@@ -135,12 +135,12 @@ fn push_column(out: &mut Vec<u8>, column: &Column) {
     });
 }
 
-fn push_row_group(out: &mut Vec<u8>, ordinal: usize, group: &RowGroup, places: &[[IndexLocation; 2]]) {
+fn push_row_group(out: &mut Vec<u8>, ordinal: usize, group: &RowGroup, locations: &[[IndexLocation; 2]]) {
     let sum = |of: fn(&WrittenChunk) -> usize| group.chunks.iter().map(of).sum::<usize>() as i64;
-    let chunks: Vec<_> = group.chunks.iter().zip(places).collect();
+    let chunks: Vec<_> = group.chunks.iter().zip(locations).collect();
     push_struct(out, |row_group| {
         row_group
-            .list(1, Type::Struct, &chunks, |out, (chunk, places)| push_chunk(out, chunk, places))
+            .list(1, Type::Struct, &chunks, |out, (chunk, locations)| push_chunk(out, chunk, locations))
             .i64(2, sum(|chunk| chunk.uncompressed_bytes))
             .i64(3, group.rows as i64)
             .i64(5, group.chunks.first().map_or(0, |chunk| chunk.offset) as i64)

@@ -22,9 +22,10 @@ use crate::error::LogError;
 const PARENT_OBJECT: u32 = 230;
 
 /// Encodes the blocks of one set from a template, into which it copies times and values.
+///
 /// A block can express errors only in a counter's definition, which applies to all instances. So if one value of a
-/// counter is an error, all values of the counter in that sample are written as errors: a missing number is better
-/// than a wrong one.
+/// counter is an error, all values of the counter in that sample are written as errors, because a missing number is
+/// better than a wrong one.
 #[derive(Default)]
 pub(super) struct BlockEncoder {
     set: Option<Arc<CounterSet>>,

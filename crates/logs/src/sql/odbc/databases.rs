@@ -60,7 +60,7 @@ const SQL_SERVER: Dialect = Dialect {
     sync_commits: &[],
 };
 
-/// SQLite, whose driver begins transactions. It has no types of tables.
+/// SQLite through ODBC. The driver begins transactions. The query for tables does not detect generated columns.
 const SQLITE_DRIVER: Dialect = Dialect {
     find_tables: "SELECT name, type FROM sqlite_master WHERE lower(name) IN ('counterdetails', 'displaytoid', 'counterdata')",
     begin_reading: &[],
