@@ -250,16 +250,16 @@ fn errors_are_checked_in_the_documented_order() {
     assert_eq!(timer.format(Some(&RawValue::new(1, 0)), &new_data, &plain), Ok(200.0));
 }
 
-/// The perfmon averages article: one read took 150 ms, then nine entries without a read.
+/// The example of the article on averages in perfmon: one read that took 150 ms, then nine intervals without a read.
 #[test]
-fn statistics_equal_those_of_the_article() {
+fn statistics_equal_those_of_the_article_on_averages() {
     let calculator = Calculator::new(CounterType::AVERAGE_TIMER, 14_318_180);
     let at = |second: i64| Moment { utc: FileTime(second * 10_000_000), bias_minutes: 480 };
     let article = |intervals| {
         let mut series = Series::new(Statistics::new(calculator.formula(), intervals, None));
         series.add(&calculator, &RawValue::new(0, 0), at(0));
-        for entry in 1..=10 {
-            series.add(&calculator, &RawValue::new(2_147_727, 1), at(entry));
+        for second in 1..=10 {
+            series.add(&calculator, &RawValue::new(2_147_727, 1), at(second));
         }
         series.statistics().summary()
     };

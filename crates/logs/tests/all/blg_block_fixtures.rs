@@ -430,7 +430,7 @@ fn a_damaged_block_does_not_affect_the_next() {
     let mut builder = LogBuilder::new(1024);
     builder.list(&[Entry::block("Process")]);
     builder.sample(0, &[block(0, &rows)]);
-    // The length of the third instance is wrong: the first two were read before it.
+    // The length of the third instance is wrong. The first two are read before the reader notices.
     let mut damaged = block(1, &rows);
     let third = damaged.len() - 24 - 8 - 16;
     let third =

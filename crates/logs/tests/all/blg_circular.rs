@@ -253,7 +253,7 @@ fn a_ring_can_be_overwritten_while_it_is_read() {
     let times = read_with(100..106);
     assert!(times.is_sorted(), "{times:?}");
     assert!(times.len() > 5 && times.last() == Some(&samples[99].at.local()), "{times:?}");
-    // All buffers are overwritten: only the buffer that the reader has loaded is left.
+    // All buffers are overwritten, so only the buffer that the reader has loaded is left.
     let times = read_with(106..200);
     assert!(times.is_sorted() && times.len() < 5, "{times:?}");
 }

@@ -122,7 +122,7 @@ fn files_that_are_not_logs_are_refused() {
         file[at] = byte;
         tachograph_logs::open_stream(std::io::Cursor::new(file)).err().map(|error| error.to_string())
     };
-    // Without header type or marker it is not an ETW log file; the reader itself does not need them.
+    // A file with a wrong header type or marker is not recognized as an ETW log, although the reader needs neither.
     for (at, byte) in [(0x4A, 3), (0x4A, 0), (0x4B, 0xC1)] {
         let error = open(at, byte).expect("refused");
         assert!(error.contains("it starts with the bytes 00 08 00 00"), "{error}");

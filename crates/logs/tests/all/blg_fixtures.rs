@@ -27,7 +27,7 @@ fn with_two_samples(mut builder: LogBuilder) -> LogBuilder {
 }
 
 #[test]
-fn singles_are_read_with_every_layout_of_the_list() {
+fn single_records_are_read_with_every_layout_of_the_list() {
     for buffer_bytes in [1024, 1536, 0x10000, 0x20000] {
         for wide in [true, false] {
             for head_bytes in [0x34, 0x38, 0x3C] {
@@ -81,7 +81,7 @@ fn the_list_describes_counters() {
 }
 
 #[test]
-fn instances_of_multis_can_change() {
+fn instances_of_multi_records_can_change() {
     let mut builder = LogBuilder::new(1024);
     builder.list(&[Entry::multi("Processor", "Time"), Entry::single("System", None, "Calls")]);
     builder.sample(0, &[multi(0, &[("0", 1, 2), ("_Total", 3, 4)]), single(0, 9, 9)]);

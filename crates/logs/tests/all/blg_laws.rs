@@ -337,7 +337,7 @@ proptest! {
     }
 
     #[test]
-    fn raw_multis_round_trip(names in vec("[a-z#äß😀]{0,9}", 0..9), gap in 0usize..40, status in any::<u32>()) {
+    fn raw_multi_records_round_trip(names in vec("[a-z#äß😀]{0,9}", 0..9), gap in 0usize..40, status in any::<u32>()) {
         let mut at = MULTI_HEAD_BYTES - 8 + MULTI_ITEM_BYTES * names.len();
         let items: Vec<_> = names.iter().map(|name| {
             let item = MultiItem { name_offset: (at as u32).into(), multi_count: 7.into(), ..MultiItem::default() };

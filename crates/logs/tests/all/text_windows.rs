@@ -118,7 +118,7 @@ fn a_last_column_without_a_path_is_a_comment() {
         assert_eq!((paths, problems), (vec![r"\\a\b\c".to_string()], vec![]));
         assert_eq!(rows, [[1.0], [2.0], [3.0]]);
     }
-    // Numbers are not a comment: skipping them is reported.
+    // Numbers are not a comment, so skipping them is reported.
     let log =
         "\"(PDH-CSV 4.0) (X)(0)\",\"\\\\a\\b\\c\",\"My CPU\"\r\n\"01/02/2003 04:05:06\",\"1\",\"5\"\r\n";
     let (_, rows, problems) = read_all(log);
