@@ -56,8 +56,8 @@ pub struct ArchiveOptions {
     pub level: i32,
     /// The number of values of a row group, at least 1.
     pub block_values: usize,
-    /// The maximum time range of a row group, in units of 100 ns: row groups end at multiples of it. A query of a short
-    /// time range therefore reads little else, even if the archive has few counters.
+    /// The maximum time range of a row group, in units of 100 ns. Row groups end at multiples of this duration, so a query of
+    /// a short time range reads few other samples, even if the archive has few counters.
     pub block_time: i64,
     /// The id of the recording whose samples are written; a new one by default.
     pub recording: Option<String>,
@@ -115,12 +115,12 @@ pub struct ArchiveWriter {
 
 struct MachineWriter {
     machine: String,
-    /// In lower case.
+    /// The machine's name in lower case.
     key: String,
     builder: BlockBuilder,
     descriptions: Descriptions,
     file: Option<OpenFile>,
-    /// The indexes of its groups in the current sample.
+    /// The indexes of the machine's groups in the current sample.
     groups: Vec<usize>,
 }
 
@@ -257,7 +257,7 @@ impl ArchiveWriter {
         }
         if self.machines[machine].file.is_none() {
             if sample.is_baseline && self.is_in_archive(machine, sample.at.utc, &date)? {
-                // Its rows are already in the archive; it only starts the first intervals.
+                // The sample's rows are already in the archive, so it only starts the first intervals.
                 self.machines[machine].begin_intervals(sample);
                 return Ok(());
             }
@@ -449,7 +449,7 @@ impl LogWriter for ArchiveWriter {
         self.check_spans()?;
         let mut named = Vec::new();
         if let Err(error) = self.name_files(&mut named) {
-            // All files or none.
+            // Either all files have their final names, or none remain.
             named.into_iter().for_each(|path| drop(self.storage.remove(&path)));
             self.remove_unfinished();
             return Err(error);
