@@ -192,17 +192,17 @@ fn each_invalid_field_of_a_counter_is_reported() {
 /// While the owner truncates, extends and overwrites a file, each read succeeds or reports a problem.
 #[test]
 fn any_change_of_a_live_file_is_handled() {
-    live_file(2);
+    read_while_file_changes(2);
 }
 
 #[test]
 fn long_any_change_of_a_live_file_is_handled() {
     if std::env::var_os("TACHO_LONG").is_some() {
-        live_file(30);
+        read_while_file_changes(30);
     }
 }
 
-fn live_file(seconds: u64) {
+fn read_while_file_changes(seconds: u64) {
     let folder = tempfile::tempdir().expect("a folder");
     let bytes = sample();
     let path = folder.path().join("x.tacho");
