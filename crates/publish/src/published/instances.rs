@@ -114,7 +114,7 @@ impl<S: MultipleInstances> PublishedSet<S> {
 
     /// Finds the instance with this name and id. A forked child does not find its parent's instances.
     pub fn find(&self, name: &str, id: u32) -> Option<Instance<S>> {
-        // The lock is released in this statement: dropping a handle takes it too.
+        // The lock is released at the end of this statement, because dropping a handle takes it too.
         let found =
             self.instances().ok()?.get(&(Box::from(name), id)).and_then(|entry| entry.owner.upgrade());
         found.map(|owner| Instance { owner })

@@ -127,7 +127,7 @@ impl Cluster {
     }
 }
 
-/// Plans a query that reads files on the cluster, and others, such as `DESCRIBE`, in this process.
+/// Plans queries that read files for the cluster, and other queries, such as `DESCRIBE`, for this process.
 struct ClusterPlanner {
     cluster: BallistaQueryPlanner<LogicalPlanNode>,
     local: DefaultPhysicalPlanner,
