@@ -36,7 +36,7 @@ fn call(body: impl FnOnce() -> Result<()>) -> i32 {
 /// Like [`call`], for another result type: `from_status` converts the status to it.
 fn call_with<T>(from_status: impl Fn(PdhStatus) -> T, body: impl FnOnce() -> Result<()>) -> T {
     let failed = Cell::new(PdhStatus(ERROR_INTERNAL_ERROR));
-    // The reason of an earlier call.
+    // Discards the reason of an earlier call.
     machine::take_failure();
     call_or(
         |_| from_status(failed.get()),

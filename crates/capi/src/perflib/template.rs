@@ -173,8 +173,8 @@ mod tests {
         let decoded = description(&template(0, &counters)).expect("a description");
         let bases: Vec<_> = decoded.counters.iter().map(|counter| counter.base_id).collect();
         assert_eq!(bases, [Some(8), Some(8), Some(9), None, None]);
-        let without = description(&template(0, &counters[..3])).expect_err("no base");
-        assert_eq!(without.code, ErrorCode::INVALID_PARAMETER);
+        let error = description(&template(0, &counters[..3])).expect_err("no base");
+        assert_eq!(error.code, ErrorCode::INVALID_PARAMETER);
     }
 
     #[test]
