@@ -52,7 +52,7 @@ fn call_with<T>(from_status: impl Fn(PdhStatus) -> T, body: impl FnOnce() -> Res
     )
 }
 
-/// The name of a status, and why the call failed: for another machine, what to do.
+/// The name of a status, and why the call failed. If another machine could not be reached, also what to do.
 fn message(status: PdhStatus) -> String {
     let is_of_machine = matches!(status, PdhStatus::NO_MACHINE | PdhStatus::CANNOT_CONNECT_MACHINE);
     match machine::take_failure().filter(|_| is_of_machine) {

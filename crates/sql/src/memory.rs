@@ -7,9 +7,9 @@ use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
 use tachograph_counters::IgnorePoison as _;
 
-/// Divides three quarters of the memory fairly among the operators that can spill to disk, and leaves the rest to those
-/// that cannot, such as the final merge of a sort. DataFusion's own fair pool gives everything to the former, so that
-/// the merge at the end of a large sort fails.
+/// Divides three quarters of the memory equally among the operators that can spill to disk. The rest is left to other
+/// operators, such as the final merge of a sort. DataFusion's own fair pool leaves nothing to them, so that the merge at
+/// the end of a large sort fails.
 #[derive(Debug)]
 pub(crate) struct QueryMemory {
     size: usize,

@@ -53,7 +53,8 @@ struct Entry<S> {
     slot: Slot,
 }
 
-/// An instance of a set, whose counters are the fields of `S`. Clones are the same instance; dropping the last one ends it.
+/// An instance of a set, whose counters are the fields of `S`. Clones refer to the same instance; dropping the last clone
+/// ends it.
 pub struct Instance<S> {
     owner: Arc<Owner<S>>,
 }

@@ -43,7 +43,7 @@ pub(crate) fn message_in(error: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes?).into_owned())
 }
 
-/// Adds a message to an error, except to those by which Ballista decides to repeat a task.
+/// Adds a message to an error, unless Ballista repeats a task because of this error.
 fn for_user(error: DataFusionError) -> DataFusionError {
     match cause(&error) {
         None => error,
