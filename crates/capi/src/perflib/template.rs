@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn any_flipped_bit_of_a_template_is_handled() {
+    fn no_flipped_bit_of_a_template_causes_a_panic() {
         let good = template(2, &[(1, CounterType::AVERAGE_BULK), (2, CounterType::AVERAGE_BASE)]);
         for bit in 0..good.len() * 8 {
             let mut bytes = good.clone();

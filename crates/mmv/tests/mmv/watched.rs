@@ -417,7 +417,7 @@ fn all_values_of_a_sample_are_of_one_generation() {
 
 /// A program writes random bytes into the file while it is read.
 #[test]
-fn random_changes_of_a_file_are_handled() {
+fn random_changes_of_a_file_cause_no_panic() {
     let folder = Folder::new();
     let original = File::shop(3).image().bytes;
     fs::write(folder.path("shop"), &original).expect("written");
