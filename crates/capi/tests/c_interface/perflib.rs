@@ -69,7 +69,7 @@ fn error_codes_have_the_values_of_the_library() {
     }
 }
 
-/// The errors of publishing; the table is in the documentation of the function that returns the codes.
+/// The codes of publishing are in a table, in a doc comment of crates/publish/src/error.rs.
 #[test]
 fn the_header_defines_every_code_of_publishing() {
     let source = std::fs::read_to_string(crate_folder().join("../publish/src/error.rs")).expect("the source");
