@@ -29,7 +29,7 @@ const MAX_WITHOUT_PAUSE: Duration = Duration::from_secs(1);
 
 /// Maximum number of queries that are kept open; the least recently used one is closed for a new one.
 const MAX_QUERIES: usize = 16;
-/// Maximum time for closing the queries when the link is no longer used, also for those of many links together.
+/// Maximum time for closing the queries of a link that is no longer used, or of many such links together.
 pub(super) const MAX_CLOSING: Duration = Duration::from_millis(200);
 
 /// The instances of a set, or why they cannot be read.
@@ -167,14 +167,14 @@ impl Session {
         }
     }
 
-    /// Stores a failure, with which exchanges fail until the pause is over.
+    /// Stores a failure, which all exchanges return until the pause is over.
     fn fail(&mut self, failure: Failure, pause: Duration) -> Failure {
         self.is_connected.store(false, Ordering::Relaxed);
         self.failed = Some((Instant::now() + pause, failure.clone()));
         failure
     }
 
-    /// Fails because of a response with an error status.
+    /// The failure for a response with an error status. Stores it like [`fail`](Self::fail).
     fn fail_with_status(&mut self, status: u16) -> Failure {
         let peer = self.transport.peer();
         let message = error_text(&self.body);
@@ -225,7 +225,7 @@ impl Session {
         self.fail(Failure::new(code, reason), pause)
     }
 
-    /// Fails because of an invalid message, and closes the connection.
+    /// The failure for an invalid message. Stores it like [`fail`](Self::fail), and closes the connection.
     pub(super) fn invalid(&mut self, error: impl fmt::Display) -> Failure {
         self.transport.close();
         let error = ExchangeError::Invalid(error.to_string());
@@ -278,8 +278,8 @@ impl Session {
         self.exchange(Method::Delete, &query.path, &[], deadline)
     }
 
-    /// The failure of the first collection after a restart of the agent. Totals that the agent's process keeps have restarted:
-    /// one sample without values ensures that they are not paired with those from before the restart.
+    /// The failure of the first collection after a restart of the agent. The totals that the agent's process keeps were reset.
+    /// One sample without values ensures that they are not paired with totals from before the restart.
     fn restarted(&self) -> Failure {
         let address = &self.transport.peer().address;
         Failure::new(
@@ -297,7 +297,7 @@ impl Session {
         self.number += 1;
         let query = &mut self.queries[index];
         let request = CollectRequest { number: self.number, held: query.held_number() };
-        // Taken out, because the exchange needs the whole session.
+        // Taken out, because the exchange borrows the whole session.
         let path = std::mem::take(&mut query.collect_path);
         let status = self.exchange(Method::Post, &path, &request.encode(), deadline);
         self.queries[index].collect_path = path;
@@ -397,7 +397,7 @@ fn error_text(body: &[u8]) -> Cow<'_, str> {
 }
 
 impl Drop for Session {
-    /// Closes the queries at the agent, which limits their number, unless that requires a new connection.
+    /// Closes the queries, because the agent limits their number; but not if that would require a new connection.
     fn drop(&mut self) {
         let deadline = Instant::now() + MAX_CLOSING;
         for query in std::mem::take(&mut self.queries) {
