@@ -21,7 +21,7 @@ use crate::Fingerprint;
 pub struct ClientTrust {
     /// A PEM file of authorities; consumers with a certificate that one of them signed are accepted.
     pub authorities: Option<PathBuf>,
-    /// Consumers whose certificate has one of these fingerprints are accepted. Its names and dates are ignored.
+    /// Consumers whose certificate has one of these fingerprints are accepted. The certificate's names and dates are ignored.
     pub fingerprints: Vec<Fingerprint>,
 }
 

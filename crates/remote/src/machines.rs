@@ -81,7 +81,7 @@ impl Machines {
         Self::read(&[config::file_of_system()])
     }
 
-    /// Reads those of these files that exist.
+    /// Reads these files; missing ones are ignored.
     ///
     /// # Errors
     ///

@@ -56,8 +56,8 @@ impl OpenQuery {
     }
 
     /// Whether the agent refused a selection when it opened the query, and may accept it now because its counter sets have
-    /// changed. False after a restart of the agent, because a restarted agent does not know the query at all. `version` is the agent's current id
-    /// and generation.
+    /// changed. False after a restart of the agent, because a restarted agent does not know the query at all. `version` is the
+    /// agent's current id and generation.
     pub(super) fn is_outdated(&self, version: Option<(u64, u64)>) -> bool {
         let is_changed = version.is_some_and(|(agent, now)| agent == self.agent_id && now != self.generation);
         is_changed && self.results.iter().any(Result::is_err)
