@@ -1,4 +1,5 @@
-// The axes of a panel: one unit each, at most two; with more units, the factors of Performance Monitor on an axis without unit.
+// The axes of a panel: one per unit, at most two. With more units, there is one axis without unit, and each counter is multiplied by a
+// factor as in Performance Monitor.
 
 import { powerOf } from "./scale.js";
 import { entry } from "./state.js";
@@ -7,10 +8,10 @@ import { baseOf, isSameUnit, namedUnit, PLAIN } from "./units.js";
 
 const MAX_AXES = 2;
 
-/** The rule by which values of a line are shown. */
+/** How the values of a line are formatted. */
 export const formatOf = (line) => line.format ?? PLAIN;
 
-/** The unit of a panel's ends and limits: the one that the panel names if it has such lines, or else that of its first line. */
+/** The unit of a panel's ends and limits: the unit that the panel names if any line has it, otherwise the unit of the first line. */
 export function mainUnit(panel, all) {
   const named = panel.unit ? namedUnit(panel.unit) : null;
   if (named && all.some((line) => isSameUnit(named, formatOf(line)))) return named;

@@ -141,7 +141,7 @@ export class Chart {
       stroke: style.colour,
       width: this.scene.isStacked ? 1 : style.width,
       dash: style.dash,
-      // A value without neighbours has no line.
+      // A value without neighbours has no line, so it is drawn as a point.
       points: { size: 5, fill: style.colour, stroke: style.colour, filter: (_, __, show) => (show ? null : isolatedRows(this.scene.columns[index].drawn)) },
     };
   }

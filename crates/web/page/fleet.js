@@ -9,13 +9,13 @@ import { showError } from "./messages.js";
 import { panelOf } from "./panels.js";
 import { change } from "./state.js";
 
-/** With at least this many machines, the page begins with the table: as many lines are hard to distinguish. */
+/** With at least this many machines, the page begins with the table, because so many lines are hard to distinguish. */
 const MANY = 8;
 /** The number of machines whose lines are drawn. */
 const LINES = 10;
 /** The shortest time between two requests, in milliseconds. */
 const MIN_MS = 1000;
-/** The number of intervals that the figures cover, by their name. */
+/** The choices of the number of intervals over which values are averaged, by their text. */
 const WINDOWS = { "last interval": 1, "last 10 intervals": 10, "last 60 intervals": 60 };
 
 export class Fleet {
