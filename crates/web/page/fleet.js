@@ -9,7 +9,7 @@ import { showError } from "./messages.js";
 import { panelOf } from "./panels.js";
 import { change } from "./state.js";
 
-/** With at least this many machines, the page begins with the table, because so many lines are hard to distinguish. */
+/** With at least this many machines, the page begins with the table, because more lines are hard to distinguish. */
 const MANY = 8;
 /** The number of machines whose lines are drawn. */
 const LINES = 10;

@@ -116,10 +116,13 @@ function showNewData() {
   draw();
 }
 
-/** After a drawing, new live values wait this many times as long as it took, at most `MAX_REST_MS`: very many lines take longer than a frame. */
+/**
+ * After a drawing, new live values wait this many times as long as it took, at most `MAX_REST_MS`: very many lines take longer than a
+ * frame.
+ */
 const REST = 3;
 const MAX_REST_MS = 5000;
-/** Two frames: the shortest time in which a drawing is on the screen. */
+/** Two frames: the shortest time until a drawing is on the screen. */
 const FRAMES_MS = 34;
 const drawn = { at: 0, cost: 0, timer: null };
 
@@ -191,7 +194,7 @@ function whyEmpty(data, panel) {
   if (!panel) return views.wanted ? "…" : "The chart has no counters. Press A to add some.";
   if (data.missing.length >= panel.counters.length && data.blocks.length) return missingText(data.missing);
   if (data.isEmpty) return `There are no samples in this time range. ${wholeText(data)}`.trim();
-  // Counters of which only active instances are shown.
+  // Some counters show only instances that are active.
   if (data.blocks.some(({ lines, removed }) => !lines.length && removed?.length)) return "All values are 0 in this time range.";
   return data.blocks.length ? "No values in this time range." : "…";
 }
@@ -360,7 +363,7 @@ const NEED_ARRANGEMENT = ["panels", "open", "removed", "zone", "frozen", "legend
 /** Parts of the state that users can change before the sources are loaded. */
 const EARLY_STATE = ["align", "zone", "numbers", "figure", "columns", "group", "shift", "every", "points", "sort"];
 const chosenEarly = new Set();
-/** Paths that users add before the sources are loaded. */
+/** What users do before the sources are loaded: functions that are called afterwards. */
 page.early = [];
 page.isReady = () => isReady;
 onChange((names) => {
@@ -415,7 +418,7 @@ function watchChart(watched) {
     isFollowing = false;
   };
 }
-/** Whether a crosshair follows that of another chart. */
+/** Whether crosshairs are being moved to follow that of another chart. */
 let isFollowing = false;
 watchChart(chart);
 watchChart(heatMap);

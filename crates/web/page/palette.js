@@ -19,7 +19,7 @@ export function lineStyle(number, theme) {
   };
 }
 
-/** The dashes of the n-th source's counter whose counterpart in the first source has this style. */
+/** The dashes of a counter of the n-th source; `number` is the style of the same counter of the first source. */
 export const dashOf = (number, nth) => DASHES[(Math.floor(number / LIGHT.length) + nth) % DASHES.length];
 
 /** The colour of a highlighted counter: black or white, as in Performance Monitor. */

@@ -74,7 +74,7 @@ export function panelOf(given) {
   };
 }
 
-/** A panel without defaults, for links. */
+/** A panel without the settings that have their default, for links. */
 export function shortened(panel) {
   const usual = panelOf({ id: panel.id });
   const counters = panel.counters.map((counter) => {
@@ -104,13 +104,13 @@ export function titleOf(panel) {
   return set ?? "Panel";
 }
 
-/** The counter of the list that selects each path, so that the patterns are tried once per path. */
-const found = new WeakMap();
+/** For each list of counters: the counter that selects a path, so that the patterns are tried once per path. */
+const counterByPath = new WeakMap();
 
 /** The counter of a panel that selects a path, `"except"` if it excludes the path, or null. */
 export function counterFor(panel, path) {
-  let known = found.get(panel.counters);
-  if (!known) found.set(panel.counters, (known = new Map()));
+  let known = counterByPath.get(panel.counters);
+  if (!known) counterByPath.set(panel.counters, (known = new Map()));
   if (known.has(path)) return known.get(path);
   const isSame = (one) => one.toLowerCase() === path.toLowerCase() || one.toLowerCase() === withoutMachine(path).toLowerCase();
   const counter = panel.counters.find((one) => matcherOf(one.path)(path)) ?? null;
@@ -127,7 +127,7 @@ export function labelOf(counter, line) {
   return hasWildcard(counter.path) && instance ? `${instance} ${counter.label}` : counter.label;
 }
 
-/** A changed copy of the panels. */
+/** A copy of the panels, in which one has other settings. */
 export const withPanel = (panels, id, parts) => panels.map((panel) => (panel.id === id ? { ...panel, ...parts } : panel));
 
 /** The panels with one moved to the index `to`. */

@@ -39,7 +39,7 @@ export function sceneOf(data, panel, maxTicks) {
     // Drawing bands without height would take most of the time.
     column.hasBand = column.minimum.some((value, row) => value !== column.maximum[row]);
   }
-  // Values of different units do not add up, nor do those of several logs. Their areas would cover each other.
+  // Values of different units do not add up, nor do those of several logs, and their areas would cover each other.
   const isFilled = data.blocks.length === 1 && (panel.kind === "area" || panel.kind === "stacked");
   const isStacked = isFilled && panel.kind === "stacked" && axes.length === 1 && !isScaled;
   if (isStacked) stack(columns, times.length);
@@ -66,12 +66,12 @@ export function extent(all, limits) {
     if (value > 0 && value < positive) positive = value;
   };
   for (const values of all) for (const value of values) take(value);
-  // Limits are visible if there is anything to compare with them.
+  // Limits are in the range if there are values to compare with them.
   if (high >= low) limits.forEach(take);
   return { low, high, positive };
 }
 
-/** Puts each column on top of the previous ones. A missing value counts as nothing for those above it. */
+/** Puts each column on top of the previous ones. A missing value counts as 0 for the columns above it. */
 function stack(columns, rows) {
   let below = new Array(rows).fill(0);
   for (const column of columns) {

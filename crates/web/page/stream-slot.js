@@ -1,7 +1,7 @@
 // Slots for streams. A browser opens six connections per server (HTTP/1.1) for all its tabs: if all tabs had streams, no
 // connection would be left. So only a few tabs have a stream; the others poll.
 
-/** Streams of all tabs of a browser. */
+/** The maximum number of streams of all tabs of a browser together. */
 const SLOTS = 3;
 const WANTED = "wanted";
 
