@@ -269,7 +269,7 @@ mod tests {
         assert!(!closes.iter().any(is_closed));
         assert!(admit(&mut state, 1, now + MIN_IDLE).is_some());
         assert!(is_closed(&closes[0]) && is_closed(&closes[1]) && !is_closed(&closes[2]));
-        // Connections of other addresses do not matter.
+        // Connections of other addresses are not closed.
         assert!(admit(&mut state, 2, now + MIN_IDLE).is_some());
         assert!(!is_closed(&closes[2]));
     }

@@ -39,7 +39,7 @@ const MAX_HEADER: usize = 64 << 10;
 /// Maximum number of headers of a request.
 const MAX_HEADER_LINES: usize = 64;
 
-/// Closes the connection of a stream: its reader is too slow, or its session has ended.
+/// Notified to close the connection of a stream whose reader is too slow or whose session has ended.
 #[derive(Clone)]
 pub(crate) struct Closing(pub(crate) Arc<Notify>);
 

@@ -261,7 +261,7 @@ impl Guard {
             headers.insert(name, HeaderValue::from_static(value));
         }
         headers.insert(header::CONTENT_SECURITY_POLICY, self.policy.clone());
-        // For browsers that do not know `frame-ancestors`; it cannot name sites.
+        // X-Frame-Options is for browsers that do not know `frame-ancestors`. It cannot name sites.
         if self.embedding.origins.is_empty() {
             headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
         }

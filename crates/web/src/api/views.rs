@@ -1,4 +1,4 @@
-//! Views: ready-made, from the folder of views, the one that the page opens with, and view files that clients send.
+//! Views: ready-made views, those in the folder of views, the one that the page opens with, and view files that clients send.
 
 use std::path::{Path, PathBuf};
 
@@ -414,7 +414,7 @@ impl FittingTarget<'_> {
         }
     }
 
-    /// The columns of a table, if the panel is one and the source has its set.
+    /// The table of a panel, if the panel is a table and the source has its set.
     fn table(&self, panel: &Panel) -> Option<FittedTable> {
         if panel.kind != ViewKind::Table {
             return None;
