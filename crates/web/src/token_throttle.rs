@@ -23,10 +23,10 @@ const MAX_WAITING: usize = 4;
 const FORGET_AFTER: Duration = Duration::from_secs(60);
 /// Maximum number of clients that are remembered.
 const MAX_CLIENTS: usize = 1024;
-/// For this time after a client sent the right token, that token is not delayed: programs with a wrong token at the same
-/// address do not lock out the others.
+/// For this time after a client sent the right token, that token is not delayed, so that programs with a wrong token do not
+/// lock out others at the same address.
 const TRUST_FOR: Duration = Duration::from_secs(3600);
-/// The number of tokens per second of a client with that trust that are compared without a delay.
+/// The number of tokens per second that are compared without a delay for a client that sent the right token.
 const TRUSTED_COMPARISONS: u32 = 10;
 
 /// Compares tokens, and delays clients that have sent wrong ones.
@@ -78,8 +78,8 @@ impl TokenThrottle {
     /// # Errors
     ///
     /// `wrong` if the token is wrong; 429 if too many requests of the client are waiting. Right tokens are delayed too,
-    /// because an immediate response would reveal them; except from clients that sent the right one before
-    /// ([`TRUST_FOR`]), of which a limited number is compared at once.
+    /// because an immediate response would reveal them. If a client sent the right token before ([`TRUST_FOR`]), a limited number
+    /// of its tokens is compared at once.
     pub(crate) async fn compare(
         &self,
         client: Client,
@@ -253,7 +253,7 @@ mod tests {
         let throttle = Arc::new(TokenThrottle::new(None));
         let right = || Some(Access::Full);
         assert!(throttle.compare(client(1), wrong, right).await.is_ok());
-        // A token that only shows views is no trust.
+        // A token that only shows views does not exempt its client from delays.
         assert!(throttle.compare(client(2), wrong, || Some(Access::Views)).await.is_ok());
         for address in [1, 2] {
             for _ in 0..FREE_ATTEMPTS {
@@ -281,8 +281,8 @@ mod tests {
             refused += usize::from(throttle.compare(client(1), wrong, guess).await.is_err());
         }
         assert_eq!(refused, guesses);
-        let most = (TRUSTED_COMPARISONS as usize + 1) * (began.elapsed().as_secs() as usize + 1);
-        assert!(compared.load(Ordering::SeqCst) <= most, "{compared:?} of {most}");
+        let max = (TRUSTED_COMPARISONS as usize + 1) * (began.elapsed().as_secs() as usize + 1);
+        assert!(compared.load(Ordering::SeqCst) <= max, "{compared:?} of {max}");
         // The trust ends.
         tokio::time::sleep(TRUST_FOR).await;
         for _ in 0..=FREE_ATTEMPTS {

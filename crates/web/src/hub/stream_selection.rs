@@ -78,7 +78,7 @@ impl StreamSelection {
         self.sums.as_ref().map_or(values, |sums| &sums.values)
     }
 
-    /// The number of values of a sample from which those of the series are computed.
+    /// The number of values of a sample that are read to compute the values of the series.
     pub(super) fn read_values(&self) -> usize {
         let series = self.layout.series.len();
         self.sums.as_ref().map_or(series, |sums| sums.sample.len().max(series))
