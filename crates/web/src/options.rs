@@ -105,7 +105,7 @@ pub trait MachineList: Send + Sync {
     fn registry(&self, machine: &str) -> Result<Arc<Registry>, Failure>;
 
     /// The counter sets of a machine whose sets are known without waiting, since the agents of a fleet have largely the same sets.
-    /// If there is none, those of this machine.
+    /// Without such a machine, the sets of this machine.
     fn known_registry(&self) -> Arc<Registry>;
 
     /// A source of all machines, without paths, for samples at this interval.
