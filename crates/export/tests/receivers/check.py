@@ -42,7 +42,7 @@ AVERAGES = [
 ]
 DOWN_SECONDS = 4
 DEADLINE = 120
-# The servers are local: proxy settings are ignored.
+# The servers are local, so proxy settings are ignored.
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
