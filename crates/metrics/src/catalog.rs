@@ -35,7 +35,7 @@ pub struct Family {
     pub(super) sample: Box<str>,
     /// The result of [`header`](Self::header) for each [`Exposition`].
     headers: [Box<str>; 2],
-    /// The counters with this raw number; the family is named after the first of them.
+    /// The counters with this raw number; the family is named after the first counter.
     pub(super) sources: Vec<Source>,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Source {
     pub(super) part: Part,
     pub(super) scale: Scale,
     pub(super) can_wrap: bool,
-    /// Whether the number is the sum of others, so that it is exported only if a path names the counter.
+    /// Whether the number is the sum of other raw numbers, so that it is exported only if a path names the counter.
     pub(super) is_sum: bool,
 }
 

@@ -124,7 +124,7 @@ const SUMS: &[(&[&str], &str, Part)] = &[
     (&["ZFS ARC"], "% Hits", Part::Second),
 ];
 
-/// Whether a raw number of a counter is the sum of others that are exported too.
+/// Whether a raw number of a counter is the sum of other raw numbers that are exported too.
 fn is_sum(set: &str, counter: &str, part: Part) -> bool {
     SUMS.iter().any(|(sets, name, sum)| *name == counter && *sum == part && sets.contains(&set))
 }

@@ -57,7 +57,7 @@ pub(super) struct Labels {
 pub type Label = (&'static str, Box<str>);
 
 impl Labels {
-    /// Updates the labels; returns whether something has changed. `keys` are those of the instances. `mounts` is only used for
+    /// Updates the labels; returns whether something has changed. `keys` are the keys of the instances. `mounts` is only used for
     /// [`Labelling::Mount`].
     pub(super) fn update(
         &mut self,

@@ -88,7 +88,7 @@ pub struct MetricMapping {
     pub unit: String,
     /// The names of the labels of the set's instances.
     pub labels: Vec<&'static str>,
-    /// Whether the number is the sum of others of the set, so that it is exported only if a path names the counter.
+    /// Whether the number is the sum of other raw numbers of the set, so that it is exported only if a path names the counter.
     pub is_sum: bool,
 }
 

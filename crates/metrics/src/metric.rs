@@ -65,7 +65,7 @@ pub(super) struct Metric {
     pub(super) unit: String,
     /// Whether another counter of the set has the same number under the same name.
     pub(super) is_duplicate: bool,
-    /// Whether the number is the sum of others of the set.
+    /// Whether the number is the sum of other raw numbers of the set.
     pub(super) is_sum: bool,
     /// The beginning of the HELP text, before the counter's name. It says how this number relates to the displayed value.
     pub(super) help_prefix: String,

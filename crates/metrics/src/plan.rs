@@ -215,7 +215,7 @@ impl RowFilter {
     }
 }
 
-/// Whether an instance is a total of others.
+/// Whether an instance is a total of other instances.
 fn is_total(key: &InstanceKey) -> bool {
     key.is_reserved() && (key.name() == "_Total" || key.name().ends_with(",_Total"))
 }

@@ -84,7 +84,7 @@ pub(crate) use verify_signatures;
 
 impl ClientCertVerifier for KnownClients {
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        // No hints: a consumer must send a pinned certificate even if no authority has signed it.
+        // There are no hints, because a consumer must send a pinned certificate even if no authority has signed it.
         &[]
     }
 

@@ -50,7 +50,7 @@ pub(crate) async fn serve(
     router: Router,
     stopping: watch::Receiver<bool>,
 ) {
-    // Small events are sent at once. Errors are ignored, because the server also works without these three options.
+    // Small events are sent immediately. Errors are ignored, because the server also works without these three options.
     let _ = stream.set_nodelay(true);
     let _ = sockopt::set_socket_send_buffer_size(&stream, SEND_BUFFER);
     let _ = sockopt::set_tcp_user_timeout(&stream, USER_TIMEOUT.as_millis() as u32);

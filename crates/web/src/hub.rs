@@ -315,7 +315,7 @@ impl Hub {
 
     /// Sets the runtime whose tasks send events.
     pub(crate) fn set_runtime(&self, runtime: Handle) {
-        // Only the first call has an effect: a server runs once.
+        // Only the first call has an effect, because a server runs once.
         let _ = self.shared.runtime.set(runtime);
     }
 
@@ -328,7 +328,7 @@ impl Hub {
         self.shared.lock().is_stopped = true;
         self.shared.changed.notify_all();
         let thread = self.thread.lock().ignore_poison().take();
-        // Not joined: a provider can block the thread.
+        // The thread is not joined, because a provider can block it.
         drop(thread);
     }
 }

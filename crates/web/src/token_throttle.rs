@@ -17,7 +17,7 @@ use crate::response::ApiError;
 const FREE_ATTEMPTS: u32 = 5;
 /// Time between two comparisons after the free attempts.
 const COMPARE_INTERVAL: Duration = Duration::from_secs(1);
-/// Maximum number of requests of a client that wait for their comparison; further ones are refused at once.
+/// Maximum number of requests of a client that wait for their comparison; further ones are refused immediately.
 const MAX_WAITING: usize = 4;
 /// A client is forgotten after this time without a wrong token.
 const FORGET_AFTER: Duration = Duration::from_secs(60);
@@ -79,7 +79,7 @@ impl TokenThrottle {
     ///
     /// `wrong` if the token is wrong; 429 if too many requests of the client are waiting. Right tokens are delayed too,
     /// because an immediate response would reveal them. If a client sent the right token before ([`TRUST_FOR`]), a limited number
-    /// of its tokens is compared at once.
+    /// of its tokens is compared without delay.
     pub(crate) async fn compare(
         &self,
         client: Client,
@@ -132,7 +132,7 @@ impl Queue {
 }
 
 impl State {
-    /// The queue of a client; `None` if its tokens are compared at once.
+    /// The queue of a client; `None` if its tokens are compared without delay.
     fn queue(&mut self, client: Client, now: Instant) -> Option<Arc<Queue>> {
         self.clients.retain(|_, throttled| now.saturating_duration_since(throttled.last) < FORGET_AFTER);
         let throttled = self.clients.get(&client).filter(|throttled| throttled.wrong >= FREE_ATTEMPTS)?;
@@ -153,7 +153,7 @@ impl State {
         self.trusted.insert(client, TrustedClient { last: now, compared: (0, now) });
     }
 
-    /// Whether a token of a client is compared at once although the client is throttled.
+    /// Whether a token of a client is compared without delay although the client is throttled.
     fn may_compare_now(&mut self, client: Client, now: Instant) -> bool {
         let Some(trusted) = self.trusted.get_mut(&client) else { return false };
         if now.saturating_duration_since(trusted.last) >= TRUST_FOR {
@@ -180,7 +180,8 @@ impl State {
         let throttled = self.clients.entry(client).or_insert_with(new);
         throttled.wrong = throttled.wrong.saturating_add(1);
         throttled.last = now;
-        // An attacker with many addresses cannot flood the log: other clients are reported with their next wrong token.
+        // At most one client is reported per interval, so that an attacker with many addresses cannot flood the log. Another client
+        // is reported with a later wrong token.
         let is_time =
             self.last_report.is_none_or(|last| now.saturating_duration_since(last) >= COMPARE_INTERVAL);
         let is_due = !throttled.is_reported && is_time;
@@ -222,7 +223,7 @@ mod tests {
             assert!(throttle.compare(client(1), wrong, || None).await.is_err());
         }
         assert_eq!(began.elapsed(), Duration::ZERO);
-        // One token per second is compared, even if many arrive at once. The right token waits like the others.
+        // One token per second is compared, even if many arrive at the same time. The right token waits like the others.
         let compared = Arc::new(AtomicUsize::new(0));
         let mut throttled_clients = tokio::task::JoinSet::new();
         for index in 0..10_000 {

@@ -150,7 +150,7 @@ impl AgentQuery {
 }
 
 impl State {
-    /// Collects. The previous frame is kept in `before`: consumers use it as the base.
+    /// Collects. The previous frame is kept in `before`, because consumers use it as the base.
     fn collect(&mut self, number: u64, options: &AgentOptions) -> Result<(), AgentError> {
         std::mem::swap(&mut self.last, &mut self.before);
         self.last.number = 0;

@@ -180,7 +180,7 @@ impl Dialer {
         due.min_by_key(|(_, due)| *due)
     }
 
-    /// Starts an attempt. Returns the connection if it is established at once.
+    /// Starts an attempt. Returns the connection if it is established immediately.
     fn start(&mut self, index: usize, now: Instant) -> Option<TcpStream> {
         let candidate = &mut self.addresses[index];
         candidate.tried = Some(now);
@@ -275,7 +275,7 @@ mod tests {
         (listener, address)
     }
 
-    /// A listener whose backlog is full: the kernel drops further attempts, as a broken link does.
+    /// A listener whose backlog is full, so that the kernel drops further attempts, as a broken link does.
     fn silent() -> (TcpListener, SocketAddr, Vec<OwnedFd>) {
         let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
         rustix::net::bind(&socket, &SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");

@@ -38,7 +38,7 @@ type Listed = Result<Vec<Arc<InstanceKey>>, Failure>;
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) transport: Box<dyn Transport>,
-    /// The process that uses the connection and the queries: a forked child must not share those of its parent.
+    /// The process that uses the connection and the queries. A forked child must not share them with its parent.
     pub(super) process: u32,
     /// When the agent last replied.
     pub(super) replied: Option<Instant>,

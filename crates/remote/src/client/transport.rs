@@ -88,13 +88,13 @@ pub trait Transport: Send + fmt::Debug {
 /// How much of a response has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
-    /// A part of it.
+    /// A part of the response.
     Part,
-    /// A part of it: the limit of one call was reached, and more may have arrived already.
+    /// A part of the response. The limit of one call was reached, and more may have arrived already.
     More,
     /// The response is too large for the thread that serves all machines. [`Transport::exchange`] receives it.
     TooLarge,
-    /// All of it, with HTTP status 200.
+    /// The whole response, with HTTP status 200.
     Complete,
     /// The connection has failed or was closed, no request was sent ahead, or the response is an error.
     Broken,

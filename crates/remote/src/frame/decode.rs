@@ -330,7 +330,7 @@ struct ColumnSource {
     /// The index of the counter's own value.
     first: Option<usize>,
     /// The index of the base or of the provider's clock; `Some(None)` if the result lacks it. `None` if the counter has
-    /// neither: its second number is the time of the collection.
+    /// neither, so that its second number is the time of the collection.
     second: Option<Option<usize>>,
     /// The index of the multiplier; `None` if the counter has none or the result lacks it.
     multiplier: Option<usize>,

@@ -318,7 +318,7 @@ async fn query_catalogue<T: Send + 'static>(
     let hub = Arc::clone(&web.hub);
     let is_remote = hub.options().machines.is_some();
     match machine {
-        // Other machines may not answer: they must not occupy the threads of live requests.
+        // Other machines may not answer, so they must not occupy the threads of live requests.
         Some(machine) => {
             let query = move |registry| query(&MachineCatalogue(registry));
             web.machine_sets.query(&web.hub, &machine, query).await

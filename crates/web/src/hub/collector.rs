@@ -147,7 +147,7 @@ impl Collector {
     /// Removes columns that no path selects any longer from the samples in the ring. Otherwise these columns would use memory
     /// until the samples are dropped.
     fn remove_unrequested(&mut self, shared: &Shared) {
-        // Columns are compared with the paths, not with the registry: charts still show sets that the machine no longer has.
+        // Columns are compared with the paths, not with the registry, because charts still show sets that the machine no longer has.
         let mut requested = SelectedColumns::new(self.paths.clone());
         let mut state = shared.lock();
         for kept in &mut state.live.samples {

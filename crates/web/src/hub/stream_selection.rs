@@ -64,12 +64,12 @@ impl StreamSelection {
         has_changed
     }
 
-    /// Finds the series of the paths. `values` are those of the instances.
+    /// Finds the series of the paths. `values` has the values of the instances.
     pub(super) fn update_layout(&mut self, values: &LiveValues) {
         self.layout = Layout::new(self.shown(values), &self.paths);
     }
 
-    /// The values in the order of the series. `values` are those of the instances.
+    /// The values in the order of the series. `values` has the values of the instances.
     pub(super) fn values(&self, values: &LiveValues) -> Vec<Option<f64>> {
         self.layout.values(self.shown(values)).collect()
     }

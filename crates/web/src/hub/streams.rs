@@ -32,7 +32,7 @@ const MAX_ALL_PATHS: usize = 1 << 13;
 const MAX_AVERAGED: usize = 1_000_000;
 /// Like [`MAX_AVERAGED`], for all streams together. Streams with the same selection count once.
 const MAX_ALL_AVERAGED: usize = 2_000_000;
-/// Maximum number of values in the windows of all streams together, in one collection. Streams beyond it get no statistics.
+/// Maximum number of values in the windows of all streams together, in one collection. Streams beyond the limit get no statistics.
 /// Streams with the same selection count once.
 const MAX_ALL_WINDOW_VALUES: usize = 1_000_000;
 
