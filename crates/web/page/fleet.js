@@ -19,7 +19,7 @@ const MIN_MS = 1000;
 const WINDOWS = { "last interval": 1, "last 10 intervals": 10, "last 60 intervals": 60 };
 
 export class Fleet {
-  /** `sources` are those of the page. */
+  /** `sources` are the sources of the page. */
   constructor({ sources }) {
     this.sources = sources;
     this.paths = null;

@@ -64,7 +64,7 @@ export class FrozenBlocks {
   }
 }
 
-/** A block without statistics: those of a part of it cannot be computed from displayed values. */
+/** A block without statistics, because those of a part of it cannot be computed from displayed values. */
 function withoutFigures(block) {
   return { ...block, lines: block.lines.map((line) => ({ ...line, statistics: null })) };
 }

@@ -8,7 +8,7 @@ import { styleOf } from "./scene.js";
 import { change, changeEntries, entry, state } from "./state.js";
 import { FIGURES, figureOf, LEGEND_FIGURES } from "./values.js";
 
-/** The maximum number of rows: more would slow the chart. Users find the others by filtering or sorting. */
+/** The maximum number of rows, because more would slow the chart. Users find other rows by filtering or sorting. */
 const MAX_ROWS = 400;
 /** Legends with fewer rows have no filter. */
 const MIN_FILTERED = 8;
@@ -90,7 +90,7 @@ function updateScale(list, line) {
 
 const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
-/** The columns that are shown: the statistics that the user chose, and the others only if they distinguish the lines. */
+/** The columns that are shown: the statistics that the user chose, and other columns only if they distinguish the lines. */
 function columnsFor(lines, isScaled) {
   const needed = {
     scale: isScaled,
@@ -102,7 +102,7 @@ function columnsFor(lines, isScaled) {
   return COLUMNS.filter(({ id, isNumber }) => (isNumber ? state.columns.includes(id) : (needed[id] ?? true)));
 }
 
-/** The lines in the legend's order; missing values are last in both directions. */
+/** The lines in the legend's order. Lines without a value are last, also in descending order. */
 export function sorted(lines) {
   const column = COLUMNS.find(({ id }) => id === state.sort?.column);
   if (!column) return lines;

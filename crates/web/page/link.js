@@ -43,7 +43,7 @@ export function toFragment(nameOf) {
   return text.toString();
 }
 
-/** The maximum length of a view's name: that of a file name. */
+/** The maximum length of a view's name, which can be the name of a file. */
 const MAX_NAME = 255;
 
 /** The panels of a link, or null if it names none. Links of earlier versions have the paths of one chart. */

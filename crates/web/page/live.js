@@ -83,8 +83,8 @@ export class LiveFeed {
     this.load(this.cancelPending());
   }
 
-  /** A page that becomes visible catches up. A hidden page keeps its stream until another page needs one; without Web Locks, it closes it
-   * at once. */
+  /** A page that becomes visible catches up. A hidden page keeps its stream until another page needs one. Without Web Locks, it closes
+   * its stream immediately. */
   visibilityChanged() {
     if (!this.isFollowing || (document.hidden && navigator.locks)) return;
     if (document.hidden || !this.events) this.continueWithoutStream();

@@ -86,7 +86,7 @@ function selectedLine() {
   return page.data.lines.find((line) => line.key === state.selected) ?? sorted(page.data.lines)[0] ?? null;
 }
 
-/** Updates the data of each panel, and that of the page: the data of the panel that is shown alone, otherwise of all panels. */
+/** Updates the data of each panel. The data of the page is that of the panel that is shown alone, otherwise that of all panels. */
 function arrange() {
   const all = loader.data();
   percentiles.apply(all.blocks);
@@ -290,7 +290,7 @@ function load() {
 }
 
 let writing = 0;
-/** Writes the view to the URL: delayed, because browsers limit the rate; at once if `isNow`. */
+/** Writes the view to the URL, with a delay, because browsers limit the rate; immediately if `isNow`. */
 function writeAddress(isNow = false) {
   clearTimeout(writing);
   const write = () => history.replaceState(null, "", `#${fragment()}`);
@@ -371,7 +371,7 @@ onChange((names) => {
     for (const name of names) chosenEarly.add(name);
     return;
   }
-  // Users have changed the panels: a late view must not replace them.
+  // If users have changed the panels, a view that arrives late must not replace them.
   if (names.has("panels") && state.viewName === null) views.cancel();
   // When the panels change, they replace the table of machines.
   if (names.has("panels") && fleet.isOpen) fleet.close();
@@ -426,7 +426,7 @@ watchChart(heatMap);
 /** The ids of the sources that were last aligned automatically, so that this happens once. */
 let aligned = "";
 
-/** Aligns logs that do not overlap in time at their starts, once for these sources. Returns whether it does. */
+/** Aligns logs that do not overlap in time at their starts, but only once for the same sources. Returns whether it has aligned them. */
 function alignDisjointLogs() {
   const shown = sources.shown();
   const names = shown.map(({ id }) => id).join(" ");

@@ -104,7 +104,7 @@ export function titleOf(panel) {
   return set ?? "Panel";
 }
 
-/** For each list of counters: the counter that selects a path, so that the patterns are tried once per path. */
+/** For each list of counters, maps a path to the counter that selects it, so that the patterns are tried only once per path. */
 const counterByPath = new WeakMap();
 
 /** The counter of a panel that selects a path, `"except"` if it excludes the path, or null. */
@@ -120,7 +120,7 @@ export function counterFor(panel, path) {
   return result;
 }
 
-/** A short name of a line in its panel: the label of its counter, after the instance if the path has wildcards. */
+/** A short name of a line in its panel: the label of its counter, preceded by the instance if the path has wildcards. */
 export function labelOf(counter, line) {
   if (!counter?.label) return null;
   const instance = line.parent ? `${line.parent}/${line.instance}` : line.instance;

@@ -45,7 +45,7 @@ export const state = {
   figure: "default",
   /** The statistics that are columns of the legend, in the order of `LEGEND_FIGURES`. */
   columns: ["average", "last", "minimum", "maximum"],
-  /** Live: every n-th collection, and the number of points. */
+  /** For live values: every n-th collection is shown; the number of points. */
   every: 1,
   points: 100,
   /** The settings of the legend, by key: `{styleIndex, scale, isHidden, isHighlighted, isColoured}`. */

@@ -1,4 +1,4 @@
-// Slots for streams. A browser opens six connections per server (HTTP/1.1) for all its tabs: if all tabs had streams, no
+// Slots for streams. A browser opens only six connections per server (HTTP/1.1) for all its tabs. If all tabs had streams, no
 // connection would be left. So only a few tabs have a stream; the others poll.
 
 /** The maximum number of streams of all tabs of a browser together. */

@@ -8,7 +8,7 @@ import { change, state } from "./state.js";
 import { arranged, needsPresence, valueOf } from "./tables.js";
 import { figureTitle } from "./values.js";
 
-/** The maximum number of rows; users find the others with the filter. */
+/** The maximum number of rows; users find other rows with the filter. */
 const MAX_ROWS = 500;
 
 /** The share of the time range in which an instance had values. */

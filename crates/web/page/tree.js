@@ -126,7 +126,7 @@ export class Tree {
     this.finish();
   }
 
-  /** The machines of a source, and all of them together; the sets of one are loaded when it is opened. */
+  /** An item for all machines, and one for each machine. The sets of a machine are loaded when its item is opened. */
   machineItems(machines, sets) {
     const all = { title: "All machines", help: "Counters of all machines.", children: () => sets.map((set) => this.setItem(set, null, { machine: null, level: 2 })) };
     const one = (machine) => ({
@@ -137,7 +137,7 @@ export class Tree {
     return [this.item(all, "All machines", 1), ...machines.map((machine) => this.item(one(machine), machine, 1))];
   }
 
-  /** Draws what the server finds: by names, synonyms, terms from other tools, and help. */
+  /** Draws what the server finds by names, synonyms, metric names of other tools, and help. */
   async drawFound(source, text) {
     let answer;
     try {

@@ -46,7 +46,7 @@ export class Views {
     this.all = (await api.views()).views;
   }
 
-  /** Discards views that are being loaded or wait for a source: the user has chosen other panels. */
+  /** Discards views that are being loaded or wait for a source, because the user has chosen other panels. */
   cancel() {
     this.generation += 1;
     this.wanted = null;
@@ -208,7 +208,7 @@ export function textOfView(sources) {
   return `${lines.join("\n")}\n`;
 }
 
-/** The settings of a counter that is not a pattern, as users changed them; otherwise those of the view. */
+/** The settings of a counter: the current ones, which users can have changed; for a path with wildcards, those of the view. */
 function settingsNow(panel, counter, sources) {
   const key = sources.length ? [...state.legend.keys()].find((known) => known.startsWith(panelKey(panel, `${sources[0].id} `)) && known.endsWith(counter.path.toLowerCase())) : null;
   const known = key ? entry(key) : null;
