@@ -21,7 +21,7 @@ export function mainUnit(panel, all) {
 /**
  * The axes for the shown lines of a panel: `{scale, key, format, side, isMain, factor}` each, and `axisOf(line)`, `factorOf(line)`.
  * `scale` is "linear", "logarithmic" or "scaled"; a scaled axis has no format. The panel's ends and limits, multiplied by `factor`,
- * apply to the main axis: the axis with the unit of the ends and limits. There is none if no shown line has that unit.
+ * apply to the main axis: the axis with the unit of the ends and limits. An axis with that unit exists only if a shown line has it.
  */
 export function axesOf(panel, lines, all = lines) {
   const formats = [];
