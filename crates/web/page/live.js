@@ -1,5 +1,5 @@
-// Live values: first those of the server's ring, then those of a stream; without a stream slot, the ring is polled. Statistics
-// of the window come from the server.
+// Live values: at first the values of the server's ring, and then those of a stream. Without a stream slot, the ring is polled.
+// The server computes the statistics of the window.
 
 import * as api from "./api.js";
 import { blockOf } from "./blocks.js";
@@ -147,7 +147,7 @@ export class LiveFeed {
       if (generation !== this.generation) return;
       this.onState("away");
       if (events.readyState !== EventSource.CLOSED) return;
-      // The server rejected the stream, or the browser gave up. The new start sends a request first, which reports why.
+      // The server rejected the stream, or the browser gave up. `start` first sends a request, whose response says why.
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.start(this.source, this.paths, this.every, this.points, this.group), 2000);
     });

@@ -121,7 +121,7 @@ export class Loader {
     return source.kind === "live" ? (state.frozen ?? this.feed.block).begin : seconds(source.begin);
   }
 
-  /** Loads the data for the state. A call cancels earlier ones. */
+  /** Loads the data for the state. A call cancels earlier calls. */
   async load() {
     this.loading?.abort();
     const loading = (this.loading = new AbortController());

@@ -46,7 +46,7 @@ impl Link {
         session
     }
 
-    /// The machine's clock. Its times are those of the answers.
+    /// The machine's clock, whose times are those of the agent's answers.
     pub fn clock(self: &Arc<Self>) -> Clock {
         let (link, other) = (Arc::clone(self), Arc::clone(self));
         let times = move |collection: Option<CollectionId>| {

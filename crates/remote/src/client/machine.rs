@@ -109,7 +109,7 @@ impl RemoteMachine {
     }
 
     /// Like [`refresh`](Self::refresh), but sends a request to an agent that has not replied for two seconds, or whose last
-    /// exchange failed. For callers without a query: the replies to a query would show changes.
+    /// exchange failed. Callers with a query do not need this, because the replies to the query show changes.
     ///
     /// If another thread is doing the same, waits for its outcome, but at most a second. After a failure, no new attempt is
     /// made for as long as the failed one took, so an unreachable machine occupies one thread at most half of the time.
@@ -128,7 +128,7 @@ impl RemoteMachine {
         })
     }
 
-    /// Reads the counter sets if they have changed. `greeted` is the deadline for the greeting, `until` the one for the sets.
+    /// Reads the counter sets if they have changed. `greeted` is the deadline for the greeting, `until` the deadline for the sets.
     fn read(&self, greeted: Instant, until: Instant) -> Result<Arc<Registry>, Failure> {
         let known = self.state().version;
         if known.is_some() && self.link.has_failed() {
@@ -139,7 +139,7 @@ impl RemoteMachine {
             return Ok(self.registry());
         }
         let agent_id = self.state().greeting.as_ref().map(|greeting| greeting.agent_id);
-        // If the machine was rebooted, its boot time has changed.
+        // The greeting has the boot time, which has changed if the machine was rebooted.
         if agent_id.is_none() || agent_id != version.map(|(agent_id, _)| agent_id) {
             self.greet(greeted)?;
         }
@@ -162,7 +162,7 @@ impl RemoteMachine {
 
     /// Assumes that a machine that was never reached has the counter sets of another machine, except published ones. Consumers
     /// whose columns are fixed at the start then have columns for it. Once the machine is reached, its own sets replace the
-    /// assumed ones; sets that are in both keep their providers. Has no effect on a machine that was reached. Returns the
+    /// assumed ones; assumed sets that it has keep their providers. Has no effect on a machine that was reached. Returns the
     /// registry.
     pub fn assume_sets(&self, other: &Registry) -> Arc<Registry> {
         let mut state = self.state();

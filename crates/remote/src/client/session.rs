@@ -21,7 +21,7 @@ use crate::message::{CollectReply, CollectRequest, InstanceReply, OpenReply, enc
 const PAUSE: Duration = Duration::from_millis(250);
 /// The pause after an answer that cannot be used.
 const PAUSE_AFTER_ANSWER: Duration = Duration::from_secs(1);
-/// The pause after the agent has refused this consumer: agents throttle wrong tokens.
+/// The pause after the agent has refused this consumer, because agents throttle wrong tokens.
 const PAUSE_AFTER_DENIAL: Duration = Duration::from_secs(5);
 /// After an exchange that timed out sooner than this, the next one continues to wait for the answer without a pause. After a
 /// longer wait, there is a pause, so that not every call waits this long.
@@ -56,7 +56,7 @@ pub(super) struct Session {
     pub(super) is_connected: Arc<AtomicBool>,
     /// The body of the last response.
     pub(super) body: Vec<u8>,
-    /// A frame that is no longer used, whose memory the next one reuses.
+    /// A frame that is no longer used. The next frame reuses its memory.
     spare: Option<Arc<Frame>>,
     /// Buffers for the selections and the lists of instances that a collection requests.
     pub(super) wanted: Vec<Arc<SetSelection>>,
@@ -82,7 +82,7 @@ impl Session {
         }
     }
 
-    /// In a forked child, closes its copy of the parent's connection.
+    /// In a forked child, closes the child's copy of the parent's connection.
     pub(super) fn check_process(&mut self) {
         let process = std::process::id();
         if self.process != process {
@@ -104,7 +104,7 @@ impl Session {
         }
     }
 
-    /// Releases the memory of a large response, which is followed by small ones.
+    /// Releases the memory of a large response, because the next responses are small.
     pub(super) fn shrink(&mut self) {
         if self.body.capacity() > MAX_IDLE_BUFFER {
             self.body = Vec::new();
