@@ -133,8 +133,8 @@ impl Export {
         self.reader.paths()
     }
 
-    /// Adds the query's last collection to the queues, as the sample taken at `at`. A queue that cannot be written does
-    /// not stop sampling: the sample is dropped and counted, and the first such error of each receiver is reported.
+    /// Adds the query's last collection to the queues, as the sample taken at `at`. Sampling continues even if a queue
+    /// cannot be written. The sample is then dropped and counted, and the first such error of each receiver is reported.
     pub fn push(&mut self, query: &Query, at: FileTime) {
         let targets = &mut self.targets;
         self.reader.read(query, |point| {

@@ -9,7 +9,7 @@
 //!
 //! in little endian; `crc` is the CRC-32 of the three words before it and of the body. `samples` is 1 in the last body
 //! of a sample, else 0. An incomplete entry that a crash leaves at the end of a segment is skipped; each process starts
-//! a new segment. Entries are not synced: a power failure can lose what the kernel had not yet written.
+//! a new segment. Entries are not synced, so a power failure can lose those that the kernel has not written yet.
 
 mod files;
 mod state;

@@ -92,8 +92,8 @@ pub(super) struct SetFamilies {
     pub(super) labelling: Labelling,
 }
 
-/// The families of all counter sets of a registry. Names depend on the registered sets, not on the selection: the registry
-/// lists the machine's own sets first, and later sets get a suffix if a name is in use.
+/// The families of all counter sets of a registry. Names depend on the registered sets, not on the selection. The registry
+/// lists the machine's own sets first; later sets get a suffix if a name is in use.
 #[derive(Debug, Default)]
 pub(super) struct Catalog {
     sets: HashMap<Guid, Arc<SetFamilies>>,

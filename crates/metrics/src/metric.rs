@@ -276,7 +276,7 @@ impl NameWords {
                 let rate_words = if before == "per" && words.len() > 2 { 2 } else { usize::from(is_slashed) };
                 words.truncate(words.len() - rate_words);
             }
-            // In `Bytes Total/sec`, "total" is redundant: every metric of this kind is a total.
+            // In `Bytes Total/sec`, "total" is redundant, because every metric of this kind is a total.
             if words.len() > 1 && words.last().is_some_and(|last| last == "total") {
                 words.pop();
             }

@@ -24,7 +24,7 @@ use crate::limits::MAX_FRAME_BYTES;
 use crate::wire::MessageError;
 
 const CONTINUED: u8 = 0x80;
-/// In the first byte: the run has at least this length, and its length minus this follows.
+/// In the first byte, this value means that the run has at least this length. The length minus this value follows.
 const LONG_RUN: u64 = 3;
 
 /// Consecutive words of a frame, and the consecutive words of its base to compare them with.

@@ -16,7 +16,7 @@ export function annotationsOf(given) {
   return read.sort((one, other) => one.begin - other.begin);
 }
 
-/** Tolerance in seconds: the start and end of a log are exact, but times of annotations are whole milliseconds. */
+/** A tolerance in seconds, because the start and end of a log are exact, but times of annotations are whole milliseconds. */
 const PRECISION = 0.001;
 
 const overlaps = (one, begin, end) => one.begin <= end && (one.end ?? one.begin) >= begin;

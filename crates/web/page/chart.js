@@ -10,7 +10,7 @@ import { state } from "./state.js";
 import { theme, colour } from "./theme.js";
 import { timeMarks } from "./ticks.js";
 
-/** The minified uPlot is not a module: a script before this one defines it. */
+/** The minified uPlot is not a module, so a script before this one defines it. */
 const { uPlot } = globalThis;
 const FONT = '12px system-ui, "Segoe UI", Roboto, Cantarell, sans-serif';
 

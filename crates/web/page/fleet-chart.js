@@ -8,7 +8,7 @@ import { highlightColour, lineStyle } from "./palette.js";
 import { withoutMachine } from "./paths.js";
 import { colour, theme } from "./theme.js";
 
-/** The minified uPlot is not a module: a script before this one defines it. */
+/** The minified uPlot is not a module, so a script before this one defines it. */
 const { uPlot } = globalThis;
 /** The time that the chart covers, in seconds. */
 const SPAN = 300;

@@ -42,7 +42,7 @@ export class Fleet {
     byId("fleet-button").hidden = !this.source();
   }
 
-  /** Whether the page begins with the table: there are many machines, and a link shows nothing else. */
+  /** Whether the page begins with the table, because there are many machines and no link that shows something else. */
   isFirst(fragment) {
     return !fragment && (this.source()?.machines.length ?? 0) >= MANY;
   }

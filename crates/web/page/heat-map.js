@@ -70,7 +70,7 @@ function usualDistance(times) {
   return distances[distances.length >> 1] ?? 1;
 }
 
-/** Calls `each(begin, end, value)` for the cells of a row: a value belongs to the time since the previous one. */
+/** Calls `each(begin, end, value)` for the cells of a row. A value belongs to the time since the previous value. */
 export function eachCell({ block, values }, each) {
   const { times } = block;
   const usual = usualDistance(times);

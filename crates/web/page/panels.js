@@ -19,7 +19,7 @@ let lastId = 0;
 /** Whether a kind is a line, area or stacked chart. */
 export const isChart = (kind) => kind === "line" || kind === "area" || kind === "stacked";
 
-/** Whether a kind has a time axis: these charts and the heat map. */
+/** Whether a kind has a time axis. These charts and the heat map have one. */
 export const isOverTime = (kind) => isChart(kind) || kind === "heatmap";
 
 const text = (value) => (typeof value === "string" && value ? value.slice(0, 4000) : null);

@@ -7,7 +7,7 @@ const WANTED = "wanted";
 
 /** The stream slot of a tab. A hidden tab acquires none, and releases its own if a visible tab needs it. */
 export class StreamSlot {
-  /** `onLost()`: another tab needs the slot. */
+  /** `onLost()` is called when another tab needs the slot. */
   constructor(onLost) {
     this.onLost = onLost;
     this.unlock = null;

@@ -9,7 +9,7 @@ use tachograph_perflib::{ErrorCode, Failure, IgnorePoison, Registry};
 const MAX_JOIN: Duration = Duration::from_secs(1);
 
 /// Attempts to read a machine's counter sets. Threads that need the sets at the same time share one attempt. After a failure,
-/// callers get the same failure without a new attempt for as long as the failed one took: otherwise every request for an
+/// callers get the same failure without a new attempt for as long as the failed one took. Otherwise every request for an
 /// unreachable machine would occupy a thread for the whole time limit.
 #[derive(Debug, Default)]
 pub(super) struct Attempts {

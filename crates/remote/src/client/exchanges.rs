@@ -1,4 +1,4 @@
-//! Exchanging messages with many agents at once, without a thread for each.
+//! Exchanging messages with many agents at the same time, without a thread for each.
 
 use std::io;
 use std::mem::MaybeUninit;

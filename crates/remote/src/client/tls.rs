@@ -104,7 +104,7 @@ impl Tls {
     }
 }
 
-/// The number of session tickets that are kept per agent: with a ticket, reconnecting needs no full handshake. Each link has its
+/// The number of session tickets that are kept per agent. With a ticket, reconnecting needs no full handshake. Each link has its
 /// own tickets, so that all agents of a fleet can be reconnected quickly after a network outage.
 const SESSION_TICKETS: usize = 8;
 

@@ -34,7 +34,7 @@ impl Provider for FakeProvider {
     }
 }
 
-/// The clock of the fixture: a collection reads it once.
+/// The clock of the fixture, which a collection reads once.
 #[derive(Clone, Default)]
 pub(crate) struct Times(Arc<AtomicI64>);
 

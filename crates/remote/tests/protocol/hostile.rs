@@ -184,7 +184,7 @@ fn truncated_messages_are_refused_and_flipped_bits_do_not_panic() {
     for (name, message, decode) in messages {
         assert!(decode(&message), "{name}");
         for length in 0..message.len() {
-            // A list of instances has no end marker: if attributes are missing, it is refused when it is used.
+            // A list of instances has no end marker, so a list without all attributes is refused only when it is used.
             assert!(!decode(&message[..length]) || name == "instances", "{name} cut to {length}");
         }
         for bit in 0..message.len() * 8 {

@@ -20,7 +20,7 @@ use super::streams::{Collected, Streams};
 use super::{LiveSnapshot, PathState, Progress, Shared};
 use crate::series::unix_seconds;
 
-/// The ring keeps at least this many samples, even if they need more memory than allowed: values are computed from them.
+/// The ring keeps at least this many samples, even if they need more memory than allowed, because values are computed from them.
 const MIN_SAMPLES: usize = 3;
 
 /// Collects until the server stops.

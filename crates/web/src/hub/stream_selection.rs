@@ -11,7 +11,7 @@ use tachograph_flow::{NameSums, Select, Source as _};
 use super::RingSource;
 use super::layout::Layout;
 
-/// The number of samples from which the first sums are computed: a value needs two.
+/// The number of samples from which the first sums are computed, because a value needs two samples.
 const FIRST_SAMPLES: usize = 3;
 
 /// The series that the paths of a stream select.

@@ -120,7 +120,7 @@ test("faults: on a phone the chart is near the top, and the box does not cover i
     assert.ok(first.y < 150, `the first panel begins at ${first.y}`);
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360);
     await page.waitForFunction(() => [...document.querySelectorAll(".legend-value")].some((value) => value.dataset.value !== ""));
-    // The first values can change the height of legends, and so move the plot away from the pointer: both boxes are read at one time.
+    // The first values can change the height of legends, and so move the plot away from the pointer, so both boxes are read at one time.
     let plot, box;
     for (let step = 0; !box; step++) {
       plot = await page.locator(".panel .u-over").first().boundingBox();

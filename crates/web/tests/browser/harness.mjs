@@ -193,7 +193,7 @@ export async function rangeAfter(page, before) {
 
 export const iso = (milliseconds) => new Date(milliseconds).toISOString();
 
-/** The plot's position on the page. Waits until the chart is drawn: it is hidden for a moment after the view changes. */
+/** The plot's position on the page. Waits until the chart is drawn, because it is hidden for a moment after the view changes. */
 export async function plotBox(page) {
   const plot = page.locator(".u-over");
   await plot.waitFor({ state: "visible" });

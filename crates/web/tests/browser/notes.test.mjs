@@ -148,7 +148,7 @@ test("earlier: a log is compared with itself a day earlier", async () => {
     await page.fill("#shift-field", "1d");
     await page.press("#shift-field", "Enter");
     await legendThat(page, (rows) => rows.length === 8 && rows.every((row) => row.average !== "---"), "both days");
-    // The second day compared with the first: the legend names the shift, and the figures are those of the earlier range.
+    // When the second day is compared with the first, the legend names the shift, and the figures are those of the earlier range.
     await page.keyboard.press("r");
     await page.fill("#from-field", "2024-03-06 02:00");
     await page.fill("#to-field", "2024-03-06 20:00");

@@ -1,4 +1,4 @@
-//! Hostile requests: they are rejected, no response contains a path of the server, and the server survives.
+//! Hostile requests are rejected, no response contains a path of the server, and the server survives.
 
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
