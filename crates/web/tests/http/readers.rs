@@ -109,8 +109,12 @@ fn two_hundred_readers_share_one_collection() {
 }
 
 #[test]
-fn long_two_hundred_readers_for_a_minute() {
+fn long_two_hundred_readers_share_one_collection_for_a_minute() {
     if runs_long_tests() {
-        check_in_child("readers::long_two_hundred_readers_for_a_minute", Duration::from_millis(500), 120);
+        check_in_child(
+            "readers::long_two_hundred_readers_share_one_collection_for_a_minute",
+            Duration::from_millis(500),
+            120,
+        );
     }
 }
