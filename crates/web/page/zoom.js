@@ -5,7 +5,7 @@ import { change, state } from "./state.js";
 
 const back = [];
 const forward = [];
-/** The shortest range. */
+/** The length of the shortest range. */
 const SHORTEST_MS = 2;
 
 /** Zooms to a range, null for the whole, and adds the previous one to the history. */
@@ -36,13 +36,13 @@ export function zoomForward() {
 export const canGoBack = () => back.length > 0;
 export const canGoForward = () => forward.length > 0;
 
-/** Clears the history: other sources have other times. */
+/** Clears the history, because other sources have other times. */
 export function clearZoomHistory() {
   back.length = 0;
   forward.length = 0;
 }
 
-/** A range in whole milliseconds inside `whole`; null if it is all of it. */
+/** A range in whole milliseconds inside `whole`; null if it is all of `whole`. */
 export function withinWhole(range, whole) {
   const all = inMilliseconds(whole);
   const requested = inMilliseconds(range);
@@ -82,7 +82,7 @@ export function watchPointer(plot, { view, whole, onChoose, onMark, onClick, onD
   let from = null;
   let pinch = null;
   const leftOf = (event) => Math.max(0, Math.min(surface.clientWidth, event.clientX - surface.getBoundingClientRect().left));
-  // An element of its own: uPlot resets its selection at every move of the mouse.
+  // A separate element, because uPlot resets its own selection whenever the mouse moves.
   const selection = element("div", { class: "selection", hidden: true });
   surface.append(selection);
   const select = (one, other) => {

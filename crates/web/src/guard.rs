@@ -188,8 +188,8 @@ impl Guard {
                 return Err(cross_site());
             }
         }
-        // A proxy that terminates TLS can be in front of a server without TLS. The reverse is refused: anyone who can intercept
-        // plain HTTP could serve a page of that name.
+        // A proxy that terminates TLS can be in front of a server without TLS. The reverse is refused, because anyone who can
+        // intercept plain HTTP could serve a page of that name.
         let schemes: &[&str] = match self.is_tls {
             true => &["https"],
             false if self.is_named(host) => &["http", "https"],
@@ -261,7 +261,7 @@ impl Guard {
             headers.insert(name, HeaderValue::from_static(value));
         }
         headers.insert(header::CONTENT_SECURITY_POLICY, self.policy.clone());
-        // For browsers that do not know `frame-ancestors`; it cannot name sites.
+        // X-Frame-Options is for browsers that do not know `frame-ancestors`. It cannot name sites.
         if self.embedding.origins.is_empty() {
             headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
         }
@@ -324,14 +324,14 @@ fn is_agent_path(path: &str) -> bool {
 
 /// Middleware that checks requests, adds security headers to responses, and logs each request with its status.
 pub(crate) async fn guard(State(web): State<Web>, mut request: Request, next: Next) -> Response {
-    // The query and headers are not logged: they can contain secrets.
+    // The query and headers are not logged, because they can contain secrets.
     let line = web.log.as_ref().map(|log| (log, format!("{} {}", request.method(), request.uri().path())));
     let client = request.extensions().get().copied();
     let connection = request.extensions().get::<TokenSent>().cloned();
     let is_agent = is_agent_path(request.uri().path());
     let checked = match (web.guard.check(&request), client) {
         (Ok(Some(token)), Some(client)) => web.guard.compare(client, &token, connection.as_ref()).await,
-        // Not reached: every connection has a client.
+        // This is not reached, because every connection has a client.
         (Ok(Some(_)), None) => Err(unauthorized()),
         (Ok(None), _) => Ok(Access::Full),
         (Err(error), _) => Err(error),

@@ -24,7 +24,7 @@ pub struct Link {
     answers: Mutex<Answers>,
     /// Locked during an exchange.
     session: Mutex<Session>,
-    /// That of the session, which can be locked for as long as an exchange takes.
+    /// Shared with the session, so that it can be read while the session is locked for an exchange.
     is_connected: Arc<AtomicBool>,
 }
 
@@ -46,7 +46,7 @@ impl Link {
         session
     }
 
-    /// The machine's clock. Its times are those of the answers.
+    /// The machine's clock, whose times are those of the agent's answers.
     pub fn clock(self: &Arc<Self>) -> Clock {
         let (link, other) = (Arc::clone(self), Arc::clone(self));
         let times = move |collection: Option<CollectionId>| {
@@ -57,7 +57,7 @@ impl Link {
         Clock::of_collections(times, move || other.boot_time())
     }
 
-    /// When the machine booted, in UTC, by its last frame or greeting; 0 before the first.
+    /// When the machine booted, in UTC, from its last frame or greeting; 0 before the first.
     pub fn boot_time(&self) -> FileTime {
         self.answers().boot_time
     }
@@ -76,7 +76,7 @@ impl Link {
         Ok(greeting)
     }
 
-    /// The agent's counter sets. Problems of single sets are added to `problems`.
+    /// The agent's counter sets. Problems of individual sets are added to `problems`.
     ///
     /// # Errors
     ///

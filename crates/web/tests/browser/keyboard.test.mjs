@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { barFigure, classic, legend, legendThat, rangeAfter, serve, shown, test, withPage } from "./harness.mjs";
 import { recordedLog } from "./logs.mjs";
 
-test("keyboard: the tree, the legend, the views, the chart", async () => {
+test("keyboard: keys operate the tree, the legend, the kinds of panels and the chart", async () => {
   const server = await serve(await recordedLog());
   await withPage("keyboard", classic(server), async (page) => {
     await legendThat(page, (rows) => rows.length > 0 && rows[0].average !== "---", "counters");
@@ -13,7 +13,7 @@ test("keyboard: the tree, the legend, the views, the chart", async () => {
     };
     const focused = () => page.evaluate(() => document.activeElement.querySelector(".tree-name")?.textContent ?? document.activeElement.id);
 
-    // The tree: open a set, a counter, add one instance.
+    // The tree: open a set and a counter, and add one instance.
     await press("a");
     await page.waitForSelector("#tree [role=treeitem]");
     await press("ArrowDown", "End", "Home");
@@ -39,7 +39,7 @@ test("keyboard: the tree, the legend, the views, the chart", async () => {
     assert.equal(await focused(), "add-button");
     await page.evaluate(() => document.activeElement.blur());
 
-    // All instances by an entered path; then the views.
+    // A typed path, and the kinds of panels.
     await press("a");
     await page.focus("#path-field");
     await page.keyboard.type("no path");
