@@ -17,7 +17,7 @@ pub(super) struct QueryItem {
     /// The GUID of the counter set.
     guid: Guid,
     /// The name of the instance, or a pattern; empty for a set without instances.
-    name: Box<str>,
+    name: Arc<str>,
     /// The id that an instance must have; `None` for any.
     instance_id: Option<u32>,
     /// The selected counter; `None` for all counters.
@@ -81,20 +81,20 @@ impl QueryItem {
     }
 
     /// The items of the counters that a path selected, for the instances that the path can match. Items are many, so they
-    /// share their filters.
+    /// share their names and filters.
     pub(super) fn from_path(
         set: usize,
         info: &CounterSetInfo,
         instance: Option<&str>,
     ) -> impl Fn(u32) -> Self {
         let guid = info.guid;
-        let name: Box<str> = instance.unwrap_or_default().into();
+        let name: Arc<str> = instance.unwrap_or_default().into();
         let has_wildcard = instance.is_some() && !Pattern::new(&name).is_literal();
         let filters: Arc<[_]> = [instance.map_or_else(InstanceFilter::all, InstanceFilter::from_path)].into();
         move |id| Self {
             set,
             guid,
-            name: name.clone(),
+            name: Arc::clone(&name),
             instance_id: None,
             counter_id: Some(id),
             filters: Arc::clone(&filters),
