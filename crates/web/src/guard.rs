@@ -102,7 +102,8 @@ impl Guard {
         self.set_cookie("", "; Max-Age=0")
     }
 
-    /// Closes the connection of a stream at the end of the session that authenticates its request, if any.
+    /// Registers the connection of a stream to be closed when the session that authenticates its request ends. Does nothing if a
+    /// token authenticates the request, or if no token is required.
     pub(crate) fn close_with_session(
         &self,
         headers: &HeaderMap,
@@ -180,7 +181,8 @@ impl Guard {
         self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host.host()))
     }
 
-    /// Refuses requests that pages of other sites send from a user's browser, except those for the page itself.
+    /// Refuses requests that pages of other sites send from a user's browser, except requests for this server's page and its
+    /// assets.
     fn check_site(&self, headers: &HeaderMap, host: &Authority, is_page: bool) -> Result<(), ApiError> {
         let cross_site = || ApiError::new(StatusCode::FORBIDDEN, "cross-site requests are refused");
         for site in headers.get_all("sec-fetch-site") {
@@ -188,8 +190,8 @@ impl Guard {
                 return Err(cross_site());
             }
         }
-        // A proxy that terminates TLS can be in front of a server without TLS. The reverse is refused, because anyone who can
-        // intercept plain HTTP could serve a page of that name.
+        // A proxy that terminates TLS can be in front of a server without TLS. An http origin is refused on a server with TLS,
+        // because anyone who can intercept plain HTTP could serve a page under the server's host name.
         let schemes: &[&str] = match self.is_tls {
             true => &["https"],
             false if self.is_named(host) => &["http", "https"],
@@ -245,8 +247,8 @@ impl Guard {
             let token = token.filter(|(scheme, _)| scheme.eq_ignore_ascii_case(b"bearer "));
             return token.map(|(_, token)| Some(token.to_vec())).ok_or_else(unauthorized);
         }
-        // Wrong cookies are not counted: 256 random bits cannot be guessed, and browsers send cookies from before a
-        // restart.
+        // Unlike wrong tokens, wrong cookies do not count as failed attempts (see the throttle): 256 random bits cannot be
+        // guessed, and browsers send cookies from before a restart.
         let now = Instant::now();
         if self.cookies(headers).any(|value| self.sessions.is_open(value, now)) {
             Ok(None)
@@ -314,7 +316,7 @@ fn unauthorized() -> ApiError {
 }
 
 fn only_views() -> ApiError {
-    ApiError::new(StatusCode::FORBIDDEN, "this token only shows views")
+    ApiError::new(StatusCode::FORBIDDEN, "this token gives access to embedded views only")
 }
 
 /// Whether a path belongs to the protocol of agents.

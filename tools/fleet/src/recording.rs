@@ -54,7 +54,7 @@ impl Recording {
         }
     }
 
-    /// Adds a sample. A log has a group for each counter; each set keeps the rows of its first group.
+    /// Adds a sample. A log has a group for each counter; the instances of a set are those of its first group.
     fn push(&mut self, sample: &Sample) {
         for (info, recorded) in self.sets.iter().zip(&mut self.recorded) {
             let groups: Vec<&Group> =

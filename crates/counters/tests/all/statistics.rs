@@ -181,7 +181,7 @@ fn the_status_no_instance_is_an_absence() {
 }
 
 #[test]
-fn an_absence_discards_the_error_before_it() {
+fn an_error_before_an_absence_is_counted_once() {
     let summary = Rates::new().count(0).error().absent().count(9).summary();
     assert_eq!(counts(&summary), (0, 1));
 }
@@ -238,7 +238,7 @@ fn statistics_of_machines_with_different_clocks_are_merged() {
     let summary = merged.summary();
     assert_eq!(counts(&summary), (70, 0));
     assert_eq!(summary.average, Some((300.0 + 400.0 + 2100.0) / 70.0));
-    assert_eq!(summary.last, Some(10.0), "B is after A, and C ended before");
+    assert_eq!(summary.last, Some(10.0), "B and A end last, and B is the later name; C ended earlier");
     assert_eq!((summary.minimum, summary.maximum), (Some(10.0), Some(70.0)));
 }
 
@@ -276,8 +276,8 @@ fn ordinary_time_ranges_are_packed() {
             packing.merge(&mut merged, &packed);
         }
         assert!(packing.pack(&merged).is_some(), "{kind}");
-        let opens = calculator.formula().is_some_and(Formula::needs_two_samples);
-        assert_eq!(merged.summary().values, 64 - u64::from(opens), "{kind}");
+        let first_has_no_value = calculator.formula().is_some_and(Formula::needs_two_samples);
+        assert_eq!(merged.summary().values, 64 - u64::from(first_has_no_value), "{kind}");
     }
 }
 
@@ -316,7 +316,8 @@ fn states_that_cannot_be_packed_are_refused() {
 #[test]
 fn multi_timers_with_several_multipliers_are_averaged() {
     for (kind, average) in [
-        // 3000 of 4 * 1000 + 1 * 1000 units of time are busy: 60 %. The remaining 2000 units are 100 % of 2 * 1000.
+        // 3000 of 4 * 1000 + 1 * 1000 units of time are busy: 60 %. For the inverse type, the remaining 2000 units, divided by
+        // the time of both parts (1000 each), are 100 %.
         (CounterType::MULTI_TIMER_100NS, 60.0),
         (CounterType::MULTI_TIMER_INV_100NS, 100.0),
     ] {
@@ -371,7 +372,7 @@ fn huge_doubles_have_an_average() {
     assert_eq!(merged.summary().average, Some(6.0 / 5.0));
 }
 
-/// The value of the nearest rank, as the `ceil(q * n)`-th smallest.
+/// The value of the nearest rank: the `ceil(q * n)`-th smallest.
 fn nearest_rank(values: &[f64], quantile: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! Recordings of one log: formats, existing files, limits.
+//! Recordings to a single log, without segments: formats, existing files, limits.
 
 use tachograph_counters::RawValue;
 use tachograph_counters::sample::{Group, Sample};
@@ -85,6 +85,7 @@ fn a_text_log_has_the_columns_of_its_first_sample() {
         let mut recorder = disk.recorder(options).expect("a new file");
         let mut source = machine.source(&PATHS);
         record_from(&mut source, &machine, &mut recorder, 2).expect("disk space");
+        // `without_column` returns the first instance that has no column in the log.
         assert_eq!(recorder.without_column(), None);
         machine.set_workers(&["bob", "ann"]);
         record_from(&mut source, &machine, &mut recorder, 1).expect("disk space");

@@ -1,4 +1,4 @@
-//! A link to one agent, which the providers of its machine's sets share. The transport does the I/O.
+//! A link to one agent. The providers of the sets of the agent's machine share the link. The transport does the I/O.
 
 mod ahead;
 
@@ -121,7 +121,8 @@ impl Link {
         self.answers().collection(collection).listed.push(set);
     }
 
-    /// Exchanges a collection with the agent, unless another provider of the collection has already done so.
+    /// Requests the values or instance lists of a collection from the agent and stores the answer, unless another provider of
+    /// the collection has already done so.
     pub(super) fn prepare(&self, collection: CollectionId, deadline: Instant) {
         if self.answers().collection(collection).answer.is_some() {
             return;
@@ -160,7 +161,8 @@ impl Link {
         }
     }
 
-    /// Calls `then` with the answer to the collection that has these times and this selection, and the selection's index.
+    /// Finds the frame that answers the collection with these times and this selection. Calls `then` with the frame and the index
+    /// of the selection's result in the frame.
     pub(super) fn with_values<R>(
         &self,
         at: Timestamps,
