@@ -211,7 +211,7 @@ impl Group {
     /// Reads the counts without the kernel; returns whether that was possible. Only for the thread that owns the
     /// counters.
     ///
-    /// Not inlined: the registers that it saves would also be counted in readings from the kernel.
+    /// Not inlined, because the instructions that save its registers would also be counted in readings from the kernel.
     #[inline(never)]
     pub(crate) fn read_without_kernel(&self, into: &mut RawReading) -> bool {
         let Some(pages) = &self.pages else { return false };

@@ -127,7 +127,7 @@ fn counters_that_never_ran_are_an_error() {
     let data = cpi.last();
     assert_eq!(data.processors[0].state, ProcessorState::NeverRan);
     assert_eq!(data.system.cpi(), None);
-    // Shares of time are known even if no counter ran.
+    // Busy shares are known even if no counter ran.
     assert_eq!(data.system.busy_percent(), Some(50.0));
 }
 

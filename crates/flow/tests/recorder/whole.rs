@@ -89,7 +89,7 @@ fn a_text_log_has_the_columns_of_its_first_sample() {
         assert_eq!(recorder.without_column(), None);
         machine.set_workers(&["bob", "ann"]);
         record_from(&mut source, &machine, &mut recorder, 1).expect("disk space");
-        assert_eq!(recorder.without_column(), Some(r"\\MADE\Worker(bob)"));
+        assert_eq!(recorder.without_column(), Some(r"\\FAKE\Worker(bob)"));
         recorder.finish().expect("disk space");
         let text = disk.text("a.txt");
         let lines: Vec<Vec<_>> = text.lines().map(|line| line.split(separator).collect()).collect();
@@ -97,10 +97,10 @@ fn a_text_log_has_the_columns_of_its_first_sample() {
         assert_eq!(
             header,
             [
-                r#""\\MADE\Shop\Requests/sec""#,
-                r#""\\MADE\Shop\Open Orders""#,
-                r#""\\MADE\Worker(ann)\% Busy Time""#,
-                r#""\\MADE\Worker(carl)\% Busy Time""#,
+                r#""\\FAKE\Shop\Requests/sec""#,
+                r#""\\FAKE\Shop\Open Orders""#,
+                r#""\\FAKE\Worker(ann)\% Busy Time""#,
+                r#""\\FAKE\Worker(carl)\% Busy Time""#,
             ]
         );
         // As on Windows, the first row has no values that need two samples.
