@@ -181,9 +181,8 @@ fn a_cluster_gives_the_answers_of_one_process() {
     }
 }
 
-/// The queries of docs/sql.md.
 #[test]
-fn the_examples_of_the_page_print_what_it_shows() {
+fn the_queries_of_docs_sql_print_the_same_on_a_cluster() {
     const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/sql.md");
     let page = std::fs::read_to_string(PAGE).expect("docs/sql.md");
     let cluster = TestCluster::start(2);
