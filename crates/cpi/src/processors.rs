@@ -31,7 +31,7 @@ pub(crate) struct Processors {
 #[derive(Debug, Default)]
 struct OpenGroups {
     by_id: Vec<Option<OpenGroup>>,
-    /// Number of openings so far.
+    /// How many times the counters of a processor were opened so far, for all processors together.
     opened: u32,
 }
 
@@ -39,23 +39,24 @@ struct OpenGroups {
 #[derive(Debug)]
 struct OpenGroup {
     group: Group,
-    /// The id of this opening: counts of different openings must not be subtracted.
+    /// The number of the opening that created these counters: 1 for the first one of any processor. Counts of different openings
+    /// must not be subtracted from each other.
     opening: u32,
-    /// Whether the third counter counts unhalted reference cycles, that is, busy time.
+    /// Whether the group counts unhalted reference cycles, that is, busy time.
     has_unhalted: bool,
 }
 
 /// A reading of a processor's counters and times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct ProcessorReading {
-    /// The opening of the counters that were read; 0 if there are none.
+    /// The [`OpenGroup::opening`] of the counters that were read; 0 if there are none.
     pub(crate) opening: u32,
     /// The words that the kernel returned. They are evaluated later, away from the measured region.
     pub(crate) words: [u64; GROUP_WORDS],
     /// The clock before and after the counters were read.
     pub(crate) before: u64,
     pub(crate) after: u64,
-    /// Whether the third value counts unhalted reference cycles.
+    /// Whether the words contain unhalted reference cycles.
     pub(crate) has_unhalted: bool,
     /// Whether the kernel has split the group, because its processor was offline.
     pub(crate) is_split: bool,
@@ -76,9 +77,9 @@ impl ProcessorReading {
 pub(crate) enum InIdle {
     /// Unknown, because no processor was idle so far.
     Unknown,
-    /// It runs in idle.
+    /// The counter runs in idle.
     Counts,
-    /// It halts in idle.
+    /// The counter halts in idle.
     Halts,
 }
 
@@ -167,7 +168,7 @@ impl Processors {
         match self.open_group(id) {
             Ok(group) => {
                 groups.opened += 1;
-                let (opening, has_unhalted) = (groups.opened, group.has_third());
+                let (opening, has_unhalted) = (groups.opened, group.has_reference_cycles());
                 groups.by_id[index] = Some(OpenGroup { group, opening, has_unhalted });
                 Ok(())
             }
@@ -192,7 +193,9 @@ impl Processors {
         let mut first = None;
         for plan in self.plans.for_processor(id, excluded) {
             match Group::open(&self.kernel, &plan, target, excluded) {
-                Ok(group) if group.has_third() || plan.third.is_none() => return Ok(group),
+                Ok(group) if group.has_reference_cycles() || plan.reference_cycles.is_none() => {
+                    return Ok(group);
+                }
                 Ok(_) => {}
                 Err(refusal) => {
                     first.get_or_insert(refusal);
@@ -261,8 +264,8 @@ impl Processors {
         }
     }
 
-    /// Reopens the counters of a processor, unless `opening` is out of date. After an offline period, the old counters
-    /// stay halted.
+    /// Reopens the counters of a processor, unless they have been reopened since `opening` was read. After an offline period,
+    /// the old counters stay halted.
     pub(crate) fn reopen(&self, id: u32, opening: u32) -> Result<(), Error> {
         let mut groups = self.groups.write().ignore_poison();
         let processors = groups.by_id.len();
@@ -330,7 +333,7 @@ impl Processors {
         }
     }
 
-    /// Stores the answer, unless it is inconclusive or another one is known.
+    /// Stores the answer, unless it is inconclusive or an answer is already known.
     fn set_in_idle(&self, decided: InIdle) {
         if decided != InIdle::Unknown && self.in_idle() == InIdle::Unknown {
             self.kernel.in_idle().store(decided as u8, Ordering::Relaxed);
@@ -367,12 +370,12 @@ fn decide_from_two(least_busy: &Observation, most_busy: &Observation) -> InIdle 
 /// Decides from one processor, if it was idle or its cycles exceed what its busy time allows.
 fn decide_from_one(observed: &Observation) -> InIdle {
     let Observation { counts: Reading { enabled_ns, cycles, instructions, .. }, busy, total } = *observed;
-    // More cycles than any core can have in its busy time, plus one step of the accounting: the counter runs in idle.
+    // If there are more cycles than any core can have in its busy time, plus one step of the accounting, the counter runs in idle.
     let max_in_busy_time = u128::from(enabled_ns) * MAX_CYCLES_PER_NS * u128::from(busy + 1);
     if total > 0 && u128::from(cycles) * u128::from(total) > max_in_busy_time {
         return InIdle::Counts;
     }
-    // Fewer than 10 instructions per microsecond: it was idle.
+    // A processor that executed fewer than 10 instructions per microsecond was idle.
     let is_idle = enabled_ns >= 1_000_000 && instructions.saturating_mul(100) < enabled_ns;
     if !is_idle {
         InIdle::Unknown
@@ -397,14 +400,14 @@ mod tests {
             running_ns: 20_000_000,
             cycles,
             instructions,
-            third: 0,
+            reference_cycles: 0,
         };
         let decide = |counts: &Reading| decide_from_one(&Observation { counts: *counts, busy: 0, total: 0 });
         // Numbers of an emulated processor whose counter runs in idle.
         assert_eq!(decide(&reading(20_000_000, 40_000)), InIdle::Counts);
         // A few wake-ups on a processor whose counter halts.
         assert_eq!(decide(&reading(150_000, 100_000)), InIdle::Halts);
-        // Busy, which is inconclusive.
+        // A busy processor, which is inconclusive.
         assert_eq!(decide(&reading(60_000_000, 30_000_000)), InIdle::Unknown);
         // The processor was briefly busy with slow code.
         assert_eq!(decide(&reading(3_000_000, 150_000)), InIdle::Unknown);
@@ -418,7 +421,7 @@ mod tests {
             running_ns: 1_000_000_000,
             cycles: 1_000_000_000,
             instructions: 500_000_000,
-            third: 0,
+            reference_cycles: 0,
         };
         let observed = |busy, total| Observation { counts: second, busy, total };
         assert_eq!(decide_from_one(&observed(1, 100)), InIdle::Counts);

@@ -6,13 +6,14 @@ use tachograph_counters::RawValue;
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::{Counter, CounterSet};
 
-/// Collects the last sample before a window for each distinct list of counters.
+/// Collects the last sample before a window for each distinct list of counters. The list of a sample consists of the counters of
+/// all its groups.
 ///
 /// Memory is limited: if the samples need more than 64 MiB, the oldest are dropped. The first intervals of their
 /// counters then begin within the window.
 #[derive(Default)]
 pub struct Baselines {
-    /// Keyed by the signature of the list.
+    /// Keyed by the signature of the list of counters.
     by_list: HashMap<u64, CachedSample>,
     /// The signatures, keyed by sequence number.
     order: BTreeMap<u64, u64>,

@@ -172,7 +172,7 @@ pub trait LogReader: Send {
     }
 
     /// Skips samples before `begin`, as far as the format allows without reading them. Called before the first sample is read.
-    /// The last sample before `begin` is not skipped, so that it can open the first interval.
+    /// The last sample before `begin` is not skipped, so that the first interval can begin at it.
     ///
     /// # Errors
     ///
@@ -219,8 +219,8 @@ pub trait LogWriter {
     fn finish(&mut self) -> Result<(), LogError>;
 }
 
-/// Opens a log of any format. The format is detected from the first bytes of the file, never from its name; but a name such as
-/// `SQL:DSN!NAME` is that of a log in a [database](sql::SqlLogName).
+/// Opens a log of any format. The format is detected from the first bytes of the file, never from its name. However, a path
+/// such as `SQL:DSN!NAME` names a log in a [database](sql::SqlLogName).
 ///
 /// # Errors
 ///

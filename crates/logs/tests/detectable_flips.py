@@ -54,7 +54,7 @@ def expect(condition, reason):
 
 
 def end_of_text(data, at, limit):
-    """The end of a string's NUL; limit without one."""
+    """The offset after the NUL that ends a string; limit if there is no NUL."""
     while at + 2 <= limit:
         if data[at] == 0 and data[at + 1] == 0:
             return at + 2
@@ -141,7 +141,7 @@ class Checker:
                 self.report("EndTime")
 
     def bias(self, local):
-        """The bias in force: the zones of these tests have no daylight saving time. StandardBias needs its date."""
+        """The bias in force. The zones of these tests have no daylight saving time. StandardBias counts only if StandardDate is set."""
         has_date = u16(self.data, self.zone + 0x44 + 2) != 0
         return (i32(self.data, self.zone) + (i32(self.data, self.zone + 0x54) if has_date else 0)) * MINUTE
 

@@ -158,7 +158,7 @@ impl Query {
         matches
     }
 
-    /// Replaces everything that was added with these paths. Returns the same as
+    /// Replaces all identifiers and paths of the query with these paths. Returns the same as
     /// [`add_paths`](Self::add_paths). Sets keep their indexes while the registry has them, and a set that stays
     /// selected is not released in between.
     pub fn set_paths<'a>(&mut self, paths: impl IntoIterator<Item = &'a PathPattern>) -> Vec<Vec<PathMatch>> {
@@ -191,10 +191,11 @@ impl Query {
                 continue;
             }
             let set = self.set_index(entry);
+            let item = QueryItem::from_path(set, info, instance);
             for counter in chosen {
                 matches.push(PathMatch { set, counter_id: counter.id });
                 for id in std::iter::once(counter.id).chain(counter.companions()) {
-                    let added = QueryItem::from_path(set, info, instance, id);
+                    let added = item(id);
                     if !self.added.iter().any(|known| known.is_same(&added)) {
                         self.added.push(added);
                     }
@@ -236,7 +237,7 @@ impl Query {
             let of_set = || self.added.iter().filter(|added| added.set == index);
             let mut filters: Vec<InstanceFilter> = Vec::new();
             for added in of_set() {
-                for filter in &added.filters {
+                for filter in added.filters.iter() {
                     if !filters.contains(filter) {
                         filters.push(filter.clone());
                     }
@@ -265,7 +266,7 @@ impl Query {
         let until = Instant::now() + self.max_wait;
         in_use().for_each(|set| set.entry.host().prepare(&set.rows, collection, until));
         // Read the time after all waits, so that no prepared value is newer.
-        self.timestamps = self.registry.clock().of(collection);
+        self.timestamps = self.registry.clock().timestamps_of(collection);
         for set in &mut self.sets {
             set.rows.clear(self.timestamps);
             set.outcome = if set.is_in_use { set.entry.host().collect(&mut set.rows) } else { Ok(()) };
@@ -273,8 +274,8 @@ impl Query {
         self.timestamps
     }
 
-    /// Limits the time that a collection waits for providers that depend on something else, such as another machine, to at
-    /// most a second.
+    /// Sets the maximum time that a collection waits for providers that depend on something else, such as another machine.
+    /// More than a second has no effect.
     pub fn limit_wait(&mut self, max: Duration) {
         self.max_wait = max.min(MAX_PREPARE_TIME);
     }

@@ -16,7 +16,7 @@ pub(crate) struct Column {
     pub(crate) heading: String,
     /// Whether the cells are right-aligned.
     pub(crate) is_number: bool,
-    /// The order in which columns of too wide a table are dropped: the highest rank first; rank 0 never.
+    /// The order in which columns are dropped if the table is too wide: the highest rank first; rank 0 never.
     pub(crate) drop_rank: u8,
     /// Whether cells can be shortened if dropping columns is not enough.
     pub(crate) can_shrink: bool,
@@ -46,7 +46,7 @@ pub(crate) fn write_columns<Row>(
             *width = escape_controls(&cell).width().max(*width);
         }
     }
-    let (shown, dropped) = fit(columns, &mut widths, max_width.unwrap_or(usize::MAX));
+    let (shown, dropped) = select_columns(columns, &mut widths, max_width.unwrap_or(usize::MAX));
     let mut line = String::new();
     for row in iter::once(None).chain(rows.iter().map(Some)) {
         line.clear();
@@ -71,7 +71,7 @@ pub(crate) fn write_columns<Row>(
 const GAP: &str = "  ";
 
 /// Decides which columns are shown and which are dropped, and narrows one column if necessary.
-fn fit(columns: &[Column], widths: &mut [usize], max_width: usize) -> (Vec<usize>, Vec<usize>) {
+fn select_columns(columns: &[Column], widths: &mut [usize], max_width: usize) -> (Vec<usize>, Vec<usize>) {
     let total = |shown: &[usize], widths: &[usize]| {
         let cells: usize = shown.iter().map(|&index| widths[index]).sum();
         cells + GAP.len() * shown.len().saturating_sub(1)

@@ -12,7 +12,7 @@ import { addedTo, change, changeEntries, entry, state } from "./state.js";
 import { toggleTheme } from "./theme.js";
 import { moved, withinWhole, zoomBack, zoomed, zoomForward } from "./zoom.js";
 
-/** The kinds through which a key switches. */
+/** The kinds of panel among which the key g switches, in this order. */
 const NEXT_KINDS = ["line", "bars", "report"];
 
 /** Changes settings of the panel that is shown alone. */
@@ -42,7 +42,7 @@ export function addPanel(page, paths) {
   return true;
 }
 
-/** Adds paths to the panel that is shown alone, or as a panel. Returns whether anything was added. */
+/** Adds paths to the panel that is shown alone, or as a new panel. Returns whether anything was added. */
 export function addPaths(page, paths) {
   if (!page.isReady()) {
     page.early.push(() => addPaths(page, paths));
@@ -107,7 +107,7 @@ export function removeLines(page, keys) {
     const exact = counters.filter(({ path }) => path.toLowerCase() === own || path.toLowerCase() === line.path.toLowerCase());
     const isOwn = exact.length > 0 && page.data.blocks.length === 1;
     if (isOwn) counters = counters.filter((counter) => !exact.includes(counter));
-    // Another path can select it too.
+    // Another path of the panel can select the same line.
     if (!isOwn || counters.some(({ path }) => selects(path, line.path))) removed.add(line.key);
     state.legend.delete(line.key);
   }
@@ -125,7 +125,7 @@ export function areFitting(page) {
   return page.data.lines.length > 0 && page.data.lines.every((line) => entry(line.key).scale === "fit");
 }
 
-/** Factors need an axis without unit. */
+/** Switches the panel to an axis without unit, because scale factors need one. */
 function useScales(page) {
   if (page.panel() && page.panel().axis !== "scaled") changePanel(page, { axis: "scaled" });
 }
@@ -163,7 +163,7 @@ function read(page, by) {
   announce(`${shown?.time ?? ""}: ${nameOf(line)} ${figure(line.average[row], line.type)}, minimum ${figure(line.minimum[row], line.type)}, maximum ${figure(line.maximum[row], line.type)}`);
 }
 
-/** Shows when the selected counter had its largest visible value: the crosshair and the box with the values of all counters. */
+/** Moves the crosshair to the largest visible value of the selected counter, and shows the box with the values of all counters. */
 export function showMaximum(page) {
   const { data, hover } = page;
   const chart = page.chart();
@@ -184,7 +184,7 @@ export function showMaximum(page) {
   const left = chart.plot.valToPos(page.readAt, "x");
   chart.plot.setCursor({ left, top: 0 });
   hover.release();
-  // After the frame in which the crosshair moves.
+  // The box is shown after the frame in which the crosshair moves.
   requestAnimationFrame(() => {
     const shown = hover.show(chart, page.readAt, left, null);
     announce(`Maximum of ${nameOf(line)}: ${figure(line.maximum[best], line.type)}, ${shown?.time ?? ""}`);

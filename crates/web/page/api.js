@@ -18,8 +18,9 @@ const SLOW = "The server is slow to respond. Still waiting…";
 /** After this time without a response, in milliseconds, the page shows that it is waiting. */
 const SLOW_MS = 8000;
 let isAway = false;
-/** The number of requests that have been waiting for longer. */
+/** The number of requests that have been waiting for longer than that. */
 let slow = 0;
+/** The callbacks of `onReturn`. */
 const waiting = new Set();
 
 /** Calls back when the server responds again after an outage. */
@@ -36,7 +37,7 @@ function showServerState() {
   serverState(isAway ? AWAY : slow ? SLOW : null);
 }
 
-/** Shows when a request waits long, until the returned function is called. */
+/** If a request waits long, shows so until the returned function is called. */
 function watchWaiting() {
   let isSlow = false;
   const count = (by) => {
@@ -158,7 +159,7 @@ export const series = (id, { paths, begin, end, columns, group_by, across }, sig
 /** Statistics with percentiles, as a list with a row per counter. */
 export const statistics = (id, { paths, begin, end, group_by }, signal) => json(address(sourcePath(id, "/statistics"), { path: paths, begin, end, group_by }), { signal });
 
-/** The same, with fewer columns if the server rejects the number of values. */
+/** Like `series`, but repeats the request with fewer columns if the server rejects the number of values. */
 export async function seriesWithin(id, request, signal) {
   for (let { columns } = request; ; columns = Math.max(20, columns >> 2)) {
     try {

@@ -1,4 +1,5 @@
-// The axes of a panel: one unit each, at most two; with more units, the factors of Performance Monitor on an axis without unit.
+// The axes of a panel: one per unit, at most two. With more units, there is one axis without unit, and each counter is multiplied by a
+// factor as in Performance Monitor.
 
 import { powerOf } from "./scale.js";
 import { entry } from "./state.js";
@@ -9,10 +10,10 @@ const MAX_AXES = 2;
 /** The ends of a scaled axis, as in Performance Monitor. */
 const SCALED = [0, 100];
 
-/** The rule by which values of a line are shown. */
+/** How the values of a line are formatted. */
 export const formatOf = (line) => line.format ?? PLAIN;
 
-/** The unit of a panel's ends and limits: the one that the panel names if it has such lines, or else that of its first line. */
+/** The unit of a panel's ends and limits: the unit that the panel names if any line has it, otherwise the unit of the first line. */
 export function mainUnit(panel, all) {
   const named = panel.unit ? namedUnit(panel.unit) : null;
   if (named && all.some((line) => isSameUnit(named, formatOf(line)))) return named;
@@ -21,8 +22,8 @@ export function mainUnit(panel, all) {
 
 /**
  * The axes for the shown lines of a panel: `{scale, key, format, side, isMain, factor}` each, and `axisOf(line)`, `factorOf(line)`.
- * `scale` is "linear", "logarithmic" or "scaled"; a scaled axis has no format. The panel's ends and limits apply to the main
- * axis, which is the first if its unit is shown; they are multiplied by its `factor`.
+ * `scale` is "linear", "logarithmic" or "scaled"; a scaled axis has no format. The panel's ends and limits, multiplied by `factor`,
+ * apply to the main axis: the axis with the unit of the ends and limits. An axis with that unit exists only if a shown line has it.
  */
 export function axesOf(panel, lines, all = lines) {
   const formats = [];

@@ -6,7 +6,7 @@ import { PanelView } from "./panel-view.js";
 import { MAX_SHARE, movedPanel, titleOf, withPanel } from "./panels.js";
 import { change, state } from "./state.js";
 
-/** The usual width of a panel, from which the number of columns follows. */
+/** The usual width of a panel in pixels; the number of columns is computed from it. */
 const USUAL_WIDTH = 400;
 const MIN_HEIGHT = 250;
 const GAP = 8;
@@ -53,7 +53,7 @@ export class Grid {
     return Math.max(50, Math.min(2000, Math.round((width / columns) * widest - 80)));
   }
 
-  /** Draws all panels: `dataFor(panel)` is its data, `rowsFor(panel)` the rows of its table. */
+  /** Draws all panels: `dataFor(panel)` is its data, `rowsFor(panel)` the rows of its table, `whyFor(panel)` why it shows nothing. */
   draw(dataFor, rowsFor, whyFor) {
     const columns = this.columns();
     this.place.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
@@ -64,7 +64,7 @@ export class Grid {
       this.views.delete(id);
     }
     const rows = this.rowCount(columns);
-    // All panels fit into the window if they are not too low then.
+    // The height at which all panels fit into the window, but at least the minimum.
     const room = this.place.parentElement.clientHeight - this.place.offsetTop + this.place.parentElement.offsetTop - 36;
     const height = columns === 1 ? MIN_HEIGHT : Math.max(MIN_HEIGHT, Math.floor((room - GAP * (rows - 1)) / rows));
     this.place.style.gridAutoRows = `${height}px`;

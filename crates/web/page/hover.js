@@ -15,7 +15,7 @@ const MAX_ROWS = 18;
 /** A pinned box scrolls. */
 const MAX_PINNED_ROWS = 1000;
 
-/** The values at a moment: per counter its row and the distance of its line from the pointer, in pixels. */
+/** The values at a moment: for each counter, the row of its value, and the distance of its line from the pointer in pixels. */
 export function valuesAt(chart, at, top) {
   if (chart.valuesAt) return chart.valuesAt(at, top);
   const { plot, data, scene } = chart;
@@ -33,7 +33,7 @@ export function valuesAt(chart, at, top) {
   return found;
 }
 
-/** The box that follows the pointer over the chart that is pointed at. */
+/** The box that follows the pointer over a chart. */
 export class Hover {
   /** `onNearest(line)` is called with the line nearest to the pointer, or null. */
   constructor(box, onNearest) {
@@ -101,7 +101,7 @@ export class Hover {
     }
   }
 
-  /** Follows the pointer, once per frame: very many lines take longer than the pointer's events. */
+  /** Follows the pointer at most once per frame, because with very many lines an update takes longer than the next pointer event. */
   follow(chart) {
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() => chart.plot && this.followNow(chart));
@@ -139,7 +139,7 @@ export class Hover {
     this.shown = { chart, at, left, top };
     const nearest = found.reduce((best, one) => (one.distance < best.distance ? one : best), found[0]);
     this.nearest = nearest.line;
-    // The heading is the nearest time of any counter.
+    // The heading is the time, nearest to the pointer, at which any counter has a value.
     const shownAt = found.reduce((best, one) => (Math.abs(one.at - at) < Math.abs(best - at) ? one.at : best), nearest.at);
     const time = data.zone ? moment(shownAt, data.zone) : `${sinceStart(shownAt, 0.1)} from the start`;
     const hasBand = found.some(({ line, row }) => line.minimum[row] !== line.maximum[row]);

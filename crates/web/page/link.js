@@ -8,7 +8,7 @@ import { FIGURES, LEGEND_FIGURES } from "./values.js";
 const USUAL_COLUMNS = "average,last,minimum,maximum";
 /** Ten years. */
 const MAX_SHIFT = 3653 * 86_400;
-/** The kinds in links of earlier versions. */
+/** The kinds that links of earlier versions name, and the present names. */
 const EARLIER_KINDS = { line: "line", histogram: "bars", report: "report" };
 
 /** The state as a URL fragment. `nameOf` returns the name of a source. */
@@ -44,7 +44,7 @@ export function toFragment(nameOf) {
   return text.toString();
 }
 
-/** The longest name of a view: the longest of a file. */
+/** The maximum length of a view's name, which can be the name of a file. */
 const MAX_NAME = 255;
 
 /** The panels of a link, or null if it names none. Links of earlier versions have the paths of one chart. */
@@ -92,7 +92,7 @@ function columnsOf(text) {
   return LEGEND_FIGURES.filter((name) => chosen.includes(name));
 }
 
-/** The range `BEGIN~END`, of which one can be missing; null if it is invalid. */
+/** The range `BEGIN~END`, in which either can be missing; null if it is invalid. */
 function rangeOf(text) {
   const [begin, end] = text.split("~").map((at) => (at === "" || !Number.isFinite(Number(at)) ? null : Number(at)));
   if (end === undefined || (begin === null && end === null)) return null;

@@ -98,7 +98,7 @@ function selectedLine() {
   return page.data.lines.find((line) => line.key === state.selected) ?? sorted(page.data.lines)[0] ?? null;
 }
 
-/** Updates the data of each panel, and that of the page: the data of the panel that is shown alone, otherwise of all panels. */
+/** Updates the data of each panel. The data of the page is that of the panel that is shown alone, otherwise that of all panels. */
 function arrange() {
   const all = loader.data();
   percentiles.apply(all.blocks);
@@ -128,10 +128,13 @@ function showNewData() {
   draw();
 }
 
-/** After a drawing, new live values wait this many times as long as it took, at most `MAX_REST_MS`: very many lines take longer than a frame. */
+/**
+ * After a drawing, new live values wait this many times as long as it took, at most `MAX_REST_MS`: very many lines take longer than a
+ * frame.
+ */
 const REST = 3;
 const MAX_REST_MS = 5000;
-/** Two frames: the shortest time in which a drawing is on the screen. */
+/** Two frames: the shortest time until a drawing is on the screen. */
 const FRAMES_MS = 34;
 const drawn = { at: 0, cost: 0, timer: null };
 
@@ -203,7 +206,7 @@ function whyEmpty(data, panel) {
   if (!panel) return views.wanted ? "…" : "The chart has no counters. Press A to add some.";
   if (data.missing.length >= panel.counters.length && data.blocks.length) return missingText(data.missing);
   if (data.isEmpty) return `There are no samples in this time range. ${wholeText(data)}`.trim();
-  // Counters of which only active instances are shown.
+  // Some counters show only instances that are active.
   if (data.blocks.some(({ lines, removed }) => !lines.length && removed?.length)) return "All values are 0 in this time range.";
   return data.blocks.length ? "No values in this time range." : "…";
 }
@@ -302,7 +305,7 @@ function load() {
 }
 
 let writing = 0;
-/** Writes the view to the URL: delayed, because browsers limit the rate; at once if `isNow`. */
+/** Writes the view to the URL, with a delay, because browsers limit the rate; immediately if `isNow`. */
 function writeAddress(isNow = false) {
   clearTimeout(writing);
   const write = () => history.replaceState(null, "", `#${fragment()}`);
@@ -379,7 +382,7 @@ const NEED_ARRANGEMENT = ["panels", "open", "removed", "zone", "frozen", "legend
 /** Parts of the state that users can change before the sources are loaded. */
 const EARLY_STATE = ["align", "zone", "numbers", "figure", "columns", "group", "shift", "every", "points", "sort"];
 const chosenEarly = new Set();
-/** Paths that users add before the sources are loaded. */
+/** What users do before the sources are loaded: functions that are called afterwards. */
 page.early = [];
 page.isReady = () => isReady;
 onChange((names) => {
@@ -387,7 +390,7 @@ onChange((names) => {
     for (const name of names) chosenEarly.add(name);
     return;
   }
-  // Users have changed the panels: a late view must not replace them.
+  // If users have changed the panels, a view that arrives late must not replace them.
   if (names.has("panels") && state.viewName === null) views.cancel();
   // When the panels change, they replace the table of machines.
   if (names.has("panels") && fleet.isOpen) fleet.close();
@@ -439,7 +442,7 @@ function watchChart(watched) {
     isFollowing = false;
   };
 }
-/** Whether a crosshair follows that of another chart. */
+/** Whether crosshairs are being moved to follow that of another chart. */
 let isFollowing = false;
 watchChart(chart);
 watchChart(heatMap);
@@ -447,7 +450,7 @@ watchChart(heatMap);
 /** The ids of the sources that were last aligned automatically, so that this happens once. */
 let aligned = "";
 
-/** Aligns logs that do not overlap in time at their starts, once for these sources. Returns whether it does. */
+/** Aligns logs that do not overlap in time at their starts, but only once for the same sources. Returns whether it has aligned them. */
 function alignDisjointLogs() {
   const shown = sources.shown();
   const names = shown.map(({ id }) => id).join(" ");

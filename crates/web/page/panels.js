@@ -21,7 +21,7 @@ let lastId = 0;
 /** Whether a kind is a line, area or stacked chart. */
 export const isChart = (kind) => kind === "line" || kind === "area" || kind === "stacked";
 
-/** Whether a kind has a time axis: these charts and the heat map. */
+/** Whether a kind has a time axis. These charts and the heat map have one. */
 export const isOverTime = (kind) => isChart(kind) || kind === "heatmap";
 
 const text = (value) => (typeof value === "string" && value ? value.slice(0, 4000) : null);
@@ -83,7 +83,7 @@ export function panelOf(given) {
   };
 }
 
-/** A panel without defaults, for links. */
+/** A panel without the settings that have their default, for links. */
 export function shortened(panel) {
   const usual = panelOf({ id: panel.id });
   const counters = panel.counters.map((counter) => {
@@ -113,13 +113,13 @@ export function titleOf(panel) {
   return set ?? "Panel";
 }
 
-/** The counter of the list that selects each path, so that the patterns are tried once per path. */
-const found = new WeakMap();
+/** For each list of counters, maps a path to the counter that selects it, so that the patterns are tried only once per path. */
+const counterByPath = new WeakMap();
 
 /** The counter of a panel that selects a path, `"except"` if it excludes the path, or null. */
 export function counterFor(panel, path) {
-  let known = found.get(panel.counters);
-  if (!known) found.set(panel.counters, (known = new Map()));
+  let known = counterByPath.get(panel.counters);
+  if (!known) counterByPath.set(panel.counters, (known = new Map()));
   if (known.has(path)) return known.get(path);
   const isSame = (one) => one.toLowerCase() === path.toLowerCase() || one.toLowerCase() === withoutMachine(path).toLowerCase();
   const counter = panel.counters.find((one) => matcherOf(one.path)(path)) ?? null;
@@ -129,14 +129,14 @@ export function counterFor(panel, path) {
   return result;
 }
 
-/** A short name of a line in its panel: the label of its counter, after the instance if the path has wildcards. */
+/** A short name of a line in its panel: the label of its counter, preceded by the instance if the path has wildcards. */
 export function labelOf(counter, line) {
   if (!counter?.label) return null;
   const instance = line.parent ? `${line.parent}/${line.instance}` : line.instance;
   return hasWildcard(counter.path) && instance ? `${instance} ${counter.label}` : counter.label;
 }
 
-/** A changed copy of the panels. */
+/** A copy of the panels, in which one has other settings. */
 export const withPanel = (panels, id, parts) => panels.map((panel) => (panel.id === id ? { ...panel, ...parts } : panel));
 
 /** The panels with one moved to the index `to`. */

@@ -12,8 +12,8 @@ import { theme } from "./theme.js";
 const EARLIER = [3, 3];
 
 /**
- * The style of a line; a highlighted one is thick and black or white. Earlier values have the colour of the present ones, and the same
- * counter of another source has the colour of the first source's, with other dashes, unless the user chose another.
+ * The style of a line. A highlighted line is thick and black or white. Earlier values have the colour of the present values. A counter
+ * of another source has the colour of the same counter of the first source, with other dashes, unless the user chose another colour.
  */
 export function styleOf(line) {
   const { isHighlighted, isColoured, isOfView } = entry(line.key);
@@ -39,7 +39,7 @@ export function sceneOf(data, panel, maxTicks) {
     // Drawing bands without height would take most of the time.
     column.hasBand = column.minimum.some((value, row) => value !== column.maximum[row]);
   }
-  // Values of different units do not add up, nor do those of several logs. Their areas would cover each other.
+  // Values of different units or of several logs cannot be added, and the areas of several logs would cover each other.
   const isFilled = data.blocks.length === 1 && (panel.kind === "area" || panel.kind === "stacked");
   const isStacked = isFilled && panel.kind === "stacked" && axes.length === 1 && !isScaled;
   if (isStacked) stack(columns, times.length);
@@ -83,12 +83,12 @@ export function extent(all, limits) {
     if (value > 0 && value < positive) positive = value;
   };
   for (const values of all) for (const value of values) take(value);
-  // Limits are visible if there is anything to compare with them.
+  // Limits are in the range if there are values to compare with them.
   if (high >= low) limits.forEach(take);
   return { low, high, positive };
 }
 
-/** Puts each column on top of the previous ones. A missing value counts as nothing for those above it. */
+/** Puts each column on top of the previous ones. A missing value counts as 0 for the columns above it. */
 function stack(columns, rows) {
   let below = new Array(rows).fill(0);
   for (const column of columns) {
@@ -100,7 +100,7 @@ function stack(columns, rows) {
   }
 }
 
-/** The opacity of bands: the more there are, the fainter. */
+/** The opacity of bands. Many bands are fainter than a few. */
 export function bandOpacity(lines) {
   return Math.max(0.05, 0.24 / Math.sqrt(Math.max(1, lines / 2)));
 }

@@ -9,7 +9,7 @@ import { change, state } from "./state.js";
 import { arranged, needsPresence, valueOf } from "./tables.js";
 import { figureTitle } from "./values.js";
 
-/** More rows are not drawn; the filter finds the others. */
+/** The maximum number of rows; users find other rows with the filter. */
 const MAX_ROWS = 500;
 
 /** The share of the time range in which an instance had values. */
@@ -18,7 +18,7 @@ const isName = ({ counter, property, isPresence }) => !counter && !property && !
 /** Tables that are narrower than this, in pixels, begin with the name. */
 const NARROW = 520;
 
-/** Rows that are no processes. */
+/** Explanations of rows that are not processes. */
 const EXPLAINED = {
   _exited: "Time of processes that ended between two samples",
   _unattributed: "Processor time that the kernel attributes to no process",
@@ -118,7 +118,7 @@ export class TableView {
     this.top = element("input", { type: "number", class: "table-top", min: 1, max: 100_000, placeholder: "all", "aria-label": "Number of rows", onchange: (event) => this.settings(this.panel, { top: Math.max(0, Math.round(Number(event.target.value))) || null }) });
     this.state = element("span", { class: "hint" });
     this.heads = columns.map((column) =>
-      element("th", { scope: "col", class: column.counter || column.isPresence ? "number" : null }, column.isPresence ? element("span", { class: "hint", title: "How much of the time range the instance existed; averages cover that time, and the order weights them with it" }, column.title) : element("button", { type: "button", class: "plain", title: [column.counter ?? column.property ?? "Instance", column.help].filter(Boolean).join("\n"), onclick: () => this.sortBy(this.panel, column) }, column.title)),
+      element("th", { scope: "col", class: column.counter || column.isPresence ? "number" : null }, column.isPresence ? element("span", { class: "hint", title: "How much of the time range the instance existed; averages cover only that time, and are multiplied by it for sorting" }, column.title) : element("button", { type: "button", class: "plain", title: [column.counter ?? column.property ?? "Instance", column.help].filter(Boolean).join("\n"), onclick: () => this.sortBy(this.panel, column) }, column.title)),
     );
     // A row can be replaced while the button is pressed.
     let pressed = null;

@@ -5,7 +5,7 @@ import { change, state } from "./state.js";
 
 const back = [];
 const forward = [];
-/** The shortest range. */
+/** The length of the shortest range. */
 const SHORTEST_MS = 2;
 /** A press of this length is a long one, in milliseconds. */
 const HOLD_MS = 600;
@@ -38,13 +38,13 @@ export function zoomForward() {
 export const canGoBack = () => back.length > 0;
 export const canGoForward = () => forward.length > 0;
 
-/** Clears the history: other sources have other times. */
+/** Clears the history, because other sources have other times. */
 export function clearZoomHistory() {
   back.length = 0;
   forward.length = 0;
 }
 
-/** A range in whole milliseconds inside `whole`; null if it is all of it. */
+/** A range in whole milliseconds inside `whole`; null if it is all of `whole`. */
 export function withinWhole(range, whole) {
   const all = inMilliseconds(whole);
   const requested = inMilliseconds(range);
@@ -91,7 +91,7 @@ export function watchPointer(plot, { view, whole, onChoose, onMark, onClick, onD
   const topOf = (event) => event.clientY - surface.getBoundingClientRect().top;
   // A long press must not open the browser's menu.
   surface.addEventListener("contextmenu", (event) => (isHeld || pointers.size) && event.preventDefault());
-  // An element of its own: uPlot resets its selection at every move of the mouse.
+  // A separate element, because uPlot resets its own selection whenever the mouse moves.
   const selection = element("div", { class: "selection", hidden: true });
   surface.append(selection);
   const select = (one, other) => {

@@ -53,13 +53,13 @@ pub(crate) struct Shared {
     pub(crate) guard: Guard,
     pub(crate) hub: Arc<Hub>,
     pub(crate) sources: Sources,
-    /// Limits concurrent downloads: their files take disk space until they are sent.
+    /// Limits concurrent downloads, because their files take disk space until they are sent.
     pub(crate) downloads: Arc<Semaphore>,
     /// Threads for requests about this machine.
     pub(crate) live_workers: Workers,
     /// Reads the counter sets of other machines.
     pub(crate) machine_sets: MachineSets,
-    /// One thread: scrapes run one after another.
+    /// One thread, so that scrapes run one after another.
     pub(crate) scrape_worker: Workers,
     pub(crate) exporters: metrics::ExporterCache,
     pub(crate) charts: charts::ChartCache,

@@ -118,8 +118,8 @@ pub trait MachineList: Send + Sync {
     /// If there is no such machine, or if it does not answer.
     fn registry(&self, machine: &str) -> Result<Arc<Registry>, Failure>;
 
-    /// The counter sets of one of the machines, as far as they are known without waiting for one: the agents of a fleet have largely the
-    /// same sets. Otherwise those of this machine.
+    /// The counter sets of a machine whose sets are known without waiting, since the agents of a fleet have largely the same sets.
+    /// Without such a machine, the sets of this machine.
     fn known_registry(&self) -> Arc<Registry>;
 
     /// A source of all machines, without paths, for samples at this interval.
@@ -164,7 +164,7 @@ pub struct RecordingOptions {
     pub max_bytes: u64,
     /// A recording ends after this time.
     pub max_duration: Duration,
-    /// A recording does not start if less disk space is free, and ends when less is free.
+    /// A recording does not start if less disk space than this is free, and ends when less is free.
     pub min_free_bytes: u64,
 }
 

@@ -11,7 +11,7 @@ use crate::response::ApiError;
 pub(crate) const MAX_PATHS: usize = 256;
 /// Maximum number of excluded counters in a request.
 const MAX_EXCEPTIONS: usize = 1024;
-/// Maximum length of a path in bytes: each of its UTF-16 units takes up to three bytes in UTF-8.
+/// Maximum length of a path in bytes, because each of its UTF-16 units takes up to three bytes in UTF-8.
 const MAX_PATH_BYTES: usize = 3 * MAX_PATH_LENGTH;
 
 /// Texts that are not valid counter paths, each with the reason.

@@ -63,10 +63,10 @@ impl AverageChange {
 use super::report::{Figure, IDENTITY_COLUMNS, ReportForm, RowFrame, RowIdentity};
 use super::statistics::StatisticsRow;
 
-/// One counter of one instance in two logs. At least one of them has it.
+/// One counter of one instance in two logs. At least one of the logs has it.
 #[derive(Clone, Debug)]
 pub struct ComparisonRow {
-    /// The full path: that of the second log, or of the first one if only that has it.
+    /// The full path in the second log, or in the first log if the counter is only there.
     pub path: String,
     /// The machine; `None` if the log does not name one.
     pub machine: Option<Arc<str>>,
@@ -80,7 +80,8 @@ pub struct ComparisonRow {
     pub before: Option<Summary>,
     /// The statistics in the second log.
     pub after: Option<Summary>,
-    /// Whether the log without the instance has this counter for other instances: this one did not exist at that time.
+    /// Whether the log without the instance has this counter for other instances, so that the instance did not exist when that
+    /// log was recorded.
     is_missing_instance: bool,
     /// The share of the intervals of each log in which the instance was present, from 0 to 1; 1 for a set without
     /// instances.
@@ -88,7 +89,7 @@ pub struct ComparisonRow {
 }
 
 impl ComparisonRow {
-    /// A row without statistics, and the statistics of `row`.
+    /// Splits `row` into a row without statistics and its statistics.
     fn new(row: StatisticsRow) -> (Self, Summary) {
         let StatisticsRow { path, machine, set, counter, instance, summary, .. } = row;
         let row = Self {
@@ -182,8 +183,8 @@ enum Log {
     After,
 }
 
-/// Pairs the rows of two logs by their paths, case-insensitively. Machines are compared only if one of the logs has
-/// several. Counters that are identifiers are omitted. The result is sorted by [weight](ComparisonOrder::Weight).
+/// Pairs the rows of two logs by their paths, case-insensitively. Machine names are compared only if one of the logs has
+/// several machines. Identifiers are omitted. The result is sorted by [weight](ComparisonOrder::Weight).
 pub fn compare(before: Vec<StatisticsRow>, after: Vec<StatisticsRow>) -> Vec<ComparisonRow> {
     let has_machines = has_several_machines(&before) || has_several_machines(&after);
     let lower = |text: &str| text.to_lowercase();
@@ -195,7 +196,7 @@ pub fn compare(before: Vec<StatisticsRow>, after: Vec<StatisticsRow>) -> Vec<Com
         (machine, counter_key(row), instance)
     };
     let counters = [&before, &after].map(|rows| rows.iter().map(counter_key).collect::<HashSet<_>>());
-    let intervals = [&before, &after].map(|rows| most_intervals(rows));
+    let intervals = [&before, &after].map(|rows| max_intervals(rows));
     let mut rows: Vec<ComparisonRow> = Vec::with_capacity(after.len());
     let mut positions: HashMap<_, usize> = HashMap::with_capacity(after.len());
     for (log, statistics) in [(Log::After, after), (Log::Before, before)] {
@@ -233,17 +234,17 @@ pub fn remove_repeating_sets(
     removed
 }
 
-/// The machine of a row, and whether its values need two samples: then the log has an interval less than samples.
+/// The machine of a row, and whether its values need two samples. If they do, the log has one interval less than samples.
 fn interval_key(row: &StatisticsRow) -> (Option<Arc<str>>, bool) {
     (row.machine.clone(), row.counter.counter_type.needs_two_samples())
 }
 
-/// The number of intervals of the log: the largest number of a row with the same [key](interval_key).
-fn most_intervals(rows: &[StatisticsRow]) -> HashMap<(Option<Arc<str>>, bool), u64> {
+/// For each [key](interval_key), the log's number of intervals: the largest number of intervals of a row with this key.
+fn max_intervals(rows: &[StatisticsRow]) -> HashMap<(Option<Arc<str>>, bool), u64> {
     let mut intervals: HashMap<_, u64> = HashMap::new();
     for row in rows {
-        let most = intervals.entry(interval_key(row)).or_default();
-        *most = row.summary.intervals.max(*most);
+        let max = intervals.entry(interval_key(row)).or_default();
+        *max = row.summary.intervals.max(*max);
     }
     intervals
 }
@@ -252,7 +253,7 @@ fn has_several_machines(rows: &[StatisticsRow]) -> bool {
     rows.iter().any(|row| row.machine != rows[0].machine)
 }
 
-/// The columns after those of the identity: figures, and numbers of values. Schema: docs/json.md.
+/// The columns after the [`IDENTITY_COLUMNS`]: the figures, then the numbers of values. Schema: docs/json.md.
 const FIGURES: [&str; 4] = ["before", "after", "difference", "ratio"];
 const COUNTS: [&str; 2] = ["values_before", "values_after"];
 
@@ -277,7 +278,11 @@ pub fn write_comparison(
         let counts = [values(&row.before), values(&row.after)];
         frame.push(
             |line| {
-                line.of_figures(&identity(), FIGURES.into_iter().zip(figures), COUNTS.into_iter().zip(counts))
+                line.write_figures(
+                    &identity(),
+                    FIGURES.into_iter().zip(figures),
+                    COUNTS.into_iter().zip(counts),
+                )
             },
             || (identity(), figures.map(Figure), counts),
         )?;

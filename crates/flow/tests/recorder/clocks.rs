@@ -19,11 +19,11 @@ fn recorded(happens: impl Fn(&Machine, usize)) -> Vec<Sample> {
         happens(&machine, number);
         let mut sample = Sample::default();
         source.collect(&mut sample);
-        recorder.push(&sample).expect("room");
+        recorder.push(&sample).expect("disk space");
         taken.push(sample);
         machine.advance(100 * MILLISECOND);
     }
-    recorder.finish().expect("room");
+    recorder.finish().expect("disk space");
     let (samples, problems) = read(&disk.file("a.blg"));
     // No sample is lost or changed.
     assert_eq!((shown(&samples), problems), (shown(&taken), 0));
@@ -32,7 +32,7 @@ fn recorded(happens: impl Fn(&Machine, usize)) -> Vec<Sample> {
     }
     let figures = statistics(&disk, &disk.names());
     let busy =
-        figures.iter().find(|(path, _)| path == r"\\MADE\Worker(ann)\% Busy Time").expect("the counter");
+        figures.iter().find(|(path, _)| path == r"\\FAKE\Worker(ann)\% Busy Time").expect("the counter");
     // The wall clock does not affect values: in each interval, the worker was busy for half of the time.
     let (average, minimum, maximum) = (busy.1.average, busy.1.minimum, busy.1.maximum);
     assert_eq!((busy.1.values, busy.1.errors), (9, 0));

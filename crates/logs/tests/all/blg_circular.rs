@@ -138,7 +138,7 @@ fn read_after_every_write(samples: &[Sample], options: BlgWriterOptions, flushes
 }
 
 #[test]
-fn killed_after_every_write() {
+fn a_ring_killed_after_any_write_has_its_flushed_samples() {
     read_after_every_write(&varied_samples(120), ring(12), true);
     read_after_every_write(&varied_samples(120), ring(12), false);
     read_after_every_write(&varied_samples(40), ring(50), true);
@@ -253,7 +253,7 @@ fn a_ring_can_be_overwritten_while_it_is_read() {
     let times = read_with(100..106);
     assert!(times.is_sorted(), "{times:?}");
     assert!(times.len() > 5 && times.last() == Some(&samples[99].at.local()), "{times:?}");
-    // All buffers are overwritten: only the buffer that the reader has loaded is left.
+    // All buffers are overwritten, so only the buffer that the reader has loaded is left.
     let times = read_with(106..200);
     assert!(times.is_sorted() && times.len() < 5, "{times:?}");
 }

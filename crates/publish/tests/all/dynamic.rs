@@ -198,7 +198,7 @@ fn providers_and_instances_can_be_shared_by_threads() {
                     let shared = match provider.create_instance(PUMPS, "shared", 0) {
                         Ok(shared) => shared,
                         Err(_) => {
-                            provider.query_instance(PUMPS, "shared", 0).expect("another thread made it")
+                            provider.query_instance(PUMPS, "shared", 0).expect("another thread created it")
                         }
                     };
                     shared.add(7, 1).expect("a counter");

@@ -332,7 +332,7 @@ impl RequestedSamples {
     ) -> Result<T, ApiError> {
         let (begin, end) = self.bounds;
         let selected = Selection::new(self.paths.clone()).without(&self.except);
-        // Exceptions are sums: an instance that was excluded would be missing from one.
+        // Exceptions exclude whole sums. If they excluded instances, these would be missing from their sum.
         let (selection, sums) = match self.sums_names {
             true => (Selection::new(self.paths.clone()), Some(selected)),
             false => (selected, None),

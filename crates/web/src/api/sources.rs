@@ -312,13 +312,13 @@ impl<'a> Set<'a> {
 /// What a request needs from a catalogue.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Needs {
-    /// Counter sets. Those of any machine are known.
+    /// Counter sets. They are known without an exchange with a machine.
     Sets,
-    /// Instances, which a machine has to be asked for.
+    /// Instances, which are requested from the machine.
     Instances,
 }
 
-/// `machine` selects a machine of the live source. It is ignored for logs.
+/// Calls `query` with the catalogue of a source. `machine` selects a machine of the live source; it is ignored for logs.
 async fn query_catalogue<T: Send + 'static>(
     web: Web,
     id: String,
@@ -333,7 +333,7 @@ async fn query_catalogue<T: Send + 'static>(
     let hub = Arc::clone(&web.hub);
     let is_remote = hub.options().machines.is_some();
     match machine {
-        // Other machines may not answer: they must not occupy the threads of live requests.
+        // Other machines may not answer, so they must not occupy the threads of live requests.
         Some(machine) => {
             let query = move |registry| query(&MachineCatalogue(registry));
             web.machine_sets.query(&web.hub, &machine, query).await

@@ -1,4 +1,4 @@
-//! Views: ready-made, from the folder of views, the one that the page opens with, and view files that clients send.
+//! Views: ready-made views, those in the folder of views, the one that the page opens with, and view files that clients send.
 
 use std::path::{Path, PathBuf};
 
@@ -34,7 +34,7 @@ const OVERVIEW: &str = "overview";
 const APPLICATIONS: &str = "applications";
 /// The overview of a log has panels for sets that no other panel shows, up to this number of panels.
 const MAX_PANELS: usize = 6;
-/// The maximum number of counters of such a panel, if its set has no instances.
+/// The maximum number of counters of a panel that is created for a set without instances.
 const MAX_COUNTERS: usize = 4;
 
 /// The maximum number of files in the folder of views.
@@ -132,7 +132,7 @@ struct FittedColumn {
     help: String,
     /// A property of processes: `User`, `State`, `Command` or `Control Group`.
     property: Option<String>,
-    /// Whether the values identify instances, such as process ids: then the last value is shown.
+    /// Whether the values are identifiers, such as process ids, so that the last value is shown instead of an average.
     is_last: bool,
 }
 
@@ -158,7 +158,7 @@ fn shared_files(folder: Option<&Path>) -> Vec<(String, PathBuf)> {
     let entries = folder.and_then(|folder| std::fs::read_dir(folder).ok()).into_iter().flatten().flatten();
     let named = entries.filter_map(|entry| {
         let file = entry.path();
-        // Symbolic links are not followed: they can lead out of the folder.
+        // Symbolic links are not followed, because they can lead out of the folder.
         let is_view = entry.file_type().is_ok_and(|kind| kind.is_file()) && file.extension()? == "toml";
         let name = file.file_name()?.to_str()?.to_owned();
         is_view.then_some((name, file))
@@ -438,7 +438,6 @@ impl FittingTarget<'_> {
         }
     }
 
-    /// The columns of a table, if the panel is one and the source has its set.
     /// The set with descriptions. Those of this machine are used for logs, which have none.
     fn described(&self, set: &SetEntry) -> Option<SetEntry> {
         if self.log.is_none() {
@@ -448,6 +447,7 @@ impl FittingTarget<'_> {
         sets.into_iter().find(|known| known.name.eq_ignore_ascii_case(&set.name))
     }
 
+    /// The table of a panel, if the panel is a table and the source has its set.
     fn table(&self, panel: &Panel) -> Option<FittedTable> {
         if panel.kind != ViewKind::Table {
             return None;

@@ -6,7 +6,7 @@ import { scratch, tacho } from "./harness.mjs";
 
 let recorded = null;
 
-/** A recorded BLG: processors, memory, context switches; 60 samples at 0.1 s. */
+/** A recorded BLG with processors, memory and context switches: 60 samples at an interval of 0.1 s. */
 export function recordedLog() {
   recorded ??= (async () => {
     const file = path.join(scratch, "recorded.blg");
@@ -23,8 +23,8 @@ export const TURNED = "a\u202eexe.txt\u2066\u0007";
 export const HOSTILE = `<img src=x onerror="document.title='taken'">`;
 
 /**
- * A CSV log of `samples` samples at 1 s from 2024-03-05 10:00:00 UTC. The counters have distinct values. `machine` is the
- * name of the machine.
+ * A CSV log with `samples` samples, one per second. The first is `from` seconds after 2024-03-05 10:00:00 UTC. The counters have
+ * distinct values. `machine` is the name of the machine. With `instance`, one of the counters is of this process.
  */
 export function textLog(name, samples, { machine = "WEB1", instance = null, from = 0 } = {}) {
   const file = path.join(scratch, name);

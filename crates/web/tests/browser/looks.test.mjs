@@ -11,7 +11,7 @@ const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe
 
 /** The violations that axe finds. */
 async function violations(page) {
-  // Evaluated by the debugger: the page's policy allows no other scripts.
+  // The debugger evaluates axe, because the page's content security policy allows no other scripts.
   await page.evaluate(axe);
   const { violations: found } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
   return found.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.slice(0, 3).map((node) => `${node.html.slice(0, 160)} ${node.failureSummary}`) }));

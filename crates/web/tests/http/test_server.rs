@@ -31,7 +31,7 @@ use tachograph_web::{
 
 const RATE: u32 = 0;
 const NUMBER: u32 = 1;
-/// 2022-06-18. The clock advances by a second with every collection.
+/// The start of the clock: 2022-06-18.
 const START: i64 = 133_000_000_000_000_000;
 
 /// The machine MADE: instance `pN` has the number N and counts N things per second. Every collection advances the clock by a
@@ -45,9 +45,10 @@ pub(crate) struct Machine {
     pub(crate) is_rate_read: Arc<AtomicBool>,
     /// The names of the instances.
     pub(crate) names: Arc<Mutex<Vec<Arc<InstanceKey>>>>,
-    /// Whether the counter set has disappeared.
+    /// Whether the machine has no counter set.
     pub(crate) is_bare: Arc<AtomicBool>,
     registry: Arc<Registry>,
+    /// The registry without the counter set.
     bare: Arc<Registry>,
 }
 
@@ -130,7 +131,7 @@ impl Machine {
         }
     }
 
-    /// Writes a log of n samples, a second apart.
+    /// Writes a log; its samples are a second apart.
     pub(crate) fn write_log(&self, file: &Path, samples: usize) {
         let paths = [PathPattern::parse(r"\Things(*)\*").expect("a path")];
         let (mut source, _) =
@@ -180,7 +181,7 @@ pub(crate) struct TestServer {
     thread: Option<JoinHandle<Result<(), ServeError>>>,
 }
 
-/// Options of a test.
+/// Options of the server of a test.
 pub(crate) struct TestOptions {
     pub(crate) interval: Duration,
     pub(crate) token: Option<&'static str>,
@@ -195,7 +196,7 @@ pub(crate) struct TestOptions {
     pub(crate) view: Option<View>,
     pub(crate) views: Option<PathBuf>,
     pub(crate) history: Vec<PathPattern>,
-    /// The machines to collect in place of the fake one.
+    /// The machines that are collected instead of the fake one.
     pub(crate) machines: Option<Arc<dyn MachineList>>,
     /// The maximum memory of the kept samples.
     pub(crate) max_bytes: usize,
@@ -293,7 +294,7 @@ impl TestServer {
         }
     }
 
-    /// Waits until this process has n open files of uploads and downloads, which have no names.
+    /// Waits until this process has `expected` open files of uploads and downloads. These files have no names.
     pub(crate) fn wait_for_uploads(&self, expected: usize) {
         let folder = self.file("uploads");
         let end = Instant::now() + Duration::from_secs(20);

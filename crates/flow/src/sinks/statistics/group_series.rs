@@ -38,7 +38,7 @@ impl LowerNames {
 /// The series to which the values of a group belong, and the group's run: consecutive samples with the same instances
 /// whose values were not added to the series yet.
 pub(super) struct GroupSeries {
-    /// The list of groups to which the group belongs.
+    /// The number of the list of groups to which the group belongs.
     layout: u64,
     /// The index of the group in its samples.
     index: usize,
@@ -80,7 +80,7 @@ impl GroupSeries {
         self.series.iter().copied().filter(|&index| index != COUNTED_ELSEWHERE)
     }
 
-    /// Adds the group of the sample of this index: to the run, or at once if it is a baseline.
+    /// Adds the group of the sample with this index: to the run or, if the sample is a baseline, to the series at once.
     ///
     /// # Errors
     ///
@@ -117,8 +117,8 @@ impl GroupSeries {
                 self.flush(sample.log, &mut table.series, oldest_needed);
                 let _ = self.run.push(&group.values, width, sample.at, index);
             }
-            // Runs of different groups end at different samples. If all ended at the same one, the readahead thread
-            // would wait for this thread there, and this thread for the next samples afterwards.
+            // Runs of different groups end at different samples. If all ended at the same sample, the readahead thread
+            // would wait for this thread there, and afterwards this thread would wait for the next samples.
             let is_due = (index + 29 * self.index as u64).is_multiple_of(max_run_samples as u64);
             if is_due || self.run.is_full(max_run_samples) {
                 self.flush(sample.log, &mut table.series, oldest_needed);

@@ -34,8 +34,8 @@ enum Source {
     Missing,
 }
 
-/// A column whose first number can be read without knowing its size, and whose second number is that of a clock or of a
-/// base, which can be read in the same way. Most columns are of this kind.
+/// A column that is read without a check of sizes: the first number and the base, if any, are each read as 8 bytes and
+/// shifted. Without a base, the second number is 0 or that of a clock. Most columns are of this kind.
 #[derive(Clone, Copy, Debug, Default)]
 struct PlainColumn {
     first: ShiftedNumber,
@@ -67,7 +67,7 @@ pub(super) struct Columns {
     frequencies: (i64, i64),
     set: Arc<CounterSet>,
     list: Vec<Column>,
-    /// One per column. Those of columns that are not plain are unused.
+    /// One per column; unused for columns that are not plain.
     plain: Vec<PlainColumn>,
     /// The second numbers of the plain columns without a base, in the current record. One per column.
     seconds: Vec<i64>,
@@ -256,7 +256,7 @@ impl Columns {
             });
         }
         self.find_plain();
-        // Keep the description if it is equal: with a new one, samples would not be paired.
+        // Keep the description if the new one is equal; with another object, samples would not be paired.
         if set != *self.set {
             self.set = Arc::new(set);
         }
@@ -269,7 +269,7 @@ impl Columns {
 }
 
 impl NumberLocation {
-    /// The location of a counter's number. The definition determines its size, not the counter type.
+    /// The location of a counter's number. The definition, not the counter type, determines the number's size.
     fn from_definition(definition: &CounterDefinition) -> Option<Self> {
         let is_32_bit = match definition.data_bytes.get() {
             4 => true,

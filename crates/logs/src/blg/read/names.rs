@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_truncated_table_keeps_complete_pairs() {
+    fn a_truncated_table_causes_no_panic() {
         let mut payload = Vec::new();
         for text in [r"\\M", "2", "System", "4", "Memory"] {
             push_utf16_nul(&mut payload, text);

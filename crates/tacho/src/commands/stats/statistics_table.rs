@@ -50,8 +50,8 @@ enum Content {
     Errors,
 }
 
-/// The percentiles that are shown by default, with their indexes in the summary. The table has room for three of its
-/// four.
+/// The percentiles that are shown by default, with their indexes in the summary. The summary has four, but the table has
+/// room for only three.
 const DEFAULT_PERCENTILES: [(f64, usize); 3] = [(50.0, 0), (95.0, 2), (99.0, 3)];
 
 impl StatisticsTable {
@@ -122,8 +122,8 @@ impl StatisticsTable {
         let machine =
             |row: &StatisticsRow| row.machine.as_ref().map(|it| format!(r"\\{it}")).unwrap_or_default();
         let set = |row: &StatisticsRow| format!(r"{}\{}", machine(row), row.set.name);
-        let starts = |start: &str, of: &dyn Fn(&StatisticsRow) -> String| {
-            rows.iter().all(|TableRow { row, .. }| of(row) == start && row.path.starts_with(start))
+        let starts = |start: &str, prefix_of: &dyn Fn(&StatisticsRow) -> String| {
+            rows.iter().all(|TableRow { row, .. }| prefix_of(row) == start && row.path.starts_with(start))
         };
         let (own_machine, own_set) = (machine(first), set(first));
         if starts(&own_set, &set) {

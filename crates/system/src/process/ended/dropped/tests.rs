@@ -36,7 +36,7 @@ fn zombie(entry: Entry) -> Entry {
     Entry { is_zombie: true, ..entry }
 }
 
-/// One sample per second.
+/// A machine that is sampled once per second.
 #[derive(Default)]
 struct Machine {
     ended: EndedProcesses,
@@ -44,7 +44,7 @@ struct Machine {
 }
 
 impl Machine {
-    /// After the first sample, at 100 s, which found these processes.
+    /// Takes the first sample, at 100 s, which finds these processes.
     fn new(entries: &[Entry]) -> Self {
         let mut machine = Self { second: 99, ..Self::default() };
         machine.sample(&[], entries, &[]);
@@ -52,8 +52,8 @@ impl Machine {
         machine
     }
 
-    /// User time and system time of ended processes after a sample, with records that are received before the
-    /// processes are listed, and after they have been read.
+    /// Takes a sample. The records `before` are received before the processes are listed, the records `after` once the
+    /// processes have been read. Returns user time and system time of ended processes so far, in ticks.
     fn sample(&mut self, before: &[ExitRecord], entries: &[Entry], after: &[ExitRecord]) -> [u64; 2] {
         self.second += 1;
         before.iter().for_each(|record| self.ended.add_record(*record));
@@ -94,7 +94,7 @@ fn children_of_a_parent_that_waits_are_counted_once() {
 fn a_parent_that_drops_some_children_counts_the_excess() {
     let mut machine = Machine::new(&[parent(0)]);
     let records = [record(20, 10, 30, 0), record(21, 10, 40, 0)];
-    // 20 is reaped with 33 ticks, 3 of them after its record. These make the dropped time too low.
+    // Process 20 is reaped with 33 ticks, 3 of them after its record. These make the dropped time too low.
     assert_eq!(machine.sample(&records, &[parent(33)], &[]), [33 + (70 - 33 - 2), 0]);
 }
 
@@ -110,7 +110,7 @@ fn the_rounding_of_the_growth_is_not_dropped_time() {
 }
 
 #[test]
-fn what_samples_have_shown_is_subtracted() {
+fn time_that_samples_have_shown_is_subtracted() {
     for (reaped, ended) in [(0, 306 - 300 - 2), (307, 307 - 300)] {
         let mut machine = Machine::new(&[parent(0), entry(20, 10, 300, 0, 2)]);
         assert_eq!(machine.sample(&[record(20, 10, 306, 0)], &[parent(reaped)], &[]), [ended, 0]);
@@ -119,7 +119,7 @@ fn what_samples_have_shown_is_subtracted() {
 
 #[test]
 fn a_zombie_waits_until_it_is_reaped() {
-    // It is reaped or, as by a parent that ends up ignoring it, dropped.
+    // The zombie is finally reaped, or dropped because its parent now ignores it.
     for (reaped, ended) in [(49, 49 - 48), (0, 0)] {
         let mut machine = Machine::new(&[parent(0)]);
         let ended_child = zombie(entry(20, 10, 48, 0, 100));
@@ -149,13 +149,13 @@ fn children_of_a_parent_that_ended_are_not_counted() {
     let init = |reaped| entry(1, 0, 0, reaped, 0);
     let shell = entry(11, 10, 1, 0, 2);
     let mut machine = Machine::new(&[init(0), parent(0), shell]);
-    // 20 becomes a child of init, which reaps it. 11 is dropped: 5 ticks, of which 1 was shown.
+    // Process 20 becomes a child of init, which reaps it. The record of process 11 is dropped: 5 ticks, of which 1 was shown.
     let records = [record(20, 11, 40, 0), record(11, 10, 5, 0)];
     assert_eq!(machine.sample(&records, &[init(41), parent(0)], &[]), [41 + (5 - 1 - 2), 0]);
-    // The same while 11 is a zombie, which waits.
+    // The same while process 11 is a zombie: its record waits.
     let mut machine = Machine::new(&[init(0), parent(0), shell]);
     assert_eq!(machine.sample(&records, &[init(41), parent(0), zombie(shell)], &[]), [41, 0]);
-    // The same if 11 ends after the processes were read, or without a record.
+    // The same if process 11 ends after the processes were read, or without a record.
     let mut machine = Machine::new(&[init(0), parent(0), shell]);
     assert_eq!(machine.sample(&[], &[init(0), parent(0), shell], &records[..1]), [0, 0]);
     assert_eq!(machine.sample(&records[1..], &[init(41), parent(0)], &[])[0], 41 + (5 - 1 - 2));
@@ -164,15 +164,15 @@ fn children_of_a_parent_that_ended_are_not_counted() {
 }
 
 #[test]
-fn an_id_that_is_reused_is_several_processes() {
+fn records_of_a_reused_id_belong_to_several_processes() {
     let mut machine = Machine::new(&[parent(0), entry(20, 10, 100, 0, 2)]);
-    // Three processes 20 end, and a fourth one lives. Of the first one, 100 ticks were shown. The last record can be
-    // that of the living process, and waits.
+    // Three processes with the id 20 end one after another, and a fourth one lives. Of the first one, 100 ticks were
+    // shown. The last record can be that of the living process, and waits.
     let records = [record(20, 10, 110, 0), record(20, 10, 7, 0), record(20, 10, 3, 0)];
     let fourth = |own| entry(20, 10, own, 0, 100);
     assert_eq!(machine.sample(&records, &[parent(0), fourth(4)], &[]), [10 + 7 - 2, 0]);
     assert_eq!(machine.ended.started()[0], 4);
-    // It was that of another process, which cannot be proved.
+    // The waiting record was that of another process. As this cannot be proved, the record is dropped.
     assert_eq!(machine.sample(&[], &[parent(0), fourth(5)], &[]), [15, 0]);
     assert_eq!(machine.sample(&[record(20, 10, 8, 0)], &[parent(0)], &[]), [15 + 8 - 5, 0]);
 }
@@ -186,7 +186,7 @@ fn a_parent_that_started_since_the_last_sample_needs_all_records() {
             machine.ended.lose_some_records();
         }
         assert_eq!(machine.sample(&[record(20, 10, 40, 0)], &[started], &[])[0], ended);
-        // It has lived during the whole interval.
+        // Now the parent has lived during the whole interval.
         assert_eq!(
             machine.sample(&[record(21, 10, 40, 0)], &[started], &[])[0],
             ended + if is_lossy { 38 } else { 40 }
@@ -202,7 +202,7 @@ fn a_parent_that_started_since_the_last_sample_needs_all_records() {
 fn losses_end_with_the_interval() {
     let child = |parent| [record(20, parent, 40, 0)];
     let mut machine = Machine::new(&[]);
-    // Lost while processes are read: this interval and the next one.
+    // Records that are lost while processes are read affect this interval and the next one.
     machine.ended.begin(&[]);
     machine.ended.lose_some_records();
     machine.ended.finish(101 * 100 * TICK, TICKS, |_, _| true);
