@@ -54,19 +54,19 @@ export class Headline {
   }
 
   draw() {
-    const shown = state.headline.length ? this.sources.shown().slice(0, MAX_LINES) : [];
+    const shown = this.sources.shown().slice(0, MAX_LINES);
     const lines = shown.map((source) => [source, this.partsOf(source)]).filter(([, parts]) => parts.length);
     const text = JSON.stringify(lines.map(([{ name }, parts]) => [name, parts]));
     this.place.hidden = !this.isShown || !lines.length;
     if (text === this.drawn) return;
     this.drawn = text;
-    this.place.replaceChildren(...lines.map(([{ name }, parts]) => element("p", {}, element("strong", {}, name), parts.map(([label, value]) => element("span", {}, label, label && value ? " " : "", value && element("b", { class: "number" }, value))))));
+    this.place.replaceChildren(...lines.map(([{ name }, parts]) => element("p", {}, element("strong", {}, name), parts.map(([label, value, kind]) => element("span", { class: kind }, label, label && value ? " " : "", value && element("b", { class: "number" }, value))))));
   }
 
-  /** The parts of a source's line, `[label, value]` each. A value with an empty label joins the part before it. */
+  /** The parts of a source's line, `[label, value]` each, and a class. A value with an empty label joins the part before it. */
   partsOf(source) {
     const parts = [];
-    if (source.operating_system) parts.push([source.operating_system, ""]);
+    if (source.operating_system) parts.push([source.operating_system, "", "headline-system"]);
     if (source.processors) parts.push([count(source.processors, "processor"), ""]);
     for (const { path, label } of state.headline) {
       const found = (this.values.get(source.id) ?? []).filter((line) => matcherOf(path)(line.path));
