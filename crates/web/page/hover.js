@@ -155,7 +155,7 @@ export class Hover {
     box.replaceChildren(
       element("div", { class: "hover-head" }, element("span", { class: "hover-time" }, several ? time : `${time}  ·  ${data.blocks[0]?.source.name ?? ""}`), this.isPinned && this.buttons()),
       ...notes.slice(0, 4).map((note) => element("div", { class: "hover-note" }, textOf(note))),
-      element("table", {}, element("thead", {}, element("tr", {}, heads.map((head) => element("th", {}, head)))), element("tbody", {}, rows)),
+      element("table", {}, element("thead", {}, element("tr", {}, heads.map((head) => element(head ? "th" : "td", {}, head)))), element("tbody", {}, rows)),
       ...(rest > 0 ? [element("div", { class: "hover-rest" }, `and ${rest} more${this.isPinned ? "" : ": b, or a long press, shows all"}`)] : []),
     );
     box.hidden = false;
