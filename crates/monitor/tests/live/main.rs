@@ -139,8 +139,8 @@ fn instances_and_paths_appear_and_disappear() {
         chosen,
         [r"\\MADE\Process(b)\ID Process", r"\\MADE\Process(b)\Ticks/sec", r"\\MADE\Process(a)\ID Process"]
     );
-    let number = |board: &mut LiveBoard| board.reduce(whole, 1, &[]).expect("no error").series[0].info.id;
-    assert_eq!(number(&mut board), number(&mut board));
+    let id = |board: &mut LiveBoard| board.reduce(whole, 1, &[]).expect("no error").series[0].info.id;
+    assert_eq!(id(&mut board), id(&mut board));
 }
 
 #[test]
