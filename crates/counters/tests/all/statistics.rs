@@ -276,8 +276,8 @@ fn ordinary_time_ranges_are_packed() {
             packing.merge(&mut merged, &packed);
         }
         assert!(packing.pack(&merged).is_some(), "{kind}");
-        let opens = calculator.formula().is_some_and(Formula::needs_two_samples);
-        assert_eq!(merged.summary().values, 64 - u64::from(opens), "{kind}");
+        let needs_two_samples = calculator.formula().is_some_and(Formula::needs_two_samples);
+        assert_eq!(merged.summary().values, 64 - u64::from(needs_two_samples), "{kind}");
     }
 }
 

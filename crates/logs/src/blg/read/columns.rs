@@ -368,11 +368,8 @@ mod tests {
             Just(Source::Missing),
         ];
         let first = prop::option::weighted(0.9, location());
-        (first, second, prop::option::weighted(0.2, location())).prop_map(|(first, second, multiplier)| Column {
-            first,
-            second,
-            multiplier,
-        })
+        (first, second, prop::option::weighted(0.2, location()))
+            .prop_map(|(first, second, multiplier)| Column { first, second, multiplier })
     }
 
     proptest! {
