@@ -420,7 +420,7 @@ pub(super) async fn statistics(
     workers
         .run(move |cancel| {
             let rows = requested.process(
-                // The ring bounds the number of series.
+                // The limited memory of the ring of live samples bounds the number of series.
                 |window| statistics_of(window(), &Budget::new(u64::MAX), cancel),
                 |query| statistics_of(query.samples()?.source, &query.reading.budget, cancel),
                 cancel,
