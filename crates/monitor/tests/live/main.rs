@@ -248,7 +248,7 @@ fn the_memory_of_the_samples_is_limited() {
     collect(&machine, &mut board, &[1; 20]);
     assert_eq!(board.samples().len(), 20);
     let all: usize = memory(&board);
-    // The limit holds at once, and for further samples.
+    // The limit holds immediately, and for further samples.
     board.set_max_bytes(all / 2);
     let kept = board.samples().len();
     assert!((3..=10).contains(&kept) && memory(&board) <= all / 2, "{kept}");
