@@ -1,5 +1,5 @@
 //! Readers and writers of performance logs: Windows' binary `.blg`, CSV and TSV, archives of Parquet files, and PDH's tables in
-//! a database. JSON lines are read only.
+//! a database. JSON lines are read only. PDH, the Performance Data Helper, is the part of Windows that reads and writes logs.
 //!
 //! A reader returns [samples](tachograph_counters::sample::Sample) and keeps a list of the [problems](Problem) of a
 //! damaged log. Input is not trusted: memory stays bounded whatever a file contains.

@@ -1,6 +1,7 @@
 """Finds the bits of a BLG whose flip contradicts the rest of the log.
 
 Written from the description of the format alone (docs/blg.md), as a second opinion on what 'tacho check' reports.
+Comments that are only numbers name sections of this description.
 Input: an undamaged log. Output: a line per contradiction of the log itself (none if it is undamaged), then "flips", then
 a line per bit whose flip is a contradiction: "BYTE BIT REASON". Every STEP-th bit of the file is tried.
 

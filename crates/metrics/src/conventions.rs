@@ -190,15 +190,15 @@ mod tests {
 
     #[test]
     fn every_renamed_number_exists() {
-        let old: BTreeSet<(String, String)> = numbers(MetricNames::Old)
+        let known: BTreeSet<(String, String)> = numbers(MetricNames::Old)
             .into_iter()
             .chain(numbers(MetricNames::Current))
             .map(|(set, _, _, name)| (set, name))
             .collect();
         for (sets, from, to) in RENAMED {
             for set in *sets {
-                assert!(old.contains(&((*set).to_owned(), (*from).to_owned())), "{set}: {from}");
-                assert!(old.contains(&((*set).to_owned(), (*to).to_owned())), "{set}: {to}");
+                assert!(known.contains(&((*set).to_owned(), (*from).to_owned())), "{set}: {from}");
+                assert!(known.contains(&((*set).to_owned(), (*to).to_owned())), "{set}: {to}");
             }
         }
     }

@@ -3,7 +3,7 @@
 // with dashes, and then with thicker lines.
 
 const LIGHT = ["#0d52b5", "#c12211", "#00865e", "#aa528f", "#cc8300", "#3896de", "#2b2b2b", "#61873c"];
-const DARK = ["#6cacff", "#ea5c41", "#09d57c", "#cd86af", "#eb8904", "#7177fc", "#dff0e9", "#f6f03d"];
+const DARK = ["#7177fc", "#ea5c41", "#09d57c", "#cd86af", "#eb8904", "#6cacff", "#dff0e9", "#f6f03d"];
 const DASHES = [[], [8, 4], [2, 3], [9, 3, 2, 3]];
 
 /** The number of styles that differ in colour or dash. */

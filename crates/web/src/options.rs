@@ -118,7 +118,7 @@ pub trait MachineList: Send + Sync {
     /// If there is no such machine, or if it does not answer.
     fn registry(&self, machine: &str) -> Result<Arc<Registry>, Failure>;
 
-    /// The counter sets of a machine whose sets are known without waiting, since the agents of a fleet have largely the same sets.
+    /// The counter sets of a machine whose sets are known without waiting, since the machines have largely the same sets.
     /// Without such a machine, the sets of this machine.
     fn known_registry(&self) -> Arc<Registry>;
 

@@ -276,8 +276,8 @@ fn ordinary_time_ranges_are_packed() {
             packing.merge(&mut merged, &packed);
         }
         assert!(packing.pack(&merged).is_some(), "{kind}");
-        let first_has_no_value = calculator.formula().is_some_and(Formula::needs_two_samples);
-        assert_eq!(merged.summary().values, 64 - u64::from(first_has_no_value), "{kind}");
+        let needs_two_samples = calculator.formula().is_some_and(Formula::needs_two_samples);
+        assert_eq!(merged.summary().values, 64 - u64::from(needs_two_samples), "{kind}");
     }
 }
 

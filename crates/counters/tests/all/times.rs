@@ -26,7 +26,7 @@ fn zone(bias_minutes: i32, standard: [u16; 8], daylight: [u16; 8], daylight_bias
     }
 }
 
-/// The zone of logs T and C.
+/// The zone of the reference logs T and C (docs/blg.md).
 fn pacific() -> TimeZone {
     TimeZone {
         standard_name: "@tzres.dll,-212".to_owned(),
@@ -35,7 +35,7 @@ fn pacific() -> TimeZone {
     }
 }
 
-/// The zone of log P.
+/// The zone of the reference log P.
 fn eastern() -> TimeZone {
     TimeZone {
         standard_name: "@tzres.dll,-112".to_owned(),

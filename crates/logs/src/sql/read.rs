@@ -377,7 +377,7 @@ fn data_row(row: &[SqlValue], previous: i64) -> Result<DataRow, LogError> {
     }
     let raw = || {
         let first = join(first_low, first_high)?;
-        // One-sample counters can lack the second value.
+        // Counters whose values need only one sample can lack the second number.
         let second = join(second_low, second_high).unwrap_or(0);
         let multi_count = multi_count.integer().and_then(|count| i32::try_from(count).ok()).unwrap_or(1);
         Some(RawValue { multi_count: multi_count.cast_unsigned(), ..RawValue::new(first, second) })

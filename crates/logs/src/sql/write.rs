@@ -147,7 +147,7 @@ impl SqlLogWriter {
         self.committed
     }
 
-    /// The time of the last sample of the existing log that is continued, in milliseconds.
+    /// The time of the last sample of the existing log that is continued, truncated to milliseconds.
     pub fn appended_to(&self) -> Option<FileTime> {
         self.appended_to
     }

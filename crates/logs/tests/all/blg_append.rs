@@ -124,7 +124,7 @@ fn logs_of_windows_are_appended_to() {
                 .flat_map(|buffer| &buffer.events)
                 .map(|event| event.header.header_type)
                 .collect();
-            // The mark needs a 64-bit event.
+            // The first appended sample is marked as a restart, which needs a 64-bit event (0x14).
             let own = if is_wide { 0x14 } else { 0x0A };
             assert_eq!(types.iter().rev().take(2).collect::<Vec<_>>(), [&own, &0x14], "{types:x?}");
         }

@@ -16,6 +16,7 @@ use tachograph_logs::{LogError, LogReader, LogWriter};
 
 const BUFFER: u64 = 1024;
 
+/// The options of a circular log, which these tests call a ring, of this many buffers.
 fn ring(buffers: u64) -> BlgWriterOptions {
     BlgWriterOptions { circular_bytes: Some(buffers * BUFFER), ..options_with(BUFFER as usize) }
 }
@@ -75,6 +76,7 @@ fn the_header_counts_the_fixed_buffers() {
     assert_eq!(start.log_file_mode.get(), 0x3002_0802);
     assert_eq!(start.maximum_file_size.get(), 1);
     assert_eq!(start.buffers_written.get(), 20);
+    // The fixed buffers, which are never overwritten: the header and the counter list.
     assert_eq!(start.start_buffers.get(), 2);
     let sequence: Vec<_> = log.buffers.iter().map(|buffer| buffer.header.sequence_number.get()).collect();
     assert_eq!(sequence[0], 1);

@@ -6,6 +6,7 @@ use crate::fixture;
 use fixture::shown::{Shown, read, try_read};
 use fixture::{Entry, LogBuilder, multi, put, single};
 
+/// The samples of the undamaged log.
 const WHOLE: [&str; 3] = [
     r"0: System\Calls=1/10; Disk(a)\Reads=2/10, Disk(b)\Reads=3/10",
     r"1: System\Calls=4/20; Disk(a)\Reads=5/20, Disk(b)\Reads=6/20",

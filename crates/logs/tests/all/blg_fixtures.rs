@@ -298,7 +298,7 @@ fn unknown_events_and_events_of_other_classes_are_skipped() {
 
 #[test]
 fn buffers_of_zeros_at_the_end_are_reported() {
-    // The incomplete buffer at the end is not reported, because a recorder can have started it.
+    // The incomplete buffer at the end is not reported, because a recorder may just have started it.
     let mut builder = LogBuilder::new(1024);
     builder.list(&two_singles());
     let mut file = with_two_samples(builder).file();

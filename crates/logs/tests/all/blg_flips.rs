@@ -105,8 +105,11 @@ fn figures(file: &[u8]) -> Option<(Figures, bool)> {
 /// The result of a flip.
 #[derive(Clone, Copy, PartialEq)]
 enum Outcome {
+    /// The reader reports a problem, or refuses the log.
     Reported,
+    /// The reader returns the same samples.
     Harmless,
+    /// The samples change without a report.
     Silent,
 }
 

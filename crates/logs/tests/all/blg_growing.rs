@@ -223,7 +223,7 @@ fn readers_see_complete_samples_of_a_concurrent_recorder() {
     }
 }
 
-/// Reads a log to its end; returns whether it was unfinished.
+/// Reads a log to its end, and adds what is wrong with it to `damaged`; returns whether the log was unfinished.
 fn check_reading(mut reader: BlgReader<File>, expected: &[String], damaged: &mut Vec<String>) -> bool {
     let mut sample = Sample::default();
     let mut count = 0;

@@ -51,6 +51,7 @@ struct Described {
 /// The numbers from which a sample is built. `values` and `multi_counts` are repeated cyclically.
 #[derive(Clone, Debug)]
 struct Numbers {
+    /// Bit n: whether the instances whose index in the pool is n modulo 8 are present.
     present: u8,
     values: Vec<i64>,
     multi_counts: Vec<u32>,
@@ -109,7 +110,7 @@ fn pool(set: &CounterSet, parts: Vec<(Option<String>, String, u32)>) -> Vec<Arc<
     }
     let mut pool: Vec<Arc<Instance>> = Vec::new();
     for (parent, name, index) in parts {
-        // In a block, `name#n` has index n; only sets with parents have such names.
+        // In a block, `name#n` stands for `name` with index n, so names that end like this are ambiguous.
         let ends_in_number = name.rsplit_once('#').is_some_and(|(_, end)| end.parse::<u32>().is_ok());
         if set.extent == Extent::Table && ends_in_number {
             continue;

@@ -205,6 +205,7 @@ fn every_invalid_field_is_reported() {
     assert!(problems[0].ends_with("line 2 is cut short; it is skipped"), "{problems:?}");
 }
 
+/// Reads any log to its end; returns the number of rows and problems, or `None` if the log is refused.
 fn survive(log: Vec<u8>) -> Option<(usize, u64)> {
     let bytes = log.len() as u64;
     let mut reader = open_stream(Cursor::new(log)).ok()?;

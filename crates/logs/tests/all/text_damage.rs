@@ -187,7 +187,7 @@ fn small_log() -> Vec<u8> {
     format!("{HEADER}\r\n\"01/02/2003 04:05:06.789\",\"1.5\",\" \"\r\n\"01/02/2003 04:05:07.789\",\"12\",\"-3\"\r\n").into()
 }
 
-/// Reads any log to its end; returns the number of rows and problems.
+/// Reads any log to its end; returns the number of rows and problems, or `None` if the log is refused.
 fn survive(log: Vec<u8>) -> Option<(usize, u64)> {
     let bytes = log.len();
     let mut reader = open(log).ok()?;

@@ -110,7 +110,7 @@ fn fixed_and_exponent_forms_equal_those_of_c() {
     }
 }
 
-/// Texts that Windows wrote: the results of the test vectors of origin O.
+/// Texts that Windows wrote: the results of the vectors of origin O in `crates/counters/tests/vectors`.
 #[test]
 fn texts_that_windows_wrote_are_reproduced() {
     for text in WINDOWS {

@@ -1,4 +1,4 @@
-//! After the writer was killed, or the connection was closed, the database has whole batches.
+//! After the writer was killed, or the connection was closed, the database has all samples up to a commit: whole batches.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;

@@ -136,7 +136,7 @@ fn charts_text(reduced: Option<&Reduced>, missing: &[(String, String)]) -> Resul
     text.map_err(|_| ApiError::conflict("the chart cannot be written as JSON"))
 }
 
-/// The requested time range; a missing begin or end defaults to that of `full_span`.
+/// The requested time range. Without a `begin` or `end`, that of `full_span` is used.
 fn requested_span(full_span: Span, (begin, end): Bounds) -> Result<Span, ApiError> {
     let (begin, end) = (begin.unwrap_or(full_span.begin()), end.unwrap_or(full_span.end()));
     match begin < end {
@@ -438,7 +438,7 @@ pub(super) async fn statistics(
         .run(move |cancel| {
             let options = StatisticsOptions::default;
             let (rows, _memory) = requested.process(
-                // The ring bounds the number of series.
+                // The limited memory of the ring of live samples bounds the number of series.
                 |window| statistics_of(window(), options(), &Budget::new(u64::MAX), cancel),
                 |query| statistics_of(query.samples()?.source, options(), &query.reading.budget, cancel),
                 cancel,

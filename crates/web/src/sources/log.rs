@@ -81,6 +81,7 @@ impl Stamp {
     }
 }
 
+/// The facts about a log that was read.
 pub(crate) struct LogSummary {
     pub(crate) machines: Vec<String>,
     pub(crate) span: Option<Span>,

@@ -23,7 +23,7 @@ pub(super) struct SlotBuilder {
     heads: GroupHeads,
     /// For each group that is part of its sample: the sample's index and the machine's boot time.
     present: Vec<(u32, FileTime)>,
-    /// The groups that follow a sample of the same log without the slot. No interval ends at such a group.
+    /// The groups before which a sample of the same log has no group of the slot. No interval ends at such a group.
     breaks: Vec<u32>,
     last_log: Option<u32>,
     is_missing: bool,

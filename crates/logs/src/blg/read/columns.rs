@@ -353,7 +353,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn data() -> impl Strategy<Value = NumberLocation> {
+    fn location() -> impl Strategy<Value = NumberLocation> {
         (prop_oneof![9 => 0..40u32, 1 => any::<u32>()], any::<bool>())
             .prop_map(|(offset, is_32_bit)| NumberLocation { offset, is_32_bit })
     }
@@ -364,15 +364,12 @@ mod tests {
             Just(Source::Ticks),
             Just(Source::SystemTime),
             Just(Source::ObjectTime),
-            data().prop_map(Source::Base),
+            location().prop_map(Source::Base),
             Just(Source::Missing),
         ];
-        let first = prop::option::weighted(0.9, data());
-        (first, second, prop::option::weighted(0.2, data())).prop_map(|(first, second, multiplier)| Column {
-            first,
-            second,
-            multiplier,
-        })
+        let first = prop::option::weighted(0.9, location());
+        (first, second, prop::option::weighted(0.2, location()))
+            .prop_map(|(first, second, multiplier)| Column { first, second, multiplier })
     }
 
     proptest! {

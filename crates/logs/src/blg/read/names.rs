@@ -65,7 +65,8 @@ impl Names {
     }
 }
 
-/// The English name of a base counter of Windows. Base counters have the same index in every language.
+/// The English name of a base counter of Windows: one that Windows itself defines, not the base of another counter. Base
+/// counters have the same index in every language.
 ///
 /// Source: the registry value `Counter` under `Perflib\009`, up to `Last Base Counter`.
 pub(super) fn english_name(index: u32) -> Option<&'static str> {

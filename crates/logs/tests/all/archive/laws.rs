@@ -255,7 +255,7 @@ fn a_window_can_begin_while_a_clock_was_wrong() {
     assert_window(&samples, 15_000);
 }
 
-/// The number of rows of a set that have an interval, in all files.
+/// The number of rows of a set, in all files, that have the length of an interval in the column `den`.
 fn intervals(folder: &std::path::Path, set: &str) -> usize {
     let mut found = 0;
     for path in files(folder) {

@@ -230,7 +230,7 @@ fn a_truncated_or_damaged_file_causes_no_panic() {
     write(&name, &samples);
     let whole = fs::read(folder.0.join("a.db")).expect("the file");
     let whole_log = expected(&samples);
-    let assert_start = |bytes: &[u8], what: String| {
+    let assert_whole_or_reported = |bytes: &[u8], what: String| {
         fs::write(folder.0.join("a.db"), bytes).expect("a file");
         // A refusal is fine, too.
         if let Ok((found, problems)) = try_read(&name) {
@@ -238,7 +238,7 @@ fn a_truncated_or_damaged_file_causes_no_panic() {
         }
     };
     for length in (0..whole.len()).step_by(whole.len() / 97) {
-        assert_start(&whole[..length], format!("cut to {length} bytes"));
+        assert_whole_or_reported(&whole[..length], format!("cut to {length} bytes"));
     }
     for offset in (0..whole.len()).step_by(whole.len() / 97 + 1) {
         let mut bytes = whole.clone();
