@@ -1,4 +1,4 @@
-//! Checks that hold for any bytes, one function per fuzz target. They also run on the checked-in seeds as a plain
+//! Checks that must pass for any bytes, one function per fuzz target. They also run on the checked-in seeds as a plain
 //! test (crates/logs/tests/all/seeds.rs).
 
 #![allow(dead_code, unreachable_pub, reason = "each target uses one function of this module")]

@@ -1,4 +1,4 @@
-//! Checks of the reader of CPI traces that hold for any bytes. They also run on the checked-in seeds as a plain
+//! Checks that the reader of CPI traces must pass for any bytes. They also run on the checked-in seeds as a plain
 //! test (crates/cpi/tests/trace/seeds.rs).
 
 #![allow(dead_code, unreachable_pub, reason = "each target uses one function of this module")]

@@ -1,4 +1,4 @@
-//! Checks of manifests that hold for any bytes. They also run on the checked-in seeds as a plain test
+//! Checks that the manifest reader must pass for any bytes. They also run on the checked-in seeds as a plain test
 //! (crates/perflib/tests/manifest/seeds.rs).
 
 #![allow(unreachable_pub, reason = "a module of a target, and of a test")]

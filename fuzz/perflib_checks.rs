@@ -1,4 +1,4 @@
-//! Checks of PerfLib's decoders that hold for any bytes, one function per fuzz target. They also run on the
+//! Checks that PerfLib's decoders must pass for any bytes, one function per fuzz target. They also run on the
 //! checked-in seeds as a plain test (crates/perflib/tests/all/hostile_seeds.rs).
 
 #![allow(dead_code, unreachable_pub, reason = "each target uses one function of this module")]

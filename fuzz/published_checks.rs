@@ -1,4 +1,4 @@
-//! Checks of the reader of published files that hold for any bytes: it terminates within its bounds, even if the bytes
+//! Checks that the reader of published files must pass for any bytes: it terminates within its bounds, even if the bytes
 //! change between two collections. They also run on the checked-in seeds as a plain test
 //! (crates/perflib/tests/published/).
 

@@ -1,4 +1,4 @@
-//! Checks of the protocol of agents that hold for any bytes. They also run as a plain test
+//! Checks that the decoders of the agents' protocol must pass for any bytes. They also run as a plain test
 //! (crates/remote/tests/protocol/hostile.rs).
 
 #![allow(unreachable_pub, reason = "this module is part of a fuzz target and of a test")]

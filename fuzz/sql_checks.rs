@@ -1,4 +1,4 @@
-//! Checks of the reader of databases that hold for any bytes. They also run on the checked-in seeds as a plain test
+//! Checks that the database reader must pass for any bytes. They also run on the checked-in seeds as a plain test
 //! (crates/logs/tests/all/seeds.rs).
 
 #![allow(dead_code, unreachable_pub, reason = "the target uses one function of this module")]
@@ -14,7 +14,7 @@ use tachograph_counters::time_zone::TimeZone;
 use tachograph_logs::sql::{SqlLogName, SqlLogWriter, SqlStart};
 use tachograph_logs::{LogError, LogWriter as _, open};
 
-/// Input: a file that may be an SQLite database, and cells of the rows of PDH's tables.
+/// The input is used twice: as a file that may be an SQLite database, and as cells of the rows of PDH's tables.
 pub fn sql(data: &[u8]) {
     let file = DatabaseFile::new();
     std::fs::write(&file.0, data).expect("a temporary file");
@@ -94,7 +94,7 @@ CREATE TABLE CounterData (GUID, CounterID, RecordIndex, CounterDateTime, Counter
 
 const GUID: &str = "5b0f9f2e-0000-4000-8000-00000000abcd";
 
-/// Writes rows whose cells are described by the input. Unless a cell says otherwise, a row is of the log `log`.
+/// Writes rows whose cells are described by the input. Unless a cell says otherwise, a row belongs to the log `log`.
 fn fill(path: &Path, cells: &mut Cells<'_>) -> rusqlite::Result<()> {
     let database = Connection::open(path)?;
     database.execute_batch(TABLES)?;
@@ -162,7 +162,7 @@ impl Cells<'_> {
         bytes
     }
 
-    /// A row with these values, except for those that the input replaces: their number is the first byte.
+    /// A row with these values, of which up to three are replaced by cells from the input. The next byte says how many.
     fn row(&mut self, usual: &[Value]) -> Vec<Value> {
         let mut row = usual.to_vec();
         for _ in 0..self.byte() % 4 {

@@ -1,4 +1,4 @@
-//! Checks of saved views that hold for any text. They also run on the checked-in seeds as a plain test
+//! Checks that the parser of saved views must pass for any text. They also run on the checked-in seeds as a plain test
 //! (crates/monitor/tests/views).
 
 #![allow(unreachable_pub, reason = "a module of a target, and of a test")]

@@ -1,5 +1,5 @@
-//! The counters of all processors: opened by the first instance of the process, closed with the last instance, and only read
-//! in between.
+//! The counters of all processors: opened by the first [`Cpi`](crate::Cpi) in this process, closed when the last one is
+//! dropped, and only read in between.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock, Weak};
@@ -83,10 +83,10 @@ pub(crate) enum InIdle {
     Halts,
 }
 
-/// Whether only user code is counted, the events, and the counters.
+/// The fields are: whether only user code is counted; the events; the counters.
 type Shared = (bool, Events, Weak<Processors>);
 
-/// The counters that instances currently use.
+/// The counters that are currently in use.
 static SHARED: Mutex<Vec<Shared>> = Mutex::new(Vec::new());
 
 /// More cycles per nanosecond than any core has.
@@ -96,7 +96,7 @@ const MAX_CYCLES_PER_NS: u128 = 7;
 const PROBE_TIME: Duration = Duration::from_millis(20);
 
 impl Processors {
-    /// The counters that all instances of this process share.
+    /// The counters that all [`Cpi`](crate::Cpi)s in this process share.
     pub(crate) fn shared(
         kernel: &Arc<dyn Kernel>,
         events: Events,
@@ -370,7 +370,7 @@ fn decide_from_two(least_busy: &Observation, most_busy: &Observation) -> InIdle 
 /// Decides from one processor, if it was idle or its cycles exceed what its busy time allows.
 fn decide_from_one(observed: &Observation) -> InIdle {
     let Observation { counts: Reading { enabled_ns, cycles, instructions, .. }, busy, total } = *observed;
-    // If there are more cycles than any core can have in its busy time, plus one step of the accounting, the counter runs in idle.
+    // If there are more cycles than any core can have in its busy time, plus one tick, the counter runs in idle.
     let max_in_busy_time = u128::from(enabled_ns) * MAX_CYCLES_PER_NS * u128::from(busy + 1);
     if total > 0 && u128::from(cycles) * u128::from(total) > max_in_busy_time {
         return InIdle::Counts;
@@ -425,7 +425,7 @@ mod tests {
         };
         let observed = |busy, total| Observation { counts: second, busy, total };
         assert_eq!(decide_from_one(&observed(1, 100)), InIdle::Counts);
-        // If the processor was busy half of the time, 1 GHz can be only busy time.
+        // If the processor was busy half of the time, all cycles (1 GHz) can be from busy time, which is inconclusive.
         assert_eq!(decide_from_one(&observed(50, 100)), InIdle::Unknown);
         assert_eq!(decide_from_one(&observed(0, 0)), InIdle::Unknown);
         // Equal cycles on two processors, one busy for a quarter of the time and the other all the time.

@@ -10,7 +10,8 @@ use crate::union::GroupIndexes;
 use crate::{FlowError, Source};
 
 /// Joins consecutive samples of the same moment that have different groups: samples of different machines, or from logs of one
-/// machine with different counters. All samples of the source must have the groups of one [`Union`](crate::Union).
+/// machine with different counters. All samples of the source must come from one [`Union`](crate::Union), so that they have
+/// the same groups in the same order.
 pub struct Joined<S> {
     source: S,
     /// The sample that follows the last returned one.
@@ -72,9 +73,9 @@ fn can_join(one: &Sample, other: &Sample) -> bool {
 }
 
 /// Joins consecutive samples of the same moment from different logs of one machine, whose groups need not be those of a
-/// [`Union`](crate::Union). A joined sample has the id of its first log. Later samples that are only from the first log
-/// get absent groups (with the status [`Status::ITEM_NOT_VALIDATED`]) for the groups of the other logs, so that their
-/// intervals are not interrupted.
+/// [`Union`](crate::Union). A joined sample has the id of its first log. If a later sample with this id lacks one of the
+/// joined logs, the groups of that log are added without rows and with the status [`Status::ITEM_NOT_VALIDATED`], which
+/// means that they are not part of the sample. If they were missing, their intervals would be interrupted.
 pub struct JoinedLogs<S> {
     source: S,
     /// The sample that follows the last returned one.
@@ -89,9 +90,9 @@ struct LastGroup {
     set: Arc<CounterSet>,
     /// The id of the group's log.
     log: u32,
-    /// The log id of the returned sample that contained the group.
+    /// The id of the joined sample in which the group was returned: that of the sample's first log.
     returned_log: u32,
-    /// The sequence number of that returned sample.
+    /// The sequence number of that joined sample.
     sample: u64,
 }
 

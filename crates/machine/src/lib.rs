@@ -52,7 +52,7 @@ impl std::error::Error for MachineError {}
 ///
 /// # Errors
 ///
-/// If two of the machine's own sets (`system` and `cpi`) have the same name or GUID.
+/// If two of the machine's own sets (those of the crates `system` and `cpi`) have the same name or GUID.
 pub fn registry() -> Result<Registry, MachineError> {
     Ok(Sources::of_this_machine()?.registry(None))
 }
@@ -80,7 +80,7 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// If two of the machine's own sets (`system` and `cpi`) have the same name or GUID.
+    /// If two of the machine's own sets (those of the crates `system` and `cpi`) have the same name or GUID.
     pub fn of_this_machine() -> Result<Self, MachineError> {
         let mut sources = Sources::of_this_machine()?;
         let current = Arc::new(sources.registry(None));
@@ -120,7 +120,7 @@ impl Machine {
 /// Everything that supplies counter sets on this machine.
 #[derive(Debug)]
 struct Sources {
-    /// The machine's own sets (`system` and `cpi`), which never change.
+    /// The machine's own sets (those of the crates `system` and `cpi`), which never change.
     own: Registry,
     /// The sets that programs publish in shared memory.
     published: Published,
@@ -208,7 +208,7 @@ impl Sources {
             let own_count = self.own.counter_sets().count();
             let known: Vec<_> = before.counter_sets().skip(own_count).cloned().collect();
             for info in &known {
-                // This skips published sets.
+                // `share_from` skips published sets, which `Published::add_to` adds later.
                 registry.share_from(before, info);
             }
             return;

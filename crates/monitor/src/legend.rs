@@ -98,12 +98,12 @@ impl Legend {
         self.items.len() - 1
     }
 
-    /// The chosen paths in order, for which the caller reduces a board.
+    /// The chosen paths in order. [`update`](Self::update) needs the series that a [`Board`](crate::Board) reduces for them.
     pub fn paths(&self) -> Vec<PathPattern> {
         self.entries.iter().map(|entry| entry.chosen.path.clone()).collect()
     }
 
-    /// Updates the items from the reduction of [`paths`](Self::paths): new instances become items.
+    /// Updates the items from the reduced series of the [`paths`](Self::paths): new instances become items.
     ///
     /// Items of paths with wildcards are removed if they are absent, unless `keep_absent`.
     pub fn update(&mut self, reduced: &Reduced, keep_absent: bool) {
@@ -205,8 +205,9 @@ impl Legend {
         }
     }
 
-    /// Short names of items that are shown together. An item with a label is named by its label, after the instance if its
-    /// path has wildcards. Other items are named by instance and counter, without the part that all items have in common.
+    /// Short names of items that are shown together. The name of an item with a label is the label, preceded by the instance
+    /// if its path has wildcards. The name of another item is instance and counter, without the part that all items have in
+    /// common.
     pub fn short_names(&self, items: &[&LegendItem]) -> Vec<String> {
         let counter = |item: &LegendItem| Some(Arc::clone(&item.info()?.counter.name));
         let instance = |item: &LegendItem| item.info()?.instance_name().map(str::to_owned);
@@ -269,7 +270,7 @@ impl Legend {
         })
     }
 
-    /// The items that are a [capacity](Chosen::is_capacity).
+    /// The items that are [capacities](Chosen::is_capacity), which are not drawn as lines.
     pub fn capacities(&self) -> impl Iterator<Item = &LegendItem> {
         let is_capacity = |item: &&LegendItem| {
             self.entries.iter().any(|entry| entry.id == item.entry && entry.chosen.is_capacity)
@@ -350,7 +351,7 @@ impl Legend {
     }
 
     /// Removes an item. A path with wildcards continues to select its other instances. Returns true if the path was
-    /// removed too, so that the board need not be reduced for it any more.
+    /// removed too, so that its series are no longer needed.
     pub fn remove(&mut self, id: ItemId) -> bool {
         let Some(index) = self.items.iter().position(|item| item.id == id) else { return false };
         let item = self.items.remove(index);
@@ -382,7 +383,7 @@ impl Legend {
         self.order = order;
     }
 
-    /// The items in sort order, by the figures of the last [`update`](Self::update).
+    /// The items in sort order, by the figures in `reduced`, which must be those of the last [`update`](Self::update).
     pub fn sorted<'a>(&'a self, reduced: &Reduced) -> Vec<&'a LegendItem> {
         let mut items: Vec<_> = self.items.iter().collect();
         match self.order {

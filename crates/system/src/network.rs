@@ -47,7 +47,7 @@ pub(crate) const TABLES: &[&SetTable] = &[
     &qdisc::TABLE,
 ];
 
-/// The sets whose counters are named numbers in files.
+/// The sets whose counters are numbers that are found by name in files such as `/proc/net/snmp`.
 const NAMED: &[NamedSet] = &[
     NamedSet { table: &tcp::TABLE_V4, sources: tcp::COUNTS_V4 },
     NamedSet { table: &udp::TABLE_V4, sources: udp::COUNTS_V4 },

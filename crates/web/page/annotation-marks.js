@@ -14,8 +14,8 @@ function labelOf(annotation) {
 }
 
 /**
- * Draws annotations on a canvas: a line or a shaded range, with its text at the top. `across(at)` is the position of a moment, the
- * fourth parameter is the rectangle of the plot, and `ratio` is the number of canvas pixels per CSS pixel.
+ * Draws annotations on a canvas: a line or a shaded range, with its text at the top. `across(moment)` is the x position of a
+ * moment, the fourth parameter is the rectangle of the plot, and `ratio` is the number of canvas pixels per CSS pixel.
  */
 export function drawAnnotations(context, annotations, across, { left, top, width, height }, ratio) {
   if (!annotations.length) return;
@@ -37,18 +37,18 @@ export function drawAnnotations(context, annotations, across, { left, top, width
     }
     context.stroke();
     const label = labelOf(annotation);
-    const wide = context.measureText(label).width + 8 * ratio;
-    const start = Math.max(left, Math.min(from, left + width - wide));
+    const labelWidth = context.measureText(label).width + 8 * ratio;
+    const start = Math.max(left, Math.min(from, left + width - labelWidth));
     // Texts that would cover each other are on separate lines.
     let line = ends.findIndex((end) => end <= start);
     if (line < 0) line = ends.length;
-    ends[line] = start + wide + 2 * ratio;
+    ends[line] = start + labelWidth + 2 * ratio;
     if (line > 3) continue;
-    const high = top + line * 16 * ratio;
+    const labelTop = top + line * 16 * ratio;
     context.fillStyle = ink;
-    context.fillRect(start, high, wide, 15 * ratio);
+    context.fillRect(start, labelTop, labelWidth, 15 * ratio);
     context.fillStyle = colour("accent-ink");
-    context.fillText(label, start + 4 * ratio, high + 2 * ratio);
+    context.fillText(label, start + 4 * ratio, labelTop + 2 * ratio);
   }
   context.restore();
 }

@@ -2,8 +2,8 @@
 
 import { LENGTHS } from "./typed-time.js";
 
-/** A source `shift` seconds earlier. Its `of` is the id of the source on the server. */
-export const earlierOf = (source, shift) => ({ ...source, id: `${source.id}-earlier`, of: source.id, ofKind: source.kind, kind: "earlier", shift, name: `${source.name}, ${lengthText(shift)} earlier` });
+/** A source `shift` seconds earlier. Its `of` and `originalKind` are the id and the kind of the source on the server. */
+export const earlierOf = (source, shift) => ({ ...source, id: `${source.id}-earlier`, of: source.id, originalKind: source.kind, kind: "earlier", shift, name: `${source.name}, ${lengthText(shift)} earlier` });
 
 /** The id on the server. */
 export const idOf = (source) => source.of ?? source.id;

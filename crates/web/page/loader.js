@@ -127,7 +127,7 @@ export class Loader {
     const loading = (this.loading = new AbortController());
     const isRunning = this.isRunning();
     // Before the first live values there is no range to shift.
-    const shown = this.entries().filter((source) => !isRunning || (source.kind !== "live" && (source.ofKind !== "live" || this.feed.block)));
+    const shown = this.entries().filter((source) => !isRunning || (source.kind !== "live" && (source.originalKind !== "live" || this.feed.block)));
     const busy = setTimeout(() => this.onBusy(true), 250);
     const whole = this.whole();
     this.frozenBlocks.setRange(state.frozen);

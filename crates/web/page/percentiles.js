@@ -34,9 +34,9 @@ export class PercentileLoader {
     setInterval(() => needPercentiles() && this.loader.isRunning() && !document.hidden && this.update(), UPDATE_MS);
   }
 
-  /** The request for a block: its paths and range. `moment` changes while live values run. */
+  /** The request for a block: its paths and range. `moment` changes while live values are updated. */
   requestFor({ source, missing }) {
-    const isMoving = this.loader.isRunning() && (source.ofKind ?? source.kind) === "live";
+    const isMoving = this.loader.isRunning() && (source.originalKind ?? source.kind) === "live";
     const absent = new Set(missing.map(({ path }) => path));
     const paths = state.paths.filter((path) => !absent.has(path));
     const request = { paths, ...this.loader.boundsOf(source), ...this.loader.parameters() };

@@ -11,7 +11,7 @@ import { state } from "./state.js";
 
 /** The time between two updates of live tables, in milliseconds. */
 const UPDATE_MS = 1000;
-/** Reserved instance names, whose rows are not ranked. */
+/** Reserved instance names, whose rows are always last. */
 const RESERVED = new Set(["_total", "idle"]);
 
 /** Properties of known processes are read again after this time, in milliseconds. */
@@ -19,7 +19,7 @@ const PROPERTIES_MS = 5000;
 /** The maximum number of processes in a request. */
 const MAX_PROCESSES = 1000;
 
-/** Loads the values of the table panels of the visible range. */
+/** Loads the values of the table panels for the visible range. */
 export class TableLoader {
   constructor({ sources, loader, onData, onProblem }) {
     Object.assign(this, { sources, loader, onData, onProblem });
@@ -42,14 +42,14 @@ export class TableLoader {
     return loaded && panel.table && loaded.columns === JSON.stringify(pathsOf(panel)) ? loaded.rows : undefined;
   }
 
-  /** The request for a panel. `range` stays equal while live values run, but `key` changes with each update. */
+  /** The request for a panel. While live values are updated, `key` changes with each update, but `range` stays the same. */
   requestFor(panel) {
     const paths = pathsOf(panel);
     const sources = this.loader.entries();
     const shared = this.loader.parameters();
     const hasPercentiles = PERCENTILES.includes(state.figure);
     const isRunning = this.loader.isRunning();
-    const isMoving = (source) => (source.ofKind ?? source.kind) === "live" && isRunning;
+    const isMoving = (source) => (source.originalKind ?? source.kind) === "live" && isRunning;
     const bounds = sources.map((source) => (isMoving(source) && !this.loader.feed.block ? { begin: null, end: null } : this.loader.boundsOf(source)));
     const ranges = sources.map((source, index) => [source.id, isMoving(source) ? [state.every, state.points] : bounds[index]]);
     const settings = { ...shared, hasPercentiles };
@@ -85,7 +85,7 @@ export class TableLoader {
         }
         for (const row of wanted) this.properties.set(keyOf(row), byId.get(idOf(row)) ?? null);
       } catch {
-        // The table is shown without them.
+        // The table is shown without properties.
       }
     }
     for (const row of own) row.properties = this.properties.get(keyOf(row)) ?? null;
@@ -119,7 +119,7 @@ export class TableLoader {
     } catch (problem) {
       if (isPresent()) {
         show([]);
-        // Without a key, the next update sends the same request again.
+        // If the server did not answer, the key is removed, so that the next update sends the same request again.
         if (!problem.status) request.key = null;
         this.onData();
       }
@@ -140,8 +140,8 @@ function pathsOf(panel) {
 }
 
 /**
- * A row per instance of a machine: `{name, source, machine, isReserved, lines, present}`. `lines` are by counter; `present` is the share
- * of the range in which the instance had values.
+ * A row per instance of a machine: `{name, source, machine, isReserved, lines, present}`. `lines` maps the lower-case name of each
+ * counter to its series; `present` is the share of the range in which the instance had values.
  */
 function rowsOf(source, { series }) {
   const rows = new Map();
@@ -152,7 +152,7 @@ function rowsOf(source, { series }) {
     rows.get(key).lines.set(line.counter.toLowerCase(), { ...line, source });
   }
   const all = [...rows.values()];
-  // Instances that were always there have the most values.
+  // Instances that were present in the whole range have the most values.
   const valuesOf = ({ lines }) => Math.max(0, ...[...lines.values()].map(({ statistics }) => statistics?.values ?? 0));
   const most = Math.max(1, ...all.map(valuesOf));
   for (const row of all) row.present = valuesOf(row) / most;
@@ -162,7 +162,10 @@ function rowsOf(source, { series }) {
 /** Whether a table shows properties of processes. */
 const hasProperties = ({ columns, tree }) => tree === "cgroup" || columns.some(({ property }) => property);
 
-/** The value of a row in a column: the name, a property, or a statistic. Identifiers have no average. */
+/**
+ * The value of a row in a column: the name, a property, or a statistic. Identifiers (`is_last`) have no average, so their last value is
+ * used.
+ */
 export function valueOf(row, { counter, property, is_last: isLast }) {
   if (property) return row.properties?.[PROPERTIES[property]] ?? null;
   if (!counter) return row.name;

@@ -19,7 +19,8 @@ const LONG = [[2 * 86_400, 86_400, "d"], [2 * 3600, 3600, "h"], [MAX_THREE_DIGIT
 export function fixed(value, decimals) {
   const size = Math.abs(value);
   if (!(size < 1e21)) return BigInt(Math.trunc(value)).toString();
-  // A tie is an odd multiple of half a unit of the last decimal. Multiplying by a power of two is exact.
+  // The value is a tie if value * 2 * 10^n is an odd integer. Because 5^n is odd, this is so if value * 2^(n+1), which is exact, is an odd
+  // integer.
   const part = size * 2 ** (decimals + 1);
   const halves = part * 5 ** decimals;
   if (Number.isInteger(part) && part % 2 === 1 && halves < 2 ** 53) {
@@ -107,7 +108,7 @@ export function tickText(value, format) {
 /** Whether the values of two counters can share an axis. Factors are applied on the axis. */
 export const isSameUnit = (one, other) => one.kind === other.kind && one.symbol === other.symbol;
 
-/** The units that view files name and whose values have a prefix or a symbol; the same as in the terminal monitor. */
+/** The units that can be named in view files, if their values have a prefix or a symbol; the same as in the terminal monitor. */
 const NAMED = {
   seconds: ["seconds", ""],
   ns: ["seconds", ""],
@@ -134,7 +135,7 @@ const NAMED = {
   cycles: ["plain", "cycles"],
 };
 
-/** The rule of a unit that a view file names. */
+/** The rule of a unit that a view file names. The factor is 1, because the factor of each counter converts its values to the base unit. */
 export function namedUnit(name) {
   const [kind, symbol] = Object.hasOwn(NAMED, name) ? NAMED[name] : ["other", name];
   return { kind, symbol, factor: 1 };

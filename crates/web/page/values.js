@@ -12,7 +12,7 @@ export const PERCENTILES = ["p50", "p90", "p95", "p99"];
 /** The name of the statistic that is shown for a line: by default the last value of live counters, and the average of logs. */
 export function figureName(line) {
   if (state.figure !== "default") return state.figure;
-  return (line.source.ofKind ?? line.source.kind) === "live" ? "last" : "average";
+  return (line.source.originalKind ?? line.source.kind) === "live" ? "last" : "average";
 }
 
 /** A statistic of a line: one that all series have, or a percentile, if it is loaded; otherwise null. */

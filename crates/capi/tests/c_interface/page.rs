@@ -1,4 +1,4 @@
-//! docs/c-interface.md is current.
+//! Tests that docs/c-interface.md is up to date.
 
 use tachograph::code;
 
@@ -41,7 +41,7 @@ fn the_page_has_every_code_with_its_number() {
 fn the_page_has_every_code_of_perflib_with_its_number() {
     let page = page();
     let codes = crate::perflib::error_codes();
-    // Codes that occur only in results and identifiers are not return codes.
+    // The page lists return codes. ERROR_INVALID_DATA is only a status of results and identifiers.
     for (name, number) in codes.into_iter().filter(|(name, _)| name != "ERROR_INVALID_DATA") {
         assert!(page.contains(&format!("`{name}` | {number} |")), "{name}");
     }

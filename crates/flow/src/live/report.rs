@@ -107,12 +107,12 @@ impl LiveReport {
         state.errors[from..].to_vec()
     }
 
-    pub(super) fn add_sample(&self, late: u64, missed: u64, is_clock_step: bool, is_baseline: bool) {
+    pub(super) fn add_sample(&self, late: u64, missed: u64, is_clock_behind: bool, is_baseline: bool) {
         let mut state = self.lock();
         state.samples += u64::from(!is_baseline);
         state.late = late;
         state.missed = missed;
-        state.clock_steps += u64::from(is_clock_step);
+        state.clock_steps += u64::from(is_clock_behind);
     }
 
     /// Counts a sample in which a machine has no values.

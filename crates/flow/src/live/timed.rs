@@ -87,7 +87,7 @@ impl<C: Collect> TimedSource<C> {
         &mut self.source
     }
 
-    /// Whether the duration is over. The last sample is the one nearest to the end of the duration.
+    /// Whether the duration is over: the next sample would be further from its end than the last sample was.
     fn is_over(&self) -> bool {
         let Some((cadence, duration)) = self.cadence.as_ref().zip(self.schedule.duration) else {
             return false;
@@ -119,8 +119,8 @@ impl<C: Collect> Source for TimedSource<C> {
         if !is_baseline && let Some(left) = &mut self.left {
             *left -= 1;
         }
-        let is_clock_step = self.source.is_clock_behind();
-        self.source.report().add_sample(cadence.late(), cadence.missed(), is_clock_step, is_baseline);
+        let is_clock_behind = self.source.is_clock_behind();
+        self.source.report().add_sample(cadence.late(), cadence.missed(), is_clock_behind, is_baseline);
         Ok(true)
     }
 }

@@ -64,7 +64,8 @@ impl Machine {
         self.now().step += ticks;
     }
 
-    /// Sets the names of the workers. A number after a colon is the worker's id and identity.
+    /// Sets the names of the workers. A number after a colon is both the id and the identity of the worker's
+    /// [`InstanceKey`].
     pub(crate) fn set_workers(&self, workers: &[&str]) {
         let key = |worker: &&str| {
             let (name, id) = worker.split_once(':').unwrap_or((worker, "0"));
@@ -90,7 +91,7 @@ impl Machine {
         worker.counters = vec![CounterInfo::new(0, "% Busy Time", CounterType::TIMER_100NS)];
         for info in [shop, worker] {
             let provider = FakeSet { info: Arc::new(info), machine: self.clone() };
-            registry.register(Box::new(provider)).expect("new");
+            registry.register(Box::new(provider)).expect("a set that is not registered yet");
         }
         let paths: Vec<_> = paths.iter().map(|path| PathPattern::parse(path).expect("a path")).collect();
         let options = LiveOptions {

@@ -17,7 +17,7 @@ use crate::whole::{PATHS, shown};
 
 const MACHINES: [&str; 3] = ["web1", "web2", "db"];
 
-/// The groups of a machine, under another name.
+/// The groups, with `machine` as the name of their machine.
 fn named(groups: &[Group], machine: &str) -> Vec<Group> {
     let rename = |group: &Group| {
         let set = CounterSet { machine: machine.into(), ..CounterSet::clone(&group.set) };
@@ -54,8 +54,8 @@ fn each_machine_has_its_samples_and_segments() {
         for (index, source) in sources.iter_mut().enumerate() {
             let mut sample = Sample::default();
             source.collect(&mut sample);
-            // The machines have different numbers of requests, so their values differ.
             machines[index].advance(60_000 * MILLISECOND);
+            // Each call adds requests, so that the values of the machines differ.
             (0..index).for_each(|_| machines[index].advance(0));
             let is_away = index == 1 && (20..30).contains(&minute);
             if index == 0 {

@@ -8,7 +8,7 @@ use super::odbc;
 use super::sqlite::Sqlite;
 use crate::LogError;
 
-/// The name of a log in a database: `SQL:DSN!NAME`.
+/// The name of a log in a database: `SQL:DSN!NAME`, where DSN is an ODBC data source or the path of an SQLite file.
 ///
 /// ```
 /// use std::path::Path;

@@ -84,7 +84,7 @@ fn group(set: &Arc<CounterSet>, instances: &[Instance], at: Moment) -> Group {
     for _ in 0..instances.len() {
         for counter in &set.counters {
             value -= 1;
-            // A block has these numbers once for all values.
+            // A block record stores these clocks once; the counters of these types use them as their second numbers.
             let second = match counter.counter_type {
                 CounterType::BULK_COUNT => clocks.ticks,
                 CounterType::TIMER_100NS => clocks.system_time.0,
@@ -158,7 +158,7 @@ fn the_decoder_reads_circular_and_appended_logs() {
         options.circular_bytes = Some(buffers * buffer_bytes as u64);
         let file = write(&samples, options);
         let left = samples_of(&file).len();
-        assert!(left == 40 || left < 30, "{left} are left of {buffers} buffers");
+        assert!(left == 40 || left < 30, "{left} samples are left in {buffers} buffers");
         check(&file, &samples[40 - left..], &format!("circular-{buffer_bytes}-{buffers}.blg"));
     }
     for buffer_bytes in [1024, 0x10000] {

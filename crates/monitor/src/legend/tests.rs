@@ -9,7 +9,7 @@ use crate::reduced::ReducedSeries;
 use crate::series::SeriesId;
 use crate::span::Span;
 
-/// A reduction: instances of a set with their averages.
+/// The reduced series of instances of a set, given their ids, names and averages.
 fn reduced(instances: &[(u64, &str, f64)]) -> Reduced {
     let mut counter = Counter::new("Rate", CounterType::RAWCOUNT, 1);
     counter.default_scale = -1;
@@ -114,11 +114,11 @@ fn items_are_sorted_by_any_column() {
     let mut orders = BTreeMap::new();
     for column in LegendColumn::ALL {
         legend.set_order(Some(SortOrder::of_column(column)));
-        let down = names(legend.sorted(&all));
+        let default_order = names(legend.sorted(&all));
         legend.set_order(Some(SortOrder::of_column(column).reversed()));
-        let up = names(legend.sorted(&all));
-        assert_eq!((down.len(), up.len()), (4, 4));
-        orders.insert(column.title(), (down, up));
+        let reversed = names(legend.sorted(&all));
+        assert_eq!((default_order.len(), reversed.len()), (4, 4));
+        orders.insert(column.title(), (default_order, reversed));
     }
     let orders_by = |title: &str| (orders[title].0.join(" "), orders[title].1.join(" "));
     assert_eq!(orders_by("Average"), ("a9 b a10 ---".to_owned(), "a10 b a9 ---".to_owned()));
@@ -174,7 +174,7 @@ fn short_names_omit_what_all_items_have_in_common() {
     assert_eq!(short(&legend), ["a Rate"]);
     legend.update(&reduced(&[(1, "a", 1.0), (2, "b", 2.0)]), false);
     assert_eq!(short(&legend), ["a", "b"]);
-    // A label is kept; the instance distinguishes what a path with wildcards selects.
+    // The label is kept. If the path has wildcards, the name begins with the instance.
     for (pattern, label, names) in [
         (r"\Set(*)\Rate", "in", ["a in", "b in"].as_slice()),
         (r"\Set(*)\Rate", "", &["a", "b"]),

@@ -18,7 +18,7 @@ use super::stamp::Stamp;
 /// Exceptions to the rules. The default has no exceptions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DecodeOptions {
-    /// Accept data size 0 in a `PERF_COUNTER_DATA` of 16 bytes as a value that cannot be read now (`None`). Tachograph
+    /// Accept data size 0 in a `PERF_COUNTER_DATA` of 16 bytes as a value that could not be read (`None`). Tachograph
     /// writes such values, although [`Rule::ValueWidth`] forbids them.
     pub allow_missing_values: bool,
     /// Treat a result with data and an error status ([`Rule::DataWithErrorStatus`]) as an error result without data.

@@ -12,7 +12,7 @@ use super::total_row::TotalRow;
 use crate::registration::CounterSetInfo;
 use crate::{CollectionId, ErrorCode, Failure, Provider, Rows};
 
-/// A counter set that one or more processes of a user publish.
+/// A counter set that one or more processes of the same user publish.
 #[derive(Debug)]
 pub(super) struct PublishedSet {
     info: Arc<CounterSetInfo>,
@@ -146,7 +146,7 @@ impl Provider for PublishedSet {
         outcome
     }
 
-    /// Removes processes that have exited, because an idle set is not scanned.
+    /// Removes processes that have exited, because no scan will find them while the set is idle.
     fn idle(&mut self) {
         self.retire_dead();
     }

@@ -75,7 +75,8 @@ fn keys_do_not_change_the_rows_of_a_frozen_chart() {
     let (mut watched, before) = Watched::frozen_long_ago();
     let screen = &mut watched.screen;
     assert_eq!(rows(&before).len(), 4, "{before}");
-    // Hide and show, scale, sort, change the view, resize.
+    // Each string undoes its changes: hide, scale, sort, change the number of points, and highlight. After "23", which changes
+    // the view, "1" returns to the chart.
     for there_and_back in ["xx", "<>", "ss\u{8}\u{8}", "+-", "-+", "23", "hh"] {
         for key in there_and_back.chars() {
             screen.press(if key == '\u{8}' { KeyCode::BackTab } else { KeyCode::Char(key) });
@@ -122,7 +123,7 @@ fn a_step_forward_takes_one_sample() {
     for _ in 0..=POINTS {
         screen.type_in(".");
     }
-    // There is no later sample: until one is collected, the chart stays frozen.
+    // There is no later sample, so a step requests one. The chart stays frozen, and then shows the new sample.
     let time = |screen: &mut TestScreen| screen.line(0).split_whitespace().next_back().map(str::to_owned);
     let before = time(screen);
     let step = Input::Terminal(Event::Key(KeyCode::Char('.').into()));
@@ -131,7 +132,7 @@ fn a_step_forward_takes_one_sample() {
     assert!(screen.line(0).contains("FROZEN"), "{}", screen.text());
     screen.perform(requests);
     assert!(screen.line(0).contains("FROZEN") && time(screen) > before, "{}", screen.text());
-    // Later samples do not change it.
+    // Later samples do not change the chart.
     let stepped = screen.text();
     screen.collect();
     assert_eq!(screen.text(), stepped);
@@ -152,7 +153,7 @@ fn stepping_visits_all_kept_samples() {
     }
     assert_eq!(screen.text().lines().next(), before.lines().next());
     assert_eq!(rows(&screen.text()), rows(&before), "{}", screen.text());
-    // Later samples that the board keeps follow; after the last one, each step collects a sample.
+    // Next come the later samples that are still kept; after the last one, each step collects a sample.
     for _ in 0..POINTS + 5 {
         screen.type_in(".");
         assert!(screen.line(0).contains("FROZEN"), "{}", screen.text());

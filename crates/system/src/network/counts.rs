@@ -1,4 +1,4 @@
-//! Files in `/proc/net` with named numbers: `snmp`, `netstat`, `snmp6`, `sockstat`, `sockstat6`.
+//! Files in `/proc/net` that contain names and numbers: `snmp`, `netstat`, `snmp6`, `sockstat`, `sockstat6`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Sets without instances whose counters are named numbers in files, or sums of such numbers.
+//! Sets without instances whose counters are numbers that are found by name in files, or sums of such numbers.
 
 use std::sync::Arc;
 

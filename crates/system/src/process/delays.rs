@@ -78,7 +78,7 @@ pub(super) fn check(roots: &Roots) -> Result<(), String> {
     // With another `/proc`, the delays would be those of this machine's processes.
     let is_procfs = statfs(&roots.proc).is_ok_and(|found| found.f_type == PROC_SUPER_MAGIC);
     if !is_procfs {
-        return Err("taskstats: not the processes of this machine".to_owned());
+        return Err("taskstats: the processes are not those of this machine".to_owned());
     }
     let mut taskstats = Taskstats::open().map_err(|error| reason(&error))?;
     let mut delays = None;

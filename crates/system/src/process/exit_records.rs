@@ -23,12 +23,12 @@ pub(super) struct ExitRecords {
 }
 
 impl ExitRecords {
-    /// Tries to open a listener. The error says why there are no records.
+    /// Creates the state without a listener, and checks whether the kernel permits one. The error says why there are no records.
     pub(super) fn new(roots: &Roots, reader: &Reader) -> (Self, Result<(), String>) {
         let outcome = if reader.is_procfs() {
             ExitListener::open(roots).map(drop).map_err(|error| unavailable(&error))
         } else {
-            Err("not the processes of this machine".into())
+            Err("the processes are not those of this machine".into())
         };
         let records = Self {
             roots: roots.clone(),
@@ -36,14 +36,15 @@ impl ExitRecords {
             listener: None,
             is_prepared: false,
             is_lossy: false,
-            loss: "taskstats: records of ended processes were lost; time that the kernel drops remains in _Unattributed"
+            loss: "taskstats: records of ended processes were lost; the part of their processor time that the kernel did \
+                   not add to a parent remains in _Unattributed"
                 .into(),
         };
         (records, outcome)
     }
 
-    /// Receives the records that have arrived, before the time of a collection is taken. After a long interval there can be
-    /// tens of thousands of records; receiving them later would delay the reading of the processes.
+    /// Receives the records that have arrived, before the timestamp of a collection is read. After a long interval there can
+    /// be tens of thousands of records; receiving them later would delay the reading of the processes.
     pub(super) fn prepare(&mut self, ended: &mut EndedProcesses) {
         self.is_lossy &= std::mem::replace(&mut self.is_prepared, true);
         self.receive(ended);

@@ -26,11 +26,11 @@ pub(super) struct Processors {
     interrupts: ColumnSums,
     softirqs: ColumnSums,
     softnet: Softnet,
-    /// The number of times that the list of processors was rebuilt.
+    /// How many times the list of processors was rebuilt.
     round: u32,
     /// The processors, sorted by node and id.
     members: Vec<Member>,
-    /// The instances in each [`Order`].
+    /// The instances of the two processor sets: by node and by id, as [`Order`] numbers them.
     instances: [Vec<ProcessorInstance>; 2],
     /// When each source was last read.
     read_at: [Option<Timestamps>; SOURCES],
@@ -130,7 +130,7 @@ impl Processors {
     /// Adds the rows of a set.
     pub(super) fn push_rows(&mut self, order: Order, rows: &mut Rows) {
         for output in OUTPUTS {
-            // A source is read once per moment, so both sets have the same values.
+            // A source is read once per timestamp, so the two processor sets show the same values.
             if rows.wants(output.id) && self.read_at[output.source as usize] != Some(rows.timestamps()) {
                 self.read_at[output.source as usize] = Some(rows.timestamps());
                 self.read_source(output.source, rows.timestamps());
@@ -284,9 +284,9 @@ impl Processors {
             generation,
             is_online: true,
         });
-        // A total over different processors is a different instance.
+        // `round` changes the identity of totals, because sums over different processors must not be subtracted.
         self.instances = in_both_orders(&online.collect::<Vec<_>>(), &self.topology, self.round);
-        // The values already read at this moment belong to the previous members.
+        // The values already read at this timestamp belong to the previous members.
         self.read_at = [None; SOURCES];
     }
 }

@@ -50,7 +50,7 @@ const MAX_DEVICES: usize = 4096;
 struct BtrfsDevices {
     info: Arc<CounterSetInfo>,
     folder: PathBuf,
-    /// The folder of the file systems and the folders of their devices, each with its entries when it was listed.
+    /// The folder of the file systems and the folders of their devices, each with the entries that it had when it was listed.
     listed: Vec<(PathBuf, Vec<String>)>,
     devices: Vec<Device>,
     /// The number of samples so far.
@@ -77,7 +77,9 @@ pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
 pub(super) fn check(roots: &Roots) -> Result<(), String> {
     match provider(roots) {
         Some(_) => Ok(()),
-        None => Err("no btrfs file system with error counts is mounted (Linux 5.14 and later)".to_owned()),
+        None => {
+            Err("no mounted btrfs file system has error counts (they need Linux 5.14 or later)".to_owned())
+        }
     }
 }
 
@@ -90,7 +92,7 @@ fn list(folder: &Path) -> (Listed, Vec<Device>) {
     for system in systems {
         let path = folder.join(&system);
         let label = read_text(&path.join("label")).unwrap_or(system);
-        // Other folders than those of file systems have no devices.
+        // Folders that do not belong to a file system, such as `features`, have no devices.
         let Ok(names) = sorted_entries(&path.join("devinfo")) else { continue };
         for device in &names {
             let file = SmallFile::new(path.join("devinfo").join(device).join("error_stats"));

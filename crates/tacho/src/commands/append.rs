@@ -39,7 +39,7 @@ pub(crate) fn append(
     if existing_format != format {
         return Err(cannot_append(format!("its format is {}; use the same with -f", existing_format.name())));
     }
-    // Identities are only added if the log already has them.
+    // `ID Process` and `ID Thread` are added to the selection only if the log already has them.
     if format == Format::Blg && existing.has_identities() {
         query.selection = query.selection.clone().with_identities();
     }
@@ -93,10 +93,10 @@ pub(crate) fn append(
     Ok(samples)
 }
 
-/// Is set in the log index of appended samples (`Sample::log`), because the existing log has the same indexes.
+/// The bit that is set in `Sample::log` of appended samples, so that their log indexes differ from those of the existing log.
 const APPENDED: u32 = 1 << 31;
 
-/// Skips a baseline that is also the last sample of the existing log.
+/// Skips baselines that are not later than `last`, the last sample of the existing log.
 struct AppendedSource {
     source: Box<dyn Source>,
     last: Option<FileTime>,
@@ -137,7 +137,7 @@ fn difference(existing: &UnionScan, new: &UnionScan, has_columns: bool) -> Optio
     }
 }
 
-/// The paths of a text log's columns, or of a BLG's entries, whose instances can be wildcards.
+/// The paths of the columns of a text log or JSON log, or of the entries of a BLG. In entries, the instance can be `*`.
 fn paths(scan: &UnionScan, has_columns: bool) -> Vec<String> {
     let mut paths = Vec::new();
     let all = [Arc::new(Instance::new(None, "*", 0))];

@@ -1,4 +1,4 @@
-//! Signals to `tacho cpi`: some end the measurement, others are left to the command.
+//! Signals to `tacho cpi`: some end the measurement, others are forwarded to the measured command or ignored.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
@@ -16,7 +16,7 @@ fn send(signal: &str, child: &Child) {
 #[track_caller]
 fn started(folder: &Folder, arguments: &[&str]) -> (Child, BufReader<std::process::ChildStdout>, String) {
     let mut child = folder
-        .signalled_command(arguments)
+        .command_with_default_signals(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -89,7 +89,7 @@ fn ignored_signals_stay_ignored_for_the_command() {
     assert_eq!(ran.status, 6, "{ran:?}");
 }
 
-/// As in a script: `tacho cpi & ... kill -INT $!`.
+/// Shells start background jobs of scripts with SIGINT ignored, but it must end the measurement: `tacho cpi & ... kill -INT $!`.
 #[test]
 fn sigint_ends_a_background_measurement() {
     let script = format!("trap '' INT; exec '{}' cpi -t 0.1 -f json", env!("CARGO_BIN_EXE_tacho"));

@@ -203,7 +203,7 @@ fn an_interrupt_leaves_no_partial_file() {
     mixed("WEB1", 0, 200_000).write(&folder.path("1.blg"));
     folder.write("out.csv", "mine");
     let mut child = folder
-        .signalled_command(["relog", "1.blg", "-y", "-o", "out.csv"])
+        .command_with_default_signals(["relog", "1.blg", "-y", "-o", "out.csv"])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()

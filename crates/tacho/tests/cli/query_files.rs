@@ -10,7 +10,7 @@ use crate::run::{Folder, Outcome};
 /// Starts a query that runs until it is stopped.
 fn endless(folder: &Folder, arguments: &[&str]) -> Child {
     folder
-        .signalled_command([&["query", "-si", "0.02", AVAILABLE][..], arguments].concat())
+        .command_with_default_signals([&["query", "-si", "0.02", AVAILABLE][..], arguments].concat())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

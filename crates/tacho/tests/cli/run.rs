@@ -51,7 +51,7 @@ impl Folder {
 
     /// Like [`command`](Self::command), with default signal actions even if the tests run under `nohup` or in the
     /// background of a shell.
-    pub(crate) fn signalled_command<S: AsRef<OsStr>>(
+    pub(crate) fn command_with_default_signals<S: AsRef<OsStr>>(
         &self,
         arguments: impl IntoIterator<Item = S>,
     ) -> Command {

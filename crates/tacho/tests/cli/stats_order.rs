@@ -52,7 +52,7 @@ fn order(folder: &Folder, arguments: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn figures_are_compared_within_a_counter() {
+fn rows_are_ranked_within_each_counter() {
     let folder = processes();
     let counters = ["-c", r"\Process(*)\Reads/sec", r"\Process(*)\Handle Count"];
     assert_eq!(
@@ -80,7 +80,7 @@ fn figures_are_compared_within_a_counter() {
 }
 
 #[test]
-fn a_counter_orders_instances() {
+fn instances_can_be_sorted_by_a_counter() {
     let folder = processes();
     let counters = ["-c", r"\Process(*)\Reads/sec", r"\Process(*)\Handle Count"];
     for key in ["reads/sec", r"\Process(*)\Reads/sec"] {
@@ -104,7 +104,7 @@ fn names_are_summed() {
             "b Reads/sec 4",
         ]
     );
-    // Segments have the sums of the whole log.
+    // The segments of a log, read together, have the same sums as the whole log.
     folder.relog(["in.blg", "-e", "2024-03-05T10:00:02", "-o", "1.blg"]);
     folder.relog(["in.blg", "-b", "2024-03-05T10:00:02", "-o", "2.blg"]);
     let whole = folder.stats(&["in.blg", "--group-by", "name"]);
@@ -232,8 +232,8 @@ fn ids_of_several_processes_have_no_average() {
         .column("Process", counter("ID Process", CounterType::RAWCOUNT))
         .column("Process", counter("Creating Process ID", CounterType::RAWCOUNT));
     for second in 0..4 {
-        let ids = [("stays", [raw(100, 0)]), ("passes", [raw(if second < 2 { 200 } else { 400 }, 0)])];
-        log.at(second, vec![rows(&ids), rows(&[("stays", [raw(1, 0)]), ("passes", [raw(second + 1, 0)])])]);
+        let ids = [("stays", [raw(100, 0)]), ("restarts", [raw(if second < 2 { 200 } else { 400 }, 0)])];
+        log.at(second, vec![rows(&ids), rows(&[("stays", [raw(1, 0)]), ("restarts", [raw(second + 1, 0)])])]);
     }
     log.write(&folder.path("in.blg"));
     let table = folder.prints(["stats", "in.blg", "--group-by", "name"]);
@@ -243,7 +243,7 @@ fn ids_of_several_processes_have_no_average() {
         let line = table.lines().find(|line| line.contains(start)).unwrap_or_default();
         line.rsplit("ID").next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    assert!(cells(r"(passes)\ID Process").contains("several"), "{table}");
+    assert!(cells(r"(restarts)\ID Process").contains("several"), "{table}");
     assert!(cells(r"(stays)\ID Process").contains("100 100 100 100"), "{table}");
     for row in folder.stats(&["in.blg"]) {
         let is_single = row["instance"] == "stays";

@@ -101,8 +101,8 @@ fn wait_for(server: &TestServer, request: &str, is_wanted: impl Fn(&Value) -> bo
 }
 
 #[test]
-fn machines_that_do_not_answer_block_no_live_requests() {
-    // There are more such machines than threads for live requests, and several requests for each machine.
+fn silent_machines_do_not_block_live_requests() {
+    // There are more silent machines than threads for live requests, and several requests for each machine.
     let (fleet, server, _machine) = server(3);
     let address = server.address;
     let sets = |machine: &str| target("/api/sources/live/sets", &[("machine", machine)]);

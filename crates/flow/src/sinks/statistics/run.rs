@@ -25,18 +25,20 @@ pub(super) fn max_run_samples(groups: usize, values: usize) -> usize {
     samples.min(MAX_TOTAL_BYTES / bytes.max(1)).max(1)
 }
 
-/// The values of a group in consecutive samples that have the same origin.
+/// The values of a group in samples of one log between which neither its instances nor the machine's boot time changed.
 ///
 /// The fields of the raw values are in separate lists: sample after sample, and within a sample column after column. In
-/// most columns, all rows have the same time stamp, multiplier and status, which are stored once.
+/// most columns, all rows have the same second number, usually a time stamp, which is stored once per sample, and the same
+/// multiplier and status (their tail), which are stored once per run.
 #[derive(Default)]
 pub(super) struct Run {
     columns: Vec<Column>,
     /// The number of rows.
     rows: usize,
-    /// The first numbers of the raw values. This list and the next two keep their length, so that they are not filled with
-    /// zeros again.
+    /// [`RawValue::first`] of the values. Clearing the run does not shorten this list and the next two; otherwise they would
+    /// be filled with zeros again when they grow.
     firsts: Vec<i64>,
+    /// [`RawValue::second`] of the values: the second numbers.
     seconds: Vec<i64>,
     tails: Vec<Tail>,
     pub(super) times: SampleTimes,
@@ -50,7 +52,7 @@ type Tail = (u32, Status);
 /// How the values of a column are stored.
 #[derive(Clone, Copy, Default)]
 struct Column {
-    /// Whether rows have had different second numbers. Then each row has its own.
+    /// Whether rows have had different values of [`RawValue::second`]. Then each row has its own.
     has_seconds: bool,
     /// Whether rows have had different tails. Then each row has its own.
     has_tails: bool,
@@ -68,7 +70,7 @@ struct Tile {
     seconds: [[i64; MAX_RUN_SAMPLES]; TILE_ROWS],
     tails: [[Tail; MAX_RUN_SAMPLES]; TILE_ROWS],
     samples: usize,
-    /// Whether all rows have the same second numbers as the first row.
+    /// Whether all rows have the same values of [`RawValue::second`] as the first row.
     shares_seconds: bool,
     /// The number of tails of each row: 1 or `samples`.
     tail_count: usize,
@@ -99,8 +101,9 @@ impl Run {
 
     /// Appends the values of the group in the sample with this index. `width` is the number of columns.
     ///
-    /// Returns false and appends nothing if rows of a column have different second numbers or tails for the first time, or
-    /// if the number of rows has changed. The caller must then clear the run and push the values again.
+    /// Returns false and appends nothing if the rows of a column no longer have the same second number, if a tail differs
+    /// from the one that is stored for the column, or if the number of rows has changed. The caller must then clear the run
+    /// and push the values again.
     #[must_use]
     pub(super) fn push(&mut self, values: &[RawValue], width: usize, at: Moment, index: u64) -> bool {
         if self.is_empty() {
@@ -163,8 +166,8 @@ impl Run {
         }
     }
 
-    /// Calls `each` with the row, column and values of every series. Before several rows of a column, calls `before` with the
-    /// range of these rows and the column.
+    /// Calls `each` with the row, column and values of every series. Series of up to [`TILE_ROWS`] rows of a column follow
+    /// one another; before them, calls `before` with the range of these rows and the column, unless there is only one series.
     pub(super) fn for_each_series<S: ?Sized>(
         &self,
         state: &mut S,
@@ -308,7 +311,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A sample of up to 20 rows and 3 columns. The numbers of a column differ rarely.
+    /// A sample of up to 20 rows and 3 columns. Usually all second numbers are equal, and all multipliers.
     fn sample(len: usize) -> impl Strategy<Value = Vec<RawValue>> {
         let raw = (any::<i64>(), 0..3i64, 1..3u32);
         let raws = prop::collection::vec(raw, len);

@@ -15,7 +15,7 @@ use crate::FlowError;
 /// Maximum number of series. This many series need about 1.5 GB of memory.
 pub(super) const MAX_SERIES: usize = 1 << 20;
 
-/// The memory of a group without series, in bytes. The memory of a series includes its share of the group.
+/// The memory of a group that has no series, in bytes. If a group has series, [`series_bytes`] includes its memory.
 const GROUP_BYTES: u64 = 700;
 
 /// The memory of a series after `samples` samples, including its printed row, in bytes. A series stores a limited
@@ -49,7 +49,7 @@ impl SeriesTable {
     ///
     /// # Errors
     ///
-    /// If there are too many series, or not enough memory for one more after this number of samples.
+    /// If there are too many series, or not enough memory for one more series of `samples` samples.
     pub(super) fn find_or_add(
         &mut self,
         key: SeriesKey,
@@ -63,7 +63,7 @@ impl SeriesTable {
             Entry::Occupied(found) => Ok(*found.get()),
             Entry::Vacant(_) if len >= MAX_SERIES => Err(FlowError::TooManyCounters { max: MAX_SERIES }),
             Entry::Vacant(vacant) => {
-                // Reserved for each series, since a single sample can have more series than there is memory for.
+                // Memory is reserved for each new series, because a single sample can have more series than there is memory for.
                 reserve(&mut self.memory, &self.options, [len + 1, 0], samples)?;
                 self.series.push(TrackedSeries::new(set, column, instance, &self.options));
                 Ok(*vacant.insert(len as u32))

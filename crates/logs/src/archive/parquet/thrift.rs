@@ -172,7 +172,8 @@ impl Fields {
 
 /// Finds the value of a key in a footer's key-value metadata. The rest of the footer is not parsed.
 ///
-/// The last match is used, because the statistics, which precede the metadata, can contain any name in the log.
+/// The last match is used, because the statistics, which precede the metadata, contain names from the log, and such a name
+/// can look like the key.
 pub(in super::super) fn find_text<'a>(footer: &'a [u8], key: &str) -> Result<&'a str, Damage> {
     let mut pattern = Vec::new();
     // Field 1 of the pair, the key, is followed by field 2, the value.

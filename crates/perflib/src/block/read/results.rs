@@ -29,7 +29,7 @@ pub struct QueryResult<'a> {
 pub enum Content<'a> {
     /// An error instead of data.
     Error(ErrorCode),
-    /// The value of one counter of one instance; `None` if it cannot be read now.
+    /// The value of one counter of one instance; `None` if it could not be read.
     SingleCounter(Option<u64>),
     /// Several counters of one instance: the values are in the order of the ids.
     MultipleCounters(Ids<'a>, Values<'a>),
@@ -59,8 +59,8 @@ impl<'a> QueryResult<'a> {
         }
     }
 
-    /// Splits off the first result and checks its header. Counter ids are not checked, nor values of a result that has
-    /// several counters or instances.
+    /// Splits off the first result and checks its header. Does not check counter ids, or the values of
+    /// results with several counters or instances.
     fn split_off(rest: &mut Section<'a>, options: DecodeOptions) -> Result<Self, BlockError> {
         let offset = rest.offset;
         let header: &ResultHeader = rest.peek(Rule::ResultHeaderMissing)?;

@@ -85,7 +85,7 @@ fn without_delay_accounting_there_is_no_counter() {
     let has = |set: &str, id| provider(&machine.roots, set).info().position(id).is_some();
     assert!(has("Process", BLOCK_IO_WAIT_TIME) && has("Thread", id::BLOCK_IO_WAIT_TIME));
     let reason = |machine: &Machine| crate::process::delays::check(&machine.roots).expect_err("a reason");
-    assert_eq!(reason(&machine), "taskstats: not the processes of this machine");
+    assert_eq!(reason(&machine), "taskstats: the processes are not those of this machine");
     assert!(!FROM_DELAYS.into_iter().any(|id| has("Process", id)));
     machine.write("proc/sys/kernel/task_delayacct", "0\n");
     assert!(reason(&machine).ends_with("needs 'sysctl kernel.task_delayacct=1'"));

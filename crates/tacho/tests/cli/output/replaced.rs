@@ -74,7 +74,7 @@ fn with_calls() -> Option<Folder> {
 }
 
 fn run(folder: &Folder, arguments: &[&str], variables: &[(&str, &str)]) -> Outcome {
-    let mut command = folder.signalled_command(arguments);
+    let mut command = folder.command_with_default_signals(arguments);
     command.env("LD_PRELOAD", folder.path("calls.so")).envs(variables.iter().copied());
     Outcome::from(command.output().expect("start command"))
 }

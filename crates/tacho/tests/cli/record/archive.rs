@@ -46,7 +46,7 @@ fn open_segments(folder: &Folder) -> usize {
 }
 
 fn start(folder: &Folder, rest: &[&str]) -> Child {
-    let mut command = folder.signalled_command(fast(rest));
+    let mut command = folder.command_with_default_signals(fast(rest));
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start command")
 }
 

@@ -8,7 +8,7 @@ use super::{arguments, kill, samples, summary, wait_for};
 use crate::run::{Folder, Outcome};
 
 fn start(folder: &Folder, rest: &[&str]) -> Child {
-    let mut command = folder.signalled_command(arguments(rest));
+    let mut command = folder.command_with_default_signals(arguments(rest));
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start command")
 }
 
@@ -56,7 +56,8 @@ fn a_signal_at_any_time_within_a_segment_leaves_intact_files() {
 fn a_signal_does_not_wait_for_the_next_sample() {
     let folder = Folder::new();
     let command = ["record", super::COUNTERS[0], "-si", "1:00:00", "-o", "a.blg"];
-    let mut child = folder.signalled_command(command).stderr(Stdio::piped()).spawn().expect("start command");
+    let mut child =
+        folder.command_with_default_signals(command).stderr(Stdio::piped()).spawn().expect("start command");
     wait_for(&folder.path("a.blg"), 1, &mut child);
     kill("-INT", &child);
     let ran = Outcome::from(child.wait_with_output().expect("an end"));
@@ -228,7 +229,8 @@ fn errors_of_a_sample_that_was_not_written_are_not_counted() {
     let folder = Folder::new();
     std::fs::create_dir(folder.path("mmv")).expect("a new folder");
     folder.write("mmv/oven", mmv(&[("loaves", UNSIGNED_64, INSTANT, 0)]));
-    let mut command = folder.signalled_command(["record", r"\mmv oven\*", "-si", "0.02", "-o", "a.csv"]);
+    let mut command =
+        folder.command_with_default_signals(["record", r"\mmv oven\*", "-si", "0.02", "-o", "a.csv"]);
     command.env("TACHO_MMV_DIR", folder.path("mmv")).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("start command");
     let good = wait_for(&folder.path("a.csv"), 2, &mut child);

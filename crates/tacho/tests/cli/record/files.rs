@@ -118,7 +118,7 @@ fn a_late_instance_is_in_a_blg_but_not_in_a_text_log() {
         let folder = Folder::new();
         let path = folder.path(name);
         let mut child = folder
-            .signalled_command(["record", r"\Process(*)\ID Process", "-si", "0.02", "-o", name])
+            .command_with_default_signals(["record", r"\Process(*)\ID Process", "-si", "0.02", "-o", name])
             .stderr(Stdio::piped())
             .spawn()
             .expect("start command");

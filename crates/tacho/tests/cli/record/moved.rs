@@ -11,7 +11,7 @@ use super::{arguments, kill, samples, summary, wait_for};
 use crate::run::{Folder, Outcome};
 
 fn start(folder: &Folder, rest: &[&str]) -> Child {
-    let mut command = folder.signalled_command(arguments(rest));
+    let mut command = folder.command_with_default_signals(arguments(rest));
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("start command")
 }
 
@@ -102,7 +102,8 @@ fn a_killed_recorder_leaves_rotated_logs_intact() {
 fn sighup_closes_a_renamed_log_immediately() {
     let folder = Folder::new();
     let command = ["record", super::COUNTERS[0], "-si", "1:00:00", "-o", "a.blg"];
-    let mut child = folder.signalled_command(command).stderr(Stdio::piped()).spawn().expect("start command");
+    let mut child =
+        folder.command_with_default_signals(command).stderr(Stdio::piped()).spawn().expect("start command");
     wait_for(&folder.path("a.blg"), 1, &mut child);
     std::fs::rename(folder.path("a.blg"), folder.path("b.blg")).expect("the log");
     kill("-HUP", &child);
