@@ -1,6 +1,6 @@
 //! A link to one agent, which the providers of its machine's sets share. The transport does the I/O.
 
-mod ahead;
+mod polling;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
