@@ -42,13 +42,20 @@ pub fn blg(data: &[u8]) {
     }
 }
 
-/// Input: a file that may be one of an archive. Samples are complete up to the first damage, which ends reading.
+/// Input: a file that may be one of an archive. Samples are complete up to the first damage, which ends reading, also if the
+/// values of every other counter are not needed.
 pub fn archive(data: &[u8]) {
     archive_rows(data);
+    archive_samples(data, None);
+    archive_samples(data, Some(std::sync::Arc::new(|_, counter| counter.name.len() % 2 == 0)));
+}
+
+fn archive_samples(data: &[u8], filter: Option<tachograph_logs::CounterFilter>) {
     let mut reader = match tachograph_logs::archive::ArchiveReader::new(Cursor::new(data.to_vec())) {
         Ok(reader) => reader,
         Err(error) => return assert!(error.is_corrupt(), "{error}"),
     };
+    filter.iter().for_each(|filter| reader.limit_counters(filter));
     let mut sample = Sample::default();
     loop {
         match reader.next(&mut sample) {

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex};
 use tachograph_counters::IgnorePoison;
 use tachograph_counters::civil::TimeArgument;
 use tachograph_counters::sample::Sample;
-use tachograph_logs::{Digits, LogFacts, LogReader, Mark, Problems, ReadOptions, TextEncoding};
+use tachograph_logs::{
+    CounterFilter, Digits, LogFacts, LogReader, Mark, Problems, ReadOptions, TextEncoding,
+};
 
 use crate::{FlowError, Source};
 
@@ -139,6 +141,11 @@ impl LogSource {
     /// When the log cannot be read.
     pub fn skip_before(&mut self, begin: TimeArgument) -> Result<(), FlowError> {
         Ok(self.reader.skip_before(begin).map_err(|error| error.at_path(&self.report.path))?)
+    }
+
+    /// Names the counters whose values are needed; see [`LogReader::limit_counters`].
+    pub fn limit_counters(&mut self, filter: &CounterFilter) {
+        self.reader.limit_counters(filter);
     }
 
     /// Whether samples can be read that are appended to the file later; see [`LogReader::follows_growth`].

@@ -1,7 +1,7 @@
 //! Queries over logs (files, counters, time range) and the pipelines that run them.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -126,6 +126,13 @@ impl LogQuery {
         indexes.iter().map(|&index| LogSource::open_with(&self.paths[index], &self.reading)).collect()
     }
 
+    /// Opens a log for one pass over its samples. Values of counters that are not selected need not be read.
+    fn open_selected(&self, path: &Path) -> Result<LogSource, FlowError> {
+        let mut log = LogSource::open_with(path, &self.reading)?;
+        self.selection.filter().iter().for_each(|filter| log.limit_counters(filter));
+        Ok(log)
+    }
+
     /// Returns the samples for an output log, and a scan: a list of all groups, counters and instances in these
     /// samples. All samples have the groups of the scan.
     ///
@@ -206,7 +213,7 @@ impl LogQuery {
             .iter()
             .map(|path| {
                 let mut sample = Sample::default();
-                let mut log = LogSource::open_with(path, &self.reading)?;
+                let mut log = self.open_selected(path)?;
                 Ok(if log.next(&mut sample)? { machines_of(&sample) } else { BTreeSet::new() })
             })
             .collect::<Result<Vec<_>, FlowError>>()?;
@@ -270,7 +277,10 @@ impl LogQuery {
 
     /// The samples of one machine, with the stages that all commands have in common.
     fn machine(&self, indexes: &[usize]) -> Result<Pipeline, FlowError> {
-        let mut logs = self.open(indexes)?;
+        let mut logs = indexes
+            .iter()
+            .map(|&index| self.open_selected(&self.paths[index]))
+            .collect::<Result<Vec<_>, _>>()?;
         if let Some(begin) = self.bounds.begin {
             logs.iter_mut().try_for_each(|log| log.skip_before(begin))?;
         }

@@ -7,6 +7,9 @@ use tachograph_counters::path::{CounterPath, PathPattern};
 use tachograph_counters::set::{Counter, CounterSet, Instance, Instances};
 use tachograph_counters::wildcard::{closest, fold_case};
 use tachograph_counters::{Formula, IgnorePoison};
+use tachograph_logs::CounterFilter;
+
+use crate::identity::identity_counter;
 
 /// Counter paths that select counters. Records which of the paths matched, and which sets, counters and instances
 /// exist, for suggestions. Clones share what was recorded.
@@ -101,6 +104,18 @@ impl Selection {
             names_set(pattern, set) && names_fixed(pattern) && names_counter(pattern)
         };
         self.patterns.iter().enumerate().filter(selects_counter).map(|(index, _)| index)
+    }
+
+    /// Whether a value is needed for what is selected: also the ids of processes and threads, which identify instances. `None` if
+    /// all values are.
+    pub(crate) fn filter(&self) -> Option<CounterFilter> {
+        if self.is_everything() {
+            return None;
+        }
+        let selection = self.clone();
+        Some(Arc::new(move |set, counter| {
+            identity_counter(counter).is_some() || selection.patterns_of(set, counter).next().is_some()
+        }))
     }
 
     /// Excludes individual counters of individual instances. A path without a machine applies to all machines.

@@ -19,9 +19,11 @@ pub mod text;
 
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tachograph_counters::civil::{FileTime, TimeArgument};
 use tachograph_counters::sample::Sample;
+use tachograph_counters::set::{Counter, CounterSet};
 use tachograph_counters::time_zone::TimeZone;
 
 pub use budget::{Budget, OverBudget, Reservation};
@@ -110,6 +112,9 @@ impl LogFacts {
     }
 }
 
+/// Whether the values of a counter are needed.
+pub type CounterFilter = Arc<dyn Fn(&CounterSet, &Counter) -> bool + Send + Sync>;
+
 /// Reads a log, one sample at a time.
 pub trait LogReader: Send {
     /// The facts of the log.
@@ -180,6 +185,12 @@ pub trait LogReader: Send {
     fn skip_before(&mut self, begin: TimeArgument) -> Result<(), LogError> {
         let _ = begin;
         Ok(())
+    }
+
+    /// Names the counters whose values are needed, those for which `filter` returns true. A reader need not read the values of
+    /// others, which then have an error status. Called before the first sample is read.
+    fn limit_counters(&mut self, filter: &CounterFilter) {
+        let _ = filter;
     }
 
     /// Skips forward until about `bytes` of the file are left, to read the end of a log without the rest. Later

@@ -21,7 +21,7 @@ mod settings;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tachograph_counters::path::PathPattern;
+use tachograph_counters::path::{CounterPath, PathPattern};
 
 use crate::reduced::Reduced;
 
@@ -103,6 +103,8 @@ pub enum TableLine {
 #[derive(Debug)]
 pub struct TableModel {
     layout: TableLayout,
+    /// The only machine whose instances are rows.
+    machine: Option<String>,
     figures: TableFigures,
     rows: Rows,
     properties: HashMap<RowId, ProcessProperties>,
@@ -146,6 +148,7 @@ impl TableModel {
         let nothing = crate::Span::new(Default::default(), Default::default());
         Self {
             layout,
+            machine: None,
             figures: Reduced { span: nothing, columns: 1, series: Vec::new() }.into(),
             rows: Rows::default(),
             properties: HashMap::new(),
@@ -168,6 +171,11 @@ impl TableModel {
         }
     }
 
+    /// The name of the machine whose instances are shown; `None`: all machines.
+    pub fn machine(&self) -> Option<&str> {
+        self.machine.as_deref()
+    }
+
     /// The set and the columns.
     pub fn layout(&self) -> &TableLayout {
         &self.layout
@@ -179,6 +187,12 @@ impl TableModel {
         let label = self.detailed.and_then(|id| Some(self.row(self.index_of(id)?)?.label()));
         if let Some(label) = label.filter(|_| is_live) {
             paths.extend(PathPattern::parse(&format!(r"\{}({label})\*", self.layout.set)).ok());
+        }
+        if self.machine.is_some() {
+            let on_machine = |path: PathPattern| -> PathPattern {
+                CounterPath { machine: self.machine.clone(), ..path.path().clone() }.into()
+            };
+            paths = paths.into_iter().map(on_machine).collect();
         }
         paths
     }

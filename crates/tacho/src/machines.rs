@@ -6,7 +6,7 @@ use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 use tachograph_counters::civil::FileTime;
-use tachograph_counters::path::{CounterPath, PathPattern};
+use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
 use tachograph_flow::live::{
     self, Arrival, Collect as _, LiveOptions, LiveReport, LiveSource, MachineMember, MachinesSource, Refresh,
@@ -63,9 +63,8 @@ impl Target {
 
     /// Adds a path, without its machine name.
     pub(crate) fn add(&mut self, path: &PathPattern) {
-        let path = CounterPath { machine: None, ..path.path().clone() }.into();
         // An unreachable machine has no sets yet; its paths are resolved once it has.
-        self.paths.push(self.registry.resolve_path(&path));
+        self.paths.push(self.registry.resolve_path(&path.without_machine()));
     }
 }
 
@@ -285,6 +284,8 @@ fn notify_of_differences(target: &Target) {
 const WAIT_SHARE: f64 = 0.7;
 /// The maximum time for which a sample waits for other machines.
 const MAX_WAIT: Duration = Duration::from_secs(1);
+/// The advice where the interval determines how long a sample waits.
+pub(crate) const LESS_OFTEN: &str = "take samples less often (-si)";
 
 /// Opens the counters of several machines. Reports paths that match nothing; fails if no path matches.
 pub(crate) fn open(
@@ -297,7 +298,7 @@ pub(crate) fn open(
     let count: usize = targets.iter().map(|target| target.paths.len()).sum();
     let options = LiveOptions { bias_minutes: zone.bias_minutes, ..options };
     let (source, lines) =
-        source(targets, &options, schedule.interval, this_refresh).map_err(Failure::runtime)?;
+        source(targets, &options, schedule.interval, this_refresh, LESS_OFTEN).map_err(Failure::runtime)?;
     if count > 0 && lines.len() == count {
         return Err(Failure::usage_messages(lines));
     }
@@ -307,6 +308,7 @@ pub(crate) fn open(
 }
 
 /// The source of several machines, and a message for each path that matches nothing. `options` contains the UTC offset of the samples.
+/// `advice` says how to wait longer for machines.
 ///
 /// # Errors
 ///
@@ -316,6 +318,7 @@ pub(crate) fn source(
     options: &LiveOptions,
     interval: Duration,
     mut this_refresh: Option<Refresh>,
+    advice: &str,
 ) -> Result<(MachinesSource, Vec<String>), String> {
     let max_wait = interval.mul_f64(WAIT_SHARE).min(MAX_WAIT);
     let (mut members, mut remotes, mut lines) = (Vec::new(), Vec::new(), Vec::new());
@@ -345,6 +348,10 @@ pub(crate) fn source(
         members.push(MachineMember { source, boot_time });
     }
     let mut source = MachinesSource::new(members, max_wait, options.bias_minutes, &LiveReport::default());
+    // At the maximum, nothing can be done.
+    if max_wait < MAX_WAIT {
+        source.set_advice(advice);
+    }
     if let Some(index) = remotes.iter().position(Option::is_none) {
         source.set_first(index);
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use jiff::Zoned;
 use tachograph_counters::civil::FileTime;
-use tachograph_counters::path::{CounterPath, PathPattern};
+use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_counters::wildcard::{Pattern, closest, eq_ignore_case};
 use tachograph_flow::Selection;
@@ -223,7 +223,7 @@ pub(crate) fn all_counters(set: &CounterSetInfo) -> String {
 pub(crate) fn local_path(registry: &Registry, path: PathPattern) -> Result<PathPattern, Failure> {
     let Some(machine) = &path.path().machine else { return Ok(registry.resolve_path(&path)) };
     check_machine(registry, &format!(r"\\{machine}"))?;
-    Ok(registry.resolve_path(&CounterPath { machine: None, ..path.path().clone() }.into()))
+    Ok(registry.resolve_path(&path.without_machine()))
 }
 
 /// A live source with its report and time zone.

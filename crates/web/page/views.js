@@ -183,8 +183,9 @@ export function textOfView(sources) {
     put("width", panel.width, 1);
     put("height", panel.height, 1);
     if (panel.table) {
-      const { set, columns, sort, is_descending: isDescending, top, filter } = panel.table;
+      const { set, machine, columns, sort, is_descending: isDescending, top, filter } = panel.table;
       put("set", set);
+      put("machine", machine);
       const nameOf = ({ counter, property }) => counter ?? property ?? "Name";
       put("columns", columns.map(nameOf));
       const sorted = columns.find(({ title }) => title === sort);

@@ -24,10 +24,11 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use tachograph_counters::IgnorePoison;
-use tachograph_counters::path::{CounterPath, PathPattern};
+use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::Sample;
 use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_flow::live::LiveReport;
+use tachograph_monitor::Span;
 use tachograph_perflib::Registry;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, watch};
@@ -212,7 +213,7 @@ impl Hub {
         let registry = self.registry();
         let is_this_machine = |machine: &String| eq_ignore_case(machine, registry.machine());
         match path.path().machine.as_ref().is_some_and(is_this_machine) {
-            true => registry.resolve_path(&CounterPath { machine: None, ..path.path().clone() }.into()),
+            true => registry.resolve_path(&path.without_machine()),
             false => registry.resolve_path(path),
         }
     }
@@ -334,6 +335,12 @@ impl Hub {
 }
 
 impl LiveSnapshot {
+    /// The time range of the samples; `None` without samples.
+    pub(crate) fn span(&self) -> Option<Span> {
+        let (first, last) = self.samples.first().zip(self.samples.last())?;
+        Some(Span::of_samples(first.at.utc, last.at.utc))
+    }
+
     /// The paths that select nothing, each with the reason.
     pub(crate) fn missing(&self, paths: &[PathPattern]) -> Vec<(String, String)> {
         let missing = |path: &PathPattern| {

@@ -64,13 +64,17 @@ impl Parameters {
         Ok(first.map(|(_, value)| value.as_str()))
     }
 
+    /// The value that the word of a parameter stands for.
+    pub(crate) fn choice<T: Copy>(&self, name: &str, choices: &[(&str, T)]) -> Result<Option<T>, ApiError> {
+        let Some(word) = self.one(name)? else { return Ok(None) };
+        let found = choices.iter().find(|(known, _)| *known == word).map(|(_, choice)| *choice);
+        let words = || choices.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(" or ");
+        found.map(Some).ok_or_else(|| ApiError::bad_request(format!("{name}: must be {}", words())))
+    }
+
     /// Whether a request asks for sums over the instances of a name (`group_by=name`).
     pub(crate) fn sums_names(&self) -> Result<bool, ApiError> {
-        match self.one("group_by")? {
-            None => Ok(false),
-            Some("name") => Ok(true),
-            Some(_) => Err(ApiError::bad_request("group_by: must be name")),
-        }
+        Ok(self.choice("group_by", &[("name", true)])?.unwrap_or(false))
     }
 
     pub(crate) fn paths(&self) -> Result<Vec<PathPattern>, ApiError> {

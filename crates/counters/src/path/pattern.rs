@@ -88,6 +88,15 @@ impl PathPattern {
         &self.path
     }
 
+    /// The pattern for any machine.
+    #[must_use]
+    pub fn without_machine(&self) -> Self {
+        match self.path.machine {
+            Some(_) => CounterPath { machine: None, ..self.path.clone() }.into(),
+            None => self.clone(),
+        }
+    }
+
     /// Whether no part has a wildcard. Then at most one counter of a machine is selected.
     #[must_use]
     pub fn is_literal(&self) -> bool {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tachograph_counters::civil::{FileTime, Moment};
-use tachograph_counters::path::{CounterPath, PathPattern};
+use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::CounterSet;
 use tachograph_counters::{RawValue, Status};
@@ -112,10 +112,7 @@ impl MachinesSource {
         report: &LiveReport,
     ) -> Self {
         let members = members.into_iter().map(|member| Member::new(member, max_wait, report));
-        let late = format!(
-            "no answer within {} ms; if the machine is far away or busy, take samples less often (-si)",
-            max_wait.as_millis()
-        );
+        let late = format!("no answer within {} ms: the machine is far away or busy", max_wait.as_millis());
         let mut source = Self {
             members: members.collect(),
             exchanges: None,
@@ -133,6 +130,11 @@ impl MachinesSource {
         };
         source.update_registry();
         source
+    }
+
+    /// Sets what to do about machines that do not answer in time; it is added to the reason for their missing values.
+    pub fn set_advice(&mut self, advice: &str) {
+        self.late = format!("{}; {advice}", self.late).into();
     }
 
     /// Sets the exchanges with connected machines. They identify a machine by the index of its member.
@@ -172,7 +174,7 @@ impl MachinesSource {
         for member in &mut self.members {
             let machine = Arc::clone(&member.machine);
             let applies = |path: &&PathPattern| path.matches_machine(&machine);
-            let own = paths.iter().filter(applies).map(without_machine).collect();
+            let own = paths.iter().filter(applies).map(PathPattern::without_machine).collect();
             let matched = member.set_paths(own);
             let indexes = (0..).zip(paths).filter(|(_, path)| applies(path)).map(|(index, _)| index);
             indexes
@@ -273,7 +275,7 @@ impl MachinesSource {
                 }
                 exchanging -= 1;
                 match is_complete {
-                    true => member.collect(),
+                    true => member.collect_received(self.max_wait),
                     false => self.read(machine, Progress::Reading),
                 }
             }
@@ -368,14 +370,6 @@ impl Collect for MachinesSource {
     }
 }
 
-/// A path without its machine.
-fn without_machine(path: &PathPattern) -> PathPattern {
-    match path.path().machine {
-        Some(_) => CounterPath { machine: None, ..path.path().clone() }.into(),
-        None => path.clone(),
-    }
-}
-
 impl Member {
     fn new(member: MachineMember, max_wait: Duration, report: &LiveReport) -> Self {
         let MachineMember { mut source, boot_time } = member;
@@ -408,11 +402,15 @@ impl Member {
         matched
     }
 
-    /// Takes a sample now.
-    fn collect(&mut self) {
+    /// Takes a sample from the answer that has arrived. If it turns out to need another exchange, the sample has no values,
+    /// and a thread takes the next one: waiting here would delay all machines.
+    fn collect_received(&mut self, max_wait: Duration) {
         if let Some(mut reader) = self.reader.take() {
+            reader.source.limit_wait(Duration::ZERO);
             reader.collect();
+            reader.source.limit_wait(max_wait);
             self.take_back(reader, true);
+            self.is_changed |= self.is_silent;
         }
     }
 

@@ -103,17 +103,10 @@ impl MachinesArchive {
     /// The notices since the last call. If the same event occurred on several machines, such as a pause because the disk is
     /// full, there is one notice, with the values of the first machine.
     pub fn take_notices(&mut self) -> Vec<MachineNotice> {
-        let mut notices: Vec<MachineNotice> = Vec::new();
-        for MachineArchive { machine, recorder, .. } in &mut self.machines {
-            for notice in recorder.take_notices() {
-                match notices.iter_mut().find(|known| known.notice.is_like(&notice)) {
-                    Some(known) if known.machine != *machine => known.others += 1,
-                    Some(_) => {}
-                    None => notices.push(MachineNotice { machine: Arc::clone(machine), notice, others: 0 }),
-                }
-            }
-        }
-        notices
+        let machines = self.machines.iter_mut();
+        merge_notices(
+            machines.map(|MachineArchive { machine, recorder }| (&*machine, recorder.take_notices())),
+        )
     }
 
     /// Writes the groups of a machine.
@@ -189,6 +182,31 @@ impl Sink for MachinesArchive {
     }
 }
 
+/// Merges notices of the same kind. A machine counts once for each.
+fn merge_notices<'a>(
+    of_machines: impl Iterator<Item = (&'a Arc<str>, Vec<ArchiveNotice>)>,
+) -> Vec<MachineNotice> {
+    let mut merged: Vec<MachineNotice> = Vec::new();
+    // The last machine that was counted for each of them.
+    let mut counted: Vec<&Arc<str>> = Vec::new();
+    for (machine, notices) in of_machines {
+        for notice in notices {
+            match merged.iter().position(|known| known.notice.is_like(&notice)) {
+                Some(index) if counted[index] != machine => {
+                    merged[index].others += 1;
+                    counted[index] = machine;
+                }
+                Some(_) => {}
+                None => {
+                    merged.push(MachineNotice { machine: Arc::clone(machine), notice, others: 0 });
+                    counted.push(machine);
+                }
+            }
+        }
+    }
+    merged
+}
+
 /// The ranges of consecutive groups that belong to the same machine.
 fn machine_ranges(groups: &[Group]) -> impl Iterator<Item = Range<usize>> {
     let mut start = 0;
@@ -254,6 +272,23 @@ mod tests {
         }
         assert!(tenths.iter().all(|count| (50..150).contains(count)), "{tenths:?}");
         assert_eq!(segment_offset("web1", time), segment_offset("web1", time));
+    }
+
+    /// A machine that pauses, resumes and pauses again is one machine.
+    #[test]
+    fn notices_count_machines() {
+        let machines: [Arc<str>; 3] = ["a".into(), "b".into(), "c".into()];
+        let (paused, resumed) = (ArchiveNotice::Paused { free: 1, min: 2 }, ArchiveNotice::Resumed);
+        let all = || vec![paused.clone(), resumed.clone(), paused.clone()];
+        let counts = |count: usize| -> Vec<usize> {
+            let notices = merge_notices(machines.iter().take(count).map(|machine| (machine, all())));
+            assert!(notices.iter().all(|notice| *notice.machine == *"a"));
+            notices.iter().map(|notice| notice.others).collect()
+        };
+        assert_eq!(
+            [counts(0), counts(1), counts(2), counts(3)],
+            [vec![], vec![0, 0], vec![1, 1], vec![2, 2]]
+        );
     }
 
     #[test]

@@ -15,7 +15,7 @@ use tachograph_flow::live::{
     Arrival, Collect as _, Exchanges, LiveOptions, LiveReport, LiveSource, MachineMember, MachinesSource,
 };
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType};
-use tachograph_perflib::{Clock, ErrorCode, Failure, Guid, Provider, Registry, Rows};
+use tachograph_perflib::{Clock, CollectionId, ErrorCode, Failure, Guid, Provider, Registry, Rows};
 
 /// How long a sample waits: long enough for threads on a busy machine.
 const MAX_WAIT: Duration = Duration::from_secs(1);
@@ -27,6 +27,7 @@ struct Gated {
     info: Arc<CounterSetInfo>,
     permits: Receiver<()>,
     is_unreachable: Arc<AtomicBool>,
+    wait: Arc<Mutex<Duration>>,
     collections: u64,
 }
 
@@ -36,6 +37,8 @@ struct Permit {
     sender: Sender<()>,
     /// Whether the machine cannot be read.
     is_unreachable: Arc<AtomicBool>,
+    /// How long the last collection would have waited for the machine.
+    wait: Arc<Mutex<Duration>>,
 }
 
 impl Permit {
@@ -47,6 +50,10 @@ impl Permit {
 impl Provider for Gated {
     fn info(&self) -> &Arc<CounterSetInfo> {
         &self.info
+    }
+
+    fn prepare(&mut self, _: &Rows, _: CollectionId, deadline: Instant) {
+        *self.wait.lock().ignore_poison() = deadline.saturating_duration_since(Instant::now());
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
@@ -64,14 +71,15 @@ impl Provider for Gated {
 fn machine(name: &str) -> (MachineMember, Permit) {
     let (sender, permits) = channel();
     let is_unreachable = Arc::<AtomicBool>::default();
-    let permit = Permit { sender, is_unreachable: Arc::clone(&is_unreachable) };
+    let wait = Arc::<Mutex<Duration>>::default();
+    let permit = Permit { sender, is_unreachable: Arc::clone(&is_unreachable), wait: Arc::clone(&wait) };
     let mut info = CounterSetInfo::new("Work", Guid::from_u128(7), InstanceType::Single);
     info.counters = vec![
         CounterInfo::new(1, "Collections", CounterType::RAWCOUNT),
         CounterInfo::new(2, "Other", CounterType::RAWCOUNT),
     ];
     let mut registry = Registry::new(name, Clock::of_this_machine());
-    let set = Gated { info: Arc::new(info), permits, is_unreachable, collections: 0 };
+    let set = Gated { info: Arc::new(info), permits, is_unreachable, wait, collections: 0 };
     registry.register(Box::new(set)).expect("a set");
     let paths = [path(r"\Work\Collections")];
     let (source, _) = LiveSource::open(&Arc::new(registry), &paths, LiveOptions::default()).expect("sets");
@@ -101,6 +109,7 @@ fn a_late_machine_delays_no_other_and_its_answer_is_not_used_for_the_next_sample
     let ((fast, fast_permit), (slow, slow_permit)) = (machine("fast"), machine("slow"));
     let report = LiveReport::default();
     let mut source = MachinesSource::new(vec![slow, fast], MAX_WAIT, 0, &report);
+    source.set_advice("wait longer");
     let mut sample = Sample::default();
     (0..100).for_each(|_| fast_permit.give());
     let before = Instant::now();
@@ -124,7 +133,7 @@ fn a_late_machine_delays_no_other_and_its_answer_is_not_used_for_the_next_sample
     }
     let errors = report.errors();
     assert_eq!(errors.len(), 1);
-    let late = "no answer within 1000 ms; if the machine is far away or busy, take samples less often (-si)";
+    let late = "no answer within 1000 ms: the machine is far away or busy; wait longer";
     assert_eq!((errors[0].path.as_str(), &*errors[0].reason), (r"\\slow", late));
 }
 
@@ -210,6 +219,9 @@ fn machines_are_read_when_their_answers_arrive() {
     // The answer of `c` is not complete, so a thread reads the machine.
     assert_eq!(values(&mut source, &mut sample), all(2));
     assert_eq!(exchanges.state().begun, [0, 2]);
+    // What has arrived needs no waiting, which would delay the others.
+    let waits = permits.iter().map(|permit| *permit.wait.lock().ignore_poison()).collect::<Vec<_>>();
+    assert!(waits[0].is_zero() && !waits[1].is_zero() && !waits[2].is_zero(), "{waits:?}");
     assert_eq!(sample.groups[0].boot_time, FileTime(5));
     // Nothing arrives from `a` in time. A thread waits for the late answer, which is dropped.
     exchanges.state().answers.insert(0, None);

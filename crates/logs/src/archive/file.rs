@@ -23,7 +23,8 @@ use super::block::Rows;
 use super::columns::COLUMNS;
 use super::description::{self, Descriptions, EncodedZone};
 use super::parquet::{
-    ChunkReader, ChunkWriter, FileFooter, MAGIC, Numbers, RowGroup, Runs, Texts, find_text,
+    ChunkReader, ChunkWriter, FileFooter, MAGIC, Numbers, PageIndexes, PagePlace, Present, RowGroup, Runs,
+    Texts, find_text,
 };
 use super::table::{Chunk, SampleTable};
 use super::{ARCHIVE_VERSION, Damage, MAX_CHUNK_BYTES, MAX_ROWS, has_checksum};
@@ -274,6 +275,7 @@ pub(super) struct ArchiveFile<R> {
     pub(super) row_groups: Vec<RowGroupFacts>,
     /// The number of bytes that were read.
     pub(super) bytes_read: u64,
+    pages: PageIndexes,
     chunks: ChunkReader,
     decompressor: zstd::bulk::Decompressor<'static>,
     buffer: Vec<u8>,
@@ -287,12 +289,15 @@ impl<R: Read + Seek> ArchiveFile<R> {
         let broken = |damage: Damage| corrupt(tail_at, "footer", damage);
         let text = find_text(&tail, METADATA_KEY).map_err(broken)?;
         let (facts, row_groups, descriptions) = read_metadata(text).map_err(broken)?;
+        let tail_bytes = tail.len() as u64;
+        let pages = PageIndexes::find(tail, tail_at, row_groups.len(), COLUMNS.len()).map_err(broken)?;
         let mut file = Self {
             stream,
             facts,
             sets: Vec::new(),
             row_groups,
-            bytes_read: tail.len() as u64,
+            bytes_read: tail_bytes,
+            pages,
             chunks: ChunkReader::new().map_err(LogError::io)?,
             decompressor: zstd::bulk::Decompressor::new().map_err(LogError::io)?,
             buffer: Vec::new(),
@@ -402,9 +407,43 @@ impl<R: Read + Seek> ArchiveFile<R> {
         wanted: &[Range<usize>],
     ) -> Result<Numbers, LogError> {
         let rows = self.row_groups[index].rows;
+        let Chunk { offset, bytes, .. } = table.chunks[column];
+        let broken = |damage: Damage| corrupt(offset, &name_of(index, column), damage);
+        let wanted_rows: usize = wanted.iter().map(ExactSizeIterator::len).sum();
+        if wanted_rows == 0 {
+            return Ok(Numbers { values: Vec::new(), present: Present::None });
+        }
+        if wanted_rows < rows {
+            let pages = self.pages.pages(index, column, rows, offset..offset.saturating_add(bytes as u64));
+            let mut pages = pages.map_err(broken)?;
+            let all = pages.len();
+            pages.retain(|page| has_common_row(wanted, &page.rows));
+            if pages.len() < all {
+                self.read_pages(&pages)?;
+                let numbers = self.chunks.numbers_of_pages(COLUMNS[column], &self.buffer, &pages, wanted);
+                return numbers.map_err(broken);
+            }
+        }
         self.chunk(index, table, column)?;
-        let numbers = self.chunks.numbers(COLUMNS[column], &self.buffer, rows, wanted);
-        numbers.map_err(|damage| corrupt(table.chunks[column].offset, &name_of(index, column), damage))
+        self.chunks.numbers(COLUMNS[column], &self.buffer, rows, wanted).map_err(broken)
+    }
+
+    /// Reads pages into the buffer, one after another.
+    fn read_pages(&mut self, pages: &[PagePlace]) -> Result<(), LogError> {
+        self.buffer.clear();
+        // Adjacent pages are read at once.
+        for run in pages.chunk_by(|page, next| page.offset + page.bytes as u64 == next.offset) {
+            let bytes: u64 = run.iter().map(|page| page.bytes as u64).sum();
+            let before = self.buffer.len() as u64;
+            self.stream.seek(SeekFrom::Start(run[0].offset)).map_err(LogError::io)?;
+            (&mut self.stream).take(bytes).read_to_end(&mut self.buffer).map_err(LogError::io)?;
+            let read = self.buffer.len() as u64 - before;
+            self.bytes_read += read;
+            if read != bytes {
+                return Err(corrupt(run[0].offset, "file", Damage("the file ends too early")));
+            }
+        }
+        Ok(())
     }
 
     /// Reads and decodes a column of texts of a row group.
@@ -438,6 +477,12 @@ impl<R: Read + Seek> ArchiveFile<R> {
         let Chunk { offset, bytes, crc } = table.chunks[column];
         self.read(offset, bytes, crc).map_err(|error| in_part(error, offset, &name_of(index, column)))
     }
+}
+
+/// Whether a range of rows has one of the rows in ascending ranges.
+fn has_common_row(ranges: &[Range<usize>], rows: &Range<usize>) -> bool {
+    let next = ranges.partition_point(|range| range.end <= rows.start);
+    ranges.get(next).is_some_and(|range| range.start < rows.end)
 }
 
 fn name_of(row_group: usize, column: usize) -> String {

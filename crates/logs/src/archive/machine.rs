@@ -13,7 +13,7 @@ use super::read::{ArchivePosition, ArchiveReader};
 use super::segments::segments;
 use crate::blg::BlgReader;
 use crate::mark::Position;
-use crate::{Format, LogError, LogFacts, LogReader, Mark, Problems};
+use crate::{CounterFilter, Format, LogError, LogFacts, LogReader, Mark, Problems};
 
 /// The maximum number of times that a reader lists the files again because one was removed while it was read.
 const MAX_REFRESHES: u32 = 100;
@@ -45,6 +45,7 @@ pub struct MachineReader {
     bytes_before: u64,
     problems: Problems,
     refreshes: u32,
+    filter: Option<CounterFilter>,
 }
 
 /// The complete files of a machine.
@@ -197,6 +198,7 @@ impl MachineReader {
             bytes_before: 0,
             problems,
             refreshes: 0,
+            filter: None,
         })
     }
 
@@ -208,6 +210,7 @@ impl MachineReader {
         self.bytes_before = bytes_read;
         self.next_log = next_log;
         if let Some(files) = &mut reopened.files {
+            self.filter.iter().for_each(|filter| files.limit_counters(filter));
             if let Some(last) = self.last {
                 files.skip_before(TimeArgument::Utc(last))?;
             }
@@ -298,6 +301,11 @@ impl LogReader for MachineReader {
             Some(files) => files.skip_before(begin),
             None => Ok(()),
         })
+    }
+
+    fn limit_counters(&mut self, filter: &CounterFilter) {
+        self.filter = Some(Arc::clone(filter));
+        self.files.iter_mut().for_each(|files| files.limit_counters(filter));
     }
 
     fn seek_near_end(&mut self, bytes: u64) -> Result<bool, LogError> {

@@ -6,12 +6,14 @@
 mod chunk;
 mod footer;
 mod page;
+mod page_index;
 mod runs;
 mod thrift;
 
 pub(super) use chunk::{ChunkReader, ChunkWriter, Column, PhysicalType, Texts, WrittenChunk, spread};
 pub use chunk::{Numbers, Present, Runs};
 pub(super) use footer::{FileFooter, RowGroup};
+pub(super) use page_index::{PageIndexes, PagePlace};
 pub(super) use thrift::find_text;
 
 /// The first and the last bytes of a file.

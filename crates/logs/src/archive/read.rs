@@ -5,6 +5,7 @@ mod decoded;
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tachograph_counters::civil::{FileTime, Moment, TimeArgument};
 use tachograph_counters::sample::Sample;
@@ -13,7 +14,7 @@ use tachograph_counters::time_zone::MAX_BIAS_MINUTES;
 use super::file::{ArchiveFacts, ArchiveFile, RowGroupFacts};
 use super::folder::end_by_name;
 use crate::mark::Position;
-use crate::{Format, LogError, LogFacts, LogReader, Mark, Problems};
+use crate::{CounterFilter, Format, LogError, LogFacts, LogReader, Mark, Problems};
 use decoded::{DecodedBlock, Interner};
 
 /// An upper bound on how far local time jumps within a row group: more than any change for daylight-saving time.
@@ -26,7 +27,7 @@ impl<T: Read + Seek + Send> Stream for T {}
 
 /// Reads the files of one machine in order of time.
 ///
-/// The checksum of every byte that is read is verified, and a damaged part is an error. The reader keeps one row group
+/// The checksum of everything that is read is verified, and a damaged part is an error. The reader keeps one row group
 /// in memory: usually at most a million values, and never more than four million.
 pub struct ArchiveReader {
     facts: LogFacts,
@@ -38,6 +39,7 @@ pub struct ArchiveReader {
     row_group: usize,
     block: Option<DecodedBlock>,
     interner: Interner,
+    filter: Option<CounterFilter>,
     /// Added to the log ids of the current recording.
     log_base: u32,
     /// The first unused log id.
@@ -103,6 +105,7 @@ impl ArchiveReader {
             row_group: 0,
             block: None,
             interner: Interner::default(),
+            filter: None,
             log_base: 0,
             next_log: 0,
             bytes_before: 0,
@@ -174,7 +177,8 @@ impl ArchiveReader {
         let index = self.row_group;
         // A damaged row group is skipped by the next call.
         self.row_group += 1;
-        let block = DecodedBlock::read(&mut self.file, index, &mut self.interner, self.block.take());
+        let filter = self.filter.as_ref();
+        let block = DecodedBlock::read(&mut self.file, index, &mut self.interner, self.block.take(), filter);
         self.block = Some(block.map_err(|error| self.at_file(error))?);
         Ok(true)
     }
@@ -280,6 +284,10 @@ impl LogReader for ArchiveReader {
             self.row_group = self.file.row_groups.len().saturating_sub(1);
         }
         Ok(())
+    }
+
+    fn limit_counters(&mut self, filter: &CounterFilter) {
+        self.filter = Some(Arc::clone(filter));
     }
 
     fn seek_near_end(&mut self, bytes: u64) -> Result<bool, LogError> {

@@ -93,6 +93,16 @@ impl<'a> Cursor<'a> {
         Ok(taken)
     }
 
+    /// The bytes that `read` consumes.
+    pub(super) fn taken(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<(), Damage>,
+    ) -> Result<&'a [u8], Damage> {
+        let before = self.bytes;
+        read(self)?;
+        Ok(before.get(..before.len() - self.len()).unwrap_or_default())
+    }
+
     pub(super) fn text(&mut self) -> Result<&'a str, Damage> {
         let len = self.count()?;
         std::str::from_utf8(self.take(len)?).map_err(|_| Damage("a text is not UTF-8"))

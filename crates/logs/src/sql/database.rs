@@ -52,6 +52,11 @@ pub(super) trait Database: Send {
     /// Puts the names in all further statements into quotes.
     fn quote_names(&mut self);
 
+    /// Prepares for many transactions that write. The tables were checked.
+    fn prepare_writing(&mut self) -> Result<(), LogError> {
+        Ok(())
+    }
+
     /// Executes a statement; each `?` stands for the next value.
     fn execute(&mut self, statement: &str, values: &[SqlValue]) -> Result<(), LogError>;
 

@@ -26,17 +26,22 @@ const CHECKED_INSTRUCTIONS: i32 = 1_000_000;
 /// a damaged file can refer to the same pages again and again, so that a small file has endless rows.
 const INSTRUCTIONS_PER_BYTE: u64 = 64;
 
+const HAS_OTHER_TABLES: &str = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' \
+                                AND lower(name) NOT IN ('counterdetails', 'displaytoid', 'counterdata'))";
+
 /// Number of prepared statements that are kept.
 const STATEMENTS: usize = 16;
 
 /// An SQLite file.
 ///
 /// While it is written, the file is in WAL mode: readers do not block the writer, and a reader needs no permission to repair
-/// the file after the writer was killed. The writer sets the usual mode at the end, so that a complete log is a single file.
+/// the file after the writer was killed. The writer sets the usual mode at the end, so that a complete log is a single file;
+/// but a file with other tables keeps the mode that it had.
 pub(super) struct Sqlite {
     connection: Connection,
     path: PathBuf,
-    is_writer: bool,
+    /// Whether the writer leaves WAL mode at the end.
+    leaves_wal: bool,
     /// The statements that insert rows.
     inserts: [String; 3],
 }
@@ -78,16 +83,18 @@ impl Sqlite {
         let database = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         // A cache of 16 MiB has room for the changed pages of a transaction.
         database.run("PRAGMA cache_size = -16384")?;
-        // Fails if the file system lacks shared memory or if another program is reading; the mode is then unchanged.
-        if database.set_journal_mode("WAL").is_ok_and(|mode| mode == "wal") {
-            // The file stays intact after a power failure, which can lose the last commits.
-            database.run("PRAGMA synchronous = NORMAL")?;
-        }
         Ok(database)
     }
 
     fn set_journal_mode(&self, mode: &str) -> rusqlite::Result<String> {
         self.connection.query_row(&format!("PRAGMA journal_mode = {mode}"), [], |row| row.get(0))
+    }
+
+    /// Whether the file is in WAL mode because its owner wants that: a file with only PDH's tables is in this mode after a writer
+    /// was killed, or while another one writes.
+    fn is_wal_of_owner(&self) -> rusqlite::Result<bool> {
+        let mode: String = self.connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
+        Ok(mode == "wal" && self.connection.query_row(HAS_OTHER_TABLES, [], |row| row.get(0))?)
     }
 
     fn run(&self, statements: &str) -> Result<(), LogError> {
@@ -114,8 +121,7 @@ impl Sqlite {
         connection
             .execute_batch("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;")
             .map_err(|error| failed(error, &path))?;
-        let is_writer = flags.contains(OpenFlags::SQLITE_OPEN_READ_WRITE);
-        Ok(Self { connection, path, is_writer, inserts: INSERT_ROWS.map(insert_values) })
+        Ok(Self { connection, path, leaves_wal: false, inserts: INSERT_ROWS.map(insert_values) })
     }
 
     fn failed(&self, error: rusqlite::Error) -> LogError {
@@ -162,7 +168,7 @@ impl ToSql for SqlValue {
 
 impl Drop for Sqlite {
     fn drop(&mut self) {
-        if self.is_writer {
+        if self.leaves_wal {
             // Fails if a transaction or another connection is open. The file stays in WAL mode then, which loses nothing.
             let _ = self.connection.busy_timeout(Duration::ZERO);
             let _ = self.set_journal_mode("DELETE");
@@ -177,6 +183,17 @@ impl Database for Sqlite {
 
     // Not needed: SQLite's names are case-insensitive.
     fn quote_names(&mut self) {}
+
+    fn prepare_writing(&mut self) -> Result<(), LogError> {
+        let is_of_owner = self.is_wal_of_owner().map_err(|error| self.failed(error))?;
+        // Fails if the file system lacks shared memory or if another program is reading: then the mode is unchanged.
+        if self.set_journal_mode("WAL").is_ok_and(|mode| mode == "wal") {
+            self.leaves_wal = !is_of_owner;
+            // The file stays intact after a power failure, which can lose the last commits.
+            self.run("PRAGMA synchronous = NORMAL")?;
+        }
+        Ok(())
+    }
 
     fn execute(&mut self, statement: &str, values: &[SqlValue]) -> Result<(), LogError> {
         let mut prepared = self.connection.prepare_cached(statement).map_err(|error| self.failed(error))?;

@@ -89,6 +89,7 @@ impl SqlLogWriter {
         let mut connection = name.create()?;
         let database = &mut *connection;
         create_tables(database)?;
+        database.prepare_writing()?;
         run(database, |dialect| dialect.begin_writing)?;
         let existing = first_row(
             database,

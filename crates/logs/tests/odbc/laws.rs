@@ -1,10 +1,12 @@
 //! Values that are read are those that were written.
 
 use tachograph_logs::sql::SqlStart;
-use tachograph_logs::{Format, LogWriter as _, open};
+use tachograph_logs::{LogWriter as _, open};
 
 use crate::generated::recording;
-use crate::samples::{assert_equal, expected, extremes, open_writer, plain, read, try_write, write};
+use crate::samples::{
+    assert_equal, assert_starts, expected, extremes, open_writer, plain, read, try_write, write,
+};
 use crate::{name_in, run_sql, servers};
 
 const DATABASE: char = 'a';
@@ -38,24 +40,7 @@ fn names_and_extreme_values_are_read_back() {
 #[test]
 fn an_existing_log_is_refused_replaced_or_continued() {
     for server in servers() {
-        let (name, other) = (name_in(&server, DATABASE, "existing"), name_in(&server, DATABASE, "other"));
-        let samples: Vec<_> = (0..6).map(plain).collect();
-        write(&name, &samples[..2]);
-        write(&other, &samples);
-        let refused = try_write(&name, SqlStart::New, &samples).expect_err("the log exists");
-        assert_eq!(refused.io_error().map(std::io::Error::kind), Some(std::io::ErrorKind::AlreadyExists));
-        try_write(&name, SqlStart::Append, &samples[2..4]).expect("appended");
-        assert_equal(&read(&name), &expected(&samples[..4]));
-        let earlier =
-            try_write(&name, SqlStart::Append, &samples[3..]).expect_err("an equal time").to_string();
-        assert!(earlier.contains("cannot append: the log ends at 2024-03-05 09:00:03:123 UTC"), "{earlier}");
-        assert_equal(&read(&name), &expected(&samples[..4]));
-        try_write(&name, SqlStart::Replace, &samples[5..]).expect("replaced");
-        assert_equal(&read(&name), &expected(&samples[5..]));
-        assert_equal(&read(&other), &expected(&samples));
-        let facts = open(&name).expect("the log can be opened").facts().clone();
-        assert_eq!((facts.format, facts.zone.bias_minutes), (Format::Sql, -60));
-        assert_eq!(facts.zone.standard_name, "W. Europe Standard Time");
+        assert_starts(&name_in(&server, DATABASE, "existing"), &name_in(&server, DATABASE, "other"));
     }
 }
 

@@ -11,6 +11,8 @@ use crate::catalogue::SetEntry;
 pub struct TableSettings {
     /// The name of the set; `None`: the set of the panel's first counter.
     pub set: Option<String>,
+    /// The name of the machine whose instances are shown; `None`: all machines.
+    pub machine: Option<String>,
     /// The columns from left to right: names of counters, or `Name`, `Computer`, `User`, `State`, `Command`, `Control Group`,
     /// `Present`. Empty: the default columns of the set. The name is always shown; it comes first if it is not listed.
     pub columns: Vec<String>,
@@ -105,6 +107,7 @@ impl TableModel {
         model.max_rows = settings.top;
         model.filter.clone_from(&settings.filter);
         model.shows_kernel_threads = settings.kernel_threads;
+        model.machine.clone_from(&settings.machine);
         model
     }
 
@@ -116,6 +119,7 @@ impl TableModel {
         let sort_column = self.layout.columns.get(self.order.column);
         TableSettings {
             set: Some(self.layout.set.to_string()),
+            machine: self.machine.clone(),
             columns: if self.are_columns_chosen { names(&self.layout) } else { Vec::new() },
             sort: sort_column.map(|column| column.setting().to_owned()),
             reversed: sort_column.is_some_and(|column| column.is_text() == self.order.is_descending),

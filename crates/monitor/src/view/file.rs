@@ -194,6 +194,7 @@ impl Lines<'_> {
         if kind != ViewKind::Table {
             let positions = [
                 ("set", read.set.as_ref().map(Spanned::span)),
+                ("machine", read.machine.as_ref().map(Spanned::span)),
                 ("columns", read.columns.as_ref().map(Spanned::span)),
                 ("sort", read.sort.as_ref().map(Spanned::span)),
                 ("reversed", read.reversed.as_ref().map(Spanned::span)),
@@ -209,8 +210,14 @@ impl Lines<'_> {
         }
         let trees = [TreeKind::Parent, TreeKind::Cgroup].map(|tree| (tree.name(), tree));
         let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.get_ref().clone());
+        if let Some(machine) = &read.machine
+            && (machine.get_ref().is_empty() || machine.get_ref().contains('\\'))
+        {
+            return Err(self.error_at(machine.span(), "machine: expected a name without backslashes"));
+        }
         Ok(TableSettings {
             set: text(&read.set),
+            machine: text(&read.machine),
             columns: read.columns.as_ref().map(|columns| columns.get_ref().clone()).unwrap_or_default(),
             sort: text(&read.sort),
             reversed: read.reversed.as_ref().is_some_and(|reversed| *reversed.get_ref()),

@@ -76,7 +76,7 @@ fn written_views_are_read_unchanged() {
         "version = 1\n".to_owned(),
         "version = 2\n".to_owned(),
         "version = 2\noptional = true\n[[panel]]\nkind = 'table'\ncolumns = ['a']\nfilter = 'x'".to_owned(),
-        "version = 2\n[[panel]]\nkind = 'table'\nset = 'Process'\nsort = 'Name'\nreversed = true\ntop = 5\ntree = 'cgroup'\nkernel_threads = true"
+        "version = 2\n[[panel]]\nkind = 'table'\nset = 'Process'\nmachine = 'web1'\nsort = 'Name'\nreversed = true\ntop = 5\ntree = 'cgroup'\nkernel_threads = true"
             .to_owned(),
         "version = 1\nview = 'table'\n".to_owned(),
         "version = 1\nview = 'report'\n[range]\nend = '2/19/2013 6:50:17 PM'\n".to_owned(),
@@ -244,6 +244,11 @@ fn errors_have_line_numbers() {
         ("version = 2\n[[panel]]\nwidth = 5", "line 3: width is 5: expected an integer from 1 to 4"),
         ("version = 2\n[[panel]]\nset = 'S'", "line 3: set: only a panel of kind table has it"),
         ("version = 1\n[table]\nset = 'S'", "line 2: unknown field `table`"),
+        ("version = 2\n[[panel]]\nmachine = 'a'", "line 3: machine: only a panel of kind table has it"),
+        (
+            "version = 2\n[[panel]]\nkind = 'table'\nmachine = '\\\\a'",
+            "line 4: machine: expected a name without backslashes",
+        ),
         ("version = 2\n[[panel]]\ntop = 5", "line 3: top: only a panel of kind table has it"),
         (
             "version = 2\n[[panel]]\nkind = 'table'\ntree = 'user'",

@@ -76,6 +76,8 @@ struct WrittenPanel<'a> {
     min_size: Option<[u16; 2]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     set: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    machine: Option<&'a str>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     columns: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,6 +98,7 @@ struct WrittenPanel<'a> {
 
 static NO_TABLE: TableSettings = TableSettings {
     set: None,
+    machine: None,
     columns: Vec::new(),
     sort: None,
     reversed: false,
@@ -133,6 +136,7 @@ impl<'a> WrittenPanel<'a> {
             height: panel.height,
             min_size: panel.min_size.map(|(columns, lines)| [columns, lines]),
             set: table.set.as_deref(),
+            machine: table.machine.as_deref(),
             columns: &table.columns,
             sort: table.sort.as_deref(),
             reversed: table.reversed,

@@ -1,7 +1,10 @@
 //! The order of the lines.
 
 use tachograph_monitor::figures::NumberForm;
-use tachograph_monitor::{ProcessProperties, TableFigures, TableLine, TableModel, TreeKind};
+use tachograph_monitor::{
+    Board as _, Catalogue as _, ProcessProperties, TableFigures, TableLine, TableModel, TableSettings,
+    TreeKind,
+};
 
 use crate::processes::{Process, ProcessLog, column, model, process, seconds, table, whole_table};
 
@@ -262,6 +265,28 @@ fn idle_kernel_threads_are_hidden() {
     (0..3).for_each(|step| log.sample(&[process("sh", 2, 1, 0, 0), process("child", 3, 2, step, 0)]));
     let mut board = log.board();
     assert_eq!(shown(&whole_table(&mut board)).len(), 2);
+}
+
+#[test]
+fn a_table_shows_the_instances_of_its_machine() {
+    let mut log = ProcessLog::new();
+    (0..3).for_each(|step| log.sample(&[process("a", 10, 1, 5 * step, 7 << 20)]));
+    let mut board = log.board();
+    let span = board.span().expect("samples");
+    for (machine, rows) in [("host", 1), ("OTHER", 0)] {
+        let sets = board.catalogue().sets();
+        let entry = sets.iter().find(|entry| &*entry.name == "Process").expect("the set");
+        let settings = TableSettings { machine: Some(machine.to_owned()), ..TableSettings::default() };
+        let mut model = TableModel::with_settings(entry, &settings);
+        assert_eq!(model.settings().machine, settings.machine);
+        for is_live in [false, true] {
+            let paths = model.paths(is_live);
+            assert!(paths.iter().all(|path| path.path().machine.as_deref() == Some(machine)), "{paths:?}");
+            let figures = TableFigures::read(&mut board, span, &paths).expect("figures");
+            model.update(figures);
+            assert_eq!(model.counts().1, rows, "{machine}");
+        }
+    }
 }
 
 #[test]

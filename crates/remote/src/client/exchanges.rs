@@ -60,7 +60,7 @@ impl ExchangePoll {
         let Some(polled) = self.machines.get_mut(index) else { return false };
         polled.is_awaited = false;
         let Some(machine) = &polled.machine else { return false };
-        if !machine.send_ahead() {
+        if !machine.start_collection() {
             return false;
         }
         // If the connection cannot be watched, the next exchange still receives the answer.
@@ -119,7 +119,7 @@ impl ExchangePoll {
             return false;
         };
         let Some(machine) = &polled.machine else { return false };
-        let received = match machine.receive_ahead() {
+        let received = match machine.poll_answer() {
             Received::Part if watch(&self.epoll, machine, index) => return false,
             Received::More => {
                 if !self.more.contains(&index) {
@@ -144,7 +144,7 @@ impl Drop for ExchangePoll {
             let mut is_awaited = false;
             for (index, polled) in self.machines.iter_mut().enumerate() {
                 let Some(machine) = &polled.machine else { continue };
-                if machine.close_ahead() {
+                if machine.poll_close() {
                     is_awaited = true;
                     // If it cannot be watched, the time limit ends the wait.
                     let _ = watch(&self.epoll, machine, index);

@@ -1,6 +1,6 @@
 //! A link to one agent. The providers of the sets of the agent's machine share the link. The transport does the I/O.
 
-mod ahead;
+mod polling;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};

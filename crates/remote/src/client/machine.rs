@@ -187,21 +187,21 @@ impl RemoteMachine {
         Ok(())
     }
 
-    /// Sends the request for the next collection without waiting; see [`Link::send_ahead`]. Returns false if the sets must be
+    /// Sends the request for the next collection without waiting; see [`Link::start_collection`]. Returns false if the sets must be
     /// read first.
-    pub(super) fn send_ahead(&self) -> bool {
+    pub(super) fn start_collection(&self) -> bool {
         let version = self.state().version;
-        version.is_some_and(|version| self.link.send_ahead(version))
+        version.is_some_and(|version| self.link.start_collection(version))
     }
 
-    /// Closes the queries at the agent without waiting; see [`Link::close_ahead`].
-    pub(super) fn close_ahead(&self) -> bool {
-        self.link.close_ahead()
+    /// Closes the queries at the agent without waiting; see [`Link::poll_close`].
+    pub(super) fn poll_close(&self) -> bool {
+        self.link.poll_close()
     }
 
-    /// How much of the answer to [`send_ahead`](Self::send_ahead) has arrived. Does not wait.
-    pub(super) fn receive_ahead(&self) -> Received {
-        self.link.receive_ahead()
+    /// How much of the answer to [`start_collection`](Self::start_collection) has arrived. Does not wait.
+    pub(super) fn poll_answer(&self) -> Received {
+        self.link.poll_answer()
     }
 
     /// Calls `then` with the socket of the open connection; `None` without a connection, or while another thread uses it.

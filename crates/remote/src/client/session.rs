@@ -46,7 +46,7 @@ pub(super) struct Session {
     pub(super) version: Option<(u64, u64)>,
     /// The open queries, the most recently used one last.
     pub(super) queries: Vec<OpenQuery>,
-    /// The path of a query that is being closed by [`close_ahead`](Self::close_ahead).
+    /// The path of a query that is being closed by [`poll_close`](Self::poll_close).
     pub(super) closing: Option<String>,
     /// The number of the last collection.
     pub(super) number: u64,

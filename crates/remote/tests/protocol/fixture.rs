@@ -8,7 +8,9 @@ use tachograph_counters::CounterType;
 use tachograph_counters::civil::FileTime;
 use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType};
 use tachograph_perflib::{Clock, ErrorCode, Failure, Guid, InstanceKey, Provider, Registry, Rows};
-use tachograph_remote::{Agent, AgentError, AgentOptions, ExchangeError, Method, Peer, Response, Transport};
+use tachograph_remote::{
+    Agent, AgentError, AgentOptions, ExchangeError, Method, Peer, Received, Response, Transport,
+};
 
 pub(crate) const DISK: Guid = Guid::from_u128(0xD15C);
 pub(crate) const TASKS: Guid = Guid::from_u128(0x7A5C);
@@ -175,10 +177,21 @@ pub(crate) struct WireState {
     pub(crate) client: String,
     /// How long the next exchange takes to connect.
     pub(crate) connecting: Option<Duration>,
+    /// How requests are sent ahead; `None` if they cannot be.
+    pub(crate) ahead: Option<Ahead>,
     /// The total sizes of the bodies of requests and of responses, in bytes.
     pub(crate) sent: usize,
     pub(crate) received: usize,
     peer: Peer,
+}
+
+/// Requests that are sent ahead.
+pub(crate) struct Ahead {
+    /// Whether the answers never arrive.
+    pub(crate) is_silent: bool,
+    pub(crate) is_sent: bool,
+    /// Is called when a request is sent (`sends METHOD`), and when its answer is received (`receives`).
+    pub(crate) report: Box<dyn FnMut(&str) + Send>,
 }
 
 impl Wire {
@@ -190,6 +203,7 @@ impl Wire {
             change: None,
             lose_next: false,
             connecting: None,
+            ahead: None,
             client: "client".to_owned(),
             sent: 0,
             received: 0,
@@ -229,6 +243,7 @@ impl Transport for TestTransport {
         deadline: Instant,
     ) -> Result<Response, ExchangeError> {
         self.wire.with(|state| {
+            state.ahead.iter_mut().for_each(|ahead| ahead.is_sent = false);
             if state.connecting.is_some_and(|needed| Instant::now() + needed > deadline) {
                 return Err(ExchangeError::TimedOut("connecting"));
             }
@@ -273,12 +288,33 @@ impl Transport for TestTransport {
     }
 
     fn is_open(&self) -> bool {
-        self.wire.with(|state| state.agent.is_some())
+        let is_sent = |state: &WireState| state.ahead.as_ref().is_some_and(|ahead| ahead.is_sent);
+        self.wire.with(|state| state.agent.is_some() && !is_sent(state))
     }
 
     fn close(&mut self) {}
 
     fn peer(&self) -> &Peer {
         &self.peer
+    }
+
+    fn send_ahead(&mut self, method: Method, _: &str, _: &[u8]) -> bool {
+        self.wire.with(|state| {
+            let Some(ahead) = &mut state.ahead else { return false };
+            (ahead.report)(&format!("sends {method:?}"));
+            ahead.is_sent = true;
+            true
+        })
+    }
+
+    fn receive_ahead(&mut self) -> Received {
+        self.wire.with(|state| match &mut state.ahead {
+            Some(Ahead { is_silent: true, .. }) => Received::Part,
+            Some(ahead) => {
+                (ahead.report)("receives");
+                Received::Complete
+            }
+            None => Received::Broken,
+        })
     }
 }

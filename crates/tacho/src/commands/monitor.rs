@@ -135,6 +135,9 @@ fn this_machine(paths: Vec<PathPattern>, mut view: View, look: Look) -> Result<E
 /// one, because the screen does not respond to keys during the wait.
 const MAX_WAITED_INTERVAL: Duration = Duration::from_millis(400);
 
+/// The advice about machines that are late for the screen.
+const WAIT_LONGER: &str = "'tacho query -s' and 'tacho record -s' wait longer";
+
 /// Shows the machines that a name selects.
 fn machines(name: &str, paths: Vec<PathPattern>, mut view: View, look: Look) -> Result<ExitCode, Failure> {
     let machine = Machine::of_this_machine().map_err(Failure::runtime)?;
@@ -156,7 +159,8 @@ fn machines(name: &str, paths: Vec<PathPattern>, mut view: View, look: Look) -> 
     };
     let waited = view.interval.unwrap_or(MAX_WAITED_INTERVAL).min(MAX_WAITED_INTERVAL);
     let follow = Box::new(move || machine.refresh());
-    let (source, _) = machines::source(targets, &options, waited, Some(follow)).map_err(Failure::runtime)?;
+    let (source, _) =
+        machines::source(targets, &options, waited, Some(follow), WAIT_LONGER).map_err(Failure::runtime)?;
     let points = view.points.unwrap_or(DEFAULT_POINTS);
     let (board, selection) = LiveBoard::of_machines(source, registry, &paths, points);
     let mut messages = unmatched_on_machines(&selection);

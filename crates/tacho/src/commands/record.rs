@@ -219,7 +219,9 @@ fn add_view_paths(targets: &mut [Target], view: &View) -> Result<Vec<String>, Fa
         }
         // The log also has the counters of the view's tables.
         let table_paths = view.table_paths(&MachineCatalogue(Arc::clone(&target.registry)).sets());
-        for path in table_paths {
+        let name = Arc::clone(target.name());
+        for path in table_paths.iter().filter(|path| path.matches_machine(&name)) {
+            let path = path.without_machine();
             if !target.paths.contains(&path) {
                 target.paths.push(path);
             }
@@ -301,6 +303,22 @@ mod tests {
         assert_eq!(messages.iter().filter(of_empty).count(), 1, "{messages:?}");
         assert!(!some[0].paths.is_empty() && some[1].paths.is_empty());
         assert!(add_view_paths(&mut targets(&[empty("empty"), empty("bare")]), &view).is_err());
+    }
+
+    #[test]
+    fn the_table_of_one_machine_is_recorded_on_that_machine() {
+        let known = this_machine::registry().expect("this machine");
+        let paths_of = |machine: &str| {
+            let text = format!(
+                "version = 2\n[[panel]]\nkind = 'table'\nset = 'Process'\nmachine = '{machine}'\ncolumns = ['ID Process']"
+            );
+            let mut targets = [Target::of_registry(&known)];
+            add_view_paths(&mut targets, &View::parse(&text).expect("a view")).expect("resolved");
+            targets[0].paths.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(paths_of("another"), Vec::<String>::new());
+        let own = paths_of(known.machine());
+        assert!(own.contains(&r"\Process(*)\ID Process".to_owned()), "{own:?}");
     }
 
     #[test]

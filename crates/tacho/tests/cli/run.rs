@@ -65,6 +65,26 @@ impl Folder {
         Outcome::from(self.command(arguments).output().expect("start command"))
     }
 
+    /// Runs a shell command that fills a small temporary file system, whose content is then copied to `disk`. `None` without
+    /// permission to mount.
+    pub(crate) fn on_full_disk(&self, size: &str, command: &str) -> Option<Output> {
+        std::fs::create_dir(self.path("disk")).expect("a folder");
+        std::fs::create_dir(self.path("saved")).expect("a folder");
+        let script = format!(
+            "mount -t tmpfs -o size={size} none disk 2>/dev/null || exit 99; {command}; \
+             status=$?; cp -r disk/* saved; umount disk; mv saved/* disk; exit $status"
+        );
+        let shell =
+            Command::new("unshare").args(["-m", "sh", "-c", &script]).current_dir(self.0.path()).output();
+        match shell {
+            Ok(output) if output.stderr.starts_with(b"tacho: ") => Some(output),
+            _ => {
+                eprintln!("skipped: no permission to mount");
+                None
+            }
+        }
+    }
+
     /// The output of a command that must succeed without messages.
     #[track_caller]
     pub(crate) fn prints<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> String {

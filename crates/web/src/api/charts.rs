@@ -63,11 +63,9 @@ pub(super) async fn series(
         &["path", "begin", "end", "columns", "format", "group_by", "across"],
     )?;
     let bounds = parameters.window()?;
-    let is_across_machines = is_across_machines(&parameters)?;
+    let is_across_machines = parameters.choice("across", &[("machines", true)])?.unwrap_or(false);
     let columns = parameters.count("columns", DEFAULT_COLUMNS, MAX_COLUMNS)?;
-    if parameters.one("format")?.is_some_and(|format| format != "columns") {
-        return Err(ApiError::bad_request("format: must be columns"));
-    }
+    parameters.choice("format", &[("columns", ())])?;
     let summed = names::summed(&parameters)?;
     if summed == Summed::Names && is_across_machines {
         return Err(ApiError::bad_request("across: cannot be combined with group_by=name"));
@@ -167,10 +165,7 @@ fn chart_live(
     missing: &[(String, String)],
     cancel: &Cancel,
 ) -> Result<Bytes, ApiError> {
-    let ends = live.samples.first().zip(live.samples.last());
-    let Some(full_span) = ends.map(|(first, last)| Span::of_samples(first.at.utc, last.at.utc)) else {
-        return charts_text(None, missing);
-    };
+    let Some(full_span) = live.span() else { return charts_text(None, missing) };
     let span = requested_span(full_span, bounds)?;
     let source = RingSource::window(&live.samples, paths, (Some(span.begin()), Some(span.end())));
     let reduced = reduce(source, span, columns, paths, transforms, cancel).map_err(|error| match error {
@@ -207,30 +202,16 @@ fn reduce(
     }
     // Merged series have no machine.
     if reducer.is_across_machines() {
-        paths = paths.iter().map(without_machine).collect();
+        paths = paths.iter().map(PathPattern::without_machine).collect();
     }
     Ok(reduction.finish(&table, &paths))
 }
 
 /// Whether paths are equal except for their machines.
 fn are_of_one_counter(paths: &[PathPattern]) -> bool {
-    let mut paths = paths.iter().map(without_machine);
+    let mut paths = paths.iter().map(PathPattern::without_machine);
     let Some(first) = paths.next() else { return false };
     paths.all(|path| path == first)
-}
-
-/// A path without its machine.
-fn without_machine(path: &PathPattern) -> PathPattern {
-    CounterPath { machine: None, ..path.path().clone() }.into()
-}
-
-/// The parameter `across`.
-fn is_across_machines(parameters: &Parameters) -> Result<bool, ApiError> {
-    match parameters.one("across")? {
-        None => Ok(false),
-        Some("machines") => Ok(true),
-        Some(_) => Err(ApiError::bad_request("across: must be machines")),
-    }
 }
 
 /// A chart in which each name has the sum of its instances. The whole time range is read.
@@ -243,10 +224,7 @@ fn chart_sums(
     cancel: &Cancel,
 ) -> Result<Bytes, ApiError> {
     let full_span = match &samples {
-        Samples::Live(live) => {
-            let ends = live.samples.first().zip(live.samples.last());
-            ends.map(|(first, last)| Span::of_samples(first.at.utc, last.at.utc))
-        }
+        Samples::Live(live) => live.span(),
         Samples::Log(log) => log.facts()?.span,
     };
     let Some(full_span) = full_span else { return charts_text(None, &missing) };

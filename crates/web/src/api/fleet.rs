@@ -53,15 +53,11 @@ impl Request {
                 .filter(|column| *column < paths.len())
                 .ok_or_else(|| ApiError::bad_request("sort: must be the index of a column, from 0"))?,
         };
-        let is_ascending = match parameters.one("order")? {
-            None | Some("descending") => false,
-            Some("ascending") => true,
-            Some(_) => return Err(ApiError::bad_request("order: must be ascending or descending")),
-        };
+        let is_ascending = parameters.choice("order", &[("ascending", true), ("descending", false)])?;
         Ok(Self {
             paths,
             sort,
-            is_ascending,
+            is_ascending: is_ascending.unwrap_or(false),
             top: parameters.count("top", DEFAULT_TOP, MAX_TOP)?,
             window: parameters.count("window", 1, points.max(1))?,
             filter: parameters.one("filter")?.unwrap_or_default().to_lowercase(),

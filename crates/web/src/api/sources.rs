@@ -77,8 +77,7 @@ impl Source {
             [machine] => machine.clone(),
             machines => format!("{} machines", machines.len()),
         };
-        let span = live.samples.first().zip(live.samples.last());
-        let span = span.map(|(first, last)| Span::of_samples(first.at.utc, last.at.utc));
+        let span = live.span();
         // The page uses this response for later samples too.
         let later = span.map(|span| span.end().saturating_add(LOOK_AHEAD));
         let errors = live.report.errors();

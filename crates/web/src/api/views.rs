@@ -112,6 +112,8 @@ struct FittedCounter {
 #[derive(Serialize)]
 struct FittedTable {
     set: String,
+    /// The machine whose instances are shown; `null`: all machines.
+    machine: Option<String>,
     columns: Vec<FittedColumn>,
     sort: String,
     is_descending: bool,
@@ -482,6 +484,7 @@ impl FittingTarget<'_> {
         let order = model.order();
         Some(FittedTable {
             set: set.name.to_string(),
+            machine: model.machine().map(str::to_owned),
             columns: columns.collect(),
             sort: layout.columns.get(order.column).map(|column| column.title.to_string()).unwrap_or_default(),
             is_descending: order.is_descending,

@@ -40,12 +40,19 @@ pub(super) fn write(
 ) -> std::io::Result<usize> {
     let compressed = compressor.compress(body)?;
     let start = out.len();
+    push_header(out, facts, body.len(), compressed.len(), crc32fast::hash(&compressed));
+    let header = out.len() - start;
+    out.extend_from_slice(&compressed);
+    Ok(header + body.len())
+}
+
+fn push_header(out: &mut Vec<u8>, facts: PageFacts, bytes: usize, compressed_bytes: usize, crc: u32) {
     push_struct(out, |header| {
         header
             .i32(1, if facts.content == Content::Data { 0 } else { 2 })
-            .i32(2, body.len() as i32)
-            .i32(3, compressed.len() as i32)
-            .i32(4, crc32fast::hash(&compressed).cast_signed());
+            .i32(2, bytes as i32)
+            .i32(3, compressed_bytes as i32)
+            .i32(4, crc.cast_signed());
         match facts.content {
             Content::Data => header.structure(5, |data| {
                 data.i32(1, facts.values as i32).i32(2, facts.encoding).i32(3, RLE).i32(4, RLE);
@@ -55,9 +62,6 @@ pub(super) fn write(
             }),
         };
     });
-    let header = out.len() - start;
-    out.extend_from_slice(&compressed);
-    Ok(header + body.len())
 }
 
 /// A page whose header is read, but whose bytes are still compressed.
@@ -88,6 +92,20 @@ impl CompressedPage<'_> {
             true => Ok(()),
             false => Err(Damage("a page has the wrong size")),
         }
+    }
+}
+
+/// Reads a page of data whose place, rows and encoding are known. The rest of its chunk, and with it the checksum of the
+/// header, is not read: so the header must be exactly the one that [`write`] writes for this page.
+pub(super) fn read_single(bytes: &[u8], rows: usize, encoding: i32) -> Result<CompressedPage<'_>, Damage> {
+    let mut cursor = Cursor::new(bytes);
+    let page = read(&mut cursor)?;
+    let facts = PageFacts { content: Content::Data, values: rows, encoding };
+    let mut header = Vec::new();
+    push_header(&mut header, facts, page.bytes, page.compressed.len(), page.crc.unwrap_or_default());
+    match cursor.len() == 0 && bytes.strip_suffix(page.compressed) == Some(&header[..]) {
+        true => Ok(page),
+        false => Err(Damage("a page does not have the header that belongs to it")),
     }
 }
 

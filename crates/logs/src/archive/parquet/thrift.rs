@@ -170,6 +170,112 @@ impl Fields {
     }
 }
 
+/// A value in a footer or a page index, of which only the requested parts are read.
+#[derive(Clone, Copy)]
+pub(super) struct Value<'a> {
+    kind: u8,
+    bytes: &'a [u8],
+}
+
+/// Maximum depth of structs and lists within others.
+const MAX_VALUE_DEPTH: usize = 16;
+
+const UNKNOWN: Damage = Damage("a footer has an unknown field");
+
+impl<'a> Value<'a> {
+    /// A struct.
+    pub(super) fn of_struct(bytes: &'a [u8]) -> Self {
+        Self { kind: Type::Struct as u8, bytes }
+    }
+
+    /// Calls `each` with the id and the value of each field of a struct.
+    pub(super) fn each_field(
+        self,
+        mut each: impl FnMut(i16, Value<'a>) -> Result<(), Damage>,
+    ) -> Result<(), Damage> {
+        if self.kind != Type::Struct as u8 {
+            return Err(UNKNOWN);
+        }
+        let mut cursor = Cursor::new(self.bytes);
+        let mut id = 0i16;
+        loop {
+            let head = cursor.byte()?;
+            if head == 0 {
+                return Ok(());
+            }
+            let step = i16::from(head >> 4);
+            if step == 0 {
+                return Err(UNKNOWN);
+            }
+            id = id.checked_add(step).ok_or(UNKNOWN)?;
+            let kind = head & 0x0F;
+            each(id, Self { kind, bytes: cursor.taken(|cursor| skip(cursor, kind, false, 0))? })?;
+        }
+    }
+
+    /// Calls `each` with each element of a list.
+    pub(super) fn each_element(
+        self,
+        mut each: impl FnMut(Value<'a>) -> Result<(), Damage>,
+    ) -> Result<(), Damage> {
+        if self.kind != Type::List as u8 {
+            return Err(UNKNOWN);
+        }
+        let mut cursor = Cursor::new(self.bytes);
+        let (count, kind) = read_list_head(&mut cursor)?;
+        for _ in 0..count {
+            each(Self { kind, bytes: cursor.taken(|cursor| skip(cursor, kind, true, 0))? })?;
+        }
+        Ok(())
+    }
+
+    /// An integer.
+    pub(super) fn number(self) -> Result<i64, Damage> {
+        match self.kind {
+            4..=6 => Cursor::new(self.bytes).signed(),
+            _ => Err(UNKNOWN),
+        }
+    }
+}
+
+/// The number and the type of a list's elements.
+fn read_list_head(cursor: &mut Cursor<'_>) -> Result<(usize, u8), Damage> {
+    let head = cursor.byte()?;
+    let count = match head >> 4 {
+        15 => cursor.count()?,
+        count => usize::from(count),
+    };
+    Ok((count, head & 0x0F))
+}
+
+/// Skips a value. A Boolean has a byte of its own only in a list.
+fn skip(cursor: &mut Cursor<'_>, kind: u8, is_element: bool, depth: usize) -> Result<(), Damage> {
+    if depth > MAX_VALUE_DEPTH {
+        return Err(UNKNOWN);
+    }
+    match kind {
+        1 | 2 if !is_element => Ok(()),
+        1..=3 => cursor.byte().map(drop),
+        4..=6 => cursor.signed().map(drop),
+        7 => cursor.take(8).map(drop),
+        8 => {
+            let len = cursor.count()?;
+            cursor.take(len).map(drop)
+        }
+        9 => {
+            let (count, kind) = read_list_head(cursor)?;
+            (0..count).try_for_each(|_| skip(cursor, kind, true, depth + 1))
+        }
+        12 => loop {
+            match cursor.byte()? {
+                0 => return Ok(()),
+                head => skip(cursor, head & 0x0F, false, depth + 1)?,
+            }
+        },
+        _ => Err(UNKNOWN),
+    }
+}
+
 /// Finds the value of a key in a footer's key-value metadata. The rest of the footer is not parsed.
 ///
 /// The last match is used, because the statistics, which precede the metadata, contain names from the log, and such a name

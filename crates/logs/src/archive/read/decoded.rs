@@ -17,7 +17,7 @@ use super::super::file::ArchiveFile;
 use super::super::interval::{Interval, restore};
 use super::super::parquet::{Numbers, Texts};
 use super::super::table::{GroupHeads, InstanceRuns, SampleTable};
-use crate::LogError;
+use crate::{CounterFilter, LogError};
 
 /// The columns from which raw values are restored.
 const DECODED: [usize; 7] =
@@ -100,6 +100,49 @@ impl Interner {
     }
 }
 
+/// The status of values that are not needed.
+const NOT_READ: Status = Status::NO_DATA;
+
+/// The counters whose values are needed, and their rows.
+struct NeededCounters {
+    /// For each slot, whether each counter is needed; empty if all are.
+    counters: Vec<Vec<bool>>,
+    /// Ascending ranges of rows.
+    rows: Vec<Range<usize>>,
+}
+
+impl NeededCounters {
+    fn new(table: &SampleTable, sets: &[Arc<CounterSet>], filter: Option<&CounterFilter>) -> Self {
+        let of_set = |set: &CounterSet, filter: &CounterFilter| -> Vec<bool> {
+            set.counters.iter().map(|counter| filter(set, counter)).collect()
+        };
+        let counters = filter.map(|filter| {
+            let of_sets: Vec<_> = sets.iter().map(|set| of_set(set, filter)).collect();
+            table.slots.iter().map(|slot| of_sets[slot.set as usize].clone()).collect()
+        });
+        let mut needed = Self { counters: counters.unwrap_or_default(), rows: Vec::new() };
+        let (mut row, mut rows) = (0, Vec::<Range<usize>>::new());
+        for section in &table.sections {
+            let runs = &table.instances[section.instances as usize];
+            for_each_series(section, runs.len(), |slot, column, instance| {
+                let series = row..row + runs[instance].rows();
+                row = series.end;
+                match rows.last_mut() {
+                    _ if series.is_empty() || !needed.has(slot, column) => {}
+                    Some(last) if last.end == series.start => last.end = series.end,
+                    _ => rows.push(series),
+                }
+            });
+        }
+        needed.rows = rows;
+        needed
+    }
+
+    fn has(&self, slot: usize, counter: usize) -> bool {
+        self.counters.is_empty() || self.counters[slot][counter]
+    }
+}
+
 /// The groups of one description.
 struct DecodedSlot {
     set: Arc<CounterSet>,
@@ -129,7 +172,7 @@ pub(super) struct DecodedBlock {
     next: usize,
 }
 
-/// The decoded columns.
+/// The decoded columns of the needed rows.
 struct Columns {
     num: Numbers,
     den: Numbers,
@@ -142,27 +185,33 @@ struct Columns {
 }
 
 impl DecodedBlock {
-    /// Reads and decodes a row group. Reuses the memory of the earlier one.
+    /// Reads and decodes a row group. Reuses the memory of the earlier one. With a filter, values of other counters are not
+    /// read, and have an error status.
     pub(super) fn read<R: Read + Seek>(
         file: &mut ArchiveFile<R>,
         index: usize,
         interner: &mut Interner,
         earlier: Option<Self>,
+        filter: Option<&CounterFilter>,
     ) -> Result<Self, LogError> {
         let table = file.table(index)?;
         let values = value_buffers(earlier, &table, &file.sets);
-        // The other columns repeat the sample table. They are only verified, so that any damage is detected.
-        for column in (0..COLUMNS.len()).filter(|column| !DECODED.contains(column)) {
-            file.chunk(index, &table, column)?;
+        let needed = NeededCounters::new(&table, &file.sets, filter);
+        if filter.is_none() {
+            // The other columns repeat the sample table. They are only verified, so that any damage is detected.
+            for column in (0..COLUMNS.len()).filter(|column| !DECODED.contains(column)) {
+                file.chunk(index, &table, column)?;
+            }
         }
+        let mut numbers = |column| file.some_numbers(index, &table, column, &needed.rows);
         let columns = Columns {
-            num: file.numbers(index, &table, at::NUM)?,
-            den: file.numbers(index, &table, at::DEN)?,
-            value: file.numbers(index, &table, at::VALUE)?,
-            raw_first: file.numbers(index, &table, at::RAW_FIRST)?,
-            raw_second: file.numbers(index, &table, at::RAW_SECOND)?,
-            multi_count: file.numbers(index, &table, at::MULTI_COUNT)?,
-            statuses: read_statuses(file, index, &table)?,
+            num: numbers(at::NUM)?,
+            den: numbers(at::DEN)?,
+            value: numbers(at::VALUE)?,
+            raw_first: numbers(at::RAW_FIRST)?,
+            raw_second: numbers(at::RAW_SECOND)?,
+            multi_count: numbers(at::MULTI_COUNT)?,
+            statuses: read_statuses(file, index, &table, &needed.rows)?,
         };
         interner.begin_block(&file.sets);
         let mut slots: Vec<DecodedSlot> = Vec::with_capacity(table.slots.len());
@@ -215,15 +264,20 @@ impl DecodedBlock {
                     targets.clear();
                     targets.extend(groups.map(target));
                 }
+                let is_needed = needed.has(slot, column);
                 let slot = &mut slots[slot];
-                let series = SeriesValues {
+                let mut series = SeriesValues {
                     targets: &targets,
                     width: slot.set.counters.len(),
                     column,
                     values: &mut slot.values,
                 };
-                restore_series(&columns, row, slot.set.counters[column].counter_type, series);
-                row += runs[instance].rows();
+                if is_needed {
+                    restore_series(&columns, row, slot.set.counters[column].counter_type, series);
+                    row += runs[instance].rows();
+                } else {
+                    (0..targets.len()).for_each(|index| series.set(index, RawValue::error(NOT_READ)));
+                }
             });
         }
         interner.end_block();
@@ -490,13 +544,16 @@ impl Columns {
     }
 }
 
-/// Reads the ranges of rows that have a status.
+/// Reads the ranges of rows that have a status, among the wanted rows.
 fn read_statuses<R: Read + Seek>(
     file: &mut ArchiveFile<R>,
     index: usize,
     table: &SampleTable,
+    wanted: &[Range<usize>],
 ) -> Result<Vec<(Range<usize>, Status)>, LogError> {
-    let Texts { dictionary, runs } = file.texts(index, table, at::STATUS)?;
+    let mut texts = file.texts(index, table, at::STATUS)?;
+    texts.keep(wanted);
+    let Texts { dictionary, runs } = texts;
     let statuses: Vec<Status> = dictionary.iter().map(|text| parse_status(text)).collect();
     let mut ranges = Vec::new();
     let mut row = 0;

@@ -52,12 +52,8 @@ const SQL_SERVER: Dialect = Dialect {
     ids: Ids::Generated("SELECT CAST(@@IDENTITY AS int)"),
     find_tables: "SELECT TABLE_NAME, TABLE_TYPE FROM INFORMATION_SCHEMA.TABLES WHERE TABLE_SCHEMA = SCHEMA_NAME() AND \
                   LOWER(TABLE_NAME) IN ('counterdetails', 'displaytoid', 'counterdata')",
-    folds_names: false,
     holds_results: false,
-    begin_reading: &[],
-    begin_writing: &[],
-    begin_creating: &[],
-    sync_commits: &[],
+    ..MARIADB
 };
 
 /// SQLite through ODBC. The driver begins transactions. The query for tables does not detect generated columns.

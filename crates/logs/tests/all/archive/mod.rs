@@ -3,3 +3,4 @@
 mod damage;
 pub(crate) mod generated;
 mod laws;
+mod selected;

@@ -106,23 +106,11 @@ fn invalid_rows_are_skipped() {
 /// In imported tables, numbers can be texts, which are sorted in another order.
 #[test]
 fn tables_whose_numbers_are_texts_end_the_log() {
-    let (samples, problems) = after(
-        "CREATE TABLE copy AS SELECT * FROM CounterData; DROP TABLE CounterData;
-         CREATE TABLE CounterData (GUID, CounterID TEXT, RecordIndex TEXT, CounterDateTime, CounterValue, FirstValueA TEXT, FirstValueB, \
-         SecondValueA, SecondValueB, MultiCount);
-         INSERT INTO CounterData SELECT * FROM copy",
-    )
-    .expect("the log can be opened");
+    let (samples, problems) = after(&with_types(["TEXT"; 3])).expect("the log can be opened");
     assert_eq!(samples.len(), 0);
     assert!(problems.len() == 1 && problems[0].contains("a RecordIndex is not an integer"), "{problems:?}");
     // Other columns can be texts.
-    let (samples, problems) = after(
-        "CREATE TABLE copy AS SELECT * FROM CounterData; DROP TABLE CounterData;
-         CREATE TABLE CounterData (GUID, CounterID TEXT, RecordIndex int, CounterDateTime, CounterValue, FirstValueA TEXT, FirstValueB, \
-         SecondValueA, SecondValueB, MultiCount);
-         INSERT INTO CounterData SELECT * FROM copy",
-    )
-    .expect("the log can be opened");
+    let (samples, problems) = after(&with_types(["TEXT", "int", "TEXT"])).expect("the log can be opened");
     assert_eq!((expected(&samples), problems), (expected(&recording(1, 10)), Vec::new()));
 }
 
@@ -134,10 +122,7 @@ fn impossible_indexes_are_refused_or_skipped() {
         ("NULL", 0),
         ("x'00'", 0),
     ] {
-        let changed = "CREATE TABLE copy AS SELECT * FROM CounterData; DROP TABLE CounterData;
-             CREATE TABLE CounterData (GUID, CounterID, RecordIndex, CounterDateTime, CounterValue, FirstValueA, FirstValueB, \
-             SecondValueA, SecondValueB, MultiCount);
-             INSERT INTO CounterData SELECT * FROM copy;";
+        let changed = with_types([""; 3]);
         let (samples, problems) = after(&format!("{changed} UPDATE CounterData SET RecordIndex = {value}"))
             .expect("the log can be opened");
         assert_eq!((samples.len(), problems.is_empty()), (count, count > 0), "{value}: {problems:?}");
@@ -173,26 +158,40 @@ fn renamed(groups: &[Group]) -> Vec<Group> {
     groups.iter().map(rename).collect()
 }
 
+/// A folder with a log in `a.db`, to whose second sample this many counters were added. The names of their instances and
+/// parents are SQL expressions of the id `i`.
+fn with_counters(count: u32, instance: &str, parent: &str) -> TempFolder {
+    let folder = TempFolder::new();
+    write(&name_in(&folder, "a.db", "log"), &recording(1, 1));
+    let connection = Connection::open(folder.0.join("a.db")).expect("a database");
+    let statements = format!(
+        "BEGIN;
+         WITH RECURSIVE n(i) AS (SELECT 1000000 UNION ALL SELECT i + 1 FROM n LIMIT {count})
+         INSERT INTO CounterDetails (CounterID, MachineName, ObjectName, CounterName, CounterType, DefaultScale, InstanceName,
+         ParentName) SELECT i, 'm', 'o', 'c', 65536, 0, {instance}, {parent} FROM n;
+         INSERT INTO CounterData (GUID, CounterID, RecordIndex, CounterDateTime, CounterValue, FirstValueA, FirstValueB)
+         SELECT (SELECT GUID FROM DisplayToID), CounterID, 2, '2024-03-05 09:00:00:000', 0, 0, 0 FROM CounterDetails
+         WHERE CounterID >= 1000000;
+         COMMIT;"
+    );
+    connection.execute_batch(&statements).expect("rows");
+    folder
+}
+
+/// Statements that create `CounterData` again with other types of `CounterID`, `RecordIndex` and `FirstValueA`.
+fn with_types([id, index, first]: [&str; 3]) -> String {
+    format!(
+        "CREATE TABLE copy AS SELECT * FROM CounterData; DROP TABLE CounterData;
+         CREATE TABLE CounterData (GUID, CounterID {id}, RecordIndex {index}, CounterDateTime, CounterValue, FirstValueA {first}, \
+         FirstValueB, SecondValueA, SecondValueB, MultiCount);
+         INSERT INTO CounterData SELECT * FROM copy;"
+    )
+}
+
 #[test]
 fn names_are_bounded() {
-    let folder = TempFolder::new();
-    let name = name_in(&folder, "a.db", "log");
-    write(&name, &recording(1, 1));
-    let connection = Connection::open(folder.0.join("a.db")).expect("a database");
-    connection
-        .execute_batch(
-            "BEGIN;
-             WITH RECURSIVE n(i) AS (SELECT 1000000 UNION ALL SELECT i + 1 FROM n WHERE i < 1009000)
-             INSERT INTO CounterDetails (CounterID, MachineName, ObjectName, CounterName, CounterType, DefaultScale, InstanceName,
-             ParentName) SELECT i, 'm', 'o', 'c', 65536, 0, i || printf('%.4000c', 'x'), i || printf('%.4000c', 'x') FROM n;
-             INSERT INTO CounterData (GUID, CounterID, RecordIndex, CounterDateTime, CounterValue, FirstValueA, FirstValueB)
-             SELECT (SELECT GUID FROM DisplayToID), CounterID, 2, '2024-03-05 09:00:00:000', 0, 0, 0 FROM CounterDetails
-             WHERE CounterID >= 1000000;
-             COMMIT;",
-        )
-        .expect("rows");
-    drop(connection);
-    let error = error_of(&name);
+    let folder = with_counters(9001, "i || printf('%.4000c', 'x')", "i || printf('%.4000c', 'x')");
+    let error = error_of(&name_in(&folder, "a.db", "log"));
     assert!(error.contains("the names of instances and counters take more than 64 MiB"), "{error}");
     // A writer ignores the counters of others beyond the bound.
     write(&name_in(&folder, "a.db", "other"), &recording(1, 1));
@@ -251,24 +250,8 @@ fn a_truncated_or_damaged_file_causes_no_panic() {
 
 #[test]
 fn too_many_counters_are_refused() {
-    let folder = TempFolder::new();
-    let name = name_in(&folder, "a.db", "log");
-    write(&name, &recording(1, 1));
-    let connection = Connection::open(folder.0.join("a.db")).expect("a database");
-    connection
-        .execute_batch(
-            "BEGIN;
-             WITH RECURSIVE n(i) AS (SELECT 1000000 UNION ALL SELECT i + 1 FROM n WHERE i < 2100000)
-             INSERT INTO CounterDetails (CounterID, MachineName, ObjectName, CounterName, CounterType, DefaultScale, InstanceName)
-             SELECT i, 'm', 'o', 'c', 65536, 0, i FROM n;
-             INSERT INTO CounterData (GUID, CounterID, RecordIndex, CounterDateTime, CounterValue, FirstValueA, FirstValueB)
-             SELECT (SELECT GUID FROM DisplayToID), CounterID, 2, '2024-03-05 09:00:00:000', 0, 0, 0 FROM CounterDetails
-             WHERE CounterID >= 1000000;
-             COMMIT;",
-        )
-        .expect("rows");
-    drop(connection);
-    let error = error_of(&name);
+    let folder = with_counters(1_100_001, "i", "NULL");
+    let error = error_of(&name_in(&folder, "a.db", "log"));
     assert!(error.contains("more than 1048576 counters"), "{error}");
 }
 
@@ -292,14 +275,8 @@ fn endless_rows_are_refused() {
     let name = name_in(&folder, "a.db", "log");
     write(&name, &recording(1, 2));
     let connection = Connection::open(folder.0.join("a.db")).expect("a database");
-    connection
-        .execute_batch(
-            "CREATE TABLE copy AS SELECT * FROM CounterData; DROP TABLE CounterData;
-             CREATE TABLE CounterData (GUID, CounterID, RecordIndex, CounterDateTime, CounterValue, FirstValueA, FirstValueB, \
-             SecondValueA, SecondValueB, MultiCount);
-             INSERT INTO CounterData SELECT * FROM copy LIMIT 3; DROP TABLE copy; VACUUM",
-        )
-        .expect("a table without a key");
+    let few = "DELETE FROM CounterData WHERE rowid > (SELECT min(rowid) + 2 FROM CounterData); DROP TABLE copy; VACUUM";
+    connection.execute_batch(&format!("{} {few}", with_types([""; 3]))).expect("a table without a key");
     let number = |query: &str| connection.query_row(query, [], |row| row.get::<_, u32>(0)).expect(query);
     let page_bytes = number("PRAGMA page_size") as usize;
     let root = number("SELECT rootpage FROM sqlite_master WHERE name = 'CounterData'") as usize;

@@ -1,11 +1,12 @@
 //! Values that are read from a database are those that were written.
 
 use tachograph_counters::{RawValue, Status};
+use tachograph_logs::open;
 use tachograph_logs::sql::SqlStart;
-use tachograph_logs::{Format, open};
 
 use super::{
-    assert_equal, expected, extremes, name_in, open_writer, plain, read, sample, try_read, try_write, write,
+    assert_equal, assert_starts, expected, extremes, name_in, open_writer, plain, read, sample, try_read,
+    try_write, write,
 };
 use crate::archive::generated::{TempFolder, recording};
 
@@ -68,29 +69,12 @@ fn a_database_has_several_logs() {
     }
     let error = open(&name_in(&folder, "a.db", "fourth")).err().expect("no such log").to_string();
     assert!(error.contains("no log 'fourth' in the database; it has: first, second, third"), "{error}");
-    let reader = open(&names[1]).expect("the log can be opened");
-    let facts = reader.facts();
-    assert_eq!((facts.format, facts.zone.bias_minutes), (Format::Sql, -60));
-    assert_eq!(facts.zone.standard_name, "W. Europe Standard Time");
 }
 
 #[test]
 fn an_existing_log_is_refused_replaced_or_continued() {
     let folder = TempFolder::new();
-    let (name, other) = (name_in(&folder, "a.db", "log"), name_in(&folder, "a.db", "other"));
-    let samples: Vec<_> = (0..6).map(plain).collect();
-    write(&name, &samples[..2]);
-    write(&other, &samples);
-    let refused = try_write(&name, SqlStart::New, &samples).expect_err("the log exists");
-    assert_eq!(refused.io_error().map(std::io::Error::kind), Some(std::io::ErrorKind::AlreadyExists));
-    try_write(&name, SqlStart::Append, &samples[2..4]).expect("appended");
-    assert_equal(&read(&name), &expected(&samples[..4]));
-    let earlier = try_write(&name, SqlStart::Append, &samples[3..]).expect_err("an equal time").to_string();
-    assert!(earlier.contains("cannot append: the log ends at 2024-03-05 09:00:03:123 UTC"), "{earlier}");
-    assert_equal(&read(&name), &expected(&samples[..4]));
-    try_write(&name, SqlStart::Replace, &samples[5..]).expect("replaced");
-    assert_equal(&read(&name), &expected(&samples[5..]));
-    assert_equal(&read(&other), &expected(&samples));
+    assert_starts(&name_in(&folder, "a.db", "log"), &name_in(&folder, "a.db", "other"));
     // Counters of the database are used again.
     let connection = rusqlite::Connection::open(folder.0.join("a.db")).expect("a database");
     let count = |table: &str| -> i64 {
@@ -136,6 +120,32 @@ fn samples_are_visible_after_a_flush_and_the_file_is_single_at_the_end() {
         .collect();
     assert_eq!(files, ["a.db"]);
     assert_equal(&read(&name), &expected(&samples));
+}
+
+/// The mode of a file belongs to its owner. A refused file is unchanged.
+#[test]
+fn a_database_with_other_tables_keeps_its_journal_mode() {
+    let folder = TempFolder::new();
+    let open = || rusqlite::Connection::open(folder.0.join("a.db")).expect("a database");
+    let mode =
+        || -> String { open().query_row("PRAGMA journal_mode", [], |row| row.get(0)).expect("a mode") };
+    let set = |statements: &str| open().execute_batch(statements).expect(statements);
+    let name = name_in(&folder, "a.db", "log");
+    write(&name, &[plain(0)]);
+    assert_eq!(mode(), "delete");
+    // As after a writer was killed.
+    set("PRAGMA journal_mode = WAL");
+    try_write(&name, SqlStart::Append, &[plain(1)]).expect("appended");
+    assert_eq!(mode(), "delete");
+    set("CREATE TABLE accounts (id); PRAGMA journal_mode = WAL");
+    try_write(&name, SqlStart::Append, &[plain(2)]).expect("appended");
+    assert_eq!(mode(), "wal");
+    set("PRAGMA journal_mode = DELETE");
+    try_write(&name, SqlStart::Append, &[plain(3)]).expect("appended");
+    assert_eq!(mode(), "delete");
+    set("DROP TABLE CounterData; CREATE VIEW CounterData AS SELECT 1 AS GUID; PRAGMA journal_mode = WAL");
+    try_write(&name, SqlStart::Append, &[plain(4)]).expect_err("a view");
+    assert_eq!(mode(), "wal");
 }
 
 #[test]

@@ -9,7 +9,8 @@ mod samples;
 use std::path::PathBuf;
 
 use samples::{
-    assert_equal, expected, extremes, open_writer, plain, read, sample, try_read, try_write, values_of, write,
+    assert_equal, assert_starts, expected, extremes, open_writer, plain, read, sample, try_read, try_write,
+    values_of, write,
 };
 
 use crate::archive::generated::TempFolder;

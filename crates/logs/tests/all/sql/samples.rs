@@ -10,7 +10,7 @@ use tachograph_counters::set::{Counter, CounterSet, Extent, InstanceTable};
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_counters::{CounterType, RawValue};
 use tachograph_logs::sql::{SqlLogName, SqlLogWriter, SqlStart};
-use tachograph_logs::{LogError, LogWriter as _, open};
+use tachograph_logs::{Format, LogError, LogWriter as _, open};
 
 /// 2024-03-05 09:00:00.123 UTC.
 const START: i64 = 133_541_028_001_230_000;
@@ -145,4 +145,25 @@ pub(crate) fn assert_equal(found: &[Values], expected: &[Values]) {
         assert!(found.1 == expected.1, "sample {index}: {difference:#?}");
     }
     assert_eq!(found.len(), expected.len());
+}
+
+/// Checks that an existing log is refused, continued or replaced. `other` is a log in the same database.
+#[track_caller]
+pub(crate) fn assert_starts(name: &Path, other: &Path) {
+    let samples: Vec<_> = (0..6).map(plain).collect();
+    write(name, &samples[..2]);
+    write(other, &samples);
+    let refused = try_write(name, SqlStart::New, &samples).expect_err("the log exists");
+    assert_eq!(refused.io_error().map(std::io::Error::kind), Some(std::io::ErrorKind::AlreadyExists));
+    try_write(name, SqlStart::Append, &samples[2..4]).expect("appended");
+    assert_equal(&read(name), &expected(&samples[..4]));
+    let earlier = try_write(name, SqlStart::Append, &samples[3..]).expect_err("an equal time").to_string();
+    assert!(earlier.contains("cannot append: the log ends at 2024-03-05 09:00:03:123 UTC"), "{earlier}");
+    assert_equal(&read(name), &expected(&samples[..4]));
+    try_write(name, SqlStart::Replace, &samples[5..]).expect("replaced");
+    assert_equal(&read(name), &expected(&samples[5..]));
+    assert_equal(&read(other), &expected(&samples));
+    let facts = open(name).expect("the log can be opened").facts().clone();
+    assert_eq!((facts.format, facts.zone.bias_minutes), (Format::Sql, -60));
+    assert_eq!(facts.zone.standard_name, "W. Europe Standard Time");
 }

@@ -58,6 +58,7 @@ pub(super) struct ReadPanel {
     pub(super) height: Option<Spanned<i64>>,
     pub(super) min_size: Option<Spanned<Vec<i64>>>,
     pub(super) set: Option<Spanned<String>>,
+    pub(super) machine: Option<Spanned<String>>,
     pub(super) columns: Option<Spanned<Vec<String>>>,
     pub(super) sort: Option<Spanned<String>>,
     pub(super) reversed: Option<Spanned<bool>>,

@@ -11,7 +11,7 @@ use tachograph_remote::Machines;
 use tachograph_web::MachineList;
 
 use crate::failure::Failure;
-use crate::machines::{self, Target};
+use crate::machines::{self, LESS_OFTEN, Target};
 use crate::this_machine;
 
 /// The machines of a server.
@@ -62,7 +62,7 @@ impl MachineList for ServedMachines {
         let targets = self.targets.iter().map(Target::without_paths).collect();
         let this_machine = Arc::clone(&self.this_machine);
         let refresh = Box::new(move || this_machine.refresh());
-        let opened = machines::source(targets, &options, interval, Some(refresh));
+        let opened = machines::source(targets, &options, interval, Some(refresh), LESS_OFTEN);
         let (source, _) =
             opened.map_err(|reason| MachineFailure::new(ErrorCode::NO_SYSTEM_RESOURCES, reason))?;
         Ok(source)

@@ -147,25 +147,6 @@ fn a_file_that_cannot_grow_ends_the_recording() {
     }
 }
 
-/// Records to a small temporary file system, whose content is then copied to `disk`. `None` without permission to mount.
-fn on_full_disk(folder: &Folder, size: &str, record: &str) -> Option<Output> {
-    std::fs::create_dir(folder.path("disk")).expect("a folder");
-    std::fs::create_dir(folder.path("saved")).expect("a folder");
-    let script = format!(
-        "mount -t tmpfs -o size={size} none disk 2>/dev/null || exit 99; {record}; \
-         status=$?; cp disk/* saved; umount disk; mv saved/* disk; exit $status"
-    );
-    let shell =
-        Command::new("unshare").args(["-m", "sh", "-c", &script]).current_dir(folder.path("")).output();
-    match shell {
-        Ok(output) if output.stderr.starts_with(b"tacho: ") => Some(output),
-        _ => {
-            eprintln!("skipped: no permission to mount");
-            None
-        }
-    }
-}
-
 const NO_SPACE: &str = "cannot write: No space left on device";
 
 #[test]
@@ -179,7 +160,7 @@ fn a_full_disk_ends_the_recording() {
         ("disk/a.csv", "128k", fast("disk/a.csv"), few_again("disk/a.csv")),
     ] {
         let folder = Folder::new();
-        let Some(output) = on_full_disk(&folder, size, &record) else { return };
+        let Some(output) = folder.on_full_disk(size, &record) else { return };
         assert_out_of_space(&folder, output, name, NO_SPACE);
         let count = samples(&folder.path(name)).len();
         // With enough space, the log can be continued.
@@ -195,7 +176,7 @@ fn segments_on_a_full_disk_are_intact() {
     for extension in ["blg", "csv"] {
         let folder = Folder::new();
         let record = fast(&format!("disk/a.{extension} -segment 100KB"));
-        let Some(output) = on_full_disk(&folder, "256k", &record) else { return };
+        let Some(output) = folder.on_full_disk("256k", &record) else { return };
         let ran = Outcome::from(output);
         assert!(ran.status == 1 && ran.stderr.contains(NO_SPACE), "{}", ran.stderr);
         let files: Vec<_> = std::fs::read_dir(folder.path("disk")).expect("the folder").collect();

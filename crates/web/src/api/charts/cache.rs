@@ -1,4 +1,4 @@
-//! Charts of this machine that several clients request: computed and compressed once per sample.
+//! Charts of live samples and tables of machines that several clients request: computed and compressed once per sample.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

@@ -20,12 +20,8 @@ pub(super) enum Summed {
 
 /// The parameter `group_by` of `series`.
 pub(super) fn summed(parameters: &Parameters) -> Result<Summed, ApiError> {
-    match parameters.one("group_by")? {
-        None => Ok(Summed::None),
-        Some("name") => Ok(Summed::Names),
-        Some("machine") => Ok(Summed::Machines),
-        Some(_) => Err(ApiError::bad_request("group_by: must be name or machine")),
-    }
+    let choices = [("name", Summed::Names), ("machine", Summed::Machines)];
+    Ok(parameters.choice("group_by", &choices)?.unwrap_or(Summed::None))
 }
 
 /// Sums over the instances of a machine that a path selects; `None` if its instance has no wildcards. Totals are excluded if

@@ -1,5 +1,7 @@
 //! The description of a column.
 
+use super::super::page::{BYTE_STREAM_SPLIT, PLAIN};
+
 /// The types of values that archives use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super::super) enum PhysicalType {
@@ -33,4 +35,11 @@ pub(in super::super::super) struct Column {
     pub(in super::super::super) has_statistics: bool,
     /// Whether numbers are stored as byte streams: first the lowest bytes of all numbers, then the next ones.
     pub(in super::super::super) is_split: bool,
+}
+
+impl Column {
+    /// The encoding with which numbers are written.
+    pub(super) fn encoding_of_numbers(self) -> i32 {
+        if self.is_split { BYTE_STREAM_SPLIT } else { PLAIN }
+    }
 }

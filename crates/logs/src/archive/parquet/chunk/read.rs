@@ -4,7 +4,10 @@ use std::ops::Range;
 
 use super::super::super::Damage;
 use super::super::super::varint::Cursor;
-use super::super::page::{self, BYTE_STREAM_SPLIT, Content, PLAIN, PageFacts, RLE_DICTIONARY};
+use super::super::page::{
+    self, BYTE_STREAM_SPLIT, CompressedPage, Content, PLAIN, PageFacts, RLE_DICTIONARY,
+};
+use super::super::page_index::PagePlace;
 use super::super::runs;
 use super::values::spread;
 use super::{Column, Numbers, Runs, Texts};
@@ -34,8 +37,7 @@ impl ChunkReader {
         wanted: &[Range<usize>],
     ) -> Result<Numbers, Damage> {
         let mut cursor = Cursor::new(bytes);
-        let mut values: Vec<i64> = Vec::new();
-        let mut present: Vec<(bool, usize)> = Vec::new();
+        let mut decoded = DecodedNumbers::default();
         let mut found = 0;
         let mut wanted = wanted;
         while cursor.len() > 0 {
@@ -46,28 +48,59 @@ impl ChunkReader {
             }
             let page_rows = found..found + facts.values;
             found = page_rows.end;
-            while wanted.first().is_some_and(|range| range.end <= page_rows.start) {
-                wanted = &wanted[1..];
+            wanted = wanted_from(wanted, page_rows.start);
+            if wanted.first().is_some_and(|first| first.start < page_rows.end) {
+                self.page(column, &page, &page_rows, wanted, &mut decoded)?;
             }
-            let Some(first) = wanted.first().filter(|range| range.start < page_rows.end) else { continue };
-            page.decompress(&mut self.decompressor, &mut self.body)?;
-            check_page(facts, self.body.len())?;
-            let mut body = Cursor::new(&self.body);
-            if first.start <= page_rows.start && page_rows.end <= first.end {
-                let with_value = read_levels(&mut body, column, facts.values, &mut present)?;
-                read_numbers(&mut body, column, facts.encoding, with_value, &mut values)?;
-                continue;
-            }
-            let (mut page_values, mut page_present) = (Vec::new(), Vec::new());
-            let with_value = read_levels(&mut body, column, facts.values, &mut page_present)?;
-            read_numbers(&mut body, column, facts.encoding, with_value, &mut page_values)?;
-            push_wanted(&page_rows, wanted, &page_present, &page_values, &mut present, &mut values);
         }
         if found != rows {
             return Err(Damage("a column has too few rows"));
         }
-        let rows = present.iter().map(|(_, len)| len).sum();
-        Ok(spread(values, &present, rows))
+        Ok(decoded.finish())
+    }
+
+    /// Like [`numbers`](Self::numbers), but from single pages: `bytes` has only these `pages`, which have all wanted rows.
+    pub(in super::super::super) fn numbers_of_pages(
+        &mut self,
+        column: Column,
+        bytes: &[u8],
+        pages: &[PagePlace],
+        wanted: &[Range<usize>],
+    ) -> Result<Numbers, Damage> {
+        let mut cursor = Cursor::new(bytes);
+        let mut decoded = DecodedNumbers::default();
+        let mut wanted = wanted;
+        for place in pages {
+            let page =
+                page::read_single(cursor.take(place.bytes)?, place.rows.len(), column.encoding_of_numbers())?;
+            wanted = wanted_from(wanted, place.rows.start);
+            self.page(column, &page, &place.rows, wanted, &mut decoded)?;
+        }
+        Ok(decoded.finish())
+    }
+
+    /// Decodes the wanted rows of a page of numbers. `wanted` begins with the first range that ends after its first row.
+    fn page(
+        &mut self,
+        column: Column,
+        page: &CompressedPage<'_>,
+        rows: &Range<usize>,
+        wanted: &[Range<usize>],
+        decoded: &mut DecodedNumbers,
+    ) -> Result<(), Damage> {
+        let facts = page.facts;
+        page.decompress(&mut self.decompressor, &mut self.body)?;
+        check_page(facts, self.body.len())?;
+        let mut body = Cursor::new(&self.body);
+        if wanted.first().is_some_and(|first| first.start <= rows.start && rows.end <= first.end) {
+            let with_value = read_levels(&mut body, column, facts.values, &mut decoded.present)?;
+            return read_numbers(&mut body, column, facts.encoding, with_value, &mut decoded.values);
+        }
+        let (mut page_values, mut page_present) = (Vec::new(), Vec::new());
+        let with_value = read_levels(&mut body, column, facts.values, &mut page_present)?;
+        read_numbers(&mut body, column, facts.encoding, with_value, &mut page_values)?;
+        push_wanted(rows, wanted, &page_present, &page_values, &mut decoded.present, &mut decoded.values);
+        Ok(())
     }
 
     /// Decodes a chunk of texts.
@@ -147,6 +180,29 @@ impl ChunkReader {
         }
         Ok(Runs { dictionary: dictionary.unwrap_or_default(), runs })
     }
+}
+
+/// The decoded rows of a column of numbers.
+#[derive(Default)]
+struct DecodedNumbers {
+    values: Vec<i64>,
+    /// Runs of rows with a number and rows without one.
+    present: Vec<(bool, usize)>,
+}
+
+impl DecodedNumbers {
+    fn finish(self) -> Numbers {
+        let rows = self.present.iter().map(|(_, len)| len).sum();
+        spread(self.values, &self.present, rows)
+    }
+}
+
+/// The ranges that end after a row.
+fn wanted_from(mut wanted: &[Range<usize>], row: usize) -> &[Range<usize>] {
+    while wanted.first().is_some_and(|range| range.end <= row) {
+        wanted = &wanted[1..];
+    }
+    wanted
 }
 
 /// Checks that a data page has rows, and no more bytes than its rows need. A hostile chunk is refused at its first page

@@ -4,8 +4,10 @@ use std::ops::Range;
 
 use proptest::prelude::*;
 
+use super::super::super::varint::Cursor;
 use super::super::super::{Damage, PAGE_ROWS};
 use super::super::page::{self, Content, PLAIN, PageFacts, RLE_DICTIONARY};
+use super::super::page_index::PagePlace;
 use super::*;
 
 const NUMBERS: Column = Column {
@@ -173,4 +175,35 @@ fn a_page_that_expands_beyond_its_limit_is_rejected() {
     let mut reader = ChunkReader::new().expect("a decompressor");
     let refused = all(&mut reader, NUMBERS, &out, 1).map(|numbers| numbers.values.len());
     assert_eq!(refused, Err(Damage("a page is larger than 16 MiB")));
+}
+
+/// Each bit of a page that is read without the rest of its chunk is verified, also those of its header.
+#[test]
+fn damage_of_a_single_page_is_detected() {
+    const ROWS: usize = PAGE_ROWS + 100;
+    for is_split in [false, true] {
+        let column = Column { is_split, ..NUMBERS };
+        let values: Vec<Option<i64>> =
+            (0..ROWS as i64).map(|row| (row % 3 > 0).then_some(row * row)).collect();
+        let bytes = written(column, &values);
+        let mut cursor = Cursor::new(&bytes);
+        page::read(&mut cursor).expect("the first page");
+        let start = bytes.len() - cursor.len();
+        let place = PagePlace { offset: start as u64, bytes: bytes.len() - start, rows: PAGE_ROWS..ROWS };
+        let wanted = PAGE_ROWS + 10..PAGE_ROWS + 20;
+        let mut reader = ChunkReader::new().expect("a decompressor");
+        let mut read = |page: &[u8]| {
+            let pages = std::slice::from_ref(&place);
+            reader.numbers_of_pages(column, page, pages, std::slice::from_ref(&wanted))
+        };
+        let found = read(&bytes[start..]).expect("the page was just written");
+        let found: Vec<_> = (0..10).map(|row| found.get(row)).collect();
+        assert_eq!(found, values[wanted.clone()]);
+        let mut damaged = bytes[start..].to_vec();
+        for bit in 0..damaged.len() * 8 {
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            assert!(read(&damaged).is_err(), "bit {bit} is not detected");
+            damaged[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
 }

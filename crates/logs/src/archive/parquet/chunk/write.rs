@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::super::super::PAGE_ROWS;
-use super::super::page::{self, BYTE_STREAM_SPLIT, Content, PLAIN, PageFacts, RLE, RLE_DICTIONARY};
+use super::super::page::{self, Content, PLAIN, PageFacts, RLE, RLE_DICTIONARY};
 use super::super::runs;
 use super::{Column, PhysicalType};
 
@@ -55,7 +55,7 @@ impl ChunkWriter {
         out: &mut Vec<u8>,
     ) -> std::io::Result<WrittenChunk> {
         let rows = present.iter().map(|(_, len)| len).sum();
-        let encoding = if column.is_split { BYTE_STREAM_SPLIT } else { PLAIN };
+        let encoding = column.encoding_of_numbers();
         let mut chunk = WrittenChunk::new(column, rows, out.len(), vec![RLE, encoding]);
         let mut remaining = numbers;
         for (first_row, present) in pages_of(present) {

@@ -13,13 +13,13 @@ impl Link {
     /// Sends the request for the next collection without waiting, if the last query can be collected again over the open
     /// connection. The next collection of the same selections then only receives the answer. `version` is the version of the
     /// counter sets that were read; nothing is sent if the agent has a newer version. Returns whether the request was sent.
-    pub(in crate::client) fn send_ahead(&self, version: (u64, u64)) -> bool {
-        let send = |session: &mut Session| session.version == Some(version) && session.send_ahead();
+    pub(in crate::client) fn start_collection(&self, version: (u64, u64)) -> bool {
+        let send = |session: &mut Session| session.version == Some(version) && session.start_collection();
         self.with_free_session(send).unwrap_or(false)
     }
 
-    /// How much of the answer to [`send_ahead`](Self::send_ahead) has arrived. Does not wait.
-    pub(in crate::client) fn receive_ahead(&self) -> Received {
+    /// How much of the answer to [`start_collection`](Self::start_collection) has arrived. Does not wait.
+    pub(in crate::client) fn poll_answer(&self) -> Received {
         self.with_free_session(|session| session.transport.receive_ahead()).unwrap_or(Received::Part)
     }
 
@@ -30,8 +30,8 @@ impl Link {
 
     /// Closes the queries at the agent without waiting. Returns whether an answer is outstanding; if so, this must be called
     /// again when the answer has arrived.
-    pub(in crate::client) fn close_ahead(&self) -> bool {
-        self.with_free_session(Session::close_ahead).unwrap_or(false)
+    pub(in crate::client) fn poll_close(&self) -> bool {
+        self.with_free_session(Session::poll_close).unwrap_or(false)
     }
 
     /// Calls `then`, unless another thread is exchanging messages, or the process was forked. After a fork, the next exchange
@@ -47,7 +47,7 @@ impl Link {
 }
 
 impl Session {
-    fn send_ahead(&mut self) -> bool {
+    fn start_collection(&mut self) -> bool {
         let version = self.version;
         let Some(query) = self.queries.last().filter(|query| !query.is_outdated(version)) else {
             return false;
@@ -61,7 +61,7 @@ impl Session {
         self.transport.send_ahead(Method::Post, &query.collect_path, &request.encode())
     }
 
-    fn close_ahead(&mut self) -> bool {
+    fn poll_close(&mut self) -> bool {
         if let Some(path) = self.closing.take() {
             match self.transport.receive_ahead() {
                 Received::Part | Received::More => {
