@@ -29,6 +29,10 @@ fn sources_sets_and_instances_are_listed() {
     assert_eq!(source["machines"], serde_json::json!(["MADE"]));
     assert_eq!((&source["samples"], &source["interval"]), (&101.into(), &1.0.into()));
     assert_eq!((&source["is_formatted"], &source["is_closable"]), (&false.into(), &false.into()));
+    // The log has no counters of processors, and Tachograph wrote it.
+    assert_eq!((&source["operating_system"], &source["processors"]), (&Value::Null, &Value::Null));
+    let live = get(server.address, "/api/sources/live").json();
+    assert_eq!((&live["operating_system"], &live["processors"]), (&"Made 1.0".into(), &3.into()));
     let list = get(server.address, "/api/sources").json();
     let ids: Vec<_> =
         list["sources"].as_array().expect("a list").iter().map(|source| &source["id"]).collect();

@@ -160,3 +160,30 @@ fn processes_have_properties() {
     let refused = get(server.address, "/api/processes?id=x");
     assert_eq!((refused.status, refused.json()["error"].to_string().contains("id: ")), (400, true));
 }
+
+#[test]
+fn the_headline_has_the_capacities_of_panels_and_the_counters_of_the_view() {
+    let machine = Machine::new(3);
+    let server = TestServer::start(&machine, TestOptions::default());
+    let view = r"
+        version = 2
+        [[headline]]
+        path = '\\MADE\Things(p1)\Number'
+        label = ''
+        [[panel]]
+        title = 'Room'
+        [[panel.counter]]
+        path = '\Things(p0)\Number'
+        label = 'total'
+        capacity = true
+        [[panel.counter]]
+        path = '\Things(p2)\Number'";
+    let fitted = post(server.address, "/api/views?source=live", "application/toml", view.as_bytes()).json();
+    let named = |counter: &serde_json::Value| (counter["path"].clone(), counter["label"].clone());
+    let headline: Vec<_> = fitted["headline"].as_array().expect("a list").iter().map(named).collect();
+    // The panel's title says more than the label of its capacity. This machine is not named.
+    let expected = [(json!(r"\Things(p0)\Number"), json!("room")), (json!(r"\Things(p1)\Number"), json!(""))];
+    assert_eq!(headline, expected);
+    let counters = fitted["panels"][0]["counters"].as_array().expect("a list");
+    assert!(counters.len() == 1 && counters[0]["path"] == r"\Things(p2)\Number", "{counters:?}");
+}
