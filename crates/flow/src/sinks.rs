@@ -11,7 +11,10 @@ mod report;
 mod statistics;
 mod text;
 
-pub use comparison::{ComparisonOrder, ComparisonRow, compare, sort_comparison, write_comparison};
+pub use comparison::{
+    ComparedLog, ComparisonOrder, ComparisonRow, InstancePairing, compare, sort_comparison, strongest_rows,
+    write_comparison,
+};
 pub use json::JsonSink;
 pub use late::LateInstances;
 pub use live_json::LiveJsonSink;

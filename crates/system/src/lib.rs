@@ -46,6 +46,7 @@ use tachograph_perflib::registration::CounterSetInfo;
 use table::SetTable;
 
 pub use absence::{Absence, absences};
+pub use kernel::cgroup::ContainerNames;
 pub use online::{OnlineProcessors, processor_list};
 pub use process::properties::{MAX_COMMAND_LINE, ProcessProperties, ProcessReader, ProcessState};
 pub use processor::{ProcessorInstance, ProcessorInstances};
