@@ -1,6 +1,6 @@
 //! The cost of measuring an empty region of a thread with two readings of running counters, compared with other methods and
-//! another library. All use a group of the same two events (task clock and page faults, the kernel's work included) and read
-//! its times.
+//! another library. All methods use a group of the same two events (task clock and page faults, the kernel's work included)
+//! and read the times for which the group was enabled and running.
 
 #![allow(missing_docs, reason = "a program")]
 
@@ -20,7 +20,7 @@ fn region() {
     black_box(());
 }
 
-/// Leader and member, opened by perf-event2.
+/// The leader and the other member of the group, opened by perf-event2.
 fn perf_event2() -> (Counter, Counter) {
     let mut leader = Builder::new(Software::TASK_CLOCK)
         .include_kernel()
@@ -33,7 +33,7 @@ fn perf_event2() -> (Counter, Counter) {
         .build()
         .expect("software events of the own thread");
     let member = Builder::new(Software::PAGE_FAULTS).include_kernel().build_with_group(&mut leader);
-    (leader, member.expect("the group takes another"))
+    (leader, member.expect("the group has space for another event"))
 }
 
 fn measure(criterion: &mut Criterion) {

@@ -52,6 +52,7 @@ pub(crate) struct Reading {
     pub(crate) running_ns: u64,
     pub(crate) cycles: u64,
     pub(crate) instructions: u64,
+    /// Reference cycles while running; 0 if the group has no third value.
     pub(crate) third: u64,
 }
 

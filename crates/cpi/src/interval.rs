@@ -99,7 +99,7 @@ enum BusyTime {
 }
 
 /// A step of the kernel's accounting of busy and idle time (`USER_HZ` is 100). The accounting says nothing about a
-/// shorter interval: a processor that was busy all the time can show a step of idle time and none of busy time.
+/// shorter interval, because a processor that was busy all the time can show a step of idle time and none of busy time.
 const ACCOUNT_STEP: Duration = Duration::from_millis(10);
 
 /// The number of states that the kernel accounts separately. Each can advance by one step in an interval shorter than a
@@ -107,7 +107,7 @@ const ACCOUNT_STEP: Duration = Duration::from_millis(10);
 const ACCOUNT_STATES: u64 = 10;
 
 /// Estimates the elapsed cycles of processors whose counter halts in idle and that had no busy time, from the rate of
-/// the other processors. Without others the cycles remain unknown (0), and so does the sum.
+/// the other processors. If no other processor has a rate, the cycles remain unknown (0), and so does the sum.
 fn estimate_cycles_of_idle_processors(processors: &mut [ProcessorData]) {
     let is_unknown =
         |data: &ProcessorData| data.state == ProcessorState::Measured && data.measured.cycles == 0;

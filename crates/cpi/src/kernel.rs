@@ -86,7 +86,7 @@ pub(crate) trait Kernel: Debug + Send + Sync {
     fn file_limit(&self) -> Option<u64>;
 }
 
-/// Words in a group's reading: a header of three, and one for each of up to three members.
+/// The number of words in a group's reading: a header of three, and one for each of up to three members.
 pub(crate) const GROUP_WORDS: usize = 6;
 
 /// Limit for processor ids: higher than any Linux supports.
@@ -216,7 +216,7 @@ impl Kernel for Linux {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         let mut units: Vec<CoreUnit> = entries
             .filter_map(|entry| {
-                // Units of cores list their processors in `cpus`, others in `cpumask` or not at all.
+                // Units of cores list their processors in `cpus`, other units in `cpumask` or not at all.
                 let processors = processor_list(&fs::read(entry.path().join("cpus")).ok()?);
                 let kind = fs::read_to_string(entry.path().join("type")).ok()?.trim().parse().ok()?;
                 let name = entry.file_name().to_string_lossy().into_owned();

@@ -54,8 +54,8 @@ impl ProcessCpi {
         user_only: bool,
         events: Events,
     ) -> std::io::Result<(Child, Result<Self, Error>)> {
-        // The counters are those of this thread, and start at an exec: the child inherits them, and they start at
-        // its exec. This thread never calls exec, so it is not counted itself.
+        // The counters are opened for this thread and start at an exec. The child inherits them, so they start at the child's
+        // exec. This thread never calls exec, so it is not counted itself.
         let from_exec = |event: Event| Event { inherit: true, from_exec: true, ..event };
         let opened = Self::open(&machine(), &[Target::Thread(None)], user_only, events, from_exec);
         let child = spawn()?;

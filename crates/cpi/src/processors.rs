@@ -76,9 +76,9 @@ impl ProcessorReading {
 pub(crate) enum InIdle {
     /// Unknown, because no processor was idle so far.
     Unknown,
-    /// It runs in idle.
+    /// The counter runs in idle.
     Counts,
-    /// It halts in idle.
+    /// The counter halts in idle.
     Halts,
 }
 
@@ -330,7 +330,7 @@ impl Processors {
         }
     }
 
-    /// Stores the answer, unless it is inconclusive or another one is known.
+    /// Stores the answer, unless it is inconclusive or an answer is already known.
     fn set_in_idle(&self, decided: InIdle) {
         if decided != InIdle::Unknown && self.in_idle() == InIdle::Unknown {
             self.kernel.in_idle().store(decided as u8, Ordering::Relaxed);
@@ -367,12 +367,12 @@ fn decide_from_two(least_busy: &Observation, most_busy: &Observation) -> InIdle 
 /// Decides from one processor, if it was idle or its cycles exceed what its busy time allows.
 fn decide_from_one(observed: &Observation) -> InIdle {
     let Observation { counts: Reading { enabled_ns, cycles, instructions, .. }, busy, total } = *observed;
-    // More cycles than any core can have in its busy time, plus one step of the accounting: the counter runs in idle.
+    // If there are more cycles than any core can have in its busy time, plus one step of the accounting, the counter runs in idle.
     let max_in_busy_time = u128::from(enabled_ns) * MAX_CYCLES_PER_NS * u128::from(busy + 1);
     if total > 0 && u128::from(cycles) * u128::from(total) > max_in_busy_time {
         return InIdle::Counts;
     }
-    // Fewer than 10 instructions per microsecond: it was idle.
+    // A processor that executed fewer than 10 instructions per microsecond was idle.
     let is_idle = enabled_ns >= 1_000_000 && instructions.saturating_mul(100) < enabled_ns;
     if !is_idle {
         InIdle::Unknown
@@ -404,7 +404,7 @@ mod tests {
         assert_eq!(decide(&reading(20_000_000, 40_000)), InIdle::Counts);
         // A few wake-ups on a processor whose counter halts.
         assert_eq!(decide(&reading(150_000, 100_000)), InIdle::Halts);
-        // Busy, which is inconclusive.
+        // A busy processor, which is inconclusive.
         assert_eq!(decide(&reading(60_000_000, 30_000_000)), InIdle::Unknown);
         // The processor was briefly busy with slow code.
         assert_eq!(decide(&reading(3_000_000, 150_000)), InIdle::Unknown);

@@ -99,7 +99,7 @@ impl ThreadCounters {
         }
     }
 
-    /// Whether the calling thread and process are those that opened the counters: only for them are the registers
+    /// Whether the calling thread and process are those that opened the counters. For any other thread the registers are not
     /// valid.
     #[inline]
     fn is_on_owner(&self) -> bool {

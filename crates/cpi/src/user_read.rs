@@ -80,8 +80,8 @@ impl UserPage {
     /// Reads two counters, one register directly after the other; `false` if a counter is in no register at the moment,
     /// or the kernel is needed for another reason.
     ///
-    /// Only for the thread that owns the counters, in the process that mapped the pages: for any other thread the registers
-    /// belong to another counter, so the counts would be wrong without any error.
+    /// May be called only by the thread that owns the counters, in the process that mapped the pages. In any other thread, the
+    /// registers belong to another counter, so the counts would be wrong without any error.
     ///
     /// An administrator can forbid reading registers at any time by writing 0 to the unit's file `rdpmc`: the
     /// instruction then ends the program with SIGSEGV.
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_of_nanoseconds() {
+    fn nanoseconds_are_converted_to_ticks() {
         // 2 GHz: half a nanosecond per tick.
         let rate = TickRate { multiplier: 1 << 9, shift: 10 };
         assert_eq!(rate.ticks(1_000_000), 2_000_000);

@@ -36,7 +36,7 @@ fn fake_machine() -> (MutexGuard<'static, ()>, TempDir, Box<dyn Provider>) {
         page_bytes: 4096,
     };
     let write = |path: std::path::PathBuf, text: &str| {
-        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        fs::create_dir_all(path.parent().expect("a folder")).expect("created");
         fs::write(path, text).expect("written");
     };
     let line = |number: u64| format!("cpu{number} 1 1 1 1 1 1 1 0 0 0\n");
@@ -47,7 +47,8 @@ fn fake_machine() -> (MutexGuard<'static, ()>, TempDir, Box<dyn Provider>) {
     (guard, folder, provider)
 }
 
-/// One step of the fake machine for an instance: instructions, cycles, cycles scaled to busy, core cycles.
+/// The counts of one step of the fake machine for an instance with these processors: instructions, cycles, cycles while busy,
+/// core cycles.
 fn step_of(members: &[u64]) -> [u64; 4] {
     let sum = |of: fn(u64) -> u64| members.iter().map(|&number| of(number)).sum();
     [
@@ -58,7 +59,7 @@ fn step_of(members: &[u64]) -> [u64; 4] {
     ]
 }
 
-/// Collects all counters this number of times, one second apart.
+/// Collects all counters `count` times, one second apart.
 fn samples(provider: &mut dyn Provider, count: i64) -> Vec<Rows> {
     let sample = |second: i64| {
         let mut rows = Rows::unfiltered(Arc::clone(provider.info()));
@@ -86,7 +87,7 @@ fn calculator(rows: &Rows, counter: &str) -> Calculator {
 }
 
 #[test]
-fn raw_values_are_sums_from_the_first_sample_on() {
+fn raw_values_count_from_the_first_sample() {
     let (_guard, _folder, mut provider) = fake_machine();
     for (sample, rows) in (0..).zip(samples(&mut *provider, 3)) {
         let names: Vec<_> = rows.instances().iter().map(|instance| instance.full_name()).collect();
@@ -174,7 +175,7 @@ fn queries_and_raw_data_blocks_have_the_values() {
     registry.register(provider).expect("a valid registration");
     let set = registry.enumerate().next().expect("the set");
     let registry = Arc::new(registry);
-    // Only the instances, without counters.
+    // Instances can be listed without counters.
     let names = registry.instances(set).expect("a list");
     assert_eq!(names.iter().map(|key| key.full_name()).collect::<Vec<_>>(), INSTANCES);
 
@@ -191,11 +192,11 @@ fn queries_and_raw_data_blocks_have_the_values() {
     let values = [4, 5, 6].map(|row| (rows.values(row)[cpi].first, rows.values(row)[cpi].second));
     assert_eq!(values, [(2_000_000, 804_000), (1_000_000, 401_000), (1_000_000, 403_000)]);
 
-    // A V2 consumer sees the bases as separate 64-bit counters.
+    // In a raw data block, the base of a ratio is a separate 64-bit counter.
     let mut bytes = Vec::new();
     query.data(&mut bytes).expect("a block");
     let block = decode(&bytes).expect("every value can be read");
-    // The identifier of the path has separate results, which come first.
+    // The path's result comes before that of the identifier with all counters.
     let whole_set = block.results().find_map(|result| match result.content() {
         Content::CounterSet(instances) => Some(instances),
         _ => None,

@@ -33,6 +33,6 @@ fn collecting_allocates_nothing_after_the_second_sample() {
         }
     }
     // The test harness's thread can allocate at the same time.
-    let without = allocated.iter().filter(|&&bytes| bytes == 0).count();
-    assert!(without >= 45, "{allocated:?}");
+    let without_allocation = allocated.iter().filter(|&&bytes| bytes == 0).count();
+    assert!(without_allocation >= 45, "{allocated:?}");
 }

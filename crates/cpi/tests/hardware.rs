@@ -4,8 +4,8 @@
 //! machine with a limitation ([`guest::STATES`]). Each test checks whether it applies to the machine; without `TACHO_PMU`
 //! none does. `tools/pmu-vm/check` runs them all.
 //!
-//! A line `@ok NAME: FOUND` reports a passed check, which `check` lists. A line `@same NAME VALUE` reports a value that must
-//! be the same in all guests.
+//! A line `@ok NAME: FOUND` reports a passed check; `tools/pmu-vm/check` lists these lines. A line `@same NAME VALUE` reports a
+//! value that must be the same in all guests.
 
 #![allow(
     unsafe_code,

@@ -17,7 +17,7 @@ fn open_files() -> usize {
     std::fs::read_dir("/proc/self/fd").expect("a list").count()
 }
 
-/// Touches new memory; returns the number of page faults that the kernel reports for this thread.
+/// Touches new pages; returns the number of page faults that the kernel reports for this thread meanwhile.
 fn fault(pages: usize) -> u64 {
     let before = faults_so_far();
     let bytes = rustix::param::page_size();
@@ -36,8 +36,8 @@ fn faults_so_far() -> u64 {
     [7, 9].iter().map(|&index: &usize| fields[index].parse::<u64>().expect("a number")).sum()
 }
 
-/// Whether a count equals the kernel's, apart from a few faults of the measurement itself. All members of a group count
-/// from the very first interval.
+/// Whether a count equals the kernel's, apart from a few more faults of the measurement itself. It must not be lower, because
+/// all members of a group count from the very first interval.
 fn is_near(count: u64, expected: u64) -> bool {
     (expected..expected + 50).contains(&count)
 }
@@ -98,7 +98,7 @@ fn page_faults_of_this_thread() {
     assert!(is_near(outer.instructions, first + second), "{outer:?} {first} {second}");
     assert!(outer.core_cycles > inner.core_cycles && outer.running_share() == Some(1.0), "{outer:?}");
 
-    // The same for processors. Software clocks never stop.
+    // The same for processors.
     let mut cpi = Cpi::new(options(Mode::SCALED)).expect("counted");
     cpi.start().expect("started");
     let faults = fault(5000);

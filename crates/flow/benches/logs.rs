@@ -1,4 +1,4 @@
-//! Reading, summarizing and converting logs, per raw value, and a yardstick that only reads the same bytes.
+//! Measures reading, summarizing and converting logs, per raw value. The yardstick only copies and sums the same bytes.
 //!
 //! `cargo bench -p tachograph-flow --bench logs`
 

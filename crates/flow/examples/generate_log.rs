@@ -1,4 +1,4 @@
-//! Generates a log for benchmarks: `generate_log multi|block MEGABYTES FILE`. Prints its number of raw values.
+//! Generates a log for benchmarks: `generate_log multi|block MEGABYTES FILE`. Prints the log's number of raw values.
 
 #[path = "../benches/generate/mod.rs"]
 mod generate;

@@ -1,8 +1,8 @@
 //! Changes the folder of a machine in an archive: converts open segments to complete files, merges files, and removes
 //! old ones.
 //!
-//! At every moment, even after a crash or a power failure, each sample is exactly once in the complete files, or in an
-//! open segment, or in both; readers return the latter once
+//! At every moment, even after a crash or a power failure, each sample is in an open segment, or exactly once in the
+//! complete files, or in both. Readers return a sample that is in both only once
 //! ([`MachineReader`](tachograph_logs::archive::MachineReader)).
 
 mod convert;
@@ -31,7 +31,7 @@ use crate::{FlowError, Identity, Selection, Source};
 const RECORDER_LOCK: &str = "recorder.lock";
 /// Name of the lock file that is held while complete files are merged or removed.
 const FILES_LOCK: &str = "files.lock";
-/// Names of two empty folders, which are exchanged to find out whether the file system can do that.
+/// Names of two empty folders that are exchanged to find out whether the file system can exchange folders.
 const EXCHANGED: [&str; 2] = ["exchange-1", "exchange-2"];
 
 /// The folder of one machine in an archive.
@@ -93,7 +93,7 @@ impl ArchiveStore {
     ///
     /// # Errors
     ///
-    /// When it cannot, and the errors of the operating system.
+    /// When the file system cannot exchange folders, and the errors of the operating system.
     pub fn check_exchange(&self) -> Result<(), LogError> {
         let folders = EXCHANGED.map(|name| self.open_folder().join(name));
         for folder in &folders {
@@ -213,15 +213,15 @@ impl ArchiveStore {
 
     /// Removes a folder, if it is empty.
     fn remove_if_empty(&self, path: &Path) -> Result<(), LogError> {
-        let emptiness = [ErrorKind::DirectoryNotEmpty, ErrorKind::NotFound, ErrorKind::AlreadyExists];
+        let ignored = [ErrorKind::DirectoryNotEmpty, ErrorKind::NotFound, ErrorKind::AlreadyExists];
         match self.storage.remove_folder(path) {
-            Err(error) if emptiness.contains(&error.kind()) => Ok(()),
+            Err(error) if ignored.contains(&error.kind()) => Ok(()),
             outcome => outcome.map_err(|error| LogError::io(error).at_path(path)),
         }
     }
 }
 
-/// Reads the last sample of a file, from which intervals continue.
+/// Reads the last sample of a file, with which the first intervals of the next file begin.
 fn last_sample(file: &Path) -> Result<Option<Sample>, LogError> {
     let mut reader = ArchiveReader::open(vec![file.to_path_buf()])?;
     reader.seek_near_end(0)?;
@@ -232,7 +232,7 @@ fn last_sample(file: &Path) -> Result<Option<Sample>, LogError> {
     Ok(last)
 }
 
-/// The last sample of the previous log, followed by the samples of a log.
+/// Yields the last sample of the previous log, then the samples of a log.
 struct Continuation<'a> {
     /// The sample with which the first intervals begin.
     previous: Option<Sample>,

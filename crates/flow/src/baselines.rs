@@ -12,7 +12,7 @@ use tachograph_counters::set::{Counter, CounterSet};
 /// counters then begin within the window.
 #[derive(Default)]
 pub struct Baselines {
-    /// Keyed by the signature of the list.
+    /// Keyed by the signature of the list of counters.
     by_list: HashMap<u64, CachedSample>,
     /// The signatures, keyed by sequence number.
     order: BTreeMap<u64, u64>,

@@ -45,15 +45,16 @@ struct IdentitySet {
     key: (String, String),
     /// The identities in the last sample, keyed by [`Instance::id`](tachograph_counters::set::Instance::id).
     now: HashMap<u32, Known>,
-    /// Like `now`, but in the sample before it.
+    /// Like `now`, but in the sample before the last one.
     before: HashMap<u32, Known>,
     /// The identities in the last sample of the previous log, keyed by the instance's label.
     carried: HashMap<Box<str>, Known>,
     /// The instance lists of the groups that supply the current identities.
     instances: Vec<Instances>,
-    /// The identities of the instances of a group of the last sample, and the index of the group. Other groups usually have the
-    /// same instances.
+    /// The identities of the instances of one group of the last sample. Kept because other groups usually have the same
+    /// instances.
     listed: Vec<u64>,
+    /// The index of that group.
     listed_group: Option<usize>,
     /// See [`Selection::selecting_pairs`].
     paired: BTreeSet<Option<usize>>,
@@ -211,8 +212,7 @@ impl<S: Source> Source for Identity<S> {
                 self.sets[set].read(group, column, counter);
             }
         }
-        // Identities are compared only after all groups were read, since the most specific counter can be in the last
-        // one.
+        // Identities are compared only after all groups were read, since the most specific counter can be in the last group.
         let mut renumbered = 0;
         for ((_, role), group) in present() {
             if let Role::Source { set, .. } = *role {

@@ -92,7 +92,7 @@ struct LastGroup {
     log: u32,
     /// The log id of the returned sample that contained the group.
     returned_log: u32,
-    /// The number of the returned sample.
+    /// The sequence number of that returned sample.
     sample: u64,
 }
 
@@ -113,7 +113,7 @@ impl<S: Source> JoinedLogs<S> {
         Ok(())
     }
 
-    /// Records the groups of a sample that is joined into the returned sample with this number.
+    /// Records the groups of `part`, which is joined into the returned sample with the sequence number `sample`.
     fn record(&mut self, part: &Sample, returned_log: u32, sample: u64) {
         for (set, index) in self.indexes.find(part) {
             let group = LastGroup { set: Arc::clone(set), log: part.log, returned_log, sample };
@@ -125,7 +125,7 @@ impl<S: Source> JoinedLogs<S> {
         }
     }
 
-    /// Whether `next` has no group in common with the returned sample with this number.
+    /// Whether `next` has no group in common with the returned sample with the sequence number `sample`.
     fn is_disjoint(&mut self, sample: u64) -> bool {
         let last = &self.last;
         self.indexes

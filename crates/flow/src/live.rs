@@ -95,8 +95,7 @@ impl LiveSource {
         self.select(paths)
     }
 
-    /// Like [`set_paths`](Self::set_paths), but only returns whether each path selects a counter: without suggestions for those that
-    /// do not.
+    /// Like [`set_paths`](Self::set_paths), but only returns whether each path selects a counter, without suggestions.
     pub fn select_paths(&mut self, paths: &[PathPattern]) -> Vec<bool> {
         self.paths = paths.to_vec();
         let selection = Selection::new(paths.to_vec());
@@ -144,7 +143,7 @@ impl LiveSource {
         &self.query
     }
 
-    /// Replaces the report, for sources that share one.
+    /// Replaces the report, so that several sources can share one.
     pub fn set_report(&mut self, report: LiveReport) {
         self.report = report;
     }

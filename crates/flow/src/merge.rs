@@ -250,8 +250,8 @@ fn have_common_counter(one: &[Arc<CounterSet>], other: &[Arc<CounterSet>]) -> bo
     };
     let (one, other) = (counters(one), counters(other));
     // A wildcard includes the counter of a fixed instance.
-    let columns = |these: &HashSet<(String, Option<String>)>, of_all: bool| -> HashSet<String> {
-        let wanted = these.iter().filter(|(_, instance)| !of_all || instance.is_none());
+    let columns = |list: &HashSet<(String, Option<String>)>, only_wildcards: bool| -> HashSet<String> {
+        let wanted = list.iter().filter(|(_, instance)| !only_wildcards || instance.is_none());
         wanted.map(|(counter, _)| counter.clone()).collect()
     };
     !one.is_disjoint(&other)

@@ -1,4 +1,4 @@
-//! Sums over instances with the same name: `svchost`, `svchost#1`, ... become `svchost`. Or sums over all instances.
+//! Sums over instances with the same name (`svchost`, `svchost#1`, ... become `svchost`), or over all instances.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,10 +11,11 @@ use tachograph_counters::{Calculator, CounterType, Formula, Origin, Pairer, RawV
 
 use crate::{FlowError, Sink, Source};
 
-/// Replaces the instances of one name (`svchost`, `svchost#1`; in `Process V2` `svchost:1234`) with a single instance, whose raw values are the sums of theirs.
+/// Replaces the instances of one name (`svchost`, `svchost#1`; in `Process V2` `svchost:1234`) with a single instance, whose
+/// raw values are the sums over the replaced instances.
 ///
 /// For counter types that need two samples, a sum is a running total: in each sample, it grows by the increases of the
-/// instances since the previous sample. So an instance that appears or disappears does not change it. Sums of averages
+/// instances since the previous sample. So an instance that appears or disappears does not change the sum. Sums of averages
 /// per operation and of fractions are averages and fractions too: their numerators and bases are summed. If the value
 /// of one instance cannot be read, the sum has the status of that value.
 ///
@@ -23,7 +24,7 @@ use crate::{FlowError, Sink, Source};
 /// are unchanged.
 #[derive(Default)]
 pub struct NameSums {
-    /// For sums over all instances: which of them stand for others.
+    /// For sums over all instances: which instances stand for others, such as `_Total`.
     is_total: Option<IsTotal>,
     sample: Sample,
     sets: Vec<SummedSet>,
@@ -35,7 +36,7 @@ pub struct NameSums {
 /// Returns whether an instance of the set with this name stands for several others, such as `_Total`.
 pub type IsTotal = fn(&str, &Instance) -> bool;
 
-/// The machine, the set, and its counters with their types. Groups with the same key are summed together: a log can have a
+/// The machine, the set, and its counters with their types and time bases. Groups with the same key are summed together: a log can have a
 /// group for each instance.
 type SetKey = (Arc<str>, Arc<str>, Vec<(Arc<str>, CounterType, i64)>);
 
@@ -64,7 +65,7 @@ struct SummedSet {
     is_present: bool,
     /// Whether the names of instances end in the id of a process: `svchost:1234`.
     has_ids: bool,
-    /// For a sum over all instances: which of them stand for others.
+    /// For a sum over all instances: which instances stand for others, such as `_Total`.
     is_total: Option<IsTotal>,
 }
 
@@ -109,7 +110,7 @@ struct Sum {
     multi_count: u32,
     /// The running totals of the previous sample.
     before: [i64; 2],
-    /// Whether the first or the second number of an instance has decreased in this sample.
+    /// For the first and the second number: whether that number of an instance has decreased since the previous sample.
     has_decreased: [bool; 2],
     /// Whether an instance has a value in this sample.
     has_value: bool,
@@ -308,7 +309,7 @@ impl SummedSet {
         for member in &mut self.members {
             if has_parts && stands_for_others(member) {
                 member.name = None;
-                // If it is summed again, its first value must not be paired with one from before.
+                // If the member is summed again later, its first value must not be paired with an older one.
                 member.pairers.fill_with(Pairer::default);
                 continue;
             }
@@ -340,7 +341,7 @@ impl SummedSet {
         }
     }
 
-    /// Adds the values of a group, the first row of which is the member with this index.
+    /// Adds the values of a group, whose first row is the member with the index `first_member`.
     fn add(&mut self, group: &Group, first_member: usize, boot_time: FileTime) {
         let members = self.members.iter_mut().skip(first_member);
         for (row, (member, values)) in members.zip(group.rows()).enumerate() {
@@ -437,7 +438,7 @@ impl Sum {
 
     /// The sum in this sample.
     fn raw(&mut self, is_shown: bool) -> RawValue {
-        // If a number of an instance decreased, the sum is an error in this interval only. So the total decreases too.
+        // If a number of an instance has decreased, so does the total: the sum must be an error, but in this interval only.
         if self.has_decreased[0] {
             self.first = self.before[0].wrapping_sub(1);
         }

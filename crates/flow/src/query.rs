@@ -32,8 +32,8 @@ pub struct LogQuery {
     pub every: u64,
     /// The counters.
     pub selection: Selection,
-    /// If given, each name has the sum of its selected instances ([`NameSums`](crate::NameSums)), and this selects sums. Has no
-    /// effect on [`seekable`](Self::seekable).
+    /// If given, the selected instances with the same name are summed ([`NameSums`](crate::NameSums)), and this selection is
+    /// applied to the sums. Has no effect on [`seekable`](Self::seekable).
     pub sums: Option<Selection>,
     /// Whether every sample of every machine becomes a row of the output log. Otherwise there is one row per sample of
     /// the first machine, with the latest values of the other machines.
@@ -140,7 +140,7 @@ impl LogQuery {
         mut on_sample: impl FnMut(&[LogReport]) -> Result<(), FlowError>,
     ) -> Result<(UnionScan, Pipeline), FlowError> {
         let mut scan = UnionScan::default();
-        // Every machine is scanned separately, because samples that are not part of any row still get columns.
+        // Every machine is scanned separately, because even counters of samples that are not part of any row get columns.
         let (mut scanned, mut read) = (Vec::new(), Vec::new());
         for logs in self.logs_by_machine()? {
             let known = scan.groups().len();
@@ -154,7 +154,7 @@ impl LogQuery {
             scanned.push((logs, scan.take_rows(), scan.groups().len() > known));
             read.extend(pipeline.reports);
         }
-        // A machine without selected counters gets no rows, unless no machine has any.
+        // A machine without selected counters gets no rows, unless no machine has selected counters.
         if scanned.iter().any(|(_, _, has_groups)| *has_groups) {
             scanned.retain(|(_, _, has_groups)| *has_groups);
         }
@@ -210,7 +210,7 @@ impl LogQuery {
                 Ok(if log.next(&mut sample)? { machines_of(&sample) } else { BTreeSet::new() })
             })
             .collect::<Result<Vec<_>, FlowError>>()?;
-        // A log without samples has no known machine, so it is assigned to that of the first log with samples.
+        // A log without samples has no known machine, so it is assigned to the machine of the first log with samples.
         if let Some(known) = machines.iter().find(|names| !names.is_empty()).cloned() {
             machines.iter_mut().filter(|names| names.is_empty()).for_each(|names| names.clone_from(&known));
         }

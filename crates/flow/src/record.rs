@@ -142,7 +142,7 @@ pub struct RecordSummary {
 ///
 /// Other programs can rename or delete the file, to rotate logs. At the next sample, the recorder completes the log at
 /// its new location and starts another one under the old name ([`on_moved`](Self::on_moved)). If a file with content
-/// has the old name by then, it is not overwritten, even with [`Existing::Overwrite`]: the recording ends with an
+/// has the old name by then, that file is not overwritten, even with [`Existing::Overwrite`]: the recording ends with an
 /// error.
 ///
 /// A text log has columns for the instances in its first sample. Instances that appear later have
@@ -265,7 +265,7 @@ impl<L: LogFiles> Recorder<L> {
         &self.path
     }
 
-    /// Starts the log in a file that was opened, with its first sample.
+    /// Starts a log in an opened file, and writes its first sample.
     fn begin(&mut self, opened: OpenedFile<L::File>, sample: &Sample) -> Result<(), FlowError> {
         let is_new = opened.is_new;
         let start =

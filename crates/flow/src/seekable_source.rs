@@ -52,8 +52,8 @@ impl SeekableSource {
         Ok(true)
     }
 
-    /// Makes the sample with this index, which was appended to the logs after they were read, the next one. Returns
-    /// false if the logs must be opened again to read it, as circular logs must.
+    /// Like [`seek`](Self::seek), but for a sample that was appended to the logs after they were read. Returns false if the
+    /// logs must be opened again to read it, as is the case for circular logs.
     ///
     /// # Errors
     ///

@@ -18,7 +18,8 @@ pub struct Select<S> {
     whole: Sample,
     /// One per group of the source's sample; updated when the group's description or instances change.
     choices: Vec<Choice>,
-    /// The patterns that select any counter of a set, keyed by machine and set. Filled only if identities are added.
+    /// The indexes of the patterns that select any counter of a set, keyed by machine and set. Filled only if identities are
+    /// added.
     patterns: HashMap<(String, String), Vec<usize>>,
 }
 
@@ -33,7 +34,7 @@ struct Choice {
 
 /// A rectangle of rows and columns.
 struct Part {
-    /// The patterns that select these columns.
+    /// The indexes of the patterns that select these columns.
     patterns: Vec<usize>,
     /// The description with the selected columns only.
     set: Arc<CounterSet>,

@@ -20,7 +20,7 @@ pub struct Selection {
     state: Arc<Mutex<State>>,
 }
 
-/// What was recorded so far.
+/// The matches, and the contents of counter sets, that were recorded so far.
 #[derive(Debug, Default)]
 struct State {
     /// For each path, whether it has selected a counter.
@@ -97,10 +97,10 @@ impl Selection {
             pattern.matches_counter(&counter.name)
                 || english.is_some_and(|name| pattern.matches_counter(name))
         };
-        let is_one = move |(_, pattern): &(usize, &PathPattern)| {
+        let selects_counter = move |(_, pattern): &(usize, &PathPattern)| {
             names_set(pattern, set) && names_fixed(pattern) && names_counter(pattern)
         };
-        self.patterns.iter().enumerate().filter(is_one).map(|(index, _)| index)
+        self.patterns.iter().enumerate().filter(selects_counter).map(|(index, _)| index)
     }
 
     /// Excludes individual counters of individual instances. A path without a machine applies to all machines.
@@ -147,7 +147,7 @@ impl Selection {
         self.lock().sets.is_empty()
     }
 
-    /// A selection with only these patterns, a subset. Copies the matches recorded so far.
+    /// A selection with only these patterns, a subset of those of `self`. Copies the matches recorded so far.
     #[must_use]
     pub fn narrowed(&self, patterns: &[PathPattern]) -> Self {
         let known = self.lock();
@@ -182,8 +182,8 @@ impl Selection {
             || path.strip_prefix(&machine).is_some_and(|path| self.except.contains(path))
     }
 
-    /// The indexes of the paths that select a counter of this set whose values need two samples; a single `None` if
-    /// everything is selected.
+    /// The indexes of the paths that select a counter of this set whose values need two samples. If everything is selected,
+    /// a single `None` if the set has such a counter.
     pub(crate) fn selecting_pairs(&self, set: &CounterSet) -> BTreeSet<Option<usize>> {
         let needs_two =
             |counter: &&Counter| counter.counter_type.formula().is_some_and(Formula::needs_two_samples);

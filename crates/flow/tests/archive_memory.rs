@@ -1,5 +1,5 @@
-//! The memory for merging files does not depend on their size, and a short time range is read without the rest of the
-//! archive. A separate test program, because it counts allocations.
+//! Tests that the memory for merging files does not depend on their size, and that a short time range is read without the
+//! rest of the archive. A separate test program, because it counts allocations.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ static ALLOCATED: PeakAlloc = PeakAlloc;
 /// 2024-03-05 00:00:00 UTC.
 const MIDNIGHT: FileTime = FileTime(133_540_704_000_000_000);
 
-/// A machine with one set of `instances` instances and `counters` counters of irregular growth.
+/// Generates samples of a machine with one set, whose counters grow irregularly.
 struct Generated {
     sample: Sample,
     state: u64,
@@ -62,9 +62,9 @@ fn write(folder: &Path, generated: &mut Generated, first: FileTime, step: i64, s
     let options = ArchiveOptions { level: 1, ..ArchiveOptions::new(TimeZone::fixed("UTC", 0)) };
     let mut writer = ArchiveWriter::new(folder, options);
     for index in 0..samples {
-        writer.write(generated.at(first.saturating_add(index * step))).expect("room");
+        writer.write(generated.at(first.saturating_add(index * step))).expect("disk space");
     }
-    writer.finish().expect("room");
+    writer.finish().expect("disk space");
 }
 
 #[test]
@@ -79,11 +79,11 @@ fn merging_archives_takes_little_memory_and_only_the_requested_hour_is_read() {
     }
     drop(generated);
     let store = ArchiveStore::new(&archive, "M", Arc::new(DiskStorage)).expect("a short name");
-    store.create_folders().expect("room");
+    store.create_folders().expect("disk space");
     let date = store.dates_to_merge(MIDNIGHT.saturating_add(FileTime::PER_DAY)).expect("folders").remove(0);
     let before = ALLOCATED.current_usage();
     ALLOCATED.reset_peak_usage();
-    let merged = store.merge(&date, &|| false).expect("room");
+    let merged = store.merge(&date, &|| false).expect("disk space");
     let peak = ALLOCATED.peak_usage().saturating_sub(before);
     assert_eq!(merged.files, (4, 1));
     assert!(peak < 256 << 20, "{peak} bytes");

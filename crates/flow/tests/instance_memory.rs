@@ -1,5 +1,5 @@
-//! The memory of statistics and selections depends on the number of instances, not on their ids. A separate test program,
-//! since it counts allocations.
+//! Tests that the memory of statistics and selections depends on the number of instances, not on their ids. A separate test
+//! program, since it counts allocations.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -51,7 +51,7 @@ fn sample(index: u32) -> Sample {
 
 /// Asserts that an instance with the last of many indexes needs no more memory than one with the first.
 #[track_caller]
-fn assert_index_is_free(bytes_of: impl Fn(Sample) -> usize) {
+fn assert_high_index_needs_no_memory(bytes_of: impl Fn(Sample) -> usize) {
     let (first, last) = (bytes_of(sample(0)), bytes_of(sample(MANY - 1)));
     assert!(last < first + first / 10, "{last} bytes for the last instance, {first} for the first");
 }
@@ -59,7 +59,7 @@ fn assert_index_is_free(bytes_of: impl Fn(Sample) -> usize) {
 #[test]
 fn memory_of_statistics_does_not_depend_on_ids() {
     let _alone = alone();
-    assert_index_is_free(|sample| {
+    assert_high_index_needs_no_memory(|sample| {
         peak(|| {
             let options = StatisticsOptions { without_quantiles: true, ..StatisticsOptions::default() };
             let mut sink = StatisticsSink::new(options);
@@ -84,7 +84,7 @@ impl Source for Once {
 fn memory_of_a_selection_does_not_depend_on_ids() {
     let _alone = alone();
     let path = PathPattern::parse(r"\Process(*)\Of One*").expect("a path");
-    assert_index_is_free(|sample| {
+    assert_high_index_needs_no_memory(|sample| {
         let mut select = Select::new(Once(Some(sample)), Selection::new(vec![path.clone()]));
         let mut out = Sample::default();
         let peak = peak(|| assert!(select.next(&mut out).expect("no error")));

@@ -1,4 +1,4 @@
-//! Recording allocates nothing in the steady state. A separate test program, since it counts allocations.
+//! Tests that recording allocates nothing in the steady state. A separate test program, since it counts allocations.
 
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -98,15 +98,15 @@ fn registry(now: &Arc<AtomicI64>) -> Arc<Registry> {
 }
 
 /// A file with preallocated memory.
-struct Room(Cursor<Vec<u8>>);
+struct MemoryFile(Cursor<Vec<u8>>);
 
-impl Read for Room {
+impl Read for MemoryFile {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         self.0.read(out)
     }
 }
 
-impl Write for Room {
+impl Write for MemoryFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write(bytes)
     }
@@ -116,39 +116,39 @@ impl Write for Room {
     }
 }
 
-impl Seek for Room {
+impl Seek for MemoryFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.0.seek(to)
     }
 }
 
-impl SetLength for Room {
+impl SetLength for MemoryFile {
     fn set_length(&mut self, bytes: u64) -> io::Result<()> {
         self.0.set_length(bytes)
     }
 }
 
-impl LogFile for Room {
+impl LogFile for MemoryFile {
     fn sync(&self) -> io::Result<()> {
         Ok(())
     }
 }
 
-struct Rooms;
+struct MemoryFiles;
 
-impl LogFiles for Rooms {
-    type File = Room;
+impl LogFiles for MemoryFiles {
+    type File = MemoryFile;
 
     fn names(&self, _folder: &Path) -> io::Result<Vec<String>> {
         Ok(Vec::new())
     }
 
-    fn open(&mut self, _path: &Path, _existing: Existing) -> io::Result<OpenedFile<Room>> {
-        let file = Room(Cursor::new(Vec::with_capacity(64 << 20)));
+    fn open(&mut self, _path: &Path, _existing: Existing) -> io::Result<OpenedFile<MemoryFile>> {
+        let file = MemoryFile(Cursor::new(Vec::with_capacity(64 << 20)));
         Ok(OpenedFile { file, is_new: true, has_content: false })
     }
 
-    fn location_of(&self, _file: &Room, _path: &Path) -> FileLocation {
+    fn location_of(&self, _file: &MemoryFile, _path: &Path) -> FileLocation {
         FileLocation::InPlace
     }
 
@@ -161,9 +161,10 @@ impl LogFiles for Rooms {
     }
 }
 
-/// Records all counters, with wildcards, patterns, and single instances that are present or absent.
+/// Checks that a recording allocates nothing after its third sample. Records all counters, with wildcards, patterns, and single
+/// instances that are present or absent.
 #[track_caller]
-fn steady(options: RecordOptions) {
+fn check_steady_state(options: RecordOptions) {
     let now = Arc::new(AtomicI64::new(0));
     let paths = [
         r"\Shop\*",
@@ -177,12 +178,12 @@ fn steady(options: RecordOptions) {
     let (mut source, _) = LiveSource::open(&registry(&now), &paths, live).expect("this machine");
     let at = Moment { utc: START, bias_minutes: 0 };
     let format = options.format;
-    let mut recorder = Recorder::with_files(Rooms, options, at).expect("a new file");
+    let mut recorder = Recorder::with_files(MemoryFiles, options, at).expect("a new file");
     let mut sample = Sample::default();
     let mut next = || {
         now.fetch_add(INTERVAL, Ordering::Relaxed);
         source.collect(&mut sample);
-        recorder.push(&sample).expect("room");
+        recorder.push(&sample).expect("disk space");
     };
     for _ in 0..3 {
         next();
@@ -202,16 +203,16 @@ fn a_recording_allocates_nothing_after_its_third_sample() {
         options.zone = TimeZone::utc();
         options
     };
-    steady(options(Format::Blg));
-    steady(RecordOptions {
+    check_steady_state(options(Format::Blg));
+    check_steady_state(RecordOptions {
         max_bytes: Some(1 << 20),
         at_max: AtMax::Circular,
         is_synced: true,
         ..options(Format::Blg)
     });
-    steady(options(Format::Csv));
+    check_steady_state(options(Format::Csv));
     // The last sample is kept for the next segment.
-    steady(RecordOptions {
+    check_steady_state(RecordOptions {
         suffix: Suffix::Number,
         segment_time: Some(Duration::from_secs(3600)),
         ..options(Format::Tsv)

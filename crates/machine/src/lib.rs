@@ -128,8 +128,9 @@ struct Sources {
     manifests: WatchedFolders,
     /// The folders of MMV files, in which programs that are instrumented for PCP publish values.
     mmv: WatchedFolders,
-    /// Problems found when the manifests and the MMV files were last read.
+    /// Problems found when the manifests were last read.
     manifest_notices: Vec<Notice>,
+    /// Problems found when the MMV files were last read.
     mmv_notices: Vec<Notice>,
 }
 
@@ -207,11 +208,12 @@ impl Sources {
             let own_count = self.own.counter_sets().count();
             let known: Vec<_> = before.counter_sets().skip(own_count).cloned().collect();
             for info in &known {
+                // This skips published sets.
                 registry.share_from(before, info);
             }
             return;
         }
-        // Remember the state of the files before they are read.
+        // Store the state of the files before they are read, so that the next refresh notices changes made meanwhile.
         self.mmv.has_changed();
         let found = {
             let is_taken = |name: &str, guid| {

@@ -30,7 +30,7 @@ pub(crate) enum StampKind {
 pub(crate) struct Stamps {
     /// For each folder, the state of its files.
     folders: Vec<Vec<Stamp>>,
-    /// The latest modification time of all files; not read for MMV files.
+    /// The latest modification time of all files; `None` if there are no files, and for MMV files.
     newest: Option<SystemTime>,
 }
 
@@ -45,7 +45,7 @@ struct Stamp {
     state: FileState,
 }
 
-/// The part of a file that changes with its contents.
+/// What is compared to detect a change of a file's contents.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum FileState {
     /// The time of the last change (ctime): seconds and nanoseconds.
@@ -61,8 +61,8 @@ impl Stamps {
         Self { folders, newest }
     }
 
-    /// Whether a file was modified so recently that another modification could get the same time: file times are
-    /// coarse.
+    /// Whether a file was modified so recently that another modification could get the same time, because file times
+    /// are coarse.
     pub(crate) fn may_miss_changes(&self) -> bool {
         let age = |newest: SystemTime| SystemTime::now().duration_since(newest).unwrap_or_default();
         self.newest.is_some_and(|newest| age(newest) < Duration::from_millis(50))
@@ -99,7 +99,8 @@ fn read_folder(folder: &Path, kind: StampKind, newest: &mut Option<SystemTime>) 
     stamps
 }
 
-/// The first bytes of a file, padded with zeros. (A `Stamp` also has the file's size.)
+/// The first bytes of a file, padded with zeros; `None` if it cannot be read. The padding hides no change, because a
+/// [`Stamp`] also has the file's size.
 fn read_header(path: &Path) -> Option<[u8; HEADER_BYTES]> {
     // Do not wait for a writer of a pipe; do not follow symbolic links.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
@@ -149,7 +150,7 @@ mod tests {
         let mut header = [0; HEADER_BYTES];
         header[..8].copy_from_slice(b"MMV\0\x02\0\0\0");
         let write = |bytes: &[u8], offset| file.write_all_at(bytes, offset).expect("written");
-        // At first, only the first generation is set, as while the file is being written; then also the second.
+        // A writer sets the first generation before it writes the file, and the second afterwards.
         header[8..16].copy_from_slice(&7_u64.to_ne_bytes());
         write(&header, 0);
         write(&[0; 100], HEADER_BYTES as u64);
@@ -164,12 +165,12 @@ mod tests {
         file.set_modified(SystemTime::UNIX_EPOCH).expect("set");
         assert_eq!(stamps(), complete);
         assert_ne!(Stamps::read(&folders, StampKind::Times), times);
-        // The same file rewritten with the same size.
+        // The same file is rewritten with the same size.
         header[8..24].copy_from_slice(&[8; 16]);
         write(&header, 0);
         let rewritten = stamps();
         assert_ne!(rewritten, complete);
-        // Replaced by a file with the same bytes.
+        // The file is replaced by another one with the same bytes.
         let copy = folder.path().join("copy");
         std::fs::copy(&path, &copy).expect("copied");
         std::fs::rename(&copy, &path).expect("renamed");

@@ -18,7 +18,7 @@ use tachograph_flow::run;
 use tachograph_flow::sinks::{StatisticsOptions, StatisticsSink};
 use tachograph_monitor::{Board, LogBoard, Span};
 
-/// Columns of a chart; and the limit for all series together, which is that of the HTTP interface.
+/// The columns of a chart, and the limit on the columns of all series together, which equals that of the HTTP interface.
 const COLUMNS: usize = 1000;
 const MAX_CELLS: usize = 500_000;
 

@@ -13,17 +13,17 @@ pub struct AxisRange {
     top: f64,
 }
 
-/// A logarithmic axis without an own lower end has at most this number of powers of ten.
+/// The maximum number of powers of ten on a logarithmic axis without a fixed lower end.
 const MAX_DECADES: f64 = 9.0;
 
 impl AxisRange {
-    /// The range of an axis for visible values from `smallest` to `largest`. `smallest_positive` is the smallest value
-    /// above 0. Ends that the axis does not fix are round numbers; a linear axis begins at 0 if no value is negative, and ends at
-    /// `bound` at the latest: the largest value that is possible (measured values can be slightly larger).
+    /// The range of an axis for the visible values. Ends that `axis` does not fix are round numbers. A linear axis begins at 0
+    /// if no value is negative. Values above `bound`, the largest possible value, do not extend it: measured values can be
+    /// slightly larger than possible.
     pub fn new(axis: &Axis, values: ValueRange, unit: &Unit, bound: Option<f64>) -> Self {
         let is_logarithmic = axis.scale == AxisScale::Logarithmic;
         if is_logarithmic {
-            // Ends that are not positive are those of a linear axis.
+            // Ends that are not positive were chosen for a linear axis, so they are ignored.
             let is_positive = |end: &f64| *end > 0.0;
             let top = axis
                 .max
@@ -123,7 +123,7 @@ impl AxisRange {
     }
 }
 
-/// An axis of at most this number of rows uses all.
+/// An axis of at most this number of rows uses all of them.
 const MIN_ROWS: usize = 4;
 
 /// The names of counters of a share of the time that cannot exceed 100 %, in lower case.
@@ -134,7 +134,7 @@ const SHARES: [&str; 6] =
 const SETS_OF_SHARES: [&str; 2] = ["Processor Information", "Processor"];
 
 /// The largest possible value of a counter, if it is known: 100 for shares of time and space, such as the time in which tasks stall.
-/// Samples that are late can be slightly above it.
+/// Values of late samples can be slightly larger.
 pub fn largest_possible(set: &str, counter: &Counter) -> Option<f64> {
     let name = counter.english_name.as_deref().unwrap_or(&counter.name).to_lowercase();
     let is_stall = name.starts_with('%') && name.contains(" stall");
@@ -189,8 +189,8 @@ fn power_of_ten(value: f64) -> f64 {
     if power.is_finite() && power > 0.0 { power } else { 1.0 }
 }
 
-/// The smallest round number that is not below `value`: a power of two or one and a half of it for bytes, or one of [`ENDS`] times a power of
-/// ten; 0 for values up to 0.
+/// The smallest round number that is not below `value`: for bytes a power of two, or 1.5 times a power of two; otherwise one
+/// of [`ENDS`] times a power of ten. 0 for values up to 0.
 fn round_up(value: f64, unit: &Unit) -> f64 {
     let value = value * unit.factor();
     if value <= 0.0 {

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_in_tables() {
+    fn numbers_in_tables_are_grouped_and_rounded() {
         for (value, text) in [
             (0.0, "0"),
             (53.90787244, "53.908"),
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_in_legends() {
+    fn numbers_in_legends_are_grouped_and_rounded() {
         for (value, text) in [
             (0.0, "0.000"),
             (53.90787244, "53.908"),

@@ -37,8 +37,8 @@ pub struct Legend {
     next: u64,
 }
 
-/// Maximum number of settings of disappeared items; without it, a monitor that runs for weeks would keep those of every
-/// ended process.
+/// Maximum number of settings of disappeared items; without it, a monitor that runs for weeks would keep the settings of
+/// every ended process.
 const MAX_REMEMBERED: usize = 10_000;
 
 impl Legend {
@@ -142,8 +142,8 @@ impl Legend {
         }
     }
 
-    /// The item that a series with a new id belongs to: one whose series had the same path, or one of a literal path that
-    /// had no series yet.
+    /// The item that a series with a new id belongs to: an item whose earlier series had the same path, or an item of a
+    /// literal path that has had no series yet.
     fn item_without_series(&self, info: &Arc<SeriesInfo>) -> Option<usize> {
         let entry = self.entries.iter().find(|entry| entry.chosen.selects(info))?;
         let matches = |item: &LegendItem| {
@@ -205,8 +205,8 @@ impl Legend {
         }
     }
 
-    /// Short names of items that are shown together. An item with a label has that name, after the instance if its path has
-    /// wildcards. Others have the names of instance and counter, without what all items have in common.
+    /// Short names of items that are shown together. An item with a label is named by its label, after the instance if its
+    /// path has wildcards. Other items are named by instance and counter, without the part that all items have in common.
     pub fn short_names(&self, items: &[&LegendItem]) -> Vec<String> {
         let counter = |item: &LegendItem| Some(Arc::clone(&item.info()?.counter.name));
         let instance = |item: &LegendItem| item.info()?.instance_name().map(str::to_owned);
@@ -250,7 +250,8 @@ impl Legend {
         items.iter().map(label).collect()
     }
 
-    /// Whether an item is on the chart: not hidden, and not left out for lack of [activity](Chosen::only_active).
+    /// Whether an item is on the chart: not hidden, not a capacity, and not omitted because it is not
+    /// [active](Chosen::only_active).
     pub fn is_charted(&self, item: &LegendItem, reduced: &Reduced) -> bool {
         if !item.is_shown() {
             return false;
@@ -307,7 +308,7 @@ impl Legend {
         self.change(id, |item| item.settings.is_shown = is_shown);
     }
 
-    /// Highlights an item on the chart or not.
+    /// Sets whether an item is highlighted on the chart.
     pub fn set_highlighted(&mut self, id: ItemId, is_highlighted: bool) {
         self.change(id, |item| item.settings.is_highlighted = is_highlighted);
     }

@@ -8,7 +8,7 @@
 //! ```text
 //! LiveSource ---> LiveBoard (a ring of raw samples) --\
 //!                                                       > reduce(span, columns) -> Reduced -> chart, legend, value bar
-//! logs ---------> LogBoard (an index; reads again) ----/
+//! logs ---------> LogBoard (an index; re-reads logs) --/
 //! ```
 
 #![forbid(unsafe_code)]

@@ -24,9 +24,9 @@ use reducers::{KeptReducer, Reducers};
 pub const MIN_POINTS: usize = 2;
 /// The largest number of intervals in a live chart.
 pub const MAX_POINTS: usize = 1000;
-/// The memory of the samples that a board keeps unless it is [changed](LiveBoard::set_max_bytes), in bytes.
+/// The default [limit](LiveBoard::set_max_bytes) on the memory of a board's samples, in bytes.
 pub const DEFAULT_MAX_BYTES: usize = 512 << 20;
-/// A board keeps at least this many samples, even if they need more memory: values are computed from them.
+/// A board keeps at least this many samples, even if they need more memory, because values are computed from them.
 const MIN_SAMPLES: usize = 3;
 
 /// A sample and its memory, in bytes.
@@ -124,14 +124,14 @@ impl LiveBoard {
         &self.ring.push(Kept { sample, bytes }).sample
     }
 
-    /// Changes the memory of the kept samples, in bytes. If they would need more, fewer are kept, but at least three.
+    /// Limits the memory of the kept samples, in bytes. At least three samples are kept, even if they need more.
     pub fn set_max_bytes(&mut self, max_bytes: usize) {
         self.max_bytes = max_bytes;
         self.limit_memory(0, MIN_SAMPLES);
     }
 
-    /// Drops the oldest samples while the samples and `further` bytes need too much memory: first those that are not held, but not the
-    /// last `min`.
+    /// Drops samples while all samples and `further` bytes together need too much memory: first the oldest samples that are not
+    /// held, but not the last `min` of these; then the oldest held samples.
     fn limit_memory(&mut self, further: usize, min: usize) {
         if let Some(oldest) = self.ring.iter_mut().next() {
             oldest.bytes = memory_of(&oldest.sample, None);
@@ -141,7 +141,7 @@ impl LiveBoard {
             let Some((index, dropped)) = self.ring.drop_oldest(min) else { break };
             total -= dropped.bytes;
             self.reuse(dropped.sample);
-            // The next sample now holds the lists of instances that it shared with the dropped one.
+            // The lists of instances that the dropped sample shared with the next one now count as memory of the next one.
             let mut later = self.ring.iter_mut().skip(index.saturating_sub(1));
             let before = if index == 0 { None } else { later.next() };
             if let Some(next) = later.next() {
@@ -190,15 +190,15 @@ impl LiveBoard {
         }
     }
 
-    /// Follows counter sets that appear and disappear, as [`LiveSource::follow`] does. The sources of several machines follow
-    /// theirs already.
+    /// Follows counter sets that appear and disappear, as [`LiveSource::follow`] does. Has no effect on a board of several
+    /// machines, whose source always follows the machines' sets.
     pub fn follow(&mut self, refresh: Refresh) {
         if let BoardSource::Machine(source) = &mut self.source {
             source.follow(refresh);
         }
     }
 
-    /// The registry in which paths are looked up; of several machines, that of one of them.
+    /// The registry in which paths are looked up; with several machines, the registry of one of them.
     pub fn registry(&self) -> &Arc<Registry> {
         match &self.source {
             BoardSource::Machine(source) => source.registry(),
@@ -218,7 +218,7 @@ impl LiveBoard {
     }
 
     /// Holds the sample of this time and all samples before it: they are kept, and charts end there even if more
-    /// samples follow. Another time does not release samples that are already held; `None` releases them.
+    /// samples follow. Holding until another time does not release samples that are already held; `None` releases them.
     pub fn hold(&mut self, until: Option<FileTime>) {
         self.held_until = until;
         match until {
@@ -252,7 +252,7 @@ impl LiveBoard {
         Some(Span::new(end.saturating_sub(length), end))
     }
 
-    /// Reduces the samples of the span, but only those among the first `count` of the ring.
+    /// Reduces the samples that are in the span and among the first `count` of the ring.
     fn reduce_first(
         &mut self,
         count: usize,

@@ -165,13 +165,13 @@ impl LogBoard {
     }
 
     /// Limits the statistics of each machine to this number of bytes, from the next reading on; the default is 96 MiB.
-    /// A lower limit makes charts slower, because more is read again, but does not change them.
+    /// A lower limit makes charts slower, because more samples are re-read, but does not change them.
     pub fn set_max_bytes(&mut self, bytes: usize) {
         self.max_bytes = bytes;
     }
 
-    /// Replaces the charted paths; the selection reports those that select nothing. The logs are read once for them, unless
-    /// the index contains them already.
+    /// Replaces the charted paths. The returned selection reports the paths that select nothing. The logs are read once for the
+    /// paths, unless the index already contains all of them.
     ///
     /// `progress` is called from time to time; if it breaks, no path is charted.
     ///

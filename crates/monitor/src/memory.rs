@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tachograph_counters::RawValue;
 use tachograph_counters::sample::{Group, Sample};
 
-/// Estimated memory of an instance that no earlier sample has, with its place in a list.
+/// Estimated memory of an instance that no earlier sample has, with its entry in a list, in bytes.
 const INSTANCE_BYTES: usize = 160;
 
 /// The memory of a sample in the ring, in bytes. `previous` is the sample before it: lists of instances are shared between
@@ -22,11 +22,12 @@ pub fn memory_of(sample: &Sample, previous: Option<&Sample>) -> usize {
     size_of::<Sample>() + sample.groups.capacity() * size_of::<Group>() + groups.sum::<usize>()
 }
 
-/// The buffers of a dropped sample are reused if they have room for at most this many times as many values as the last sample has.
+/// The buffers of a dropped sample are reused if their capacity is at most this many times the number of the last sample's
+/// values.
 const MAX_CAPACITY_RATIO: usize = 8;
 
-/// Whether the buffers of a dropped sample are worth keeping for the next one. Otherwise each sample after a burst of instances would
-/// take the memory of the largest one.
+/// Whether the buffers of a dropped sample are worth keeping for the next one. If all buffers were kept, each sample after a
+/// burst of instances would have the memory of the largest sample.
 pub fn is_reusable(dropped: &Sample, last: &Sample) -> bool {
     let capacity: usize = dropped.groups.iter().map(|group| group.values.capacity()).sum();
     capacity / MAX_CAPACITY_RATIO <= last.len()

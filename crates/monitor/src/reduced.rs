@@ -102,7 +102,8 @@ struct SeriesBuilder {
 }
 
 impl SeriesBuilder {
-    /// Adds `added` to a column, of `columns` that are kept: with `merge_into` if the column has statistics, otherwise with `into_state`.
+    /// Adds `added` to a column: with `merge_into` if the column has statistics, otherwise with `into_state`. `columns` is the
+    /// number of kept columns.
     #[inline]
     fn add<T>(
         &mut self,
@@ -122,7 +123,7 @@ impl SeriesBuilder {
         }
     }
 
-    /// Ends the current column, of `columns` that are kept.
+    /// Ends the current column. `columns` is the number of kept columns.
     fn end_column(&mut self, columns: usize) {
         let Some(ended) = self.current.take() else { return };
         self.columns.resize(columns, Column::default());
@@ -149,7 +150,7 @@ impl Reduction {
         Self { span, columns: columns.max(1), keeps_columns, slots: HashMap::new(), series: Vec::new() }
     }
 
-    /// Prepares for about this many series.
+    /// Reserves space for about this many series.
     pub(crate) fn reserve(&mut self, series: usize) {
         self.slots.reserve(series);
         self.series.reserve(series);
@@ -224,7 +225,7 @@ impl Reduction {
         self.finish_ranked(table, |info| rank_of(info, paths))
     }
 
-    /// Finishes the reduction, with the series that have a rank, in the order of their ranks.
+    /// Finishes the reduction, with the series for which `rank_of` returns a rank, in the order of their ranks.
     pub(crate) fn finish_ranked(
         mut self,
         table: &SeriesTable,
@@ -252,7 +253,7 @@ impl Reduction {
     }
 }
 
-/// The position of the first path that selects a series; 0 without paths.
+/// The rank of a series: the position of the first path that selects it; 0 if `paths` is empty; `None` if no path selects it.
 pub(crate) fn rank_of(info: &SeriesInfo, paths: &[PathPattern]) -> Option<usize> {
     if paths.is_empty() { Some(0) } else { paths.iter().position(|path| info.is_selected_by(path)) }
 }

@@ -10,15 +10,15 @@ use crate::series::{SeriesId, SeriesTable};
 
 /// Receives the samples of a span in chronological order, and adds each interval to the column in which the interval ends.
 ///
-/// The sink of `tacho stats` computes the statistics, so intervals and values are the same. The sink is cut at the end
-/// of each column.
+/// The sink of `tacho stats` computes the statistics, so intervals and values equal those of that command. The sink is cut
+/// at the end of each column.
 pub struct Reducer {
     sink: StatisticsSink,
     /// Maps the sink's series index to the board's id.
     ids: Vec<SeriesId>,
     /// The column of the samples since the last cut.
     current: Option<usize>,
-    /// Whether the series of machines that differ in the machine only are one.
+    /// Whether series whose paths differ only in the machine are merged.
     is_across_machines: bool,
 }
 
@@ -47,7 +47,7 @@ impl Reducer {
         self.current = None;
     }
 
-    /// Adds the next sample: a [baseline](Sample::is_baseline), or one in the reduction's span. Others are ignored.
+    /// Adds the next sample: a [baseline](Sample::is_baseline), or a sample in the reduction's span. Ignores other samples.
     ///
     /// # Errors
     ///
@@ -76,7 +76,7 @@ impl Reducer {
         has_intervals.then(|| self.sink.states()).into_iter().flatten()
     }
 
-    /// The ids of the series so far. New series get one.
+    /// The ids of all series so far. Assigns ids to new series.
     pub(crate) fn ids(&mut self, table: &mut SeriesTable) -> &[SeriesId] {
         loop {
             let next = self.ids.len();

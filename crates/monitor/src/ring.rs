@@ -44,8 +44,8 @@ impl<T> Ring<T> {
         dropped
     }
 
-    /// Drops the oldest item that is not held, or the oldest held one if only `min` others remain; then nothing if none is held. Returns
-    /// the dropped item and the index that it had.
+    /// Drops the oldest item that is not held. If at most `min` items are not held, drops the oldest held item instead, or
+    /// nothing if none is held. Returns the dropped item and the index that it had.
     pub fn drop_oldest(&mut self, min: usize) -> Option<(usize, T)> {
         if self.items.len() - self.held > min {
             return Some((self.held, self.items.remove(self.held)?));

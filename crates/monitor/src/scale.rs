@@ -27,7 +27,7 @@ impl Scale {
     }
 
     /// The largest power of ten, within the limits, that keeps the values within [`AXIS_TOP`]; `farthest` is the value
-    /// farthest from 0. If `farthest` is missing, 0 or not finite, the default scale.
+    /// farthest from 0. Returns the default scale if `farthest` is missing, 0 or not finite.
     pub fn to_fit(farthest: Option<f64>) -> Self {
         let Some(farthest) = farthest.map(f64::abs).filter(|value| value.is_finite() && *value > 0.0) else {
             return Self::Default;
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_largest_power_of_ten_that_fits() {
+    fn the_largest_power_of_ten_that_fits_is_chosen() {
         for (farthest, exponent) in [
             (100.0, 0),
             (100.000001, -1),
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn every_power_of_ten_is_its_own_fit() {
+    fn powers_of_ten_are_scaled_to_the_top_of_the_axis() {
         for exponent in -6..=10 {
             let Scale::Exponent(fit) = Scale::to_fit(Some(10f64.powi(exponent))) else { panic!("a fit") };
             assert_eq!(fit, 2 - exponent);
@@ -115,14 +115,14 @@ mod tests {
     }
 
     #[test]
-    fn moving_stays_in_range() {
+    fn moved_scales_stay_in_range() {
         assert_eq!(Scale::Default.moved(1, -3), Scale::Exponent(-2));
         assert_eq!(Scale::Exponent(9).moved(1, 0), Scale::Exponent(9));
         assert_eq!(Scale::Default.exponent(-40), -9);
     }
 
     #[test]
-    fn factors_in_a_legend() {
+    fn large_and_small_factors_are_shown_with_exponents() {
         let text = |exponent| format!("{:>6}", Factor(exponent));
         assert_eq!(
             [-9, -4, -3, -1, 0, 2, 3, 4, 9].map(text),

@@ -129,15 +129,15 @@ impl SearchIndex {
         if hits.iter().any(|hit| !hit.is_help_match) {
             hits.retain(|hit| !hit.is_help_match);
         }
-        // Of equal matches, a counter with exactly these words is before others that have more.
+        // Of equally good matches, a counter whose name has no other words comes first.
         let has_more =
             |hit: &Hit| hit.counter.is_some_and(|counter| self.sets[hit.set].1[counter].has_more(&words));
         hits.sort_by_cached_key(|hit| (Reverse(hit.score), has_more(hit)));
         hits
     }
 
-    /// The largest part of these words that occurs together in a set or counter. Of two parts of the same size, the one with the
-    /// better match, and of equal ones the one with the earlier words. Empty if none of the words occurs.
+    /// The largest subset of these words that occurs together in a set or counter: of several subsets of the same size, the one
+    /// with the best match; of equally good ones, the one with the earlier words. Empty if none of the words occurs.
     ///
     /// The time grows with two to the power of the number of words.
     pub fn words_together<'a>(&self, words: &[&'a str]) -> Vec<&'a str> {
@@ -155,7 +155,7 @@ impl SearchIndex {
     }
 }
 
-/// The maximum number of words of which all parts are tried.
+/// The maximum number of words of which all subsets are tried.
 const MAX_WORDS: usize = 8;
 
 impl Hit {
@@ -243,17 +243,17 @@ fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The letters and digits of a name, split at all other characters.
+/// The runs of letters and digits in a name.
 fn parts(name: &str) -> impl Iterator<Item = &str> {
     name.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty())
 }
 
-/// Whether a word is this synonym; `%` at its ends can be omitted.
+/// Whether a word is this synonym; the word can omit `%` at the synonym's ends.
 fn is_same(synonym: &str, word: &str) -> bool {
     synonym == word || synonym.trim_matches('%') == word
 }
 
-/// Whether a synonym of several words contains this word, and all its words occur.
+/// Whether a synonym of several words contains this word, and all words of the synonym are searched.
 fn is_phrase_in(synonym: &str, word: &str, all: &[String]) -> bool {
     synonym.contains(' ')
         && synonym.split(' ').any(|part| part == word)
@@ -265,7 +265,7 @@ fn is_whole_set(path: &PathPattern) -> bool {
     path.path().counter == "*"
 }
 
-/// The score of a synonym by how many counters its path selects.
+/// The score of a synonym. The fewer counters its path can select, the higher it is.
 fn specificity(path: &PathPattern) -> u32 {
     let has_wildcard = |name: &str| name.contains(['*', '?']);
     match path.path() {
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_stands_for_its_counters() {
+    fn a_matching_set_replaces_its_counters() {
         assert_eq!(found("network"), ["Network Interface/*"]);
         assert_eq!(found("physicaldisk"), ["PhysicalDisk/*"]);
     }

@@ -119,22 +119,22 @@ pub struct TableModel {
     matching: usize,
     /// Whether the rows are of several machines.
     has_machines: bool,
-    /// The largest number of intervals of a row.
+    /// The largest number of intervals of any row.
     intervals: u64,
     shows_kernel_threads: bool,
     /// The number of kernel threads that are not shown.
     hidden: usize,
     /// Whether the user has changed the columns.
-    has_own_columns: bool,
+    are_columns_chosen: bool,
     /// Whether the user has chosen the order.
-    has_own_order: bool,
+    is_order_chosen: bool,
     /// For each column, whether a row, other than reserved ones, has ever had a value.
     has_had_value: Vec<bool>,
     /// The number of updates since the columns were last changed, up to [`SETTLED`].
     updates: u8,
 }
 
-/// The number of updates after which a column without values is taken to be empty. Rates have no values in the first
+/// The number of updates after which a column without values is considered empty. Rates have no values in the first
 /// samples.
 const SETTLED: u8 = 3;
 
@@ -161,8 +161,8 @@ impl TableModel {
             intervals: 0,
             shows_kernel_threads: false,
             hidden: 0,
-            has_own_columns: false,
-            has_own_order: false,
+            are_columns_chosen: false,
+            is_order_chosen: false,
             has_had_value: Vec::new(),
             updates: 0,
         }
@@ -209,7 +209,7 @@ impl TableModel {
                 self.has_had_value[column] || rows.iter().any(|&row| self.value(row, column).is_some());
             self.has_had_value[column] = has_value;
         }
-        if !self.has_own_order && self.is_empty_column(self.order.column) {
+        if !self.is_order_chosen && self.is_empty_column(self.order.column) {
             let columns = self.layout.columns.iter().enumerate();
             let mut quantities = columns.filter(|(_, column)| column.counter().is_some() && !column.is_id());
             let with_values = quantities.find(|(index, _)| self.has_had_value[*index]);
@@ -228,7 +228,7 @@ impl TableModel {
         is_settled
             && is_counter
             && has_rows
-            && !self.has_own_columns
+            && !self.are_columns_chosen
             && self.has_had_value.get(column) == Some(&false)
     }
 

@@ -65,7 +65,7 @@ pub struct View {
     pub begin: Option<TimeArgument>,
     /// The end of the time range of logs (exclusive).
     pub end: Option<TimeArgument>,
-    /// Whether charts of the page show the instances of each name as one, with the sum of their raw values.
+    /// Whether charts of the web page show the instances of each name as one, with the sum of their raw values.
     pub sums_names: bool,
     /// Notes about moments and time ranges.
     pub annotations: Vec<Annotation>,
@@ -110,7 +110,7 @@ impl View {
         self.panels.iter().flat_map(|panel| &panel.counters)
     }
 
-    /// Whether a panel is a table of a set that it names. Such a panel needs no counters.
+    /// Whether any panel is a table that names its set. Such a panel needs no counters.
     pub fn has_table(&self) -> bool {
         self.panels.iter().any(|panel| panel.kind == ViewKind::Table && panel.table.set.is_some())
     }
@@ -141,7 +141,7 @@ impl View {
         tables.filter_map(entry).flat_map(|model| model.paths(true)).collect()
     }
 
-    /// Adds counters: to the only panel, or as a panel of their own.
+    /// Adds counters to the only panel, or as a new panel if there is not exactly one panel.
     pub fn add_counters(&mut self, counters: impl IntoIterator<Item = Chosen>) {
         let mut counters = counters.into_iter().peekable();
         if counters.peek().is_none() {
@@ -157,7 +157,7 @@ impl View {
     /// counters that are missing, and panels without counters, and returns the missing paths.
     pub fn resolve(&mut self, has: impl Fn(&PathPattern) -> bool) -> Vec<String> {
         let mut missing = Vec::new();
-        // The first line shows what there is.
+        // Missing counters of the first line are not reported.
         self.headline.retain_mut(|chosen| chosen.resolve(&has) || !self.is_optional);
         for panel in &mut self.panels {
             panel.counters.retain_mut(|chosen| {

@@ -74,8 +74,9 @@ struct Expansion<'a> {
     source: &'a DataSource,
     pattern: PathPattern,
     flags: u32,
-    /// The paths found so far, without duplicates.
+    /// The paths found so far, to detect duplicates.
     seen: HashSet<String>,
+    /// The paths found so far, in order.
     paths: Vec<String>,
 }
 

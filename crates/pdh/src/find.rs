@@ -28,9 +28,9 @@ pub(crate) struct FoundCounter {
 /// How a missing instance is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MissingInstance {
-    /// Allow it: the instance may appear later.
+    /// A missing instance is allowed, because it may appear later.
     Allowed,
-    /// Fail with [`PdhStatus::NO_INSTANCE`].
+    /// The search fails with [`PdhStatus::NO_INSTANCE`].
     Error,
 }
 

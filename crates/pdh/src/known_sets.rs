@@ -157,12 +157,13 @@ impl DataSource {
         Ok(Cow::Owned(parts))
     }
 
-    /// Connects to a machine, if the source is a machine and the name is that of another one.
+    /// Connects to a machine, if the source is a machine and `machine` names another machine. For logs, checks that they
+    /// contain the machine.
     ///
     /// # Errors
     ///
-    /// [`PdhStatus::NO_MACHINE`] if the machine is unknown or does not answer, or if a log does not have it;
-    /// [`PdhStatus::CANNOT_CONNECT_MACHINE`] if it refuses this program, or cannot be read. Errors of reading a log.
+    /// [`PdhStatus::NO_MACHINE`] if the machine is unknown or does not answer, or if the logs do not contain it;
+    /// [`PdhStatus::CANNOT_CONNECT_MACHINE`] if the machine refuses this program, or cannot be read. Errors of reading a log.
     #[doc(alias = "PdhConnectMachineW")]
     #[doc(alias = "PdhConnectMachineA")]
     pub fn connect_machine(&self, machine: Option<&str>) -> Result<()> {
@@ -222,7 +223,7 @@ fn status_of(failure: &Failure) -> PdhStatus {
 /// The status of a machine that cannot be connected to.
 fn status_of_machine(code: ErrorCode) -> PdhStatus {
     match code {
-        // Unknown, or switched off.
+        // The machine is unknown, or switched off.
         ErrorCode::BAD_NETWORK_PATH | ErrorCode::SERVER_UNAVAILABLE | ErrorCode::TIMEOUT => {
             PdhStatus::NO_MACHINE
         }

@@ -24,7 +24,7 @@ pub struct ObjectItems {
 const DEFAULT_OBJECT: &str = "Processor";
 
 impl DataSource {
-    /// The machines, in the form `\\NAME`: of a log, or the local machine and the other machines that are connected.
+    /// The machines, in the form `\\NAME`: the machines of the logs, or the local machine and all connected machines.
     ///
     /// # Errors
     ///

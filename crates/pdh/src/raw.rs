@@ -77,7 +77,7 @@ impl CounterKind {
 /// The first of these checks that fails determines the status:
 ///
 /// 1. a required sample has an error status: [`PdhStatus::INVALID_DATA`], and the value has the sample's status;
-/// 2. types without a number: [`PdhStatus::INVALID_ARGUMENT`]; unknown types: [`PdhStatus::FUNCTION_NOT_FOUND`];
+/// 2. the type has no displayed value: [`PdhStatus::INVALID_ARGUMENT`]; it is unknown: [`PdhStatus::FUNCTION_NOT_FOUND`];
 /// 3. two samples are required and `older` is missing: [`PdhStatus::INVALID_DATA`];
 /// 4. the base or clock went backwards: [`PdhStatus::NEGATIVE_DENOMINATOR`];
 /// 5. the time base is required and not positive: [`PdhStatus::NEGATIVE_TIMEBASE`];

@@ -39,7 +39,7 @@ pub(crate) struct Logs {
     paths: Vec<PathBuf>,
     pub(crate) facts: LogFacts,
     file_bytes: u64,
-    /// The contents, after the first scan.
+    /// The contents; `None` before the first scan.
     scan: Mutex<Option<Arc<Scan>>>,
 }
 
@@ -95,7 +95,7 @@ impl DataSource {
             let facts = log.report().facts().clone();
             match facts.format {
                 LogFormat::Blg | LogFormat::Csv | LogFormat::Tsv | LogFormat::Sql => {}
-                // PDH has no log type for them.
+                // PDH has no log type for these formats.
                 LogFormat::Json | LogFormat::Archive => return Err(PdhStatus::UNKNOWN_LOG_FORMAT),
             }
             file_bytes = file_bytes.saturating_add(facts.file_bytes);

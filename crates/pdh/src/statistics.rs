@@ -39,7 +39,7 @@ pub struct Statistics {
 ///
 /// # Errors
 ///
-/// [`PdhStatus::INVALID_ARGUMENT`] if `first_entry` is not an index of `entries`, and for types without a number;
+/// [`PdhStatus::INVALID_ARGUMENT`] if `first_entry` is not an index of `entries`, and for types without a displayed value;
 /// [`PdhStatus::FUNCTION_NOT_FOUND`] for unknown types.
 #[doc(alias = "PdhComputeCounterStatistics")]
 pub fn compute_statistics(
@@ -73,8 +73,8 @@ pub fn compute_statistics(
 
 /// Applies the cap, the factor 1000 and the scale factor, and formats the number.
 fn result(kind: &CounterKind, format: Format, number: Option<f64>) -> FormattedValue {
-    let none = NoValue::from_call_status(PdhStatus::INVALID_DATA).to_value(format);
-    let Some(mut number) = number else { return none };
+    let missing = NoValue::from_call_status(PdhStatus::INVALID_DATA).to_value(format);
+    let Some(mut number) = number else { return missing };
     if format.flags() & flags::NOCAP100 == 0 && kind.counter_type.suffix() == Suffix::Percent {
         number = number.min(100.0);
     }
@@ -83,6 +83,6 @@ fn result(kind: &CounterKind, format: Format, number: Option<f64>) -> FormattedV
     let calculator = tachograph_counters::Calculator::new(tachograph_counters::CounterType::DOUBLE_RAW, 1);
     match calculator.format(None, &double, &format.options(kind.scale)) {
         Ok(number) => FormattedValue { status: PdhStatus::VALID_DATA, value: format.value_of(number) },
-        Err(_) => none,
+        Err(_) => missing,
     }
 }

@@ -1,5 +1,5 @@
-//! Collecting published sets: 100 sets with 100 instances and 10 counters each, from 10 processes. For comparison: a
-//! loop over the same number of consecutive cells, and one that converts the cells of these files to raw values.
+//! Measures collecting 100 published sets with 100 instances and 10 counters each, from 10 processes. For comparison, also
+//! measures a loop over as many consecutive cells in memory, and a loop that converts the cells of such files to raw values.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -110,7 +110,7 @@ fn query_of(folder: &Path) -> Query {
     }
 }
 
-/// Reads the first words of the same number of consecutive cache lines.
+/// Reads the first word of each of as many consecutive cache lines as the sets have.
 fn loop_over_memory() -> impl FnMut() {
     let lines = u64::from(PROCESSES * SETS_OF_A_PROCESS * INSTANCES) * u64::from(COUNTERS + 1);
     let memory: Vec<[AtomicU64; 8]> =
@@ -123,7 +123,7 @@ fn loop_over_memory() -> impl FnMut() {
     }
 }
 
-/// Reads the cells of the files by their writers, into raw values.
+/// Converts the cells of the files to raw values, through the mappings of the files' writers.
 fn loop_over_files(sets: &[(SetFile, Vec<Slot>)]) -> impl FnMut() {
     let lines = |slots: &[Slot]| {
         let of_slot =

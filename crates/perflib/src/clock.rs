@@ -70,7 +70,7 @@ impl Clock {
     }
 
     /// The timestamps of a collection whose providers are prepared.
-    pub(crate) fn of(&self, collection: CollectionId) -> Timestamps {
+    pub(crate) fn timestamps_of(&self, collection: CollectionId) -> Timestamps {
         (self.source)(Some(collection))
     }
 

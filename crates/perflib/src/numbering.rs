@@ -1,4 +1,4 @@
-//! Appends `#n` to the names of instances, to distinguish those with equal names.
+//! Appends `#n` to the names of instances, to distinguish instances with equal names.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ pub struct Numbering {
     is_for_identities: bool,
 }
 
-/// The assignment of each index of a name, and where to search on.
+/// The assignment of each index of a name, and where the next search begins.
 ///
 /// While instances appear in a sample, lower indexes do not become available. So each search continues where the last one
 /// of the sample ended, and the time is proportional to the number of instances even if thousands have the same name.
@@ -67,7 +67,7 @@ struct Name {
     generation: u64,
     /// No lower index is free for instances that are not reserved.
     next_free: usize,
-    /// No lower index can be waited for by them.
+    /// No lower index can be awaited by instances that are not reserved.
     next_awaited: usize,
 }
 
@@ -428,15 +428,15 @@ mod tests {
         assert_eq!(labels(&mut numbering, &[&second, &first]), ["_Total#2", "_Total#1"]);
         assert_eq!(labels(&mut numbering, &[&total, &first]), ["_Total", "_Total#1"]);
         // Another reserved instance waits for the name; an ordinary instance does not.
-        let of_others = Arc::new(InstanceKey::new("_Total", 0, 1).reserved());
+        let other_total = Arc::new(InstanceKey::new("_Total", 0, 1).reserved());
         let another = key("_Total", 4);
-        let keys = [&another, &first, &of_others];
+        let keys = [&another, &first, &other_total];
         assert_eq!(labels(&mut numbering, &keys), ["_Total#2", "_Total#1", "_Total#3"]);
         assert_eq!(labels(&mut numbering, &keys), ["_Total#2", "_Total#1", "_Total"]);
     }
 
     #[test]
-    fn an_instance_loses_its_name_when_it_becomes_reserved() {
+    fn an_instance_loses_its_name_when_the_name_becomes_reserved() {
         let mut numbering = Numbering::default();
         let impostor = key("_Total", 7);
         let total = Arc::new(InstanceKey::new("_Total", 0, 0).reserved());
@@ -466,7 +466,7 @@ mod tests {
             let hash = key("zombie#x", 1);
             let born = |from: u64| (from..from + COUNT).map(|identity| key("zombie", identity));
             for generation in 0..6 {
-                // Half of them are replaced in each sample.
+                // Half of the instances are replaced in each sample.
                 let keys: Vec<_> = born(10 + generation * COUNT / 2).chain([Arc::clone(&hash)]).collect();
                 let names = numbering.assign(&keys);
                 let labels: std::collections::HashSet<_> = names.iter().map(|name| name.label()).collect();

@@ -115,7 +115,7 @@ impl Failure {
         Self { code, reason: reason.into(), is_of_machine: false }
     }
 
-    /// The same failure, of the whole machine: it could not be reached, or refused the request.
+    /// The same failure, but of the whole machine, which could not be reached or refused the request.
     #[must_use]
     pub fn of_machine(self) -> Self {
         Self { is_of_machine: true, ..self }

@@ -158,7 +158,7 @@ impl Query {
         matches
     }
 
-    /// Replaces everything that was added with these paths. Returns the same as
+    /// Replaces all identifiers and paths of the query with these paths. Returns the same as
     /// [`add_paths`](Self::add_paths). Sets keep their indexes while the registry has them, and a set that stays
     /// selected is not released in between.
     pub fn set_paths<'a>(&mut self, paths: impl IntoIterator<Item = &'a PathPattern>) -> Vec<Vec<PathMatch>> {
@@ -265,7 +265,7 @@ impl Query {
         let until = Instant::now() + self.max_wait;
         in_use().for_each(|set| set.entry.host().prepare(&set.rows, collection, until));
         // Read the time after all waits, so that no prepared value is newer.
-        self.timestamps = self.registry.clock().of(collection);
+        self.timestamps = self.registry.clock().timestamps_of(collection);
         for set in &mut self.sets {
             set.rows.clear(self.timestamps);
             set.outcome = if set.is_in_use { set.entry.host().collect(&mut set.rows) } else { Ok(()) };
@@ -273,8 +273,8 @@ impl Query {
         self.timestamps
     }
 
-    /// Limits the time that a collection waits for providers that depend on something else, such as another machine, to at
-    /// most a second.
+    /// Sets the maximum time that a collection waits for providers that depend on something else, such as another machine.
+    /// More than a second has no effect.
     pub fn limit_wait(&mut self, max: Duration) {
         self.max_wait = max.min(MAX_PREPARE_TIME);
     }

@@ -66,7 +66,7 @@ fn collecting_published_sets_does_not_allocate() {
     assert!(without_allocation >= 18, "{allocated_bytes:?}");
     let rows: usize = query.sets().iter().map(|set| set.rows().instances().len()).sum();
     assert_eq!(rows, 50 + 51 + 1);
-    // Ten thousand instances are created and dropped.
+    // The memory of instances that have ended is released.
     let before = ALLOCATED.current_usage();
     for id in 0..10_000 {
         let slot = kept[0].0.create_instance("short-lived", id).expect("an instance");

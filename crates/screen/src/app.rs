@@ -79,7 +79,7 @@ pub struct App {
     pub(crate) facts: Facts,
     pub(crate) theme: Theme,
     pub(crate) panes: Panes,
-    /// The counters of the first line.
+    /// The counters whose values the first line shows.
     pub(crate) headline: Legend,
     pub(crate) numbers: NumberForm,
     /// The names of containers, for control groups.
@@ -88,9 +88,9 @@ pub struct App {
     pub(crate) title: Option<String>,
     /// Whether counters that the logs lack are omitted from the view.
     is_optional: bool,
-    /// The annotations of the view, which are only kept.
+    /// The annotations of the view. They are not shown, only saved with the view again.
     annotations: Vec<Annotation>,
-    /// Whether the page sums the instances of each name, which is only kept.
+    /// Whether the web page sums the instances of each name. Has no effect here; only saved with the view again.
     sums_names: bool,
     /// The values of the charted counters, reduced to the columns of the chart.
     pub(crate) reduced: Reduced,
@@ -186,7 +186,7 @@ impl App {
         }
     }
 
-    /// The paths whose counters the screen needs: the selected ones, and those of the tables.
+    /// The paths whose counters the screen needs: the selected paths, and the paths of the tables.
     pub fn paths(&self) -> Vec<PathPattern> {
         self.with_headline(self.panes.paths(self.facts.is_live))
     }

@@ -4,8 +4,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-/// A drawing made of dots. Lines are drawn over bands. A character has only one colour: where several lines share
-/// characters, each character shows one of them, in turn, so that all lines remain visible in their own colours.
+/// A drawing made of dots. Lines are drawn over bands. A character has only one colour, so where several lines share
+/// characters, the characters show these lines in turn, and each line remains visible in its own colour.
 pub(crate) struct Canvas {
     columns: usize,
     rows: usize,

@@ -83,7 +83,7 @@ const NO_TIME: &str = "-";
 /// The minimum size of the screen.
 const MIN_SIZE: (u16, u16) = (24, 8);
 
-/// On a narrower screen, messages get the whole line.
+/// The minimum width of a screen, in columns, that lists keys next to a message.
 const MIN_MESSAGE_AND_KEYS: u16 = 60;
 
 /// The parts of the screen, from top to bottom.
@@ -254,7 +254,7 @@ impl App {
         let (text, more) = if self.has_instances(set) {
             // Other counters of the set have values.
             let counters: Vec<_> = paths.iter().map(|path| path.path().counter.clone()).collect();
-            (format!("not counted here: {}", counters.join(", ")), "")
+            (format!("no values here: {}", counters.join(", ")), "")
         } else if excluded.is_empty() {
             (format!("{set} has no instances"), "they are shown when they appear")
         } else {

@@ -37,7 +37,7 @@ pub(crate) enum Command {
     Axis,
     Limit,
     Filter,
-    Only,
+    OnlySelected,
     NextPane,
     PreviousPane,
     ZoomPane,
@@ -185,7 +185,7 @@ pub(crate) const KEYS: &[Key] = &[
         "menu of ready-made views: processor, memory, disk, processes ...",
     ),
     key(Both, &[(Char('v'), C::Split), (Char('V'), C::RemovePane)], "v V", "add a panel, remove it"),
-    key(Both, &[(Char('e'), C::Only)], "e", "only this counter on the chart; all again"),
+    key(Both, &[(Char('e'), C::OnlySelected)], "e", "only this counter on the chart; all again"),
     key(Both, &[(Char('F'), C::Filter)], "F", "only counters whose path contains a text"),
     key(Both, &[(Char('l'), C::Axis)], "l", "axis: own scales, linear, logarithmic"),
     key(Both, &[(Char('L'), C::Limit)], "L", "set limit lines"),
@@ -282,7 +282,7 @@ const NOT_IN_TABLES: [Command; 18] = [
     C::SortBack,
     C::Band,
     C::Filter,
-    C::Only,
+    C::OnlySelected,
     C::Axis,
     C::Limit,
 ];
@@ -306,7 +306,7 @@ fn table_command(code: KeyCode, is_live: bool) -> Option<Command> {
 }
 
 /// The command that a key triggers on the main screen. `is_grid`: whether several panels are shown; `is_table`: whether the
-/// focused one is a table.
+/// focused panel is a table.
 pub(crate) fn command_of(event: &KeyEvent, is_live: bool, is_grid: bool, is_table: bool) -> Option<Command> {
     if let Some(command) = control_command(event) {
         return Some(command);

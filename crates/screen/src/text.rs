@@ -98,7 +98,7 @@ fn shortened(text: String, value: Option<f64>, columns: usize, form: NumberForm)
 const ARITHMETIC: char = '*';
 
 /// Formats an average like [`figure_in`], with a mark if it is arithmetic. `ends` are the smallest and the largest
-/// value; if those of an id differ, it has no average.
+/// value. For a counter of ids, returns the id, or `several` if `ends` differ.
 pub(crate) fn average_in(
     counter: &Counter,
     average: Option<f64>,

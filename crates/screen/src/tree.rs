@@ -28,7 +28,7 @@ pub(crate) struct Tree {
     /// The first row on the screen.
     pub(crate) top: usize,
     marked: Vec<String>,
-    /// Paths that the user is asked to confirm, and the number of lines that they add.
+    /// Paths that the user is asked to confirm, and the number of lines that they add to the chart.
     pub(crate) question: Option<(Vec<PathPattern>, usize)>,
 }
 
@@ -321,7 +321,7 @@ mod tests {
         assert_eq!(shown(&tree), [r"\Memory\*"]);
         tree.set_search("nothing".to_owned());
         assert!(tree.rows().is_empty() && tree.chosen().expect("none").is_empty());
-        // As in `tacho list`, names of other tools and everyday words match too.
+        // As in `tacho list`, terms from other tools and everyday words match too.
         tree.set_search("ram".to_owned());
         assert_eq!(tree.chosen().expect("paths")[0].to_string(), r"\Memory\Available Bytes");
         tree.set_search(r"\Any(thing)\at all".to_owned());
@@ -331,11 +331,11 @@ mod tests {
     }
 
     #[test]
-    fn the_search_selects_a_set_with_exactly_this_name_first() {
+    fn an_exactly_named_set_is_selected_first() {
         let sets = [set("Cgroup", true, &["% Processor Time"]), set("Processor", true, &["% Idle Time"])];
         let mut tree = Tree::new(sets.into(), true);
         let chosen = |tree: &Tree| tree.chosen().expect("paths")[0].to_string();
-        // Of equal matches, the name with fewer other words.
+        // Of equally good matches, the set whose name has fewer other words is selected.
         tree.set_search("processo".to_owned());
         assert_eq!(chosen(&tree), r"\Processor(*)\*");
         tree.set_search(" processor".to_owned());
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn the_selection_survives_new_sets() {
+    fn the_selection_is_kept_with_new_sets() {
         let mut tree = tree();
         tree.set_search("process io".to_owned());
         assert_eq!(tree.chosen().expect("paths")[0].to_string(), r"\Process(*)\IO Bytes");

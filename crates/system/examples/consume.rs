@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let registry = Arc::new(registry);
 
-    // Enumerate the names, and read the registration of the one that matches.
+    // Find the counter set by its name, and read its registration.
     let Some(guid) = find(&registry, &wanted)? else {
         return Err(format!("no counter set is called '{wanted}'").into());
     };
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let name_of = |id| names.get(id).map(|name| name.to_string()).unwrap_or_else(|| format!("counter {id}"));
     println!("{wanted} {guid}: {} counters", set.counters.len());
 
-    // An exact name yields the kinds for one instance, a pattern those for several.
+    // An exact instance name yields the kinds of results for one instance, a pattern those for several instances.
     let has_instances = set.instance_type.has_instances();
     let mut first = String::new();
     if has_instances {
@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let name = if has_instances { name } else { "" };
         identifiers.push(Identifier { counter_id, ..Identifier::new(guid, name) });
     }
-    // One of these is wrong on purpose: a name for a set without instances, or a missing one.
+    // The last identifier is wrong on purpose: it names no instance, or an instance of a set without instances.
     let wrong = if has_instances { "" } else { "*" };
     identifiers.push(Identifier::new(guid, wrong));
 

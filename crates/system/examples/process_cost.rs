@@ -1,4 +1,5 @@
-//! Prints the cost of a sample of `Process` with 500 processes, compared with a bare loop over the same open files and `ps`.
+//! Prints the cost of a sample of `Process` with 500 processes, compared with a bare loop over the same open files and with
+//! `ps`.
 //!
 //! `cargo run --release --example process_cost`
 
@@ -16,7 +17,7 @@ use crate::bare::{Bare, Sleepers, processes};
 #[path = "../benches/bare/mod.rs"]
 mod bare;
 
-/// The number of samples of each, taken alternately. The minimum shown is the 5th percentile: the cost on an idle machine.
+/// The number of samples of each method; the methods alternate.
 const SAMPLES: usize = 200;
 
 fn main() {
@@ -111,6 +112,7 @@ fn microseconds() -> f64 {
     time.tv_sec as f64 * 1e6 + time.tv_nsec as f64 / 1e3
 }
 
+/// The median and the 5th percentile. The latter is the cost on an idle machine.
 fn typical_and_least(mut times: Vec<f64>) -> (f64, f64) {
     times.sort_by(f64::total_cmp);
     (times[times.len() / 2], times[times.len() / 20])
@@ -126,14 +128,15 @@ fn own_status(field: &str) -> String {
 fn time_of_ps() -> Option<f64> {
     const FIELDS: &str = "pid,ppid,comm,state,utime,stime,rss,vsz,nlwp,pri,ni,minflt,majflt,lstart,time";
     const RUNS: u32 = 40;
-    let of_children = || {
+    // The processor time of all ended child processes, in ticks of 10,000 µs.
+    let ticks_of_children = || {
         let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
         let fields = text.rsplit(')').next().unwrap_or_default();
         fields.split_whitespace().skip(13).take(2).filter_map(|field| field.parse::<f64>().ok()).sum::<f64>()
     };
-    let before = of_children();
+    let before = ticks_of_children();
     for _ in 0..RUNS {
         Command::new("ps").args(["-eo", FIELDS]).stdout(Stdio::null()).status().ok()?;
     }
-    Some((of_children() - before) * 10_000.0 / f64::from(RUNS))
+    Some((ticks_of_children() - before) * 10_000.0 / f64::from(RUNS))
 }

@@ -1,4 +1,4 @@
-//! The processor time that a sample of each set of this machine costs, the most expensive first.
+//! Prints the processor time that a sample of each counter set of this machine costs, the most expensive first.
 //!
 //! `cargo run --release -p tachograph-system --example set_cost`
 
@@ -33,7 +33,11 @@ fn main() {
     }
     let of_tasks = ["Process", "Process V2", "Thread"];
     let others = costs.iter().filter(|(_, _, set)| !of_tasks.contains(&set.as_str()));
-    println!("{:10.1}            all sets without processes", others.map(|(cost, _, _)| cost).sum::<f64>());
+    println!(
+        "{:10.1}            all sets except {}",
+        others.map(|(cost, _, _)| cost).sum::<f64>(),
+        of_tasks.join(", ")
+    );
 }
 
 /// Processor time of this program.

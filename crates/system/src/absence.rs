@@ -20,7 +20,7 @@ pub struct Absence {
 /// Something that a counter set, or some of its counters, require.
 pub(crate) struct Requirement {
     pub(crate) table: &'static SetTable,
-    /// The counters; empty for the whole set.
+    /// The ids of the counters; empty for the whole set.
     pub(crate) ids: &'static [u32],
     /// Returns the reason if the requirement is not met.
     pub(crate) check: fn(&Roots) -> Result<(), String>,
@@ -40,7 +40,7 @@ impl Requirement {
 }
 
 impl Absence {
-    /// Whether this is the reason for the absence of a counter, given by the name of its set and its own.
+    /// Whether this is the reason why the counter `counter` of the set `set` is absent.
     pub fn explains(&self, set: &str, counter: &str) -> bool {
         self.set == set && (self.counters.is_empty() || self.counters.iter().any(|name| name == counter))
     }
@@ -60,8 +60,8 @@ impl fmt::Display for Absence {
     }
 }
 
-/// The known reasons why this machine lacks counter sets and counters of this crate. Many need hardware, a driver or a
-/// setting of the kernel.
+/// The known reasons why this machine lacks counter sets and counters of this crate, such as missing hardware, a missing
+/// driver or a setting of the kernel.
 pub fn absences(roots: &Roots) -> Vec<Absence> {
     crate::requirements().filter_map(|requirement| requirement.absence(roots)).collect()
 }
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn every_requirement_is_of_existing_counters() {
+    fn every_requirement_names_existing_counters() {
         for requirement in crate::requirements() {
             let has = |id: &u32| requirement.table.counters.iter().any(|row| row.id == *id);
             assert!(requirement.ids.iter().all(has), "{}", requirement.table.name);

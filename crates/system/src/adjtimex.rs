@@ -62,7 +62,7 @@ _, offset, freq, maxerror, esterror, status = struct.unpack_from('@Illlli', time
 offset *= 1 if status & 0x2000 else 1000
 print(offset, freq * 1000 // 65536, maxerror * 1000, esterror * 1000, int(state != 5))";
 
-    fn by_python() -> Option<[i64; 5]> {
+    fn read_with_python() -> Option<[i64; 5]> {
         let output = Command::new("python3").args(["-c", SCRIPT]).output().ok()?;
         let text = String::from_utf8(output.stdout).ok()?;
         let numbers: Vec<i64> = text.split_whitespace().map_while(|word| word.parse().ok()).collect();
@@ -76,11 +76,11 @@ print(offset, freq * 1000 // 65536, maxerror * 1000, esterror * 1000, int(state 
     }
 
     #[test]
-    fn the_state_is_that_of_the_c_library() {
-        // The state changes each second: it is compared if it is the same before and after.
+    fn the_state_matches_the_c_library() {
+        // The state changes each second, so it is compared only if it is the same before and after Python's call.
         for _ in 0..1000 {
             let before = read();
-            let Some(other) = by_python() else {
+            let Some(other) = read_with_python() else {
                 eprintln!("skipped: no Python");
                 return;
             };

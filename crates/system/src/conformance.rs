@@ -43,7 +43,7 @@ fn frozen_line(set: &SetTable, counter: &CounterInfo) -> (String, u32, String) {
     (set.name.to_owned(), counter.id, line)
 }
 
-/// Checks that GUIDs, ids, names and types match this file.
+/// Checks that GUIDs, ids, names and types match `file`.
 ///
 /// # Panics
 ///
@@ -160,7 +160,7 @@ pub fn check_companions(sets: &[&SetTable]) {
         let all = counters(set);
         for companion in all.iter().filter(|counter| !counter.is_displayable()) {
             let is_used = all.iter().any(|counter| counter.companions().any(|id| id == companion.id));
-            assert!(is_used, "{}: {} is the base of no counter", set.name, companion.name);
+            assert!(is_used, "{}: {} is a companion of no counter", set.name, companion.name);
         }
     }
 }
@@ -173,7 +173,7 @@ pub fn check_companions(sets: &[&SetTable]) {
 pub fn check_page(sets: &[&SetTable], file: &Path) {
     let page = page(sets);
     if is_update() {
-        fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+        fs::create_dir_all(file.parent().expect("a folder")).expect("created");
         fs::write(file, page).expect("written");
     } else {
         assert!(

@@ -15,7 +15,7 @@ use crate::table::SetTable;
 /// A counter and its file.
 pub(crate) struct FileCounter {
     pub(crate) id: u32,
-    /// The name of the file. Counters of the same file follow each other, so that it is read once.
+    /// The name of the file. Counters of the same file are adjacent, so that the file is read once.
     pub(crate) file: &'static str,
     /// Returns the value, from the text of the file and the size of a page in bytes; `None` if the text is malformed.
     pub(crate) parse: fn(&[u8], u64) -> Option<FileValue>,
@@ -65,7 +65,7 @@ impl CounterFolder {
         Self { key, page_bytes, files, reason: LastReason::default() }
     }
 
-    /// Whether the file of `counter`, which has this index, can be read and has a value.
+    /// Whether the file of `counter`, the counter with this index, can be read and has a value.
     fn has(&self, index: usize, counter: &FileCounter) -> bool {
         self.files[index].is_readable(|text| (counter.parse)(text, self.page_bytes).is_some())
     }

@@ -69,7 +69,7 @@ impl Descriptors {
         Err(file)
     }
 
-    /// A fraction of the limit, for a reader that counts its own files.
+    /// The limit divided by `divisor`, for a reader that counts its own files.
     pub(crate) fn share(&self, divisor: u64) -> u64 {
         self.0.max.load(Ordering::Relaxed) / divisor
     }
@@ -88,7 +88,7 @@ impl Descriptors {
 
     /// A limit that no other reader shares.
     #[cfg(test)]
-    pub(crate) fn only(max: u64) -> Self {
+    pub(crate) fn unshared(max: u64) -> Self {
         Self::with_max(max, 0)
     }
 }
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_of_the_limit_is_reserved_for_the_process() {
+    fn a_part_of_the_limit_is_reserved_for_the_rest_of_the_process() {
         for (limit, max, lowest) in [
             (0, 0, 0),
             (64, 16, 32),
@@ -126,8 +126,8 @@ mod tests {
             (1 << 20, (1 << 20) - 2048, 1024),
             (u64::MAX, u64::MAX - 2048, 1024),
         ] {
-            let Descriptors(found) = Descriptors::for_limit(limit);
-            assert_eq!((found.max.load(Ordering::Relaxed), found.lowest), (max, lowest), "{limit}");
+            let Descriptors(actual) = Descriptors::for_limit(limit);
+            assert_eq!((actual.max.load(Ordering::Relaxed), actual.lowest), (max, lowest), "{limit}");
         }
     }
 

@@ -11,7 +11,7 @@ use crate::error_texts::unreadable;
 use crate::open_file::OpenFile;
 use crate::scan::number;
 
-/// The names of the entries of a folder, sorted by the number at their end, then by name. At most 4,096.
+/// The names of up to 4,096 entries of a folder, sorted by the number at their end, then by name.
 pub(crate) fn sorted_entries(folder: &Path) -> io::Result<Vec<String>> {
     let names = std::fs::read_dir(folder)?.take(4096).map_while(Result::ok);
     let mut names: Vec<String> = names.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -42,7 +42,7 @@ impl FolderEntries {
         &self.folder
     }
 
-    /// The names when the folder was listed, in the order of [`sorted_entries`].
+    /// The names from the last listing, in the order of [`sorted_entries`].
     pub(crate) fn names(&self) -> &[String] {
         self.names.as_deref().unwrap_or_default()
     }

@@ -44,7 +44,7 @@ pub(crate) fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
 }
 
 fn providers_with(roots: &Roots, library: &OsStr) -> Vec<Box<dyn Provider>> {
-    let Found { adapters, nvidia } = Found::on(roots, library);
+    let GraphicsCards { adapters, nvidia } = GraphicsCards::list(roots, library);
     let nvidia = nvidia.ok().map(|()| Nvidia::new(library));
     let user = || nvidia.as_ref().map(Nvidia::user);
     let users = [user(), user(), user(), user()];
@@ -66,14 +66,14 @@ fn providers_with(roots: &Roots, library: &OsStr) -> Vec<Box<dyn Provider>> {
 }
 
 /// The graphics cards of a machine.
-struct Found {
+struct GraphicsCards {
     adapters: Vec<Adapter>,
-    /// The reason if there is no card of NVIDIA's, or no library to read it.
+    /// The reason if NVIDIA's cards, or the library that reads them, are missing.
     nvidia: Result<(), String>,
 }
 
-impl Found {
-    fn on(roots: &Roots, library: &OsStr) -> Self {
+impl GraphicsCards {
+    fn list(roots: &Roots, library: &OsStr) -> Self {
         let mut adapters = adapters::list(roots);
         let addresses = nvidia::addresses(roots, library);
         let nvidia = addresses.map(|addresses| adapters::add_nvidia(&mut adapters, addresses));
@@ -82,7 +82,7 @@ impl Found {
 }
 
 fn check_clients(roots: &Roots) -> Result<(), String> {
-    let Found { adapters, nvidia } = Found::on(roots, LIBRARY.as_ref());
+    let GraphicsCards { adapters, nvidia } = GraphicsCards::list(roots, LIBRARY.as_ref());
     if adapters.iter().any(Adapter::has_clients) {
         return Ok(());
     }
@@ -105,7 +105,7 @@ fn check_nvidia(roots: &Roots) -> Result<(), String> {
 }
 
 fn check_adapter(roots: &Roots) -> Result<(), String> {
-    let Found { adapters, nvidia } = Found::on(roots, LIBRARY.as_ref());
+    let GraphicsCards { adapters, nvidia } = GraphicsCards::list(roots, LIBRARY.as_ref());
     match (nvidia, Adapters::new(&adapters, None, None)) {
         (Err(reason), None) => Err(format!(
             "no graphics driver shows gpu_busy_percent in /sys/class/drm (amdgpu does); {reason}"

@@ -86,7 +86,7 @@ fn open_proc(
 ) -> Result<Vec<Box<dyn Provider>>, Errno> {
     let ticks = Ticks::new(roots);
     let mut providers: Vec<Box<dyn Provider>> = Vec::new();
-    let has = has_of(roots);
+    let has = has_counter(roots);
     for (table, naming) in [(&table::PROCESS, Naming::Plain), (&table::PROCESS_V2, Naming::Numbered)] {
         let reader = Reader::new(roots, descriptors.clone())?;
         let (exit_records, outcome) = ExitRecords::new(roots, &reader);
@@ -115,8 +115,8 @@ fn open_proc(
     Ok(providers)
 }
 
-/// Which process counters this machine has, judging by the files of this process.
-fn has_of(roots: &Roots) -> impl Fn(u32) -> bool + use<> {
+/// Returns a function that reports whether this machine has a process counter, judging by the files of this process.
+fn has_counter(roots: &Roots) -> impl Fn(u32) -> bool + use<> {
     let io = own(roots, "io").is_some_and(|text| io::parse(&text).is_some());
     let statm = own(roots, "statm").is_some_and(|text| memory::parse_statm(&text, 1).is_some());
     let status = own(roots, "status").and_then(|text| memory::parse_status(&text)).unwrap_or_default();
@@ -145,7 +145,7 @@ fn counts_switches(roots: &Roots, source: SwitchSource) -> bool {
     text.and_then(|text| source.parse(&text)).is_some_and(|count| count > 0)
 }
 
-/// A file of this process.
+/// Reads a file of this process.
 fn own(roots: &Roots, name: &str) -> Option<Vec<u8>> {
     fs::read(roots.proc.join("self").join(name)).ok()
 }

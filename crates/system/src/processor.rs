@@ -57,7 +57,7 @@ pub(crate) fn providers(roots: &Roots, stat: &SharedReading<Stat>) -> Vec<Box<dy
     let processors = SharedReading::new(Processors::new(roots, stat));
     let at = Timestamps::default();
     let present = processors.at(at, |processors| processors.probe(at));
-    // The counters may never be queried.
+    // Closes the files, because the sets may never be queried.
     processors.with(Processors::close);
     // No sets if /proc/stat cannot be read or lists no processors.
     let Ok(Some(present)) = present else { return Vec::new() };

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_file_is_named() {
+    fn the_error_of_a_missing_file_names_it() {
         let machine = Machine::new(&[]);
         let failure = shared(&machine.roots).at(at(1), |_| ()).expect_err("no file");
         assert!(failure.reason.contains("proc/stat"), "{failure}");

@@ -27,7 +27,7 @@ pub struct SetTable {
     pub instances: &'static str,
     /// How `_Total` is computed; empty if the set has none.
     pub total: &'static str,
-    /// The set that counts the same objects, or those of which this set counts the parts. A reader that shows everything
+    /// The set that counts the same objects, or the objects whose parts this set counts. A reader that shows everything
     /// can leave out this set.
     pub repeats: Option<&'static str>,
     /// The counters in order. Companions follow the counters that use them, or come at the end.

@@ -27,11 +27,11 @@ fn guids_names_and_ids_are_unique() {
 }
 
 #[test]
-fn a_set_repeats_a_set_that_is_shown() {
+fn a_repeated_set_repeats_no_other_set() {
     for table in tables() {
         let Some(name) = table.repeats else { continue };
-        let of = tables().into_iter().find(|of| of.name == name).expect("a set of this crate");
-        assert_eq!(of.repeats, None, "{}", table.name);
+        let repeated = tables().into_iter().find(|set| set.name == name).expect("a set of this crate");
+        assert_eq!(repeated.repeats, None, "{}", table.name);
     }
 }
 

@@ -37,7 +37,7 @@ impl Machine {
     /// Writes a file in place, so that already open descriptors see the new content.
     pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
         let path = self.path(path);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        fs::create_dir_all(path.parent().expect("a folder")).expect("created");
         fs::write(path, content).expect("written");
     }
 

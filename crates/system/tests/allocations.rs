@@ -1,4 +1,4 @@
-//! Collecting allocates nothing once the instances are known. A binary of its own, because it counts allocations.
+//! Collecting allocates nothing once the instances are known. A separate test program, because it counts allocations.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -55,8 +55,8 @@ fn allocated(provider: &mut dyn Provider, clock: &Clock) -> Vec<usize> {
     allocated
 }
 
-/// All counters and instances of a fake machine with stacked devices, and of this machine. This is a single test,
-/// because tests run in parallel and would count each other's allocations.
+/// Collects all counters and instances of a fake machine with stacked devices, and of this machine. This is a single
+/// test, because tests run in parallel and would count each other's allocations.
 #[test]
 fn collecting_allocates_nothing_after_the_third_sample() {
     let clock = Clock::of_this_machine();
@@ -72,8 +72,9 @@ fn collecting_allocates_nothing_after_the_third_sample() {
     assert_eq!(checked, sets.len());
     for mut provider in providers(&Roots::of_this_machine()) {
         let allocated = allocated(&mut *provider, &clock);
-        // A process that lived only during the collection is in neither list; it shows only as bytes allocated for it.
-        let without = allocated.iter().filter(|&&bytes| bytes == 0).count();
-        assert!(2 * without > allocated.len(), "{}: {allocated:?}", provider.info().name);
+        // A process that lived only during the collection is in neither list of instances, but memory may be allocated for
+        // it. Therefore only most samples have to be without allocations.
+        let without_allocation = allocated.iter().filter(|&&bytes| bytes == 0).count();
+        assert!(2 * without_allocation > allocated.len(), "{}: {allocated:?}", provider.info().name);
     }
 }

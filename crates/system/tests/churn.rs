@@ -16,16 +16,19 @@ const DURATION: Duration = Duration::from_secs(4);
 /// Checks that instances with the same identity belong to the same process.
 #[derive(Default)]
 struct Checker {
-    /// The previous sample: by identity, the process id, the running totals and the start.
+    /// The previous sample: for each identity, the instance's id, and its running totals followed by its start time.
     last: HashMap<u64, (u32, Vec<i64>)>,
+    /// The identities that have disappeared.
     gone: HashSet<u64>,
+    /// The previous running totals of the instance `_Total`, without peaks.
     total: Vec<i64>,
+    /// The number of instances checked.
     rows: usize,
 }
 
 impl Checker {
     fn check(&mut self, rows: &Rows) {
-        // Counters that never decrease.
+        // The columns of counters that do not decrease, except that an exec can lower a peak.
         let columns: Vec<usize> = (0..rows.width())
             .filter(|&column| {
                 let name = &rows.counter(column).name;
@@ -53,10 +56,11 @@ impl Checker {
             assert!(!self.gone.contains(&key.identity()), "{key} reappeared");
             if let Some((id, old)) = self.last.get(&key.identity()) {
                 assert_eq!(*id, key.id(), "{key}");
-                // A process that started during the collection is 0 s old at the collection's earlier time.
+                // A process that starts during a collection is shown as started at the collection's time, which is slightly
+                // too early; the next sample shows the exact start.
                 let shift = raw[start].first - old[old.len() - 1];
                 assert!((0..FREQUENCY).contains(&shift), "{key} was started at another time");
-                // exec replaces the memory, so peaks can decrease.
+                // An exec replaces the memory, so peaks can decrease.
                 for (place, (old, new)) in old.iter().zip(&values).enumerate() {
                     let name = &rows.counter(columns[place]).name;
                     assert!(name.ends_with("Peak") || old <= new, "{key} {name}: {old} {new}");
@@ -91,7 +95,7 @@ fn identities_are_consistent_while_processes_start_and_end() {
                 while !ends.load(Ordering::Relaxed) {
                     let mut command = Command::new("true");
                     command.stdin(Stdio::null());
-                    // Some end by themselves.
+                    // Some of these processes end before this thread waits for them.
                     let children: Vec<_> = (0..8).filter_map(|_| command.spawn().ok()).collect();
                     started.fetch_add(children.len(), Ordering::Relaxed);
                     for mut child in children {

@@ -22,7 +22,7 @@ pub(crate) fn raise() {
 }
 
 /// Restores the original limit while `start` starts another program.
-pub(crate) fn inherited<T>(start: impl FnOnce() -> T) -> T {
+pub(crate) fn with_inherited<T>(start: impl FnOnce() -> T) -> T {
     if let Some(inherited) = INHERITED.get() {
         let _ = setrlimit(Resource::Nofile, *inherited);
     }

@@ -49,7 +49,7 @@ impl Target {
         self.registry.machine()
     }
 
-    /// The counter sets that are known now. Does not wait for an exchange.
+    /// The counter sets that are known now. Does not wait for the machine.
     #[cfg(feature = "web")]
     pub(crate) fn known_registry(&self) -> Arc<Registry> {
         self.remote.as_ref().map_or_else(|| Arc::clone(&self.registry), |remote| remote.registry())
@@ -205,7 +205,8 @@ impl<'a> TargetList<'a> {
         Ok(())
     }
 
-    /// Machines that were not reached have the sets of one that was: so their counters have columns from the start.
+    /// Assigns the sets of a machine that was reached to machines that were not, so that their counters have columns from the
+    /// start.
     fn assume_sets(&mut self) {
         let is_known = |target: &&Target| target.remote.as_ref().is_some_and(|remote| remote.has_sets());
         let known = self.targets.iter().find(is_known).map_or(self.local, |target| &target.registry);
@@ -232,7 +233,7 @@ impl<'a> TargetList<'a> {
     }
 }
 
-/// Maximum number of machines that are connected at the same time: more handshakes at once would all take longer than
+/// Maximum number of machines that are connected at the same time, because with more handshakes at once, all would exceed
 /// their deadline.
 const MAX_CONNECTING: usize = 64;
 
@@ -249,7 +250,7 @@ fn refresh_all(targets: &[Target]) -> Vec<Option<Result<Arc<Registry>, RemoteFai
     };
     let mut all: Vec<_> = targets.iter().map(|_| None).collect();
     std::thread::scope(|scope| {
-        // This thread works as well, so all are tried even if no other can be started.
+        // This thread connects too, so all machines are tried even if no other thread can be started.
         let others = 1..targets.len().min(MAX_CONNECTING);
         let start = |_| std::thread::Builder::new().spawn_scoped(scope, refresh_some).ok();
         let threads: Vec<_> = others.filter_map(start).collect();
@@ -282,6 +283,7 @@ fn notify_of_differences(target: &Target) {
 
 /// The share of the interval for which a sample waits for other machines.
 const WAIT_SHARE: f64 = 0.7;
+/// The maximum time for which a sample waits for other machines.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
 /// Opens the counters of several machines. Reports paths that match nothing; fails if no path matches.

@@ -70,7 +70,7 @@ fn command(pager: Option<OsString>) -> Option<Command> {
     let text = pager.to_string_lossy();
     let words: Vec<_> = text.split_whitespace().collect();
     let (program, options) = words.split_first().filter(|(program, _)| **program != "cat")?;
-    // Without a shell where possible: a shell would report a missing program only after it has read the output.
+    // Uses no shell where possible, because a shell would report a missing program only after the output was written to it.
     let needs_shell = text.contains(|c: char| "\"'`$\\|&;<>()*?[]{}~#=".contains(c)) || text.contains('\n');
     let mut command = if needs_shell { Command::new("sh") } else { Command::new(program) };
     match needs_shell {
@@ -118,7 +118,7 @@ impl Drop for PagedOutput {
         if let Target::Pager(child) = &mut self.to {
             // Closing the pipe ends the pager's input.
             drop(child.stdin.take());
-            // Its exit status says nothing about this command.
+            // The pager's exit status says nothing about this command.
             let _ = child.wait();
         }
     }
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pager_of_the_environment() {
+    fn the_environment_selects_the_pager() {
         let found = |text: &str| words(Some(text)).unwrap_or_default();
         assert_eq!(words(None), Some(vec!["less".to_owned()]));
         assert_eq!([words(Some("")), words(Some("  ")), words(Some("cat"))], [None, None, None]);

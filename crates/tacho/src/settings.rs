@@ -12,7 +12,7 @@ use crate::path_file::{read_text, unquoted};
 
 /// An argument from a settings file.
 pub(crate) struct Setting {
-    /// The option and its value in one word: clap would parse the words after a bare `-c` as paths.
+    /// The option and its value in one word, because clap would parse the words after a bare `-c` as paths.
     pub(crate) argument: String,
     /// The file, line and option, for messages: `set.txt, line 3: [si]`.
     pub(crate) location: String,
@@ -59,7 +59,7 @@ impl Section {
         Ok(Self { name, location, values, is_single, has_value: false })
     }
 
-    /// The arguments for a value; `None` if the option does not accept one.
+    /// The arguments for a value; `None` if the option does not accept values.
     fn arguments(&mut self, value: &str) -> Option<Vec<String>> {
         self.has_value = true;
         match self.values {

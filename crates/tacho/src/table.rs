@@ -16,7 +16,7 @@ pub(crate) struct Column {
     pub(crate) heading: String,
     /// Whether the cells are right-aligned.
     pub(crate) is_number: bool,
-    /// The order in which columns of too wide a table are dropped: the highest rank first; rank 0 never.
+    /// The order in which columns are dropped if the table is too wide: the highest rank first; rank 0 never.
     pub(crate) drop_rank: u8,
     /// Whether cells can be shortened if dropping columns is not enough.
     pub(crate) can_shrink: bool,
@@ -73,7 +73,7 @@ pub(crate) fn write_groups<Row>(
     cells: impl Fn(&Row) -> Vec<String>,
 ) -> io::Result<Vec<String>> {
     let max_width = max_width.unwrap_or(usize::MAX);
-    let (shown, dropped) = fit(columns, &mut widths, max_width);
+    let (shown, dropped) = select_columns(columns, &mut widths, max_width);
     let mut line = String::new();
     let mut last_title = None;
     for row in iter::once(None).chain(rows.iter().map(Some)) {
@@ -104,7 +104,11 @@ pub(crate) fn write_groups<Row>(
 const GAP: &str = "  ";
 
 /// Decides which columns are shown and which are dropped, and narrows one column if necessary.
-pub(crate) fn fit(columns: &[Column], widths: &mut [usize], max_width: usize) -> (Vec<usize>, Vec<usize>) {
+pub(crate) fn select_columns(
+    columns: &[Column],
+    widths: &mut [usize],
+    max_width: usize,
+) -> (Vec<usize>, Vec<usize>) {
     let total = |shown: &[usize], widths: &[usize]| {
         let cells: usize = shown.iter().map(|&index| widths[index]).sum();
         cells + GAP.len() * shown.len().saturating_sub(1)
@@ -329,7 +333,7 @@ mod tests {
         let columns = [column("path", 0, 0), column("a", 1, 18), column("b", 2, 25), column("c", 3, usize::MAX)];
         let shown = |max_width: usize| {
             let mut widths = vec![30, 5, 5, 5];
-            let (shown, dropped) = fit(&columns, &mut widths, max_width);
+            let (shown, dropped) = select_columns(&columns, &mut widths, max_width);
             (widths[0], shown.len(), dropped)
         };
         assert_eq!(shown(51), (30, 4, vec![]));

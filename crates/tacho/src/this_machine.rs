@@ -41,19 +41,23 @@ pub(crate) fn default_counters(registry: &Registry) -> Result<Vec<PathPattern>, 
     }
 }
 
-/// Fits a view to this machine: chooses among alternative paths, and omits optional counters that the machine lacks.
+/// Resolves a view for this machine: chooses among alternative paths, and omits optional counters that the machine lacks.
 /// Returns a message for each reason, including for table columns that a setting would enable. Returns an error if
 /// nothing remains.
 pub(crate) fn resolve_view(registry: &Registry, view: &mut View) -> Result<Vec<String>, Failure> {
-    fit_view(registry, view, true)
+    resolve_with_reasons(registry, view, true)
 }
 
 /// Like [`resolve_view`], for another machine: the reasons why this machine lacks counters do not apply to it.
 pub(crate) fn resolve_view_there(registry: &Registry, view: &mut View) -> Result<Vec<String>, Failure> {
-    fit_view(registry, view, false)
+    resolve_with_reasons(registry, view, false)
 }
 
-fn fit_view(registry: &Registry, view: &mut View, is_this_machine: bool) -> Result<Vec<String>, Failure> {
+fn resolve_with_reasons(
+    registry: &Registry,
+    view: &mut View,
+    is_this_machine: bool,
+) -> Result<Vec<String>, Failure> {
     let was_empty = view.panels.is_empty();
     let missing = view.resolve(|path| has_counter(registry, path));
     let mut reasons: IndexMap<String, Vec<String>> = IndexMap::new();
@@ -114,7 +118,7 @@ fn has_counter(registry: &Registry, path: &PathPattern) -> bool {
 
 /// Whether a name refers to this machine.
 pub(crate) fn is_this_machine(registry: &Registry, machine: &str) -> bool {
-    // A command line without quotes has slashes.
+    // Slashes are accepted, because they need no quotes on a command line.
     let name = machine.trim_start_matches(['\\', '/']);
     !name.is_empty() && registry.is_machine(name)
 }
@@ -269,7 +273,8 @@ pub(crate) fn notify_missing_paths(registry: &Arc<Registry>, paths: &[PathPatter
     Ok(())
 }
 
-/// Prints notices about published sets. `is_wanted` selects notices by set name; `None` stands for a folder or file.
+/// Prints notices about published sets. `is_wanted` selects notices by set name, or `None` for a notice about a folder or
+/// file.
 pub(crate) fn notify_of_sets(registry: &Registry, is_wanted: impl Fn(Option<&str>) -> bool) {
     let notices: Vec<_> = registry.notices().iter().filter(|notice| is_wanted(notice.set())).collect();
     let others =

@@ -321,7 +321,7 @@ fn the_table_has_only_lower_layers() {
 /// A derive macro is tested with the crate that its generated code uses.
 const TESTED_WITH: (&str, &str) = ("tachograph-publish-derive", "tachograph-publish");
 
-/// Includes tests and build scripts. A crate can depend on itself to enable a feature for tests.
+/// Dependencies of tests and build scripts are included. A crate can depend on itself to enable a feature for tests.
 #[test]
 fn crates_use_only_lower_layers() {
     let packages = packages();

@@ -1,7 +1,7 @@
 """Computes the statistics of logs independently, and compares them with the output of `tacho stats -f json`.
 
 Raw values come from independent_blg.py. The formulas are written from the definitions of the counter types, not from the
-Rust code. Several logs are those of one machine: their samples are sorted by time, as if they were one log.
+Rust code. Several logs must be of one machine: their samples are sorted by time, as if they were in one log.
 
 Usage: python3 statistics_oracle.py STATS.json FILE...
 
@@ -75,7 +75,7 @@ class Counter:
         self.previous = None
         self.identity = None
         self.numerator = self.denominator = self.values = self.errors = 0
-        self.exact = Fraction(0)
+        self.exact_sum = Fraction(0)
         self.measured = []
         self.last = None
         self.multi = 1
@@ -89,7 +89,7 @@ class Counter:
         raw = (first, second, status)
         previous, self.previous = self.previous, raw
         if self.formula in ONE_SAMPLE:
-            return self.one(time, raw)
+            return self.add_single(time, raw)
         if previous is None:
             return None
         n, d = first - previous[0], second - previous[1]
@@ -103,9 +103,9 @@ class Counter:
         self.denominator += d if needs_second else 0
         shown = evaluate(self.formula, n, d, self.base, multi)
         # If only the numerator changes, the value is 0, and the interval counts as inactive.
-        return self.show(time, shown, not needs_second or d != 0 or n == 0)
+        return self.add_value(time, shown, not needs_second or d != 0 or n == 0)
 
-    def one(self, time, raw):
+    def add_single(self, time, raw):
         first, second, status = raw
         bad = status > 1 or (self.formula == FRACTION and second < 0) or (self.formula == ELAPSED and first > second)
         if bad:
@@ -116,12 +116,12 @@ class Counter:
             self.numerator += first
         elif self.formula == FRACTION:
             shown = float(first) / float(second) * 100.0 if second else 0.0
-            self.exact += Fraction(shown)
+            self.exact_sum += Fraction(shown)
         else:
             shown = 0.0 if first == 0 else float(second - first) / float(self.base)
-        self.show(time, shown, True)
+        self.add_value(time, shown, True)
 
-    def show(self, time, shown, is_measured):
+    def add_value(self, time, shown, is_measured):
         self.values += 1
         if self.last is None or (time, shown) > self.last:
             self.last = (time, shown)
@@ -134,7 +134,7 @@ class Counter:
         if self.formula == ELAPSED:
             return self.last[1]
         if self.formula == FRACTION:
-            return float(self.exact / self.values)
+            return float(self.exact_sum / self.values)
         if self.formula in (COUNT, DELTA):
             return float(self.numerator) / float(self.values)
         return evaluate(self.formula, self.numerator, self.denominator, self.base, self.multi)

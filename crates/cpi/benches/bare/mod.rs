@@ -1,4 +1,4 @@
-//! The same group, read with bare system calls: the minimum cost of a reading.
+//! The benchmark's group of events, read with bare system calls. This is the minimum cost of a reading.
 
 #![allow(
     unsafe_code,

@@ -138,7 +138,7 @@ pub(super) struct ProcessorSums {
 /// The totals of a processor.
 #[derive(Clone, Copy, Debug, Default)]
 struct Processor {
-    /// State in the last interval.
+    /// The state in the last interval.
     state: ProcessorState,
     sums: Sums,
 }
@@ -248,7 +248,7 @@ mod tests {
     /// A 2 GHz processor that needs one cycle per instruction and is busy for 4 ms of each second. The kernel accounts this as
     /// one 10 ms tick in two of every five seconds.
     #[test]
-    fn elapsed_cycles_of_a_processor_that_is_hardly_busy() {
+    fn elapsed_cycles_include_intervals_without_accounted_busy_time() {
         let mut sums = Sums::default();
         for second in 0..1000_u64 {
             let busy_ticks = u64::from(second % 5 == 2) + u64::from(second % 5 == 4);
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_without_a_busy_share_means_that_there_is_none() {
+    fn after_a_second_without_a_busy_share_it_is_considered_missing() {
         let half = Measured { elapsed_ticks: 0, cycles_scaled: 0, enabled_ns: 500_000_000, ..measured(1) };
         let mut sums = ProcessorSums::default();
         sums.add(&data(&[(Ran, half), (Ran, measured(1))]));

@@ -22,7 +22,7 @@ fn machine() -> (TempDir, Roots) {
         page_bytes: 4096,
     };
     let write = |path: std::path::PathBuf, text: &str| {
-        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        fs::create_dir_all(path.parent().expect("a folder")).expect("created");
         fs::write(path, text).expect("written");
     };
     let line = |number: u32| format!("cpu{number} 1 1 1 1 1 1 1 0 0 0\n");
@@ -76,7 +76,7 @@ fn formatted(older: &Rows, newer: &Rows, instance: &str, id: u32) -> f64 {
 }
 
 #[test]
-fn ratios_are_of_sums() {
+fn averages_of_ratios_are_ratios_of_sums() {
     let (_folder, roots) = machine();
     let mut set = ProcessorCpi::new(&roots);
     let first = collect(&mut set, 0);

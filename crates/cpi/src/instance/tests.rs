@@ -174,7 +174,7 @@ fn cores_of_two_kinds_are_counted_separately() {
 }
 
 #[test]
-fn a_kernel_without_units_in_generic_events() {
+fn a_kernel_that_refuses_units_in_generic_events_counts_without_them() {
     let machine = machine_of(4);
     machine.state().units = units();
     machine.state().refuses_units = true;
@@ -184,7 +184,7 @@ fn a_kernel_without_units_in_generic_events() {
 }
 
 #[test]
-fn a_processor_goes_offline_and_online_again() {
+fn a_processor_that_goes_offline_and_online_is_measured_in_whole_intervals_only() {
     let machine = machine_of(3);
     let mut cpi = instance(&machine, RAW_AND_SCALED);
     cpi.start().expect("started");
@@ -205,14 +205,14 @@ fn a_processor_goes_offline_and_online_again() {
 }
 
 #[test]
-fn a_processor_that_was_offline_between_two_readings() {
+fn a_processor_that_was_offline_between_two_readings_is_omitted_and_reopened() {
     let machine = machine_of(2);
     let mut cpi = instance(&machine, RAW_AND_SCALED);
     cpi.start().expect("started");
     machine.state().set_offline(1);
     machine.state().set_online(1);
     machine.state().advance(20);
-    // The only indication is that its counters were halted.
+    // The only indication is that the processor's counters were halted.
     let data = cpi.get().expect("measured");
     assert_eq!(data.processors.len(), 1);
     assert_eq!(data.processors[0].state, ProcessorState::Measured);
@@ -225,7 +225,7 @@ fn a_processor_that_was_offline_between_two_readings() {
 
 /// When a processor goes offline, the kernel splits its group; the leader remains without members.
 #[test]
-fn a_group_that_was_split() {
+fn a_group_that_was_split_is_reopened() {
     let machine = machine_of(2);
     let mut cpi = instance(&machine, RAW_AND_SCALED);
     cpi.start().expect("started");
@@ -256,7 +256,7 @@ fn a_processor_that_comes_online_later_is_counted() {
 }
 
 #[test]
-fn a_cycle_counter_that_halts_in_idle() {
+fn elapsed_cycles_are_derived_from_a_cycle_counter_that_halts_in_idle() {
     let machine = machine_of(1);
     machine.state().clock_counts_cycles = false;
     let mut cpi = instance(&machine, RAW_AND_SCALED);
@@ -282,7 +282,7 @@ fn a_cycle_counter_that_halts_in_idle() {
 }
 
 #[test]
-fn no_busy_time_with_a_counter_that_halts_in_idle() {
+fn elapsed_cycles_of_a_processor_without_busy_time_are_estimated_from_the_others() {
     let machine = machine_of(2);
     machine.state().clock_counts_cycles = false;
     machine.in_idle().store(InIdle::Halts as u8, std::sync::atomic::Ordering::Relaxed);
@@ -347,7 +347,7 @@ fn a_processor_that_cannot_be_reopened_does_not_affect_the_others() {
 }
 
 #[test]
-fn a_cycle_counter_that_runs_in_idle() {
+fn a_cycle_counter_that_runs_in_idle_counts_elapsed_cycles() {
     let machine = machine_of(1);
     machine.state().clock_counts_cycles = false;
     let mut cpi = instance(&machine, RAW_AND_SCALED);
@@ -387,7 +387,7 @@ fn busy_shares_are_measured_without_counters() {
 }
 
 #[test]
-fn hardware_that_cannot_exclude_the_kernel() {
+fn hardware_that_cannot_exclude_the_kernel_is_noted() {
     let machine = machine_of(1);
     machine.state().cannot_exclude = true;
     for mode in [Mode::RAW, Mode::ON_THREAD, Mode::RAW | Mode::ON_THREAD] {

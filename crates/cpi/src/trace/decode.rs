@@ -49,7 +49,7 @@ fn unknown_minor(minor: u32, offset: u64) -> Problem {
         .found(format!("{minor:#010x}"), "0x000000mm, 0x1..., 0x2..., 0x4..., 0x8... or 0xf...")
 }
 
-/// The data of a hook that was not decoded yet: words of 32 bits, each stored in 8 bytes.
+/// The data of a hook that has not been decoded yet: words of 32 bits, each stored in 8 bytes.
 struct Words<'a> {
     data: &'a [u8],
     offset: u64,

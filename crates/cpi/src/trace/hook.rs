@@ -193,6 +193,6 @@ pub struct Other {
     pub major: u8,
     /// Minor code.
     pub minor: u32,
-    /// Bytes of the record, its header included.
+    /// The size of the record in bytes, including its header.
     pub bytes: u16,
 }

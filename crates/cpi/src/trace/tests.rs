@@ -10,7 +10,7 @@ use crate::{CpiData, Mode};
 fn hooks_that_would_exceed_the_section_limit_start_a_new_section() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("sections.nrm2");
-    // Header and six words.
+    // The size in bytes of a hook with a header and six words.
     let hook_bytes = 16 + 8 * 6;
     // Two hooks fit into a section, with 8 bytes left. The hooks of one `get` are never split, so a longer `get` starts a new
     // section.
@@ -22,10 +22,10 @@ fn hooks_that_would_exceed_the_section_limit_start_a_new_section() {
     for trace in &traces {
         for ended_at in 1..=5 {
             let data = CpiData { ended_at, ..CpiData::default() };
-            trace.write(&data, 0, Mode::TRACE_SUMMARY, None).expect("room");
+            trace.write(&data, 0, Mode::TRACE_SUMMARY, None).expect("enough space");
         }
         let long = CpiData { ended_at: 6, ..CpiData::default() };
-        trace.write(&long, 0, Mode::TRACE_SUMMARY, Some(&"x".repeat(200))).expect("room");
+        trace.write(&long, 0, Mode::TRACE_SUMMARY, Some(&"x".repeat(200))).expect("enough space");
         trace.close().expect("a file");
         let bytes = trace.bytes();
         let mut sections = Vec::new();
@@ -81,12 +81,12 @@ impl Destination for FullDisk {
     }
 }
 
-/// Whatever number of bytes fits on the disk, the `get`s before the failed one are readable, and the failed one can be
+/// Whatever number of bytes fits on the disk, the `get`s before the one that fails are readable, and the failed `get` can be
 /// written once there is space.
 #[test]
 fn a_full_disk_keeps_complete_gets_and_allows_a_retry() {
     let trace = Trace::in_memory(1 << 12);
-    trace.write(&CpiData::default(), 0, Mode::TRACE_SUMMARY, Some("get")).expect("room");
+    trace.write(&CpiData::default(), 0, Mode::TRACE_SUMMARY, Some("get")).expect("enough space");
     let get = trace.bytes().split_off(512);
     let hooks = |bytes: &[u8]| TraceReader::new(bytes).filter(Result::is_ok).count();
     // Sections of two `get`s.
@@ -94,9 +94,9 @@ fn a_full_disk_keeps_complete_gets_and_allows_a_retry() {
     let needed = {
         let mut disk = FullDisk { bytes: Vec::new(), left: usize::MAX, can_truncate: true };
         let mut sections = Sections::new(limit);
-        sections.begin(&mut disk).expect("room");
+        sections.begin(&mut disk).expect("enough space");
         for time in 0..5 {
-            sections.add(&mut disk, &get, time).expect("room");
+            sections.add(&mut disk, &get, time).expect("enough space");
         }
         usize::MAX - disk.left
     };
@@ -114,7 +114,7 @@ fn a_full_disk_keeps_complete_gets_and_allows_a_retry() {
                 assert_eq!(disk.bytes.len() as u64, sections.end());
             }
             disk.left = usize::MAX;
-            sections.add(&mut disk, &get, written).expect("room");
+            sections.add(&mut disk, &get, written).expect("enough space");
             assert_eq!(hooks(&disk.bytes) as u64, 3 * (written + 1), "{left}");
         }
     }

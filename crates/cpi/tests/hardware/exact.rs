@@ -32,8 +32,8 @@ pub(crate) fn of_processor(data: &CpiData) -> (u64, u64, Option<f64>) {
 /// kernel.
 const MAX_OVERHEAD: u64 = 100;
 
-/// The same limit for counters that are read from user space, because the reading instructions are counted too, and for
-/// processors, because a lock is taken and the clock is read.
+/// The limit for counters that are read from user space, because the reading instructions are counted too, and for
+/// processors, because taking a lock and reading the clock are counted too.
 const MAX_OTHER_OVERHEAD: u64 = 300;
 
 /// Measures a region. Not inlined, because the compiler could use another number of instructions for the calls in each caller.
@@ -61,8 +61,8 @@ pub(crate) fn region_overhead(options: Options, pick: Pick, shift: u32) -> u64 {
         assert_eq!(cpi, Some(f64::from(1 << shift)));
         *here = counted.checked_sub(instructions(iterations)).expect("the whole region is counted");
     }
-    let is_one = overhead.iter().all(|here| *here == overhead[0]);
-    assert!(is_one, "regions of {REGIONS:?} x 2 instructions have different overheads: {overhead:?}");
+    let are_equal = overhead.iter().all(|here| *here == overhead[0]);
+    assert!(are_equal, "regions of {REGIONS:?} x 2 instructions have different overheads: {overhead:?}");
     assert!(overhead[0] < max, "{} instructions of overhead are too many", overhead[0]);
     overhead[0]
 }
@@ -86,7 +86,7 @@ fn print_check(name: &str, overhead: u64, shift: u32) {
 }
 
 #[test]
-fn region_of_the_thread() {
+fn a_region_of_the_thread_is_counted_exactly() {
     let Some(shift) = guest::shift() else { return };
     let overhead = region_overhead(guest::user_code(Mode::ON_THREAD), of_thread, shift);
     let way = if user_access() == 1 { "read by the program itself" } else { "read by the kernel" };
@@ -94,14 +94,14 @@ fn region_of_the_thread() {
 }
 
 #[test]
-fn region_of_the_processor() {
+fn a_region_of_the_processor_is_counted_exactly() {
     let Some(shift) = guest::shift() else { return };
     let overhead = region_overhead(guest::user_code(Mode::RAW), of_processor, shift);
     print_check("region on the processor", overhead, shift);
 }
 
 #[test]
-fn region_of_both_at_once() {
+fn one_instance_counts_thread_and_processor_exactly() {
     let Some(shift) = guest::shift() else { return };
     let mut cpi = Cpi::new(guest::user_code(Mode::SCALED | Mode::ON_THREAD)).expect("hardware counters");
     let mut measure = |iterations| {
@@ -119,13 +119,13 @@ fn region_of_both_at_once() {
     }
     guest::ok(
         "thread and processor in one instance",
-        "2,000,000 more turns are 4,000,000 more instructions in both",
+        "2,000,000 more iterations are 4,000,000 more instructions in both",
     );
 }
 
-/// If the kernel is counted, a system call in `start` or `get` would add more than a thousand instructions.
+/// The kernel is counted here, so a system call in `start` or `get` adds more than a thousand instructions.
 #[test]
-fn own_reads_make_no_system_call() {
+fn only_reads_through_the_kernel_make_a_system_call() {
     if guest::shift() != Some(0) {
         return;
     }

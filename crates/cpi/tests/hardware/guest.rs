@@ -24,7 +24,7 @@ pub(crate) fn state() -> Option<String> {
     Some(state)
 }
 
-/// Whether the machine is this one of [`STATES`].
+/// Whether the tests run in the machine `wanted`, which is one of [`STATES`].
 pub(crate) fn is(wanted: &str) -> bool {
     assert!(STATES.contains(&wanted), "{wanted} is none of the known machines");
     state().is_some_and(|state| state == wanted)

@@ -1,4 +1,4 @@
-//! Any number of instances, nested, overlapping and in many threads, without affecting each other.
+//! Any number of instances can be nested, overlap and run in many threads without affecting each other's counts.
 
 use std::sync::Barrier;
 
@@ -55,12 +55,12 @@ fn overlapping(options: Options, pick: Pick, regions: [u64; 3]) -> [u64; 2] {
     [first, instructions_of(&mut second, pick)]
 }
 
-/// The tolerance for calls of other instances inside an interval: they read the time and divide numbers, and the number of
-/// instructions for this depends on the values.
+/// The tolerance, in instructions, for calls of other instances inside an interval: they read the time and divide numbers,
+/// and the number of instructions for this depends on the values.
 const EVALUATION: u64 = 100;
 
-/// Asserts that a count grows by the instructions by which its region is longer: exactly if the interval contains
-/// only the region, otherwise within [`EVALUATION`].
+/// Asserts that each count in `long` exceeds the one in `short` by the instructions of `more` iterations: exactly if the
+/// interval contains only the region, within [`EVALUATION`] if it also contains calls of other instances (`holds_others`).
 fn assert_growth<const COUNT: usize>(
     name: &str,
     short: [u64; COUNT],

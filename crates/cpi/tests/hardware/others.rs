@@ -1,4 +1,4 @@
-//! Other users of the counters.
+//! Counters that compete with those of the tests for the hardware.
 
 use std::io::Error;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -8,7 +8,7 @@ use perf_event_open_sys::bindings::{
 };
 use perf_event_open_sys::bindings::{PERF_FLAG_FD_CLOEXEC, perf_event_attr};
 
-/// The target of other programs' counters.
+/// What competing counters count: this thread, or the first processor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Target {
     Thread,

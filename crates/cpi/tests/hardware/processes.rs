@@ -13,11 +13,11 @@ use crate::region::{instructions, region};
 /// The environment variable that is set for the other process.
 const ROLE: &str = "TACHO_PMU_OTHER";
 
-/// Iterations of the long region, which both processes run: at least a tenth of a second, so that they often alternate
-/// on the processor.
+/// The number of iterations of the long region, which both processes run. It takes at least a tenth of a second, so they
+/// often alternate on the processor.
 const LONG: u64 = 50_000_000;
 
-/// Is run as the other process: measures on request, and prints the result.
+/// Does nothing unless it is run as the other process: then it measures on request, and prints the result.
 #[test]
 fn the_other_process() {
     let (Some(shift), Ok(_)) = (guest::shift(), std::env::var(ROLE)) else { return };
@@ -33,8 +33,8 @@ fn the_other_process() {
     println!("\nOTHER {} {all} {alone}", own - instructions(LONG));
 }
 
-fn other(arguments: &mut Command) -> Child {
-    arguments.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("this program starts")
+fn spawn_piped(command: &mut Command) -> Child {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("this program starts")
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn two_processes_get_the_counts_of_each_alone() {
     let alone = region_overhead(guest::user_code(Mode::ON_THREAD), of_thread, shift);
     let program = std::env::current_exe().expect("this program");
     let arguments = ["--exact", "processes::the_other_process", "--nocapture", "--test-threads=1"];
-    let mut other = other(Command::new(program).args(arguments).env(ROLE, "1"));
+    let mut other = spawn_piped(Command::new(program).args(arguments).env(ROLE, "1"));
     let mut input = other.stdin.take().expect("piped");
     let mut lines = BufReader::new(other.stdout.take().expect("piped")).lines();
     let mut next_report = || loop {
@@ -105,18 +105,18 @@ fn commands_are_counted_with_threads_and_children() {
     let Some(shift) = guest::shift() else { return };
     // The arguments of both runs have the same length, so that only the regions differ.
     let (short, long) = (1_000_000, 3_000_000);
-    // The test process is large, and none of it is counted.
+    // The test process executes many instructions, of which none may be counted.
     region(LONG);
     for (threads, children) in [(0, 0), (3, 0), (0, 2), (2, 2)] {
         let is_alone = threads + children == 0;
-        // An atomic update that is interrupted is repeated, which adds a few instructions. This is rare: the minimum of
-        // several runs has no such repetition.
+        // An atomic update that is interrupted is repeated, which adds a few instructions. This is rare, so the minimum
+        // of several runs has no such repetition.
         let least = |turns: u64| {
             let counts = (0..if is_alone { 5 } else { 1 }).map(|_| count_workload(turns, threads, children));
             counts.min_by_key(|counts| counts.instructions).expect("at least one run")
         };
         let (less, more) = (least(short), least(long));
-        // A child is forked, runs its region, and executes the program again, which runs its own.
+        // Each child runs the region after the fork, and then executes the program again, which runs it once more.
         let regions = u64::from(1 + threads + 2 * children);
         let expected = instructions(long - short) * regions;
         let found = more.instructions - less.instructions;
@@ -137,7 +137,7 @@ fn commands_are_counted_with_threads_and_children() {
 }
 
 #[test]
-fn command_that_cannot_be_started() {
+fn a_command_that_does_not_exist_is_an_error() {
     if guest::shift().is_none() {
         return;
     }
@@ -153,9 +153,9 @@ fn a_running_process_is_counted_after_attach() {
         return;
     }
     let measure = |turns: u64| {
-        let mut child = other(Command::new(WORKLOAD).args(["wait", &turns.to_string(), "1", "1"]));
+        let mut child = spawn_piped(Command::new(WORKLOAD).args(["wait", &turns.to_string(), "1", "1"]));
         let mut output = BufReader::new(child.stdout.take().expect("piped"));
-        // The program has run its region once, and waits, as does its second thread, which is counted too.
+        // The program and its second thread, which is counted too, have run the region once, and wait.
         output.read_line(&mut String::new()).expect("the program waits");
         let mut counter = ProcessCpi::attach(child.id(), true, Events::Hardware).expect("hardware counters");
         counter.start().expect("started");

@@ -38,7 +38,7 @@ fn assert_shares_remain(name: &str, kind: ErrorKind) {
 }
 
 #[test]
-fn no_instruction_counter() {
+fn without_an_instruction_counter_only_busy_shares_are_measured() {
     if !guest::is("no-instructions") {
         return;
     }
@@ -51,7 +51,7 @@ fn no_instruction_counter() {
 }
 
 #[test]
-fn no_performance_monitoring_unit() {
+fn without_a_performance_monitoring_unit_only_busy_shares_are_measured() {
     if !guest::is("no-pmu") {
         return;
     }
@@ -63,7 +63,7 @@ fn no_performance_monitoring_unit() {
     assert_shares_remain("no performance monitoring unit", kind);
 }
 
-/// The message for this setting: what it forbids, and the remedy.
+/// The expected message if kernel.perf_event_paranoid is `value`. It recommends the value `needed`.
 fn paranoid(value: u32, forbids: &str, needed: u32) -> String {
     format!(
         "kernel.perf_event_paranoid is {value}, which forbids {forbids} without privilege (EACCES); run as root, or \
@@ -159,11 +159,11 @@ fn leave_files(left: usize) -> Vec<OwnedFd> {
 }
 
 #[test]
-fn too_few_files() {
+fn too_few_files_are_reported_with_the_number_needed() {
     if !guest::is("few-files") {
         return;
     }
-    // Enough for one of two processors, and for one file that is opened briefly to examine the machine.
+    // Three files are enough for one of two processors, and for a file that is opened briefly to examine the machine.
     let files = leave_files(3);
     let text = "too many open files (EMFILE): counting needs 4 more (2 per processor), and the limit is 16; raise it with \
                 'ulimit -n'";

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Executes two instructions this many times.
+/// Executes a loop of two instructions.
 #[cfg(target_arch = "aarch64")]
 #[inline(never)]
 pub(crate) fn region(iterations: u64) {
@@ -24,7 +24,7 @@ pub(crate) fn region(_iterations: u64) {
     panic!("TACHO_PMU is for the emulated arm64 machine: run tools/pmu-vm/check");
 }
 
-/// Instructions of a region's loop.
+/// The number of instructions of a region's loop.
 pub(crate) fn instructions(iterations: u64) -> u64 {
     2 * iterations
 }

@@ -8,11 +8,11 @@ use crate::region::{assert_within, instructions, region};
 
 /// Number of other counters that compete for the hardware.
 const OTHERS: usize = 12;
-/// Iterations of the loop: 0.2 s, fifty rotations of the counters.
+/// The number of iterations of the long region: 0.2 s, which is fifty rotations of the counters.
 const LONG: u64 = 100_000_000;
-/// 0.1 ms; a rotation of the counters takes 4 ms.
+/// The number of iterations of the short region: 0.1 ms, while a rotation of the counters takes 4 ms.
 const SHORT: u64 = 50_000;
-/// Number of measurements of the short region: 50 ms of it.
+/// The number of measurements of the short region, which take 50 ms together.
 const TIMES: u32 = 500;
 
 struct Case {
@@ -60,7 +60,7 @@ fn counts_are_scaled_and_the_share_is_reported() {
             0.99..1.01,
         );
         // With reads from user space, the second counter is read a few instructions after the first.
-        assert_within("cycles against instructions", cycles as f64 / counted as f64, 0.999_99..1.000_01);
+        assert_within("cycles / instructions", cycles as f64 / counted as f64, 0.999_99..1.000_01);
         guest::ok(
             &format!("{OTHERS} other counters, {name}"),
             format_args!(

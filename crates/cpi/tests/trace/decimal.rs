@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use tachograph_cpi::trace::Decimal;
 
 #[test]
-fn rounding_and_saturation() {
+fn numbers_are_rounded_and_saturated() {
     for (value, integral, fraction) in [
         (None, 0, 0),
         (Some(0.0), 0, 0),
@@ -44,7 +44,7 @@ fn decimals_are_formatted() {
 }
 
 proptest! {
-    /// Storing and reading returns the same number, as the nearest double.
+    /// The nearest double to a decimal converts back to the same decimal.
     #[test]
     fn doubles_round_trip(integral: u32, fraction in 0..10_000u32) {
         let decimal = Decimal { integral, fraction };

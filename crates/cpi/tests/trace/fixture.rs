@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tachograph_cpi::{Counts, CpiData, Measured, ProcessorData, ProcessorState};
 
-/// Bytes of a section's header.
+/// The size of a section's header, in bytes.
 pub const HEADER: usize = 512;
 
 /// One interval of a machine whose processor `c` executes 400,000 + 1,000 c instructions in 1,000,000 elapsed cycles and is
@@ -55,7 +55,7 @@ fn measured(number: u64, is_scaled: bool) -> Measured {
     }
 }
 
-/// Fields of a hook: names (only to document them) and words.
+/// The fields of a hook: each with its name, which only documents it, and its word.
 #[derive(Clone, Default)]
 pub struct Fields(pub Vec<(&'static str, u64)>);
 
@@ -64,6 +64,7 @@ impl Fields {
         self.0.push((name, word));
     }
 
+    /// Adds a 64-bit value as two words.
     pub fn long(&mut self, high: &'static str, low: &'static str, value: u64) {
         self.word(high, value >> 32);
         self.word(low, value & 0xFFFF_FFFF);
@@ -93,7 +94,7 @@ pub fn record(record_type: u16, minor: u32, time_stamp: u64, data: &[u8]) -> Vec
     record
 }
 
-/// A record of type 0.
+/// A record of type 0: only integers.
 pub fn integers(minor: u32, time_stamp: u64, fields: &Fields) -> Vec<u8> {
     let data: Vec<u8> = fields.0.iter().flat_map(|(_, word)| word.to_le_bytes()).collect();
     record(0, minor, time_stamp, &data)
@@ -184,8 +185,8 @@ pub fn thread(minor: u32, data: &CpiData, thread: &Counts) -> Vec<u8> {
 pub fn hooks(
     data: &CpiData,
     minor: u8,
-    summary_asked: bool,
-    detailed_asked: bool,
+    has_summary: bool,
+    has_detailed: bool,
     text: Option<&str>,
 ) -> Vec<u8> {
     let minor = u32::from(minor);
@@ -193,10 +194,10 @@ pub fn hooks(
     if let Some(text) = text {
         bytes.extend(label(minor, data, text.as_bytes()));
     }
-    if summary_asked {
+    if has_summary {
         bytes.extend(summary(0x1000_0000 + minor, data));
     }
-    if detailed_asked {
+    if has_detailed {
         if !data.processors.is_empty() {
             bytes.extend(system(0x8000_0000 + minor, data));
             bytes.extend(processors(0x4000_0000 + minor, data));
@@ -221,13 +222,13 @@ pub fn section(start_time: u64, stop_time: u64, records: &[u8]) -> Vec<u8> {
     put(12, &512u32.to_le_bytes()); // header size
     put(16, &(records.len() as u32).to_le_bytes()); // bytes of data
     put(24, &0u32.to_le_bytes()); // processor
-    put(28, &0u32.to_le_bytes()); // type-1 hooks have no time stamp
+    put(28, &0u32.to_le_bytes()); // if not 0, records of type 1 have no time stamp
     put(32, &0u32.to_le_bytes()); // collection mode
     put(36, &start_time.to_le_bytes());
     put(44, &stop_time.to_le_bytes());
     put(52, &0u32.to_le_bytes()); // metrics
-    put(56, &0u32.to_le_bytes()); // overflow
-    put(60, &1u32.to_le_bytes()); // processors
+    put(56, &0u32.to_le_bytes()); // if not 0, records were lost
+    put(60, &1u32.to_le_bytes()); // number of processors with sections
     put(68, &0x64u32.to_le_bytes()); // 64-bit Linux
     bytes.extend(records);
     bytes

@@ -45,7 +45,8 @@ impl Combination {
     }
 }
 
-/// Writes each combination to a trace in memory, and all of them to a file, which is checked in.
+/// Writes each combination to a trace in memory, and all of them to one file. Compares the traces with those of the fixture,
+/// and the file also with the checked-in one.
 fn check(processors: u64) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("all.nrm2");
@@ -57,7 +58,7 @@ fn check(processors: u64) {
         let Combination { label, has_summary, has_detailed, .. } = combination;
         let records = fixture::hooks(&data, minor, has_summary, has_detailed, label);
         let trace = Trace::in_memory(1 << 20);
-        trace.write(&data, minor, combination.flags(), label).expect("room");
+        trace.write(&data, minor, combination.flags(), label).expect("enough space");
         trace.close().expect("in memory");
         let time = if records.is_empty() { 0 } else { fixture::ENDED_AT };
         assert!(trace.bytes() == fixture::section(time, time, &records), "{processors}: {combination:?}");
@@ -93,7 +94,9 @@ fn traces_of_64_processors_equal_the_golden_file() {
     check(64);
 }
 
-/// The lengths that the format's description states: 6 + 2n, 4n + 4, 2; 9 or 15; 4 + 6n or 4 + 12n; 9 words.
+/// The lengths of hooks for n processors, in words, as docs/cpi-trace.md states them: a summary has 6 + 2n, and 4n + 4 more with
+/// busy shares and 2 more with a thread; the system's hook has 9, or 15 with busy shares; the processors' hook 4 + 6n, or 4 + 12n;
+/// the thread's hook 9.
 #[test]
 fn all_hooks_have_the_documented_order_and_lengths() {
     for (processors, is_scaled, words) in [
@@ -104,7 +107,7 @@ fn all_hooks_have_the_documented_order_and_lengths() {
     ] {
         let trace = Trace::in_memory(1 << 20);
         let data = fixture::data(processors, is_scaled, true);
-        trace.write(&data, 0xAB, Mode::TRACE_EVERYTHING, Some("12345678")).expect("room");
+        trace.write(&data, 0xAB, Mode::TRACE_EVERYTHING, Some("12345678")).expect("enough space");
         let bytes = trace.bytes();
         let hooks: Vec<_> = TraceReader::new(bytes.as_slice()).map(|hook| hook.expect("sound")).collect();
         let offsets = hooks.iter().map(|hook| hook.offset).chain([bytes.len() as u64]);
@@ -134,7 +137,7 @@ fn processors_without_data_are_zeros() {
             ProcessorData { state: ProcessorState::Offline, measured: Measured::default() };
     }
     let trace = Trace::in_memory(1 << 16);
-    trace.write(&data, 0, Mode::TRACE_EVERYTHING, None).expect("room");
+    trace.write(&data, 0, Mode::TRACE_EVERYTHING, None).expect("enough space");
     assert!(
         trace.bytes() == fixture::section(fixture::ENDED_AT, 0, &fixture::hooks(&data, 0, true, true, None))
     );
@@ -153,12 +156,12 @@ fn processors_without_data_are_zeros() {
 fn a_thread_alone_has_no_processor_hooks() {
     let data = fixture::data(0, false, true);
     let trace = Trace::in_memory(1 << 16);
-    trace.write(&data, 3, Mode::TRACE_EVERYTHING, None).expect("room");
+    trace.write(&data, 3, Mode::TRACE_EVERYTHING, None).expect("enough space");
     assert!(
         trace.bytes() == fixture::section(fixture::ENDED_AT, 0, &fixture::hooks(&data, 3, true, true, None))
     );
-    // kinds, num_cpus, elapsed hi, lo, raw_sys_cpi and its fraction, thread_cpi and its fraction; then 9
-    // words.
+    // The summary's words are kinds, num_cpus, elapsed hi and lo, raw_sys_cpi and its fraction, and thread_cpi and its
+    // fraction. The thread's hook has 9 words.
     assert_eq!(trace.bytes().len(), fixture::HEADER + 16 + 8 * 8 + 16 + 8 * 9);
 }
 
@@ -169,7 +172,7 @@ fn labels_are_cut_between_characters_and_keep_their_zero_bytes() {
     for (label, kept) in [("", 0), ("a\0b", 3), (&exact, 2048), (&cut, 2047)] {
         let data = CpiData { ended_at: 5, ..CpiData::default() };
         let trace = Trace::in_memory(1 << 16);
-        trace.write(&data, 1, Mode::default(), Some(label)).expect("room");
+        trace.write(&data, 1, Mode::default(), Some(label)).expect("enough space");
         let text = &label.as_bytes()[..kept];
         let records = [fixture::label(1, &data, text), fixture::label(0xF000_0001, &data, text)].concat();
         assert!(trace.bytes() == fixture::section(5, 0, &records), "{kept}");

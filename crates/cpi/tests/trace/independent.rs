@@ -81,7 +81,7 @@ fn an_independent_decoder_reads_the_same() {
         let mut data = fixture::data(processors, is_scaled, has_thread);
         data.ended_at += minor as u64;
         if processors == 3 {
-            // A count that needs both words; one without instructions; a processor without data.
+            // Processor 0 has counts that need two words, processor 1 executed no instructions, processor 2 has no data.
             data.processors[0].measured.cycles = u64::MAX;
             data.processors[1].measured.instructions = 0;
             data.processors[2] = ProcessorData::default();

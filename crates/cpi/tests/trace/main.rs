@@ -1,4 +1,4 @@
-//! Traces of hooks: written, read, damaged, and read by another program.
+//! Tests of CPI traces: writing, reading, damaged files, and another program that reads them.
 
 #[path = "../../../../fuzz/cpi_checks.rs"]
 mod checks;

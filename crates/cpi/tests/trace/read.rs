@@ -12,7 +12,7 @@ use tachograph_cpi::{Counts, CpiData, Measured, Mode, ProcessorData, ProcessorSt
 
 type Item = Result<Hook, Problem>;
 
-/// All items of a file; a reader that does not end is a failure.
+/// All items of a file. Panics if the reader does not end.
 fn read(bytes: &[u8]) -> Vec<Item> {
     let items: Vec<_> = TraceReader::new(bytes).take(bytes.len() / 16 + 3).collect();
     assert!(items.len() < bytes.len() / 16 + 3, "the reader does not end");
@@ -37,7 +37,7 @@ fn ratio(numerator: u64, denominator: u64) -> Decimal {
     Decimal::of((denominator > 0).then(|| numerator as f64 / denominator as f64))
 }
 
-fn in_short(measured: &Measured, is_scaled: bool) -> SummaryValues {
+fn summary_values(measured: &Measured, is_scaled: bool) -> SummaryValues {
     SummaryValues {
         raw_cpi: ratio(measured.cycles, measured.instructions),
         scaled: is_scaled.then(|| SummaryScaled {
@@ -47,7 +47,7 @@ fn in_short(measured: &Measured, is_scaled: bool) -> SummaryValues {
     }
 }
 
-fn in_detail(measured: &Measured, is_scaled: bool) -> DetailedValues {
+fn detailed_values(measured: &Measured, is_scaled: bool) -> DetailedValues {
     DetailedValues {
         instructions: measured.instructions,
         cycles: measured.cycles,
@@ -73,16 +73,16 @@ fn expected(data: &CpiData, flags: Mode, label: Option<&str>) -> Vec<HookKind> {
         expected.push(HookKind::Summary(Summary {
             kinds: Kinds { thread: data.thread.is_some(), ..kinds },
             elapsed_cycles,
-            processors: measured().map(|measured| in_short(measured, is_scaled)).collect(),
-            system: in_short(&data.system, is_scaled),
+            processors: measured().map(|measured| summary_values(measured, is_scaled)).collect(),
+            system: summary_values(&data.system, is_scaled),
             thread_cpi: data.thread.map(|thread| ratio(thread.cycles, thread.instructions)),
         }));
     }
     if flags.has(Mode::TRACE_DETAILED) {
         if raw {
-            let values = in_detail(&data.system, is_scaled);
+            let values = detailed_values(&data.system, is_scaled);
             expected.push(HookKind::System(System { kinds, elapsed_cycles, values }));
-            let processors = measured().map(|measured| in_detail(measured, is_scaled)).collect();
+            let processors = measured().map(|measured| detailed_values(measured, is_scaled)).collect();
             expected.push(HookKind::Processors(Processors { kinds, elapsed_cycles, processors }));
         }
         if let Some(Counts { instructions, cycles, .. }) = data.thread {
@@ -141,7 +141,7 @@ proptest! {
         let mut written = Vec::new();
         for (data, minor, flags, label) in &gets {
             let flags = Mode::from_bits(flags << 5).expect("flags of traces");
-            trace.write(data, *minor, flags, label.as_deref()).expect("room");
+            trace.write(data, *minor, flags, label.as_deref()).expect("enough space");
             let kinds = expected(data, flags, label.as_deref());
             written.extend(kinds.into_iter().map(|kind| (*minor, data.ended_at, kind)));
         }
@@ -165,7 +165,7 @@ proptest! {
         }
     }
 
-    /// Any words in a hook result in a hook or a problem.
+    /// A hook with arbitrary words is read as one hook or reported as one problem.
     #[test]
     fn arbitrary_words_do_not_panic(kind in prop::sample::select(vec![0u32, 1, 2, 4, 8, 15]), words in prop::collection::vec(0..5u64, 0..40)) {
         let data: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -227,7 +227,7 @@ fn records_without_a_count_are_ignored() {
         );
         assert!(problems[0].starts_with(&start), "{}", problems[0]);
     }
-    // The header of a new section, and no count yet.
+    // A new section without counted records is valid, but not a part of its header.
     let new = fixture::section(fixture::ENDED_AT, 0, &[]);
     assert_eq!(problems(&[small.clone(), new.clone()].concat()), (vec![], 6));
     let (torn, count) = problems(&[&small, &new[..100]].concat());
@@ -365,7 +365,7 @@ fn every_invalid_field_is_reported() {
             "offset 0x480: the hook has another type; it is ignored (found 3, expected 0)",
             5,
         ),
-        // Labels.
+        // Invalid labels.
         (
             fixture::section(0, 0, &fixture::record(2, 0, 0, &[2, 0, 0, 0])),
             "offset 0x210: the hook ends before its data; it is ignored (found 4 bytes, expected 8)",
@@ -401,7 +401,7 @@ fn every_invalid_field_is_reported() {
             "offset 0x228: the label does not fill its record; it is ignored (found a length of 18446744073709551615 bytes, expected one that pads to 0)",
             0,
         ),
-        // Words.
+        // Invalid words.
         (
             fixture::section(0, 0, &fixture::record(0, 0x1000_0000, 0, &[0; 44])),
             "offset 0x210: the hook's data is cut inside a word; it is ignored (found 44 bytes, expected a multiple of 8)",
@@ -475,7 +475,7 @@ fn every_invalid_field_is_reported() {
     ];
     for (file, text, count) in cases {
         let (found, hooks) = problems(file);
-        // If the section's number of bytes is wrong, the bytes after the section are reported too.
+        // If the section's number of bytes is too low, the bytes after the section are reported too.
         assert_eq!(found.first().map(String::as_str), Some(*text));
         assert!(
             found.len() == 1
@@ -519,7 +519,7 @@ fn records_of_other_tools_are_not_decoded() {
     assert_eq!(shown(&without_time)[1], (1, 0x13, 1, 16, 1, 0));
 }
 
-/// An invalid UTF-8 label is kept unchanged.
+/// A label that is not valid UTF-8 is kept unchanged.
 #[test]
 fn labels_in_another_encoding_are_kept() {
     let file = one_label([2, 0, 0, 8], b"M\xFCnchen\0");
@@ -527,7 +527,8 @@ fn labels_in_another_encoding_are_kept() {
     assert_eq!((&*label.bytes, &*label.text()), (&b"M\xFCnchen\0"[..], "M\u{FFFD}nchen\0"));
 }
 
-/// An input that returns one byte at a time, is interrupted, and fails at the end.
+/// An input that returns one byte at a time, is interrupted before each byte, and fails at the end. The flag is whether the last
+/// call was interrupted.
 struct Broken<'a>(Cursor<&'a [u8]>, bool);
 
 impl Read for Broken<'_> {

@@ -1,4 +1,4 @@
-//! The seeds of the fuzz target as a plain test. If TACHO_WRITE_SEEDS is set, the generated ones are rewritten first.
+//! Runs the fuzz target on its seeds. If TACHO_WRITE_SEEDS is set, the seeds that `seeds` generates are rewritten first.
 
 use crate::checks;
 
@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use crate::fixture;
 
-/// Every kind of hook, with and without each kind of data; sections; records of other tools; each kind of damage.
+/// The generated seeds: a trace file with every kind of hook (record of CPI); a file of several sections, whose hooks lack
+/// labels, busy shares, threads or processors, and with a record of another tool; and damaged files.
 fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     let with = |mut file: Vec<u8>, offset: usize, field: &[u8]| {
         file[offset..][..field.len()].copy_from_slice(field);
@@ -34,7 +35,7 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 #[test]
-fn cpi_trace() {
+fn the_fuzz_target_accepts_all_seeds() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/cpi_trace");
     let seeds = seeds();
     if std::env::var_os("TACHO_WRITE_SEEDS").is_some() {

@@ -1,4 +1,5 @@
-//! Writing: from many threads, into a full buffer, to a full disk, of hooks that are too long, and after the trace was closed.
+//! Tests of writing traces: from many threads, into a full buffer, to a full disk, with hooks that are too long, and after the
+//! trace was closed.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -34,7 +35,9 @@ fn hooks_of_a_measurement_stay_together() {
                     for get in 0..GETS {
                         data.ended_at = get;
                         let label = "x".repeat(usize::from(minor));
-                        trace.write(&data, minor, Mode::TRACE_EVERYTHING, Some(&label)).expect("room");
+                        trace
+                            .write(&data, minor, Mode::TRACE_EVERYTHING, Some(&label))
+                            .expect("enough space");
                     }
                 });
             }
@@ -45,11 +48,11 @@ fn hooks_of_a_measurement_stay_together() {
         let mut gets = HashMap::new();
         for get in hooks.chunks(6) {
             let (minor, time, HookKind::LabelStart(label)) = &get[0] else { panic!("{:?}", get[0]) };
-            assert!(get.iter().all(|(of, at, _)| (of, at) == (minor, time)));
+            assert!(get.iter().all(|(hook_minor, hook_time, _)| (hook_minor, hook_time) == (minor, time)));
             let HookKind::Processors(processors) = &get[3].2 else { panic!("{:?}", get[3]) };
             assert_eq!(processors.processors.len(), usize::from(*minor) + 1);
             assert_eq!(label.bytes.len(), usize::from(*minor));
-            // In order for each thread.
+            // The measurements of each thread are in order.
             assert_eq!(*gets.entry(*minor).and_modify(|get| *get += 1).or_insert(0), *time);
         }
         assert!(gets.len() == usize::from(THREADS) && gets.values().all(|&last| last == GETS - 1));
@@ -62,7 +65,7 @@ fn a_full_buffer_accepts_only_complete_measurements() {
     let get = fixture::hooks(&data, 1, true, true, Some("a"));
     let trace = Trace::in_memory(2 * get.len() + get.len() - 1);
     for _ in 0..2 {
-        trace.write(&data, 1, Mode::TRACE_EVERYTHING, Some("a")).expect("room");
+        trace.write(&data, 1, Mode::TRACE_EVERYTHING, Some("a")).expect("enough space");
     }
     let before = trace.bytes();
     assert!(before == fixture::section(fixture::ENDED_AT, 0, &[get.clone(), get.clone()].concat()));
@@ -79,7 +82,7 @@ fn a_full_buffer_accepts_only_complete_measurements() {
     );
     assert!(trace.bytes() == before);
     // Shorter measurements still fit.
-    trace.write(&data, 2, Mode::TRACE_SUMMARY, None).expect("room");
+    trace.write(&data, 2, Mode::TRACE_SUMMARY, None).expect("enough space");
     assert!(trace.bytes().len() > before.len());
 }
 
@@ -121,7 +124,7 @@ fn a_closed_trace_refuses_writes() {
     let data = fixture::data(1, false, false);
     for trace in [Trace::create(&folder.path().join("closed.nrm2")).expect("a file"), Trace::in_memory(4096)]
     {
-        trace.write(&data, 0, Mode::TRACE_SUMMARY, None).expect("room");
+        trace.write(&data, 0, Mode::TRACE_SUMMARY, None).expect("enough space");
         trace.close().expect("open");
         let bytes = trace.bytes();
         assert!(
@@ -173,8 +176,8 @@ fn an_existing_file_is_overwritten() {
 /// The environment variable that passes the file name to the child process, whose file size is limited.
 const LIMITED: &str = "TACHO_TEST_LIMITED_TRACE";
 
-/// A file limited to 8 KiB contains the measurements that fit completely, even after further attempts to write. (A limit
-/// applies to a process, so the test runs itself under a shell that sets the limit.)
+/// A file limited to 8 KiB contains the measurements that fit completely, even after further attempts to write. (The limit
+/// applies to a whole process, so the test runs itself under a shell that sets the limit.)
 #[test]
 fn a_file_with_a_size_limit_has_complete_measurements() {
     let data = fixture::data(4, true, true);

@@ -1,8 +1,8 @@
 //! Generates logs for benchmarks: the same arguments always produce the same bytes.
 //!
-//! A machine with processes: 28 counters of the types of Windows' `Process` (timers, rates, counts, an elapsed time, an
-//! average with its base), one sample per second. Two of three instances are busy: their counters increase by pseudo-random
-//! steps. Every third is idle, as most processes are.
+//! The machine of the log has processes with 28 counters of the types of Windows' `Process` (timers, rates, counts, an
+//! elapsed time, an average with its base), sampled once per second. Two of three instances are busy: their counters increase
+//! by pseudo-random steps. Every third instance is idle, as most processes are.
 
 use std::io::{Cursor, Seek, Write};
 use std::sync::Arc;

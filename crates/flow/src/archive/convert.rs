@@ -62,14 +62,14 @@ impl ArchiveStore {
     /// Converts a segment to complete files and then removes it. Samples that are already in complete files are not
     /// added again. The first rows have the intervals since the last complete file.
     ///
-    /// `last` is the last sample of the previous conversion, if any; it is replaced by that of this one.
+    /// `last` is the last sample of the previous conversion, if any. This conversion replaces it with its own last sample.
     ///
-    /// If the segment has samples that are in no file but earlier than the last sample of the files, they cannot be
-    /// added, because files must not overlap in time. The segment is then renamed instead of removed.
+    /// A sample of the segment that is in no complete file cannot be added if the complete files have a later sample, because
+    /// files must not overlap in time. If there is such a sample, the segment is renamed instead of removed.
     ///
     /// # Errors
     ///
-    /// When reading or writing fails. The segment is not removed.
+    /// When reading or writing fails; the segment is then not removed.
     pub fn convert(&self, segment: &Path, last: &mut Option<LastSample>) -> Result<Converted, FlowError> {
         let mut converted = Converted::default();
         let recording = SegmentName::of_path(segment).map(|name| name.recording().to_owned());
@@ -180,7 +180,7 @@ impl ArchiveStore {
         Ok(())
     }
 
-    /// Adds an extension to the name of a segment, so that it no longer counts as a segment.
+    /// Adds an extension to the name of a segment, so that the file no longer counts as a segment.
     fn rename_segment(&self, segment: &Path, extension: &str) -> Result<PathBuf, LogError> {
         let mut name = segment.as_os_str().to_owned();
         name.push(".");

@@ -13,7 +13,7 @@ use tachograph_logs::{LogError, LogReader as _, LogWriter as _};
 use super::{ArchiveStore, Continuation, last_sample, write_samples};
 use crate::FlowError;
 
-/// The folder for merging within the folder of open segments. Its contents can be removed at any time.
+/// The folder, inside the folder of open segments, in which files are merged. Its contents can be removed at any time.
 const MERGE_FOLDER: &str = "merge";
 /// Number of values of a row group of a merged file. An old and a new row group are in memory at the same time.
 const BLOCK_VALUES: usize = 1 << 19;
@@ -25,7 +25,7 @@ pub struct Merged {
     pub folder: PathBuf,
     /// The number of files before and after.
     pub files: (usize, usize),
-    /// Their size in bytes, before and after.
+    /// The total size of the files in bytes, before and after.
     pub bytes: (u64, u64),
 }
 
@@ -38,7 +38,7 @@ fn is_needed(current: &Path, path: &Path) -> Result<bool, LogError> {
         Ok(overlapping) => Ok(overlapping.is_none()),
         // The output of an interrupted merge, whose inputs are still in the date folder.
         Err(error) if error.is_corrupt() && error.path() == Some(path) => Ok(false),
-        // It may be the only copy.
+        // The file may be the only copy of its samples.
         Err(error) => Err(error),
     }
 }
@@ -48,8 +48,8 @@ fn size(path: &Path) -> u64 {
 }
 
 impl ArchiveStore {
-    /// The date folders before the date of `now` whose files should be merged: those with a file, other than the last
-    /// one, that is not full.
+    /// The date folders before the date of `now` whose files should be merged, because a file before the folder's last
+    /// file is not full.
     ///
     /// # Errors
     ///
@@ -75,7 +75,7 @@ impl ArchiveStore {
     }
 
     /// Merges the files of a date. The folder with the merged files atomically replaces the folder with the old ones,
-    /// so a reader finds each sample once at any moment. The caller must hold the [lock](Self::lock_files).
+    /// so at any moment a reader finds each sample exactly once. The caller must hold the [lock](Self::lock_files).
     ///
     /// # Errors
     ///
@@ -147,9 +147,9 @@ impl ArchiveStore {
         self.open_folder().join(MERGE_FOLDER)
     }
 
-    /// Removes what a merge has left: its inputs, or the output of an interrupted merge.
+    /// Removes the files that a merge has left: its inputs, or the output of an interrupted merge.
     ///
-    /// A file that was added to an old date folder while it was replaced is moved to the new one.
+    /// A file that was added to the old date folder while the folder was being replaced is moved to the new folder.
     ///
     /// # Errors
     ///

@@ -23,7 +23,7 @@ pub struct Retention {
 pub struct Removed {
     /// The number of files.
     pub files: u64,
-    /// Their size in bytes.
+    /// The total size of the files in bytes.
     pub bytes: u64,
 }
 

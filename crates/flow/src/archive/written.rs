@@ -16,9 +16,9 @@ pub(super) struct WrittenSamples {
     reader: Option<ArchiveReader>,
     /// The last sample that was read from the files.
     sample: Sample,
-    /// The number of samples that are in no file but earlier than `end`.
+    /// The number of samples of the segment that are in no file, although they are not later than `end`.
     missing: u64,
-    /// The time of the last of these samples.
+    /// The time of the last missing sample.
     last_missing: Option<Moment>,
     error: Option<LogError>,
 }
@@ -37,8 +37,8 @@ impl WrittenSamples {
         }
     }
 
-    /// Whether a sample of the segment is later than all complete files. If it is not, and is in none of them, counts
-    /// it as missing.
+    /// Whether a sample of the segment is later than all samples of the complete files. A sample that is not later and is
+    /// in no complete file is counted as missing.
     pub(super) fn is_later(&mut self, sample: &Sample) -> bool {
         if sample.at.utc > self.end {
             return true;
@@ -75,7 +75,7 @@ impl WrittenSamples {
         Ok(self.reader.is_some() && self.sample.at.utc == utc)
     }
 
-    /// Returns `None` for a damaged file: its samples are unknown, so those of the segment count as missing.
+    /// Returns `None` for a damaged file. Its samples are unknown, so the samples of the segment count as missing.
     fn readable<T>(&self, outcome: Result<T, LogError>) -> Result<Option<T>, LogError> {
         match outcome {
             Err(error) if error.is_corrupt() => Ok(None),

@@ -68,8 +68,8 @@ struct Request {
 }
 
 impl LiveGroups {
-    /// Creates a value without groups. `pairs_by_identity` says whether the sink pairs values by name and identity, not by
-    /// name alone, which affects how instances with the same name are numbered.
+    /// Creates a value without groups. If `pairs_by_identity` is true, the sink pairs values by name and identity, not by
+    /// name alone; this affects how instances with the same name are numbered.
     pub(super) fn new(pairs_by_identity: bool) -> Self {
         Self { pairs_by_identity, names: Vec::new(), groups: Vec::new(), paths: Vec::new() }
     }
@@ -304,7 +304,7 @@ impl LiveGroup {
             group.identities.extend(self.rows.iter().map(|&row| rows.instances()[row].identity()));
         }
         match &self.description.instance {
-            // A fixed instance always has a row.
+            // The group of a fixed instance always has a row.
             Some(instance) => {
                 if group.instances.len() != 1 || !Arc::ptr_eq(&group.instances[0], instance) {
                     group.instances = [Arc::clone(instance)].into();

@@ -38,7 +38,7 @@ pub struct MachinesSource {
     members: Vec<Member>,
     exchanges: Option<Box<dyn Exchanges>>,
     readers: Readers,
-    /// The number of the current sample. Answers to earlier ones are too late.
+    /// The number of the current sample. Answers for earlier samples are too late.
     number: u64,
     awaited: Awaited,
     /// Maximum time that a sample waits.
@@ -71,8 +71,9 @@ enum Progress {
 /// The numbers of machines that threads are reading for the current sample.
 #[derive(Clone, Copy, Debug, Default)]
 struct Awaited {
+    /// Machines that were read for the previous sample.
     usual: usize,
-    /// Those that could not be read last time; see [`Member::is_silent`].
+    /// Machines that could not be read for the previous sample; see [`Member::is_silent`].
     silent: usize,
 }
 
@@ -84,7 +85,7 @@ impl Awaited {
 
 struct Member {
     machine: Arc<str>,
-    /// Whether its samples are taken before those of others that wait for a thread.
+    /// Whether the machine's samples are taken before those of other machines that wait for a thread.
     is_first: bool,
     progress: Progress,
     /// Whether the last answer was late, or reported the machine as unreachable.
@@ -102,8 +103,8 @@ struct Member {
 }
 
 impl MachinesSource {
-    /// A source of these machines. They have `max_wait` to answer, but at most a second. `bias_minutes` is the UTC offset of
-    /// the samples' times. All sources share `report`.
+    /// A source of these machines. They have `max_wait` to answer, but at most a second. `bias_minutes` is the number of minutes
+    /// to add to local time to get UTC. All sources share `report`.
     pub fn new(
         members: Vec<MachineMember>,
         max_wait: Duration,
@@ -134,13 +135,13 @@ impl MachinesSource {
         source
     }
 
-    /// Sets the exchanges with connected machines. Their indexes are those of the members.
+    /// Sets the exchanges with connected machines. They identify a machine by the index of its member.
     pub fn set_exchanges(&mut self, exchanges: Box<dyn Exchanges>) {
         self.exchanges = Some(exchanges);
     }
 
-    /// The samples of this machine never wait for a thread that others use. `machine` is the index of a member that is read
-    /// without a connection.
+    /// Gives one machine precedence, so that its samples never wait for a thread that other machines use. `machine` is the
+    /// index of a member that is read without a connection.
     pub fn set_first(&mut self, machine: usize) {
         if let Some(member) = self.members.get_mut(machine) {
             member.is_first = true;
@@ -187,8 +188,8 @@ impl MachinesSource {
         self.registry.as_ref()
     }
 
-    /// Updates `registry`: the registry of the first machine that has counter sets and that no thread is reading. It is kept
-    /// while its machine has it, or is being read.
+    /// Updates `registry`. The present one is kept as long as its machine still has it, or is being read. Otherwise, it is
+    /// replaced by that of the first machine that has counter sets and that no thread is reading.
     fn update_registry(&mut self) {
         let registry_of = |member: &'_ Member| {
             let registry = member.reader.as_ref()?.source.registry();
@@ -246,7 +247,7 @@ impl MachinesSource {
             let urgency = match member {
                 Member { is_first: true, .. } => Urgency::First,
                 Member { is_silent: true, .. } => Urgency::Silent,
-                // Its thread waits for an answer that is late.
+                // The thread waits for a late answer.
                 _ if progress == Progress::Late => Urgency::Silent,
                 _ => Urgency::Usual,
             };
@@ -288,8 +289,8 @@ impl MachinesSource {
         }
     }
 
-    /// Waits for the threads: until `until`, but only until `soon` for machines that could not be read last time. Their
-    /// threads keep working, so that a later sample finds the machine connected.
+    /// Waits for the threads until `until`, or only until `soon` if they all read machines that could not be read last time.
+    /// Those threads keep working, so that a later sample finds the machine connected.
     fn await_threads(&mut self, soon: Instant, until: Instant) {
         loop {
             let limit = match self.awaited {
@@ -312,7 +313,8 @@ impl MachinesSource {
         member.take_back(reader, is_current);
     }
 
-    /// Reports a machine that is late, unless its source has already reported why it cannot be read.
+    /// Removes the values of the machines that are late. Reports a machine when it becomes late, unless its source has already
+    /// reported why it cannot be read.
     fn mark_late(&mut self) {
         for member in self.members.iter_mut().filter(|member| member.progress != Progress::Taken) {
             if !std::mem::replace(&mut member.is_silent, true) {
@@ -327,7 +329,7 @@ impl Collect for MachinesSource {
     fn collect(&mut self, sample: &mut Sample) {
         self.number += 1;
         let start = Instant::now();
-        // Late samples.
+        // Takes back the readers whose samples were late.
         while let Some(work) = self.readers.receive(start) {
             self.take_back(work);
         }
@@ -414,7 +416,7 @@ impl Member {
         }
     }
 
-    /// Takes back the reader, and the sample that it has taken if that is the current one.
+    /// Takes back the reader from a thread. The sample that it has taken is used if `is_current`.
     fn take_back(&mut self, reader: Box<Reader>, is_current: bool) {
         self.is_silent = reader.is_unreachable();
         if is_current {
@@ -453,7 +455,7 @@ impl Member {
             group.clear_values();
             match &group.set.instance {
                 Some(instance) => {
-                    // The same list for as long as the instance is the same.
+                    // The list is kept for as long as the instance is the same.
                     if !matches!(&group.instances[..], [known] if Arc::ptr_eq(known, instance)) {
                         group.instances = [Arc::clone(instance)].into();
                     }

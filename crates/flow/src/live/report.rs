@@ -35,7 +35,7 @@ struct State {
     /// Indexes in `errors`, keyed by counter set and reason. The GUID stays the same if another process publishes the
     /// set again.
     indexes: HashMap<(Guid, Arc<str>), usize>,
-    /// Number of the errors that `new_errors` has already returned.
+    /// Number of errors that `new_errors` has already returned.
     reported: usize,
 }
 

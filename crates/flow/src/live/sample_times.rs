@@ -14,8 +14,8 @@ pub(super) struct SampleTimes {
 }
 
 impl SampleTimes {
-    /// The time of a sample taken when the wall clock was `wall`: in milliseconds, and at least 1 ms after the previous
-    /// sample.
+    /// The time of a sample taken when the wall clock was `wall`: `wall` truncated to milliseconds, but at least 1 ms after
+    /// the previous sample.
     pub(super) fn next(&mut self, wall: FileTime) -> FileTime {
         let milliseconds = FileTime(wall.0 - wall.0.rem_euclid(FileTime::PER_MILLISECOND));
         let went_back = self.last_wall.replace(wall).is_some_and(|last| wall < last);

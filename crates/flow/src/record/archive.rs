@@ -37,8 +37,8 @@ pub struct ArchiveRecordOptions {
     pub performance_frequency: i64,
     /// Time between two samples.
     pub interval: Duration,
-    /// The duration of a segment. Segments end at multiples of it after midnight UTC, and at midnight; all of these times are
-    /// later by `segment_offset`.
+    /// The duration of a segment. Segments end at midnight UTC and at multiples of this duration after it, each shifted later
+    /// by `segment_offset`.
     pub segment_time: Duration,
     /// Added to the times at which segments end.
     pub segment_offset: Duration,
@@ -48,7 +48,7 @@ pub struct ArchiveRecordOptions {
     pub is_synced: bool,
     /// Which complete files are kept.
     pub retention: Retention,
-    /// If less space is free, in bytes, the recording pauses.
+    /// The free space, in bytes, below which the recording pauses.
     pub min_free_bytes: u64,
     /// Whether the files of past days are merged.
     pub is_merged: bool,
@@ -107,8 +107,8 @@ pub struct ArchiveRecorder<L: LogFiles + Clone = DiskFiles> {
     is_clock_reported: bool,
     /// The time of the last sample, even if it was dropped for lack of space.
     seen: FileTime,
-    /// The time by which the age of files is computed. It advances by at most a day per sample, so that a wrong clock
-    /// does not remove files.
+    /// The time relative to which the age of files is computed. It advances by at most a day per sample, so that no files are
+    /// removed because of a wrong clock.
     retention_now: FileTime,
     is_paused: bool,
     /// When the worker was last started.
@@ -125,7 +125,7 @@ pub struct ArchiveRecorder<L: LogFiles + Clone = DiskFiles> {
 struct OpenSegment<L: LogFiles> {
     recorder: Recorder<L>,
     path: PathBuf,
-    /// The segment's time range, as [`index_of`](ArchiveRecorder::index_of) returns it.
+    /// The index of the segment's time range; see [`index_of`](ArchiveRecorder::index_of).
     index: i64,
 }
 
@@ -192,7 +192,7 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         Ok(recorder)
     }
 
-    /// Converts the segments of earlier recorders. After an error, the later ones are kept, because files must be added
+    /// Converts the segments of earlier recorders. After an error, the later segments are kept, because files must be added
     /// in chronological order.
     fn recover(&mut self) -> Result<(), FlowError> {
         let mut segments = self.store.segments()?.into_iter();
@@ -206,7 +206,7 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
                     self.notices.extend(converted.problems.into_iter().map(ArchiveNotice::Damaged));
                 }
                 Err(error) => {
-                    // It is converted when there is enough space.
+                    // If the disk is full, nothing is reported: the segment is converted once there is enough space.
                     if !matches!(&error, FlowError::Log(error) if is_full_disk(error)) {
                         self.notices.push(not_converted(&segment, &error));
                     }
@@ -255,8 +255,8 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         self.store.folder()
     }
 
-    /// The number of the time range to which a time belongs. A segment has samples of one range. For the ends of ranges, see
-    /// [`ArchiveRecordOptions::segment_time`].
+    /// The index of the time range to which a time belongs. All samples of a segment are in one range. For the ends of ranges,
+    /// see [`ArchiveRecordOptions::segment_time`].
     fn index_of(&self, utc: FileTime) -> i64 {
         let units = |time: Duration| i64::try_from(time.as_nanos() / 100).unwrap_or(i64::MAX);
         let utc = utc.saturating_sub(units(self.options.segment_offset));
@@ -316,12 +316,12 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
     /// Reports segments that another program deleted or renamed; returns false if there are none.
     fn report_moved(&mut self) -> bool {
         let moved = std::mem::take(&mut *self.moved.lock().ignore_poison());
-        let is_any = !moved.is_empty();
+        let has_moved = !moved.is_empty();
         self.notices.extend(moved.into_iter().map(ArchiveNotice::SegmentMoved));
-        is_any
+        has_moved
     }
 
-    /// Advances the time for the retention by the time since the previous sample.
+    /// Advances `retention_now` by the time since the previous sample, at most a day.
     fn advance_retention(&mut self, at: Moment) {
         let seen = std::mem::replace(&mut self.seen, at.utc);
         if seen == FileTime(i64::MIN) {
@@ -407,7 +407,8 @@ fn last_of_segment(path: &Path) -> FileTime {
 }
 
 impl<L: LogFiles + Clone> ArchiveRecorder<L> {
-    /// Like [`push`](Sink::push), with the free space in bytes, which is the same for all machines of an archive.
+    /// Like [`push`](Sink::push), but the caller passes the free space in bytes, which is the same for all machines of an
+    /// archive.
     pub(super) fn push_with_free(&mut self, sample: &Sample, free: u64) -> Result<(), FlowError> {
         let utc = sample.at.utc;
         self.notices.extend(self.worker.poll());

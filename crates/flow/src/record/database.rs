@@ -1,4 +1,4 @@
-//! Records into a database.
+//! Recording into a database.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub struct DatabaseRecordOptions {
 /// Writes samples into a log in a database.
 ///
 /// When [`push`](Sink::push) returns, the sample is committed: a process that is killed loses at most the sample it was
-/// writing, and leaves no part of it.
+/// writing, and leaves no part of that sample.
 pub struct DatabaseRecorder {
     writer: SqlLogWriter,
     summary: RecordSummary,
@@ -60,7 +60,7 @@ impl DatabaseRecorder {
         Ok(Self { writer, summary })
     }
 
-    /// What was recorded so far.
+    /// The results so far.
     pub fn summary(&self) -> &RecordSummary {
         &self.summary
     }

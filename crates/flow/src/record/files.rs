@@ -38,11 +38,11 @@ pub struct OpenedFile<F> {
 /// Where an open file is now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileLocation {
-    /// It still has the name under which it was opened, or its location is unknown.
+    /// The file still has the name under which it was opened, or its location is unknown.
     InPlace,
-    /// It has a different name.
+    /// The file has a different name.
     Renamed,
-    /// It no longer has a name.
+    /// The file no longer has a name.
     Deleted,
 }
 
@@ -113,7 +113,7 @@ impl LogFiles for DiskFiles {
             Ok(_) => {
                 let file = options.open(path)?;
                 lock(&file)?;
-                // The length of the open file, since the name can belong to another file by now.
+                // Gets the length from the open file, since the name can belong to another file by now.
                 let has_content = file.metadata()?.len() > 0;
                 Ok(OpenedFile { file, is_new: false, has_content })
             }

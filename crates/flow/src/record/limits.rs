@@ -25,7 +25,7 @@ impl Limits {
         Self { max_bytes: options.max_bytes, segment, start: None, end: 0 }
     }
 
-    /// Starts the limits of a new file with its first sample.
+    /// Starts a new file, whose first sample is `sample`.
     pub(super) fn begin(&mut self, sample: &Sample) {
         let Some((length, tolerance)) = self.segment else { return };
         let now = sample_time(sample);

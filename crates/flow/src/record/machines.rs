@@ -36,7 +36,7 @@ pub struct MachineNotice {
     pub machine: Arc<str>,
     /// The event.
     pub notice: ArchiveNotice,
-    /// The number of other machines to which the same has happened.
+    /// The number of other machines on which the same event has occurred.
     pub others: usize,
 }
 
@@ -59,12 +59,12 @@ struct MachineArchive {
 }
 
 impl MachinesArchive {
-    /// Opens or creates an archive for these machines, as [`ArchiveRecorder::create`] does for each of them. `options` are those
-    /// of every machine, except for its name and for when its segments end.
+    /// Opens or creates an archive for these machines, as [`ArchiveRecorder::create`] does for each of them. `options` apply to
+    /// every machine; only the machine's name and the times at which its segments end are replaced.
     ///
     /// # Errors
     ///
-    /// The first of [`ArchiveRecorder::create`].
+    /// The first error of [`ArchiveRecorder::create`].
     pub fn create(
         options: &ArchiveRecordOptions,
         machines: &[Arc<str>],
@@ -100,8 +100,8 @@ impl MachinesArchive {
         self.machines.iter().map(|machine| machine.recorder.dropped()).max().unwrap_or(0)
     }
 
-    /// What happened since the last call. If the same happened to several machines, such as a pause because the disk is full,
-    /// there is one notice, with the values of the first machine.
+    /// The notices since the last call. If the same event occurred on several machines, such as a pause because the disk is
+    /// full, there is one notice, with the values of the first machine.
     pub fn take_notices(&mut self) -> Vec<MachineNotice> {
         let mut notices: Vec<MachineNotice> = Vec::new();
         for MachineArchive { machine, recorder, .. } in &mut self.machines {
@@ -157,7 +157,7 @@ impl MachinesArchive {
 impl Sink for MachinesArchive {
     fn push(&mut self, sample: &Sample) -> Result<(), FlowError> {
         let mut last = None;
-        // Determined once, for the folder of all machines.
+        // Determined only once, because the folders of all machines are in the same archive.
         let free = self.machines.first().map_or(u64::MAX, |machine| machine.recorder.free_bytes());
         for range in machine_ranges(&sample.groups) {
             let groups = &sample.groups[range];
@@ -189,7 +189,7 @@ impl Sink for MachinesArchive {
     }
 }
 
-/// The ranges of consecutive groups of a machine.
+/// The ranges of consecutive groups that belong to the same machine.
 fn machine_ranges(groups: &[Group]) -> impl Iterator<Item = Range<usize>> {
     let mut start = 0;
     std::iter::from_fn(move || {
@@ -201,8 +201,8 @@ fn machine_ranges(groups: &[Group]) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// When the segments of a machine end, after multiples of their duration: spread over the duration by a hash (FNV-1a) of the
-/// name, so that it is the same after a restart.
+/// How much later than at multiples of `segment_time` the segments of a machine end. Computed from a hash (FNV-1a) of the
+/// machine's name, so that it differs between machines but is the same after a restart.
 fn segment_offset(machine: &str, segment_time: Duration) -> Duration {
     let hash = machine
         .bytes()
@@ -212,7 +212,7 @@ fn segment_offset(machine: &str, segment_time: Duration) -> Duration {
     segment_time.mul_f64(f64::from(((hash ^ (hash >> 33)) >> 32) as u32) / (f64::from(u32::MAX) + 1.0))
 }
 
-/// Number of machines that are opened, converted or maintained at the same time. Most of that time, they wait for the disk.
+/// Number of machines that are opened, converted or maintained at the same time. These tasks usually wait for the disk.
 const MAX_PARALLEL: usize = 8;
 
 /// Calls `work` with each item, on several threads. The results are in the order of the items.
@@ -220,7 +220,7 @@ fn in_parallel<T: Send, R: Send>(items: &mut [T], work: impl Fn(&mut T) -> R + S
     let chunk = items.len().div_ceil(MAX_PARALLEL).max(1);
     let work = &work;
     let in_order = |part: &mut [T]| part.iter_mut().map(work).collect::<Vec<_>>();
-    // Each part is taken once, by the first thread that is free: if no thread can be started, by this one.
+    // Each part is processed by the first thread that is free. If no thread can be started, this thread processes all parts.
     let parts: Vec<_> = items.chunks_mut(chunk).map(|part| Mutex::new((part, Vec::new()))).collect();
     let next = AtomicUsize::new(0);
     let run = || {
@@ -231,7 +231,7 @@ fn in_parallel<T: Send, R: Send>(items: &mut [T], work: impl Fn(&mut T) -> R + S
     };
     std::thread::scope(|scope| {
         for _ in 1..parts.len() {
-            // A panic of a thread continues here at the end of the scope.
+            // If a thread panics, the scope panics when it ends.
             let _ = std::thread::Builder::new().spawn_scoped(scope, run);
         }
         run();

@@ -92,7 +92,7 @@ impl Names {
             None => rest,
         };
         let is_number = digits.len() >= 6 && digits.bytes().all(|byte| byte.is_ascii_digit());
-        // Numbers above 999999 have no leading zeros. Eight digits that can be a date are treated as one.
+        // Numbers above 999999 have no leading zeros. Eight digits that can be a date are treated as a date.
         let is_number = is_number && (digits.len() == 6 || !digits.starts_with('0')) && !is_date(digits);
         is_number.then(|| digits.parse().ok()).flatten()
     }

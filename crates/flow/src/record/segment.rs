@@ -15,12 +15,12 @@ use crate::{FlowError, ScannedGroup, Sink, UnionScan};
 
 /// Buffer size of BLGs that Windows writes.
 const BUFFER_BYTES: u64 = 0x10000;
-/// Approximate minimum number of buffers in a BLG with a size limit. A BLG grows by whole buffers, so its size gets
-/// closer to the limit if they are small.
+/// Approximate minimum number of buffers in a BLG with a size limit. A BLG grows by whole buffers, so with small buffers
+/// its size gets closer to the limit.
 const MIN_BUFFERS: u64 = 16;
 const MIN_BUFFER_BYTES: u64 = 4096;
 
-/// Maximum length of a cell of a text log: the longest number, quotes and separator.
+/// Maximum length of a cell of a text log in bytes: the longest number, quotes and separator.
 const CELL_BYTES: u64 = 27;
 
 /// A log file that is being written.
@@ -28,14 +28,14 @@ pub(super) enum Segment<F: LogFile> {
     Blg {
         writer: Box<BlgWriter<F>>,
         buffer_bytes: u64,
-        /// The largest growth of the file with one sample.
+        /// The largest growth of the file by one sample so far, in bytes.
         growth: u64,
     },
     Text {
         sink: Box<TextSink<F>>,
         /// The instances without a column.
         late: LateInstances,
-        /// The maximum size of a row.
+        /// The maximum size of a row in bytes.
         row_bytes: u64,
     },
 }
@@ -163,7 +163,7 @@ impl<F: LogFile> Segment<F> {
                 let before = writer.bytes_written();
                 writer.write(sample)?;
                 writer.flush()?;
-                // The file size already includes the buffer of the first sample: count it as growth.
+                // Before the first sample, the file size already includes its buffer, which is counted as growth.
                 let free = if *growth == 0 { *buffer_bytes } else { 0 };
                 *growth = (*growth).max(writer.bytes_written().saturating_sub(before) + free);
             }
@@ -202,7 +202,7 @@ impl<F: LogFile> Segment<F> {
         }
     }
 
-    /// Size of the file if it were completed now.
+    /// Size of the file in bytes if it were completed now.
     pub(super) fn bytes(&self) -> u64 {
         match self {
             Self::Blg { writer, .. } => writer.bytes_written(),
@@ -218,7 +218,7 @@ impl<F: LogFile> Segment<F> {
         }
     }
 
-    /// Size of an incomplete last row that was removed before appending to a text log.
+    /// Size in bytes of an incomplete last row that was removed before appending to a text log.
     pub(super) fn cut_bytes(&self) -> u64 {
         match self {
             Self::Blg { .. } => 0,

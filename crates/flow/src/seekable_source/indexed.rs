@@ -36,7 +36,7 @@ pub(super) struct IndexedMerge {
     known_log: u32,
     /// A hash of the list of counters of the last sample.
     signature: u64,
-    /// Each change of the signature: the index of the first sample with it, and the signature.
+    /// Each change of the signature: the index of the first sample with the new signature, and that signature.
     changes: Vec<(u64, u64)>,
     /// Whether `changes` is incomplete because there were more than [`MAX_CHANGES`].
     has_lost_changes: bool,

@@ -22,10 +22,10 @@ pub use strongest::strongest_rows;
 use super::report::{Figure, IDENTITY_COLUMNS, ReportForm, RowFrame, RowIdentity};
 use super::statistics::StatisticsRow;
 
-/// One counter of one instance in two logs. At least one of them has it.
+/// One counter of one instance in two logs. At least one of the logs has it.
 #[derive(Clone, Debug)]
 pub struct ComparisonRow {
-    /// The full path: that of the second log, or of the first one if only that has it.
+    /// The full path in the second log, or in the first log if the counter is only there.
     pub path: String,
     /// The machine; `None` if the log does not name one.
     pub machine: Option<Arc<str>>,
@@ -43,7 +43,8 @@ pub struct ComparisonRow {
     pub pairing: InstancePairing,
     /// The index of the instance, or of the set without instances, to which the counter belongs.
     subject: usize,
-    /// Whether the log without the instance has this counter for other instances: this one did not exist at that time.
+    /// Whether the log without the instance has this counter for other instances, so that the instance did not exist when that
+    /// log was recorded.
     is_missing_instance: bool,
     /// The share of the intervals of each log in which the instance was present, from 0 to 1; 1 for a set without
     /// instances.
@@ -51,7 +52,7 @@ pub struct ComparisonRow {
 }
 
 impl ComparisonRow {
-    /// A row without statistics, and the statistics of `row`.
+    /// Splits `row` into a row without statistics and its statistics.
     fn new(row: StatisticsRow) -> (Self, Summary) {
         let StatisticsRow { path, machine, set, counter, instance, summary, .. } = row;
         let row = Self {
@@ -136,15 +137,15 @@ enum Log {
     After,
 }
 
-/// Pairs the rows of two logs by their paths, case-insensitively. Machines are compared only if one of the logs has
-/// several. Instances that are not the same in both logs are compared as [`InstancePairing`] says. The result is sorted by
-/// [weight](ComparisonOrder::Weight).
+/// Pairs the rows of two logs by their paths, case-insensitively. Machine names are compared only if one of the logs has
+/// several machines. Instances that are not the same in both logs are compared as [`InstancePairing`] says. The result is
+/// sorted by [weight](ComparisonOrder::Weight).
 pub fn compare(before: ComparedLog, after: ComparedLog) -> Vec<ComparisonRow> {
     let (before, after) = (before.into_rows(), after.into_rows());
     let has_machines = has_several_machines(&before.instances) || has_several_machines(&after.instances);
     let pairings = pairings([&before, &after], has_machines);
     // The rows of sums have at most as many intervals.
-    let intervals = [&before, &after].map(|log| most_intervals(&log.instances));
+    let intervals = [&before, &after].map(|log| max_intervals(&log.instances));
     let [before, after] = [before, after].map(|log| rows_to_compare(log, &pairings, has_machines));
     let lower = |text: &str| text.to_lowercase();
     let counter_key = |row: &StatisticsRow| (lower(&row.set.name), lower(&row.counter.name));
@@ -184,17 +185,17 @@ pub fn compare(before: ComparedLog, after: ComparedLog) -> Vec<ComparisonRow> {
     rows
 }
 
-/// The machine of a row, and whether its values need two samples: then the log has an interval less than samples.
+/// The machine of a row, and whether its values need two samples. If they do, the log has one interval less than samples.
 fn interval_key(row: &StatisticsRow) -> (Option<Arc<str>>, bool) {
     (row.machine.clone(), row.counter.counter_type.needs_two_samples())
 }
 
-/// The number of intervals of the log: the largest number of a row with the same [key](interval_key).
-fn most_intervals(rows: &[StatisticsRow]) -> HashMap<(Option<Arc<str>>, bool), u64> {
+/// For each [key](interval_key), the log's number of intervals: the largest number of intervals of a row with this key.
+fn max_intervals(rows: &[StatisticsRow]) -> HashMap<(Option<Arc<str>>, bool), u64> {
     let mut intervals: HashMap<_, u64> = HashMap::new();
     for row in rows {
-        let most = intervals.entry(interval_key(row)).or_default();
-        *most = row.summary.intervals.max(*most);
+        let max = intervals.entry(interval_key(row)).or_default();
+        *max = row.summary.intervals.max(*max);
     }
     intervals
 }
@@ -203,7 +204,7 @@ fn has_several_machines(rows: &[StatisticsRow]) -> bool {
     rows.iter().any(|row| row.machine != rows[0].machine)
 }
 
-/// The columns after those of the identity: figures, and numbers of values. Schema: docs/json.md.
+/// The columns after the [`IDENTITY_COLUMNS`]: the figures, then the numbers of values. Schema: docs/json.md.
 const FIGURES: [&str; 4] = ["before", "after", "difference", "ratio"];
 const COUNTS: [&str; 4] = ["values_before", "values_after", "instances_before", "instances_after"];
 
@@ -229,7 +230,11 @@ pub fn write_comparison(
         let counts = [values(&row.before), values(&row.after), before, after];
         frame.push(
             |line| {
-                line.of_figures(&identity(), FIGURES.into_iter().zip(figures), COUNTS.into_iter().zip(counts))
+                line.write_figures(
+                    &identity(),
+                    FIGURES.into_iter().zip(figures),
+                    COUNTS.into_iter().zip(counts),
+                )
             },
             || (identity(), figures.map(Figure), counts),
         )?;

@@ -24,12 +24,12 @@ struct State {
 }
 
 impl LateInstances {
-    /// The number of such instances.
+    /// The number of instances without a column.
     pub fn count(&self) -> u64 {
         self.lock().count
     }
 
-    /// The first such instance, as the start of a path: `\\machine\set(instance)`.
+    /// The first instance without a column, as the start of a path: `\\machine\set(instance)`.
     pub fn first(&self) -> Option<String> {
         self.lock().first.clone()
     }

@@ -132,7 +132,7 @@ impl LiveGroupValues {
 
     fn push(&mut self, group: &Group) {
         if !Arc::ptr_eq(&self.instances, &group.instances) {
-            // A source with several buffers has a list for each.
+            // The lists can be equal, since a source with several buffers has a list for each buffer.
             let mut pairs = self.instances.iter().zip(group.instances.iter());
             let is_equal = self.instances.len() == group.instances.len()
                 && pairs.all(|(known, instance)| Arc::ptr_eq(known, instance));

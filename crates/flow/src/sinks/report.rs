@@ -28,7 +28,7 @@ struct StatisticsFigures {
     errors: u64,
     #[serde(serialize_with = "number")]
     last: Option<f64>,
-    /// `None` also for ids of several objects.
+    /// `None` also if the values are different ids.
     #[serde(serialize_with = "number")]
     average: Option<f64>,
     #[serde(serialize_with = "number")]
@@ -71,13 +71,13 @@ fn kind_word(kind: AverageKind) -> &'static str {
     }
 }
 
-/// The average of a row. Ids of several objects have none.
+/// The average of a row. Different ids have no average.
 fn average_of(row: &StatisticsRow) -> Option<f64> {
     let Summary { average, minimum, maximum, .. } = &row.summary;
     average.filter(|_| minimum == maximum || !row.counter.is_identifier())
 }
 
-/// What identifies a row of statistics.
+/// The columns that identify a row of statistics.
 fn identity_of(row: &StatisticsRow) -> RowIdentity<'_> {
     RowIdentity::new(&row.path, row.machine.as_ref(), &row.set, &row.counter, row.instance.as_ref())
 }
@@ -85,7 +85,7 @@ fn identity_of(row: &StatisticsRow) -> RowIdentity<'_> {
 impl From<&StatisticsRow> for StatisticsFigures {
     fn from(row: &StatisticsRow) -> Self {
         let summary = &row.summary;
-        let quantile = |number: usize| summary.quantiles.map(|quantiles| quantiles[number]);
+        let quantile = |index: usize| summary.quantiles.map(|quantiles| quantiles[index]);
         Self {
             average_kind: kind_word(summary.average_kind),
             values: summary.values,
@@ -107,19 +107,19 @@ impl From<&StatisticsRow> for StatisticsFigures {
 /// Writes rows of statistics as JSON or CSV, one by one.
 pub struct StatisticsReport<W: io::Write> {
     frame: RowFrame<W>,
-    /// The columns after the fixed ones: their positions in [`StatisticsRow::extra`], and their names.
+    /// For each column after the fixed ones, its position in [`StatisticsRow::extra`] and its name.
     extra: Vec<(usize, String)>,
     has_spans: bool,
 }
 
 impl<W: io::Write> StatisticsReport<W> {
-    /// A report of rows with these further statistics. With `has_spans`, each row has the time range that it covers.
+    /// Starts a report of rows with these further statistics. With `has_spans`, each row has the time range that it covers.
     ///
     /// # Errors
     ///
     /// When writing fails.
     pub fn new(form: ReportForm, extra: &ExtraFigures, has_spans: bool, out: W) -> io::Result<Self> {
-        // Some percentiles are in every report.
+        // Percentiles that are in every report are not repeated.
         let names = extra.names().into_iter().enumerate();
         let extra: Vec<_> = names.filter(|(_, name)| !COLUMNS.contains(&name.as_str())).collect();
         let spans: &[&str] = if has_spans { &SPAN_COLUMNS } else { &[] };
@@ -143,7 +143,7 @@ impl<W: io::Write> StatisticsReport<W> {
             let (times, extra): (Vec<_>, Vec<_>) = (times.collect(), extra.collect());
             (times, identity_of(row), StatisticsFigures::from(row), extra)
         };
-        self.frame.push(|line| line.of_row(span, row, extra.clone()), record)
+        self.frame.push(|line| line.write_row(span, row, extra.clone()), record)
     }
 
     /// Writes the end of the report.

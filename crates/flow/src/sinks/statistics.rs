@@ -115,8 +115,8 @@ impl StatisticsSink {
         self.table.series.get(index).map(|tracked| tracked.row(&self.table.options.extra))
     }
 
-    /// The row of the series with this index, described as that of all machines: without a machine in its path. Its statistics are those
-    /// of the series alone.
+    /// The row of the series with this index, without a machine in its path, like a row of all machines. Its statistics are
+    /// those of the series alone.
     pub fn row_across_machines(&self, index: usize) -> Option<StatisticsRow> {
         let tracked = self.table.series.get(index)?;
         Some(tracked.row_across_machines(tracked.series.statistics(), &self.table.options.extra))
@@ -161,9 +161,9 @@ impl StatisticsSink {
         self.oldest_needed.take()
     }
 
-    /// Resets the sink, as if it had not received any samples, except that it keeps its series and their indexes: reading further
-    /// samples costs only what differs from the last ones. The samples before and after must be of one log, or of one live
-    /// source.
+    /// Resets the sink, as if it had not received any samples, except that it keeps its series and their indexes. So groups and
+    /// instances that are the same in the next samples are not looked up again. The samples before and after must be of one log,
+    /// or of one live source.
     pub fn rewind(&mut self) {
         self.flush();
         self.table.series.iter_mut().for_each(TrackedSeries::rewind);

@@ -97,28 +97,28 @@ fn named(values: &[(&str, Option<i64>)]) -> Vec<(String, Option<i64>)> {
 
 #[test]
 fn a_late_machine_delays_no_other_and_its_answer_is_not_used_for_the_next_sample() {
-    let ((fast, of_fast), (slow, of_slow)) = (machine("fast"), machine("slow"));
+    let ((fast, fast_permit), (slow, slow_permit)) = (machine("fast"), machine("slow"));
     let report = LiveReport::default();
     let mut source = MachinesSource::new(vec![slow, fast], MAX_WAIT, 0, &report);
     let mut sample = Sample::default();
-    (0..100).for_each(|_| of_fast.give());
+    (0..100).for_each(|_| fast_permit.give());
     let before = Instant::now();
     assert_eq!(values(&mut source, &mut sample), named(&[("slow", None), ("fast", Some(1))]));
     assert!(before.elapsed() >= MAX_WAIT);
-    // It is still taking the first sample.
+    // The slow machine is still taking the first sample.
     assert_eq!(values(&mut source, &mut sample), named(&[("slow", None), ("fast", Some(2))]));
-    // It takes the first sample when it can, which is too late, and later ones in time.
-    of_slow.give();
+    // The slow machine takes the first sample too late, and later samples in time.
+    slow_permit.give();
     let until = Instant::now() + WAIT;
     let mut next = 3;
     loop {
-        of_slow.give();
+        slow_permit.give();
         let found = values(&mut source, &mut sample);
         assert_eq!(found[1], ("fast".to_owned(), Some(next)));
         next += 1;
         match found[0].1 {
             None => assert!(Instant::now() < until && next < 90, "the slow machine has answered"),
-            Some(value) => break assert!(value > 1, "the first answer is that of the first sample"),
+            Some(value) => break assert!(value > 1, "the late answer is not used for a later sample"),
         }
     }
     let errors = report.errors();
@@ -160,7 +160,7 @@ struct FakeExchanges(Arc<Mutex<FakeState>>);
 
 #[derive(Default)]
 struct FakeState {
-    /// The machines that can exchange, each with what `wait` reports; `None`: nothing arrives in time.
+    /// The machines that can exchange messages, each with whether its answer is complete; `None` if no answer arrives in time.
     answers: HashMap<usize, Option<bool>>,
     begun: Vec<usize>,
     pending: Vec<Arrival>,
@@ -203,14 +203,14 @@ fn machines_are_read_when_their_answers_arrive() {
     source.set_exchanges(Box::new(exchanges.clone()));
     let mut sample = Sample::default();
     let all = |value| named(&[("a", Some(value)), ("b", Some(value)), ("c", Some(value))]);
-    // The first requests differ from earlier ones.
+    // There are no exchanges for the first requests, because they differ from earlier ones.
     assert_eq!(values(&mut source, &mut sample), all(1));
     assert!(exchanges.state().begun.is_empty());
     // The answer of `c` is not complete: a thread reads it.
     assert_eq!(values(&mut source, &mut sample), all(2));
     assert_eq!(exchanges.state().begun, [0, 2]);
     assert_eq!(sample.groups[0].boot_time, FileTime(5));
-    // Nothing arrives from `a`. A thread waits for the rest, which is dropped.
+    // Nothing arrives from `a` in time. A thread waits for the late answer, which is dropped.
     exchanges.state().answers.insert(0, None);
     assert_eq!(values(&mut source, &mut sample), named(&[("a", None), ("b", Some(3)), ("c", Some(3))]));
     exchanges.state().answers.insert(0, Some(true));

@@ -116,7 +116,7 @@ fn instances_keep_their_names() {
     assert_eq!(source.missing_instances(), [r"\Process(sh#1)\ID Process"]);
     machine.set(&[Process::new("sh", 1), Process::new("sh", 3), Process::new("sh", 4)]);
     source.collect(&mut sample);
-    // It gets the name in the next sample. The new process cannot have `sh#2`, which the previous sample used.
+    // The replacement gets the name in the next sample. The new process cannot have `sh#2`, which the previous sample used.
     assert_eq!(labels(&sample.groups[0]), ["sh", "sh#1", "sh#3"]);
     assert_eq!(sample.groups[1].values, [RawValue::new(3, 0)]);
     assert_eq!(sample.groups[1].identities, [3]);

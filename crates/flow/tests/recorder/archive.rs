@@ -144,8 +144,8 @@ pub(crate) fn store(folder: &Path, storage: Arc<dyn Storage>) -> ArchiveStore {
     ArchiveStore::new(&folder.join("A"), "MADE", storage).expect("a short name")
 }
 
-/// Takes samples, every 20 minutes by default.
-pub(crate) struct Takes {
+/// Sampler samples, every 20 minutes by default.
+pub(crate) struct Sampler {
     pub(crate) machine: Machine,
     source: tachograph_flow::live::LiveSource,
     pub(crate) samples: Vec<Sample>,
@@ -153,7 +153,7 @@ pub(crate) struct Takes {
     pub(crate) step: i64,
 }
 
-impl Takes {
+impl Sampler {
     /// From 22:00 UTC.
     pub(crate) fn new() -> Self {
         Self::from_hour(22)
@@ -199,11 +199,11 @@ pub(crate) fn times(samples: &[Sample]) -> Vec<i64> {
 
 pub(crate) fn record<L: LogFiles + Clone>(
     recorder: &mut ArchiveRecorder<L>,
-    takes: &mut Takes,
+    sampler: &mut Sampler,
     count: usize,
 ) {
     for _ in 0..count {
-        recorder.push(&takes.take()).expect("room");
+        recorder.push(&sampler.take()).expect("disk space");
     }
 }
 
@@ -211,28 +211,28 @@ pub(crate) fn record<L: LogFiles + Clone>(
 fn recorded(is_synced: bool) -> (Vec<Operation>, Vec<Sample>) {
     let folder = tempfile::tempdir().expect("a folder");
     let disk = RecordedDisk::new(folder.path());
-    let mut takes = Takes { step: 40 * MINUTE, ..Takes::new() };
+    let mut sampler = Sampler { step: 40 * MINUTE, ..Sampler::new() };
     for count in [5, 2] {
         let options = ArchiveRecordOptions { is_synced, ..options(folder.path()) };
         let mut recorder =
-            ArchiveRecorder::with_files(disk.clone(), options, Arc::new(disk.clone())).expect("room");
+            ArchiveRecorder::with_files(disk.clone(), options, Arc::new(disk.clone())).expect("disk space");
         for _ in 0..count {
-            let sample = takes.take();
-            recorder.push(&sample).expect("room");
+            let sample = sampler.take();
+            recorder.push(&sample).expect("disk space");
             disk.push(Operation::Recorded(sample.at.utc.0));
         }
-        recorder.finish().expect("room");
+        recorder.finish().expect("disk space");
         let notices = recorder.take_notices();
         assert_eq!(notices, [], "{is_synced}");
     }
     let store = store(folder.path(), Arc::new(disk.clone()));
-    let now = takes.samples.last().expect("samples").at.utc;
+    let now = sampler.samples.last().expect("samples").at.utc;
     for date in store.dates_to_merge(now).expect("folders") {
-        let merged = store.merge(&date, &|| false).expect("room");
+        let merged = store.merge(&date, &|| false).expect("disk space");
         assert!(merged.files.0 > 1 && merged.files.1 == 1, "{merged:?}");
     }
-    assert_eq!(shown(&read(folder.path())), shown(&takes.samples));
-    (disk.operations(), takes.samples)
+    assert_eq!(shown(&read(folder.path())), shown(&sampler.samples));
+    (disk.operations(), sampler.samples)
 }
 
 /// For each prefix of the operations, simulates a kill (nothing is lost) and power failures (some unsynced operations
@@ -280,7 +280,7 @@ fn check_every_power_failure(is_synced: bool) {
             };
             let before = check(&read(folder.path()), "before recovery");
             let mut recorder = ArchiveRecorder::create(options(folder.path()), disk()).expect("a recovery");
-            recorder.finish().expect("room");
+            recorder.finish().expect("disk space");
             drop(recorder);
             let after = read(folder.path());
             assert_eq!(check(&after, "after recovery"), before, "{context}");
@@ -314,7 +314,7 @@ fn power_failures_lose_no_synced_sample() {
     check_every_power_failure(true);
 }
 
-/// The statistics of the archive in a folder, as JSON would show them.
+/// The statistics of the archive in a folder, as text with all digits.
 fn statistics(folder: &Path) -> Vec<String> {
     let query = tachograph_flow::query::LogQuery::new(vec![folder.to_path_buf()]);
     let mut pipeline = query.samples().expect("an archive");
@@ -330,17 +330,17 @@ fn statistics_do_not_depend_on_segments_and_merging() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut options = options(folder.path());
         options.segment_time = Duration::from_secs(minutes * 60);
-        let mut takes = Takes::new();
-        let mut recorder = ArchiveRecorder::create(options, disk()).expect("room");
-        record(&mut recorder, &mut takes, 12);
+        let mut sampler = Sampler::new();
+        let mut recorder = ArchiveRecorder::create(options, disk()).expect("disk space");
+        record(&mut recorder, &mut sampler, 12);
         // Open segments are read as well.
         let open = statistics(&folder.path().join("A"));
-        recorder.finish().expect("room");
+        recorder.finish().expect("disk space");
         assert_eq!(statistics(&folder.path().join("A")), open);
         drop(recorder);
         let store = store(folder.path(), disk());
         for date in store.dates_to_merge(LATER).expect("folders") {
-            store.merge(&date, &|| false).expect("room");
+            store.merge(&date, &|| false).expect("disk space");
         }
         assert_eq!(complete_files(store.folder()).expect("files").len(), 2, "one file per date");
         assert_eq!(statistics(&folder.path().join("A")), open);
@@ -353,10 +353,10 @@ fn statistics_do_not_depend_on_segments_and_merging() {
 #[test]
 fn a_merge_that_is_stopped_changes_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut takes = Takes::new();
-    let mut recorder = ArchiveRecorder::create(options(folder.path()), disk()).expect("room");
-    record(&mut recorder, &mut takes, 12);
-    recorder.finish().expect("room");
+    let mut sampler = Sampler::new();
+    let mut recorder = ArchiveRecorder::create(options(folder.path()), disk()).expect("disk space");
+    record(&mut recorder, &mut sampler, 12);
+    recorder.finish().expect("disk space");
     let store = store(folder.path(), disk());
     let before = complete_files(store.folder()).expect("files");
     let date = store.dates_to_merge(LATER).expect("folders").remove(0);
@@ -370,50 +370,50 @@ fn a_merge_that_is_stopped_changes_nothing() {
 #[test]
 fn a_reader_continues_while_files_are_converted_merged_and_removed() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut takes = Takes::new();
-    let mut recorder = ArchiveRecorder::create(options(folder.path()), disk()).expect("room");
-    record(&mut recorder, &mut takes, 8);
+    let mut sampler = Sampler::new();
+    let mut recorder = ArchiveRecorder::create(options(folder.path()), disk()).expect("disk space");
+    record(&mut recorder, &mut sampler, 8);
     let mut reader = tachograph_logs::open(&folder.path().join("A")).expect("an archive");
     let (mut found, mut sample) = (Vec::new(), Sample::default());
     assert!(reader.next(&mut sample).expect("a sample"));
     found.push(sample.clone());
     let mark = reader.mark().expect("a position");
-    recorder.finish().expect("room");
+    recorder.finish().expect("disk space");
     drop(recorder);
     let store = store(folder.path(), disk());
     for date in store.dates_to_merge(LATER).expect("folders") {
-        store.merge(&date, &|| false).expect("room");
+        store.merge(&date, &|| false).expect("disk space");
     }
     while reader.next(&mut sample).expect("readable files") {
         found.push(sample.clone());
     }
-    assert_eq!(shown(&found), shown(&takes.samples[..8]));
+    assert_eq!(shown(&found), shown(&sampler.samples[..8]));
     // A position in a file that has since been merged is found by its time.
     for mut reader in [reader, tachograph_logs::open(&folder.path().join("A")).expect("an archive")] {
         assert!(reader.seek(&mark).expect("readable files"));
         assert!(reader.next(&mut sample).expect("readable files"));
-        assert_eq!(sample.at, takes.samples[1].at);
+        assert_eq!(sample.at, sampler.samples[1].at);
         let mark = reader.mark().expect("a position");
         assert!(reader.next(&mut sample).expect("readable files"));
         assert!(reader.seek(&mark).expect("readable files"));
         assert!(reader.next(&mut sample).expect("readable files"));
-        assert_eq!(sample.at, takes.samples[2].at);
+        assert_eq!(sample.at, sampler.samples[2].at);
     }
 }
 
 #[test]
 fn old_files_are_removed_by_age_and_by_size() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut takes = Takes::new();
-    let mut recorder = ArchiveRecorder::create(options(folder.path()), disk()).expect("room");
-    record(&mut recorder, &mut takes, 12);
-    recorder.finish().expect("room");
+    let mut sampler = Sampler::new();
+    let mut recorder = ArchiveRecorder::create(options(folder.path()), disk()).expect("disk space");
+    record(&mut recorder, &mut sampler, 12);
+    recorder.finish().expect("disk space");
     let store = store(folder.path(), disk());
     let files = complete_files(store.folder()).expect("files");
     assert_eq!(files.len(), 4);
     let sizes: Vec<u64> =
         files.iter().map(|file| std::fs::metadata(&file.path).expect("a file").len()).collect();
-    let now = takes.samples[11].at.utc;
+    let now = sampler.samples[11].at.utc;
     assert_eq!(store.remove_old(Retention::default(), now).expect("files"), Removed::default());
     // The last sample is from 22:40 in the first file and from 23:40 in the second; the current time is 01:40.
     let age = Retention { age: Some(Duration::from_secs(3 * 3600 - 60)), bytes: None };
@@ -423,7 +423,7 @@ fn old_files_are_removed_by_age_and_by_size() {
     assert!(!files[0].path.parent().expect("a folder").exists(), "the first date has no file");
     let nothing = Retention { age: None, bytes: Some(0) };
     assert_eq!(store.remove_old(nothing, now).expect("files"), Removed { files: 1, bytes: sizes[2] });
-    assert_eq!(times(&read(folder.path())), times(&takes.samples[9..]));
+    assert_eq!(times(&read(folder.path())), times(&sampler.samples[9..]));
 }
 
 #[test]
@@ -431,24 +431,25 @@ fn a_recording_pauses_while_there_is_too_little_space() {
     let folder = tempfile::tempdir().expect("a folder");
     let disk = TestDisk { free: Arc::new(AtomicU64::new(2000)), can_exchange: false, ..TestDisk::default() };
     let options = ArchiveRecordOptions { min_free_bytes: 1000, ..options(folder.path()) };
-    let mut recorder = ArchiveRecorder::with_files(DiskFiles, options, Arc::new(disk.clone())).expect("room");
-    let mut takes = Takes::from_hour(12);
-    record(&mut recorder, &mut takes, 2);
+    let mut recorder =
+        ArchiveRecorder::with_files(DiskFiles, options, Arc::new(disk.clone())).expect("disk space");
+    let mut sampler = Sampler::from_hour(12);
+    record(&mut recorder, &mut sampler, 2);
     assert_eq!(recorder.take_notices(), []);
     disk.free.store(999, Ordering::Relaxed);
-    record(&mut recorder, &mut takes, 3);
+    record(&mut recorder, &mut sampler, 3);
     assert_eq!(recorder.take_notices(), [ArchiveNotice::Paused { free: 999, min: 1000 }], "once");
     // Recording continues only when slightly more than the limit is free.
     disk.free.store(1010, Ordering::Relaxed);
-    record(&mut recorder, &mut takes, 1);
+    record(&mut recorder, &mut sampler, 1);
     assert_eq!(recorder.take_notices(), []);
     disk.free.store(1100, Ordering::Relaxed);
-    record(&mut recorder, &mut takes, 2);
+    record(&mut recorder, &mut sampler, 2);
     assert_eq!(recorder.take_notices(), [ArchiveNotice::Resumed]);
-    recorder.finish().expect("room");
+    recorder.finish().expect("disk space");
     assert_eq!((recorder.summary().samples, recorder.dropped()), (4, 4));
     drop(recorder);
-    let expected = [&takes.samples[..2], &takes.samples[6..]].concat();
+    let expected = [&sampler.samples[..2], &sampler.samples[6..]].concat();
     assert_eq!(times(&read(folder.path())), times(&expected));
     let store = store(folder.path(), Arc::new(disk));
     let date = store.dates_to_merge(LATER).expect("folders").remove(0);
@@ -459,37 +460,37 @@ fn a_recording_pauses_while_there_is_too_little_space() {
 }
 
 #[test]
-fn one_recorder_per_machine() {
+fn a_second_recorder_of_a_machine_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
-    let recorder = ArchiveRecorder::create(options(folder.path()), disk()).expect("room");
+    let recorder = ArchiveRecorder::create(options(folder.path()), disk()).expect("disk space");
     let second = ArchiveRecorder::create(options(folder.path()), disk());
     let Err(FlowError::Log(error)) = second else { panic!("two recorders") };
     assert_eq!(error.io_error().map(io::Error::kind), Some(io::ErrorKind::ResourceBusy));
     let other = ArchiveRecordOptions { machine: "OTHER".to_owned(), ..options(folder.path()) };
     ArchiveRecorder::create(other, disk()).expect("another machine");
     drop(recorder);
-    ArchiveRecorder::create(options(folder.path()), disk()).expect("room");
+    ArchiveRecorder::create(options(folder.path()), disk()).expect("disk space");
 }
 
 #[test]
 fn no_sample_is_added_after_the_clock_was_set_back() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut takes = Takes::new();
-    let mut recorder = ArchiveRecorder::create(options(folder.path()), disk()).expect("room");
-    record(&mut recorder, &mut takes, 2);
-    recorder.finish().expect("room");
+    let mut sampler = Sampler::new();
+    let mut recorder = ArchiveRecorder::create(options(folder.path()), disk()).expect("disk space");
+    record(&mut recorder, &mut sampler, 2);
+    recorder.finish().expect("disk space");
     drop(recorder);
     // Another recorder, whose clock is ten minutes slow.
-    let mut early = Takes::new();
+    let mut early = Sampler::new();
     early.machine.step(-10 * MINUTE);
-    let mut recorder = ArchiveRecorder::create(options(folder.path()), disk()).expect("room");
+    let mut recorder = ArchiveRecorder::create(options(folder.path()), disk()).expect("disk space");
     record(&mut recorder, &mut early, 4);
     let notices = recorder.take_notices();
     assert!(matches!(notices[..], [ArchiveNotice::ClockBehind { .. }]), "{notices:?}");
-    recorder.finish().expect("room");
+    recorder.finish().expect("disk space");
     assert_eq!((recorder.summary().samples, recorder.dropped()), (2, 2));
     drop(recorder);
-    let expected = [times(&takes.samples), times(&early.samples[2..])].concat();
+    let expected = [times(&sampler.samples), times(&early.samples[2..])].concat();
     assert_eq!(times(&read(folder.path())), expected);
     assert!(read(folder.path())[0].at.utc > START);
 }
@@ -497,15 +498,15 @@ fn no_sample_is_added_after_the_clock_was_set_back() {
 #[test]
 fn a_damaged_segment_is_kept() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut takes = Takes::new();
-    let mut recorder = ArchiveRecorder::create(options(folder.path()), disk()).expect("room");
-    record(&mut recorder, &mut takes, 2);
-    recorder.finish().expect("room");
+    let mut sampler = Sampler::new();
+    let mut recorder = ArchiveRecorder::create(options(folder.path()), disk()).expect("disk space");
+    record(&mut recorder, &mut sampler, 2);
+    recorder.finish().expect("disk space");
     drop(recorder);
     let open = store(folder.path(), disk()).open_folder();
-    std::fs::write(open.join("20240305-235900.000-x.blg"), "no log").expect("room");
-    std::fs::write(open.join("20240305-235901.000-x.blg"), "").expect("room");
-    let mut recorder = ArchiveRecorder::create(options(folder.path()), disk()).expect("room");
+    std::fs::write(open.join("20240305-235900.000-x.blg"), "no log").expect("disk space");
+    std::fs::write(open.join("20240305-235901.000-x.blg"), "").expect("disk space");
+    let mut recorder = ArchiveRecorder::create(options(folder.path()), disk()).expect("disk space");
     let notices = recorder.take_notices();
     let [ArchiveNotice::Damaged(what)] = &notices[..] else { panic!("{notices:?}") };
     assert!(
@@ -514,7 +515,7 @@ fn a_damaged_segment_is_kept() {
     );
     assert!(open.join("20240305-235900.000-x.blg.damaged").exists());
     assert!(!open.join("20240305-235901.000-x.blg").exists(), "an empty segment is removed");
-    record(&mut recorder, &mut takes, 2);
-    recorder.finish().expect("room");
-    assert_eq!(times(&read(folder.path())), times(&takes.samples));
+    record(&mut recorder, &mut sampler, 2);
+    recorder.finish().expect("disk space");
+    assert_eq!(times(&read(folder.path())), times(&sampler.samples));
 }

@@ -231,7 +231,7 @@ pub(crate) fn volatile(operations: &[Operation]) -> Vec<Vec<usize>> {
             Operation::Write(path, ..) | Operation::Truncate(path, _) => Some(path.as_path()),
             _ => None,
         };
-        match groups.iter_mut().find(|(of, _)| of.is_some() && *of == file) {
+        match groups.iter_mut().find(|(path, _)| path.is_some() && *path == file) {
             Some((_, group)) => group.push(index),
             None => groups.push((file, vec![index])),
         }

@@ -10,20 +10,20 @@ use tachograph_flow::Sink as _;
 use tachograph_flow::record::{ArchiveNotice, ArchiveRecordOptions, ArchiveRecorder, DiskFiles, MovedLog};
 use tachograph_logs::archive::entries;
 
-use crate::archive::{Hook, Takes, TestDisk, disk, options, read, record, store, times};
+use crate::archive::{Hook, Sampler, TestDisk, disk, options, read, record, store, times};
 use crate::fixture::MILLISECOND;
 
-/// Records two dates with two files each. The next samples are from a third date.
-fn two_dates(folder: &Path) -> (Takes, Vec<PathBuf>) {
-    let mut takes = Takes::new();
-    let mut recorder = ArchiveRecorder::create(options(folder), disk()).expect("room");
-    record(&mut recorder, &mut takes, 12);
-    recorder.finish().expect("room");
+/// Records samples of two dates into two files each. The next samples are from a third date.
+fn two_dates(folder: &Path) -> (Sampler, Vec<PathBuf>) {
+    let mut sampler = Sampler::new();
+    let mut recorder = ArchiveRecorder::create(options(folder), disk()).expect("disk space");
+    record(&mut recorder, &mut sampler, 12);
+    recorder.finish().expect("disk space");
     drop(recorder);
-    takes.machine.advance(FileTime::PER_DAY);
+    sampler.machine.advance(FileTime::PER_DAY);
     let dates = store(folder, disk()).dates_to_merge(crate::archive::LATER).expect("folders");
     assert_eq!(dates.len(), 2);
-    (takes, dates)
+    (sampler, dates)
 }
 
 fn merging(folder: &Path) -> ArchiveRecordOptions {
@@ -79,14 +79,14 @@ fn gated_disk() -> GatedDisk {
 #[test]
 fn segments_are_converted_while_files_are_merged() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (mut takes, dates) = two_dates(folder.path());
+    let (mut sampler, dates) = two_dates(folder.path());
     let GatedDisk { disk, begun, resume, operations } = gated_disk();
     let mut recorder =
-        ArchiveRecorder::with_files(DiskFiles, merging(folder.path()), Arc::new(disk)).expect("room");
+        ArchiveRecorder::with_files(DiskFiles, merging(folder.path()), Arc::new(disk)).expect("disk space");
     // Samples are 20 minutes apart, so the first three are in a segment.
-    record(&mut recorder, &mut takes, 4);
+    record(&mut recorder, &mut sampler, 4);
     begun.recv().expect("a merge");
-    record(&mut recorder, &mut takes, 3);
+    record(&mut recorder, &mut sampler, 3);
     resume.send(()).expect("the merge waits");
     wait(&recorder);
     let operations = operations.lock().expect("no panic");
@@ -94,31 +94,31 @@ fn segments_are_converted_while_files_are_merged() {
         .iter()
         .position(|(name, path)| name == "exchange" && path.is_dir() && dates.contains(path));
     let before = &operations[..exchange.expect("a merge")];
-    let today = |path: &Path| {
+    let is_in_date_folder = |path: &Path| {
         path.iter().any(|name| name.to_string_lossy().starts_with("date=")) && !is_in_merge_folder(path)
     };
-    let converted = before.iter().filter(|(name, path)| name == "rename" && today(path)).count();
+    let converted = before.iter().filter(|(name, path)| name == "rename" && is_in_date_folder(path)).count();
     assert_eq!(converted, 2, "{before:?}");
     drop(operations);
     assert_eq!(counts(&dates), [1, 1]);
-    recorder.finish().expect("room");
+    recorder.finish().expect("disk space");
     assert_eq!(recorder.take_notices(), []);
-    assert_eq!(times(&read(folder.path())), times(&takes.samples));
+    assert_eq!(times(&read(folder.path())), times(&sampler.samples));
 }
 
 #[test]
 fn a_merge_is_abandoned_when_the_recording_pauses() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (mut takes, dates) = two_dates(folder.path());
+    let (mut sampler, dates) = two_dates(folder.path());
     let before = counts(&dates);
     let GatedDisk { disk, begun, resume, operations } = gated_disk();
     let free = Arc::clone(&disk.free);
     let merging = ArchiveRecordOptions { min_free_bytes: 1000, ..merging(folder.path()) };
-    let mut recorder = ArchiveRecorder::with_files(DiskFiles, merging, Arc::new(disk)).expect("room");
-    record(&mut recorder, &mut takes, 4);
+    let mut recorder = ArchiveRecorder::with_files(DiskFiles, merging, Arc::new(disk)).expect("disk space");
+    record(&mut recorder, &mut sampler, 4);
     begun.recv().expect("a merge");
     free.store(0, Ordering::Relaxed);
-    record(&mut recorder, &mut takes, 1);
+    record(&mut recorder, &mut sampler, 1);
     resume.send(()).expect("the merge waits");
     wait(&recorder);
     let is_date = |path: &PathBuf| dates.contains(path);
@@ -132,16 +132,17 @@ fn a_merge_is_abandoned_when_the_recording_pauses() {
 #[test]
 fn files_are_merged_only_if_there_is_room_for_the_merged_file() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (mut takes, dates) = two_dates(folder.path());
+    let (mut sampler, dates) = two_dates(folder.path());
     let before = counts(&dates);
     let disk = TestDisk { free: Arc::new(AtomicU64::new(1500)), ..TestDisk::default() };
     let merging = ArchiveRecordOptions { min_free_bytes: 1000, ..merging(folder.path()) };
-    let mut recorder = ArchiveRecorder::with_files(DiskFiles, merging, Arc::new(disk.clone())).expect("room");
-    record(&mut recorder, &mut takes, 4);
+    let mut recorder =
+        ArchiveRecorder::with_files(DiskFiles, merging, Arc::new(disk.clone())).expect("disk space");
+    record(&mut recorder, &mut sampler, 4);
     wait(&recorder);
     assert_eq!(counts(&dates), before, "each file has more than 500 bytes");
     disk.free.store(1 << 20, Ordering::Relaxed);
-    record(&mut recorder, &mut takes, 3);
+    record(&mut recorder, &mut sampler, 3);
     wait(&recorder);
     assert_eq!(counts(&dates), [1, 1]);
     assert_eq!(recorder.take_notices(), []);
@@ -150,15 +151,15 @@ fn files_are_merged_only_if_there_is_room_for_the_merged_file() {
 #[test]
 fn nothing_is_merged_if_the_disk_cannot_exchange_folders() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (mut takes, dates) = two_dates(folder.path());
+    let (mut sampler, dates) = two_dates(folder.path());
     let before = counts(&dates);
     let GatedDisk { disk, operations, .. } = gated_disk();
     let disk = TestDisk { can_exchange: false, ..disk };
     let mut recorder =
-        ArchiveRecorder::with_files(DiskFiles, merging(folder.path()), Arc::new(disk)).expect("room");
+        ArchiveRecorder::with_files(DiskFiles, merging(folder.path()), Arc::new(disk)).expect("disk space");
     let mut notices = Vec::new();
     for _ in 0..3 {
-        record(&mut recorder, &mut takes, 3);
+        record(&mut recorder, &mut sampler, 3);
         wait(&recorder);
         notices.extend(recorder.take_notices());
     }
@@ -190,13 +191,14 @@ fn a_paused_recording_does_not_convert_at_every_sample() {
         ..TestDisk::default()
     };
     let options = ArchiveRecordOptions { min_free_bytes: 1000, ..options(folder.path()) };
-    let mut recorder = ArchiveRecorder::with_files(DiskFiles, options, Arc::new(disk.clone())).expect("room");
-    let mut takes = Takes::from_hour(12);
-    takes.step = 1000 * MILLISECOND;
-    record(&mut recorder, &mut takes, 2);
+    let mut recorder =
+        ArchiveRecorder::with_files(DiskFiles, options, Arc::new(disk.clone())).expect("disk space");
+    let mut sampler = Sampler::from_hour(12);
+    sampler.step = 1000 * MILLISECOND;
+    record(&mut recorder, &mut sampler, 2);
     disk.free.store(999, Ordering::Relaxed);
     for _ in 0..30 {
-        record(&mut recorder, &mut takes, 1);
+        record(&mut recorder, &mut sampler, 1);
         wait(&recorder);
     }
     assert_eq!(created.load(Ordering::Relaxed), 3, "at the first sample, and every 10 seconds");
@@ -205,20 +207,20 @@ fn a_paused_recording_does_not_convert_at_every_sample() {
 #[test]
 fn an_open_segment_that_is_deleted_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut recorder = ArchiveRecorder::create(options(folder.path()), disk()).expect("room");
-    let mut takes = Takes::from_hour(12);
-    record(&mut recorder, &mut takes, 2);
+    let mut recorder = ArchiveRecorder::create(options(folder.path()), disk()).expect("disk space");
+    let mut sampler = Sampler::from_hour(12);
+    record(&mut recorder, &mut sampler, 2);
     let segments = store(folder.path(), disk()).segments().expect("a folder");
     let [segment] = &segments[..] else { panic!("{segments:?}") };
     std::fs::remove_file(segment).expect("a file");
-    record(&mut recorder, &mut takes, 1);
+    record(&mut recorder, &mut sampler, 1);
     let moved = MovedLog { path: segment.clone(), samples: 2, is_deleted: true };
     let notices = recorder.take_notices();
     assert_eq!(notices, [ArchiveNotice::SegmentMoved(moved)]);
     assert!(notices[0].to_string().contains("deleted the open segment with 2 samples"), "{}", notices[0]);
-    recorder.finish().expect("room");
+    recorder.finish().expect("disk space");
     assert_eq!(recorder.take_notices(), []);
-    assert_eq!(times(&read(folder.path())), times(&takes.samples[2..]));
+    assert_eq!(times(&read(folder.path())), times(&sampler.samples[2..]));
 }
 
 #[test]
@@ -226,18 +228,18 @@ fn a_segment_that_is_deleted_before_its_conversion_is_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     // The first conversion fails.
     let disk = TestDisk { created: Arc::new(Mutex::new((0, 1))), ..TestDisk::default() };
-    let mut recorder =
-        ArchiveRecorder::with_files(DiskFiles, options(folder.path()), Arc::new(disk.clone())).expect("room");
-    let mut takes = Takes::from_hour(12);
-    record(&mut recorder, &mut takes, 4);
+    let mut recorder = ArchiveRecorder::with_files(DiskFiles, options(folder.path()), Arc::new(disk.clone()))
+        .expect("disk space");
+    let mut sampler = Sampler::from_hour(12);
+    record(&mut recorder, &mut sampler, 4);
     wait(&recorder);
     let segments = store(folder.path(), Arc::new(disk)).segments().expect("a folder");
     std::fs::remove_file(&segments[0]).expect("a file");
-    recorder.finish().expect("room");
+    recorder.finish().expect("disk space");
     let notices = recorder.take_notices();
     assert!(
         matches!(&notices[..], [ArchiveNotice::NotConverted(_), ArchiveNotice::SegmentDeleted(path)] if *path == segments[0]),
         "{notices:?}"
     );
-    assert_eq!(times(&read(folder.path())), times(&takes.samples[3..]));
+    assert_eq!(times(&read(folder.path())), times(&sampler.samples[3..]));
 }

@@ -19,11 +19,11 @@ fn recorded(happens: impl Fn(&Machine, usize)) -> Vec<Sample> {
         happens(&machine, number);
         let mut sample = Sample::default();
         source.collect(&mut sample);
-        recorder.push(&sample).expect("room");
+        recorder.push(&sample).expect("disk space");
         taken.push(sample);
         machine.advance(100 * MILLISECOND);
     }
-    recorder.finish().expect("room");
+    recorder.finish().expect("disk space");
     let (samples, problems) = read(&disk.file("a.blg"));
     // No sample is lost or changed.
     assert_eq!((shown(&samples), problems), (shown(&taken), 0));

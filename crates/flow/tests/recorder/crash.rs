@@ -21,16 +21,16 @@ fn recorded(disk: &Disk, options: RecordOptions) -> (Vec<Sample>, Vec<usize>) {
         }
         let mut sample = Sample::default();
         source.collect(&mut sample);
-        recorder.push(&sample).expect("room");
+        recorder.push(&sample).expect("disk space");
         taken.push(sample);
         safe.push(disk.changes().len());
         machine.advance(100 * MILLISECOND);
     }
-    recorder.finish().expect("room");
+    recorder.finish().expect("disk space");
     (taken, safe)
 }
 
-/// The last change as far as it was written before the recorder was killed: no bytes, one, some, or all but one.
+/// Parts of a change, as if the recorder was killed while it wrote: one byte, some bytes, or all bytes but one.
 fn cuts(change: &Change) -> Vec<Change> {
     let Change::Written(path, at, bytes) = change else { return Vec::new() };
     let lengths = [1, 7, bytes.len() / 3, bytes.len() / 2, bytes.len().saturating_sub(1)];
@@ -55,7 +55,7 @@ fn check_every_kill(options: RecordOptions) {
     let mut files = Files::new();
     let changes = disk.changes();
     for (number, change) in changes.iter().enumerate() {
-        let min = safe.iter().filter(|&&made| made <= number).count();
+        let min = safe.iter().filter(|&&changes_before| changes_before <= number).count();
         for cut in cuts(change).iter().map(Some).chain([None]) {
             let mut files = files.clone();
             if let Some(cut) = cut {
@@ -76,7 +76,7 @@ fn check_every_kill(options: RecordOptions) {
 #[test]
 fn a_killed_blg_recording_is_readable() {
     let mut small = options("a.blg");
-    // The buffers are so small that samples extend into the next one.
+    // The buffers are so small that samples extend into the next buffer.
     small.max_bytes = Some(1 << 17);
     check_every_kill(small);
 }

@@ -52,7 +52,7 @@ impl Machine {
         self.0.lock().expect("no panic")
     }
 
-    /// Advances the time, with some requests.
+    /// Advances the time, and counts some requests.
     pub(crate) fn advance(&self, ticks: i64) {
         let mut now = self.now();
         now.ticks += ticks;
@@ -64,7 +64,7 @@ impl Machine {
         self.now().step += ticks;
     }
 
-    /// Workers by name; the number after a colon is their identity.
+    /// Sets the names of the workers. A number after a colon is the worker's id and identity.
     pub(crate) fn set_workers(&self, workers: &[&str]) {
         let key = |worker: &&str| {
             let (name, id) = worker.split_once(':').unwrap_or((worker, "0"));
@@ -134,7 +134,7 @@ impl Provider for FakeSet {
 /// A change to a file.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
-    Made(PathBuf),
+    Created(PathBuf),
     Removed(PathBuf),
     Length(PathBuf, u64),
     Written(PathBuf, u64, Vec<u8>),
@@ -159,7 +159,7 @@ pub(crate) type Files = BTreeMap<PathBuf, Vec<u8>>;
 /// Applies a change, or as much of it as there is room for; returns the number of bytes written.
 pub(crate) fn apply(files: &mut Files, change: &Change, room: Option<u64>) -> usize {
     match change {
-        Change::Made(path) => drop(files.insert(path.clone(), Vec::new())),
+        Change::Created(path) => drop(files.insert(path.clone(), Vec::new())),
         Change::Removed(path) => drop(files.remove(path)),
         Change::Length(path, length) => files.get_mut(path).expect("a file").truncate(*length as usize),
         Change::Written(path, at, bytes) => {
@@ -215,7 +215,7 @@ impl Disk {
         self.state().changes.clone()
     }
 
-    /// How often a file and its directory entry were synced.
+    /// The number of syncs of files, and of directory entries.
     pub(crate) fn syncs(&self) -> (u64, u64) {
         let state = self.state();
         (state.syncs, state.synced_names)
@@ -303,7 +303,7 @@ impl LogFiles for Disk {
             return Err(ErrorKind::AlreadyExists.into());
         }
         if length.is_none() {
-            self.change(Change::Made(path.to_path_buf()));
+            self.change(Change::Created(path.to_path_buf()));
         }
         let file = Open { disk: self.clone(), path: path.to_path_buf(), at: 0 };
         Ok(OpenedFile {
@@ -328,7 +328,7 @@ impl LogFiles for Disk {
     }
 }
 
-/// Options for a log of samples of a tenth of a second.
+/// Options for a log with ten samples per second.
 pub(crate) fn options(name: &str) -> RecordOptions {
     let mut options = RecordOptions::new(name, Duration::from_millis(100));
     options.zone = tachograph_counters::time_zone::TimeZone::fixed("Pacific Standard Time", 480);

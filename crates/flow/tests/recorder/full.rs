@@ -24,12 +24,12 @@ fn filled(machine: &Machine, recorder: &mut Recorder<Disk>) -> (Vec<Sample>, Str
     }
 }
 
-/// Sizes of disks that become full within a buffer of a BLG, and around its end.
+/// Sizes of disks that become full within a buffer of a BLG, and around the end of a buffer.
 fn rooms() -> impl Iterator<Item = u64> {
     (0..60).map(|step| 20_000 + step * 997).chain([0, 10, 65_536, 65_537, 70_000, 131_071, 131_072, 140_000])
 }
 
-/// The times of the samples of all logs. No log is damaged.
+/// The times of the samples of all logs. Asserts that no log is damaged.
 #[track_caller]
 fn times(disk: &Disk) -> Vec<i64> {
     let times = disk.names().into_iter().flat_map(|name| {
@@ -80,8 +80,8 @@ fn a_log_is_complete_up_to_the_last_sample() {
             // The disk has room again.
             disk.set_room(None);
             let mut recorder = disk.recorder(options).expect("the log");
-            let more = record(&machine, &mut recorder, 3).expect("room");
-            recorder.finish().expect("room");
+            let more = record(&machine, &mut recorder, 3).expect("disk space");
+            recorder.finish().expect("disk space");
             assert_eq!(times(&disk), [times_of(&taken), times_of(&more)].concat(), "{room}");
         }
     }
@@ -94,8 +94,8 @@ fn a_log_keeps_its_samples_when_appending_fails() {
             let (machine, disk) = (Machine::new(&["ann", "bob"]), Disk::default());
             let options = RecordOptions { format, existing: Existing::Append, ..options(name) };
             let mut recorder = disk.recorder(options.clone()).expect("a new file");
-            let mut taken = record(&machine, &mut recorder, 7).expect("room");
-            recorder.finish().expect("room");
+            let mut taken = record(&machine, &mut recorder, 7).expect("disk space");
+            recorder.finish().expect("disk space");
             let before = disk.file(name);
             disk.set_room(Some(before.len() as u64 + room));
             let mut recorder = disk.recorder(options).expect("the log");
@@ -118,9 +118,12 @@ fn the_last_segment_is_complete() {
             (options.max_bytes, options.at_max) = (Some(40_000), AtMax::NewSegment);
             let mut recorder = disk.recorder(options).expect("a new file");
             let taken = filled(&machine, &mut recorder).0;
-            let (there, summary) = (times(&disk), recorder.summary());
+            let (on_disk, summary) = (times(&disk), recorder.summary());
             // The disk can be full when a segment is completed, after its last sample was written.
-            assert!(there.starts_with(&times_of(&taken)) && there.len() as u64 == summary.samples, "{room}");
+            assert!(
+                on_disk.starts_with(&times_of(&taken)) && on_disk.len() as u64 == summary.samples,
+                "{room}"
+            );
             let bytes: usize = disk.names().iter().map(|name| disk.file(name).len()).sum();
             assert!(taken.is_empty() || summary.bytes == bytes as u64, "{room}");
         }

@@ -41,7 +41,7 @@ fn each_machine_has_its_samples_and_segments() {
     let folder = tempfile::tempdir().expect("a folder");
     let options = ArchiveRecordOptions { segment_time: Duration::from_secs(600), ..options(folder.path()) };
     let names: Vec<Arc<str>> = MACHINES.iter().map(|name| Arc::from(*name)).collect();
-    let mut recorder = MachinesArchive::create(&options, &names, &disk()).expect("room");
+    let mut recorder = MachinesArchive::create(&options, &names, &disk()).expect("disk space");
     // The folder of a machine is locked.
     let one = ArchiveRecordOptions { machine: "web2".to_owned(), ..options.clone() };
     assert!(ArchiveRecorder::create(one, disk()).is_err());
@@ -54,7 +54,7 @@ fn each_machine_has_its_samples_and_segments() {
         for (index, source) in sources.iter_mut().enumerate() {
             let mut sample = Sample::default();
             source.collect(&mut sample);
-            // Their values differ.
+            // The machines have different numbers of requests, so their values differ.
             machines[index].advance(60_000 * MILLISECOND);
             (0..index).for_each(|_| machines[index].advance(0));
             let is_away = index == 1 && (20..30).contains(&minute);
@@ -66,9 +66,9 @@ fn each_machine_has_its_samples_and_segments() {
                 expected[index].push(sample);
             }
         }
-        recorder.push(&all).expect("room");
+        recorder.push(&all).expect("disk space");
     }
-    recorder.finish().expect("room");
+    recorder.finish().expect("disk space");
     assert_eq!(recorder.take_notices(), []);
     assert_eq!((recorder.summary().samples, recorder.dropped()), (90, 0));
     assert_eq!(machine_folders(&folder.path().join("A")).expect("folders").len(), MACHINES.len());
@@ -86,7 +86,7 @@ fn each_machine_has_its_samples_and_segments() {
     assert!(ends.len() > 1, "the segments of all machines end at the same time: {ends:?}");
 }
 
-/// A sample of all machines, and the time of the next one.
+/// Sampler a sample of all machines, and advances the time by a minute.
 fn next_of_all(
     source: &mut tachograph_flow::live::LiveSource,
     machine: &Machine,
@@ -107,11 +107,11 @@ fn free_space_is_checked_once_for_all_machines_and_a_pause_is_reported_once() {
     let options = ArchiveRecordOptions { min_free_bytes: 1000, ..options(folder.path()) };
     let names: Vec<Arc<str>> = MACHINES.iter().map(|name| Arc::from(*name)).collect();
     let storage: Arc<dyn Storage> = Arc::new(disk.clone());
-    let mut recorder = MachinesArchive::create(&options, &names, &storage).expect("room");
+    let mut recorder = MachinesArchive::create(&options, &names, &storage).expect("disk space");
     let machine = Machine::new(&["ann"]);
     let mut source = machine.source(&PATHS);
     let mut push = |recorder: &mut MachinesArchive, names: &[Arc<str>]| {
-        recorder.push(&next_of_all(&mut source, &machine, names)).expect("room");
+        recorder.push(&next_of_all(&mut source, &machine, names)).expect("disk space");
         let notices = recorder.take_notices();
         notices.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
@@ -130,5 +130,5 @@ fn free_space_is_checked_once_for_all_machines_and_a_pause_is_reported_once() {
     assert!(matches!(&paused[..], [one] if is_merged(one)), "{paused:?}");
     disk.free.store(2000, Ordering::Relaxed);
     assert_eq!(push(&mut recorder, &names), [r"\\web1 and 2 other machines: recording has resumed"]);
-    recorder.finish().expect("room");
+    recorder.finish().expect("disk space");
 }

@@ -31,7 +31,7 @@ fn in_folder(folder: &TempDir, name: &str, format: Format) -> RecordOptions {
     options
 }
 
-/// Records samples with an action between them; returns them.
+/// Records samples, and calls `between` before each sample. Returns the samples.
 fn record(
     recorder: &mut Recorder,
     samples: usize,
@@ -94,17 +94,17 @@ fn renaming_logs_loses_no_sample() {
                 fs::write(&log, "").expect("an empty file");
             }
             if random.below(2) == 0 {
-                recorder.release_moved().expect("room");
+                recorder.release_moved().expect("disk space");
                 // The log is completed before the next sample.
                 let bytes = fs::read(folder.path().join(format!("a{renamed:03}.blg"))).expect("the log");
                 assert!(bytes.is_empty() || read(&bytes).1 == 0);
             } else if random.below(3) == 0 {
                 // Rename again before the next sample.
-                recorder.release_moved().expect("room");
+                recorder.release_moved().expect("disk space");
             }
         })
-        .expect("room");
-        recorder.finish().expect("room");
+        .expect("disk space");
+        recorder.finish().expect("disk space");
         assert!(renamed > 0, "seed {seed}");
         assert_eq!(moved.lock().expect("no panic").len(), renamed, "seed {seed}");
         let disk = files(folder.path());
@@ -124,8 +124,8 @@ fn renaming_logs_loses_no_sample() {
         // Together, the logs equal a single log.
         let one = Disk::default();
         let mut whole = one.recorder(crate::fixture::options("one.blg")).expect("a new file");
-        taken.iter().for_each(|sample| whole.push(sample).expect("room"));
-        whole.finish().expect("room");
+        taken.iter().for_each(|sample| whole.push(sample).expect("disk space"));
+        whole.finish().expect("disk space");
         assert_eq!(statistics(&disk, &names), statistics(&one, &one.names()), "seed {seed}");
     }
 }
@@ -139,8 +139,8 @@ fn renaming_a_text_log_loses_no_interval() {
             fs::rename(folder.path().join("a.csv"), folder.path().join("a.old")).expect("the log");
         }
     })
-    .expect("room");
-    recorder.finish().expect("room");
+    .expect("disk space");
+    recorder.finish().expect("disk space");
     let disk = files(folder.path());
     let (old, new) = (disk.text("a.old"), disk.text("a.csv"));
     assert_eq!((old.lines().count(), new.lines().count()), (1 + 5, 1 + 3), "{old}{new}");
@@ -159,8 +159,8 @@ fn a_deleted_log_is_reported_and_created_again() {
             fs::remove_file(&log).expect("the log");
         }
     })
-    .expect("room");
-    recorder.finish().expect("room");
+    .expect("disk space");
+    recorder.finish().expect("disk space");
     let (samples, problems) = read(&fs::read(&log).expect("the log"));
     assert_eq!((shown(&samples), problems), (shown(&taken[4..]), 0));
     let expected = MovedLog { path: log.clone(), samples: 4, is_deleted: true };
@@ -176,7 +176,7 @@ fn a_deleted_log_is_reported_and_created_again() {
 }
 
 #[test]
-fn another_log_in_its_place_is_kept() {
+fn another_file_with_the_old_name_is_kept() {
     for existing in [Existing::Refuse, Existing::Overwrite] {
         let folder = TempDir::new().expect("a folder");
         let mut options = in_folder(&folder, "a.blg", Format::Blg);
@@ -198,26 +198,26 @@ fn another_log_in_its_place_is_kept() {
 }
 
 #[test]
-fn a_log_that_is_appended_to_can_be_replaced() {
+fn a_log_that_is_renamed_before_a_sample_is_appended_is_unchanged() {
     let folder = TempDir::new().expect("a folder");
     let log = folder.path().join("a.blg");
     let append = || RecordOptions { existing: Existing::Append, ..in_folder(&folder, "a.blg", Format::Blg) };
     // The log is renamed before the first sample, so its contents do not change.
     let (mut recorder, _) = create(append()).expect("a new file");
-    record(&mut recorder, 3, |_, _| {}).expect("room");
-    recorder.finish().expect("room");
+    record(&mut recorder, 3, |_, _| {}).expect("disk space");
+    recorder.finish().expect("disk space");
     let before = fs::read(&log).expect("the log");
     let (mut recorder, moved) = create(append()).expect("the log");
     fs::rename(&log, folder.path().join("b.blg")).expect("the log");
-    record(&mut recorder, 2, |_, _| {}).expect("room");
-    recorder.finish().expect("room");
+    record(&mut recorder, 2, |_, _| {}).expect("disk space");
+    recorder.finish().expect("disk space");
     assert_eq!(fs::read(folder.path().join("b.blg")).expect("the log"), before);
     assert_eq!(read(&fs::read(&log).expect("the log")).0.len(), 2);
     assert_eq!(moved.lock().expect("no panic")[0].samples, 0);
 }
 
 #[test]
-fn a_renamed_segment_keeps_its_number() {
+fn the_rest_of_a_renamed_segment_has_its_number() {
     let folder = TempDir::new().expect("a folder");
     let mut options = in_folder(&folder, "a.blg", Format::Blg);
     options.suffix = Suffix::Number;
@@ -233,8 +233,8 @@ fn a_renamed_segment_keeps_its_number() {
         };
         fs::rename(folder.path().join(from), folder.path().join(to)).expect("the log");
     })
-    .expect("room");
-    recorder.finish().expect("room");
+    .expect("disk space");
+    recorder.finish().expect("disk space");
     let disk = files(folder.path());
     assert_eq!(disk.names(), ["a_000000.old", "a_000001.blg", "a_000002.old", "a_000003.blg"]);
     let samples = |name: &String| read(&disk.file(name)).0;
@@ -243,7 +243,7 @@ fn a_renamed_segment_keeps_its_number() {
 }
 
 #[test]
-fn a_new_file_of_that_name_is_not_removed() {
+fn a_new_file_with_the_name_of_a_renamed_log_is_not_removed() {
     let folder = TempDir::new().expect("a folder");
     let log = folder.path().join("a.blg");
     let (mut recorder, _) = create(in_folder(&folder, "a.blg", Format::Blg)).expect("a new file");

@@ -24,12 +24,12 @@ fn churn(disk: &Disk, options: RecordOptions) -> Vec<Sample> {
         }
         let mut sample = Sample::default();
         source.collect(&mut sample);
-        recorder.push(&sample).expect("room");
+        recorder.push(&sample).expect("disk space");
         taken.push(sample);
         // Samples are up to 3 ms late, never early.
         machine.advance(100 * MILLISECOND + [0, 3, -1, -2][number % 4] * MILLISECOND);
     }
-    recorder.finish().expect("room");
+    recorder.finish().expect("disk space");
     let summary = recorder.summary();
     let names = disk.names();
     assert_eq!(summary.files, names.len() as u64);
@@ -107,8 +107,8 @@ fn segments_stay_below_their_maximum_size() {
         options.max_bytes = Some(65_536);
         options.at_max = AtMax::NewSegment;
         let mut recorder = disk.recorder(options).expect("a new file");
-        let taken = record(&machine, &mut recorder, 1000).expect("room");
-        recorder.finish().expect("room");
+        let taken = record(&machine, &mut recorder, 1000).expect("disk space");
+        recorder.finish().expect("disk space");
         let names = disk.names();
         assert!(names.len() > 1, "{names:?}");
         let mut count = 0;
@@ -134,14 +134,16 @@ fn segment_numbers_continue_after_existing_files() {
     let machine = Machine::new(&["ann"]);
     for _ in 0..2 {
         let mut recorder = disk.recorder(by_second(Format::Blg, "a.blg")).expect("a new file");
-        record(&machine, &mut recorder, 12).expect("room");
-        recorder.finish().expect("room");
+        record(&machine, &mut recorder, 12).expect("disk space");
+        recorder.finish().expect("disk space");
     }
     let (names, numbers) = (disk.names(), 42..46);
-    let made = numbers.map(|number| format!("a_0000{number}.blg"));
-    let there = ["a_000007.csv", "a_000041.blg"].map(str::to_owned);
+    let created = numbers.map(|number| format!("a_0000{number}.blg"));
+    let before = ["a_000007.csv", "a_000041.blg"].map(str::to_owned);
     assert!(
-        names.iter().eq(there.iter().chain(&made.collect::<Vec<_>>()).chain([&"a_11211956.blg".to_owned()]))
+        names
+            .iter()
+            .eq(before.iter().chain(&created.collect::<Vec<_>>()).chain([&"a_11211956.blg".to_owned()]))
     );
     assert_eq!(disk.text("a_000041.blg"), "mine");
 }
@@ -154,10 +156,10 @@ fn names_with_dates_are_local_and_unique() {
     options.suffix = Suffix::Date;
     let machine = Machine::new(&["ann"]);
     let mut recorder = disk.recorder(options).expect("a new file");
-    record(&machine, &mut recorder, 15).expect("room");
+    record(&machine, &mut recorder, 15).expect("disk space");
     machine.advance(60_000 * MILLISECOND);
-    record(&machine, &mut recorder, 1).expect("room");
-    recorder.finish().expect("room");
+    record(&machine, &mut recorder, 1).expect("disk space");
+    recorder.finish().expect("disk space");
     assert_eq!(
         disk.names(),
         ["a_03050100.blg", "a_03050100_002.blg", "a_03050100_003.blg", "a_03050101.blg"],
@@ -167,14 +169,14 @@ fn names_with_dates_are_local_and_unique() {
 }
 
 #[test]
-fn a_gap_belongs_to_no_segment() {
+fn a_gap_does_not_move_the_ends_of_segments() {
     let (machine, disk) = (Machine::new(&["ann"]), Disk::default());
     let mut recorder = disk.recorder(by_second(Format::Blg, "a.blg")).expect("a new file");
-    record(&machine, &mut recorder, 5).expect("room");
+    record(&machine, &mut recorder, 5).expect("disk space");
     // The machine was suspended; segments still end at whole seconds after the recording's start.
     machine.advance(7_200 * MILLISECOND);
-    record(&machine, &mut recorder, 5).expect("room");
-    recorder.finish().expect("room");
+    record(&machine, &mut recorder, 5).expect("disk space");
+    recorder.finish().expect("disk space");
     let counts: Vec<_> = disk.names().iter().map(|name| read(&disk.file(name)).0.len()).collect();
     assert_eq!(counts, [5, 3, 2]);
 }
@@ -183,10 +185,10 @@ fn a_gap_belongs_to_no_segment() {
 fn steps_of_the_wall_clock_do_not_move_segments() {
     let (machine, disk) = (Machine::new(&["ann"]), Disk::default());
     let mut recorder = disk.recorder(by_second(Format::Blg, "a.blg")).expect("a new file");
-    record(&machine, &mut recorder, 15).expect("room");
+    record(&machine, &mut recorder, 15).expect("disk space");
     machine.step(3_600_000 * MILLISECOND);
-    record(&machine, &mut recorder, 15).expect("room");
-    recorder.finish().expect("room");
+    record(&machine, &mut recorder, 15).expect("disk space");
+    recorder.finish().expect("disk space");
     let counts: Vec<_> = disk.names().iter().map(|name| read(&disk.file(name)).0.len()).collect();
     assert_eq!(counts, [10, 10, 10]);
 }

@@ -61,11 +61,11 @@ pub(crate) fn shown(samples: &[Sample]) -> Vec<Shown> {
 fn a_blg_preserves_samples() {
     let (machine, disk) = (Machine::new(&["ann", "bob"]), Disk::default());
     let mut recorder = disk.recorder(options("a.blg")).expect("a new file");
-    let mut taken = record(&machine, &mut recorder, 5).expect("room");
+    let mut taken = record(&machine, &mut recorder, 5).expect("disk space");
     // A new instance is recorded immediately.
     machine.set_workers(&["ann", "bob", "carl"]);
-    taken.extend(record(&machine, &mut recorder, 3).expect("room"));
-    recorder.finish().expect("room");
+    taken.extend(record(&machine, &mut recorder, 3).expect("disk space"));
+    recorder.finish().expect("disk space");
     let (samples, problems) = read(&disk.file("a.blg"));
     assert_eq!((shown(&samples), problems), (shown(&taken), 0));
     let summary = recorder.summary();
@@ -84,12 +84,12 @@ fn a_text_log_has_the_columns_of_its_first_sample() {
         let options = RecordOptions { format, ..options("a.txt") };
         let mut recorder = disk.recorder(options).expect("a new file");
         let mut source = machine.source(&PATHS);
-        record_from(&mut source, &machine, &mut recorder, 2).expect("room");
+        record_from(&mut source, &machine, &mut recorder, 2).expect("disk space");
         assert_eq!(recorder.without_column(), None);
         machine.set_workers(&["bob", "ann"]);
-        record_from(&mut source, &machine, &mut recorder, 1).expect("room");
+        record_from(&mut source, &machine, &mut recorder, 1).expect("disk space");
         assert_eq!(recorder.without_column(), Some(r"\\MADE\Worker(bob)"));
-        recorder.finish().expect("room");
+        recorder.finish().expect("disk space");
         let text = disk.text("a.txt");
         let lines: Vec<Vec<_>> = text.lines().map(|line| line.split(separator).collect()).collect();
         let header = &lines[0][1..];
@@ -119,9 +119,9 @@ fn every_sample_is_synced_on_request() {
         let mut options = RecordOptions { format, ..options("a") };
         options.is_synced = true;
         let mut recorder = disk.recorder(options).expect("a new file");
-        record(&Machine::new(&["ann"]), &mut recorder, 4).expect("room");
+        record(&Machine::new(&["ann"]), &mut recorder, 4).expect("disk space");
         assert_eq!(disk.syncs(), (4, 1));
-        recorder.finish().expect("room");
+        recorder.finish().expect("disk space");
         assert_eq!(disk.syncs(), (5, 1));
     }
 }
@@ -139,8 +139,8 @@ fn an_existing_file_is_kept_by_default() {
     let mut recorder = disk.recorder(options).expect("to be overwritten");
     // The file is not replaced before the first sample.
     assert_eq!(disk.text("a.blg"), "mine");
-    record(&Machine::new(&["ann"]), &mut recorder, 2).expect("room");
-    recorder.finish().expect("room");
+    record(&Machine::new(&["ann"]), &mut recorder, 2).expect("disk space");
+    recorder.finish().expect("disk space");
     assert_eq!(read(&disk.file("a.blg")).0.len(), 2);
 }
 
@@ -167,18 +167,18 @@ fn a_recording_without_samples_leaves_no_file() {
 }
 
 #[test]
-fn a_log_is_appended_to() {
+fn only_later_samples_with_the_same_counters_are_appended() {
     for (name, format) in [("a.blg", Format::Blg), ("a.csv", Format::Csv)] {
         let (machine, disk) = (Machine::new(&["ann"]), Disk::default());
         let options = RecordOptions { format, existing: Existing::Append, ..options(name) };
         let mut first = disk.recorder(options.clone()).expect("a new file");
-        let mut taken = record(&machine, &mut first, 3).expect("room");
-        first.finish().expect("room");
+        let mut taken = record(&machine, &mut first, 3).expect("disk space");
+        first.finish().expect("disk space");
         let mut second = disk.recorder(options.clone()).expect("the file");
         taken.extend(
             record(&machine, &mut second, 2).expect("the samples are later and have the same counters"),
         );
-        second.finish().expect("room");
+        second.finish().expect("disk space");
         let (samples, problems) = read(&disk.file(name));
         let times = |samples: &[Sample]| samples.iter().map(|sample| sample.at.utc).collect::<Vec<_>>();
         assert_eq!((times(&samples), problems), (times(&taken), 0));
@@ -228,8 +228,8 @@ fn a_circular_log_keeps_the_last_samples() {
     options.max_bytes = Some(65_536);
     options.at_max = AtMax::Circular;
     let mut recorder = disk.recorder(options).expect("a new file");
-    let taken = record(&machine, &mut recorder, 1000).expect("room");
-    recorder.finish().expect("room");
+    let taken = record(&machine, &mut recorder, 1000).expect("disk space");
+    recorder.finish().expect("disk space");
     assert!(!recorder.is_full());
     let file = disk.file("a.blg");
     assert!(file.len() <= 65_536);

@@ -1,4 +1,4 @@
-//! Sums over the instances of one name.
+//! Sums over the instances with the same name.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ fn shown(samples: Vec<Sample>) -> Vec<String> {
 
 /// Two processes with the same name, and counters of every kind. The second process starts and ends while the first one runs.
 #[test]
-fn each_formula() {
+fn each_formula_sums_the_processes_of_a_name() {
     let kinds = [
         ("Handle Count", CounterType::RAWCOUNT),
         ("Reads/sec", CounterType::BULK_COUNT),
@@ -134,7 +134,7 @@ fn a_sum_with_an_unknown_value_is_an_error() {
     let samples = (0..9i64).map(|second| {
         let raw = RawValue::new(second, second * CLOCK);
         let failed = RawValue::error(Status::NO_DATA);
-        // Its total decreases at second 6.
+        // The total of the second process decreases at second 6.
         let other = if second < 6 { 100 + second } else { second };
         let other = if second == 3 { failed } else { RawValue::new(other, second * CLOCK) };
         sample(second, vec![group(&set, &mut table, &[(0, 1, vec![raw]), (1, 2, vec![other])])])
@@ -185,8 +185,7 @@ fn lives() -> impl Strategy<Value = Vec<Life>> {
     })
 }
 
-/// The samples, with one group of all instances or with a group per instance. A new log starts at each of these
-/// indexes.
+/// The samples, with one group of all instances or with a group per instance. A new log starts at each index in `starts`.
 fn samples(lives: &[Life], starts: &[usize], has_group_each: bool) -> Vec<Sample> {
     let counters = [("Reads/sec", CounterType::BULK_COUNT)];
     let (mut table, mut all, mut log) = (InstanceTable::default(), set(&counters, Extent::Columns), 0);

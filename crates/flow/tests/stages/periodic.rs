@@ -47,8 +47,7 @@ proptest! {
         is_table in any::<bool>(),
         seconds in 1i64..20,
     ) {
-        // Every sample gets all groups: the baselines of a window are the last samples of each list of counters, not of
-        // each group.
+        // Every sample gets all groups, because a window has a baseline for each list of counters, not for each group.
         moments.iter_mut().for_each(|moment| moment.has_processes = true);
         let extent = if is_table { Extent::Table } else { Extent::Columns };
         let mut samples = samples(&moments, &starts, extent);
@@ -69,7 +68,7 @@ proptest! {
     }
 }
 
-/// 10-minute samples around a change of the UTC offset at `change`.
+/// Samples every 10 minutes. The UTC offset changes at the sample with the index `change`.
 fn days(begin: Moment, samples: i64, change: i64, bias_after: i32) -> Vec<Sample> {
     let mut table = Table::new("M", "X", &["C"]);
     let at = |index: i64| Moment {

@@ -82,7 +82,7 @@ impl Log {
     }
 }
 
-/// The samples; a new log starts at each of these indexes.
+/// The samples. A new log starts at each index in `starts`.
 pub(crate) fn samples(moments: &[Moment], starts: &[usize], extent: Extent) -> Vec<Sample> {
     let mut firsts = [0i64; NAMES.len()];
     let mut identities = [1u64; NAMES.len()];

@@ -123,12 +123,12 @@ fn cuts_merge_into_the_statistics_of_the_whole() {
                 }
                 match &mut merged[series] {
                     Some(known) => known.merge(&state).expect("one formula"),
-                    none => *none = Some(state),
+                    empty => *empty = Some(state),
                 }
             });
         }
     }
-    // The first cut begins at the first sample; every later one begins at the last sample of the cut before it.
+    // The first cut begins at the first sample; every later cut begins at the last sample of the cut before it.
     assert_eq!(averages[0], 36.0 / 6.0);
     assert_eq!(averages[1], (13.0 * 13.0 - 36.0) / 7.0);
     for (row, state) in whole.iter().zip(merged) {

@@ -50,7 +50,7 @@ fn converting_time_zones_does_not_change_utc_times() {
 }
 
 #[test]
-fn rows_of_several_machines_are_those_of_the_first() {
+fn there_is_one_row_per_sample_of_the_first_machine() {
     let mut lead = Table::new("L", "X", &["C"]);
     let mut other = Table::new("R", "X", &["C"]);
     let leader = [0, 10, 20, 30].map(|at| sample(at, vec![lead.group(&[("l", &[(at, 0)])])]));

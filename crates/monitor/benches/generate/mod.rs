@@ -13,7 +13,7 @@ use tachograph_counters::{CounterType, RawValue};
 use tachograph_logs::LogWriter;
 use tachograph_logs::blg::{BlgWriter, BlgWriterOptions};
 
-/// The number of counters, of instances of each, and of samples.
+/// The number of counters, of instances per counter, and of samples.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub(crate) counters: usize,

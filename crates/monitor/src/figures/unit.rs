@@ -261,8 +261,8 @@ impl Unit {
     }
 }
 
-/// Divides a value by powers of `step` until it has at most three digits before the decimal point. Returns also the power, which
-/// is less than `powers`.
+/// Divides a value by powers of `step` until it has at most three digits before the decimal point. Also returns the
+/// exponent, which is less than `powers`.
 fn reduced(value: f64, step: f64, powers: usize) -> (f64, usize) {
     let (mut reduced, mut index) = (value, 0);
     while reduced.abs() >= MAX_THREE_DIGITS && index + 1 < powers {

@@ -42,8 +42,8 @@ pub struct Chosen {
     pub label: Option<String>,
     /// Whether instances whose values in the visible range are all 0 are left out of charts.
     pub only_active: bool,
-    /// Whether the counter is the capacity of what the others are parts of, such as the size of the memory: it is not drawn, but the
-    /// axis reaches it.
+    /// Whether the counter is the total of which the other counters are parts, such as the size of the memory. It is not drawn,
+    /// but the axis reaches it.
     pub is_capacity: bool,
 }
 
@@ -61,8 +61,8 @@ impl Chosen {
         }
     }
 
-    /// Exchanges the path for the first alternative that `has` finds, unless it finds the path itself. Returns whether it
-    /// found one.
+    /// If `has` rejects the path, replaces it by the first alternative that `has` accepts. Returns false if `has` rejects
+    /// all of them.
     pub(crate) fn resolve(&mut self, has: impl Fn(&PathPattern) -> bool) -> bool {
         if has(&self.path) {
             return true;

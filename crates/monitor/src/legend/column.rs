@@ -120,7 +120,7 @@ impl SortOrder {
         Self { is_descending: !self.is_descending, ..self }
     }
 
-    /// Sorts items. Those without a value come last in both directions, and equal ones keep their order.
+    /// Sorts items. Items without a value come last in both directions, and equal items keep their order.
     pub(super) fn sort(self, items: &mut [&LegendItem], reduced: &Reduced) {
         let with_direction = |order: Ordering| if self.is_descending { order.reverse() } else { order };
         if self.column.is_name() {

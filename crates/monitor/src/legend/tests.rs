@@ -104,7 +104,7 @@ fn an_instance_removed_from_a_wildcard_stays_removed() {
 }
 
 #[test]
-fn sorted_by_any_column() {
+fn items_are_sorted_by_any_column() {
     let all = reduced(&[(1, "a10", 1.0), (2, "a9", 3.0), (3, "b", 2.0)]);
     let mut legend = Legend::default();
     legend.add(Chosen::new(path(r"\Set(*)\Rate")));

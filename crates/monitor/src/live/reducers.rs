@@ -30,10 +30,10 @@ pub(super) struct Reducers {
 pub(super) struct KeptReducer {
     paths: Vec<PathPattern>,
     reducer: Reducer,
-    /// The rank of each series; `None` for those that no path selects.
+    /// The [rank](rank_of) of each series; `None` if no path selects the series.
     ranks: HashMap<SeriesId, Option<usize>>,
-    /// The rank and description of each series, by its index in the reducer; `None` for those that no path selects. Only for
-    /// reductions without columns.
+    /// The rank and description of each series, by its index in the reducer; `None` if no path selects the series. Used only
+    /// for reductions without columns.
     ranked: Vec<Option<(usize, Arc<SeriesInfo>)>>,
     /// The set of each group of the latest sample, and whether a path selects any of its counters.
     sets: Vec<(Arc<CounterSet>, bool)>,
@@ -81,7 +81,7 @@ impl KeptReducer {
         self.ranks.len()
     }
 
-    /// Adds the next sample; see [`Reducer::push`]. Groups of which no path selects a counter are skipped.
+    /// Adds the next sample; see [`Reducer::push`]. Skips groups in which no path selects a counter.
     pub(super) fn push(
         &mut self,
         sample: &mut Sample,
@@ -122,9 +122,9 @@ impl KeptReducer {
         reduction.finish_ranked(table, |info| *ranks.entry(info.id).or_insert_with(|| rank_of(info, paths)))
     }
 
-    /// Finishes a reduction without columns (tables use these for all cells). The reducer already has the statistics of the
-    /// whole span, so they are read in place instead of being moved into the reduction. `None` if the reduction has columns or
-    /// earlier statistics, or if statistics have to be merged.
+    /// Finishes a reduction without columns, the kind that tables use for all cells. The reducer already has the statistics of
+    /// the whole span, so they are read in place instead of being moved into the reduction. `None` if the reduction has columns
+    /// or earlier statistics, or if statistics have to be merged.
     fn finish_without_columns(&mut self, reduction: &Reduction, table: &mut SeriesTable) -> Option<Reduced> {
         if reduction.has_columns() || !reduction.is_empty() {
             return None;

@@ -34,11 +34,11 @@ pub(super) struct Index {
     samples: u64,
     /// Number of samples without baselines.
     counted: u64,
-    /// The earliest time of these samples.
+    /// The earliest time of the `counted` samples.
     first: Option<FileTime>,
-    /// The latest time of these samples.
+    /// The latest time of the `counted` samples.
     last: Option<FileTime>,
-    /// Times between the first [`MAX_INTERVALS`] of these samples, in units of 100 ns.
+    /// Times between the first [`MAX_INTERVALS`] of the `counted` samples, in units of 100 ns.
     intervals: Vec<i64>,
     pub(super) buckets: Vec<Bucket>,
     /// Indexed by the sink's series index.
@@ -56,7 +56,7 @@ pub(super) struct Index {
     is_formatted: bool,
 }
 
-/// Memory of one series: its state, its path twice, and its entries in several tables.
+/// Memory of one series, in bytes: its state, its path twice, and its entries in several tables.
 const SERIES_BYTES: u64 = 1500;
 
 /// Consecutive samples whose statistics are stored together.

@@ -167,7 +167,7 @@ impl<'a> Reading<'a> {
         Ok(true)
     }
 
-    /// Reads the samples that open the intervals that end at sample `from` or later; the first one is `oldest_needed`.
+    /// Reads the samples, starting with `oldest_needed`, that open the intervals that end at sample `from` or later.
     fn open_at(&mut self, from: u64, oldest_needed: u64) -> Result<(), FlowError> {
         self.cut();
         self.sink.interrupt();

@@ -38,7 +38,7 @@ mod tests {
     #[test]
     fn every_row_has_a_path_or_a_reason() {
         let lines = include_str!("foreign_names.tsv").lines().count();
-        assert_eq!(foreign_names().count(), lines - 1, "a line is no row");
+        assert_eq!(foreign_names().count(), lines - 1, "a line is not a row");
         for row in foreign_names() {
             assert!(!row.tool.is_empty() && !row.name.is_empty(), "{row:?}");
             match row.path {

@@ -13,7 +13,7 @@ use crate::legend::{natural, none_last};
 /// The id and the name of the parent of all kernel threads on Linux.
 const KTHREADD: (u64, &str) = (2, "kthreadd");
 
-/// Kernel threads with at least this share of a processor are always shown, in percent.
+/// Kernel threads that use at least this share of a processor, in percent, are always shown.
 const MIN_KERNEL_SHARE: f64 = 1.0;
 
 /// The position of a total: first the sum, last the idle time.
@@ -58,7 +58,7 @@ impl TableModel {
     }
 
     /// For each row, whether it is a kernel thread that is not shown: one that used less than [`MIN_KERNEL_SHARE`] of a
-    /// processor. With a filter, none is hidden. The parent of kernel threads is `kthreadd`, process 2.
+    /// processor. With a filter, no kernel thread is hidden. The parent of kernel threads is `kthreadd`, process 2.
     fn hidden_rows(&self) -> Vec<bool> {
         let rows = &self.rows.rows;
         let mut hidden = vec![false; rows.len()];
@@ -81,13 +81,13 @@ impl TableModel {
 
     fn matches(&self, row: usize, words: &[String]) -> bool {
         use std::fmt::Write as _;
-        let found = &self.rows.rows[row];
-        let mut text = format!("{} {}", found.machine(), found.label());
-        for id in [found.process, found.thread].into_iter().flatten() {
+        let table_row = &self.rows.rows[row];
+        let mut text = format!("{} {}", table_row.machine(), table_row.label());
+        for id in [table_row.process, table_row.thread].into_iter().flatten() {
             // Writing into a String cannot fail.
             let _ = write!(text, " {id}");
         }
-        if let Some(properties) = self.properties.get(&found.id) {
+        if let Some(properties) = self.properties.get(&table_row.id) {
             let texts = [&properties.user, &properties.command, &properties.cgroup];
             for property in texts.into_iter().flatten() {
                 text.push(' ');
@@ -98,10 +98,11 @@ impl TableModel {
         words.iter().all(|word| text.contains(word))
     }
 
-    /// Sorts rows; those without a value come last in both directions, and equal ones keep their order.
+    /// Sorts rows. Rows without a value come last in both directions, and equal rows keep their order.
     fn sorted(&self, rows: Vec<usize>) -> Vec<usize> {
         let order = self.order;
-        let with_direction = |found: Ordering| if order.is_descending { found.reverse() } else { found };
+        let with_direction =
+            |ordering: Ordering| if order.is_descending { ordering.reverse() } else { ordering };
         let is_text = self.layout.columns.get(order.column).is_some_and(super::TableColumn::is_text);
         if is_text {
             let key = |row: usize| self.name(row, order.column).map(|text| fold_case(&text));
@@ -118,22 +119,27 @@ impl TableModel {
     fn parents(&self) -> Vec<Option<usize>> {
         let rows = &self.rows.rows;
         if &*self.layout.set == "Cgroup" {
-            let by_path: HashMap<_, _> =
-                rows.iter().enumerate().map(|(row, found)| ((found.machine(), found.label()), row)).collect();
-            let parent = |found: &super::TableRow| {
-                let (parent, _) = found.label().rsplit_once('/')?;
-                by_path.get(&(found.machine(), parent)).copied()
+            let by_path: HashMap<_, _> = rows
+                .iter()
+                .enumerate()
+                .map(|(row, table_row)| ((table_row.machine(), table_row.label()), row))
+                .collect();
+            let parent = |table_row: &super::TableRow| {
+                let (parent, _) = table_row.label().rsplit_once('/')?;
+                by_path.get(&(table_row.machine(), parent)).copied()
             };
             return rows.iter().map(parent).collect();
         }
         let processes = rows.iter().enumerate().filter(|(_, row)| !row.is_reserved);
-        let by_id: HashMap<_, _> =
-            processes.filter_map(|(row, found)| Some(((found.machine(), found.process?), row))).collect();
-        let parent = |found: &super::TableRow| by_id.get(&(found.machine(), found.parent?)).copied();
+        let by_id: HashMap<_, _> = processes
+            .filter_map(|(row, table_row)| Some(((table_row.machine(), table_row.process?), row)))
+            .collect();
+        let parent =
+            |table_row: &super::TableRow| by_id.get(&(table_row.machine(), table_row.parent?)).copied();
         rows.iter().map(parent).collect()
     }
 
-    /// Rows below their parents. The parents of rows that match the filter are shown even if they do not match.
+    /// Arranges rows below their parents. The parents of rows that match the filter are shown even if they do not match.
     fn tree_lines(&self, all: Vec<usize>, matching: &[bool], hidden: &[bool]) -> Vec<TableLine> {
         let mut parents = self.parents();
         parents.iter_mut().for_each(|parent| *parent = parent.filter(|&above| !hidden[above]));
@@ -162,7 +168,7 @@ impl TableModel {
         let mut roots = Vec::new();
         for &row in sorted.iter().rev() {
             match parents[row].filter(|&above| above != row && is_shown[above]) {
-                // In reverse order, because they are taken from the end.
+                // In reverse order, because `visit` takes them from the end.
                 Some(above) if !self.rows.rows[above].is_reserved => children[above].push(row),
                 _ => roots.push((row, 0)),
             }
@@ -184,7 +190,7 @@ impl TableModel {
         lines
     }
 
-    /// Rows below headings, in the order of the first row of each group.
+    /// Arranges rows below the headings of their groups. Groups are in the order of their first rows.
     fn group_lines(&self, sorted: impl Iterator<Item = usize>) -> Vec<TableLine> {
         let mut groups: Vec<(Arc<str>, Vec<usize>)> = Vec::new();
         let mut positions: HashMap<Arc<str>, usize> = HashMap::new();

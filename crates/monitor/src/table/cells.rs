@@ -10,22 +10,22 @@ use crate::reduced::ReducedSeries;
 impl TableModel {
     /// The value of a cell; `None` for text, and if the row has no value in the column.
     pub fn value(&self, row: usize, column: usize) -> Option<f64> {
-        let found = self.layout.columns.get(column)?;
-        if found.content == ColumnContent::Presence {
+        let shown_column = self.layout.columns.get(column)?;
+        if shown_column.content == ColumnContent::Presence {
             return self.presence(row);
         }
         // The id of a total does not identify a process.
-        let is_id_of_total = found.is_id() && self.row(row)?.is_reserved;
-        self.rows.value(&self.figures.reduced, row, column, found.figure()).filter(|_| !is_id_of_total)
+        let is_id_of_total = shown_column.is_id() && self.row(row)?.is_reserved;
+        self.rows.value(&self.figures.reduced, row, column, shown_column.figure()).filter(|_| !is_id_of_total)
     }
 
     /// The value by which rows are sorted: the average weighted by the time in which the instance was present
     /// ([`Summary::rank`](tachograph_counters::Summary::rank)), or the value itself if it is no average.
     pub(super) fn rank(&self, row: usize, column: usize) -> Option<f64> {
-        let found = self.layout.columns.get(column)?;
-        match found.content {
+        let shown_column = self.layout.columns.get(column)?;
+        match shown_column.content {
             ColumnContent::Presence => self.presence(row),
-            _ => self.rows.rank(&self.figures.reduced, row, column, found.figure()),
+            _ => self.rows.rank(&self.figures.reduced, row, column, shown_column.figure()),
         }
     }
 
@@ -41,11 +41,11 @@ impl TableModel {
 
     /// The text of a cell in a column of text; `None` if it is missing, and in columns of numbers.
     pub fn name(&self, row: usize, column: usize) -> Option<Cow<'_, str>> {
-        let found = self.row(row)?;
-        let properties = || self.properties.get(&found.id);
+        let table_row = self.row(row)?;
+        let properties = || self.properties.get(&table_row.id);
         match &self.layout.columns.get(column)?.content {
-            ColumnContent::Name => Some(found.name().into()),
-            ColumnContent::Machine => Some(found.machine().into()),
+            ColumnContent::Name => Some(table_row.name().into()),
+            ColumnContent::Machine => Some(table_row.machine().into()),
             ColumnContent::Counter(_) | ColumnContent::Presence => None,
             ColumnContent::Property(Property::User) => properties()?.user.as_deref().map(Cow::from),
             ColumnContent::Property(Property::Command) => properties()?.command.as_deref().map(Cow::from),
@@ -56,10 +56,10 @@ impl TableModel {
 
     /// The text of any cell; `None` if the value is missing.
     pub fn text(&self, row: usize, column: usize, form: NumberForm) -> Option<Cow<'_, str>> {
-        let found = self.layout.columns.get(column)?;
+        let shown_column = self.layout.columns.get(column)?;
         match self.value(row, column) {
-            Some(value) => Some(found.text(value, form).into()),
-            None if found.is_id() && self.row(row)?.has_several_ids => Some(SEVERAL.into()),
+            Some(value) => Some(shown_column.text(value, form).into()),
+            None if shown_column.is_id() && self.row(row)?.has_several_ids => Some(SEVERAL.into()),
             None => self.name(row, column),
         }
     }

@@ -138,7 +138,7 @@ impl TableColumn {
         self.counter().is_some_and(|counter| counter.counter_type.formula() == Some(Formula::Value))
     }
 
-    /// A value as text with a fixed number of decimals and its unit, except a percent sign that the heading has.
+    /// Formats a value with a fixed number of decimals and its unit. A percent sign is omitted if the heading has one.
     pub fn text(&self, value: f64, form: NumberForm) -> String {
         match (&self.content, &self.unit, form) {
             (_, Some(unit), NumberForm::Units) => {

@@ -11,11 +11,11 @@ impl TableModel {
     /// Sorts by a column: numbers in descending order, text in ascending order; in the other direction if the table is already
     /// sorted by this column.
     pub fn sort_by(&mut self, column: usize) {
-        let Some(found) = self.layout.columns.get(column) else { return };
+        let Some(shown_column) = self.layout.columns.get(column) else { return };
         let is_descending =
-            if column == self.order.column { !self.order.is_descending } else { !found.is_text() };
+            if column == self.order.column { !self.order.is_descending } else { !shown_column.is_text() };
         self.order = TableOrder { column, is_descending };
-        self.has_own_order = true;
+        self.is_order_chosen = true;
         self.arrange();
     }
 
@@ -24,8 +24,8 @@ impl TableModel {
         &self.filter
     }
 
-    /// Shows only the rows that contain all words of the filter, in any case: in name, ids, user, command line or control
-    /// group.
+    /// Shows only the rows that contain all words of the filter, case-insensitively: in machine, name, ids, user, command line
+    /// or control group.
     pub fn set_filter(&mut self, filter: String) {
         self.filter = filter;
         self.arrange();

@@ -22,7 +22,8 @@ use crate::span::Span;
 pub struct TableFigures {
     /// The series; those of split instances come last.
     pub reduced: Reduced,
-    /// For each series, the number of its part, from 1, or 0 if the instance is not split. Missing numbers are 0.
+    /// For each series, the number of its part, from 1, or 0 if the instance is not split. Series after the end of the list
+    /// have the number 0.
     parts: Vec<u32>,
 }
 
@@ -34,7 +35,7 @@ const MAX_REDUCTIONS: usize = 200;
 const MAX_COLUMNS: usize = 2048;
 
 /// The start time of a process, computed from its elapsed time, varies slightly from sample to sample. Start times that
-/// differ by more than this are those of different processes.
+/// differ by more than this, in units of 100 ns, belong to different processes.
 pub(super) const START_TOLERANCE: i64 = 2 * FileTime::PER_SECOND;
 
 /// An instance: machine, set, label.
@@ -135,7 +136,8 @@ pub(super) fn is_mixed(identity: Identity, summary: &Summary) -> bool {
 /// The instances whose name belonged to several processes, each with the path that selects its counters.
 fn mixed_instances(reduced: &Reduced) -> Vec<(PathPattern, std::sync::Arc<SeriesInfo>)> {
     let mut mixed: HashMap<InstanceKey<'_>, &ReducedSeries> = HashMap::new();
-    // A set has few counters, and neighbouring series share them, so each counter is examined once.
+    // The identity of each counter, by the address of its name. Searched from the end, because neighbouring series share
+    // counters.
     let mut known: Vec<(*const u8, Option<Identity>)> = Vec::new();
     for series in &reduced.series {
         let counter = &series.info.counter;
@@ -181,7 +183,7 @@ impl Identities {
     }
 }
 
-/// The parts of a span in each of which an instance is a single process. `None` if finding them would take too many
+/// Splits a span into parts, so that the instance is a single process in each part. `None` if this would take too many
 /// reductions.
 fn part_spans(
     board: &mut dyn Board,
@@ -227,7 +229,7 @@ fn part_spans(
             }
             let column = span.column(index, columns);
             if has_several && column.length() > 1 {
-                // Continues with this column in more detail, and then after it.
+                // Searches this column in more detail next, and then the rest of the span after it.
                 if column.end() < span.end() {
                     pending.push((Span::new(column.end(), span.end()), samples));
                 }

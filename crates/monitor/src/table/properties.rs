@@ -41,8 +41,8 @@ impl TableModel {
         self.properties.get(&id)
     }
 
-    /// The processes whose properties should be read now: those of these lines, and all new ones if the order of the lines
-    /// depends on properties.
+    /// The processes whose properties should be read now: the processes on these lines, and all new processes if the
+    /// arrangement of the lines depends on properties.
     pub fn wanted_properties(&self, lines: Range<usize>) -> Vec<(RowId, u32)> {
         let has_properties = |column: &TableColumn| matches!(column.content, ColumnContent::Property(_));
         if !self.layout.columns.iter().any(has_properties) {

@@ -96,7 +96,7 @@ const NETWORK: &[Ready] = &[
     Counter("BANDWIDTH", &["Current Bandwidth"], 6),
 ];
 
-/// The ready-made columns of a set; empty for other sets.
+/// The ready-made columns of a set; empty if it has none.
 pub(super) fn ready_made(set: &str) -> &'static [Ready] {
     match set {
         "Process" | "Process V2" => PROCESS,

@@ -24,7 +24,7 @@ pub struct RowId(u64);
 pub struct TableRow {
     /// Its id.
     pub id: RowId,
-    /// The series of one of its counters, for its names.
+    /// The series of one of its counters, from which its names are taken.
     pub info: Arc<SeriesInfo>,
     /// The id of the process.
     pub process: Option<u64>,
@@ -124,7 +124,8 @@ impl Rows {
         self.cells.clear();
         self.width = columns.len();
         let mut by_instance: HashMap<(&str, &str, u32), usize> = HashMap::with_capacity(self.known.len());
-        // A set has few counters, and neighbouring series share them, so the role of each counter is determined once.
+        // The role of each counter, by the address of its name. Searched from the end, because neighbouring series share
+        // counters.
         let mut roles: Vec<(*const u8, Role)> = Vec::new();
         for (index, series) in figures.reduced.series.iter().enumerate() {
             let info = &series.info;
@@ -161,7 +162,7 @@ impl Rows {
                     role
                 }
             };
-            // A name of several processes has no id.
+            // A name that several processes had has no id.
             if role.identity.is_some_and(|identity| is_mixed(identity, &series.summary)) {
                 self.rows[row].has_several_ids = true;
                 continue;

@@ -99,8 +99,8 @@ impl TableModel {
         let column = sort.unwrap_or(model.order.column);
         let is_descending = columns.get(column).is_some_and(|column| !column.is_text());
         model.order = TableOrder { column, is_descending: is_descending != settings.reversed };
-        model.has_own_columns = !settings.columns.is_empty();
-        model.has_own_order = sort.is_some();
+        model.are_columns_chosen = !settings.columns.is_empty();
+        model.is_order_chosen = sort.is_some();
         model.tree = settings.tree;
         model.max_rows = settings.top;
         model.filter.clone_from(&settings.filter);
@@ -116,7 +116,7 @@ impl TableModel {
         let sort_column = self.layout.columns.get(self.order.column);
         TableSettings {
             set: Some(self.layout.set.to_string()),
-            columns: if self.has_own_columns { names(&self.layout) } else { Vec::new() },
+            columns: if self.are_columns_chosen { names(&self.layout) } else { Vec::new() },
             sort: sort_column.map(|column| column.setting().to_owned()),
             reversed: sort_column.is_some_and(|column| column.is_text() == self.order.is_descending),
             tree: self.tree,
@@ -126,8 +126,8 @@ impl TableModel {
         }
     }
 
-    /// Removes a column. The columns of names, machines and presence cannot be removed: rows are ranked by their averages times
-    /// their presence, so the presence column shows why they are in this order.
+    /// Removes a column. The columns of names, machines and presence cannot be removed: the presence column shows why rows are
+    /// in this order, because they are ranked by averages multiplied by presence.
     pub fn remove_column(&mut self, column: usize) {
         use ColumnContent::{Machine, Name, Presence};
         let is_needed = |column: &TableColumn| matches!(column.content, Name | Machine | Presence);
@@ -139,8 +139,8 @@ impl TableModel {
         self.change_columns(column.min(last));
     }
 
-    /// Adds a column for a counter after the last counter column (at the end if there is no counter column), unless it already
-    /// has one, and sorts by that column.
+    /// Adds a column for a counter after the last counter column (at the end if there is no counter column), unless the counter
+    /// already has a column, and sorts by the counter's column.
     pub fn add_column(&mut self, counter: &tachograph_counters::set::Counter) {
         let columns = &mut self.layout.columns;
         let known = columns.iter().position(|column| column.is_called(&counter.name));
@@ -154,7 +154,7 @@ impl TableModel {
     }
 
     fn change_columns(&mut self, sort_column: usize) {
-        (self.has_own_columns, self.has_own_order) = (true, true);
+        (self.are_columns_chosen, self.is_order_chosen) = (true, true);
         (self.has_had_value, self.updates) = (Vec::new(), 0);
         let is_descending = self.layout.columns.get(sort_column).is_some_and(|column| !column.is_text());
         self.order = TableOrder { column: sort_column, is_descending };

@@ -8,7 +8,8 @@ pub(super) const MAX_ANNOTATIONS: usize = 1000;
 /// The maximum length of a text, in characters.
 pub(super) const MAX_TEXT: usize = 500;
 
-/// A text about a moment or a time range. The page in the browser draws it in all charts; terminals keep it in the file.
+/// A text about a moment or a time range. The web page draws it in all charts; terminals do not show it, but keep it in the
+/// file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Annotation {
     /// The moment, or the begin of the range.

@@ -132,7 +132,7 @@ impl Lines<'_> {
         })
     }
 
-    /// The value that a name stands for.
+    /// The value of a name in `choices`.
     fn choice<T: Copy>(
         &self,
         key: &str,
@@ -287,11 +287,11 @@ fn only_panel(
 
 /// Rejects keys that only another version of the format has.
 fn check_keys(lines: &Lines<'_>, read: &ReadView, version: i64) -> Result<(), ViewError> {
-    let of_1 = [
+    let keys_of_version_1 = [
         ("view", read.view.as_ref().map(Spanned::span), "a panel has a kind"),
         ("counter", read.counter.first().map(Spanned::span), "counters are in [[panel.counter]]"),
     ];
-    let of_2 = [
+    let keys_of_version_2 = [
         ("title", read.title.as_ref().map(Spanned::span), "set version = 2"),
         ("optional", read.optional.as_ref().map(Spanned::span), "set version = 2"),
         ("group_by", read.group_by.as_ref().map(Spanned::span), "set version = 2"),
@@ -299,7 +299,7 @@ fn check_keys(lines: &Lines<'_>, read: &ReadView, version: i64) -> Result<(), Vi
         ("headline", read.headline.first().map(Spanned::span), "set version = 2"),
         ("annotation", read.annotation.first().map(Spanned::span), "set version = 2"),
     ];
-    let other = if version == 1 { &of_2[..] } else { &of_1[..] };
+    let other = if version == 1 { &keys_of_version_2[..] } else { &keys_of_version_1[..] };
     let found = other.iter().find_map(|(key, span, advice)| Some((key, span.clone()?, advice)));
     match found {
         Some((key, span, advice)) => {

@@ -69,7 +69,7 @@ fn version_1_is_one_panel() {
 }
 
 #[test]
-fn views_round_trip() {
+fn written_views_are_read_unchanged() {
     for text in [
         example("toml"),
         VERSION_1.to_owned(),
@@ -105,7 +105,7 @@ fn a_view_with_a_switched_axis_can_be_opened_again() {
 }
 
 #[test]
-fn views_are_resolved() {
+fn missing_counters_are_replaced_by_alternatives_or_omitted() {
     let text = r"
 version = 2
 optional = true
@@ -131,7 +131,7 @@ path = '\E\e'
 }
 
 #[test]
-fn a_table_needs_its_set() {
+fn a_table_without_its_set_is_omitted() {
     let text = r"
 version = 2
 optional = true
@@ -153,7 +153,7 @@ kind = 'table'
 }
 
 #[test]
-fn only_tables_have_settings_of_tables() {
+fn table_settings_are_saved_only_for_tables() {
     let mut view = View::parse("version = 2\n[[panel]]\nkind = 'table'\ntop = 5").expect("a view");
     view.panels[0].kind = ViewKind::Line;
     let again = View::parse(&view.to_text()).expect("a view");
@@ -363,7 +363,7 @@ bands = [[80, 100], [-1.5, 0]]
 }
 
 #[test]
-fn sums_over_names_are_kept() {
+fn sums_over_names_survive_saving() {
     let view = View::parse("version = 2\ngroup_by = 'name'\n").expect("a view");
     assert!(view.sums_names);
     assert!(view.to_text().contains("group_by = \"name\""), "{}", view.to_text());

@@ -113,7 +113,8 @@ impl<'a> WrittenPanel<'a> {
     fn of(panel: &'a Panel) -> Self {
         // Other kinds of panels have no such keys.
         let table = if panel.kind == ViewKind::Table { &panel.table } else { &NO_TABLE };
-        // Ends that a user's axis does not have, after it was switched, are rejected in a file.
+        // If the user has switched the scale of the axis, its ends may be invalid for the new scale. Such ends would be rejected
+        // in a file, so they are omitted.
         let is_allowed = |end: &f64| match panel.axis.scale {
             AxisScale::Scaled => false,
             AxisScale::Linear => true,

@@ -34,7 +34,7 @@ fn collect(machine: &Machine, board: &mut LiveBoard, numbers: &[u32]) {
 }
 
 #[test]
-fn one_point_per_interval() {
+fn a_chart_has_one_point_per_interval() {
     let machine = Machine::default();
     let mut board = board(&machine, &[r"\Process(*)\ID Process"], 4);
     collect(&machine, &mut board, &[1, 2, 3]);
@@ -196,7 +196,7 @@ fn expected(board: &LiveBoard, span: Span, paths: &[PathPattern]) -> Vec<String>
 }
 
 #[test]
-fn kept_series_do_not_change_any_figure() {
+fn reused_reducers_do_not_change_any_figure() {
     let machine = Machine::default();
     let mut board = board(&machine, &[r"\Process(*)\Ticks/sec", r"\Process(*)\ID Process"], 6);
     let lists = [

@@ -126,7 +126,7 @@ fn board(files: Vec<PathBuf>, bytes: usize) -> LogBoard {
     board
 }
 
-/// Memory limits: a bucket holds one sample, some, or all; with the last one, no statistics are kept.
+/// Memory limits: a bucket holds one sample, some, or all; with the last limit, no statistics are kept.
 const MEMORY_LIMITS: [usize; 4] = [1 << 24, 1 << 19, 1 << 17, 1 << 10];
 
 proptest! {
@@ -150,7 +150,7 @@ proptest! {
     }
 }
 
-/// With a small budget, buckets become longer and statistics stay the same; if it is exceeded, opening the log fails.
+/// With a small budget, buckets become longer and statistics stay the same; with too small a budget, opening the log fails.
 #[test]
 fn a_small_budget_does_not_change_the_statistics() {
     let folder = tempfile::tempdir().unwrap();
@@ -188,7 +188,7 @@ fn a_small_budget_does_not_change_the_statistics() {
 }
 
 #[test]
-fn spans_that_begin_and_end_at_samples() {
+fn spans_that_begin_and_end_at_samples_have_the_statistics_of_stats() {
     for kind in KINDS {
         let folder = tempfile::tempdir().unwrap();
         let files = write_logs(folder.path(), kind, 7, 200);
@@ -247,7 +247,7 @@ fn no_sample_is_lost_if_the_clock_is_set_back() {
 }
 
 #[test]
-fn a_log_with_more_samples_than_buckets() {
+fn a_log_with_more_samples_than_buckets_has_the_statistics_of_stats() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("long.blg");
     let mut writer =

@@ -50,7 +50,7 @@ fn first_of(columns: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn counters_of_the_first_chart() {
+fn the_first_chart_has_the_default_counters_or_else_the_first_ones() {
     // A column that occurs a thousand times is charted once.
     assert_eq!(first_of(&[r"\\M\Web\Hits"; 1000]), [r"\\M\Web\Hits"]);
     let few = [r"\\M\Web\Hits", r"\\M\Web\hits", r"\\M\Web\A", r"\\M\Web\B", r"\\M\Web\C", r"\\M\Web\D"];
@@ -93,7 +93,7 @@ fn reading_can_be_cancelled() {
 }
 
 #[test]
-fn fewer_paths_need_no_reading() {
+fn some_of_the_paths_are_charted_without_reading() {
     let folder = tempfile::tempdir().unwrap();
     let samples = Machine::new("M", 1, Life::default()).samples(100);
     let files = vec![write_blg(folder.path(), "a.blg", &samples)];

@@ -65,8 +65,7 @@ fn figures_equal_those_of_stats() {
                 continue;
             }
             split += 1;
-            // Values of different processes are never paired, so the numbers of values of the processes add up to that of the
-            // name.
+            // Values of different processes are never paired, so the processes together have as many values as the name.
             assert_eq!(
                 parts.iter().map(|part| part.values).sum::<u64>(),
                 expected.values,

@@ -161,7 +161,7 @@ fn properties_are_read_for_visible_rows_unless_the_order_depends_on_them() {
 }
 
 #[test]
-fn predefined_columns_and_paths() {
+fn the_predefined_columns_determine_the_paths() {
     let board = log().board();
     let model = model(&board);
     let titles: Vec<_> = model.layout().columns.iter().map(|column| &*column.title).collect();

@@ -71,9 +71,9 @@ impl Query {
         let mut error = None;
         let mut has_value = false;
         let items = present_rows(counter)?.map(|row| {
-            let value = value_of(counter, row, format).unwrap_or_else(|none| {
-                error.get_or_insert(none.status);
-                none.to_value(format)
+            let value = value_of(counter, row, format).unwrap_or_else(|missing| {
+                error.get_or_insert(missing.status);
+                missing.to_value(format)
             });
             has_value |= !value.status.is_error();
             FormattedItem { name: full_name(&row.instance), index: row.instance.index(), value }
@@ -96,8 +96,8 @@ impl Query {
     #[doc(alias = "PdhGetRawCounterValue")]
     pub fn raw_value(&self, id: CounterId) -> Result<RawCounter> {
         let counter = self.counter(id)?;
-        let none = RawCounter { status: counter.status(), ..RawCounter::default() };
-        Ok(counter.only_row()?.map_or(none, |row| row.newer))
+        let missing = RawCounter { status: counter.status(), ..RawCounter::default() };
+        Ok(counter.only_row()?.map_or(missing, |row| row.newer))
     }
 
     /// The raw values that the last collection read for all instances of a counter; a single one for a path without

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tachograph_pdh::{Collector, PdhStatus};
 
-use crate::made::Machine;
+use crate::fake_machine::Machine;
 
 const SHORT: Duration = Duration::from_millis(5);
 const LONG: Duration = Duration::from_secs(60);
@@ -61,7 +61,7 @@ fn the_collector_ends_with_its_query() {
 }
 
 #[test]
-fn the_collector_reports_failed_collections() {
+fn the_collector_reports_failed_collections_and_invalid_intervals() {
     let machine = Machine::new();
     let query = Arc::new(Mutex::new(machine.query(&[]).0));
     let (sender, statuses) = channel();
@@ -69,9 +69,9 @@ fn the_collector_reports_failed_collections() {
         let _ = sender.send(status);
     });
     assert_eq!(statuses.recv_timeout(LONG), Ok(PdhStatus::NO_DATA));
-    for wrong in [Duration::ZERO, Duration::MAX] {
-        let refused = Collector::start(&query, wrong, |_| {}).err();
-        assert_eq!(refused, Some(PdhStatus::INVALID_ARGUMENT));
+    for invalid in [Duration::ZERO, Duration::MAX] {
+        let status = Collector::start(&query, invalid, |_| {}).err();
+        assert_eq!(status, Some(PdhStatus::INVALID_ARGUMENT));
     }
 }
 

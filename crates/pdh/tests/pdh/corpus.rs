@@ -7,7 +7,7 @@ use tachograph_pdh::{
     DataSource, Format, PdhStatus, Query, RawCounter, Value, calculate_from_raw, compute_statistics,
 };
 
-use crate::made::query_of;
+use crate::fake_machine::query_of;
 
 /// A file of the corpus; `None`, with a notice, if TACHO_CORPUS is not set.
 fn corpus(name: &str) -> Option<PathBuf> {
@@ -58,13 +58,13 @@ fn a_recording_of_windows_has_the_expected_values() {
         compute_statistics(&kind, Format::DOUBLE, 0, &raws[number]).expect("numbers")
     };
     assert_eq!(double(statistics(0).mean.value), 5309.188746893078);
-    let near =
+    let assert_near =
         |got: f64, expected: f64| assert!((got - expected).abs() <= expected * 1e-9, "{got} {expected}");
     let busy = statistics(1);
-    near(double(busy.mean.value), 11.52740315);
-    near(double(busy.minimum.value), 1.568819282);
-    near(double(busy.maximum.value), 53.90787244);
-    near(last, 32.81577859);
+    assert_near(double(busy.mean.value), 11.52740315);
+    assert_near(double(busy.minimum.value), 1.568819282);
+    assert_near(double(busy.maximum.value), 53.90787244);
+    assert_near(last, 32.81577859);
     // One pair of raw values, formatted without the query.
     let kind = query.kind(ids[1]).expect("an existing counter");
     let value =
@@ -107,7 +107,7 @@ fn a_windows_log_of_whole_objects_is_readable() {
 }
 
 #[test]
-fn a_text_log_with_a_wrong_extension() {
+fn a_text_log_with_the_extension_of_binary_logs_is_rejected() {
     let Some(path) = corpus("CorruptBlg.blg") else { return };
     assert_eq!(DataSource::of_logs(vec![path]).err(), Some(PdhStatus::UNKNOWN_LOG_FORMAT));
 }

@@ -6,7 +6,7 @@ use tachograph_pdh::{
     compute_statistics, flags, format_from_raw,
 };
 
-use crate::made::{bad, raw};
+use crate::fake_machine::{bad, raw};
 
 const FORMULAS: &str = include_str!("../../../counters/tests/vectors/formulas.tsv");
 
@@ -14,7 +14,7 @@ fn double(formatted: Result<FormattedValue, NoValue>) -> Result<f64, PdhStatus> 
     match formatted {
         Ok(FormattedValue { status: PdhStatus::VALID_DATA, value: Value::Double(double) }) => Ok(double),
         Ok(other) => panic!("{other:?}"),
-        Err(none) => Err(none.status),
+        Err(error) => Err(error.status),
     }
 }
 
@@ -42,54 +42,54 @@ fn formatted_values_match_the_test_vectors() {
     assert_eq!(count, 113);
 }
 
-/// One case per check; the input also fails all later checks.
+/// The numbers are those of the list of checks in the documentation of `calculate_from_raw`. An input that fails a check also fails
+/// the later checks that apply to it.
 #[test]
 fn the_first_failing_check_determines_the_status() {
     let rate = CounterType::BULK_COUNT.0;
     let format = |kind, base, newer: &RawCounter, older: Option<&RawCounter>| {
         format_from_raw(kind, Format::DOUBLE, Some(base), newer, older).map(|value| value.value)
     };
-    let no = |status, value_status| Err(NoValue { status, value_status });
+    let no_value = |status, value_status| Err(NoValue { status, value_status });
     let invalid = PdhStatus::CSTATUS_INVALID_DATA;
     let absent = bad(PdhStatus::NO_INSTANCE);
     // 1. A sample with an error status, which is the status of the value.
-    assert_eq!(format(rate, 0, &absent, None), no(PdhStatus::INVALID_DATA, PdhStatus::NO_INSTANCE));
+    assert_eq!(format(rate, 0, &absent, None), no_value(PdhStatus::INVALID_DATA, PdhStatus::NO_INSTANCE));
     assert_eq!(
         format(rate, 0, &raw(0, 0), Some(&absent)),
-        no(PdhStatus::INVALID_DATA, PdhStatus::NO_INSTANCE)
+        no_value(PdhStatus::INVALID_DATA, PdhStatus::NO_INSTANCE)
     );
     assert_eq!(
         format(CounterType::AVERAGE_BASE.0, 0, &absent, None),
-        no(PdhStatus::INVALID_DATA, PdhStatus::NO_INSTANCE)
+        no_value(PdhStatus::INVALID_DATA, PdhStatus::NO_INSTANCE)
     );
     // A one-sample type ignores the older sample.
     assert_eq!(format(CounterType::RAWCOUNT.0, 0, &raw(3, 0), Some(&absent)), Ok(Value::Double(3.0)));
     // 2. No formula.
     for kind in [CounterType::AVERAGE_BASE, CounterType::TEXT, CounterType::NO_DATA] {
-        assert_eq!(format(kind.0, 0, &raw(0, 0), None), no(PdhStatus::INVALID_ARGUMENT, invalid));
+        assert_eq!(format(kind.0, 0, &raw(0, 0), None), no_value(PdhStatus::INVALID_ARGUMENT, invalid));
     }
-    assert_eq!(format(0x1234_5678, 0, &raw(0, 0), None), no(PdhStatus::FUNCTION_NOT_FOUND, invalid));
-    // 4. A two-sample type with only one sample.
-    assert_eq!(format(rate, 0, &raw(0, 0), None), no(PdhStatus::INVALID_DATA, invalid));
-    // 5. to 7.
+    assert_eq!(format(0x1234_5678, 0, &raw(0, 0), None), no_value(PdhStatus::FUNCTION_NOT_FOUND, invalid));
+    // 3. A two-sample type with only one sample.
+    assert_eq!(format(rate, 0, &raw(0, 0), None), no_value(PdhStatus::INVALID_DATA, invalid));
+    // 4. to 6. The denominator, the time base, the counter.
     let older = raw(10, 10);
-    assert_eq!(format(rate, 0, &raw(5, 5), Some(&older)), no(PdhStatus::NEGATIVE_DENOMINATOR, invalid));
-    assert_eq!(format(rate, 0, &raw(5, 15), Some(&older)), no(PdhStatus::NEGATIVE_TIMEBASE, invalid));
-    assert_eq!(format(rate, 1, &raw(5, 15), Some(&older)), no(PdhStatus::NEGATIVE_VALUE, invalid));
-    // 8. A denominator of 0.
+    assert_eq!(format(rate, 0, &raw(5, 5), Some(&older)), no_value(PdhStatus::NEGATIVE_DENOMINATOR, invalid));
+    assert_eq!(format(rate, 0, &raw(5, 15), Some(&older)), no_value(PdhStatus::NEGATIVE_TIMEBASE, invalid));
+    assert_eq!(format(rate, 1, &raw(5, 15), Some(&older)), no_value(PdhStatus::NEGATIVE_VALUE, invalid));
+    // No error: a denominator of 0, an elapsed time without a start, an inverted value below 0.
     assert_eq!(format(rate, 1, &raw(15, 10), Some(&older)), Ok(Value::Double(0.0)));
-    // 9., 10.
     assert_eq!(format(CounterType::ELAPSED_TIME.0, 1, &raw(0, 5), None), Ok(Value::Double(0.0)));
     assert_eq!(format(CounterType::TIMER_INV_100NS.0, 1, &raw(25, 20), Some(&older)), Ok(Value::Double(0.0)));
-    // A missing time base that the type requires.
-    let none = format_from_raw(rate, Format::DOUBLE, None, &raw(15, 15), Some(&older));
-    assert_eq!(none.map(|value| value.value), no(PdhStatus::INVALID_ARGUMENT, invalid));
+    // A required time base that is missing.
+    let result = format_from_raw(rate, Format::DOUBLE, None, &raw(15, 15), Some(&older));
+    assert_eq!(result.map(|value| value.value), no_value(PdhStatus::INVALID_ARGUMENT, invalid));
     assert!(format_from_raw(CounterType::RAWCOUNT.0, Format::DOUBLE, None, &raw(1, 0), None).is_ok());
 }
 
 /// Every code has Windows' value and name, and the same value in both crates.
 #[test]
-fn status_codes() {
+fn statuses_have_the_codes_and_names_of_windows() {
     let codes = [
         (0x0000_0000, "PDH_CSTATUS_VALID_DATA"),
         (0x0000_0001, "PDH_CSTATUS_NEW_DATA"),
@@ -151,9 +151,8 @@ fn a_format_has_exactly_one_number_type() {
     }
 }
 
-/// The cap at 100, the scale factor, and the conversion to integers.
 #[test]
-fn cap_scale_and_conversion() {
+fn values_are_capped_then_scaled_then_converted() {
     let kind = |counter_type, scale| CounterKind { counter_type, time_base: 1, scale };
     let value = |kind: CounterKind, bits, first, second| {
         let format = Format::from_flags(bits).expect("a format");
@@ -182,6 +181,7 @@ fn cap_scale_and_conversion() {
     assert_eq!(value(scaled, flags::LARGE, i64::MAX, 0), Value::Large(i64::MAX));
 }
 
+/// The counter of the article and its raw values.
 fn article() -> (CounterKind, Vec<RawCounter>) {
     let kind = CounterKind { counter_type: CounterType::AVERAGE_TIMER, time_base: 14_318_180, scale: 0 };
     let mut entries = vec![raw(0, 0)];
@@ -191,7 +191,7 @@ fn article() -> (CounterKind, Vec<RawCounter>) {
 
 /// The example of Microsoft's article about averages of counters.
 #[test]
-fn statistics_of_the_article() {
+fn statistics_equal_those_of_the_article() {
     let (kind, entries) = article();
     let valid = |double| FormattedValue { status: PdhStatus::VALID_DATA, value: Value::Double(double) };
     for first in 0..entries.len() {
@@ -210,7 +210,7 @@ fn statistics_of_the_article() {
 }
 
 #[test]
-fn statistics_of_ranges() {
+fn statistics_are_computed_from_the_valid_values() {
     let double = |value: FormattedValue| match value {
         FormattedValue { status: PdhStatus::VALID_DATA, value: Value::Double(double) } => Some(double),
         FormattedValue { status: PdhStatus::CSTATUS_INVALID_DATA, value: Value::Double(0.0) } => None,
@@ -228,8 +228,8 @@ fn statistics_of_ranges() {
     let rates = [raw(0, 0), raw(10, 1), raw(40, 10)];
     assert_eq!(figures(CounterType::BULK_COUNT, 0, &rates), [Some(30.0 / 9.0), Some(4.0), Some(10.0)]);
     // Entries with an error are skipped, and values before and after them are not paired.
-    let holes = [raw(0, 0), raw(10, 1), bad(PdhStatus::NO_INSTANCE), raw(500, 2), raw(530, 4)];
-    let [least, mean, most] = figures(CounterType::BULK_COUNT, 0, &holes);
+    let with_gap = [raw(0, 0), raw(10, 1), bad(PdhStatus::NO_INSTANCE), raw(500, 2), raw(530, 4)];
+    let [least, mean, most] = figures(CounterType::BULK_COUNT, 0, &with_gap);
     assert_eq!((least, most), (Some(10.0), Some(15.0)));
     assert!((mean.expect("a mean") - 40.0 / 3.0).abs() < 1e-12);
     // Only percentages are capped.
@@ -243,16 +243,16 @@ fn statistics_of_ranges() {
 }
 
 #[test]
-fn statistics_refuse_invalid_arguments() {
+fn statistics_reject_invalid_arguments() {
     let (kind, entries) = article();
-    let refused = |kind: &CounterKind, first, entries: &[RawCounter]| {
-        compute_statistics(kind, Format::DOUBLE, first, entries).expect_err("refused")
+    let status = |kind: &CounterKind, first, entries: &[RawCounter]| {
+        compute_statistics(kind, Format::DOUBLE, first, entries).expect_err("an invalid argument")
     };
-    assert_eq!(refused(&kind, 0, &[]), PdhStatus::INVALID_ARGUMENT);
-    assert_eq!(refused(&kind, entries.len(), &entries), PdhStatus::INVALID_ARGUMENT);
-    assert_eq!(refused(&kind, usize::MAX, &entries), PdhStatus::INVALID_ARGUMENT);
+    assert_eq!(status(&kind, 0, &[]), PdhStatus::INVALID_ARGUMENT);
+    assert_eq!(status(&kind, entries.len(), &entries), PdhStatus::INVALID_ARGUMENT);
+    assert_eq!(status(&kind, usize::MAX, &entries), PdhStatus::INVALID_ARGUMENT);
     let base = CounterKind { counter_type: CounterType::AVERAGE_BASE, ..kind };
-    assert_eq!(refused(&base, 0, &entries), PdhStatus::INVALID_ARGUMENT);
+    assert_eq!(status(&base, 0, &entries), PdhStatus::INVALID_ARGUMENT);
     let unknown = CounterKind { counter_type: CounterType(0x1234_5678), ..kind };
-    assert_eq!(refused(&unknown, 0, &entries), PdhStatus::FUNCTION_NOT_FOUND);
+    assert_eq!(status(&unknown, 0, &entries), PdhStatus::FUNCTION_NOT_FOUND);
 }

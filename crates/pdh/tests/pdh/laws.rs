@@ -79,21 +79,21 @@ proptest! {
                     Value::Large(large) => prop_assert_eq!(large, expected as i64),
                 }
             }
-            (Err(none), Err(expected)) => {
-                prop_assert_eq!(none.status.0, expected.0);
-                prop_assert!(none.value_status.is_error());
+            (Err(error), Err(expected)) => {
+                prop_assert_eq!(error.status.0, expected.0);
+                prop_assert!(error.value_status.is_error());
             }
             (got, expected) => prop_assert!(false, "{got:?}, {expected:?}"),
         }
-        // Without a counter, the result is the same without a scale factor.
-        let plain = CounterKind { scale: 0, ..kind };
+        // `format_from_raw` knows no counter and so no scale factor: its result is that of scale 0.
+        let unscaled = CounterKind { scale: 0, ..kind };
         prop_assert_eq!(
             format_from_raw(counter_type.0, format, Some(time_base), &newer, older.as_ref()),
-            calculate_from_raw(&plain, format, &newer, older.as_ref())
+            calculate_from_raw(&unscaled, format, &newer, older.as_ref())
         );
     }
 
-    /// The mean of values that never go backwards is the formula over the first and the last raw value.
+    /// If the raw values never decrease, the mean is computed by the formula from the first and the last raw value.
     #[test]
     fn means_are_computed_from_first_and_last(
         counter_type in prop::sample::select(vec![
@@ -164,7 +164,7 @@ proptest! {
         prop_assert_eq!(make_counter_path(&parts, 0), Ok(path));
     }
 
-    /// A composed path is parsed to the same parts, unless composing it fails.
+    /// A composed path is parsed into the same parts, unless composing it fails.
     #[test]
     fn composed_paths_round_trip(
         machine in prop::option::of(".{0,6}"),

@@ -5,7 +5,7 @@ use tachograph_pdh::{
 };
 use tachograph_perflib::{ErrorCode, FREQUENCY};
 
-use crate::made::Machine;
+use crate::fake_machine::Machine;
 
 fn value(query: &Query, id: CounterId) -> Result<f64, (PdhStatus, PdhStatus)> {
     match query.formatted_value(id, Format::DOUBLE) {
@@ -82,7 +82,7 @@ fn adding_counters_returns_the_documented_statuses() {
 
 /// Before the first collection there are no values; after it, only one-sample types have values.
 #[test]
-fn values_after_the_first_collections() {
+fn two_sample_types_have_values_after_two_collections() {
     let machine = Machine::new();
     let (mut query, ids) = machine.query(&[
         r"\System\Context Switches/sec",
@@ -102,9 +102,9 @@ fn values_after_the_first_collections() {
     assert_eq!(query.raw_array(ticks), Err(PdhStatus::INVALID_DATA));
 
     let time = query.collect_with_time().expect("values");
-    let none = Err((PdhStatus::INVALID_DATA, PdhStatus::CSTATUS_INVALID_DATA));
-    assert_eq!(value(&query, switches), none);
-    assert_eq!(value(&query, busy), none);
+    let no_value = Err((PdhStatus::INVALID_DATA, PdhStatus::CSTATUS_INVALID_DATA));
+    assert_eq!(value(&query, switches), no_value);
+    assert_eq!(value(&query, busy), no_value);
     assert_eq!((value(&query, up), value(&query, free)), (Ok(42.0), Ok(50.0)));
     assert_eq!(array(&query, ticks), Err(PdhStatus::INVALID_DATA));
     assert_eq!(query.raw_array(ticks).expect("raw values").len(), 3);
@@ -119,7 +119,7 @@ fn values_after_the_first_collections() {
     let later = query.collect_with_time().expect("values");
     assert_eq!(later.since(time), 2 * FREQUENCY);
     assert_eq!((value(&query, switches), value(&query, busy)), (Ok(5.0), Ok(25.0)));
-    // Formatting the raw values returns the same.
+    // Formatting the raw values returns the same value.
     let newer = query.raw_value(switches).expect("a raw value");
     let kind = query.kind(switches).expect("an existing counter");
     let again =
@@ -150,11 +150,11 @@ fn collect_returns_no_data_without_values() {
     let mut query = Query::open(&machine.source, 0);
     assert_eq!(query.collect(), Err(PdhStatus::NO_DATA));
     let nobody = query.add_counter(r"\Process(nobody)\Ticks/sec", 0).expect("success");
-    let none = query.add_counter(r"\Empty(*)\Count", 0).expect("success");
+    let empty = query.add_counter(r"\Empty(*)\Count", 0).expect("success");
     assert_eq!(query.collect(), Err(PdhStatus::NO_DATA));
     assert_eq!(query.raw_value(nobody).expect("a raw value").status, PdhStatus::NO_INSTANCE);
-    assert_eq!(array(&query, none), Err(PdhStatus::NO_DATA));
-    assert_eq!(query.raw_array(none), Err(PdhStatus::NO_DATA));
+    assert_eq!(array(&query, empty), Err(PdhStatus::NO_DATA));
+    assert_eq!(query.raw_array(empty), Err(PdhStatus::NO_DATA));
     // One value is enough.
     let up = query.add_counter(r"\System\System Up Time", 0).expect("an existing counter");
     assert_eq!(query.collect(), Ok(()));
@@ -192,9 +192,12 @@ fn arrays_have_one_item_per_instance() {
     });
     query.collect().expect("values");
     // Instances with the same name have equal names here and different indexes; a new one has no value yet.
-    let none = Err(PdhStatus::CSTATUS_INVALID_DATA);
-    let expected =
-        vec![("awk".to_owned(), 0, none), ("bash".to_owned(), 0, Ok(5.0)), ("bash".to_owned(), 1, Ok(7.0))];
+    let no_value = Err(PdhStatus::CSTATUS_INVALID_DATA);
+    let expected = vec![
+        ("awk".to_owned(), 0, no_value),
+        ("bash".to_owned(), 0, Ok(5.0)),
+        ("bash".to_owned(), 1, Ok(7.0)),
+    ];
     assert_eq!(array(&query, ids[0]), Ok(expected));
     let names: Vec<_> =
         query.raw_array(ids[0]).expect("values").into_iter().map(|item| (item.name, item.index)).collect();
@@ -209,15 +212,15 @@ fn arrays_have_one_item_per_instance() {
     assert_eq!(value(&query, ids[2]), Ok(1.0));
     assert_eq!(array(&query, ids[2]), Ok(vec![("BASH".to_owned(), 0, Ok(1.0))]));
     assert_eq!(array(&query, ids[5]), Ok(vec![(String::new(), 0, Ok(42.0))]));
-    let wild = Err((PdhStatus::INVALID_ARGUMENT, PdhStatus::CSTATUS_INVALID_DATA));
-    assert_eq!(value(&query, ids[0]), wild);
+    let several = Err((PdhStatus::INVALID_ARGUMENT, PdhStatus::CSTATUS_INVALID_DATA));
+    assert_eq!(value(&query, ids[0]), several);
     assert_eq!(query.raw_value(ids[0]), Err(PdhStatus::INVALID_ARGUMENT));
     // An instance that reappears has no previous value.
     machine.after(1, |values| values.processes.retain(|(name, ..)| name != "awk"));
     query.collect().expect("values");
     machine.after(1, |values| values.processes.push(("awk".into(), 9, 100)));
     query.collect().expect("values");
-    assert!(array(&query, ids[0]).expect("values").contains(&("awk".to_owned(), 0, none)));
+    assert!(array(&query, ids[0]).expect("values").contains(&("awk".to_owned(), 0, no_value)));
 }
 
 /// Two values are paired only if they are of the same instance. Adding a counter between two samples does not change which
@@ -260,7 +263,7 @@ fn counters_report_their_properties() {
     assert_eq!(query.info(up).expect("an existing counter").explain_text, "Seconds since the start.");
     assert_eq!(query.time_base(id), Ok(FREQUENCY));
 
-    // Scale factors: -7 to 7.
+    // Scale factors can be -7 to 7.
     for wrong in [-8, 8, 1000, i32::MIN, i32::MAX] {
         assert_eq!(query.set_scale_factor(id, wrong), Err(PdhStatus::INVALID_ARGUMENT), "{wrong}");
     }
@@ -274,7 +277,7 @@ fn counters_report_their_properties() {
     assert_eq!((large(0), large(flags::NOSCALE)), (Value::Large(5000), Value::Large(50)));
     assert_eq!(query.info(id).expect("an existing counter").scale, 2);
 
-    // A removed counter.
+    // All functions reject a removed counter.
     query.remove_counter(id).expect("an existing counter");
     assert_eq!(query.remove_counter(id), Err(PdhStatus::INVALID_HANDLE));
     assert_eq!(query.info(id).err(), Some(PdhStatus::INVALID_HANDLE));
@@ -289,7 +292,7 @@ fn counters_report_their_properties() {
     assert!(other != id && other != up);
     assert_eq!(query.counters().collect::<Vec<_>>(), [up, other]);
 
-    // Functions that require a log.
+    // Functions that require a log fail.
     use tachograph_counters::civil::FileTime;
     let real_time = PdhStatus::DATA_SOURCE_IS_REAL_TIME;
     assert_eq!(query.set_time_range(FileTime(0), FileTime(1)), Err(real_time));
@@ -298,7 +301,7 @@ fn counters_report_their_properties() {
     assert_eq!(machine.source.read_raw_log_record(FileTime(0)), Err(real_time));
 }
 
-/// In a set that each program publishes with a single instance, a path without an instance selects the only program.
+/// In a set that each process publishes with a single instance, a path without an instance selects the only process.
 #[test]
 fn the_instance_can_be_omitted_for_sets_published_by_one_process() {
     let machine = Machine::new();
@@ -307,7 +310,7 @@ fn the_instance_can_be_omitted_for_sets_published_by_one_process() {
     assert_eq!((value(&query, ids[0]), value(&query, ids[1])), (Ok(3.0), Ok(3.0)));
     assert_eq!(query.raw_value(ids[0]).expect("a raw value").first, 3);
     assert_eq!(array(&query, ids[0]), Ok(vec![("shop".to_owned(), 0, Ok(3.0))]));
-    // With two programs, there is no single value.
+    // With two processes, there is no single value.
     machine.after(1, |values| values.shops.push(("other".into(), 4)));
     query.collect().expect("values");
     let several = Err((PdhStatus::INVALID_INSTANCE, PdhStatus::CSTATUS_INVALID_DATA));
@@ -319,9 +322,8 @@ fn the_instance_can_be_omitted_for_sets_published_by_one_process() {
     assert_eq!((value(&query, ids[0]), value(&query, ids[1])), (gone, gone));
 }
 
-/// Sets that appear and disappear.
 #[test]
-fn sets_that_appear_later_are_found() {
+fn sets_can_appear_and_disappear() {
     let machine = Machine::new();
     machine.without(&["Shop"]);
     let mut query = Query::open(&machine.source, 0);
@@ -333,7 +335,7 @@ fn sets_that_appear_later_are_found() {
     let sales = query.add_counter(r"\Shop(shop)\Sales", 0).expect("an existing counter");
     query.collect().expect("values");
     assert_eq!((value(&query, sales), value(&query, up)), (Ok(3.0), Ok(42.0)));
-    // The removal of a set has an effect when a counter is looked up the next time.
+    // The removal of a set takes effect when the next counter is looked up, here by `add_counter`.
     machine.without(&["Shop"]);
     query.collect().expect("values");
     assert_eq!(value(&query, sales), Ok(3.0));

@@ -1,4 +1,4 @@
-//! Queries over logs.
+//! Queries of logs.
 
 use std::path::Path;
 
@@ -6,11 +6,11 @@ use tachograph_counters::civil::FileTime;
 use tachograph_pdh::{DataSource, Format, FormattedValue, LogType, PdhStatus, Query, Value};
 use tachograph_perflib::FREQUENCY;
 
-use crate::made::{Machine, log_source, query_of};
+use crate::fake_machine::{Machine, log_source, query_of};
 
 const TYPES: [(&str, u32); 3] = [("a.blg", 8), ("a.csv", 1), ("a.tsv", 2)];
 
-/// The values of a counter in all remaining records; `None` for a missing one.
+/// The values of a counter in all remaining records; `None` for a missing value.
 fn all(query: &mut Query, id: tachograph_pdh::CounterId) -> Vec<Option<f64>> {
     let mut values = Vec::new();
     loop {
@@ -25,7 +25,8 @@ fn all(query: &mut Query, id: tachograph_pdh::CounterId) -> Vec<Option<f64>> {
     }
 }
 
-fn made(folder: &Path, name: &str, log_type: u32) -> DataSource {
+/// A log of the fake machine.
+fn recorded(folder: &Path, name: &str, log_type: u32) -> DataSource {
     let paths = [
         r"\System\Context Switches/sec",
         r"\Processor(0)\% Processor Time",
@@ -39,7 +40,7 @@ fn made(folder: &Path, name: &str, log_type: u32) -> DataSource {
 fn records_have_the_values_and_times_of_their_samples() {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, log_type) in TYPES {
-        let source = made(folder.path(), name, log_type);
+        let source = recorded(folder.path(), name, log_type);
         assert!(!source.is_real_time());
         let paths = [
             r"\System\Context Switches/sec",
@@ -54,8 +55,8 @@ fn records_have_the_values_and_times_of_their_samples() {
         assert_eq!(query.collect_with_time(), Ok(range.start), "{name}");
         assert_eq!(query.raw_value(ids[0]).expect("a raw value").time_stamp, range.start);
         // In the first record, only one-sample types have values.
-        let first =
-            [ids[0], ids[1]].map(|id| query.formatted_value(id, Format::DOUBLE).expect_err("none").status);
+        let first = [ids[0], ids[1]]
+            .map(|id| query.formatted_value(id, Format::DOUBLE).expect_err("no value").status);
         assert_eq!(first, [PdhStatus::INVALID_DATA; 2], "{name}");
         let free = query.formatted_value(ids[2], Format::DOUBLE).map(|value| value.value);
         assert_eq!(free, Ok(Value::Double(25.0)), "{name}");
@@ -74,7 +75,7 @@ fn counters_keep_their_types_in_logs() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = r"\System\Context Switches/sec";
     let kind = |name, log_type| {
-        let (query, ids) = query_of(&made(folder.path(), name, log_type), &[path]);
+        let (query, ids) = query_of(&recorded(folder.path(), name, log_type), &[path]);
         let kind = query.kind(ids[0]).expect("an existing counter");
         assert_eq!(query.info(ids[0]).expect("an existing counter").full_path, format!(r"\\MADE{path}"));
         kind
@@ -87,7 +88,7 @@ fn counters_keep_their_types_in_logs() {
 fn instances_of_logs_can_be_selected() {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, log_type) in TYPES {
-        let source = made(folder.path(), name, log_type);
+        let source = recorded(folder.path(), name, log_type);
         let (mut query, ids) = query_of(&source, &[r"\Process(*)\Ticks/sec", r"\Process(init)\Ticks/sec"]);
         let mut counts = Vec::new();
         let mut absent = Vec::new();
@@ -130,19 +131,19 @@ fn blank_cells_are_invalid_values() {
     let [all, one, plain] = ids[..] else { panic!("three") };
     let double = |value: f64| Ok(Value::Double(value));
     let blank = Err(PdhStatus::CSTATUS_INVALID_DATA);
-    let taken = |value: FormattedValue| {
+    let result = |value: FormattedValue| {
         if value.status.is_error() { Err(value.status) } else { Ok(value.value) }
     };
     let single = |query: &Query, id| match query.formatted_value(id, Format::DOUBLE) {
-        Ok(value) => taken(value),
-        Err(none) => {
-            assert_eq!(none.status, PdhStatus::INVALID_DATA);
-            Err(none.value_status)
+        Ok(value) => result(value),
+        Err(error) => {
+            assert_eq!(error.status, PdhStatus::INVALID_DATA);
+            Err(error.value_status)
         }
     };
     let array = |query: &Query| {
         let items = query.formatted_array(all, Format::DOUBLE)?;
-        Ok(items.into_iter().map(|item| (item.name, taken(item.value))).collect::<Vec<_>>())
+        Ok(items.into_iter().map(|item| (item.name, result(item.value))).collect::<Vec<_>>())
     };
     let named = |a, b| Ok(vec![("a".to_owned(), a), ("(b".to_owned(), b)]);
 
@@ -165,7 +166,7 @@ fn blank_cells_are_invalid_values() {
 #[test]
 fn time_ranges_restrict_and_rewind_a_query() {
     let folder = tempfile::tempdir().expect("a folder");
-    let source = made(folder.path(), "a.blg", 8);
+    let source = recorded(folder.path(), "a.blg", 8);
     let (mut query, ids) = query_of(&source, &[r"\System\Context Switches/sec"]);
     let start = source.time_range().expect("a range").start;
     let second = |number: i64| start.saturating_add(number * FREQUENCY);
@@ -174,7 +175,7 @@ fn time_ranges_restrict_and_rewind_a_query() {
     assert_eq!(query.collect_with_time(), Ok(second(1)));
     assert!(query.formatted_value(ids[0], Format::DOUBLE).is_err());
     assert_eq!(all(&mut query, ids[0]), [Some(10.0); 2]);
-    // Reading restarts at the beginning, even after the end was reached.
+    // Reading restarts at the beginning of the new range, even after the end of the log was reached.
     query.set_time_range(second(4), second(1000)).expect("a range");
     assert_eq!(query.raw_value(ids[0]).expect("a raw value").status, PdhStatus::ITEM_NOT_VALIDATED);
     assert_eq!(query.collect_with_time(), Ok(second(4)));
@@ -208,21 +209,21 @@ fn several_logs_are_one_source() {
         }
         rates.push(query.formatted_value(ids[0], Format::DOUBLE).ok().map(|value| value.value));
         free.push(
-            query.formatted_value(ids[1], Format::DOUBLE).map_err(|none| none.value_status).map(|_| ()),
+            query.formatted_value(ids[1], Format::DOUBLE).map_err(|error| error.value_status).map(|_| ()),
         );
     }
     let ten = Some(Value::Double(10.0));
     // Values of the two logs are paired: 120 switches in 11 seconds.
     let across = Some(Value::Double(120.0 / 11.0));
     assert_eq!(rates, [None, ten, ten, ten, ten, across, ten, ten, ten, ten]);
-    // The other counter is missing in the second log.
+    // The second log does not contain the other counter.
     assert_eq!(free[..5], [Ok(()); 5]);
     assert_eq!(free[5..], [Err(PdhStatus::NO_MACHINE); 5]);
 }
 
 /// Logs of several machines are read side by side, at the times of the first machine.
 #[test]
-fn logs_of_two_machines() {
+fn logs_of_two_machines_are_read_side_by_side() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = r"\System\Context Switches/sec";
     let log = |name: &str| Machine::named(name).log(&folder.path().join(name), 8, &[path]);
@@ -278,7 +279,7 @@ fn logs_of_two_machines() {
 #[test]
 fn names_have_indexes_only_in_logs_of_whole_objects() {
     let folder = tempfile::tempdir().expect("a folder");
-    let source = made(folder.path(), "a.blg", 8);
+    let source = recorded(folder.path(), "a.blg", 8);
     assert_eq!(source.name_by_index(None, 6), Err(PdhStatus::STRING_NOT_FOUND));
     assert_eq!(source.index_by_name(None, "System"), Err(PdhStatus::STRING_NOT_FOUND));
     assert_eq!(source.index_by_name(Some("other"), "System"), Err(PdhStatus::NO_MACHINE));
@@ -287,7 +288,7 @@ fn names_have_indexes_only_in_logs_of_whole_objects() {
 #[test]
 fn counters_can_be_added_between_collections() {
     let folder = tempfile::tempdir().expect("a folder");
-    let source = made(folder.path(), "a.blg", 8);
+    let source = recorded(folder.path(), "a.blg", 8);
     let mut query = Query::open(&source, 0);
     // Without counters no record is read.
     assert_eq!(query.collect(), Err(PdhStatus::NO_DATA));
@@ -317,7 +318,7 @@ fn files_that_are_not_logs_are_rejected() {
     assert_eq!(status("missing.blg", None), Some(PdhStatus::FILE_NOT_FOUND));
     assert_eq!(status("empty.blg", Some(b"")), Some(PdhStatus::UNKNOWN_LOG_FORMAT));
     assert_eq!(status("text.csv", Some(b"\"a\",\"b\"\r\n")), Some(PdhStatus::UNKNOWN_LOG_FORMAT));
-    let whole = made(folder.path(), "a.blg", 8);
+    let whole = recorded(folder.path(), "a.blg", 8);
     let bytes = std::fs::read(&whole.log_paths()[0]).expect("read log");
     assert_eq!(status("cut.blg", Some(&bytes[..200])), Some(PdhStatus::BINARY_LOG_CORRUPT));
     assert_eq!(DataSource::of_logs(vec![]).err(), Some(PdhStatus::INVALID_ARGUMENT));
@@ -329,7 +330,7 @@ fn files_that_are_not_logs_are_rejected() {
 #[test]
 fn truncated_logs_do_not_panic() {
     let folder = tempfile::tempdir().expect("a folder");
-    let bytes = std::fs::read(&made(folder.path(), "a.blg", 8).log_paths()[0]).expect("read log");
+    let bytes = std::fs::read(&recorded(folder.path(), "a.blg", 8).log_paths()[0]).expect("read log");
     for cut in (0..bytes.len()).step_by(997).chain([bytes.len() - 1]) {
         let path = folder.path().join("cut.blg");
         std::fs::write(&path, &bytes[..cut]).expect("write log");
@@ -345,7 +346,7 @@ fn truncated_logs_do_not_panic() {
 fn raw_records_are_those_of_the_file() {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, log_type) in TYPES {
-        let source = made(folder.path(), name, log_type);
+        let source = recorded(folder.path(), name, log_type);
         let start = source.time_range().expect("a range").start;
         let at = |units| source.read_raw_log_record(start.saturating_add(units));
         assert_eq!(at(-1), Err(PdhStatus::ENTRY_NOT_IN_LOG_FILE), "{name}");
@@ -357,8 +358,8 @@ fn raw_records_are_those_of_the_file() {
         assert_ne!(first, second, "{name}");
         let file = std::fs::read(&source.log_paths()[0]).expect("read log");
         // In a text log, the record is the unchanged line; in a binary log, the bytes of the event in the file.
-        let is_there = file.windows(second.bytes.len()).any(|window| window == second.bytes);
-        assert!(is_there, "{name}: {:?}", String::from_utf8_lossy(&second.bytes));
+        let is_in_file = file.windows(second.bytes.len()).any(|window| window == second.bytes);
+        assert!(is_in_file, "{name}: {:?}", String::from_utf8_lossy(&second.bytes));
         if first.record_type != LogType::Binary {
             assert!(second.bytes.starts_with(b"\"") && second.bytes.ends_with(b"\""), "{name}");
         }

@@ -6,9 +6,9 @@ use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_pdh::{Format, FormattedValue, NoValue, PdhStatus, Query, Value};
 use tachograph_perflib::{Connector, ErrorCode, Failure, Registry};
 
-use crate::made::Machine;
+use crate::fake_machine::Machine;
 
-/// Connects to WEB2 and WEB3, as long as they have no failure.
+/// Connects to WEB2 and WEB3 unless `failure` is set.
 #[derive(Debug)]
 struct Machines {
     registries: Vec<Arc<Registry>>,
@@ -87,7 +87,7 @@ fn names_of_other_machines_are_accepted() {
 }
 
 #[test]
-fn a_query_reads_several_machines_and_one_that_fails_has_the_status_of_a_machine() {
+fn a_query_reads_several_machines_and_reports_those_that_fail() {
     let Fixture { here, others, .. } = fixture();
     let [web2, web3] = &others;
     let paths = [
@@ -98,7 +98,10 @@ fn a_query_reads_several_machines_and_one_that_fails_has_the_status_of_a_machine
     ];
     let (mut query, ids) = here.query(&paths);
     let [local, remote, single, all] = ids[..] else { panic!("four") };
-    assert_eq!(query.info(remote).expect("there").full_path, r"\\WEB2\System\Context Switches/sec");
+    assert_eq!(
+        query.info(remote).expect("an existing counter").full_path,
+        r"\\WEB2\System\Context Switches/sec"
+    );
     assert_eq!(query.collect(), Ok(()));
     let advance = |failure: Option<ErrorCode>| {
         here.after(1, |values| values.switches += 5);
@@ -117,8 +120,8 @@ fn a_query_reads_several_machines_and_one_that_fails_has_the_status_of_a_machine
     assert_eq!(query.collect(), Ok(()));
     assert_eq!((value(&query, local), value(&query, remote)), (Ok(5.0), Ok(70.0)));
     assert_eq!(value(&query, single), Err(PdhStatus::NO_MACHINE));
-    assert_eq!(query.info(all).expect("there").status, PdhStatus::NO_MACHINE);
-    // A set that fails on a machine that answers has another status.
+    assert_eq!(query.info(all).expect("an existing counter").status, PdhStatus::NO_MACHINE);
+    // If the machine answers but the set fails, the status is another one.
     advance(Some(ErrorCode::ACCESS_DENIED));
     assert_eq!(query.collect(), Ok(()));
     assert_eq!(value(&query, single), Err(PdhStatus::CSTATUS_INVALID_DATA));
@@ -130,7 +133,7 @@ fn a_query_reads_several_machines_and_one_that_fails_has_the_status_of_a_machine
 }
 
 #[test]
-fn a_query_of_another_machine_only_has_its_values() {
+fn a_query_can_read_only_another_machine() {
     let Fixture { here, others, .. } = fixture();
     let (mut query, ids) = here.query(&[r"\\web2\System\Context Switches/sec"]);
     assert_eq!(query.collect(), Ok(()));
@@ -138,7 +141,7 @@ fn a_query_of_another_machine_only_has_its_values() {
     assert_eq!(query.collect(), Ok(()));
     assert_eq!(value(&query, ids[0]), Ok(35.0));
     // A counter of a second machine can be added later.
-    let second = query.add_counter(r"\\web3\System\Context Switches/sec", 0).expect("there");
+    let second = query.add_counter(r"\\web3\System\Context Switches/sec", 0).expect("an existing counter");
     for _ in 0..2 {
         others.iter().for_each(|machine| machine.after(1, |values| values.switches += 1));
         assert_eq!(query.collect(), Ok(()));

@@ -1,13 +1,13 @@
-//! PDH's functions over a fake machine, over generated logs and, if available, over real ones.
+//! PDH's functions with a fake machine, with logs of it and, if available, with logs of Windows.
 
 mod collector;
 mod corpus;
+mod fake_machine;
 mod formats;
 mod laws;
 mod live;
 mod logs;
 mod machines;
-mod made;
 mod objects;
 mod paths;
 mod written;

@@ -2,7 +2,7 @@
 
 use tachograph_pdh::{ObjectItems, PdhStatus};
 
-use crate::made::{Machine, log_source};
+use crate::fake_machine::{Machine, log_source};
 
 fn texts(names: &[&str]) -> Vec<String> {
     names.iter().map(ToString::to_string).collect()

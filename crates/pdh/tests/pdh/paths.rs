@@ -6,7 +6,7 @@ use tachograph_pdh::{
 };
 use tachograph_perflib::ErrorCode;
 
-use crate::made::{Machine, log_source};
+use crate::fake_machine::{Machine, log_source};
 
 fn elements(parts: [Option<&str>; 5], index: u32) -> PathElements {
     let [machine, object, parent, instance, counter] = parts.map(|part| part.map(str::to_owned));
@@ -20,18 +20,18 @@ fn elements(parts: [Option<&str>; 5], index: u32) -> PathElements {
     }
 }
 
-/// The ten documented shapes.
+/// The ten documented forms.
 #[test]
 fn all_documented_forms_of_paths_round_trip() {
     for machine in [None, Some("web1")] {
-        let shapes: [(&str, Option<&str>, Option<&str>, u32); 5] = [
+        let forms: [(&str, Option<&str>, Option<&str>, u32); 5] = [
             ("(p/i#2)", Some("p"), Some("i"), 2),
             ("(p/i)", Some("p"), Some("i"), 0),
             ("(i#2)", None, Some("i"), 2),
             ("(i)", None, Some("i"), 0),
             ("", None, None, 0),
         ];
-        for (text, parent, instance, index) in shapes {
+        for (text, parent, instance, index) in forms {
             let prefix = machine.map(|machine| format!(r"\\{machine}")).unwrap_or_default();
             let path = format!(r"{prefix}\Object{text}\Counter");
             let parts = elements([machine, Some("Object"), parent, instance, Some("Counter")], index);
@@ -61,7 +61,7 @@ fn make_counter_path_checks_its_parts() {
     assert_eq!(make_counter_path(&without, 0), Ok(r"\\web1\O\C".to_owned()));
     let odd = PathElements { instance: Some("(i".to_owned()), ..whole.clone() };
     assert_eq!(make_counter_path(&odd, 0), Ok(r"\\web1\O(p/(i#1)\C".to_owned()));
-    for missing in [
+    for invalid in [
         PathElements { object: String::new(), ..whole.clone() },
         PathElements { counter: String::new(), ..whole.clone() },
         // The path would be parsed into other parts.
@@ -70,7 +70,7 @@ fn make_counter_path_checks_its_parts() {
         PathElements { counter: r"a\b".to_owned(), ..whole.clone() },
         PathElements { object: "x".repeat(1025), ..whole.clone() },
     ] {
-        assert_eq!(make_counter_path(&missing, 0), Err(PdhStatus::INVALID_ARGUMENT), "{missing:?}");
+        assert_eq!(make_counter_path(&invalid, 0), Err(PdhStatus::INVALID_ARGUMENT), "{invalid:?}");
     }
     assert_eq!(make_counter_path(&whole, 1), Err(PdhStatus::NOT_IMPLEMENTED));
 }
@@ -118,7 +118,7 @@ fn validate_path_returns_the_documented_statuses() {
     assert_eq!(validate(r"\Process(bash#0)\Ticks/sec"), PdhStatus::SUCCESS);
     assert_eq!(validate(r"\Process(bash#2)\Ticks/sec"), PdhStatus::NO_INSTANCE);
     assert_eq!(validate(r"\Process(b*)\Ticks/sec"), PdhStatus::SUCCESS);
-    // A companion is not a counter by itself.
+    // The path of a companion is not valid.
     assert_eq!(validate(r"\LogicalDisk(/)\Size"), PdhStatus::NO_COUNTER);
 }
 

@@ -1,10 +1,10 @@
-//! Logs to which a query is written.
+//! Logs to which the values of a query are written.
 
 use std::path::Path;
 
 use tachograph_pdh::{Format, LogHandle, LogType, PdhStatus, Query, Value, access};
 
-use crate::made::{Machine, log_source, query_of};
+use crate::fake_machine::{Machine, log_source, query_of};
 
 const WRITE_NEW: u32 = access::WRITE | access::CREATE_NEW;
 const PATHS: [&str; 2] = [r"\Process(*)\Ticks/sec", r"\System\Context Switches/sec"];
@@ -54,7 +54,7 @@ fn invalid_arguments_of_open_are_rejected() {
     assert_eq!(status(access::READ | access::OPEN_EXISTING, 0), Some(PdhStatus::FILE_NOT_FOUND));
     let nowhere = folder.path().join("no/folder/a.blg");
     assert_eq!(open(&nowhere, WRITE_NEW, 8, &query).err(), Some(PdhStatus::FILE_NOT_FOUND));
-    // No file remains.
+    // No file remains in the folder.
     assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 0);
 }
 
@@ -121,7 +121,7 @@ fn appended_records_must_match_the_log() {
         machine.log(&path, log_type, &PATHS);
         let bits = access::WRITE | access::OPEN_EXISTING;
         machine.after(1, |_| {});
-        // A clock that went backwards.
+        // A sample that is earlier than the last one of the log, because the clock went backwards.
         let (mut query, _) = earlier.query(&PATHS);
         let mut log = open(&path, bits, log_type, &query).expect("a log");
         assert_eq!(log.update(&mut query, None), Err(PdhStatus::INCORRECT_APPEND_TIME), "{name}");
@@ -147,7 +147,7 @@ fn appended_records_must_match_the_log() {
             log.close().expect("complete log");
             assert_eq!(log_source(path.clone()).time_range().expect("a range").samples, count, "{name}");
         }
-        // Replaced.
+        // The log is replaced.
         machine.after(1, |_| {});
         let (mut query, _) = machine.query(&PATHS[1..]);
         let mut log = open(&path, access::WRITE | access::CREATE_ALWAYS, log_type, &query).expect("a log");
@@ -184,7 +184,7 @@ fn the_size_of_logs_is_limited() {
     assert!(std::fs::metadata(&path).expect("a file").len() <= 100_000);
     let samples = log_source(path).time_range().expect("a range").samples;
     assert!((10..1000).contains(&samples), "{samples}");
-    // The size is in megabytes, unless bytes are requested.
+    // The unit of the size is a megabyte, unless MAX_IS_BYTES is set.
     let path = folder.path().join("b.csv");
     let mut log = LogHandle::open(&path, WRITE_NEW, 1, Some(&query), 1, None).expect("a log");
     for _ in 0..100 {

@@ -81,8 +81,8 @@ pub fn decode_with(bytes: &[u8], options: DecodeOptions) -> Result<Block<'_>, Bl
     Ok(block)
 }
 
-/// A block that [`decode_with`] has accepted before, of which only the header is checked again. If the block was not
-/// accepted, iterators end at the first violation.
+/// Opens a block that [`decode_with`] has accepted before, and checks only its header. If the block was not accepted,
+/// iterators end at the first violation.
 ///
 /// # Errors
 ///

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn calendar_times() {
+    fn file_times_become_calendar_times() {
         assert_eq!(parts(131_246_703_908_743_382), [2016, 11, 6, 26, 21, 46, 30, 874]);
         assert_eq!(parts(FileTime::UNIX_EPOCH.0), [1970, 1, 4, 1, 0, 0, 0, 0]);
         // 1601-01-01 was a Monday.

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_from_the_environment() {
+    fn the_environment_determines_the_folders() {
         let home = ("HOME", "/home/ann");
         let own = "/home/ann/.local/share/tachograph/manifests";
         folders(&[home], true, Some(SYSTEM_DIR), &[SYSTEM_DIR, PACKAGE_DIR]);

@@ -292,8 +292,8 @@ mod tests {
 
     #[test]
     fn an_aggregate_of_no_values_is_an_error() {
-        let none = aggregate(T::LARGE_RAWCOUNT, Aggregate::Total, CellKind::Plain, &[], None);
-        assert_eq!(none.status, Status::NO_DATA);
+        let empty = aggregate(T::LARGE_RAWCOUNT, Aggregate::Total, CellKind::Plain, &[], None);
+        assert_eq!(empty.status, Status::NO_DATA);
         let elapsed = aggregate(T::ELAPSED_TIME, Aggregate::Total, CellKind::Plain, &[(1, 2)], None);
         assert_eq!(elapsed.status, Status::NO_INSTANCE, "elapsed times have no sum");
         let first = aggregate(T::ELAPSED_TIME, Aggregate::Minimum, CellKind::Plain, &[(5, 9), (3, 9)], None);

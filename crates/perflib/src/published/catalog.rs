@@ -52,7 +52,7 @@ struct WatchedFolder {
     error: Option<Arc<str>>,
 }
 
-/// What the last scan found out about a file.
+/// The state of a file at the last scan.
 #[derive(Debug)]
 enum FileState {
     /// Open, and published by a process that was alive when the file was opened.
@@ -188,8 +188,8 @@ impl State {
                 continue;
             }
             has_changed = true;
-            // A folder that could not be listed is listed again by the next scan, and so is one with a file that this process had no
-            // resources to open.
+            // A folder that could not be listed is listed again by the next scan, and so is a folder with a file that this process
+            // had no resources to open.
             watched.version = 0;
             match folder.files() {
                 Ok(names) => {
@@ -211,7 +211,8 @@ impl State {
         watched.files.retain(|_, found| matches!(found, FileState::Member(_)));
     }
 
-    /// Opens the files that are not open yet. Returns false if a file could not be opened for lack of resources, which may be available later.
+    /// Opens the files that are not open yet. Returns false if a file could not be opened for lack of resources, which may
+    /// be available later.
     fn open_files_of(&mut self, index: usize, folder: &Arc<Folder>, mut names: Vec<String>) -> bool {
         let mut is_complete = true;
         // Sorted, so that each scan omits the same files if there are too many.

@@ -83,7 +83,7 @@ impl Member {
         self.reader().is_alive()
     }
 
-    /// The instance name of the process in a single-instance set.
+    /// The name of the instance that represents this process. A published single-instance set has one instance per process.
     pub(super) fn label(&self) -> String {
         match names::cleaned(&self.description.label) {
             label if label.is_empty() => self.program.to_string(),

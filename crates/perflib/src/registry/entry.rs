@@ -67,7 +67,7 @@ impl Entry {
         let collection = CollectionId::next();
         self.host().request(&rows, collection);
         self.host().prepare(&rows, collection, Instant::now() + MAX_PREPARE_TIME);
-        rows.clear(clock.of(collection));
+        rows.clear(clock.timestamps_of(collection));
         let outcome = self.host().collect(&mut rows);
         self.release();
         outcome.map(|()| rows.instances().to_vec())

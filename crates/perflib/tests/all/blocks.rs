@@ -332,8 +332,8 @@ fn wrong_calls_of_the_writer_are_errors() {
     let expected = [Owned::CounterSet(vec![1, 2], vec![row("a", 0, &[1, 2])]), Owned::Error(1460)];
     assert_eq!(owned(&decode(&out).unwrap()), expected);
 
-    let still = Stamp { frequency: 0, ..STAMP };
-    assert_eq!(BlockWriter::begin(&mut out, &still).finish(), Err(WriteError::NoFrequency));
+    let without_frequency = Stamp { frequency: 0, ..STAMP };
+    assert_eq!(BlockWriter::begin(&mut out, &without_frequency).finish(), Err(WriteError::NoFrequency));
 }
 
 #[test]

@@ -16,9 +16,9 @@ use Change::{Cut, Put};
 /// A change of a block.
 #[derive(Clone, Copy, Debug)]
 enum Change {
-    /// Truncates or extends it to this length.
+    /// Truncates the block to this length.
     Cut(usize),
-    /// Replaces a 32-bit number at an offset.
+    /// Replaces the 32-bit number at this offset.
     Put(usize, u32),
 }
 

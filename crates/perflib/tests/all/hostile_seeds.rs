@@ -1,4 +1,4 @@
-//! Runs the seeds of the fuzz targets. If TACHO_WRITE_SEEDS is set, the generated seeds are written first.
+//! Runs the checks of the fuzz targets with their seeds. If TACHO_WRITE_SEEDS is set, the generated seeds are written first.
 
 use crate::blocks_vectors;
 use crate::checks;
@@ -14,7 +14,8 @@ fn folder(target: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target)
 }
 
-/// Runs a target's check over its seeds, after writing the generated ones.
+/// Runs the check of a fuzz target with its seeds. The stored seeds must contain the generated ones; if TACHO_WRITE_SEEDS is set,
+/// those are written first.
 fn run(target: &str, generated: &[(String, Vec<u8>)], check: fn(&[u8])) {
     if std::env::var_os("TACHO_WRITE_SEEDS").is_some() {
         std::fs::create_dir_all(folder(target)).expect("a writable folder");
@@ -39,13 +40,14 @@ fn run(target: &str, generated: &[(String, Vec<u8>)], check: fn(&[u8])) {
     }
 }
 
+/// Seeds from the examples of the reference with these letters.
 fn examples(letters: &str) -> Vec<(String, Vec<u8>)> {
-    let of = vectors::ALL.iter().filter(|(name, _)| letters.contains(name));
-    of.map(|(name, block)| (format!("worked_{}", name.to_lowercase()), vectors::bytes(block))).collect()
+    let chosen = vectors::ALL.iter().filter(|(name, _)| letters.contains(name));
+    chosen.map(|(name, block)| (format!("worked_{}", name.to_lowercase()), vectors::bytes(block))).collect()
 }
 
 #[test]
-fn perflib_block() {
+fn seeds_of_perflib_block_pass() {
     let mut seeds = examples("ABCDEFGHM");
     let stamp = Stamp { ticks: 1, frequency: 1_000_000_000, system_time: FileTime::UNIX_EPOCH };
     let row = |name: &str, id| (name.to_owned(), id, vec![Some(7), None, Some(u64::MAX)]);
@@ -63,7 +65,7 @@ fn perflib_block() {
 }
 
 #[test]
-fn perflib_registration() {
+fn seeds_of_perflib_registration_pass() {
     let mut seeds = examples("IJ");
     let name = "Disk".encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect();
     seeds.push(("name".into(), name));

@@ -397,7 +397,7 @@ fn a_provider_is_idle_when_the_last_query_releases_it() {
     one.set_paths([&path]);
     assert_eq!(idle_calls(), 0);
     one.set_paths([]);
-    assert_eq!(idle_calls(), 0, "the other query uses it");
+    assert_eq!(idle_calls(), 0, "the other query uses the set");
     // The query has dropped its rows, and can add the path again.
     assert_eq!(one.sets()[0].rows().instances().len(), 0);
     drop(other);

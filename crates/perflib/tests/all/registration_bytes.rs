@@ -101,7 +101,7 @@ fn names_help_texts_and_guids_are_encoded() {
 }
 
 #[test]
-fn requests() {
+fn requests_have_numbers_and_texts_only_in_english() {
     let mut out = vec![1];
     assert_eq!(encode(&disk(), Request::Counter(4), &mut out), Err(ErrorCode::ITEM_ID_NOT_FOUND));
     assert!(out.is_empty());
@@ -174,7 +174,7 @@ fn invalid_sets_are_rejected() {
     }
     let wrong = with(vectors::I, &[(0x68, 1)]);
     rejected(decode_set(&wrong), Rule::CompanionType, 0x68, Found::Type(T::BULK_COUNT));
-    // Accepted: another type of the set, reserved fields, future aggregates, a superfluous companion.
+    // Accepted: a `set_type` other than 0, reserved fields, future aggregates, a superfluous companion.
     let odd = with(vectors::I, &[(16, 5), (0x48, 9), (0x4C, 1), (0x38, 2)]);
     let decoded = decode_set(&odd).unwrap();
     assert_eq!((decoded.counters[0].aggregate, decoded.counters[0].base_id), (Aggregate::Undefined, Some(2)));
@@ -197,7 +197,7 @@ fn invalid_sets_are_rejected() {
 }
 
 #[test]
-fn both_frequencies_are_accepted() {
+fn an_elapsed_time_needs_a_time_and_a_frequency() {
     // The other types are covered by the test of the registration check, which uses the same table of types.
     let mut info = disk();
     info.counters[0] = CounterInfo::new(1, "Up", T::ELAPSED_TIME);
@@ -236,7 +236,7 @@ fn invalid_string_blocks_are_rejected() {
         (&[(0x0C, 0x21)], Rule::StringOffsetOdd, 0x0C, 0x21),
         (&[(0x0C, 80)], Rule::StringOffsetOutside, 0x0C, 80),
         (&[(0x0C, 0xFFFF_FFFE)], Rule::StringOffsetOutside, 0x0C, 0xFFFF_FFFE),
-        // If offsets are relative to the end of the headers, the other one is outside the block.
+        // If the first offset is taken as relative to the end of the headers, the second one is outside the block.
         (&[(0x0C, 0), (0x14, 0x30)], Rule::StringOffsetOutside, 0x14, 0x30),
         (&[(0x0C, 0x1F)], Rule::StringOffsetOdd, 0x0C, 0x1F),
         // The block ends before the NUL of the second text.
@@ -301,14 +301,14 @@ fn sets() -> impl Strategy<Value = CounterSetInfo> {
                 T::LARGE_RAWCOUNT,
                 T::RAWCOUNT,
             ];
-            let of =
+            let id_of =
                 |t: T| companions.iter().position(|other| *other == t).map(|index| 1_000_000 + index as u32);
             let mut info = disk();
             info.guid = Guid::from_u128(guids.0);
             info.provider_guid = Guid::from_u128(guids.1);
-            info.instance_type = InstanceType::from_number(instance_type).expect("one of them");
+            info.instance_type = InstanceType::from_number(instance_type).expect("an instance type");
             info.counters =
-                companions.map(|t| CounterInfo::new(of(t).expect("a type"), format!("{t}"), t)).into();
+                companions.map(|t| CounterInfo::new(id_of(t).expect("a type"), format!("{t}"), t)).into();
             for (number, (counter_type, name, help, attributes, detail_level, scale, aggregate)) in
                 (0..).zip(counters)
             {
@@ -318,11 +318,11 @@ fn sets() -> impl Strategy<Value = CounterSetInfo> {
                 counter.attributes = Attributes(attributes);
                 counter.detail_level = detail_level;
                 counter.default_scale = scale;
-                counter.aggregate = Aggregate::from_number(aggregate).expect("one of them");
-                counter.base_id = counter_type.base().and_then(of);
-                counter.time_id = of(T::LARGE_RAWCOUNT);
-                counter.frequency_id = of(T::LARGE_RAWCOUNT);
-                counter.multiplier_id = of(T::RAWCOUNT);
+                counter.aggregate = Aggregate::from_number(aggregate).expect("an aggregate");
+                counter.base_id = counter_type.base().and_then(id_of);
+                counter.time_id = id_of(T::LARGE_RAWCOUNT);
+                counter.frequency_id = id_of(T::LARGE_RAWCOUNT);
+                counter.multiplier_id = id_of(T::RAWCOUNT);
                 info.counters.push(counter);
             }
             info

@@ -65,12 +65,12 @@ fn documents_with_too_much_markup_are_rejected() {
         )
     };
     let attributes: String = (0..65).map(|n| format!(" a{n}='<'")).collect();
-    let spaces: String = (0..257).map(|n| format!("<a xmlns:n{n}='u{n}'/>")).collect();
+    let namespaces: String = (0..257).map(|n| format!("<a xmlns:n{n}='u{n}'/>")).collect();
     for (text, found) in [
         ("<".repeat(1_000_001), "more tags"),
         ("=".repeat(1_000_001), "more equals signs"),
         (wrap(format!("<a{attributes}/>")), "more attributes"),
-        (wrap(spaces), "more namespaces"),
+        (wrap(namespaces), "more namespaces"),
     ] {
         let checked = check(&text);
         assert!(checked.violations.errors() == 1, "{found}");
@@ -108,7 +108,7 @@ fn many_violations_are_counted() {
     let checked = check(&text.replacen("<counter ", &format!("{all}<counter "), 1));
     assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
     assert_eq!(checked.violations.list().len(), MAX_LISTED);
-    // Each has errors for type, attribute x, nameID and descriptionID; all but the first also for id, name and uri.
+    // Each counter has errors for type, attribute x, nameID and descriptionID; all but the first also for id, name and uri.
     assert_eq!(checked.violations.errors(), 20_000 * 7 - 3 + 1);
     assert_eq!(checked.violations.unlisted(), checked.violations.errors() - MAX_LISTED as u64);
     assert!(checked.violations.list().is_sorted_by_key(|violation| violation.at));

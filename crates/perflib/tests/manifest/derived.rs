@@ -14,7 +14,7 @@ mod every_type {
 }
 
 #[track_caller]
-fn same<S: CounterSet>(manifest: &Manifest, index: usize) {
+fn assert_equals_derived<S: CounterSet>(manifest: &Manifest, index: usize) {
     let set = manifest.counter_sets().nth(index).expect("a set");
     let derived = S::description();
     assert_eq!(derived.guid.to_string(), set.guid.to_string());
@@ -30,14 +30,14 @@ fn same<S: CounterSet>(manifest: &Manifest, index: usize) {
         assert!(name.is_empty() || counter.name == **name, "{name}");
         assert_eq!((counter.base_id, counter.detail_level), (info.base_id, info.detail_level), "{name}");
         assert_eq!(counter.default_scale, info.default_scale, "{name}");
-        // Multi timers need no clock, so its companions are omitted.
+        // A multi timer needs no clock, so the derived description omits the companions for the clock.
         let clock = (counter.time_id, counter.frequency_id);
         assert!(clock == (info.time_id, info.frequency_id) || info.counter_type.is_multi(), "{name}");
         assert_eq!(counter.multiplier_id, info.multiplier_id, "{name}");
         if !info.counter_type.is_base() {
             assert_eq!(counter.help, *info.help, "{name}");
             assert_eq!(counter.aggregate, info.aggregate, "{name}");
-            // `reference` is ignored.
+            // The attribute `reference` is ignored.
             assert_eq!(counter.attributes.0, info.attributes.0 & !1, "{name}");
         }
     }
@@ -46,7 +46,7 @@ fn same<S: CounterSet>(manifest: &Manifest, index: usize) {
 #[test]
 fn derived_sets_equal_those_of_the_manifest() {
     let manifest = crate::good(crate::SHOP);
-    same::<shop::Shop>(&manifest, 0);
-    same::<shop::Carts>(&manifest, 1);
-    same::<every_type::EveryType>(&crate::generated::every(), 0);
+    assert_equals_derived::<shop::Shop>(&manifest, 0);
+    assert_equals_derived::<shop::Carts>(&manifest, 1);
+    assert_equals_derived::<every_type::EveryType>(&crate::generated::every(), 0);
 }

@@ -15,7 +15,7 @@ fn utf16(text: &str, bytes_of: fn(u16) -> [u8; 2]) -> Vec<u8> {
 }
 
 #[test]
-fn the_same_manifest_in_every_encoding() {
+fn a_manifest_is_the_same_in_every_encoding() {
     let text = SHOP.replace("A cart", "Größe 🛒 eines Wagens");
     let manifest = good(&text);
     let with_mark = check(format!("\u{feff}{text}").as_bytes());
@@ -42,8 +42,8 @@ fn invalid_text_is_rejected() {
     let mut odd = utf16("<a/>\n", u16::to_le_bytes);
     odd.push(0);
     rejected(&odd, &format!("2:1: error: characters: found half of a UTF-16 unit at the end, {expected}"));
-    let lone = [&[0xFE, 0xFF, 0, b'<'][..], &[0xD8, 0x00, 0, b'a']].concat();
-    rejected(&lone, &format!("1:2: error: characters: found an unpaired surrogate, 0xd800, {expected}"));
+    let unpaired = [&[0xFE, 0xFF, 0, b'<'][..], &[0xD8, 0x00, 0, b'a']].concat();
+    rejected(&unpaired, &format!("1:2: error: characters: found an unpaired surrogate, 0xd800, {expected}"));
     let unmarked: Vec<u8> = SHOP.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let line = format!("1:1: error: characters: found UTF-16 without a byte order mark, {expected}");
     rejected(&unmarked, &line);

@@ -29,7 +29,7 @@ fn golden(name: &str, text: &str) {
 }
 
 #[test]
-fn generated_code_of_the_sample() {
+fn code_generated_for_the_sample_equals_the_golden_texts() {
     let shop = shop();
     golden("shop.rs", &rust(&shop).expect("no text"));
     golden("shop_provider.h", &provider_header(&shop, "").expect("user mode"));
@@ -123,7 +123,7 @@ fn generators_report_errors() {
     let error = provider_header(&shop(), "my-").expect_err("no identifier").to_string();
     assert_eq!(error, "the prefix 'my-' cannot begin a C identifier");
     // Names are checked with the prefix.
-    for (symbol, of, prefix, name) in [
+    for (symbol, replaced, prefix, name) in [
         ("MyCounterCleanup", "ShopRequests", "My", "MyCounterCleanup"),
         ("MyShopProvider", "ShopRequests", "My", "MyShopProvider"),
         ("MyCartsGuid", "ShopRequests", "My", "MyCartsGuid"),
@@ -132,7 +132,7 @@ fn generators_report_errors() {
         ("StartProvider", "ShopProvider", "Perf", "PerfStartProvider"),
         ("CounterInitialize_", "ShopProvider", "_T", "_TCounterInitialize"),
     ] {
-        let text = SHOP.replace(&format!("symbol=\"{of}\""), &format!("symbol=\"{symbol}\""));
+        let text = SHOP.replace(&format!("symbol=\"{replaced}\""), &format!("symbol=\"{symbol}\""));
         let error = provider_header(&good(&text), prefix).err().map(|error| error.to_string());
         let expected = format!(
             "the prefix '{prefix}' creates the name {name}, which is already used: choose another prefix"
@@ -142,8 +142,8 @@ fn generators_report_errors() {
     }
 }
 
-/// Names that the compiler finds in the included headers are not allowed as symbols. Headers of the C library differ
-/// between versions, so only our headers are checked completely.
+/// Symbols must not be names that the included headers define. Headers of the C library differ between versions, so only
+/// our headers are checked completely.
 #[test]
 fn names_in_the_headers_are_reserved() {
     let refused = |symbol: &str| {
@@ -248,9 +248,9 @@ fn headers_compile_as_c_and_cpp() {
     }
 }
 
-/// Sets without symbols: symbols are derived from names, and unique.
+/// For sets without symbols, symbols are derived from the names.
 #[test]
-fn a_header_of_sets_without_symbols() {
+fn symbols_derived_from_names_are_unique() {
     let mut processor =
         CounterSetInfo::new("Processor Information", Guid::from_u128(1), InstanceType::Multiple);
     processor.help = "Of */ processors.".into();
@@ -293,9 +293,8 @@ static const GUID ProcessorInformation_2Guid = { 0x00000000, 0x0000, 0x0000, { 0
     );
 }
 
-/// The output of the function for build scripts.
 #[test]
-fn build_scripts_get_code_and_instructions() {
+fn build_scripts_get_code_and_instructions_for_cargo() {
     let temporary = TempDir::new().expect("a temporary folder");
     let file = temporary.path().join("my.shop.man");
     let run = |text: &str| {

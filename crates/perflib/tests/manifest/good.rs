@@ -63,7 +63,7 @@ fn every_attribute_is_read() {
 }
 
 #[test]
-fn a_kernel_mode_provider_with_prefixes() {
+fn a_kernel_mode_provider_with_namespace_prefixes_is_read() {
     let manifest = good(KERNEL);
     assert_eq!(manifest.schema_version, SchemaVersion::V1_1);
     let provider = &manifest.provider;

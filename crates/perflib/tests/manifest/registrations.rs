@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::{KERNEL, SHOP};
 
-/// A folder for manifests, and one for registrations.
+/// A temporary folder for manifests, with a folder for registrations in it.
 struct Fixture {
     folder: TempDir,
     folders: Folders,
@@ -116,19 +116,19 @@ fn registered_names_and_guids_cannot_be_registered_again() {
         fixture.register(&other("d1e7a5").replace("\"New\"", "\"SHOP\"")),
         "this name is already registered by",
     );
-    let of_machine = |info: &CounterSetInfo| &*info.name == "New Carts";
+    let belongs_to_the_machine = |info: &CounterSetInfo| &*info.name == "New Carts";
     let file = fixture.write("y.man", &other("d1e7a5"));
     assert_taken(
-        register(&file, &fixture.folders, of_machine),
+        register(&file, &fixture.folders, belongs_to_the_machine),
         "a counter set of this machine already has this name or GUID",
     );
     assert_eq!(fixture.files(), [SHOP_FILE]);
     register(&file, &fixture.folders, |_| false).expect("free");
     assert_eq!(fixture.names(), ["Shop", "Shop Carts", "New", "New Carts"]);
     // As if the manifest had been registered before the machine had a set with this name.
-    let left = fixture.registered().without(of_machine);
-    assert_eq!(names(&left), ["Shop", "Shop Carts", "New"]);
-    assert!(problems(&left)[0].contains("'New Carts'"), "{left:?}");
+    let remaining = fixture.registered().without(belongs_to_the_machine);
+    assert_eq!(names(&remaining), ["Shop", "Shop Carts", "New"]);
+    assert!(problems(&remaining)[0].contains("'New Carts'"), "{remaining:?}");
 }
 
 #[test]
@@ -169,16 +169,16 @@ fn invalid_manifests_and_a_missing_folder_are_errors() {
 fn unknown_registrations_are_errors() {
     let fixture = Fixture::new();
     let file = fixture.write("x.man", SHOP);
-    let not = |what: Unregister<'_>| match unregister(what, &fixture.folders) {
+    let message_of = |what: Unregister<'_>| match unregister(what, &fixture.folders) {
         Err(RegisterError::NotRegistered(message)) => message,
         other => panic!("{other:?}"),
     };
     let shop = "{6a1f5d0c-3b2e-4c57-9d3a-0f2c8d1e7a40}";
-    assert_eq!(not(Unregister::Manifest(&file)), format!("{shop} is not registered"));
+    assert_eq!(message_of(Unregister::Manifest(&file)), format!("{shop} is not registered"));
     fixture.register(SHOP).expect("free");
     let one_of_two = "{6a1f5d0c-3b2e-4c57-9d3a-0f2c8d1e7a41}";
     assert_eq!(
-        not(Unregister::Guid(guid(one_of_two))),
+        message_of(Unregister::Guid(guid(one_of_two))),
         format!("{one_of_two} is one of 2 counter sets of a provider: unregister the provider, {shop}")
     );
     // The only set of its provider.
@@ -196,8 +196,7 @@ fn files_that_are_not_valid_manifests_are_reported() {
     symlink(&secret, fixture.target("a.man")).expect("a link");
     symlink("/dev/zero", fixture.target("b.man")).expect("a link");
     std::fs::create_dir(fixture.target("c.man")).expect("a folder");
-    let pipe = rustix_mkfifo(&fixture.target("d.man"));
-    assert!(pipe);
+    assert!(make_pipe(&fixture.target("d.man")));
     std::fs::write(fixture.target("e.man"), "<a>").expect("writable");
     std::fs::write(fixture.target("f.man"), vec![b' '; (16 << 20) + 1]).expect("writable");
     std::fs::write(fixture.target(".partial.man"), KERNEL).expect("writable");
@@ -229,13 +228,13 @@ fn files_that_are_not_valid_manifests_are_reported() {
     assert_eq!(registered_in(&[victim]).problems.len(), 1);
 }
 
-fn rustix_mkfifo(path: &Path) -> bool {
+fn make_pipe(path: &Path) -> bool {
     std::process::Command::new("mkfifo").arg(path).status().is_ok_and(|status| status.success())
 }
 
-/// If a GUID is registered concurrently, one registration succeeds, and its file is complete.
+/// All manifests have the same sets but different providers. The file of the registration that succeeds is complete.
 #[test]
-fn concurrent_registrations() {
+fn only_one_of_several_concurrent_registrations_succeeds() {
     let fixture = Fixture::new();
     let results: Vec<_> = std::thread::scope(|scope| {
         let fixture = &fixture;

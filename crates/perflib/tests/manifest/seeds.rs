@@ -1,4 +1,4 @@
-//! Runs the seeds of the fuzz target `manifest`. If TACHO_UPDATE is set, they are written first.
+//! Runs the check of the fuzz target `manifest` with its seeds. If TACHO_UPDATE is set, the generated seeds are written first.
 
 #[path = "../../../../fuzz/manifest_checks.rs"]
 mod checks;
@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::{KERNEL, SHOP};
 
 #[test]
-fn seeds_of_the_fuzz_target() {
+fn seeds_of_the_fuzz_target_pass() {
     let utf16: Vec<u8> =
         "\u{feff}".encode_utf16().chain(KERNEL.encode_utf16()).flat_map(u16::to_be_bytes).collect();
     let seeds = [("shop", SHOP.as_bytes()), ("kernel", KERNEL.as_bytes()), ("utf16", &utf16)];

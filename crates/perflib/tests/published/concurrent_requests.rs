@@ -16,7 +16,7 @@ use crate::fixtures::{Consumer, child, files, rows, shop};
 use crate::requests::{Answer, TestProvider, answer_always, provider, provider_of};
 use crate::trust::wait_for_shop;
 
-/// One of several sets.
+/// The description of the set with this number.
 fn shop_number(number: u128) -> Description {
     let mut description = shop(InstanceKind::Multiple);
     description.name = format!("Shop {number}").into();
@@ -47,10 +47,10 @@ fn outcomes(consumer: &Consumer) -> Vec<Result<(), ErrorCode>> {
 #[test]
 fn all_requests_are_sent_before_the_first_wait() {
     let folder = tempfile::tempdir().expect("create folder");
-    let all_are_asked = Arc::new(Barrier::new(3));
+    let all_have_a_request = Arc::new(Barrier::new(3));
     let answer = move |_, request: &Request| {
         if request.kind == Kind::CollectStart {
-            all_are_asked.wait();
+            all_have_a_request.wait();
         }
         Some(0)
     };
@@ -84,13 +84,13 @@ fn concurrent_queries_get_their_own_answers() {
 }
 
 /// A provider of `tachograph-publish` with a callback, and its instance.
-fn callback(folder: &Path) -> (dynamic::Provider, Arc<dynamic::Instance>) {
+fn provider_with_callback(folder: &Path) -> (dynamic::Provider, Arc<dynamic::Instance>) {
     let guid = shop_number(1).guid;
     let publisher = Publisher::new().folder(folder);
     let options = dynamic::Options { publisher, control: Some(Arc::new(|_| Ok(()))) };
     let provider = dynamic::Provider::start(guid, options).expect("start provider");
     provider.register(shop_number(1)).expect("registered");
-    let instance = provider.create_instance(guid, "a", 0).expect("room");
+    let instance = provider.create_instance(guid, "a", 0).expect("create instance");
     (provider, instance)
 }
 
@@ -98,7 +98,7 @@ fn callback(folder: &Path) -> (dynamic::Provider, Arc<dynamic::Instance>) {
 #[test]
 fn too_many_readers_reconnect() {
     let folder = tempfile::tempdir().expect("create folder");
-    let _provider = callback(folder.path());
+    let _provider = provider_with_callback(folder.path());
     let paths = &[r"\Shop 1(*)\Requests/sec"];
     let mut consumers: Vec<_> = (0..20).map(|_| Consumer::new(folder.path(), paths)).collect();
     for _ in 0..5 {
@@ -111,7 +111,7 @@ fn too_many_readers_reconnect() {
 #[test]
 fn too_many_concurrent_readers_reconnect() {
     let folder = tempfile::tempdir().expect("create folder");
-    let _provider = callback(folder.path());
+    let _provider = provider_with_callback(folder.path());
     let begin = Barrier::new(40);
     std::thread::scope(|scope| {
         for _ in 0..40 {
@@ -164,11 +164,11 @@ fn a_provider_that_closes_connections_is_an_error() {
     let file = SetFile::create(shop(InstanceKind::Multiple), &options).expect("create set");
     let listener = UnixListener::bind(file.socket_path().expect("valid path")).expect("bind socket");
     file.go_live().expect("rename file");
-    let (came, connections): (Sender<()>, _) = channel();
-    let came = Mutex::new(came);
+    let (accepted, connections): (Sender<()>, _) = channel();
+    let accepted = Mutex::new(accepted);
     std::thread::spawn(move || {
         while listener.accept().is_ok() {
-            let _ = came.lock().expect("lock").send(());
+            let _ = accepted.lock().expect("lock").send(());
         }
     });
     let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\Requests/sec"]);

@@ -150,7 +150,7 @@ pub(crate) fn files(folder: &Path) -> Vec<String> {
 /// The environment variable with the task of a child process.
 const TASK: &str = "TACHO_TEST_PUBLISH";
 
-/// A child process that publishes until it is killed and keeps incrementing its requests.
+/// A child process that publishes until it is killed, and increments `Requests/sec` continuously.
 pub(crate) fn child(folder: &Path, task: &str) -> Child {
     Command::new(std::env::current_exe().expect("this program"))
         .args(["--exact", "fixtures::a_child_publishes", "--nocapture"])
@@ -162,7 +162,7 @@ pub(crate) fn child(folder: &Path, task: &str) -> Child {
         .expect("a child")
 }
 
-/// The code of child processes; does nothing unless the variable is set.
+/// The code of child processes; does nothing in other processes, where the variable is not set.
 #[test]
 fn a_child_publishes() {
     let Ok(task) = std::env::var(TASK) else { return };

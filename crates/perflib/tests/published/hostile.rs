@@ -48,7 +48,7 @@ fn a_truncated_file_does_not_affect_others() {
 }
 
 #[test]
-fn files_that_change_while_they_are_read_do_not_harm_the_reader() {
+fn files_that_change_while_they_are_read_cause_no_panic() {
     for kind in [
         InstanceKind::Multiple,
         InstanceKind::Single,
@@ -121,11 +121,11 @@ fn corrupt(file: &std::fs::File, original: &[u8], random: &mut Random) {
         8 => file.write_all_at(&random.below(1 << 40).to_le_bytes(), at & !7),
         _ => file.write_all_at(original, 0),
     };
-    // Fails if the file is truncated here.
+    // If the change fails, the next one follows.
     let _ = outcome;
 }
 
-/// An instance whose name cannot be read is omitted until it can.
+/// An instance is omitted as long as its name cannot be read.
 #[test]
 fn an_unreadable_name_is_read_again() {
     let folder = tempfile::tempdir().expect("create folder");
@@ -144,9 +144,9 @@ fn an_unreadable_name_is_read_again() {
     assert_eq!(names(), [1, 1, 73]);
 }
 
-/// A description whose counters have no cells, and a file that claims a million instances.
+/// A file can be small and still have six million values: 3,000 counters without cells, and 2,000 instances.
 #[test]
-fn values_are_bounded() {
+fn too_many_values_are_an_error() {
     let folder = tempfile::tempdir().expect("create folder");
     let mut description = Description::new("Shop", crate::fixtures::SHOP, InstanceKind::Multiple);
     for id in 1..=3_000 {
@@ -156,7 +156,7 @@ fn values_are_bounded() {
     }
     let options = tachograph_shm::Options { folder: Some(folder.path().to_owned()), ..Default::default() };
     let Ok(file) = tachograph_shm::SetFile::create(description, &options) else {
-        // The writer rejects such a set; `shm` tests the reader's check.
+        // If the writer rejects the set, there is no file to read; `shm` tests the reader's check.
         return;
     };
     file.go_live().expect("rename file");

@@ -1,4 +1,4 @@
-//! Publishing programs that start, exit and are killed.
+//! Programs that publish sets, and that start, exit or are killed.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -143,9 +143,9 @@ fn a_file_of_another_version_is_kept_and_reported() {
     assert_eq!(files(folder.path()), [name]);
 }
 
-/// A long-running consumer keeps no files open of sets that have disappeared.
+/// Otherwise, a long-running consumer would have more and more open files.
 #[test]
-fn files_of_idle_sets_are_closed() {
+fn files_of_sets_that_have_disappeared_are_closed() {
     let folder = tempfile::tempdir().expect("create folder");
     let _shop = publish_single(folder.path(), shop(InstanceKind::Single));
     let mut consumer = Consumer::new(folder.path(), &[r"\Shop\Requests/sec"]);
@@ -257,8 +257,8 @@ fn kill_in_a_loop(duration: Duration) {
                 let value = rows.values(row)[0].first;
                 assert!(!dead_before.contains(&instance.id()), "process {} is dead", instance.id());
                 let known: Option<&(u32, i64)> = last.get(&instance.identity());
-                let goes_on = known.is_none_or(|(id, before)| *id == instance.id() && *before <= value);
-                assert!(goes_on, "{value} after {known:?}");
+                let is_continued = known.is_none_or(|(id, before)| *id == instance.id() && *before <= value);
+                assert!(is_continued, "{value} after {known:?}");
                 seen.insert(instance.identity());
                 now.insert(instance.identity(), (instance.id(), value));
             }
@@ -302,7 +302,7 @@ fn kill_until(folder: &Path, end: Instant, dead: &Mutex<HashSet<u32>>) -> u64 {
 /// The environment variable with the folder that a child process reads with a low limit of open files.
 const FEW_FILES: &str = "TACHO_TEST_FEW_FILES";
 
-/// The number of sets that are published.
+/// The number of sets in that folder.
 const SETS: usize = 3;
 
 /// Runs one test of this program with at most 64 open files.
@@ -346,8 +346,8 @@ fn a_folder_is_listed_again_after_a_shortage_of_descriptors() {
     let folder = Path::new(&folder);
     // A recent change makes every scan list the folder again.
     let deadline = Instant::now() + Duration::from_secs(10);
-    let changed = || std::fs::metadata(folder).and_then(|found| found.modified()).expect("a time");
-    while changed().elapsed().is_ok_and(|age| age < Duration::from_millis(100)) {
+    let modified = || std::fs::metadata(folder).and_then(|found| found.modified()).expect("a time");
+    while modified().elapsed().is_ok_and(|age| age < Duration::from_millis(100)) {
         assert!(Instant::now() < deadline, "the folder keeps changing");
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -357,8 +357,8 @@ fn a_folder_is_listed_again_after_a_shortage_of_descriptors() {
         let published = published(folder);
         let mut opened = exhaust_descriptors();
         opened.truncate(opened.len() - free);
-        let during = set_count(&published);
-        assert!(during < SETS, "{free} free descriptors are enough");
+        let found = set_count(&published);
+        assert!(found < SETS, "{free} free descriptors are enough");
         drop(opened);
         assert_eq!(set_count(&published), SETS, "with {free} free descriptors at first");
     }

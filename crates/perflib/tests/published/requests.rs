@@ -113,7 +113,7 @@ fn all_counters_are_requested_by_the_wildcard() {
     let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\Requests/sec"]);
     let set = consumer.registry.find("Shop").expect("the set").guid;
     let name = "*".to_owned();
-    let mut every = [Identifier { set, status: 0, counter_id: None, instance_id: None, index: 0, name }];
+    let mut wildcard = [Identifier { set, status: 0, counter_id: None, instance_id: None, index: 0, name }];
     let all = u32::MAX;
     let notified = |consumer: &mut Consumer| -> Vec<_> {
         consumer.query.collect();
@@ -122,15 +122,15 @@ fn all_counters_are_requested_by_the_wildcard() {
         until_end.filter(|(kind, _)| *kind != Kind::CollectStart).collect()
     };
     assert_eq!(notified(&mut consumer), [(Kind::AddCounter, 1)]);
-    consumer.query.add(&mut every);
-    assert_eq!(every[0].status, 0);
+    consumer.query.add(&mut wildcard);
+    assert_eq!(wildcard[0].status, 0);
     assert_eq!(notified(&mut consumer), [(Kind::RemoveCounter, 1), (Kind::AddCounter, all)]);
     assert_eq!(notified(&mut consumer), []);
     // Counters of another query are requested only after the wildcard is removed.
     let mut other = Consumer::sharing(Arc::clone(&consumer.registry), &[r"\Shop(*)\Open Orders"]);
     assert_eq!(notified(&mut other), []);
-    consumer.query.delete(&mut every);
-    assert_eq!(every[0].status, 0);
+    consumer.query.delete(&mut wildcard);
+    assert_eq!(wildcard[0].status, 0);
     assert_eq!(
         notified(&mut consumer),
         [(Kind::RemoveCounter, all), (Kind::AddCounter, 1), (Kind::AddCounter, 2)]
@@ -138,11 +138,11 @@ fn all_counters_are_requested_by_the_wildcard() {
 }
 
 #[test]
-fn an_error_code_fails_the_set() {
+fn an_error_code_as_answer_is_an_error_of_the_set() {
     for kind in [Kind::AddCounter, Kind::CollectStart] {
         let folder = tempfile::tempdir().expect("create folder");
         let answer = move |request: &Request| Some(if request.kind == kind { 5 } else { 0 });
-        let (_file, _slot, _asked) = provider(folder.path(), "a", Box::new(answer));
+        let (_file, _slot, _requests) = provider(folder.path(), "a", Box::new(answer));
         let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\Requests/sec"]);
         consumer.query.collect();
         let failure = consumer.query.sets()[0].outcome().expect_err("an error");
@@ -152,7 +152,7 @@ fn an_error_code_fails_the_set() {
     // Errors of other requests are ignored.
     let folder = tempfile::tempdir().expect("create folder");
     let answer = |request: &Request| Some(if request.kind == Kind::CollectEnd { 5 } else { 0 });
-    let (_file, _slot, _asked) = provider(folder.path(), "a", Box::new(answer));
+    let (_file, _slot, _requests) = provider(folder.path(), "a", Box::new(answer));
     let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\Requests/sec"]);
     assert_eq!(consumer.collect(), rows([("a", [0])]));
     assert_eq!(consumer.collect(), rows([("a", [0])]));
@@ -161,9 +161,9 @@ fn an_error_code_fails_the_set() {
 #[test]
 fn a_late_provider_does_not_delay_others() {
     let folder = tempfile::tempdir().expect("create folder");
-    let (_good, slot, _asked) = provider(folder.path(), "good", answer_always(0));
+    let (_good, slot, _requests) = provider(folder.path(), "good", answer_always(0));
     set(&slot, 0, 8);
-    let (_bad, _slot, _asked_bad) = provider(folder.path(), "bad", Box::new(|_| None));
+    let (_bad, _slot, _bad_requests) = provider(folder.path(), "bad", Box::new(|_| None));
     let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\Requests/sec"]);
     let begin = Instant::now();
     assert_eq!(consumer.collect(), rows([("good", [8])]));
@@ -174,7 +174,7 @@ fn a_late_provider_does_not_delay_others() {
         "{:?}",
         consumer.errors()
     );
-    // Later collections skip it.
+    // Later collections do not wait for the late provider.
     let begin = Instant::now();
     for _ in 0..20 {
         assert_eq!(consumer.collect(), rows([("good", [8])]));
@@ -199,7 +199,7 @@ fn sets_share_one_deadline() {
     let _bad: Vec<_> = (1..=10)
         .map(|number| provider_of(folder.path(), description(number), "bad", Box::new(|_| None)))
         .collect();
-    let (_good, _slot, _asked) = provider_of(folder.path(), description(11), "good", answer_always(0));
+    let (_good, _slot, _requests) = provider_of(folder.path(), description(11), "good", answer_always(0));
     let mut consumer = Consumer::new(folder.path(), &[r"\Shop*(*)\Requests/sec"]);
     let begin = Instant::now();
     consumer.query.collect();
@@ -255,7 +255,7 @@ fn a_total_without_a_failed_process_has_another_identity() {
         Some(if fails { 5 } else { 0 })
     };
     let description = shop(InstanceKind::SingleAggregate);
-    let (_file, slot, _asked) = provider_of(folder.path(), description, "a", Box::new(answer));
+    let (_file, slot, _requests) = provider_of(folder.path(), description, "a", Box::new(answer));
     set(&slot, 0, 100);
     let mut consumer = Consumer::new(folder.path(), &[r"\Shop\Requests/sec"]);
     let mut collect = |fail: bool| {
@@ -283,7 +283,7 @@ fn a_late_provider_is_queried_again_after_its_answer() {
         }
         Some(0)
     };
-    let (_file, _slot, _asked) = provider(folder.path(), "a", Box::new(answer));
+    let (_file, _slot, _requests) = provider(folder.path(), "a", Box::new(answer));
     let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\Requests/sec"]);
     consumer.query.collect();
     assert_eq!(code(&consumer), Err(ErrorCode::TIMEOUT));
@@ -318,7 +318,7 @@ fn a_slow_provider_gets_all_requests() {
         let _ = wait.recv();
         Some(0)
     };
-    let (_file, _slot, _asked) = provider_of(folder.path(), description, "a", Box::new(answer));
+    let (_file, _slot, _requests) = provider_of(folder.path(), description, "a", Box::new(answer));
     let mut consumer = Consumer::new(folder.path(), &[r"\Shop(*)\*"]);
     consumer.query.collect();
     assert_eq!(code(&consumer), Err(ErrorCode::TIMEOUT));

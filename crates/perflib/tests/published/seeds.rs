@@ -1,5 +1,5 @@
-//! Runs the seeds of the fuzz target `published`. If TACHO_WRITE_SEEDS is set, they are written first; they differ each time,
-//! because a file has a random number and a process id.
+//! Runs the check of the fuzz target `published` with its seeds. If TACHO_WRITE_SEEDS is set, the seeds are written first; they
+//! differ each time, because a file contains a random number and a process id.
 
 #[path = "../../../../fuzz/published_checks.rs"]
 mod checks;

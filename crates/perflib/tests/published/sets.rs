@@ -110,18 +110,18 @@ fn cells_become_raw_values() {
         (counter.frequency_id, counter.multiplier_id) = (frequency, multiplier);
         description.counters.push(counter);
     };
-    let none = [None; 4];
+    let no_companions = [None; 4];
     counter(20, T::RAW_FRACTION, CellKind::Ratio, [Some(21), None, None, None]);
-    counter(21, T::RAW_BASE, CellKind::None, none);
+    counter(21, T::RAW_BASE, CellKind::None, no_companions);
     counter(22, T::LARGE_RAW_FRACTION, CellKind::Plain, [Some(23), None, None, None]);
-    counter(23, T::LARGE_RAW_BASE, CellKind::Plain, none);
+    counter(23, T::LARGE_RAW_BASE, CellKind::Plain, no_companions);
     counter(24, T::ELAPSED_TIME, CellKind::Plain, [None, Some(25), Some(26), None]);
-    counter(25, T::LARGE_RAWCOUNT, CellKind::Plain, none);
-    counter(26, T::LARGE_RAWCOUNT, CellKind::Plain, none);
+    counter(25, T::LARGE_RAWCOUNT, CellKind::Plain, no_companions);
+    counter(26, T::LARGE_RAWCOUNT, CellKind::Plain, no_companions);
     counter(27, T::MULTI_TIMER_100NS, CellKind::Plain, [None, None, None, Some(28)]);
-    counter(28, T::RAWCOUNT, CellKind::Plain, none);
-    counter(29, T::RAWCOUNT, CellKind::Plain, none);
-    counter(30, T::COUNTER_COUNTER, CellKind::Plain, none);
+    counter(28, T::RAWCOUNT, CellKind::Plain, no_companions);
+    counter(29, T::RAWCOUNT, CellKind::Plain, no_companions);
+    counter(30, T::COUNTER_COUNTER, CellKind::Plain, no_companions);
     let mut reference = CounterDescription::new(31, "By Reference", T::LARGE_RAWCOUNT.0);
     reference.attributes = Attributes::BY_REFERENCE;
     description.counters.push(reference);
@@ -146,19 +146,19 @@ fn cells_become_raw_values() {
     }
     let mut consumer = Consumer::new(folder.path(), &[r"\Shop\*"]);
     let raw = consumer.collect_raw().remove(0).1;
-    let of = |id: u32| raw[consumer.query.sets()[0].rows().column(id).expect("a column")];
-    let numbers = |id: u32| (of(id).first, of(id).second);
+    let value = |id: u32| raw[consumer.query.sets()[0].rows().column(id).expect("a column")];
+    let numbers = |id: u32| (value(id).first, value(id).second);
     assert_eq!(numbers(7), (30, 2), "time in 100 ns, and number of events");
     assert_eq!(numbers(20), (3, 4));
     assert_eq!(numbers(22), (5, 10));
     assert_eq!(numbers(24), (30_000_000, 90_000_000), "from 1 kHz to units of 100 ns: 6 seconds");
     let at = consumer.query.timestamps();
-    assert_eq!((of(27).first, of(27).multi_count), (77, 4));
-    assert_eq!(of(27).second, at.system_time.0);
-    assert_eq!(of(29).first, 9, "a 32-bit type");
+    assert_eq!((value(27).first, value(27).multi_count), (77, 4));
+    assert_eq!(value(27).second, at.system_time.0);
+    assert_eq!(value(29).first, 9, "a 32-bit type");
     assert_eq!(numbers(30), (u32::MAX.into(), at.ticks));
-    assert_eq!(of(31).status, Status::NO_DATA, "a counter by reference that was never set");
-    assert_eq!(of(25).first, 9_000, "a companion that is shown has a value of its own");
+    assert_eq!(value(31).status, Status::NO_DATA, "a counter by reference that was never set");
+    assert_eq!(value(25).first, 9_000, "a companion that is displayed has its own value");
     // The same values in a raw data block.
     let guid = consumer.registry.find("Shop").expect("the set").guid;
     let mut query = Query::open(&consumer.registry, None).expect("a query");
@@ -305,7 +305,7 @@ fn successive_registries_share_unchanged_sets() {
         registry.counter_sets().map(|info| info.name.to_string()).collect::<Vec<_>>()
     };
     assert_eq!(names(&third), ["Shop", "Other"]);
-    // An earlier query reads new processes.
+    // After a query adopts the new registry, counters of the new set can be added.
     let (first, third) = (Arc::new(first), Arc::new(third));
     let mut query = Query::open(&first, None).expect("a query");
     let path = |text: &str| tachograph_counters::path::PathPattern::parse(text).expect("valid path");

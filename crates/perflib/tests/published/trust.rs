@@ -63,7 +63,7 @@ fn sets_of_two_users_are_separate() {
     assert_eq!(rows[0].0, "process", "the name of a process with another owner is not used");
 }
 
-/// A provider of the machine.
+/// A provider of a set of the machine.
 struct Memory(std::sync::Arc<CounterSetInfo>);
 
 impl Provider for Memory {
@@ -145,7 +145,7 @@ fn names_that_cannot_occur_in_a_path_are_rejected() {
     description.guid = tachograph_shm::Guid::from_u128(100);
     description.name = "Twins".into();
     description.counters[1].name = "REQUESTS/sec".into();
-    // The writer or the reader rejects two counters of equal name.
+    // Either the writer or the reader rejects two counters with the same name.
     let options = tachograph_shm::Options { folder: Some(folder.path().to_owned()), ..Default::default() };
     let twins = tachograph_shm::SetFile::create(description, &options).ok();
     if let Some(twins) = &twins {

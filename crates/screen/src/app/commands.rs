@@ -71,7 +71,7 @@ impl App {
                 let filter = self.panes.focused().filter.clone();
                 self.open_prompt(PromptKind::Filter, filter);
             }
-            Command::Only => self.panes.focused_mut().toggle_only(),
+            Command::OnlySelected => self.panes.focused_mut().toggle_only_selected(),
             Command::NextPane => self.panes.move_focus(1),
             Command::PreviousPane => self.panes.move_focus(-1),
             Command::ZoomPane => self.zoom_pane(),

@@ -76,7 +76,7 @@ const MAX_TEXT: usize = 4096;
 /// Adding more lines than this to the chart requires confirmation.
 const MAX_UNCONFIRMED: usize = 100;
 
-/// Appends to a string or shortens it, if `key` is an editing key; returns whether it is.
+/// Applies an editing key to a text: appends or removes a character, or clears the text. Returns false for other keys.
 pub(super) fn edit(text: &mut String, key: &KeyEvent) -> bool {
     match key.code {
         KeyCode::Backspace => drop(text.pop()),

@@ -49,7 +49,7 @@ impl App {
     /// The number of dots across the inside of the widest panel.
     ///
     /// The plot is narrower, but its width depends on the widths of the values at the cursor. If the number of columns depended
-    /// on those, the values and the columns could change each other for ever.
+    /// on these widths, the values and the columns could change each other for ever.
     fn dots_across(&self) -> usize {
         if self.panes.are_tables() {
             // The cursor moves by columns of figures.

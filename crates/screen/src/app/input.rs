@@ -66,8 +66,8 @@ pub enum Existing {
 pub struct Recording {
     /// The name of the log.
     pub file: String,
-    /// The number of its samples.
+    /// The number of recorded samples.
     pub samples: u64,
-    /// Its size in bytes.
+    /// The size of the log in bytes.
     pub bytes: u64,
 }

@@ -74,14 +74,14 @@ impl Pane {
     /// all have the same.
     pub(crate) fn title(&self) -> Cow<'_, str> {
         let of_table = || Some(&*self.shown_table()?.model.layout().set);
-        // The title of the view is that of the chart.
+        // A title from the view describes the chart, not the table that replaced it.
         let title = self.panel.title.as_deref().filter(|_| self.chart_kind.is_none() || of_table().is_none());
         if let Some(title) = title.or_else(of_table) {
             return title.into();
         }
         let mut infos = self.legend.items().iter().filter_map(|item| item.info());
         let Some(first) = infos.next() else {
-            // Without instances yet.
+            // No instance has been found yet.
             let paths = self.legend.paths();
             return paths.first().map_or_else(String::new, |path| path.path().set.to_string()).into();
         };
@@ -178,8 +178,8 @@ impl Pane {
         self.repair_selection(reduced);
     }
 
-    /// Shows only the selected counter on the chart, or all again.
-    pub(super) fn toggle_only(&mut self) {
+    /// Shows only the selected counter on the chart, or all counters again.
+    pub(super) fn toggle_only_selected(&mut self) {
         self.only = if self.only == self.selected { None } else { self.selected };
     }
 
@@ -238,7 +238,7 @@ impl Pane {
         self.legend.set_order(self.legend.order().map(SortOrder::reversed));
     }
 
-    /// Switches to the next choice of lines with bands. Returns a message.
+    /// Switches to the next setting of `bands`. Returns a message.
     pub(super) fn next_bands(&mut self) -> &'static str {
         let (bands, what) = match self.bands {
             Bands::Selected => (Bands::All, "min-max bands: all lines"),

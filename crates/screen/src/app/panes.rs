@@ -108,7 +108,7 @@ impl Panes {
         self.list.get_mut(index).filter(|pane| pane.kind() == ViewKind::Table)?.table.take()
     }
 
-    /// Returns a table that [`take_table`](Self::take_table) removed to its panel.
+    /// Puts a table that [`take_table`](Self::take_table) removed back into its panel.
     pub(crate) fn put_table(&mut self, index: usize, table: Box<Table>) {
         if let Some(pane) = self.list.get_mut(index) {
             pane.table = Some(table);
@@ -158,7 +158,7 @@ impl Panes {
         let count = self.list.len() as isize;
         for _ in 0..count {
             self.focus = (self.focus as isize + by).rem_euclid(count) as usize;
-            // While one panel is enlarged, the focus can move to all.
+            // While one panel is enlarged, the focus can move to any panel.
             if !self.is_grid() || self.is_shown(self.focus) {
                 break;
             }
@@ -198,8 +198,8 @@ impl Panes {
         }
     }
 
-    /// The paths of all panels and tables, each once. Live, a table needs its paths only while it is shown; for logs
-    /// its paths are kept, because reading them again would take long.
+    /// The paths of all panels and tables, each once. Hidden tables are included only for logs, because re-reading their
+    /// paths would take long.
     pub(super) fn paths(&self, is_live: bool) -> Vec<PathPattern> {
         let of_tables = self.list.iter().enumerate().filter_map(|(index, pane)| {
             let is_left_out = is_live && self.is_grid() && !self.has_figures(index);

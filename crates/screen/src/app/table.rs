@@ -140,7 +140,7 @@ impl App {
         self.request_table_paths(requests);
     }
 
-    /// Runs a command if tables have it; returns whether they do.
+    /// Runs a command that tables have; returns false for all other commands.
     pub(super) fn run_in_table(&mut self, command: Command, requests: &mut Vec<Request>) -> bool {
         let Some(table) = self.table_mut() else { return false };
         let page = table.room.saturating_sub(1).max(1) as isize;
@@ -179,7 +179,7 @@ impl App {
         true
     }
 
-    /// Adds the sorted counter of the selected row to the chart.
+    /// Adds the selected row's counter by which the table is sorted to the chart.
     fn chart_row(&mut self, requests: &mut Vec<Request>) {
         let Some(table) = self.table() else { return };
         let Some(row) = table.model.row_of(table.selected_line) else { return };

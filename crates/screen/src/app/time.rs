@@ -119,7 +119,7 @@ impl App {
         }
         self.history.push(now);
         self.span = Some(span);
-        // Columns now have another width, so the cursor becomes a single moment: that of the sample under it.
+        // Columns now have another width, so the cursor becomes a single moment: the time of the sample under it.
         let under = self.column_under_cursor().filter(|column| self.has_values(*column));
         let moment = under.map(|column| self.reduced.time_of(column));
         self.cursor = self.cursor.map(|cursor| {
@@ -188,15 +188,15 @@ impl App {
         self.values_in(column) > 0
     }
 
-    /// The largest number of values of a series in a column of figures.
+    /// The largest number of values that any series has in a column of figures.
     pub(crate) fn values_in(&self, column: usize) -> u64 {
         let columns = self.reduced.series.iter().filter_map(|series| series.columns.get(column));
         columns.map(|column| column.values).max().unwrap_or_default()
     }
 
     /// The column of figures under the cursor; if several are under it, the last one with values. A cursor at a single
-    /// moment, such as a typed time, is usually between two samples: it is on the column of the later one, whose values are
-    /// those of the interval that contains the moment.
+    /// moment, such as a typed time, is usually between two samples: it is on the column of the later sample, because the
+    /// values of that sample are for the interval that contains the moment.
     pub(crate) fn column_under_cursor(&self) -> Option<usize> {
         let (span, cursor) = (self.shown_span()?, self.cursor?);
         let column_of = |moment| span.column_of(moment, self.reduced.columns.max(1));
@@ -266,7 +266,7 @@ impl App {
             requests.push(Request::CancelReading);
             return;
         }
-        // If nothing is to be cleared, Esc shows all panels again.
+        // If there is nothing to clear, Esc shows all panels again.
         if self.cursor.is_none() && self.brush == (None, None) && self.panes.is_zoomed() {
             self.panes.set_zoomed(false);
         }

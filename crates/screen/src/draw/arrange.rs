@@ -48,7 +48,7 @@ pub(super) fn arrange(sizes: &[(u8, u8)], area: Rect, focus: usize) -> Vec<(usiz
     areas_of(&rows[begin..(begin + room).min(rows.len())], area)
 }
 
-/// Distributes panels over rows of `columns` panels of width 1.
+/// Distributes panels over rows. Each row has room for `columns` panels of width 1.
 fn rows_of(sizes: &[(u8, u8)], columns: usize) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for (index, (width, height)) in sizes.iter().enumerate() {
@@ -66,7 +66,7 @@ fn rows_of(sizes: &[(u8, u8)], columns: usize) -> Vec<Row> {
     rows
 }
 
-/// The areas of panels in rows, which fill the area.
+/// The indexes and areas of the panels in `rows`. Together, the panels fill `area`.
 fn areas_of(rows: &[Row], area: Rect) -> Vec<(usize, Rect)> {
     let part = |length: u16, before: u32, total: u32| (u32::from(length) * before / total.max(1)) as u16;
     let heights: u32 = rows.iter().map(|row| u32::from(row.height)).sum();

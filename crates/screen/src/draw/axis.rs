@@ -26,7 +26,7 @@ pub(super) struct ValueAxis {
     form: NumberForm,
 }
 
-/// In a panel with fewer columns, the axis on the right has no labels.
+/// The minimum width of a panel, in columns, in which the axis on the right has labels.
 const MIN_TWO_AXES: u16 = 36;
 
 impl ValueAxis {
@@ -64,7 +64,7 @@ impl PaneAxis {
         }
     }
 
-    /// The height of a limit, if it is on the axis on the left.
+    /// The height of a limit, from 0 to 1; `None` if it is outside the axis on the left.
     pub(super) fn share_of_limit(&self, limit: f64) -> Option<f64> {
         let (bottom, top) = match self {
             Self::Scaled => (0.0, AXIS_TOP),
@@ -150,7 +150,7 @@ impl App {
                 let info = item.info()?;
                 largest_possible(info.set.english_name.as_deref().unwrap_or(&info.set.name), &info.counter)
             };
-            // Unknown if it is unknown for one of the counters.
+            // Unknown if the largest possible value of any counter is unknown.
             let bound = same_unit().map(possible).reduce(|one, other| Some(one?.max(other?))).flatten();
             let range = AxisRange::new(axis, values, unit, bound);
             ValueAxis { range, unit: unit.clone(), form: self.numbers }
@@ -163,7 +163,7 @@ impl App {
             }
             [unit] => PaneAxis::Values { left: axis(unit, &pane.panel.axis), right: None },
             [left, right] if is_line => {
-                // The ends that the view fixes are those of the axis on the left.
+                // The ends that the view fixes apply to the axis on the left.
                 let free = Axis { min: None, max: None, ..pane.panel.axis };
                 PaneAxis::Values { left: axis(left, &pane.panel.axis), right: Some(axis(right, &free)) }
             }
@@ -224,8 +224,8 @@ impl App {
     }
 
     /// Writes the labels of the axis on the left of an area, and those of a second axis on the right; returns the plot
-    /// between them. It can have a row less than the area, so that each label is in the row of its value. `edge` is the
-    /// number of columns between the labels and the plot.
+    /// between them. The plot can have one row less than the area, so that each label is in the row of its value. `edge` is
+    /// the number of columns between the labels and the plot.
     pub(super) fn draw_labels(
         &self,
         buffer: &mut Buffer,

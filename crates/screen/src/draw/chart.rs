@@ -221,7 +221,7 @@ fn dot_of(column: usize, columns: usize, width: usize) -> usize {
     (column * (width - 1) + (columns - 1) / 2) / (columns - 1)
 }
 
-/// In a chart of fewer rows of characters, the ends of the axis are at its edges.
+/// In a chart with fewer rows of characters, the ends of the axis are at the edges of the chart.
 const MIN_CENTRED_ROWS: usize = 3;
 
 /// The row of dots for a height from 0 to 1. The ends of the axis are in the middle of the first and the last row of

@@ -36,7 +36,7 @@ impl App {
         if let Some((message, count)) = self.messages.news() {
             let style = if message.is_problem { self.theme.problem() } else { Style::new() };
             let more = if count > 1 { format!(" (+{}, ! shows all)", count - 1) } else { String::new() };
-            // The most important keys remain next to a message if there is room for both, or for neither.
+            // The keys are omitted if the message fits only without them; a message that does not fit at all is truncated.
             let all = width(&message.text) + more.len();
             let has_room = !(all + 2..all + BASIC_KEYS.len() + 2).contains(&usize::from(area.width));
             let keys = if area.width >= MIN_MESSAGE_AND_KEYS && has_room { BASIC_KEYS } else { "" };

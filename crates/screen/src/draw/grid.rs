@@ -144,8 +144,8 @@ impl App {
         title
     }
 
-    /// The text of a panel that shows no counter, because all are hidden, or are 0 and shown only if active; names
-    /// their instances.
+    /// The text of a panel whose counters are all hidden, or are 0 and shown only while active. Names the instances of the
+    /// counters.
     fn no_activity(&self, pane: &Pane) -> String {
         let mut names: Vec<&str> = Vec::new();
         for name in pane.legend.items().iter().filter_map(|item| item.info()?.instance_name()) {
@@ -186,7 +186,7 @@ impl App {
             width: area.width.saturating_sub(4),
             ..row(area, usize::from(area.height) - 1)
         };
-        // If the panel has no title of its own, its title is the counter set.
+        // A panel without a title of its own shows the counter set as its title, so the set is not repeated here.
         let has_set = pane.panel.title.is_some() && !table.is_filtering;
         self.draw_table_facts(buffer, line, table, has_set, " ");
     }
@@ -293,7 +293,7 @@ impl App {
     }
 }
 
-/// The width that entries can have on an edge of a panel from this column on.
+/// The width available to entries on an edge of a panel, starting at this column.
 fn room_on_edge(line: Rect, column: usize) -> usize {
     usize::from(line.width).saturating_sub(1 + column)
 }
@@ -310,21 +310,21 @@ fn fitting(entries: &[Entry], room: usize) -> usize {
     entries.iter().take_while(fits).count()
 }
 
-/// Makes entries fit on the two edges: first without the space before `%`, then without counters that are 0, the last one
-/// first. Returns the number of removed entries; the others may still not fit.
+/// Shortens entries until they fit on the two edges: removes the space before `%`, then entries that are 0, starting with
+/// the last. Returns the number of removed entries. The remaining entries may still not fit.
 fn fit_on_edges(entries: &mut Vec<Entry>, rooms: [usize; 2]) -> usize {
-    let fit = |entries: &[Entry]| {
+    let all_fit = |entries: &[Entry]| {
         let (_, below) = entries.split_at(fitting(entries, rooms[0]));
         fitting(below, rooms[1]) == below.len()
     };
-    if fit(entries) {
+    if all_fit(entries) {
         return 0;
     }
     for entry in entries.iter_mut() {
         entry.value = entry.value.replace(" %", "%");
     }
     let count = entries.len();
-    while !fit(entries)
+    while !all_fit(entries)
         && let Some(zero) = entries.iter().rposition(|entry| entry.is_zero)
     {
         entries.remove(zero);

@@ -85,7 +85,7 @@ impl App {
     }
 
     /// The parts of the first line: facts about the machine, and the values of the view's headline counters. A value
-    /// without a label joins the part before it.
+    /// without a label is appended to the part before it.
     fn headline_parts(&self) -> Vec<String> {
         let items: Vec<_> = self.headline.items().iter().collect();
         if items.is_empty() {

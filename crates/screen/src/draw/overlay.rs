@@ -47,7 +47,8 @@ impl App {
         inside
     }
 
-    /// Draws lines of two columns in a box, starting with line `top`.
+    /// Draws lines in a box, starting with line `top`. Each line consists of two texts; the second texts are aligned.
+    /// `columns` is the width of the box.
     pub(super) fn draw_lines(
         &self,
         frame: &mut Frame<'_>,

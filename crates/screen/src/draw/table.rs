@@ -33,7 +33,7 @@ pub(crate) struct TableAreas {
     pub(crate) rows: Rect,
 }
 
-/// The maximum number of totals in a table of less than a height: (height, number).
+/// Tables with fewer lines than `height` show at most `max` totals: (height, max).
 const MAX_TOTALS: [(u16, usize); 3] = [(8, 1), (14, 2), (24, 3)];
 
 /// The maximum depth at which rows of a tree are indented.
@@ -50,13 +50,13 @@ impl App {
         };
         // Only the focused table shows its selected row, because keys act only on it.
         let is_focused = panel == self.panes.focus();
-        let reserved = table.model.reserved();
+        let totals = table.model.reserved();
         let max_totals =
             MAX_TOTALS.iter().find(|(height, _)| area.height < *height).map_or(usize::MAX, |(_, max)| *max);
-        let shown = reserved.len().min(max_totals);
+        let shown = totals.len().min(max_totals);
         let room = usize::from(area.height).saturating_sub(1);
         let shown = shown.min(room.saturating_sub(3));
-        // The totals need a line more, for the rule above them.
+        // The totals need one more line, for the horizontal line above them.
         let below = if shown > 0 { shown + 1 } else { 0 };
         table.room = room - below;
         table.scroll_to_selected();
@@ -91,12 +91,12 @@ impl App {
             self.write_text(buffer, rule, 0, &line, self.theme.dim());
             let text = totals_text(&table.model, shown, usize::from(area.width).saturating_sub(4));
             self.write_text(buffer, rule, 1, &text, self.theme.dim());
-            for (index, &found) in table.model.reserved().iter().take(shown).enumerate() {
+            for (index, &row_index) in table.model.reserved().iter().take(shown).enumerate() {
                 self.draw_cells(
                     buffer,
                     row(area, 2 + table.room + index),
                     &table.model,
-                    found,
+                    row_index,
                     &columns,
                     None,
                 );
@@ -157,7 +157,7 @@ impl App {
                     let start = fitted.start + fitted.width.saturating_sub(width(&text));
                     self.write_text(buffer, area, start, &text, bold);
                 }
-                // In the column of names, as those of totals, which leaves room for the sums.
+                // The group's name is in the column of names, like the names of totals, so that the sums have room.
                 let names = columns
                     .iter()
                     .find(|fitted| model.layout().columns[fitted.column].content == ColumnContent::Name);
@@ -167,14 +167,14 @@ impl App {
                 let end = self.write_text(buffer, area, start, &name, bold);
                 self.write_text(buffer, area, end + 1, &rows, self.theme.dim());
             }
-            TableLine::Row { row: found, is_context, .. } => {
+            TableLine::Row { row: row_index, is_context, .. } => {
                 if is_selected {
                     buffer.set_style(area, self.theme.selected());
                     self.write_text(buffer, area, 0, self.theme.either("▸", ">"), Style::new());
                 }
                 let prefix = self.tree_prefix(model, line);
                 let look = Look { prefix: &prefix, is_dim: *is_context && !is_selected, is_selected, limits };
-                self.draw_cells(buffer, area, model, *found, columns, Some(look));
+                self.draw_cells(buffer, area, model, *row_index, columns, Some(look));
             }
         }
     }
@@ -185,24 +185,24 @@ impl App {
         buffer: &mut Buffer,
         area: Rect,
         model: &TableModel,
-        found: usize,
+        row_index: usize,
         columns: &[FittedColumn],
         look: Option<Look<'_>>,
     ) {
         for fitted in columns {
             let column = &model.layout().columns[fitted.column];
-            let text = self.cell_text(model, found, fitted.column);
+            let text = self.cell_text(model, row_index, fitted.column);
             let mut style =
                 if look.as_ref().is_some_and(|look| look.is_dim) { self.theme.dim() } else { Style::new() };
             // Zeros and missing values are dim: they are frequent and uninteresting.
             let is_nothing =
-                !column.is_text() && model.value(found, fitted.column).is_none_or(|value| value == 0.0);
+                !column.is_text() && model.value(row_index, fitted.column).is_none_or(|value| value == 0.0);
             if is_nothing && !look.as_ref().is_some_and(|look| look.is_selected) {
                 style = self.theme.dim();
             } else if model.order().column == fitted.column && look.is_some() {
                 style = style.add_modifier(Modifier::BOLD);
             }
-            let is_over = look.as_ref().is_some_and(|look| look.limits.are_exceeded(model, found, fitted.column));
+            let is_over = look.as_ref().is_some_and(|look| look.limits.are_exceeded(model, row_index, fitted.column));
             if is_over {
                 style = style.patch(self.theme.warning());
             }
@@ -225,8 +225,8 @@ impl App {
                 continue;
             }
             // Totals have no value in some columns, such as ids.
-            let is_without = look.is_none() && text.is_none();
-            let text = if is_without { "" } else { text.as_deref().unwrap_or(NONE) };
+            let has_no_total = look.is_none() && text.is_none();
+            let text = if has_no_total { "" } else { text.as_deref().unwrap_or(NONE) };
             let text = if width(text) > fitted.width { "#".repeat(fitted.width) } else { text.to_owned() };
             let start = fitted.start + fitted.width.saturating_sub(width(&text));
             self.write_text(buffer, area, start, &text, style);
@@ -280,10 +280,10 @@ impl App {
 
     /// Draws the command line of the selected row; if it has none, the path of its counter in the sorted column.
     pub(super) fn draw_table_path(&self, buffer: &mut Buffer, area: Rect, table: &Table) {
-        let Some(TableLine::Row { row: found, .. }) = table.model.lines().get(table.selected_line) else {
+        let Some(TableLine::Row { row: row_index, .. }) = table.model.lines().get(table.selected_line) else {
             return;
         };
-        let Some(selected) = table.model.row(*found) else { return };
+        let Some(selected) = table.model.row(*row_index) else { return };
         let properties = table.model.properties(selected.id);
         let command = properties.and_then(|properties| properties.command.as_deref());
         let bold = Style::new().add_modifier(Modifier::BOLD);
@@ -293,7 +293,7 @@ impl App {
                 self.write_text(buffer, area, end + 2, command, Style::new());
             }
             _ => {
-                let series = table.model.series(*found, table.model.order().column);
+                let series = table.model.series(*row_index, table.model.order().column);
                 let path = series.map_or(selected.label(), |series| &series.info.path);
                 let path = cut_start(path, usize::from(area.width), self.theme.is_unicode);
                 self.write_text(buffer, area, 0, &path, bold);
@@ -358,7 +358,7 @@ impl App {
             let direction = if sorted.is_text() { "" } else { direction };
             // Values of processes that were present for only part of the range are weighted.
             let is_weighted = table.model.is_weighted() && !sorted.is_text() && !sorted.is_id();
-            let weight = if is_weighted { " x time present" } else { "" };
+            let weight = if is_weighted { " weighted by time present," } else { "" };
             part(format!("by {}{weight} {direction}", sorted.title).trim_end(), self.theme.dim());
         }
         match table.model.tree() {
@@ -373,19 +373,19 @@ impl App {
     }
 }
 
-/// Lists the columns that are omitted because no row has a value, in about `room` characters; `None` if there are none.
+/// Lists the columns that are omitted because no row has a value, in about `room` characters; `None` if no column is omitted.
 fn empty_columns_text(model: &TableModel, room: usize) -> Option<String> {
     let columns = model.empty_columns();
     let (first, others) = columns.split_first()?;
-    let all = format!("not counted here: {}", columns.join(", "));
+    let all = format!("no values here: {}", columns.join(", "));
     Some(if width(&all) <= room || others.is_empty() {
         all
     } else {
-        format!("not counted here: {first} and {} more columns", others.len())
+        format!("no values here: {first} and {} more columns", others.len())
     })
 }
 
-/// Explains the first `shown` rows below the rule, in at most `room` characters.
+/// Explains the first `shown` totals, in at most `room` characters.
 fn totals_text(model: &TableModel, shown: usize, room: usize) -> String {
     let has = |start: &str| {
         model
@@ -412,7 +412,7 @@ struct Look<'a> {
     /// The lines of the tree before the name.
     prefix: &'a str,
     is_dim: bool,
-    /// Whether it is the selected row, on which a dim text would look like another background.
+    /// Whether it is the selected row. It is drawn reversed, so a dim text would look like a different background.
     is_selected: bool,
     limits: Limits<'a>,
 }

@@ -102,7 +102,7 @@ impl App {
         labels
     }
 
-    /// The label of a time, if labels are this far apart. It has no more digits than necessary.
+    /// The label of a time, with no more digits than necessary. `step` is the time between labels.
     fn time_label(&self, time: FileTime, step: i64) -> String {
         const MINUTE: i64 = 60 * FileTime::PER_SECOND;
         let day = || self.date(time).and_then(|date| date.get(5..).map(str::to_owned)).unwrap_or_default();

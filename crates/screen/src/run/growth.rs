@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 /// How often files are checked.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The minimum time between re-reading logs and the next check, as a multiple of the time that re-reading took:
+/// The minimum time between re-reading logs and the next check, as a multiple of the time that re-reading took, because
 /// circular logs are read completely each time.
 const MIN_PAUSE_FACTOR: u32 = 10;
 

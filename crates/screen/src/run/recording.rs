@@ -35,8 +35,8 @@ struct RecordedCounters {
     sets: Vec<Arc<CounterSet>>,
     /// The sets of the last sample's groups, to which `locations` applies.
     known: Vec<Arc<CounterSet>>,
-    /// For each counter: the index of its group in a sample whose groups have the sets in `known`, and of its column in
-    /// the group; `None` if it is absent.
+    /// For each counter: the index of its group and of its column there; `None` if the counter is absent. Valid for
+    /// samples whose groups have the sets in `known`.
     locations: Vec<Option<(usize, usize)>>,
 }
 
@@ -86,8 +86,8 @@ impl RecordedCounters {
     }
 }
 
-/// A group for a set that is absent from a sample: without instances; for a set of a single instance, with errors as
-/// values.
+/// A group for a set that is absent from a sample. It has no instances; if the set has a fixed instance, it has that
+/// instance, with an error for each value.
 fn absent_group(set: &Arc<CounterSet>) -> Group {
     let mut group = Group::new(Arc::clone(set));
     if let Some(instance) = &set.instance {
@@ -133,8 +133,9 @@ impl ActiveRecording {
         Ok(Self { recorder, moved, path, paths, counters: RecordedCounters::default() })
     }
 
-    /// Writes a sample; returns a message, if any. A log has the counters of its first sample: those that appear later
-    /// are omitted, and those that disappear are absent until they return.
+    /// Writes a sample; returns a message, if any. A log has the counters of its first sample: counters that appear later
+    /// are omitted, and counters that disappear are absent until they return. Instances that appear later are recorded in
+    /// a .blg, but not in a .csv or .tsv.
     pub(super) fn push(&mut self, sample: &Sample) -> Result<Option<String>, FlowError> {
         let mut notice = None;
         if self.recorder.summary().samples == 0 {
@@ -150,14 +151,14 @@ impl ActiveRecording {
         }
         if let Some(late) = self.recorder.without_column() {
             let text = format!(
-                "'{late}' appeared after the first row, so it has no column; a .blg would contain it"
+                "instance '{late}' appeared after the first row, so it has no column; record to a .blg to include such instances"
             );
             notice = Some(text);
         }
         Ok(self.moved.try_recv().ok().or(notice))
     }
 
-    /// The recorded paths, which samples must contain.
+    /// The recorded paths: their counters must be collected as long as the recording runs.
     pub(super) fn paths(&self) -> &[PathPattern] {
         &self.paths
     }

@@ -71,7 +71,7 @@ fn rows(screen: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_frozen_chart_survives_all_keys() {
+fn keys_do_not_change_the_rows_of_a_frozen_chart() {
     let (mut watched, before) = Watched::frozen_long_ago();
     let screen = &mut watched.screen;
     assert_eq!(rows(&before).len(), 4, "{before}");

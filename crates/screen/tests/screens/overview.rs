@@ -21,7 +21,7 @@ fn the_first_line_has_processors_load_and_up_time() {
 }
 
 #[test]
-fn memory_has_its_total_and_an_axis_up_to_it() {
+fn the_memory_panel_shows_the_total_and_an_axis_up_to_it() {
     for size in [(80, 24), (120, 40), (200, 50)] {
         let mut screen = overview(size, Theme::default());
         // 25,100,000,000 bytes.
@@ -60,7 +60,7 @@ path = '\Disk\Writes'
     let top = screen.line_with("150 ");
     let is_braille = |character: char| ('\u{2801}'..='\u{28ff}').contains(&character);
     assert!(top.contains(is_braille), "{}", screen.text());
-    // With the cursor on it, the panel shows the same value.
+    // With the cursor on the newest column, the panel shows the same value.
     screen.type_in("f");
     screen.press(KeyCode::Left);
     screen.line_with("Writes   150 │");
@@ -170,6 +170,6 @@ except = ['\GPU Engine(0)\Utilization Percentage']
     let mut screen = TestScreen::with_view(true, (120, 40), 20, Theme::default(), &IDLE, view);
     screen.line_with("no activity: eth0");
     // Another panel shows that there are control groups.
-    screen.line_with("not counted here: Tasks");
+    screen.line_with("no values here: Tasks");
     screen.line_with("GPU Engine has no instances except 0");
 }

@@ -82,7 +82,7 @@ fn the_overview_fills_the_screen() {
 }
 
 #[test]
-fn the_overview_without_unicode_and_colours() {
+fn the_overview_without_unicode_and_colours_is_ascii() {
     let theme = Theme { background: None, depth: ColourDepth::Ansi, is_unicode: false };
     let mut screen = overview((80, 24), theme);
     let text = screen.text();
@@ -127,7 +127,7 @@ fn a_panel_is_enlarged() {
 }
 
 #[test]
-fn one_cursor_for_all_panels() {
+fn all_panels_share_one_cursor() {
     let mut screen = overview((120, 40), Theme::default());
     let used = |second: f64| format!("{:.1} GiB", (6e9 + 4e7 * second) / 1024f64.powi(3));
     let read = |second: f64| 28.8 * (1.0 + 0.6 * (second / 6.0).sin());
@@ -138,7 +138,7 @@ fn one_cursor_for_all_panels() {
     for _ in 0..10 {
         screen.press(KeyCode::Left);
     }
-    // The tenth column before the last; each is a second.
+    // The tenth column before the last; each column is a second.
     screen.line_with(&used(89.0));
     screen.line_with(&format!("{:.1} MB/s", read(89.0)));
     let cursors = screen.text().lines().map(|line| line.matches("│").count()).max();
@@ -188,7 +188,7 @@ path = '\B\b'
 }
 
 #[test]
-fn axes_and_limits() {
+fn axes_and_limits_can_be_changed() {
     let mut screen = overview((120, 40), Theme::default());
     screen.type_in("wwwz");
     screen.line_with("8 ms ┤");
@@ -313,7 +313,7 @@ fn stacked_areas_of_sparse_samples_have_no_gaps() {
 }
 
 #[test]
-fn raw_numbers() {
+fn raw_numbers_have_no_units() {
     let view = View::ready_made("overview").expect("the overview");
     let mut screen = TestScreen::with_view(true, (120, 40), 100, Theme::default(), &LINES, view);
     screen.line_with("5.0 GiB");
@@ -445,7 +445,7 @@ fn several_panels_show_the_time_of_the_cursor() {
     log.line_with("cursor 10:00:0");
 }
 
-/// The width of the values beside a chart does not change the columns, which would change the values in turn.
+/// The width of the values beside a chart must not change the columns, because the columns would then change the values.
 #[test]
 fn columns_do_not_depend_on_values() {
     let view = View::ready_made("overview").expect("the overview");
@@ -474,7 +474,8 @@ fn a_typed_time_shows_the_sample_whose_interval_contains_it() {
     }
 }
 
-/// The columns have several samples if they are few, so the header says that the values are averages; zooming in divides them.
+/// If there are few columns, each has several samples, so the header says that the values are averages. Zooming in divides
+/// the columns.
 #[test]
 fn a_cursor_over_several_samples_shows_averages() {
     let view = View::ready_made("overview").expect("the overview");

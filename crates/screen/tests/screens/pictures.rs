@@ -7,7 +7,7 @@ use tachograph_screen::{ColourDepth, Existing, Input, Recording, Theme};
 use crate::test_screen::{Line, TestScreen};
 
 #[test]
-fn live_at_80_by_24() {
+fn a_live_screen_of_80_by_24_is_drawn_as_expected() {
     let mut screen = TestScreen::live((80, 24), 70, Theme::default());
     screen.assert_matches("live_80x24");
     screen.type_in("f");
@@ -17,7 +17,7 @@ fn live_at_80_by_24() {
 }
 
 #[test]
-fn live_at_120_by_40() {
+fn a_live_screen_of_120_by_40_is_drawn_as_expected() {
     let mut screen = TestScreen::live((120, 40), 100, Theme::default());
     screen.type_in("jjh");
     let recording = Recording { file: "web1.blg".to_owned(), samples: 1234, bytes: 56_789 };
@@ -28,7 +28,7 @@ fn live_at_120_by_40() {
 }
 
 #[test]
-fn small_screens() {
+fn small_screens_are_drawn_as_expected() {
     TestScreen::live((40, 12), 50, Theme::default()).assert_matches("live_40x12");
     TestScreen::live((24, 8), 50, Theme::default()).assert_matches("live_24x8");
     for size in [(23, 8), (24, 7), (1, 1), (3, 200), (200, 2)] {
@@ -53,7 +53,7 @@ fn huge_terminals_are_filled() {
 }
 
 #[test]
-fn without_unicode_and_colours() {
+fn a_screen_without_unicode_and_colours_is_ascii() {
     let theme = Theme { background: None, depth: ColourDepth::Ansi, is_unicode: false };
     let mut screen = TestScreen::live((80, 24), 100, theme);
     screen.assert_matches("ascii_80x24");
@@ -64,7 +64,7 @@ fn without_unicode_and_colours() {
 }
 
 #[test]
-fn logs() {
+fn logs_are_drawn_as_expected() {
     let mut screen = TestScreen::log((120, 40), 7200);
     screen.type_in("b");
     screen.assert_matches("log_120x40");
@@ -84,7 +84,7 @@ fn logs() {
 }
 
 #[test]
-fn histogram_and_report() {
+fn histogram_and_report_are_drawn_as_expected() {
     let mut screen = TestScreen::live((80, 24), 100, Theme::default());
     screen.type_in("g");
     screen.assert_matches("histogram_80x24");
@@ -96,7 +96,7 @@ fn histogram_and_report() {
 }
 
 #[test]
-fn the_tree() {
+fn the_tree_is_drawn_as_expected() {
     let mut screen = TestScreen::live((80, 24), 70, Theme::default());
     screen.type_in("a");
     screen.assert_matches("tree_80x24");
@@ -110,7 +110,7 @@ fn the_tree() {
 }
 
 #[test]
-fn keys_messages_and_questions() {
+fn keys_messages_and_questions_are_drawn_as_expected() {
     let mut screen = TestScreen::live((100, 40), 70, Theme::default());
     screen.type_in("?");
     screen.assert_matches("keys_live_100x40");

@@ -238,7 +238,7 @@ fn properties(id: u32) -> Option<ProcessProperties> {
 }
 
 #[test]
-fn pictures() {
+fn tables_are_drawn_as_expected() {
     for (size, name) in
         [((80, 24), "80x24"), ((120, 40), "120x40"), ((200, 50), "200x50"), ((40, 12), "40x12")]
     {
@@ -275,7 +275,7 @@ fn the_smallest_screens_do_not_panic() {
 }
 
 #[test]
-fn without_unicode() {
+fn a_table_without_unicode_is_ascii() {
     let theme = Theme { is_unicode: false, ..Theme::default() };
     let mut tables = Tables::live((100, 30), theme);
     tables.processes.retain(|process| process.0.is_ascii());
@@ -452,7 +452,7 @@ fn the_span_is_the_last_interval_or_that_of_the_cursor() {
 }
 
 #[test]
-fn tables_of_other_sets() {
+fn tab_switches_to_tables_of_other_sets() {
     let mut tables = Tables::live((80, 24), Theme::default());
     tables.press(KeyCode::Tab);
     assert!(tables.text().contains("DISK"), "{}", tables.text());
@@ -502,7 +502,7 @@ path = '\Process(*)\Working Set'
 ";
 
 #[test]
-fn tables_among_panels() {
+fn tables_share_the_screen_with_charts() {
     for (size, name) in [((80, 24), "80x24"), ((120, 40), "120x40")] {
         Tables::of_view(size, PANELS).assert_matches(&format!("table_panels_{name}"));
     }
@@ -642,7 +642,7 @@ fn columns_without_values_are_named_below_the_table() {
     tables.collect();
     let text = tables.text();
     assert!(
-        text.contains("not counted here: % OF 1 CPU") && text.contains("by MEMORY largest first"),
+        text.contains("no values here: % OF 1 CPU") && text.contains("by MEMORY largest first"),
         "{text}"
     );
     assert!(!text.lines().nth(1).is_some_and(|heading| heading.contains("% OF 1 CPU")), "{text}");

@@ -54,7 +54,7 @@ pub struct Bare {
 }
 
 impl Bare {
-    /// Opens these files of all processes, and the folders whose size is read.
+    /// Opens the files `names` and the folders `folders` in /proc of all processes.
     pub fn open(names: &[&str], folders: &[&str]) -> Self {
         let processes = processes();
         let open = |names: &[&str]| {
@@ -65,7 +65,7 @@ impl Bare {
         Self { files: open(names), folders: open(folders), buffer: vec![0; 8192] }
     }
 
-    /// Reads all files once.
+    /// Reads all files, and the sizes of all folders, once; returns the sum of the sizes.
     pub fn read(&mut self) -> usize {
         let mut bytes = 0;
         for file in &self.files {

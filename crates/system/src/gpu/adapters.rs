@@ -20,7 +20,7 @@ pub(super) struct Adapter {
     driver: String,
     /// The PCI address, as in fdinfo files; empty if the card is not on a PCI bus.
     pub(super) pci: String,
-    /// The name in the form that Windows uses.
+    /// The name in the form that Windows uses, which contains a locally unique identifier (LUID).
     pub(super) luid: String,
     /// The folder of the device in sysfs.
     pub(super) device: PathBuf,
@@ -83,7 +83,7 @@ pub(super) fn list(roots: &Roots) -> Vec<Adapter> {
             Some(String::from_utf8_lossy(value).trim().to_owned())
         };
         let driver = field(b"DRIVER=")?;
-        // A device that is not on a PCI bus has the name of the platform.
+        // A device that is not on a PCI bus has no address; its LUID contains the number of the card instead.
         let pci = field(b"PCI_SLOT_NAME=").unwrap_or_default();
         let luid = luid(&pci).unwrap_or((u32::MAX, card as u32));
         Some(Adapter {
@@ -98,7 +98,8 @@ pub(super) fn list(roots: &Roots) -> Vec<Adapter> {
     cards.into_iter().filter_map(adapter).collect()
 }
 
-/// The two halves of the luid: the domain, and bus, device and function, of an address such as `0000:03:00.0`.
+/// The two halves of the LUID that represents a PCI address such as `0000:03:00.0`. The high half is the domain; the low
+/// half is bus, device and function.
 fn luid(pci: &str) -> Option<(u32, u32)> {
     let mut parts = pci.split([':', '.']).map(|part| hexadecimal(part.as_bytes()));
     let [domain, bus, device, function] = std::array::from_fn(|_| parts.next().flatten());

@@ -1,4 +1,4 @@
-//! The clients of the graphics drivers, and what each process uses.
+//! The clients of the graphics drivers, and the engines and memory that each process uses through them.
 
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ struct Work {
     engine: usize,
     /// The work at the last sample.
     last: Busy,
-    /// The last sample that found the client.
+    /// The number of the last sample that found the client.
     sample: u64,
 }
 
@@ -118,6 +118,7 @@ pub(super) struct MemoryUse {
     pub(super) dedicated: u64,
     pub(super) shared: u64,
     pub(super) committed: u64,
+    /// The number of the last sample that found the use.
     sample: u64,
 }
 
@@ -250,7 +251,7 @@ impl Clients {
             }
             let end = ticks.min(load.ticks.saturating_add(MAX_LOAD_AGE));
             let interval = end.saturating_sub(last_ticks).max(0) as u64;
-            // Units of 100 ns multiplied by hundredths are nanoseconds.
+            // 1 % of 100 ns is 1 ns.
             used.add(interval.saturating_mul(load.percent.into()));
         }
     }
@@ -287,7 +288,7 @@ impl Reading for Clients {
             self.read_process(index, interval.saturating_mul(100));
         }
         if let Some(nvidia) = self.nvidia.clone() {
-            // If the library does not answer, GPU Adapter reports it.
+            // If the library does not answer, GPU Adapter reports the error.
             let is_new = nvidia.at(at, |nvidia| {
                 nvidia.cards.iter().for_each(|card| self.update_card(card, at.ticks));
                 nvidia.is_new

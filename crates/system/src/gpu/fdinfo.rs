@@ -5,7 +5,7 @@ use crate::scan::{lines, number, words};
 /// The maximum number of engines, and of memory regions, of a client.
 const MAX_PARTS: usize = 32;
 
-/// A client: an open file of a graphics driver, of which processes can have copies.
+/// A client: an open file of a graphics driver. Several processes can have descriptors of it.
 #[derive(Clone, Debug)]
 pub(super) struct Client<'a> {
     /// The PCI address of the card.
@@ -75,7 +75,7 @@ impl<'a> Client<'a> {
         Some(client)
     }
 
-    /// The engines, without those whose number of all cycles is unknown.
+    /// The engines, except those whose total cycles are unknown.
     pub(super) fn engines(&self) -> impl Iterator<Item = &Engine<'a>> {
         let engines = self.engines.iter().take(self.engine_count);
         engines.filter(|engine| !matches!(engine.busy, Busy::Cycles { total: 0, .. }))

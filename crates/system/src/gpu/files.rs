@@ -81,7 +81,7 @@ impl ProcessFiles {
         Ok(&self.buffer[..length])
     }
 
-    /// Calls `each` with the names of the entries of a folder that are numbers.
+    /// Calls `each` for every entry of a folder whose name is a number.
     fn numbers(&mut self, folder: &str, mut each: impl FnMut(u32)) -> Result<(), Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = openat(&self.proc, folder, flags, Mode::empty())?;

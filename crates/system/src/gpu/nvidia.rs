@@ -120,7 +120,7 @@ impl Card {
 ///
 /// # Errors
 ///
-/// The reason why there are none, as readable text.
+/// The reason why no card can be read.
 pub(super) fn addresses(roots: &Roots, library: &OsStr) -> Result<Vec<String>, String> {
     let folder = roots.proc.join("driver/nvidia");
     if !folder.join("version").exists() {
@@ -216,7 +216,7 @@ struct Library {
     /// The number of active users.
     users: usize,
     state: State,
-    /// The thread of the library that was closed last. It can hang.
+    /// The thread that called the library before it was closed. It can hang.
     closing: Option<JoinHandle<()>>,
 }
 
@@ -275,7 +275,7 @@ impl Library {
         Err(failure)
     }
 
-    /// Waits until the thread of the library that was closed last has ended, so that at most one thread hangs.
+    /// Waits until the previous thread that called the library has ended, so that at most one thread hangs.
     fn wait_until_closed(&mut self) -> Result<(), Failure> {
         let Some(thread) = &self.closing else { return Ok(()) };
         let until = Instant::now() + MAX_WAIT;

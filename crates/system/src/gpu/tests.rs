@@ -8,7 +8,7 @@ use super::tables::*;
 use super::*;
 use crate::testing::{Machine, at, check_idle, collect, first_value, names, value};
 
-/// Adds a card with these files of its device.
+/// Adds a card whose device has these files.
 fn add_card(machine: &Machine, card: u32, driver: &str, pci: &str, files: &[(&str, &str)]) {
     let device = format!("sys/class/drm/card{card}/device");
     machine.write(&format!("{device}/uevent"), format!("DRIVER={driver}\nPCI_SLOT_NAME={pci}\n"));
@@ -23,7 +23,7 @@ fn add_process(machine: &Machine, pid: u32, start: u64) {
         &format!("proc/{pid}/stat"),
         format!("{pid} (game) S 1 1 1 0 -1 0 1 0 2 0 5 6 0 0 20 0 3 0 {start} 409600 25\n"),
     );
-    std::fs::create_dir_all(machine.path(&format!("proc/{pid}/fd"))).expect("made");
+    std::fs::create_dir_all(machine.path(&format!("proc/{pid}/fd"))).expect("created");
 }
 
 fn open(machine: &Machine, pid: u32, descriptor: u32, fdinfo: &str) {
@@ -80,7 +80,7 @@ fn machine() -> Machine {
     open(&machine, 20, 4, &amd(1, 1_000, 500));
     open(&machine, 20, 5, &amd(2, 250, 0));
     open(&machine, 20, 6, &xe(1, 10, 1000));
-    // A client that it got from process 20.
+    // A client that it shares with process 20.
     open(&machine, 30, 7, &amd(1, 1_000, 500));
     open(&machine, 30, 8, &amd(9, 77_700, 0));
     machine
@@ -101,7 +101,7 @@ fn engine(rows: &Rows, pid: u32, luid: &str, end: &str) -> i64 {
 }
 
 #[test]
-fn a_client_counts_once_and_at_its_process() {
+fn a_shared_client_is_attributed_once_to_its_first_process() {
     let machine = machine();
     let mut set = provider(&machine, "GPU Engine");
     let rows = collect(&mut *set, at(1));
@@ -115,7 +115,7 @@ fn a_client_counts_once_and_at_its_process() {
             format!("pid_30_{LUID_AMD}_eng_1_engtype_VideoDecode"),
         ]
     );
-    // The clients 1 and 2, of which the latter has 250 ns.
+    // 1,000 ns of client 1 and 250 ns of client 2, in units of 100 ns.
     assert_eq!(engine(&rows, 20, LUID_AMD, "eng_0_engtype_3D"), 12);
     assert_eq!(engine(&rows, 20, LUID_AMD, "eng_1_engtype_VideoDecode"), 5);
     assert_eq!(engine(&rows, 30, LUID_AMD, "eng_0_engtype_3D"), 777);
@@ -123,7 +123,7 @@ fn a_client_counts_once_and_at_its_process() {
 }
 
 #[test]
-fn times_grow_and_cycles_become_times() {
+fn times_grow_and_cycles_are_converted_to_times() {
     let machine = machine();
     let mut set = provider(&machine, "GPU Engine");
     collect(&mut *set, at(1));
@@ -168,7 +168,7 @@ fn a_process_that_opens_a_card_later_is_found() {
 }
 
 #[test]
-fn memory_is_that_of_the_clients_and_of_the_driver() {
+fn memory_comes_from_the_clients_and_from_the_driver() {
     let machine = machine();
     let rows = collect(&mut *provider(&machine, "GPU Process Memory"), at(1));
     let of = |name: String| [DEDICATED, SHARED, COMMITTED].map(|id| first_value(&rows, &name, id));
@@ -200,7 +200,7 @@ fn the_load_of_a_card_is_that_of_its_driver() {
 }
 
 #[test]
-fn malformed_files_are_no_clients() {
+fn malformed_client_files_are_ignored() {
     let machine = machine();
     let mut set = provider(&machine, "GPU Engine");
     for broken in [
@@ -241,7 +241,7 @@ fn a_machine_without_a_suitable_card_has_no_sets_and_says_why() {
 fn an_idle_set_closes_its_files() {
     let machine = machine();
     for set in ["GPU Adapter", "GPU Adapter Memory"] {
-        // Other sets share the clients in /proc.
+        // Checks only sys: /proc is read for the clients, which other sets share.
         check_idle(&machine, "sys", &mut *provider(&machine, set));
     }
 }

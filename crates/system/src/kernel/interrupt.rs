@@ -122,7 +122,7 @@ impl Provider for Interrupts {
         let header = text_lines.next().unwrap_or_default();
         let processors = processors(text);
         if header != self.header {
-            // The set of processors has changed: every sum jumps by the counts of the added or removed processors.
+            // The set of processors has changed, so every sum jumps by the counts of the added or removed processors.
             self.header.clear();
             self.header.extend_from_slice(header);
             self.lines.clear();
@@ -162,7 +162,7 @@ impl Provider for Interrupts {
         self.lines.truncate(count);
 
         if has_lost_counts || total < self.last_total {
-            // A line was removed or restarted, or the set of processors has changed: the total needs a new identity.
+            // A line was removed or restarted, or the set of processors has changed, so the total needs a new identity.
             self.total = Arc::new(InstanceKey::new("_Total", 0, self.identity).reserved());
             self.identity += 1;
         }

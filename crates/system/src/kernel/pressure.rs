@@ -115,7 +115,7 @@ pub(crate) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
         .iter()
         .filter_map(|name| {
             let mut file = OpenFile::new(folder.join(name));
-            // Without PSI the files are missing; if it is disabled at boot, reading them fails.
+            // Without PSI the files are missing; if PSI is disabled at boot, reading them fails.
             let pressure = parse(file.read().ok()?);
             found.some = found.some.or(pressure.some);
             found.full = found.full.or(pressure.full);
@@ -149,10 +149,14 @@ struct PressureStall {
 struct Resource {
     instance: Arc<InstanceKey>,
     file: OpenFile,
+    /// The largest total so far of the line `some`, in units of 100 ns.
     some_total: u64,
+    /// The largest total so far of the line `full`, in units of 100 ns.
     full_total: u64,
     reasons: ErrorTexts,
+    /// The reason for missing values of the line `some`.
     no_some: Arc<str>,
+    /// The reason for missing values of the line `full`.
     no_full: Arc<str>,
 }
 
@@ -183,6 +187,7 @@ impl Provider for PressureStall {
     }
 }
 
+/// Sets the counters of a line: `total` and `averages` are their ids, `last` is the largest total so far.
 fn set(
     row: &mut Row<'_>,
     total: u32,
@@ -217,7 +222,7 @@ mod tests {
     const IRQ: &str = "full avg10=0.07 avg60=0.00 avg300=0.00 total=7\n";
 
     #[test]
-    fn totals_and_averages() {
+    fn each_resource_has_totals_and_averages() {
         let machine = Machine::new(&[("proc/pressure/cpu", CPU), ("proc/pressure/io", OLD_CPU)]);
         let mut provider = provider(&machine.roots).expect("a provider");
         let rows = collect(&mut *provider, at(10));
@@ -254,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn irq_has_full_only() {
+    fn pressure_of_interrupts_has_only_full_counters() {
         let machine = Machine::new(&[("proc/pressure/irq", IRQ)]);
         let mut provider = provider(&machine.roots).expect("a provider");
         let rows = collect(&mut *provider, at(10));
@@ -307,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine() {
+    fn this_machine_can_be_collected() {
         let Some(mut provider) = provider(&Roots::of_this_machine()) else { return };
         let older = collect(&mut *provider, at(1));
         let newer = collect(&mut *provider, at(2));

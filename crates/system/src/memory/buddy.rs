@@ -114,7 +114,7 @@ mod tests {
     use crate::testing::{Machine, at, collect, first_value, names, value};
 
     #[test]
-    fn free_memory_by_order() {
+    fn free_memory_is_listed_by_order() {
         let text = "Node 0, zone      DMA      1      0      3 \nNode 0, zone   Normal  10 20 30 \n";
         let machine = Machine::new(&[("proc/buddyinfo", text)]);
         let mut set = provider(&machine.roots).expect("the file");

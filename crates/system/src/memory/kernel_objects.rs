@@ -87,7 +87,7 @@ impl KernelObjects {
     }
 }
 
-/// The first numbers of a file; `None` for those that are missing. A line without a newline has none.
+/// The first numbers of a file; `None` for each missing number. A line without a newline is ignored.
 fn numbers(text: &[u8]) -> [Option<u64>; 3] {
     let mut numbers = [None; 3];
     for (number_at, word) in numbers.iter_mut().zip(words(text.strip_suffix(b"\n").unwrap_or_default())) {

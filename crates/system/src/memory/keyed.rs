@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(values(&file), [Some(2), Some(3), None]);
         machine.write("proc/f", "ab 1\na 12345\nc: 4 kB\nd 1\n");
         file.read();
-        assert_eq!(values(&file), [Some(12345), Some(4), None], "a key that appears later is not searched");
+        assert_eq!(values(&file), [Some(12345), Some(4), None], "no search while the remembered lines match");
         machine.write("proc/f", "new 1\nab 1\na 5\nc: 6 kB\nd 7\n");
         file.read();
         assert_eq!(values(&file), [Some(5), Some(6), Some(7)]);

@@ -258,7 +258,7 @@ struct Source {
     is_vmstat: bool,
     /// The indexes of the keys in [`VMSTAT`] or [`MEMINFO`].
     keys: &'static [usize],
-    /// Computes the value of the counter from those of the keys.
+    /// Computes the value of the counter from the values of the keys.
     compute: fn(&[u64]) -> u64,
     /// Whether the second key is the base by which the value is divided.
     has_base: bool,

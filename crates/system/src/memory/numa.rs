@@ -162,7 +162,7 @@ pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
     });
     let has_any = !info.counters.is_empty();
     set.info = info;
-    // The counters may never be queried.
+    // Closes the files, because the set may never be queried.
     set.idle();
     has_any.then(|| -> Box<dyn Provider> { Box::new(set) })
 }

@@ -13,7 +13,7 @@ use crate::table::{CounterInfo, SetTable};
 
 const USAGE: u32 = 1;
 
-/// `% Usage Peak` is missing: Linux does not record the peak.
+/// `% Usage Peak` is missing because Linux does not record the peak.
 #[rustfmt::skip]
 pub(super) const TABLE: SetTable = SetTable {
     name: "Paging File",
@@ -106,7 +106,7 @@ fn push(rows: &mut Rows, key: &Arc<InstanceKey>, usage: Option<(u64, u64)>, malf
 fn usage(line: &[u8]) -> Option<(u64, u64)> {
     let mut numbers = words(line).skip(2).map(number);
     let (size, used) = (numbers.next()??, numbers.next()??);
-    // The previous column is complete only if another one follows.
+    // `used` is complete only if another column follows.
     numbers.next()?;
     Some((used.saturating_mul(1024), size.saturating_mul(1024)))
 }

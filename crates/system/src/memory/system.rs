@@ -203,7 +203,7 @@ impl Provider for System {
         let at = rows.timestamps();
         let [stat_reason, loadavg_reason, processes_reason, clock_reason] = &mut self.reasons;
         let mut row = rows.push(&self.instance);
-        // Independent of the wall clock.
+        // The sample's time minus this value is `ticks`, so the up time does not depend on the wall clock.
         row.set(UP_TIME, at.system_time.0.saturating_sub(at.ticks).max(0) as u64);
         if FROM_STAT.into_iter().any(|id| row.wants(id)) {
             match self.stat.at(at, |stat| from_stat(stat)) {
@@ -269,6 +269,6 @@ fn from_loadavg(text: &[u8]) -> [Option<u64>; 4] {
         let slash = field.iter().position(|&byte| byte == b'/')?;
         number(&field[slash + 1..])
     });
-    // This field is complete only if another one follows.
+    // The number of threads is complete only if another field follows.
     [averages[0], averages[1], averages[2], threads.filter(|_| fields.next().is_some())]
 }

@@ -89,7 +89,7 @@ fn every_counter_of_memory_has_its_value() {
 }
 
 #[test]
-fn used_memory_is_that_of_free() {
+fn used_memory_matches_the_program_free() {
     // In a container, available memory can exceed the total.
     let machine =
         Machine::new(&[("proc/meminfo", "MemTotal: 100 kB\nMemFree: 30 kB\nMemAvailable: 120 kB\n")]);
@@ -108,7 +108,7 @@ fn used_memory_is_that_of_free() {
     let mut memory = providers(&roots, &crate::stat::shared(&roots)).swap_remove(0);
     let rows = collect(&mut *memory, at(1));
     assert_eq!(counter_value(&rows, "Total Bytes"), theirs[0]);
-    // Other programs run between the two.
+    // Other programs allocate memory between the two measurements.
     assert!(counter_value(&rows, "Used Bytes").abs_diff(theirs[1]) < 512 << 20);
 }
 
@@ -321,7 +321,7 @@ fn every_counter_of_system_has_its_value() {
 }
 
 #[test]
-fn load_averages_are_displayed_as_the_kernel_does() {
+fn load_averages_are_displayed_as_in_proc_loadavg() {
     let machine = Machine::new(&[("proc/loadavg", "1.23 12.40 0.05 4/93 14119\n")]);
     let rows = collect(&mut *set(&machine, "System"), at(1));
     let shown = [10, 11, 12].map(|id| {
@@ -378,7 +378,7 @@ fn values_of_this_machine_are_plausible() {
     }
 }
 
-/// Name of a counter, and whether it is a running total.
+/// The name of the counter of the value at `place`, and whether it is a running total.
 fn rows_counter(set: &dyn Provider, place: usize) -> (String, bool) {
     let rows = Rows::unfiltered(set.info().clone());
     let counter = rows.counter(place % rows.width());

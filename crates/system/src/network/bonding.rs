@@ -141,7 +141,7 @@ impl Bond {
         };
         members.truncate(next);
 
-        // The row of the bond comes first, and counts its members.
+        // The bond's row is before those of the members, so the links of the members are counted first.
         let mut up: Result<u64, String> = Ok(0);
         for member in &mut *members {
             up = up.and_then(|up| Ok(up + link_up(&mut member.mii_status)?));
@@ -215,7 +215,7 @@ mod tests {
     use crate::testing::{Machine, at, check_idle, collect, first_value, names, value};
 
     #[test]
-    fn bonds_and_their_members() {
+    fn bonds_are_followed_by_their_members() {
         let machine = Machine::new(&[("sys/class/net/bonding_masters", "bond0\n")]);
         for (file, text) in [
             ("bond0/bonding/slaves", "eth0 eth1\n"),

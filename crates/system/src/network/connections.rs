@@ -70,7 +70,7 @@ impl ConnectionsV6 {
         self.count_in_file()
     }
 
-    /// Reads the file in chunks: there can be hundreds of thousands of connections.
+    /// Reads the file in chunks, because there can be hundreds of thousands of connections.
     fn count_in_file(&mut self) -> io::Result<u64> {
         let file = match &self.file {
             Some(file) => file,
@@ -98,7 +98,7 @@ impl ConnectionsV6 {
 }
 
 /// Whether the connection in a line (`sl local_address rem_address st ...`) is established, or closed only by the remote
-/// end, and is not IPv4-mapped.
+/// end, and its remote address is not IPv4-mapped.
 fn is_open(line: &[u8]) -> bool {
     let mut words = words(line).skip(2);
     let (Some(address), Some(state)) = (words.next(), words.next()) else { return false };
@@ -143,7 +143,7 @@ mod tests {
 
     use super::*;
 
-    /// Both ends of open connections, over IPv6 and with IPv4-mapped addresses.
+    /// Opens `pairs` connections over IPv6, and as many with IPv4-mapped addresses; returns both ends of each.
     fn connected(pairs: usize) -> Option<Vec<(TcpStream, TcpStream)>> {
         let listener = TcpListener::bind("[::]:0").ok()?;
         let port = listener.local_addr().ok()?.port();
@@ -173,7 +173,7 @@ mod tests {
                 eprintln!("skipped: no connections over IPv6 and IPv4");
                 return;
             };
-            // Other programs open and close connections: only counts that are equal before and after are compared.
+            // Other programs open and close connections, so only counts that are equal before and after are compared.
             let agreed = (0..1000).any(|_| {
                 let before = connections.count_in_file().expect("the file");
                 let count = diagnostics.count(&mut buffer).expect("the kernel answers");

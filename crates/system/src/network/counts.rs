@@ -110,7 +110,7 @@ impl Reading for Counts {
         self.entries.iter_mut().for_each(|entry| entry.value = None);
         let mut next = 0;
         let (entries, order) = (&mut self.entries, &mut self.order);
-        let mut take = |group: &[u8], name: &[u8], value: &[u8]| {
+        let mut store = |group: &[u8], name: &[u8], value: &[u8]| {
             let is = |entry: &Entry| *entry.name == *name && *entry.group == *group;
             let known = order.get(next).copied().filter(|&entry| is(&entries[entry]));
             let entry = match known.or_else(|| entries.iter().position(is)) {
@@ -133,14 +133,14 @@ impl Reading for Counts {
             Layout::NameValue => all.for_each(|line| {
                 let mut words = words(line);
                 if let (Some(name), Some(value)) = (words.next(), words.next()) {
-                    take(b"", name, value);
+                    store(b"", name, value);
                 }
             }),
             Layout::InLine => all.for_each(|line| {
                 let Some((group, rest)) = grouped(line) else { return };
                 let mut words = words(rest);
                 while let (Some(name), Some(value)) = (words.next(), words.next()) {
-                    take(group, name, value);
+                    store(group, name, value);
                 }
             }),
             Layout::TwoLines => {
@@ -153,7 +153,7 @@ impl Reading for Counts {
                     if group != same {
                         break;
                     }
-                    words(names).zip(words(values)).for_each(|(name, value)| take(group, name, value));
+                    words(names).zip(words(values)).for_each(|(name, value)| store(group, name, value));
                 }
             }
         }

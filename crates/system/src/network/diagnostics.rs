@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn kernel_errors_are_errors() {
+    fn errors_of_the_kernel_are_reported() {
         let refused = |kind| count(&message(kind, 7, &(-13_i32).to_ne_bytes())).expect_err("refused");
         assert!(refused(NLMSG_ERROR).contains("Permission denied"));
         assert!(refused(NLMSG_DONE).contains("Permission denied"));

@@ -62,7 +62,7 @@ impl Header {
         self.columns.contains(&Some(column))
     }
 
-    /// Whether the file has this counter.
+    /// Whether the file has the columns of this counter.
     pub(super) fn has_counter(&self, id: u32) -> bool {
         match DOUBLE.iter().find(|(double, _)| *double == id) {
             Some((_, columns)) => columns.iter().all(|&column| self.has(column)),
@@ -117,7 +117,7 @@ impl Interface {
         self.key = Arc::new(InstanceKey::new(self.key.name(), self.index, identity));
     }
 
-    /// Whether `numbers` can be of the same interface as the previous ones: bytes and packets never decrease.
+    /// Whether `numbers` can belong to the same interface as the previous numbers, because bytes and packets have not decreased.
     pub(super) fn is_continued_by(&self, numbers: &Numbers) -> bool {
         [RECEIVED, RECEIVED + 1, SENT, SENT + 1]
             .into_iter()
@@ -133,6 +133,7 @@ impl Interface {
         self.renew_key();
     }
 
+    /// Sets the numbers of a new sample.
     pub(super) fn push(&mut self, numbers: &Numbers) {
         self.last_read = *numbers;
         for (last, &new) in self.values.iter_mut().zip(numbers) {

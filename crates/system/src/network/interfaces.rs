@@ -64,7 +64,7 @@ impl NetworkInterface {
         let mut next = 0;
         let all = whole.map(|line| (line, true)).chain((!cut.is_empty()).then_some((cut, false)));
         for (line, is_whole) in all {
-            // A name has no colon; the number can follow the colon without a blank.
+            // The last colon ends the name; a number can follow it without a blank.
             let Some(colon) = line.iter().rposition(|&byte| byte == b':') else { continue };
             let name = line[..colon].trim_ascii();
             let numbers = if is_whole { self.header.numbers(&line[colon + 1..]) } else { None };

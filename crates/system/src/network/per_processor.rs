@@ -107,7 +107,7 @@ struct StatFile {
     sums: [WrappingSum; MAX_SUMS],
     /// The column `entries`, which is the same in all lines.
     entries: u64,
-    /// The number of processors' lines at the last read; 0 before the first.
+    /// The number of lines of processors at the last read; 0 before the first read.
     processors: usize,
     reason: LastReason,
 }

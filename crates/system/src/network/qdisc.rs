@@ -78,9 +78,9 @@ struct Qdisc {
     key: Arc<InstanceKey>,
     /// The bytes sent, as last read.
     bytes: u64,
-    /// Packets, drops, overlimits and requeues, extended to 64 bits: the kernel's numbers have 32 bits and wrap.
+    /// Packets, drops, overlimits and requeues, extended to 64 bits because the kernel's numbers have 32 bits and wrap.
     sums: [WrappingSum; 4],
-    /// Whether there were no statistics yet.
+    /// Whether [`push`](Self::push) has not been called yet.
     is_new: bool,
     /// The last statistics.
     now: Statistics,
@@ -97,7 +97,7 @@ struct QueueingDisciplines {
     identity: u64,
 }
 
-/// The size of the buffer for answers; the kernel's have at most 32 KiB.
+/// The size of the buffer for answers; the kernel's answers have at most 32 KiB.
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// The provider, if the kernel lists queueing disciplines. Netlink always describes this machine, so with any other
@@ -151,7 +151,7 @@ impl QueueingDisciplines {
             if interface.as_ref().is_none_or(|(known, _)| *known != index) {
                 interface = name_of(index).map(|name| (index, name));
             }
-            // Without a name, the interface was removed in the meantime.
+            // If there is no name, the interface was removed in the meantime.
             let Some((_, name)) = &interface else { continue };
             let name = name.as_ref();
             let is = |known: &Qdisc| {
@@ -245,7 +245,8 @@ mod tests {
     const CHILD: Location = Location { interface: 2, handle: 0, parent: 3 };
     const CLASS: Location = Location { interface: 3, handle: 0x8001_0000, parent: 0x1_0010 };
 
-    fn set(messages: &[Vec<u8>], set: &mut QueueingDisciplines) -> Vec<(String, Statistics)> {
+    /// Updates the set from these messages. Returns the name and the statistics of each queueing discipline.
+    fn update(messages: &[Vec<u8>], set: &mut QueueingDisciplines) -> Vec<(String, Statistics)> {
         set.entries = messages.iter().map(|message| parse(message).expect("whole")).collect();
         set.update_qdiscs(|interface| Some(format!("eth{interface}")));
         set.qdiscs.iter().map(|qdisc| (qdisc.key.full_name().to_owned(), qdisc.now)).collect()
@@ -259,7 +260,7 @@ mod tests {
             message(CLASS, "tbf", [0; 7]),
         ];
         let mut qdiscs = QueueingDisciplines::new();
-        let listed = set(&all, &mut qdiscs);
+        let listed = update(&all, &mut qdiscs);
         let names: Vec<&str> = listed.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["eth2/htb 1: root", "eth2/fq_codel 0: parent :3", "eth3/tbf 8001: parent 1:10"]);
         let Statistics { bytes, packets, backlog_packets, backlog_bytes, drops, requeues, overlimits } =
@@ -271,20 +272,19 @@ mod tests {
     #[test]
     fn counts_wrap_and_replaced_disciplines_are_new_instances() {
         let mut qdiscs = QueueingDisciplines::new();
-        set(&[message(ROOT, "htb", [1000, u32::MAX, 0, 0, 5, 0, 0])], &mut qdiscs);
+        update(&[message(ROOT, "htb", [1000, u32::MAX, 0, 0, 5, 0, 0])], &mut qdiscs);
         let first = qdiscs.qdiscs[0].key.identity();
-        set(&[message(ROOT, "htb", [1001, 9, 0, 0, 6, 0, 0])], &mut qdiscs);
+        update(&[message(ROOT, "htb", [1001, 9, 0, 0, 6, 0, 0])], &mut qdiscs);
         assert_eq!(qdiscs.qdiscs[0].sums.map(|sum| sum.total), [(1 << 32) + 9, 6, 0, 0]);
         assert_eq!(qdiscs.qdiscs[0].key.identity(), first);
-        set(&[message(ROOT, "htb", [1, 1, 0, 0, 0, 0, 0])], &mut qdiscs);
+        update(&[message(ROOT, "htb", [1, 1, 0, 0, 0, 0, 0])], &mut qdiscs);
         assert_ne!(qdiscs.qdiscs[0].key.identity(), first, "it counts from 0 again");
         assert_eq!(qdiscs.qdiscs[0].sums[0].total, 1);
         let second = qdiscs.qdiscs[0].key.identity();
-        set(&[message(ROOT, "fq", [1, 1, 0, 0, 0, 0, 0])], &mut qdiscs);
+        update(&[message(ROOT, "fq", [1, 1, 0, 0, 0, 0, 0])], &mut qdiscs);
         assert_ne!(qdiscs.qdiscs[0].key.identity(), second);
     }
 
-    /// The queueing disciplines of this machine, as `tc` lists them.
     #[test]
     fn counts_of_this_machine_are_those_of_tc() {
         let Some(mut provider) = provider(&Roots::of_this_machine()) else { return };

@@ -69,7 +69,7 @@ pub(super) fn parse(message: &[u8]) -> io::Result<Entry> {
 }
 
 impl Statistics {
-    /// Sets the statistics in an attribute.
+    /// Sets the statistics that an attribute contains.
     fn push(&mut self, kind: u16, value: &[u8]) {
         let number = |at: usize| value.get(at..).and_then(read_u32);
         match kind {

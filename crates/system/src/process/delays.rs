@@ -189,7 +189,7 @@ for pid in map(int, sys.argv[1:]):
     }
 
     #[test]
-    fn every_delay_is_at_its_place_and_old_statistics_have_none() {
+    fn delays_are_read_at_their_offsets_and_old_statistics_have_none() {
         let mut bytes = vec![0; 368];
         for (delay, offset) in (1_u64..).zip(OFFSETS) {
             bytes[offset..offset + 8].copy_from_slice(&delay.to_ne_bytes());

@@ -53,7 +53,7 @@ pub(super) struct Entry {
     start: u64,
     /// The counts that the sample shows for the process.
     own: Counts,
-    /// The counts of the children that the process has reaped, including those that these reaped.
+    /// The counts of the children that the process has reaped, including the counts of the children that they had reaped.
     reaped: Counts,
     /// The growth of `reaped` since the previous sample, minus what earlier samples have shown.
     growth: Counts,
@@ -204,7 +204,7 @@ impl EndedProcesses {
                 Some(old) => disappeared(old),
                 None => {}
             }
-            // An older process was hidden until now. Its counts belong to earlier intervals.
+            // A process that started earlier was hidden until now. Its counts belong to earlier intervals.
             if entry.start.saturating_add(START_TOLERANCE) >= sampled_at {
                 entry.growth = entry.reaped;
                 entry.baseline = Baseline::Start;
@@ -214,7 +214,7 @@ impl EndedProcesses {
         previous.for_each(disappeared);
     }
 
-    /// Subtracts the last counts of the processes that have disappeared from the growth of those that reaped them.
+    /// Subtracts the last counts of disappeared processes from the growth of the processes that reaped them.
     fn subtract_shown(&mut self) {
         let Self { current, previous, pending, reapers, .. } = self;
         // First the processes that only their parent can have reaped, then orphans.
@@ -251,6 +251,7 @@ impl EndedProcesses {
     fn subtract_unnoticed(&mut self, mut is_alive: impl FnMut(u32, u64) -> bool) {
         for index in 0..self.current.len() {
             let entry = self.current[index];
+            // Processes are read in the order of their ids.
             if entry.parent < entry.pid {
                 continue;
             }

@@ -36,7 +36,7 @@ pub(super) struct ExitListener {
 /// Records that could not be received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Loss {
-    /// Some records were lost. Those that follow can be received.
+    /// Some records were lost. Later records can be received.
     Some,
     /// The listener cannot be used any more.
     All,
@@ -78,7 +78,7 @@ impl ExitListener {
                 Err(_) => return Err(Loss::All),
             }
         }
-        // Records that are received later than others of their time would be attributed to the wrong interval.
+        // More records have arrived. If they were received later, they would be attributed to the wrong interval.
         Err(Loss::All)
     }
 }
@@ -90,7 +90,7 @@ impl Drop for ExitListener {
     }
 }
 
-/// Checks the version of the kernel's statistics, in those of this process.
+/// Checks the version of the kernel's statistics by requesting those of this process.
 fn check_version(taskstats: &mut Taskstats) -> io::Result<()> {
     let mut version = None;
     let own = std::process::id().to_ne_bytes();

@@ -14,7 +14,7 @@ pub(super) struct ExitRecords {
     roots: Roots,
     is_permitted: bool,
     listener: Option<ExitListener>,
-    /// Whether the records that had arrived were received before this collection.
+    /// Whether [`prepare`](Self::prepare) was called for this collection.
     is_prepared: bool,
     /// Whether records were lost in this collection.
     pub(super) is_lossy: bool,
@@ -43,7 +43,7 @@ impl ExitRecords {
     }
 
     /// Receives the records that have arrived, before the time of a collection is taken. After a long interval there can be
-    /// tens of thousands; receiving them later would delay the reading of the processes.
+    /// tens of thousands of records; receiving them later would delay the reading of the processes.
     pub(super) fn prepare(&mut self, ended: &mut EndedProcesses) {
         self.is_lossy &= std::mem::replace(&mut self.is_prepared, true);
         self.receive(ended);

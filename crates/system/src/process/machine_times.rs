@@ -27,7 +27,7 @@ struct Processor {
     id: u32,
     /// The times at the last read.
     ticks: [u64; TIMES],
-    /// The last read that found this processor, counted from 1.
+    /// The number of the last read that found this processor, counted from 1.
     last_read: u64,
 }
 

@@ -72,7 +72,7 @@ pub(super) struct RequestedFiles {
     pub(super) waits: WaitFiles,
     /// Request delays from the kernel.
     pub(super) delays: bool,
-    /// Read `stat` even if the process has not run: others can change its priority and its virtual size.
+    /// Read `stat` even if the process has not run, because other processes can change its priority and its virtual size.
     pub(super) stat: bool,
 }
 
@@ -233,7 +233,7 @@ impl Process {
         }
     }
 
-    /// Reads the other requested files of a process; `None` if the process has ended in the meantime.
+    /// Reads the requested files of a process except `stat`; `None` if the process has ended in the meantime.
     pub(super) fn details(
         &mut self,
         reader: &mut Reader,
@@ -272,7 +272,7 @@ impl Process {
         Ok(Some(details))
     }
 
-    /// Reads the other requested files. An error means that the process has ended or that too many files are open.
+    /// Reads the requested files except `stat`. An error means that the process has ended or that too many files are open.
     fn read_details(
         &mut self,
         reader: &mut Reader,
@@ -326,7 +326,7 @@ impl Process {
             }
         }
         if requested.handles {
-            let count = if reader.sizes_count() {
+            let count = if reader.size_is_count() {
                 reader.size(&mut self.handles, task, "fd")
             } else {
                 reader.count(&mut self.handles, task, "fd")

@@ -133,7 +133,8 @@ impl ProcessSet {
         requested: RequestedFiles,
         amounts: Option<&mut Amounts>,
     ) -> Result<(), TooManyOpenFiles> {
-        // A process whose parent has a higher id, as after ids have wrapped around, does not rest: its parent is read later.
+        // A process whose parent has a higher id, as after ids have wrapped around, is never at rest, because the parent is read
+        // later.
         let (before, others) = self.known.split_at_mut(index);
         let process = &mut others[0];
         let stat_read = if requested.stat {

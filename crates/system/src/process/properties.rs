@@ -19,7 +19,7 @@ use crate::users::Users;
 /// The maximum number of bytes of a command line that are read; a longer one is truncated and ends with `…`.
 pub const MAX_COMMAND_LINE: usize = 4096;
 
-/// The maximum number of bytes that are read of another file of a process.
+/// The maximum number of bytes that are read of any other file of a process.
 const MAX_BYTES: usize = 64 << 10;
 
 /// Reads the properties of processes.
@@ -196,7 +196,7 @@ impl ProcessReader {
         else {
             return Ok(None);
         };
-        // Never shortened, so that it is filled with zeros once only.
+        // The buffer is never shortened, so that it is filled with zeros only once.
         if self.buffer.len() < max_bytes {
             self.buffer.resize(max_bytes, 0);
         }
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reused_id_is_not_mistaken() {
+    fn a_process_that_reuses_an_id_is_not_returned() {
         let machine = machine();
         let mut reader = ProcessReader::new(&machine.roots);
         let identity = reader.read(12, None).expect("read").expect("a process").identity;
@@ -426,7 +426,7 @@ mod tests {
         let mut child = Command::new("sleep").arg("600").stdin(Stdio::null()).spawn().expect("sleep runs");
         let pid = child.id();
         let text = |name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}")).expect("read");
-        // It has started when it sleeps.
+        // Waits until the child runs `sleep`.
         while !text("stat").contains("(sleep) S ") {
             std::thread::yield_now();
         }

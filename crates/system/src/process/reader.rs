@@ -33,7 +33,7 @@ pub(super) struct Reader {
     /// Whether this is the real /proc, where the link count of a folder depends on its number of subfolders.
     is_procfs: bool,
     /// Whether the size of the folder `fd` is the number of open files.
-    sizes_count: bool,
+    size_is_count: bool,
 }
 
 /// A task whose files are read.
@@ -67,7 +67,7 @@ impl Reader {
             entries: Vec::with_capacity(32 << 10),
             descriptors,
             is_procfs,
-            sizes_count: is_procfs && size > 0,
+            size_is_count: is_procfs && size > 0,
         })
     }
 
@@ -77,8 +77,8 @@ impl Reader {
     }
 
     /// Whether the size of the folder `fd` is the number of open files (Linux 6.2 and later).
-    pub(super) fn sizes_count(&self) -> bool {
-        self.sizes_count
+    pub(super) fn size_is_count(&self) -> bool {
+        self.size_is_count
     }
 
     /// Closes files of tasks, starting with the last task, so that other files can be opened.

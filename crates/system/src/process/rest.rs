@@ -1,9 +1,9 @@
 //! Detects that a process has not run since its stat file was read, so that the file need not be read again.
 //!
-//! The kernel writes `schedstat` in a fifth of the time of `stat`. While a process with a single thread does not run, its own
-//! actions cannot change `stat`. Others can change the parent, the priority, and, sharing its memory, the virtual size;
-//! so [`ProcessSet`](super::process_set::ProcessSet) compares the parent, and reads `stat` if one of the other two is
-//! requested.
+//! The kernel writes `schedstat` in a fifth of the time of `stat`. While a process with a single thread does not run (is at
+//! rest), its own actions cannot change `stat`. Other processes can change its parent, its priority and, if they share its
+//! memory, its virtual size. So [`ProcessSet`](super::process_set::ProcessSet) compares the parent, and reads `stat` if the
+//! priority or the virtual size is requested.
 
 use rustix::io::Errno;
 
@@ -14,14 +14,15 @@ use super::waits::Schedule;
 /// After a process has run, this number of reads do not check whether it is at rest.
 const PAUSE: u8 = 8;
 
-/// What is known about a process that may rest.
+/// What is known about a process that may be at rest.
 #[derive(Debug)]
 pub(super) struct Rest {
     schedstat: TaskFile,
     /// The schedule that was read before `stat` is read.
     schedule: Option<Schedule>,
     seen: Option<Seen>,
-    /// The number of further reads without a check. A new process is not checked at first: many end before the next sample.
+    /// The number of further reads without a check. A new process is not checked at first, because many end before the next
+    /// sample.
     pause: u8,
 }
 
@@ -83,8 +84,8 @@ impl Rest {
     pub(super) fn remember(&mut self, stat: &Stat, parent: Option<u64>) {
         self.seen = None;
         let Some(schedule) = self.schedule.take() else { return };
-        // The times of a running process grow, which its schedstat file shows later. The file cannot stay open if too many
-        // are open.
+        // The times of a running process grow, but its schedstat file shows that only later. If too many files are open, the
+        // schedstat file cannot stay open.
         match parent {
             Some(parent) if stat.threads == 1 && stat.state != b'R' && self.schedstat.is_open() => {
                 self.seen = Some(Seen { schedule, stat: *stat, parent });

@@ -24,7 +24,7 @@ pub(super) struct Stat {
     pub(super) user: u64,
     /// Processor time in the kernel, in ticks.
     pub(super) system: u64,
-    /// Page faults of the children that the process has reaped, including those that these reaped.
+    /// Page faults of the children that the process has reaped, including those of the children that they had reaped.
     pub(super) reaped_faults: u64,
     /// User time of the same children, in ticks.
     pub(super) reaped_user: u64,

@@ -21,8 +21,8 @@ impl<const N: usize> Default for Last<N> {
 }
 
 impl<const N: usize> Sums<N> {
-    /// Adds the increase of a task's running total to the sum, and returns the total. If it has decreased, returns the last
-    /// value instead.
+    /// Adds the increase of a task's running total to the sum, and returns the running total. If the running total has
+    /// decreased, returns its last value instead.
     #[inline]
     pub(super) fn add(&mut self, last: &mut Last<N>, index: usize, value: u64) -> u64 {
         let before = last.0[index];

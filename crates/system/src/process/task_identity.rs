@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tachograph_perflib::InstanceKey;
 
-/// Adds and removes tasks so that `known` has exactly the tasks with the ids in `listed`. Both are sorted by id; if they match,
-/// nothing is moved. `spare` provides memory for the new list.
+/// Adds and removes tasks so that `known` has exactly the tasks with the ids in `listed`. Both lists are sorted by id; if they
+/// match, nothing is moved. `spare` provides memory for the new list.
 pub(super) fn update_tasks<T>(
     known: &mut Vec<T>,
     spare: &mut Vec<T>,
@@ -27,9 +27,9 @@ pub(super) fn update_tasks<T>(
     std::mem::swap(known, spare);
 }
 
-/// Adds the ids of known threads to a list of the kernel, and sorts it. The kernel can omit a living thread when another one
-/// ends in the meantime; if the thread were dropped, its earlier values would be counted again. Conversely, the kernel can
-/// list a thread twice.
+/// Adds the ids of known threads to a list from the kernel, sorts the list, and removes duplicates. The kernel can omit a living
+/// thread when another one ends in the meantime; if the thread were dropped, its earlier values would be counted again.
+/// Conversely, the kernel can list a thread twice.
 pub(super) fn add_known(listed: &mut Vec<u32>, known: impl Iterator<Item = u32>) {
     listed.extend(known);
     if !listed.is_sorted() {

@@ -73,7 +73,7 @@ impl Taskstats {
     ///
     /// # Errors
     ///
-    /// `ESRCH` if the process has ended; the kernel's error.
+    /// `ESRCH` if the process has ended; otherwise the kernel's error.
     pub(super) fn query_process(&mut self, id: u32, each: &mut dyn FnMut(Statistics<'_>)) -> io::Result<()> {
         self.request((TASKSTATS_CMD_ATTR_TGID, &id.to_ne_bytes()), &mut |body| {
             let attributes = body.get(GENL_BYTES..).unwrap_or_default();

@@ -163,7 +163,7 @@ impl ThreadSet {
     ) -> Result<bool, TooManyOpenFiles> {
         let group = &mut self.known[group];
         let thread = &mut group.threads[index];
-        let takes =
+        let wants =
             |key: &InstanceKey| rows.wants_all_instances() || rows.wants_instance(key.full_name(), key.id());
         // The main thread is always read, because it provides the name of the process.
         if index > 0
@@ -171,7 +171,7 @@ impl ThreadSet {
             && !group.has_unlisted
             && thread.is_named(&group.name, index)
             && let Some(key) = thread.task.key()
-            && !takes(key)
+            && !wants(key)
         {
             return Ok(true);
         }
@@ -181,7 +181,7 @@ impl ThreadSet {
             return Ok(index == 0 || thread.task.key().is_some());
         };
         let key = Arc::clone(key);
-        let is_wanted = takes(&key);
+        let is_wanted = wants(&key);
         if !is_wanted && !in_total {
             return Ok(true);
         }
@@ -251,6 +251,7 @@ impl ThreadSet {
         Ok(true)
     }
 
+    /// Reads the threads of a process and adds their rows. `done` counts the threads that were read, also by an earlier call.
     fn collect_process(
         &mut self,
         group: usize,

@@ -17,7 +17,7 @@ use crate::scan::only_number;
 const RUN_QUEUE: usize = 0;
 const BLOCK_IO: usize = 1;
 
-/// The waits of the threads of a process, including those that have ended.
+/// The waits of the threads of a process, including ended threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Waits {
     /// How long threads were ready to run but had no processor.

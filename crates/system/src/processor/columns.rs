@@ -26,7 +26,7 @@ pub(super) struct ColumnSums {
     read_at: Option<Timestamps>,
     /// Returns the kind of a row from its label and the text after its numbers; `None` if the kind has no sum of its own.
     kind_of: fn(&[u8], &[u8]) -> Option<usize>,
-    /// The kinds of which the file has a row.
+    /// For each kind, whether the file has a row of it.
     has_kind: [bool; KINDS],
     /// The result of the last read.
     outcome: Result<(), String>,
@@ -35,7 +35,7 @@ pub(super) struct ColumnSums {
 #[derive(Clone, Copy, Debug)]
 struct Column {
     processor: u32,
-    /// Whether the column was not read yet.
+    /// Whether the column has not been read yet.
     is_new: bool,
     /// The sum of all rows.
     all: WrappingSum,
@@ -63,12 +63,12 @@ const SOFTIRQS: [&[u8]; KINDS] =
     [b"HI", b"TIMER", b"NET_TX", b"NET_RX", b"BLOCK", b"IRQ_POLL", b"TASKLET", b"SCHED", b"HRTIMER", b"RCU"];
 
 impl ColumnSums {
-    /// `/proc/interrupts`, where the timer is a kind.
+    /// `/proc/interrupts`, where only the timer has a sum of its own.
     pub(super) fn interrupts(path: std::path::PathBuf) -> Self {
         Self::new(path, |label, rest| (label == b"LOC" || is_timer(rest)).then_some(CLOCK))
     }
 
-    /// `/proc/softirqs`, where each row is a kind.
+    /// `/proc/softirqs`, where each row has a sum of its own.
     pub(super) fn softirqs(path: std::path::PathBuf) -> Self {
         Self::new(path, |label, _| SOFTIRQS.iter().position(|&kind| kind == label))
     }

@@ -20,7 +20,7 @@ pub(super) struct Frequency {
     nominal_khz: Option<u64>,
 }
 
-/// The time that a processor has spent at any frequency.
+/// The time that a processor has spent at all its frequencies, and the same time weighted by performance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Performance {
     /// The time in kernel ticks, multiplied by the performance in percent.

@@ -107,7 +107,7 @@ pub struct ProcessorInstances {
 }
 
 impl ProcessorInstances {
-    /// Updates the instances. `online` is the sorted list of the ids of the online processors. Does nothing if it is
+    /// Updates the instances. `online` is the sorted list of the ids of the online processors. Does nothing if the list is
     /// unchanged.
     pub fn update(&mut self, roots: &Roots, online: &[u32]) {
         if self.online == online && !self.instances.is_empty() {

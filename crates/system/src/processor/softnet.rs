@@ -19,7 +19,7 @@ const BACKLOG: usize = 11;
 const ID: usize = 12;
 const MAX_COLUMNS: usize = ID + 1;
 
-/// The counts of all processors, extended to 64 bits; the kernel's numbers have 32 bits and wrap.
+/// The counts of all processors, extended to 64 bits because the kernel's numbers have 32 bits and wrap.
 #[derive(Debug)]
 pub(super) struct Softnet {
     path: PathBuf,

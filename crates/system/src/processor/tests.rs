@@ -36,7 +36,7 @@ fn stat_of(processors: &[(u32, u64)]) -> String {
 }
 
 #[test]
-fn times_are_those_of_windows() {
+fn times_are_computed_as_on_windows() {
     let machine = Machine::new(&[("proc/stat", STAT)]);
     let rows = collect(&mut *information(&machine), at(7));
     let of = |id| ["0,0", "0,1", "_Total", "0,_Total"].map(|name| first_value(&rows, name, id));
@@ -125,7 +125,7 @@ fn the_set_processor_has_its_total_last() {
 }
 
 #[test]
-fn two_nodes_with_offline_processors() {
+fn offline_processors_have_no_instance_but_an_index() {
     let machine = Machine::new(&[
         ("proc/stat", &stat_of(&[(0, 10), (2, 30), (3, 40), (5, 60)])),
         ("sys/devices/system/node/node0/cpulist", "0,2\n"),
@@ -274,7 +274,7 @@ fn softnet_counts_belong_to_processors() {
         [121, 122, 123, 124, 125].map(|id| of(&rows, id)),
         [[1, 0, 1], [2, 16, 18], [3, 0, 3], [4, 0, 4], [5, 0, 5],]
     );
-    // The number of processor 1 wraps, and its line comes first.
+    // The count of processor 1 wraps, and its line is now first.
     let (first, second) = SOFTNET.split_once('\n').expect("two lines");
     machine.write("proc/net/softnet_stat", format!("{}{first}\n", second.replace("ffffffff", "00000009")));
     let rows = collect(&mut *set, at(2));
@@ -319,7 +319,7 @@ fn interrupts_and_softirqs_are_summed_by_processor() {
 }
 
 #[test]
-fn interrupt_counts_can_wrap() {
+fn sums_continue_after_interrupt_counts_wrap() {
     let interrupts = |timer: u32| format!("   CPU0 CPU1\nLOC: {timer} 5 Local timer interrupts\n 1: 2 2\n");
     let machine = Machine::new(&[("proc/stat", STAT), ("proc/interrupts", &interrupts(u32::MAX - 9))]);
     let mut set = information(&machine);
@@ -328,7 +328,7 @@ fn interrupt_counts_can_wrap() {
     let after = collect(&mut *set, at(2));
     assert_eq!(first_value(&after, "0,0", 20) - first_value(&before, "0,0", 20), 30);
     assert_eq!(first_value(&after, "0,0", 3) - first_value(&before, "0,0", 3), 30);
-    // The row of a device is removed: the sum does not fall.
+    // The row of a device is removed, but the sum does not fall.
     machine.write("proc/interrupts", "   CPU0 CPU1\nLOC: 21 5 Local timer interrupts\n");
     let last = collect(&mut *set, at(3));
     assert_eq!(first_value(&last, "0,0", 3), first_value(&after, "0,0", 3));
@@ -475,7 +475,7 @@ fn values_of_this_machine_are_plausible() {
     }
 }
 
-/// For sets of other crates, whose sums continue while a processor is offline.
+/// `ProcessorInstances` is for sets of other crates, whose sums continue while a processor is offline.
 #[test]
 fn processor_instances_keep_their_identity() {
     let machine = Machine::new(&[

@@ -43,7 +43,7 @@ impl Times {
         times
     }
 
-    /// Whether the kernel has restarted the counts since `last`. Iowait is ignored: the kernel moves time,
+    /// Whether the kernel has restarted the counts since `last`. Iowait is ignored, because the kernel moves time,
     /// even minutes, from iowait to idle when the wait ends on another processor.
     fn has_restarted(&self, last: &Self) -> bool {
         let values = self.0.iter().zip(&last.0).enumerate();

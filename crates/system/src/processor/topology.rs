@@ -40,7 +40,7 @@ impl Topology {
     }
 }
 
-/// The entries of a folder whose names consist of this word and a number.
+/// The entries of a folder whose names consist of `word` and a number, sorted by number.
 pub(super) fn numbered(folder: &Path, word: &str) -> Vec<(u32, std::path::PathBuf)> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<_> = entries

@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn batteries_are_followed_and_malformed_files_are_errors() {
+    fn added_and_removed_batteries_are_found_and_malformed_files_are_errors() {
         let machine = machine();
         let mut provider = provider(&machine.roots).expect("a provider");
         machine.remove(&format!("{FOLDER}/BAT1"));
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_without_a_battery_says_so() {
+    fn without_a_battery_there_is_no_set_but_a_reason() {
         let machine = machine();
         assert_eq!(check(&machine.roots), Ok(()));
         machine.remove(&format!("{FOLDER}/BAT0"));

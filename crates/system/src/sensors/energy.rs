@@ -235,13 +235,13 @@ mod tests {
         // The fraction that was cut off is not lost.
         machine.write(&format!("{FOLDER}/intel-rapl:0/energy_uj"), "5000200\n");
         assert_eq!(first_value(&collect(&mut *provider, at(3)), "package-0", ENERGY), 5_329);
-        // The machine has slept, and the counter began at 0 again: this is no wrap.
+        // The machine was suspended, and the counter restarted from 0. This is not a wrap.
         machine.write(&format!("{FOLDER}/intel-rapl:0/energy_uj"), "1000000\n");
         assert_eq!(first_value(&collect(&mut *provider, at(4)), "package-0", ENERGY), 6_329);
     }
 
     #[test]
-    fn new_and_removed_domains_are_followed() {
+    fn new_and_removed_domains_are_found() {
         let machine = machine();
         let mut provider = provider(&machine.roots).expect("a provider");
         collect(&mut *provider, at(1));

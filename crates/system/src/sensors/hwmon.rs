@@ -187,7 +187,7 @@ fn chip_name(chip: &Path) -> Option<String> {
     let target = std::fs::read_link(&device).ok();
     let target = target.as_deref().and_then(Path::file_name).map(|target| target.to_string_lossy());
     match target {
-        // nvme0, but not coretemp.0.
+        // Such as nvme0 (a disk named nvme), but not coretemp.0.
         Some(target) if target.starts_with(&name) && !target.contains('.') => Some(target.into_owned()),
         _ => Some(name),
     }
@@ -209,7 +209,7 @@ impl Provider for Sensors {
                 continue;
             }
             let mut row = rows.push(&sensor.key);
-            // Some chips take milliseconds to answer: read only what is requested.
+            // Some chips take milliseconds to answer, so read only what is requested.
             if row.wants(VALUE) || row.wants(PRECISE) {
                 match sensor.input.read() {
                     Ok(value) => {
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn chips_are_followed() {
+    fn added_and_removed_chips_are_found() {
         let machine = machine();
         let mut fans = provider(&machine, "Fan");
         collect(&mut *fans, at(1));

@@ -77,8 +77,8 @@ impl Provider for BlockDevices {
     }
 }
 
-/// The number of samples after which the folders of members are compared, to find disks that were added to an array or
-/// removed.
+/// The number of samples after which the folders of members are compared with the list, to find disks that were added to an
+/// array or removed from it.
 const COMPARE_SAMPLES: u64 = 10;
 
 /// The provider of `Block Device Member`.

@@ -27,7 +27,7 @@ pub(super) fn is_disk(sys: &Path, name: &str, disk: Option<&str>) -> bool {
     folder.is_dir() && !is_hidden
 }
 
-/// Whether the driver creates devices with such a name before they are used: `nbd` creates sixteen.
+/// Whether the driver creates devices with such a name before they are used, as `nbd` creates sixteen.
 pub(super) fn is_precreated(name: &str) -> bool {
     is_one_of(name, &["nbd", "loop", "zram"])
 }

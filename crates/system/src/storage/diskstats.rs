@@ -70,7 +70,7 @@ pub(super) struct Device {
     pub(super) numbers: Numbers,
     /// System time minus busy time, in 100 ns. Decreases only when the device is reset.
     pub(super) idle: u64,
-    /// `/sys/block/NAME/diskseq`, which changes when another disk takes the name (Linux 5.15).
+    /// `/sys/block/NAME/diskseq`, which changes when another disk gets the name (Linux 5.15).
     sequence: Option<Sequence>,
     /// Distinguishes the device from earlier ones of the same name.
     incarnation: u64,
@@ -234,7 +234,7 @@ impl Device {
         self.is_disk && self.is_used()
     }
 
-    /// Whether the device was ever used: drivers create some devices in advance.
+    /// Whether the device was ever used; drivers create some devices in advance.
     pub(super) fn is_used(&self) -> bool {
         !(self.is_precreated && self.numbers.iter().all(|&number| number == 0))
     }
@@ -273,7 +273,7 @@ impl Device {
             if index == field::IN_FLIGHT {
                 self.numbers[index] = new;
             } else if let Some(step) = advance(self.last_read[index], new) {
-                // If a field that is not in `counts` has decreased, this branch is skipped: its total stays constant until
+                // If a field that is not in `counts` has decreased, this branch is skipped, so its total stays constant until
                 // the kernel's value catches up.
                 self.numbers[index] = self.numbers[index].wrapping_add(step);
                 self.last_read[index] = new;
@@ -321,7 +321,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn increases_of_kernel_counters() {
+    fn a_wrap_is_an_increase_and_any_other_decrease_is_not() {
         assert_eq!(advance(5, 7), Some(2));
         assert_eq!(advance(u32::MAX.into(), 4), Some(5));
         assert_eq!(advance(1000, 5), None);

@@ -1,4 +1,4 @@
-//! `File System`: size, space and inodes of all mounted file systems with files. Linux only.
+//! `File System`: size, space and inodes of all mounted file systems except the kernel's own (proc, sysfs and others). Linux only.
 
 use std::sync::Arc;
 

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unreadable_list_is_no_change() {
+    fn an_unreadable_list_is_treated_as_unchanged() {
         assert_eq!(MountList::new(&Machine::new(&[]).roots).changed(), None);
     }
 }

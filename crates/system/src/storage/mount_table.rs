@@ -223,14 +223,14 @@ pub(super) fn reachable(lines: &[Line]) -> Vec<&Line> {
     lines.iter().enumerate().filter(is_reachable).map(|(_, line)| line).collect()
 }
 
-/// The file systems that have files: each once, at its shortest mount point, in the order of the table. `is_folder`
+/// The file systems other than the kernel's own: each once, at its shortest mount point, in the order of the table. `is_folder`
 /// distinguishes mounted folders from mounted files, which containers often have.
 pub(super) fn file_systems(lines: &[Line], is_folder: impl Fn(&Line) -> bool) -> Vec<Line> {
     let is_root = |line: &Line| line.mount_point == Path::new("/");
     let mut shortest: HashMap<(u32, u32), (usize, &Line)> = HashMap::new();
     let mut chosen: Vec<&Line> = Vec::new();
     let candidates = reachable(lines).into_iter().filter(|line| {
-        // The root is always included: in a container, it is the writable file system.
+        // The root is always included, because in a container it is the writable file system.
         is_root(line)
             || line.kind() != Kind::Pseudo
                 && line.fs_type != "devtmpfs"

@@ -37,7 +37,7 @@ pub(super) struct Mount {
     measured: Option<Timestamps>,
     /// Whether `statfs` can block.
     can_block: bool,
-    /// When the pending request was made.
+    /// When the pending request was made; `None` if no answer is pending.
     requested: Option<Instant>,
     /// Whether the current measurement waits for the answer.
     is_waited_for: bool,
@@ -110,7 +110,7 @@ impl Mounts {
         self.file.is_readable()
     }
 
-    /// Measures the requested file systems, unless they were already measured at this moment. Those that can block
+    /// Measures the requested file systems, unless they were already measured at this moment. File systems that can block
     /// share one deadline.
     pub(super) fn measure(&mut self, at: Timestamps, is_wanted: impl Fn(&Mount) -> bool) {
         let now = Instant::now();
@@ -156,8 +156,8 @@ impl Mounts {
     }
 }
 
-/// Sets the space of the file systems that have answered, as [`StatfsThreads::answers`] does until `deadline`. Decrements
-/// `waiting` for each awaited answer.
+/// Sets the space of the file systems that have answered; if there are no answers, waits for the first one. Returns `false` if
+/// none arrives before `deadline`. Decrements `waiting` for each awaited answer.
 fn push_answers(
     threads: &StatfsThreads,
     mounts: &mut [Mount],

@@ -76,13 +76,13 @@ impl Provider for PhysicalDisk {
 #[cfg(test)]
 mod tests {
     use crate::storage::io as disk;
-    use crate::storage::tests::{MOUNTS, STATS, calls, identity, machine, pair, provider};
+    use crate::storage::tests::{MOUNTS, STATS, fake_calls, identity, machine, pair, provider};
     use crate::testing::{at, collect, first_value, value};
 
     #[test]
     fn a_total_continues_when_other_devices_are_added_or_removed() {
         let machine = machine(STATS, MOUNTS);
-        let mut disks = provider(&machine, "PhysicalDisk", calls());
+        let mut disks = provider(&machine, "PhysicalDisk", fake_calls());
         let mut total = |second: i64, stats: &str| {
             machine.write("proc/diskstats", stats);
             identity(&collect(&mut *disks, at(second)), "_Total")
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn a_disk_that_is_replaced_while_its_line_is_malformed_starts_from_its_own_counts() {
         let machine = machine(STATS, MOUNTS);
-        let mut disks = provider(&machine, "PhysicalDisk", calls());
+        let mut disks = provider(&machine, "PhysicalDisk", fake_calls());
         let old = identity(&collect(&mut *disks, at(1)), "sda");
         machine.write("sys/block/sda/diskseq", "9\n");
         machine.write("proc/diskstats", STATS.replace("sda 100", "sda x"));

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use super::io as disk;
-use super::tests::{MOUNTS, calls, identity, pair, provider};
+use super::tests::{MOUNTS, fake_calls, identity, pair, provider};
 use crate::testing::{Machine, at, check_idle, collect, first_value, names, value};
 
 const STACK: &str = "   8       0 sda 100 10 2000 300 50 5 1000 400 2 500 700 7 1 80 9 3 4
@@ -29,12 +29,12 @@ fn stacked() -> Machine {
 #[test]
 fn stacked_devices_have_display_names() {
     let machine = stacked();
-    let mut set = provider(&machine, "Block Device", calls());
+    let mut set = provider(&machine, "Block Device", fake_calls());
     let rows = collect(&mut *set, at(1));
     assert_eq!(names(&rows), ["loop0", "zram0", "md0", "vg0-root", "dm-1"], "loop1 was never used");
     assert_eq!(first_value(&rows, "vg0-root", disk::READS), 140);
     assert_eq!(pair(&rows, "md0", disk::SECONDS_PER_READ), (5_000_000, 120));
-    // Another volume takes the device.
+    // Another volume gets the device dm-0.
     machine.write(
         "proc/diskstats",
         STACK.lines().filter(|line| !line.contains("dm-0")).collect::<Vec<_>>().join("\n") + "\n",
@@ -48,13 +48,13 @@ fn stacked_devices_have_display_names() {
 #[test]
 fn underlying_devices_are_members() {
     let machine = stacked();
-    let mut set = provider(&machine, "Block Device Member", calls());
+    let mut set = provider(&machine, "Block Device Member", fake_calls());
     let rows = collect(&mut *set, at(1));
     assert_eq!(names(&rows), ["md0/sda1", "md0/sdb1", "vg0-root/md0"]);
     assert_eq!(first_value(&rows, "md0/sda1", disk::READS), 90);
     assert_eq!(first_value(&rows, "vg0-root/md0", disk::READS), 120);
     let before = rows.instances()[2].clone();
-    // A disk of the array is replaced, which has an effect after some samples.
+    // A disk is removed from the array. The members are compared only every few samples.
     machine.remove("sys/block/md0/slaves/sdb1");
     let last = (2..20).map(|second| collect(&mut *set, at(second))).last().expect("samples");
     assert_eq!(names(&last), ["md0/sda1", "vg0-root/md0"]);
@@ -79,9 +79,9 @@ fn arrays_have_a_state_and_progress() {
     }
     machine.write("sys/block/md1/md/raid_disks", "2\n");
     machine.write("sys/block/md1/md/array_state", "clean\n");
-    // Other sets share /proc/diskstats.
-    check_idle(&machine, "sys", &mut *provider(&machine, "RAID Array", calls()));
-    let mut set = provider(&machine, "RAID Array", calls());
+    // Checks only sys, because the file /proc/diskstats is shared with other sets and stays open.
+    check_idle(&machine, "sys", &mut *provider(&machine, "RAID Array", fake_calls()));
+    let mut set = provider(&machine, "RAID Array", fake_calls());
     let rows = collect(&mut *set, at(1));
     assert_eq!(names(&rows), ["md0", "md1"]);
     assert_eq!([1, 2, 3, 4, 7, 8].map(|id| first_value(&rows, "md0", id)), [3, 1, 6, 2, 20480 * 1024, 128]);
@@ -112,8 +112,8 @@ fn compressed_memory_has_sizes_and_a_ratio() {
     machine.write("sys/block/zram0/disksize", "1073741824\n");
     machine.write("sys/block/zram1/mm_stat", "0 0 0 0 0 0 0 0 0\n");
     machine.write("sys/block/zram1/disksize", "0\n");
-    check_idle(&machine, "sys", &mut *provider(&machine, "Zram", calls()));
-    let mut set = provider(&machine, "Zram", calls());
+    check_idle(&machine, "sys", &mut *provider(&machine, "Zram", fake_calls()));
+    let mut set = provider(&machine, "Zram", fake_calls());
     let rows = collect(&mut *set, at(1));
     assert_eq!(names(&rows), ["zram0", "zram1", "_Total"]);
     let expected = [4_096_000, 1_024_000, 1_200_000, 8_000_000, 1_300_000, 11, 12, 13, 1 << 30];
@@ -152,18 +152,18 @@ device tmpfs mounted on /run with fstype tmpfs
 fn nfs_mounts_have_operations_and_their_times() {
     let machine = stacked();
     machine.write("proc/self/mountstats", MOUNTSTATS);
-    // Other sets share /proc/diskstats and /proc/self/mountinfo.
-    check_idle(&machine, "proc/self/mountstats", &mut *provider(&machine, "NFS Mount", calls()));
-    let mut set = provider(&machine, "NFS Mount", calls());
+    // Checks only this file, because other sets open /proc/diskstats and /proc/self/mountinfo.
+    check_idle(&machine, "proc/self/mountstats", &mut *provider(&machine, "NFS Mount", fake_calls()));
+    let mut set = provider(&machine, "NFS Mount", fake_calls());
     let rows = collect(&mut *set, at(1));
     assert_eq!(names(&rows), ["/mnt/my data"]);
     let of = |rows: &tachograph_perflib::Rows, ids: &[u32]| -> Vec<i64> {
         ids.iter().map(|id| first_value(rows, "/mnt/my data", *id)).collect()
     };
-    assert_eq!(of(&rows, &[1, 2, 3]), [150, 4, 1], "operations, retransmissions, timeouts of all kinds");
+    assert_eq!(of(&rows, &[1, 2, 3]), [150, 4, 1], "operations, retransmissions, timeouts of all requests");
     assert_eq!(of(&rows, &[10, 11, 15, 16]), [100, 5_000_000, 3, 2]);
     assert_eq!(of(&rows, &[20, 21, 25, 26]), [40, 6_000_000, 0, 0]);
-    // Times in 100 ns, and operations.
+    // Each pair is a time in units of 100 ns and a number of operations.
     assert_eq!(
         [12, 13, 14].map(|id| pair(&rows, "/mnt/my data", id)),
         [(4_500_000, 100), (4_000_000, 100), (300_000, 100)]
@@ -174,7 +174,7 @@ fn nfs_mounts_have_operations_and_their_times() {
     );
     let old = identity(&rows, "/mnt/my data");
 
-    // Linux before 5.3 has no errors. The file system was mounted again, so its counts begin at 0.
+    // Linux before 5.3 does not count errors. The file system was mounted again, so its counts restarted from 0.
     machine.write(
         "proc/self/mountstats",
         MOUNTSTATS.replace("READ: 100 103 1 20000 5010000 30 400 450 2", "READ: 1 1 0 2 3 4 5 6"),
@@ -214,7 +214,7 @@ fn times_of_nfs_are_those_of_mountstats() {
             words.iter().position(|word| *word == label).unwrap_or_else(|| panic!("no {label} in {text}"));
         words[index + 1].parse().expect("a number")
     };
-    let rows = collect(&mut *provider(&machine, "NFS Mount", calls()), at(1));
+    let rows = collect(&mut *provider(&machine, "NFS Mount", fake_calls()), at(1));
     let milliseconds = |id| {
         let (time, count) = pair(&rows, "/mnt/my data", id);
         time as f64 / count as f64 / 10_000.0

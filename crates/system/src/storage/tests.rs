@@ -27,8 +27,8 @@ pub(super) const MOUNTS: &str = "27 1 8:1 / / rw - ext4 /dev/sda1 rw
 31 27 0:42 / /run ro - tmpfs tmpfs rw
 ";
 
-/// Every file system has 1,000 blocks of 4,096 bytes, 300 free, 100 of them for root, and 10 inodes, 4 free.
-pub(super) fn calls() -> FileSystemCalls {
+/// Fake system calls: every file system has 1,000 blocks of 4,096 bytes, 300 free, 100 of them for root, and 10 inodes, 4 free.
+pub(super) fn fake_calls() -> FileSystemCalls {
     FileSystemCalls {
         space: Arc::new(|_| Ok(SPACE)),
         is_folder: |_| true,
@@ -66,7 +66,7 @@ pub(super) fn pair(rows: &Rows, name: &str, id: u32) -> (i64, i64) {
 #[test]
 fn every_counter_of_a_disk_has_its_value() {
     let machine = machine(STATS, MOUNTS);
-    let mut disks = provider(&machine, "PhysicalDisk", calls());
+    let mut disks = provider(&machine, "PhysicalDisk", fake_calls());
     let rows = collect(&mut *disks, at(1000));
     assert_eq!(names(&rows), ["sda", "sdb", "_Total"]);
     let now = at(1000).system_time.0;
@@ -108,11 +108,11 @@ fn every_counter_of_a_disk_has_its_value() {
 #[test]
 fn older_kernels_have_fewer_counters() {
     let machine = machine("   8 0 sda 1 2 3 4 5 6 7 8 9 10 11\n", MOUNTS);
-    let disks = provider(&machine, "PhysicalDisk", calls());
+    let disks = provider(&machine, "PhysicalDisk", fake_calls());
     let has = |id| disks.info().position(id).is_some();
     assert!(has(disk::IDLE_TIME) && has(disk::TIME_BASE) && !has(disk::DISCARDS) && !has(disk::DISCARD_BASE));
     machine.write("proc/diskstats", "   8 0 sda 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15\n");
-    let disks = provider(&machine, "PhysicalDisk", calls());
+    let disks = provider(&machine, "PhysicalDisk", fake_calls());
     let has = |id| disks.info().position(id).is_some();
     assert!(has(disk::DISCARDS) && !has(disk::FLUSHES));
 }
@@ -120,14 +120,14 @@ fn older_kernels_have_fewer_counters() {
 #[test]
 fn without_sysfs_partitions_are_recognised_by_name() {
     let machine = Machine::new(&[("proc/diskstats", STATS), ("proc/self/mountinfo", MOUNTS)]);
-    let mut disks = provider(&machine, "PhysicalDisk", calls());
+    let mut disks = provider(&machine, "PhysicalDisk", fake_calls());
     assert_eq!(names(&collect(&mut *disks, at(1))), ["sda", "sdb", "_Total"]);
 }
 
 #[test]
-fn milliseconds_of_32_bits_can_wrap() {
+fn times_continue_after_32_bit_milliseconds_wrap() {
     let machine = machine("8 0 sda 1 0 1 4294967290 1 0 1 0 0 4294967295 0\n", MOUNTS);
-    let mut disks = provider(&machine, "PhysicalDisk", calls());
+    let mut disks = provider(&machine, "PhysicalDisk", fake_calls());
     let before = collect(&mut *disks, at(1));
     machine.write("proc/diskstats", "8 0 sda 2 0 2 4 1 0 1 0 0 9 0\n");
     let after = collect(&mut *disks, at(2));
@@ -140,7 +140,7 @@ fn milliseconds_of_32_bits_can_wrap() {
 #[test]
 fn times_never_decrease() {
     let machine = machine("8 0 sda 1 0 1 50 1 0 1 0 0 60 100\n", MOUNTS);
-    let mut disks = provider(&machine, "PhysicalDisk", calls());
+    let mut disks = provider(&machine, "PhysicalDisk", fake_calls());
     let queue = |disks: &mut Box<dyn Provider>, moment| {
         first_value(&collect(&mut **disks, at(moment)), "sda", disk::QUEUE)
     };
@@ -154,7 +154,7 @@ fn times_never_decrease() {
 #[test]
 fn idle_time_does_not_decrease_when_busy_time_exceeds_the_interval() {
     let machine = machine("8 0 sda 1 0 1 0 1 0 1 0 0 1000 0\n", MOUNTS);
-    let mut disks = provider(&machine, "PhysicalDisk", calls());
+    let mut disks = provider(&machine, "PhysicalDisk", fake_calls());
     let before = collect(&mut *disks, at(10));
     machine.write("proc/diskstats", "8 0 sda 1 0 1 0 1 0 1 0 0 2004 0\n");
     let after = collect(&mut *disks, at(11));
@@ -164,7 +164,7 @@ fn idle_time_does_not_decrease_when_busy_time_exceeds_the_interval() {
 #[test]
 fn another_disk_under_the_same_name_is_another_instance() {
     let machine = machine(STATS, MOUNTS);
-    let mut disks = provider(&machine, "PhysicalDisk", calls());
+    let mut disks = provider(&machine, "PhysicalDisk", fake_calls());
     let one = collect(&mut *disks, at(1));
     let same = collect(&mut *disks, at(2));
     assert_eq!(identity(&one, "sda"), identity(&same, "sda"));
@@ -184,7 +184,7 @@ fn another_disk_under_the_same_name_is_another_instance() {
 #[test]
 fn disks_are_added_and_removed() {
     let machine = machine(STATS, MOUNTS);
-    let mut disks = provider(&machine, "PhysicalDisk", calls());
+    let mut disks = provider(&machine, "PhysicalDisk", fake_calls());
     let before = collect(&mut *disks, at(1));
     let without: String =
         STATS.lines().filter(|line| !line.contains("sda")).map(|line| format!("{line}\n")).collect();
@@ -211,7 +211,7 @@ fn malformed_lines_are_errors_of_their_device() {
         "8 0 sda 1 2 99999999999999999999999 4 5 6 7 8 9 10 11\n8 16 sdb 10 0 200 30 0 0 0 0 0 30 30 0 0 0 0 0 0\n",
     ] {
         let machine = machine(STATS, MOUNTS);
-        let mut disks = provider(&machine, "PhysicalDisk", calls());
+        let mut disks = provider(&machine, "PhysicalDisk", fake_calls());
         collect(&mut *disks, at(1));
         machine.write("proc/diskstats", broken);
         let rows = collect(&mut *disks, at(2));
@@ -225,7 +225,7 @@ fn malformed_lines_are_errors_of_their_device() {
     let most = format!("8 0 sda {}\n", [u64::MAX.to_string().as_str(); 17].join(" "));
     for text in ["\n\n", "8", "8 0", "8 0 sda", "x y z\n", "\0\0", &most] {
         let machine = machine(STATS, MOUNTS);
-        let mut disks = provider(&machine, "PhysicalDisk", calls());
+        let mut disks = provider(&machine, "PhysicalDisk", fake_calls());
         machine.write("proc/diskstats", text);
         collect(&mut *disks, at(1));
         machine.write("proc/diskstats", STATS);
@@ -236,8 +236,8 @@ fn malformed_lines_are_errors_of_their_device() {
 #[test]
 fn truncated_numbers_are_not_used() {
     let machine = machine(STATS, MOUNTS);
-    let mut disks = provider(&machine, "PhysicalDisk", calls());
-    let mut mounted = provider(&machine, "LogicalDisk", calls());
+    let mut disks = provider(&machine, "PhysicalDisk", fake_calls());
+    let mut mounted = provider(&machine, "LogicalDisk", fake_calls());
     for length in (0..STATS.len()).step_by(3) {
         machine.write("proc/diskstats", &STATS[..length]);
         machine.write("proc/self/mountinfo", &MOUNTS[..length.min(MOUNTS.len())]);
@@ -249,13 +249,13 @@ fn truncated_numbers_are_not_used() {
 #[test]
 fn every_counter_of_a_mounted_disk_has_its_value() {
     let machine = machine(STATS, MOUNTS);
-    let mut mounted = provider(&machine, "LogicalDisk", calls());
+    let mut mounted = provider(&machine, "LogicalDisk", fake_calls());
     let rows = collect(&mut *mounted, at(1));
     assert_eq!(names(&rows), ["/", "/pool", "/mnt/my disk", "/data", "_Total"]);
     assert_eq!(pair(&rows, "/", logical::FREE_SPACE), (200 * 4096, 900 * 4096));
     assert_eq!(first_value(&rows, "/", logical::FREE_MEGABYTES), 200 * 4096 / 1_048_576);
     assert_eq!(pair(&rows, "_Total", logical::FREE_SPACE), (4 * 200 * 4096, 4 * 900 * 4096));
-    // The I/O is that of sda1, not of sda, and for btrfs that of its source.
+    // The I/O is that of sda1, not of sda, and for btrfs that of its source device.
     assert_eq!(first_value(&rows, "/", disk::READS), 90);
     assert_eq!(first_value(&rows, "/mnt/my disk", disk::READS), 10);
     assert_eq!(first_value(&rows, "/data", disk::READS), 140);
@@ -268,7 +268,7 @@ fn every_counter_of_a_mounted_disk_has_its_value() {
 #[test]
 fn mounts_are_added_and_removed() {
     let machine = machine(STATS, MOUNTS);
-    let mut mounted = provider(&machine, "LogicalDisk", calls());
+    let mut mounted = provider(&machine, "LogicalDisk", fake_calls());
     let before = collect(&mut *mounted, at(1));
     assert_eq!(identity(&before, "_Total"), identity(&collect(&mut *mounted, at(2)), "_Total"));
     machine.write("proc/self/mountinfo", MOUNTS.replace("29 27 8:16", "33 27 8:0"));
@@ -285,9 +285,9 @@ fn mounts_are_added_and_removed() {
 #[test]
 fn space_is_known_without_diskstats() {
     let machine = Machine::new(&[("proc/self/mountinfo", MOUNTS)]);
-    let providers = providers_of(&machine.roots, Mounts::new(&machine.roots, calls()));
+    let providers = providers_of(&machine.roots, Mounts::new(&machine.roots, fake_calls()));
     assert_eq!(providers.len(), 2);
-    let mut mounted = provider(&machine, "LogicalDisk", calls());
+    let mut mounted = provider(&machine, "LogicalDisk", fake_calls());
     assert!(mounted.info().position(disk::READS).is_none());
     let rows = collect(&mut *mounted, at(1));
     assert_eq!(pair(&rows, "/", logical::FREE_SPACE), (200 * 4096, 900 * 4096));
@@ -296,7 +296,7 @@ fn space_is_known_without_diskstats() {
 #[test]
 fn every_counter_of_a_file_system_has_its_value() {
     let machine = machine(STATS, MOUNTS);
-    let mut systems = provider(&machine, "File System", calls());
+    let mut systems = provider(&machine, "File System", fake_calls());
     let rows = collect(&mut *systems, at(1));
     assert_eq!(names(&rows), ["/", "/pool", "/mnt/my disk", "/data", "/run"]);
     assert_eq!(first_value(&rows, "/run", file_system::SIZE), 1000 * 4096);
@@ -321,7 +321,7 @@ fn unknown_space_is_an_error() {
         Some("/data") => Err(io::Error::from_raw_os_error(13)),
         _ => Ok(SPACE),
     };
-    let calls = FileSystemCalls { space: Arc::new(space), ..calls() };
+    let calls = FileSystemCalls { space: Arc::new(space), ..fake_calls() };
     let mut systems = provider(&machine, "File System", calls);
     let rows = collect(&mut *systems, at(1));
     let is_good = |name, id| value(&rows, name, id).status.is_good();
@@ -336,20 +336,21 @@ fn unknown_space_is_an_error() {
     assert!(of_size("/data").is_some_and(|error| error.reason.contains("Permission denied")));
 }
 
-/// A remote file system that answers on demand.
+/// Fake system calls with a remote file system at /nfs. It reports each request to the receiver, and answers when the sender sends
+/// or is dropped.
 fn server() -> (FileSystemCalls, Sender<()>, Receiver<()>) {
     let (answer, answers) = channel::<()>();
-    let (ask, asked) = channel::<()>();
+    let (request, requests) = channel::<()>();
     let answers = Mutex::new(answers);
-    let ask = Mutex::new(ask);
+    let request = Mutex::new(request);
     let space = move |path: &Path| {
         if path.starts_with("/nfs") {
-            let _ = ask.lock().expect("no panic").send(());
+            let _ = request.lock().expect("no panic").send(());
             let _ = answers.lock().expect("no panic").recv();
         }
         Ok(SPACE)
     };
-    (FileSystemCalls { space: Arc::new(space), ..calls() }, answer, asked)
+    (FileSystemCalls { space: Arc::new(space), ..fake_calls() }, answer, requests)
 }
 
 #[test]
@@ -358,7 +359,7 @@ fn an_unreachable_server_delays_a_sample_only_briefly() {
         "{MOUNTS}40 27 0:60 / /nfs rw - nfs4 server:/x rw\n41 40 8:0 / /nfs/below rw - ext4 /dev/sda rw\n"
     );
     let machine = machine(STATS, &mounts);
-    let (calls, answer, asked) = server();
+    let (calls, answer, requests) = server();
     let mut mounted = provider(&machine, "LogicalDisk", calls);
     let start = Instant::now();
     let rows = collect(&mut *mounted, at(1));
@@ -372,15 +373,15 @@ fn an_unreachable_server_delays_a_sample_only_briefly() {
                 .any(|error| error.instance.name() == name && error.reason.contains("no answer"))
         );
     }
-    // The total is incomplete, because the file system that is mounted below the server's is a local one.
+    // The total is incomplete, because /nfs/below is a local file system.
     assert!(!value(&rows, "_Total", logical::FREE_SPACE).status.is_good());
-    (0..2).for_each(|_| asked.recv_timeout(Duration::from_secs(20)).expect("asked"));
+    (0..2).for_each(|_| requests.recv_timeout(Duration::from_secs(20)).expect("requested"));
     for moment in 2..5 {
         let rows = collect(&mut *mounted, at(moment));
         assert!(!value(&rows, "/nfs", logical::FREE_SPACE).status.is_good());
     }
-    assert!(asked.try_recv().is_err(), "no further request before the answer");
-    // Both now answer: their late answers are used, and they are queried again.
+    assert!(requests.try_recv().is_err(), "no further request before the answer");
+    // Both file systems now answer. Their late answers are used, and they are queried again.
     drop(answer);
     let mut moment = 5;
     loop {
@@ -406,7 +407,7 @@ fn many_blocked_file_systems_use_few_threads() {
         let _ = blocked.lock().expect("no panic").recv();
         Ok(SPACE)
     };
-    let mut mounts = Mounts::new(&machine.roots, FileSystemCalls { space: Arc::new(space), ..calls() });
+    let mut mounts = Mounts::new(&machine.roots, FileSystemCalls { space: Arc::new(space), ..fake_calls() });
     use tachograph_perflib::Reading;
     mounts.read(at(1)).expect("read");
     assert_eq!(mounts.mounts.len(), 50);
@@ -427,23 +428,23 @@ fn many_blocked_file_systems_use_few_threads() {
 #[test]
 fn only_requested_file_systems_are_queried() {
     let machine = machine(STATS, MOUNTS);
-    let asked = Arc::new(Mutex::new(Vec::new()));
-    let log = Arc::clone(&asked);
+    let requests = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&requests);
     let space = move |path: &Path| {
         log.lock().expect("no panic").push(path.to_string_lossy().into_owned());
         Ok(SPACE)
     };
     let mut mounted =
-        provider(&machine, "LogicalDisk", FileSystemCalls { space: Arc::new(space), ..calls() });
+        provider(&machine, "LogicalDisk", FileSystemCalls { space: Arc::new(space), ..fake_calls() });
     let mut rows = Rows::new(mounted.info().clone());
     rows.select([disk::READS], vec![tachograph_perflib::InstanceFilter::all()]);
     rows.clear(at(1));
     mounted.collect(&mut rows).expect("collected");
-    assert!(asked.lock().expect("no panic").is_empty());
+    assert!(requests.lock().expect("no panic").is_empty());
     rows.select([logical::FREE_SPACE], vec![tachograph_perflib::InstanceFilter::new("/pool", None)]);
     rows.clear(at(2));
     mounted.collect(&mut rows).expect("collected");
-    assert_eq!(*asked.lock().expect("no panic"), ["/pool"]);
+    assert_eq!(*requests.lock().expect("no panic"), ["/pool"]);
     assert_eq!(names(&rows), ["/pool"]);
 }
 

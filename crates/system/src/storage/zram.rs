@@ -98,7 +98,7 @@ impl Zram {
 }
 
 impl ZramDevice {
-    /// `None` if this is another device, or the kernel has no `mm_stat` (before Linux 4.1).
+    /// `None` if the device is not a zram device, or the kernel has no `mm_stat` (before Linux 4.1).
     fn new(sys: &Path, device: &Device) -> Option<Self> {
         let name = std::str::from_utf8(device.kernel_name()).ok().filter(|name| name.starts_with("zram"))?;
         let folder = sys.join("block").join(name);

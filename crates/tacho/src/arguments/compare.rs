@@ -12,9 +12,10 @@ use super::{NumberArguments, ReportFormat, RowArguments, SelectionArguments, Wor
 ///
 /// Averages are computed from raw values by the formula of the counter type, as in 'tacho stats'. Doubling counts as
 /// much as halving; changes of very small values count little. The rates and shares of an instance that is in only one log
-/// count as 0 in the other; those of an instance that was present for a part of a log count for that part. The amounts of an instance
-/// that is in only one log, and counters that are in only one log, are last. Counters that are identifiers, such as ID Process,
-/// are omitted; so are sets that repeat others, such as Process V2 and Thread, unless they are selected.
+/// count as 0 in the other; those of an instance that was present for a part of a log are multiplied by that part. Other values
+/// of an instance that is in only one log, such as its memory, are listed last, and so are counters that are in only one log
+/// and the ages of processes. Counters that are identifiers, such as ID Process, are omitted; so are sets that repeat others,
+/// such as Process V2 and Thread, unless they are selected.
 ///
 /// If the ids of processes show that numbers such as bash#3 mean other processes in the second log, or if the logs do not
 /// have as many instances of a name, the sums over the instances of the name are compared: bash#*.

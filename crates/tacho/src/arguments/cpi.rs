@@ -143,7 +143,7 @@ mod tests {
     use super::parse_pid;
 
     #[test]
-    fn process_ids() {
+    fn process_ids_are_positive_numbers() {
         assert_eq!(parse_pid("1"), Ok(1));
         assert_eq!(parse_pid("2147483647"), Ok(2_147_483_647));
         for text in ["", "0", "-1", "2147483648", "x", "1.5"] {

@@ -84,7 +84,7 @@ mod tests {
     use super::{parse_interval, parse_length};
 
     #[test]
-    fn seconds_minutes_and_hours() {
+    fn durations_in_seconds_minutes_and_hours_are_parsed() {
         for (text, milliseconds) in [
             ("1", 1000),
             ("0.1", 100),
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_with_units() {
+    fn durations_with_units_are_parsed() {
         for (text, milliseconds) in [
             ("250ms", 250),
             ("30s", 30_000),

@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ages_and_sizes() {
+    fn ages_and_sizes_are_parsed() {
         let hours = |hours: u64| Ok(Duration::from_secs(hours * 3600));
         for (text, age) in
             [("30d", hours(720)), ("12h", hours(12)), ("8w", hours(8 * 168)), ("1y", hours(8760))]
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_by_time_and_size() {
+    fn segment_limits_are_times_or_sizes() {
         for (text, limit) in [
             ("1:00:00", SegmentLimit::Time(Duration::from_secs(3600))),
             ("90", SegmentLimit::Time(Duration::from_secs(90))),

@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn times_of_several_words() {
+    fn the_words_of_a_time_are_joined() {
         assert_rewritten(
             "tacho relog a.blg -cf x -b 2/19/2013 6:50:17 PM -e x",
             &["tacho", "relog", "a.blg", "--counter-file", "x", "-b", "2/19/2013 6:50:17 PM", "-e", "x"],
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn options_with_one_hyphen() {
+    fn options_with_one_hyphen_get_their_long_names() {
         assert_rewritten("tacho /?", &["tacho", "--help"]);
         assert_rewritten("tacho query -?", &["tacho", "query", "--help"]);
         assert_rewritten("tacho list -- -cf", &["tacho", "list", "--", "-cf"]);
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn values_after_an_equals_sign() {
+    fn values_after_an_equals_sign_are_accepted() {
         assert_rewritten(
             "tacho record -Segment=1 -si=0.1 -CF=x -cnf=1 -max=5 -rf=1 -O=a.blg",
             &[

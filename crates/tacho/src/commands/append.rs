@@ -22,8 +22,8 @@ use crate::output::OutputFile;
 /// Appends the result of the query to `output`, which must have the same counters and earlier times; returns the number of
 /// samples appended.
 ///
-/// Writes a new log with the samples of both, and replaces `output` when it is complete, so that a failed append
-/// changes nothing.
+/// Writes a new log with the existing and the appended samples, and replaces `output` when the new log is complete, so that
+/// a failed append changes nothing.
 pub(crate) fn append(
     query: &mut LogQuery,
     output: &Path,
@@ -56,7 +56,7 @@ pub(crate) fn append(
         Format::Csv | Format::Tsv => {
             let zone = old.reports[0].facts().zone.clone();
             let write = || {
-                // The whole log is rewritten, in its own form.
+                // The whole log is rewritten, in the form of the existing log.
                 let form = form(&old.reports);
                 let mut sink = TextSink::new(&mut file, format, zone.clone(), &existing)?.with_form(form)?;
                 run_pipeline(old, &mut sink)?;
@@ -93,7 +93,7 @@ pub(crate) fn append(
     Ok(samples)
 }
 
-/// Distinguishes the indexes of the appended logs from those of the existing log.
+/// The bit that distinguishes the indexes of appended logs from those of the existing log.
 const APPENDED: u32 = 1 << 31;
 
 /// Skips a baseline that is also the last sample of the existing log.
@@ -137,7 +137,7 @@ fn difference(existing: &UnionScan, new: &UnionScan, has_columns: bool) -> Optio
     }
 }
 
-/// The columns of a text log; the entries of a BLG, whose instances can be wildcards.
+/// The paths of a text log's columns, or of a BLG's entries, whose instances can be wildcards.
 fn paths(scan: &UnionScan, has_columns: bool) -> Vec<String> {
     let mut paths = Vec::new();
     let all = [Arc::new(Instance::new(None, "*", 0))];

@@ -84,7 +84,8 @@ fn table_rows(arguments: &CompareArguments, mut rows: Vec<ComparisonRow>) -> Vec
     rows.into_iter().zip(others).collect()
 }
 
-/// Removes the sets that repeat another one in the rows; returns their names, each with that of the other set.
+/// Removes the sets that repeat another set of the rows. Returns pairs of names: the removed set, and the set that it
+/// repeats.
 fn remove_repeating_sets(rows: &mut Vec<ComparisonRow>) -> Vec<(&'static str, &'static str)> {
     let names: HashSet<&str> = rows.iter().map(english_name).collect();
     let repeats = tachograph_system::tables().filter_map(|table| Some((table.name, table.repeats?)));

@@ -109,7 +109,7 @@ struct DatabaseSink<'a> {
     output: &'a Path,
     zone: &'a tachograph_counters::time_zone::TimeZone,
     writer: Option<SqlLogWriter>,
-    /// Samples that open the first interval, until a sample follows. Without one, an existing log is kept.
+    /// Samples that open the first interval. They are written when a sample follows; if none follows, an existing log is kept.
     baselines: Vec<Sample>,
     stop: &'a Stop,
 }
@@ -120,7 +120,7 @@ impl DatabaseSink<'_> {
             Some(writer) => writer,
             None => self.writer.insert(SqlLogWriter::open(self.name, self.zone, self.start)?),
         };
-        // The sample that opens the first interval can already be the last one of the log.
+        // The sample that opens the first interval can already be the last sample of the log.
         if sample.is_baseline
             && writer.appended_to().is_some_and(|last| sample.at.utc.cut_to_milliseconds() <= last)
         {
@@ -129,7 +129,7 @@ impl DatabaseSink<'_> {
         writer.write(sample)
     }
 
-    /// The content of the database after a signal.
+    /// Describes what has been written into the database when a signal arrives.
     fn state(&self) -> String {
         match self.writer.as_ref().map_or(0, SqlLogWriter::committed_samples) {
             0 => "nothing was written".to_owned(),

@@ -207,8 +207,8 @@ fn show(
     if failures.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(Failure::merge(failures)) }
 }
 
-/// Searches for the operands as words, unless one of them is a log, a path or the name of a set. Returns `None` if a single
-/// operand is not found, which may be a misspelt name.
+/// Searches for the operands as words. Returns `None` if they are not words, because one of them is a log or a path or all
+/// are names of sets, and if a single operand is not found, because it may be a misspelt name.
 fn search(
     request: &Request<'_>,
     mut registry: impl FnMut() -> Result<Arc<Registry>, Failure>,
@@ -232,8 +232,8 @@ fn search(
             return Err(Failure::usage_messages(absent));
         }
         // With -o, a partial result is an error, because the file must be complete.
-        let is_complete = request.output.is_some();
-        return found::search_some(&registry, &words, request.form, is_complete).map(Some);
+        let must_be_complete = request.output.is_some();
+        return found::search_some(&registry, &words, request.form, must_be_complete).map(Some);
     }
     found::notify_absent(&words);
     absent.iter().for_each(notify);
@@ -295,7 +295,7 @@ pub(crate) fn scan(file: &Path, reading: &ReadOptions) -> Result<(LogReport, Uni
 pub(crate) fn summary(report: &LogReport, scan: &UnionScan) -> String {
     let facts = report.facts();
     let mut text = String::new();
-    // Of a database on a server, it is unknown.
+    // The size of a database on a server is unknown.
     let bytes = match facts.file_bytes {
         0 => String::new(),
         bytes => format!(", {} bytes", grouped(&bytes.to_string())),

@@ -131,14 +131,15 @@ fn this_machine(paths: Vec<PathPattern>, mut view: View, look: Look) -> Result<E
     show(Source::Live(Box::new(source)), view, look, messages)
 }
 
-/// The longest interval whose share a sample waits for other machines: the screen does not answer keys meanwhile.
+/// Samples wait for other machines for a share of the interval, or of this one if it is shorter, because the screen does not
+/// respond to keys meanwhile.
 const MAX_WAITED_INTERVAL: Duration = Duration::from_millis(400);
 
 /// Shows the machines that a name selects.
 fn machines(name: &str, paths: Vec<PathPattern>, mut view: View, look: Look) -> Result<ExitCode, Failure> {
     let machine = Machine::of_this_machine().map_err(Failure::runtime)?;
     let targets = machines::named(&machine.registry(), Some(name))?;
-    // The view is fitted to one of them: agents of a fleet have much the same sets.
+    // The view is resolved for one of the machines, because agents of a fleet usually have similar sets.
     let known = targets.iter().find(|target| target.registry.counter_sets().next().is_some());
     let registry = known.map_or_else(|| machine.registry(), |target| Arc::clone(&target.registry));
     let missing = this_machine::resolve_view_there(&registry, &mut view)?;
@@ -172,7 +173,7 @@ fn machines(name: &str, paths: Vec<PathPattern>, mut view: View, look: Look) -> 
         about,
         zone,
         frequency: FREQUENCY,
-        // They are read from files of this machine.
+        // Properties are read from files of this machine, so other machines have none.
         properties: None,
     };
     show(Source::Live(Box::new(source)), view, look, messages)

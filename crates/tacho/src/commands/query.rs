@@ -105,7 +105,7 @@ pub(crate) fn run(arguments: &QueryArguments) -> Result<ExitCode, Failure> {
     this_machine::notify_problem_totals(&live.report);
     notify_late_instances(&late);
     match outcome {
-        // The recorder names its own file.
+        // The recorder's errors already name the file.
         Err(error) if is_blg => Err(Failure::of_writing(error)),
         Err(error) => Err(Failure::of_output(error, output.unwrap_or(Path::new("standard output")))),
         Ok(()) => Ok(ExitCode::SUCCESS),
@@ -183,7 +183,7 @@ fn check_order(arguments: &QueryArguments, format: Option<Format>) -> Result<(),
     Ok(())
 }
 
-/// Adds the ids of the queried processes before their other counters: the names of processes do not show which process it is.
+/// Adds the ids of the queried processes before their other counters, because names do not identify processes.
 fn add_process_ids(paths: &mut Vec<PathPattern>) {
     let is_process =
         |path: &&PathPattern| path.set().is_literal() && eq_ignore_case(&path.path().set, "Process");

@@ -162,8 +162,8 @@ fn notify_cut_row(recorder: &LogOutput) {
     }
 }
 
-/// Adds the paths of the view, fitted to each machine, to those requested. If both are empty, reports and adds the default counters of
-/// each machine.
+/// Adds the paths of the view, resolved for each machine, to the requested paths. If there are none of either, reports and
+/// adds the default counters of each machine.
 fn add_paths(targets: &mut [Target], view: &View) -> Result<(), Failure> {
     let messages = add_view_paths(targets, view)?;
     match targets {
@@ -187,8 +187,8 @@ fn add_paths(targets: &mut [Target], view: &View) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Adds the paths of the view, fitted to each machine. Returns messages about what is omitted. A machine that has none of the
-/// view's counters is one of these messages, unless that is true of all machines.
+/// Adds the paths of the view, resolved for each machine. Returns messages about what is omitted, including machines that
+/// have none of the view's counters. Returns an error if no machine has any.
 fn add_view_paths(targets: &mut [Target], view: &View) -> Result<Vec<String>, Failure> {
     let is_only = targets.len() == 1;
     let mut messages = MachineMessages::default();
@@ -231,7 +231,7 @@ fn add_view_paths(targets: &mut [Target], view: &View) -> Result<Vec<String>, Fa
     Ok(messages.lines(is_only))
 }
 
-/// Messages about machines. Equal ones are merged.
+/// Messages about machines: the first machine, the number of other machines with an equal message, and the message.
 #[derive(Default)]
 struct MachineMessages(Vec<(Arc<str>, usize, String)>);
 

@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &RelogArguments) -> Result<ExitCode, Failure> {
     let format = format_of(arguments, output)?;
     arguments.digits.check(arguments.output_encoding, "--output-encoding", is_text(format))?;
     if query.paths.len() == 1 && format != Format::Blg {
-        // Grouping need not match that of another log.
+        // The groups of a single log need not match those of other logs.
         query.reading.grouping = Grouping::Neighbours;
     }
     let form = |reports: &[LogReport]| arguments.digits.form(arguments.output_encoding, reports[0].digits());

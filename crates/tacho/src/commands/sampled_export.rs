@@ -21,7 +21,7 @@ pub(crate) struct SampledExport {
     thread: JoinHandle<()>,
 }
 
-/// Starts to sample and send these counters, if the arguments ask for it.
+/// Starts to sample and send these counters, if the arguments request it.
 pub(crate) fn start(
     arguments: &SampledExportArguments,
     machine: &Arc<Machine>,

@@ -44,14 +44,14 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         Some(name) => Some(Arc::new(ServedMachines::connect(&machine, name)?)),
         None => None,
     };
-    // The registry that views are fitted to.
+    // The registry for which views are resolved.
     let shown = machines.as_ref().map_or_else(|| Arc::clone(&registry), |machines| machines.known_registry());
     let view = view(arguments, &shown)?;
-    let mut default_paths = view.as_ref().map(|(_, fitted)| fitted.paths()).unwrap_or_default();
+    let mut default_paths = view.as_ref().map(|(_, resolved)| resolved.paths()).unwrap_or_default();
     if default_paths.is_empty() {
         default_paths = this_machine::default_counters(&shown)?;
     }
-    let mut history = view.as_ref().map(|(_, fitted)| fitted.paths());
+    let mut history = view.as_ref().map(|(_, resolved)| resolved.paths());
     let view = view.map(|(view, _)| view);
     if history.is_none()
         && let Some(mut overview) = View::ready_made("overview")
@@ -124,7 +124,7 @@ fn token(file: Option<&Path>) -> Result<Option<Token>, Failure> {
     file.map(Token::read).transpose().map_err(Failure::runtime)
 }
 
-/// Where clients can record, if they can.
+/// The options of recordings that clients start; `None` if clients cannot record.
 fn recordings(arguments: &ServeArguments) -> Result<Option<RecordingOptions>, Failure> {
     let Some(folder) = &arguments.allow_record else { return Ok(None) };
     if !folder.is_dir() {
@@ -138,8 +138,8 @@ fn recordings(arguments: &ServeArguments) -> Result<Option<RecordingOptions>, Fa
     }))
 }
 
-/// The view with the counters from the command line: as written, and fitted to this machine. For logs, views are fitted
-/// when they are shown.
+/// The view with the counters from the command line, twice: as written, and resolved for the machine of `registry`. For
+/// logs, views are resolved when they are shown.
 fn view(arguments: &ServeArguments, registry: &Registry) -> Result<Option<(View, View)>, Failure> {
     let counters = arguments.paths(registry)?;
     let mut view = match &arguments.view {
@@ -147,18 +147,18 @@ fn view(arguments: &ServeArguments, registry: &Registry) -> Result<Option<(View,
         None if counters.is_empty() => return Ok(None),
         None => View::default(),
     };
-    let mut fitted = view.clone();
+    let mut resolved = view.clone();
     if arguments.view.is_some() {
-        this_machine::resolve_view(registry, &mut fitted)?.iter().for_each(notify);
+        this_machine::resolve_view(registry, &mut resolved)?.iter().for_each(notify);
     }
     if view.panels.is_empty() {
         let axis = Axis { scale: AxisScale::Linear, ..Axis::default() };
         view.panels.push(Panel { axis, ..Panel::default() });
     }
-    for view in [&mut view, &mut fitted] {
+    for view in [&mut view, &mut resolved] {
         view.add_counters(counters.iter().cloned().map(Chosen::new));
     }
-    Ok(Some((view, fitted)))
+    Ok(Some((view, resolved)))
 }
 
 impl From<ServeError> for Failure {

@@ -159,7 +159,7 @@ fn several_machines_are_served() {
     assert!(instances.to_string().contains("_Total"), "{instances}");
     assert!(served.get("/api/sources/live/sets?machine=none")["error"].to_string().contains("none"));
 
-    // Values of a moment: of all machines, and of one.
+    // The current values of all machines, and of one machine.
     let all = served.get(r"/api/query?path=%5CSystem%5CProcesses");
     let value = |machine: &str| {
         let series = all["series"].as_array().expect("series");

@@ -15,7 +15,7 @@ fn cut_in_two() -> Folder {
 }
 
 #[test]
-fn appends_to_a_blg() {
+fn samples_are_appended_to_a_blg() {
     let folder = cut_in_two();
     let ran = folder.relog(["2.blg", "-a", "-o", "1.blg"]);
     assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", "tacho: 1.blg: 6 samples written\n"));
@@ -25,7 +25,7 @@ fn appends_to_a_blg() {
 }
 
 #[test]
-fn appends_to_a_text_log() {
+fn samples_are_appended_to_a_text_log() {
     for extension in ["csv", "tsv"] {
         let folder = cut_in_two();
         let name = format!("1.{extension}");

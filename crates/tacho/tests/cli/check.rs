@@ -14,7 +14,7 @@ fn in_small_buffers() -> (Folder, usize) {
 }
 
 #[test]
-fn an_intact_log() {
+fn an_intact_log_is_reported_as_intact() {
     let (folder, _) = in_small_buffers();
     assert_eq!(
         folder.prints(["check", "in.blg"]),
@@ -30,7 +30,7 @@ fn an_intact_log() {
 }
 
 #[test]
-fn a_truncated_log() {
+fn the_problems_of_a_truncated_log_are_listed() {
     let (folder, length) = in_small_buffers();
     folder.write("cut.blg", &folder.bytes("in.blg")[..length * 2 / 3 + 100]);
     let ran = folder.run(["check", "cut.blg"]);
@@ -109,7 +109,7 @@ fn salvage_copies_an_intact_log() {
 }
 
 #[test]
-fn a_damaged_text_log() {
+fn undamaged_lines_of_a_text_log_are_saved() {
     let (folder, _) = in_small_buffers();
     folder.relog(["in.blg", "-o", "in.csv"]);
     let text = folder.text("in.csv").replacen("10:00:07.000", "seven", 1);
@@ -124,7 +124,7 @@ fn a_damaged_text_log() {
 }
 
 #[test]
-fn nothing_to_salvage() {
+fn no_file_is_written_without_intact_samples() {
     let (folder, _) = in_small_buffers();
     folder.write("head.blg", &folder.bytes("in.blg")[..1024]);
     let ran = folder.run(["check", "head.blg", "--salvage", "saved.blg"]);
@@ -134,7 +134,7 @@ fn nothing_to_salvage() {
 }
 
 #[test]
-fn a_log_with_only_its_first_buffer() {
+fn a_log_with_only_its_first_buffer_is_refused() {
     let (folder, length) = in_small_buffers();
     folder.write("head.blg", &folder.bytes("in.blg")[..1024]);
     for command in ["check", "list", "stats"] {

@@ -144,7 +144,7 @@ fn two_machines_are_compared_by_path_and_names_can_be_summed() {
 }
 
 #[test]
-fn the_rates_of_a_short_life_count_for_its_part_of_the_log() {
+fn the_rates_of_a_short_life_are_multiplied_by_its_part_of_the_log() {
     let folder = Folder::new();
     for (name, has_ended) in [("a.blg", false), ("b.blg", true)] {
         let mut log =

@@ -2,7 +2,7 @@
 
 use crate::run::{Folder, row};
 
-/// The path of a log of the corpus; `None`, with a notice, without a corpus.
+/// The path of a log of the corpus. Without a corpus, prints a notice and returns `None`.
 pub(crate) fn corpus(name: &str) -> Option<String> {
     let Some(folder) = std::env::var_os("TACHO_CORPUS") else {
         eprintln!("skipped: no corpus (set TACHO_CORPUS to its folder)");
@@ -53,7 +53,7 @@ fn the_table_has_the_values_of_performance_monitor() {
 }
 
 #[test]
-fn the_first_rows_of_the_csv() {
+fn the_first_rows_of_the_csv_have_known_values() {
     let Some(log) = corpus("BasicPerfCounters.blg") else { return };
     let folder = Folder::new();
     let ran = folder.relog([&log, "-f", "csv", "-o", "server.csv"]);
@@ -76,7 +76,7 @@ fn the_first_rows_of_the_csv() {
 }
 
 #[test]
-fn a_log_with_block_records() {
+fn a_log_with_block_records_has_known_values() {
     let Some(log) = corpus("SampleLog.blg") else { return };
     let folder = Folder::new();
     let listed = folder.prints(["list", "-f", "json", &log]);

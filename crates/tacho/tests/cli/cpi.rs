@@ -186,7 +186,7 @@ fn a_command_is_counted_or_the_reason_is_reported() {
 }
 
 #[test]
-fn results_that_cannot_be_written() {
+fn results_that_cannot_be_written_are_reported() {
     let folder = Folder::new();
     for (command, status) in [("exit 0", 1), ("exit 5", 5)] {
         let ran = folder.run(["cpi", "-o", "/dev/full", "-c", command]);
@@ -247,7 +247,7 @@ fn a_command_continues_after_the_measurement() {
 }
 
 #[test]
-fn a_command_that_ends_before_the_start_of_the_measurement() {
+fn a_command_that_ends_before_the_measurement_is_reported() {
     let folder = Folder::new();
     let ran = folder.run(["cpi", "-s", "1:00:00", "-c", "exit 3"]);
     assert_eq!((ran.status, ran.stdout.as_str()), (3, ""));

@@ -61,7 +61,7 @@ fn the_table_has_the_rows_of_performance_inspectors_cpi() {
 }
 
 #[test]
-fn a_result_for_each_interval() {
+fn each_interval_has_a_result() {
     let folder = Folder::new();
     let samples = objects(&printed(&folder, &["-r", "1", "-t", "0.25", "-f", "json"]));
     let seconds: Vec<f64> =
@@ -80,7 +80,7 @@ fn a_result_for_each_interval() {
 }
 
 #[test]
-fn one_line_per_sample() {
+fn results_of_the_system_have_one_line_per_sample() {
     let folder = Folder::new();
     let text = printed(&folder, &["-r", "0.2", "-ds"]);
     let line = text.strip_suffix('\n').expect("a line");
@@ -100,7 +100,7 @@ fn one_line_per_sample() {
 }
 
 #[test]
-fn without_utilization() {
+fn utilization_is_omitted_on_request() {
     let folder = Folder::new();
     if has_cpi(&folder) {
         let text = printed(&folder, &["-r", "0.1", "-noai"]);
@@ -167,7 +167,7 @@ impl Drop for KillOnDrop {
 }
 
 #[test]
-fn a_running_process() {
+fn a_running_process_is_measured_until_it_ends() {
     let folder = Folder::new();
     let waiting = || {
         let mut cat = std::process::Command::new("cat");
@@ -198,7 +198,7 @@ fn a_running_process() {
 }
 
 #[test]
-fn invalid_arguments() {
+fn invalid_arguments_are_refused() {
     let folder = Folder::new();
     let duration = "not a duration: write seconds (1, 0.1), mm:ss or hh:mm:ss";
     let conflict = |option: &str| format!("--read and {option} cannot be used together: use one of them");

@@ -92,7 +92,7 @@ fn write_trace(folder: &Folder) {
 }
 
 #[test]
-fn hooks_as_text_and_rows() {
+fn hooks_are_printed_as_text_and_rows() {
     let folder = Folder::new();
     write_trace(&folder);
     let text = folder.prints(["cpi", "--read", "known.nrm2"]);
@@ -127,7 +127,7 @@ fn hooks_as_text_and_rows() {
 }
 
 #[test]
-fn damaged_traces() {
+fn hooks_before_the_damage_are_shown() {
     let folder = Folder::new();
     write_trace(&folder);
     let whole = folder.prints(["cpi", "--read", "known.nrm2"]);

@@ -20,7 +20,7 @@ fn calls(from: i64, values: &[i64]) -> LogFixture {
 }
 
 #[test]
-fn the_interval_between_two_files_counts() {
+fn the_interval_between_two_files_is_included() {
     let folder = Folder::new();
     calls(0, &[0, 10, 30]).write(&folder.path("1.blg"));
     calls(3, &[60, 100]).write(&folder.path("2.blg"));
@@ -165,7 +165,7 @@ fn a_log_without_samples_changes_nothing() {
 }
 
 #[test]
-fn a_different_clock_after_a_restart() {
+fn rates_use_the_clock_of_each_log() {
     let folder = Folder::new();
     calls(0, &[0, 10, 30]).write(&folder.path("1.blg"));
     // The clock frequency of the second log is ten times that of the first.

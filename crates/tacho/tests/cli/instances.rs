@@ -93,7 +93,7 @@ fn equal_names_are_numbered() {
 }
 
 #[test]
-fn parents() {
+fn instances_have_parents() {
     let folder = Folder::new();
     let mut log =
         LogFixture::new("WEB1").column("Thread", counter("Priority Current", CounterType::RAWCOUNT));

@@ -23,7 +23,7 @@ fn halle() -> LogFixture {
 }
 
 #[test]
-fn the_text_form() {
+fn the_text_form_is_complete() {
     let folder = Folder::new();
     halle().write(&folder.path("in.blg"));
     let text = folder.prints(["list", "in.blg"]);
@@ -51,7 +51,7 @@ fn the_text_form() {
 }
 
 #[test]
-fn the_json_form() {
+fn the_json_form_is_complete() {
     let folder = Folder::new();
     halle().write(&folder.path("in.blg"));
     let listed: Value = serde_json::from_str(&folder.prints(["list", "-f", "json", "in.blg"])).expect("JSON");
@@ -113,7 +113,7 @@ fn the_json_form() {
 }
 
 #[test]
-fn several_logs() {
+fn several_logs_are_listed_in_order() {
     let folder = Folder::new();
     halle().write(&folder.path("1.blg"));
     mixed("WEB1", 0, 2).write(&folder.path("2.blg"));
@@ -141,7 +141,7 @@ fn only_the_values_of_an_unknown_type_are_errors() {
 }
 
 #[test]
-fn a_text_log_without_rows() {
+fn a_text_log_without_rows_is_listed() {
     let folder = Folder::new();
     folder.write(
         "in.csv",

@@ -62,7 +62,7 @@ fn verbose_shows_all_attributes() {
 }
 
 #[test]
-fn paths_with_and_without_instances() {
+fn paths_are_listed_with_and_without_instances() {
     let folder = Folder::new();
     let all = listed(&folder, &["-q"]);
     assert!(all.lines().all(|line| line.starts_with('\\') && !line.starts_with(r"\\")), "{all}");
@@ -100,7 +100,7 @@ fn listed_paths_can_be_used_with_cf() {
 }
 
 #[test]
-fn the_paths_of_a_log() {
+fn the_paths_of_a_log_are_listed() {
     let folder = Folder::new();
     crate::log_fixture::mixed("WEB1", 0, 2).write(&folder.path("in.blg"));
     let [counters, instances] = ["-q", "-qx"].map(|option| folder.prints(["list", option, "in.blg"]));
@@ -110,7 +110,7 @@ fn the_paths_of_a_log() {
 }
 
 #[test]
-fn unknown_names() {
+fn unknown_names_get_suggestions() {
     let folder = Folder::new();
     for (name, message) in [
         (
@@ -160,7 +160,7 @@ fn cycles_per_instruction_are_listed_or_the_reason_is_reported() {
 }
 
 #[test]
-fn json_of_a_counter_set() {
+fn json_describes_counter_sets() {
     let folder = Folder::new();
     let sets = |arguments: &[&str]| -> Vec<Value> {
         serde_json::from_str(&listed(&folder, &[&["-f", "json"][..], arguments].concat())).expect("JSON")

@@ -26,7 +26,7 @@ fn for_each_sample(folder: &Folder, log: &str, mut each: impl FnMut(&Sample)) {
 
 /// Ten minutes at 0.1 s: sample k is at start + k * 0.1 s, however long earlier samples took.
 #[test]
-fn long_no_drift_over_ten_minutes() {
+fn long_recordings_do_not_drift_in_ten_minutes() {
     if !is_enabled() {
         return;
     }
@@ -41,14 +41,14 @@ fn long_no_drift_over_ten_minutes() {
     for_each_sample(&folder, "l.blg", |sample| times.push(sample.at.utc));
     let interval = FileTime::PER_SECOND / 10;
     // The delays of the samples: on a busy machine, samples can be late, but never early, and delays do not accumulate.
-    let off = |at: &FileTime| (at.since(times[0]) + interval / 4).rem_euclid(interval) - interval / 4;
+    let delay = |at: &FileTime| (at.since(times[0]) + interval / 4).rem_euclid(interval) - interval / 4;
     let median = |times: &[FileTime]| {
-        let mut offs: Vec<i64> = times.iter().map(off).collect();
-        offs.sort_unstable();
-        offs[offs.len() / 2] as f64 / FileTime::PER_MILLISECOND as f64
+        let mut delays: Vec<i64> = times.iter().map(delay).collect();
+        delays.sort_unstable();
+        delays[delays.len() / 2] as f64 / FileTime::PER_MILLISECOND as f64
     };
     let (first, last) = (median(&times[..100]), median(&times[times.len() - 100..]));
-    let earliest = times.iter().map(off).min().expect("samples");
+    let earliest = times.iter().map(delay).min().expect("samples");
     println!(
         "{} samples; off by {first} ms in the first 10 s, {last} ms in the last; {}",
         times.len(),
@@ -90,7 +90,7 @@ fn resident(pid: u32) -> u64 {
 /// 1,000 short processes start per second for 30 s. In two consecutive samples, no name belongs to different processes,
 /// and memory does not grow.
 #[test]
-fn long_churn_of_processes() {
+fn long_many_short_processes_keep_distinct_names_in_constant_memory() {
     if !is_enabled() {
         return;
     }

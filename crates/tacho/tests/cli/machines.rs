@@ -53,7 +53,7 @@ fn across_machines_merges_counters_with_the_same_path() {
 #[test]
 fn merged_rows_have_the_times_of_the_first_log() {
     let folder = two_machines();
-    // The samples of 0.7 (for 1.0) and of 1.8 (for 2.0) are recent enough; that of 2.2 (for 3.0) is not.
+    // The samples of WEB2 at 0.7 s (for the row of 1.0 s) and 1.8 s (for 2.0 s) are recent enough; the one at 2.2 s (for 3.0 s) is not.
     let ran = folder.relog(["web1.blg", "web2.blg", "-o", "-"]);
     assert_eq!(
         ran.stdout,

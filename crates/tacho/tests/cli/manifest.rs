@@ -129,7 +129,7 @@ fn other_users_can_reach_registrations() {
 }
 
 #[test]
-fn registrations() {
+fn manifests_are_registered_listed_and_unregistered() {
     let folder = folder();
     assert_nothing_registered(&folder);
     prints(&folder, &["register", "shop.man"], &format!("{COPY}: 2 counter sets registered\n"));
@@ -183,7 +183,7 @@ fn names_and_guids_of_this_machine_are_refused() {
 }
 
 #[test]
-fn invalid_arguments() {
+fn invalid_arguments_are_refused() {
     let folder = folder();
     for arguments in [&[][..], &["check"], &["frobnicate"], &["header"], &["list", "x"]] {
         let ran = run(&folder, arguments);

@@ -74,7 +74,7 @@ fn assert_same_statistics(folder: &Folder, logs: &[&str]) {
 }
 
 #[test]
-fn a_restart_between_the_logs() {
+fn no_interval_spans_a_restart_between_logs() {
     let folder = Folder::new();
     // The values increase, so only the boot time shows that the machine was restarted.
     log(0, 5, 0, booted(-100)).write(&folder.path("1.blg"));
@@ -89,7 +89,7 @@ fn a_restart_between_the_logs() {
 }
 
 #[test]
-fn a_negative_difference_without_boot_times() {
+fn a_negative_difference_without_boot_times_is_an_error() {
     let folder = Folder::new();
     log(0, 5, 700, None).write(&folder.path("1.blg"));
     log(7, 5, 0, None).write(&folder.path("2.blg"));
@@ -97,13 +97,13 @@ fn a_negative_difference_without_boot_times() {
     for logs in [&["1.blg", "2.blg"][..], &["1.blg", "2.blg", "3.blg"]] {
         assert_same_statistics(&folder, logs);
         let rows = folder.stats(logs);
-        // A counter that decreases from one log to the next is an error too.
+        // A decrease from one log to the next is counted as an error.
         let errors = |path: &str| row(&rows, path)["errors"].clone();
         assert_eq!(errors("System Calls/sec"), logs.len() - 1);
         assert_eq!(errors("Available Bytes"), 0);
         assert_eq!(row(&rows, "System Calls/sec")["values"], 4 * logs.len() - usize::from(logs.len() == 3));
     }
-    // Within one log it is an error.
+    // A decrease within one log is counted too.
     let mut falling = log(0, 2, 700, None);
     let last = [raw(0, 2 * TICKS)];
     falling
@@ -131,7 +131,7 @@ fn values_are_paired_across_logs_without_a_restart() {
 }
 
 #[test]
-fn a_boot_time_in_only_some_logs() {
+fn merging_logs_with_and_without_boot_time_keeps_statistics() {
     let folder = Folder::new();
     log(0, 5, 0, booted(-100)).write(&folder.path("1.blg"));
     log(7, 5, 30, None).write(&folder.path("2.blg"));
@@ -142,7 +142,7 @@ fn a_boot_time_in_only_some_logs() {
 }
 
 #[test]
-fn time_ranges_of_a_merged_log() {
+fn time_ranges_of_a_merged_log_have_the_same_statistics() {
     let folder = Folder::new();
     log(0, 5, 700, booted(-100)).write(&folder.path("1.blg"));
     log(7, 5, 0, booted(6)).write(&folder.path("2.blg"));

@@ -143,7 +143,7 @@ fn usage_errors_are_one_line() {
 }
 
 #[test]
-fn suggestions() {
+fn mistaken_paths_get_suggestions() {
     let folder = Folder::new();
     for (arguments, line) in [
         (
@@ -190,7 +190,7 @@ fn a_removed_partial_row_is_reported() {
 }
 
 #[test]
-fn paths_from_standard_input() {
+fn paths_are_read_from_standard_input() {
     let folder = Folder::new();
     folder.write("paths.txt", format!("; a comment\n{PATH}\n"));
     let mut command = folder.command(["query", "-cf", "-", "-sc", "1", "-si", "0.01", "-f", "csv"]);

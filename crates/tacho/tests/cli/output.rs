@@ -78,7 +78,7 @@ fn an_output_that_is_a_link_remains_a_link() {
 
 #[cfg(unix)]
 #[test]
-fn a_folder_that_cannot_be_written() {
+fn a_folder_without_permission_is_reported() {
     use std::os::unix::fs::PermissionsExt;
     let folder = small_log();
     let locked = folder.path("locked");

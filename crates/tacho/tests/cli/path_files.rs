@@ -17,7 +17,7 @@ const PATHS: &str = "\\Memory\\Available Bytes\r\n\r\n  \"\\Processor(_Total)\\%
                      \\PhysicalDisk(0 C:)\\*";
 
 #[test]
-fn paths_in_every_encoding() {
+fn paths_are_read_in_every_encoding() {
     let folder = folder();
     let expected = folder.stats(&[
         "in.blg",
@@ -58,7 +58,7 @@ fn errors_have_the_line_number() {
 }
 
 #[test]
-fn invalid_path_files() {
+fn invalid_path_files_are_refused() {
     let folder = folder();
     folder.write("blank.txt", "\r\n  \r\n");
     folder.write("broken.txt", utf16("\\Memory\\Größe"));
@@ -91,7 +91,7 @@ fn files_over_the_limit_are_refused() {
 }
 
 #[test]
-fn options_in_windows_form() {
+fn options_in_windows_form_are_accepted() {
     let folder = folder();
     folder.relog([
         "in.blg",
@@ -123,7 +123,7 @@ fn options_in_windows_form() {
 }
 
 #[test]
-fn inputs_with_wildcards_in_a_settings_file() {
+fn wildcards_in_a_settings_file_are_expanded() {
     let folder = folder();
     std::fs::create_dir(folder.path("logs")).expect("a folder");
     for (name, range) in
@@ -141,7 +141,7 @@ fn inputs_with_wildcards_in_a_settings_file() {
 }
 
 #[test]
-fn invalid_settings_files() {
+fn invalid_settings_files_are_refused() {
     let folder = folder();
     folder.write("value.txt", "\ncsv\n[f]\n");
     folder.write("switch.txt", "[y]\nyes\n");

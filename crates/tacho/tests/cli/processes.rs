@@ -69,7 +69,7 @@ fn text_keeps_windows_pairing() {
 }
 
 #[test]
-fn no_notice_without_renumbering() {
+fn no_notice_is_printed_without_renumbering() {
     let folder = renumbered();
     let ran = folder.run(["stats", "in.blg", "-e", "2024-03-05T10:00:03"]);
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));

@@ -83,7 +83,7 @@ fn missed_samples_are_reported() {
 }
 
 #[test]
-fn tsv() {
+fn tsv_is_separated_by_tabs() {
     let text = shown(&Folder::new(), &["-sc", "1", "-f", "TSV", AVAILABLE]);
     assert!(text.starts_with("\"(PDH-TSV 4.0) ("), "{text}");
     assert_eq!(text.lines().map(|line| line.matches('\t').count()).collect::<Vec<_>>(), [1, 1]);
@@ -157,7 +157,7 @@ fn without_a_path_the_default_counters_are_shown() {
 }
 
 #[test]
-fn unknown_counters() {
+fn unknown_counters_get_suggestions() {
     let folder = Folder::new();
     query(&folder, &["-sc", "1", r"\Memry\Available Bytes", "-o", "x.csv"]).fails_with(
         2,
@@ -196,7 +196,7 @@ fn a_missing_instance_is_blank_and_reported_once() {
 }
 
 #[test]
-fn other_machines() {
+fn unknown_machines_are_refused() {
     let folder = Folder::new();
     for arguments in [&["-s", r"\\elsewhere", AVAILABLE][..], &[r"\\elsewhere\Memory\Available Bytes"]] {
         let ran = query(&folder, &[&["-sc", "1"][..], arguments].concat());
@@ -208,7 +208,7 @@ fn other_machines() {
 }
 
 #[test]
-fn invalid_arguments() {
+fn invalid_arguments_are_refused() {
     let folder = Folder::new();
     for arguments in [
         &["-si", "0"][..],
@@ -232,7 +232,7 @@ fn invalid_arguments() {
 }
 
 #[test]
-fn options_from_files() {
+fn options_are_read_from_files() {
     let folder = Folder::new();
     folder.write("counters.txt", format!("\u{feff}\"{AVAILABLE}\"\r\n\r\n{BUSY}\r\n"));
     folder.write("settings.txt", "[cf]\ncounters.txt\n[si]\n0.05\n[sc]\n2\n[-f]\nCSV\n[y]\n[o]\nout.csv\n");

@@ -51,7 +51,7 @@ fn instances_are_sorted_in_each_sample() {
     // The ids of processes are added.
     assert_eq!(words[1..], ["ID Process", "Working Set (bytes)", "Thread Count"], "{header}");
     let rows = last_table(&all.stdout);
-    // Totals and similar instances are last.
+    // Totals and other instances without a rank are last.
     let has_no_rank = |row: &&Vec<String>| row[0] == "Idle" || row[0].starts_with('_');
     let (ranked, totals) = rows.split_at(rows.len() - rows.iter().filter(has_no_rank).count());
     let sizes: Vec<_> = ranked.iter().map(|row| number(&row[2])).collect();
@@ -86,7 +86,7 @@ fn instances_of_a_name_are_summed() {
     let found = sample.to_string();
     assert!(found.contains(r"Process(sumsleep)\\Thread Count") && !found.contains("sumsleep#"), "{found}");
     assert!(found.contains(r#"Thread Count":3"#), "{found}");
-    // The columns of CSV are the names that exist at the start.
+    // CSV has a column for each name that exists at the start.
     let csv = folder.prints(["query", path, "-sc", "1", "-si", "0.05", "-f", "csv", "--group-by", "name"]);
     assert_eq!(csv.lines().next().map(|header| header.matches("sumsleep").count()), Some(1), "{csv}");
     assert!(csv.lines().nth(1).is_some_and(|row| row.ends_with(r#","3""#)), "{csv}");

@@ -1,4 +1,4 @@
-//! Files that are not logs or cannot be read: one line each, with file and remedy.
+//! Files that are not logs or cannot be read: the message is one line, with the file and a remedy.
 
 use crate::log_fixture::mixed;
 use crate::run::Folder;
@@ -6,7 +6,7 @@ use crate::run::Folder;
 const COMMANDS: [&str; 4] = ["list", "stats", "relog", "check"];
 
 #[test]
-fn files_that_are_not_logs() {
+fn files_that_are_not_logs_are_refused() {
     let folder = Folder::new();
     folder.write("empty.blg", "");
     folder.write("notes.txt", "Remember the milk.");
@@ -46,7 +46,7 @@ fn pipes_and_devices_are_refused() {
 
 #[cfg(unix)]
 #[test]
-fn a_log_without_permission() {
+fn a_log_without_permission_is_refused() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
     mixed("WEB1", 0, 2).write(&folder.path("in.blg"));
@@ -75,7 +75,7 @@ fn invalid_arguments_have_status_2() {
 }
 
 #[test]
-fn help_in_both_forms() {
+fn help_is_the_same_in_both_forms() {
     let folder = Folder::new();
     let help = folder.prints(["relog", "--help"]);
     assert_eq!(folder.prints(["relog", "/?"]), help);
@@ -99,7 +99,7 @@ fn help_in_both_forms() {
 }
 
 #[test]
-fn a_time_range_without_samples() {
+fn a_time_range_without_samples_is_refused() {
     let folder = Folder::new();
     mixed("WEB1", 0, 4).write(&folder.path("in.blg"));
     let line = "in.blg: no samples in this time range; its samples are from 2024-03-05 10:00:00.000 to 2024-03-05 10:00:03.000";

@@ -16,7 +16,7 @@ const CSV_START: &str =
     "\"(PDH-CSV 4.0) (W. Europe Standard Time)(-60)\",\"\\\\WEB1\\Memory\\Available Bytes\",";
 
 #[test]
-fn the_complete_text_log() {
+fn a_text_log_is_written_as_expected() {
     let folder = small_log();
     let csv = concat!(
         r#""(PDH-CSV 4.0) (W. Europe Standard Time)(-60)","\\WEB1\Memory\Available Bytes","\\WEB1\Memory\% Committed Bytes In Use","\\WEB1\System\Context Switches/sec","\\WEB1\PhysicalDisk(0 C:)\Avg. Disk sec/Read","\\WEB1\Processor(0)\% Processor Time","\\WEB1\Processor(1)\% Processor Time","\\WEB1\Processor(_Total)\% Processor Time""#,
@@ -121,7 +121,7 @@ fn a_copy_of_a_text_log_is_identical() {
 }
 
 #[test]
-fn every_nth_sample() {
+fn every_nth_sample_is_kept() {
     let folder = Folder::new();
     mixed("WEB1", 0, 10).write(&folder.path("in.blg"));
     for (n, seconds) in [("1", (0..10).collect::<Vec<_>>()), ("3", vec![0, 3, 6, 9]), ("100", vec![0])] {
@@ -207,8 +207,8 @@ fn text_logs_and_blgs_of_one_machine_are_merged() {
     folder.relog(["all.csv", "-e", "2024-03-05T10:00:05", "-o", "1.csv"]);
     folder.relog(["all.blg", "-b", "2024-03-05T10:00:05", "-o", "2.blg"]);
     folder.relog(["1.csv", "2.blg", "-o", "both.csv"]);
-    // A CSV has a group for each instance, a BLG has one for all instances. They become separate columns, so only columns
-    // of fixed paths continue.
+    // A CSV has a group for each instance, a BLG has one for all instances. Such groups become separate columns, so only
+    // the columns of fixed paths contain values of both logs.
     let text = folder.text("both.csv");
     let all = folder.text("all.csv");
     for (both, all) in text.lines().zip(all.lines()).skip(1) {

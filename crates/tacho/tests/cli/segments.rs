@@ -62,7 +62,7 @@ const TYPES: [CounterType; 22] = [
     CounterType::ELAPSED_TIME,
 ];
 
-/// The types whose second value a block stores once for all instances, or not at all.
+/// The types for block records. Such a record stores their second value, the clock, once for all instances, or not at all.
 const BLOCK_TYPES: [CounterType; 4] = [
     CounterType::BULK_COUNT,
     CounterType::TIMER_100NS,
@@ -70,13 +70,18 @@ const BLOCK_TYPES: [CounterType; 4] = [
     CounterType::COUNTER_COUNTER,
 ];
 
-/// The kind of a group.
+/// What a group of values contains, and how a log stores it.
 #[derive(Clone, Copy)]
 enum Kind {
+    /// One counter of a set without instances.
     Alone(CounterType),
+    /// One counter of one instance, whose path is fixed.
     Fixed(CounterType),
+    /// One counter of all instances.
     Column(CounterType),
+    /// The process ids of all instances.
     Identities,
+    /// Two counters of all instances, stored as a block record.
     Block([CounterType; 2]),
 }
 
@@ -139,7 +144,7 @@ impl Simulation {
             for index in 0..names.len() {
                 if random.one_in(6) {
                     present[index] = !present[index];
-                    // When it appears again, it is another process or the same one.
+                    // When the instance appears again, it is at random the same process or another one.
                     identities[index] += i64::from(random.one_in(2));
                 }
             }
@@ -148,7 +153,7 @@ impl Simulation {
                 let mut rows: Vec<Row> = Vec::new();
                 for (index, totals) in totals.iter_mut().enumerate() {
                     if !present[index] && random.one_in(2) {
-                        // A restarted process counts from the start.
+                        // The totals of a restarted process start again from small values.
                         *totals = [Total { first: random.below(50) as i64, base: 1 }; 2];
                     }
                     let types: &[CounterType] = match kind {
@@ -185,18 +190,18 @@ impl Simulation {
         }
     }
 
-    /// Writes the samples of a range as a separate log.
-    #[track_caller]
     /// The number of samples.
     pub(crate) fn len(&self) -> usize {
         self.samples.len()
     }
 
+    /// Writes the samples of a range as a separate log.
+    #[track_caller]
     pub(crate) fn write(&self, path: &Path, range: std::ops::Range<usize>) {
         let [set, name, instance, ..] = self.language;
         let mut log = LogFixture::new("WEB1");
         for (index, kind) in self.kinds.iter().enumerate() {
-            // Each group has a separate set, unless process ids are recorded, which apply to the whole set.
+            // Each group has a separate set. If process ids are recorded, all columns share their set, because the ids apply to it.
             let own = format!("{set} {index}");
             let set = if self.has_identities() && matches!(kind, Kind::Column(_)) { set } else { &own };
             let counter = |counter_type| counter(&format!("{name} {index}/sec"), counter_type);
@@ -231,7 +236,7 @@ impl Simulation {
     }
 }
 
-/// The next raw value of a counter. Sometimes a 32-bit counter wraps, or a clock does not advance.
+/// The next raw value of a counter. Sometimes the total falls to 5, as after a wrap, or does not change.
 fn next(counter_type: CounterType, total: &mut Total, second: i64, random: &mut Random) -> RawValue {
     let step = random.below(3_000_000) as i64 * i64::from(!random.one_in(6));
     total.first = if random.one_in(25) { 5 } else { total.first + step };

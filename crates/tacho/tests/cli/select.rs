@@ -44,7 +44,7 @@ fn selected(folder: &Folder, paths: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn wildcards() {
+fn wildcards_select_paths() {
     let folder = processes();
     for (path, expected) in [
         (r"\Process(svchost)\Thread Count", &[r"\Process(svchost)\Thread Count"][..]),
@@ -88,7 +88,7 @@ fn wildcards() {
 }
 
 #[test]
-fn several_paths_in_every_form() {
+fn several_paths_are_accepted_in_every_form() {
     let folder = processes();
     let (memory, total) = (r"\Memory\*", r"\Process(_Total)\Handle Count");
     let expected = folder.stats(&["in.blg", "-c", memory, "-c", total]);
@@ -225,7 +225,7 @@ fn german_block_records_match_english_names() {
 }
 
 #[test]
-fn a_selection_of_a_text_log() {
+fn counters_of_a_text_log_are_selected() {
     let folder = Folder::new();
     mixed("WEB1", 0, 4).write(&folder.path("in.blg"));
     folder.relog(["in.blg", "-o", "in.csv"]);

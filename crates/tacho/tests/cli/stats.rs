@@ -6,7 +6,7 @@ use crate::log_fixture::{LogFixture, TICKS, counter, failed, mixed, raw, rows};
 use crate::run::Folder;
 
 #[test]
-fn the_complete_table() {
+fn the_table_is_printed_as_expected() {
     let folder = Folder::new();
     mixed("WEB1", 0, 12).write(&folder.path("in.blg"));
     assert_eq!(
@@ -84,7 +84,7 @@ fn one_sample_has_counts_but_no_rates() {
 }
 
 #[test]
-fn text_logs_of_other_tools() {
+fn text_logs_of_other_tools_are_read() {
     let folder = Folder::new();
     // typeperf's header, LF, a German code page, decimal commas, equal columns.
     let latin: Vec<u8> = "\"(PDH-CSV 4.0)\",\"\\\\HALLE\\Größe(a,b)\\Länge\",\"\\\\HALLE\\Größe(a,b)\\Länge\"\n\

@@ -66,7 +66,7 @@ fn each_row_equals_stats_of_its_time_range() {
 }
 
 #[test]
-fn a_table_by_time_range() {
+fn the_table_has_a_row_per_time_range() {
     let folder = twenty_minutes();
     assert_eq!(
         folder.prints(["stats", "in.blg", "--every", "10m", "-c", r"\Process(*)\*"]),
@@ -103,7 +103,7 @@ fn additional_columns_are_shown_on_request() {
 }
 
 #[test]
-fn figures_of_known_values() {
+fn figures_of_known_values_are_correct() {
     let folder = Folder::new();
     let mut log =
         LogFixture::new("WEB1").value("Memory", counter("Available Bytes", CounterType::LARGE_RAWCOUNT));
@@ -136,7 +136,7 @@ fn figures_over_segments_are_those_of_the_whole_log() {
 }
 
 #[test]
-fn impossible_requests() {
+fn impossible_requests_are_refused() {
     let folder = twenty_minutes();
     for (arguments, message) in [
         (

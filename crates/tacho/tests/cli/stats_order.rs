@@ -237,7 +237,7 @@ fn ids_have_no_average() {
     }
     log.write(&folder.path("in.blg"));
     let table = folder.prints(["stats", "in.blg", "--group-by", "name"]);
-    assert!(!table.contains("300"), "an average: {table}");
+    assert!(!table.contains("300"), "ids are averaged: {table}");
     let table = folder.prints(["stats", "in.blg"]);
     let cells = |start: &str| {
         let line = table.lines().find(|line| line.contains(start)).unwrap_or_default();

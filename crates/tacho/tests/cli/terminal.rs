@@ -35,7 +35,7 @@ fn assert_clean(ran: &Outcome) {
 }
 
 #[test]
-fn names_in_human_readable_output() {
+fn names_in_human_readable_output_are_escaped() {
     let folder = hostile();
     for (arguments, shown) in [
         (
@@ -57,7 +57,7 @@ fn names_in_human_readable_output() {
 }
 
 #[test]
-fn names_in_messages() {
+fn names_in_messages_are_escaped() {
     let folder = hostile();
     for (arguments, status, shown) in [
         (&["list", "cut\u{7}.blg"][..], 0, r"tacho: cut\u{7}.blg: "),

@@ -15,7 +15,7 @@ fn seconds(folder: &Folder, window: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn all_forms_of_a_time() {
+fn all_forms_of_a_time_are_accepted() {
     let folder = Folder::new();
     mixed("WEB1", 0, 10).write(&folder.path("in.blg"));
     for begin in [
@@ -54,7 +54,7 @@ fn the_end_is_exclusive() {
 }
 
 #[test]
-fn invalid_times() {
+fn invalid_times_are_refused() {
     let folder = Folder::new();
     mixed("WEB1", 0, 2).write(&folder.path("in.blg"));
     let forms = "; write '2/19/2013 6:50:17 PM' or '2013-02-19T18:50:17' for a local time, '2013-02-19T18:50:17-08:00' \

@@ -25,7 +25,7 @@ import time
 import urllib.parse
 
 # The time after the failure's end from which every sample must have a value.
-REACH = 2.0
+RECOVERY_TIME = 2.0
 # The virtual Ethernet device of each namespace.
 DEVICE = "wire0"
 # The time of a sample is truncated to milliseconds.
@@ -148,7 +148,7 @@ def check(tacho, folder, one, two, processes, seconds):
     assert longest < 1.9, f"a sample is missing: {longest} s between two"
     missing = [at for at, remote, _ in rows if not remote]
     assert missing, "the link did not fail"
-    outside = [at for at in missing if not down - PRECISION <= at <= up + REACH]
+    outside = [at for at in missing if not down - PRECISION <= at <= up + RECOVERY_TIME]
     first = min(at for at in times if at > up and at not in missing)
     print(f"down for {up - down:.1f} s: {len(missing)} of {len(rows)} samples without a value,")
     print(f"from {min(missing) - down:.2f} s after the failure to {max(missing) - up:.2f} s after its end;")
@@ -157,8 +157,8 @@ def check(tacho, folder, one, two, processes, seconds):
     check_both(tacho, folder, one, environment, processes)
 
 
-# The two machines have the same up time. Samples are taken within this time, in seconds.
-AT_ONCE = 1.0
+# Both machines have the same up time. In one sample, their values differ by less than this number of seconds.
+MAX_DIFFERENCE = 1.0
 PATH = r"\System\System Up Time"
 
 
@@ -171,7 +171,7 @@ def check_both(tacho, folder, one, environment, processes):
     stats = json.loads(one.run(tacho, "stats", log, "-f", "json", env=environment))
     last = {row["machine"]: (row["values"], row["last"]) for row in stats}
     assert sorted(last) == ["one", "two"] and all(values == 4 for values, _ in last.values()), stats
-    assert abs(last["one"][1] - last["two"][1]) < AT_ONCE, stats
+    assert abs(last["one"][1] - last["two"][1]) < MAX_DIFFERENCE, stats
     difference = check_served(tacho, one, environment, processes)
     check_monitor(tacho, one, environment)
     print("query, record, serve and monitor read both machines;")
@@ -199,32 +199,32 @@ def check_served(tacho, one, environment, processes):
         assert time.monotonic() < end, f"serve has no values of both machines: {rows}"
         time.sleep(0.2)
     difference = abs(last["one"] - last["two"])
-    assert difference < AT_ONCE, last
+    assert difference < MAX_DIFFERENCE, last
     return difference
 
 
 def check_monitor(tacho, one, environment):
     """The terminal monitor shows the paths of both machines."""
-    terminal, side = pty.openpty()
+    controller, terminal = pty.openpty()
     command = one.command("sh", "-c", 'stty rows 40 cols 160; exec "$@"', "sh", tacho, "monitor", "-s", "@all", "-c", PATH)
-    monitor = subprocess.Popen(command, env=dict(environment, TERM="xterm"), stdin=side, stdout=side, stderr=side)
-    os.close(side)
+    monitor = subprocess.Popen(command, env=dict(environment, TERM="xterm"), stdin=terminal, stdout=terminal, stderr=terminal)
+    os.close(terminal)
     shown, end = b"", time.monotonic() + 60
     is_complete = lambda text: "one" in text and "two" in text and "System Up Time" in text
     while not is_complete(re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode(errors="replace"))):
         assert time.monotonic() < end, f"the monitor shows {shown!r}"
-        if select.select([terminal], [], [], 0.2)[0]:
-            shown += os.read(terminal, 65536)
-    os.write(terminal, b"q")
+        if select.select([controller], [], [], 0.2)[0]:
+            shown += os.read(controller, 65536)
+    os.write(controller, b"q")
     while monitor.poll() is None:
         assert time.monotonic() < end + 60, "the monitor does not end"
-        if select.select([terminal], [], [], 0.2)[0]:
+        if select.select([controller], [], [], 0.2)[0]:
             try:
-                os.read(terminal, 65536)
+                os.read(controller, 65536)
             except OSError:
                 pass
     assert monitor.returncode == 0, monitor.returncode
-    os.close(terminal)
+    os.close(controller)
 
 
 def rows_of(path):

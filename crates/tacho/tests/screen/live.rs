@@ -11,7 +11,7 @@ pub(crate) fn has_line(screen: &str) -> bool {
 }
 
 #[test]
-fn basic_keys() {
+fn basic_keys_have_their_effect() {
     let Some(tmux) = Tmux::start(80, 24) else { return };
     tmux.tacho(r"monitor '\Memory\Available Bytes' -si 0.2");
     tmux.until("a line", has_line);
@@ -65,7 +65,7 @@ fn basic_keys() {
 }
 
 #[test]
-fn the_table_of_processes() {
+fn a_process_is_found_in_the_table_and_added_to_the_chart() {
     let Some(tmux) = Tmux::start(120, 40) else { return };
     tmux.tacho(r"monitor '\Memory\Available Bytes' -si 0.2");
     tmux.until("a line", has_line);
@@ -101,7 +101,7 @@ fn a_frozen_chart_does_not_change() {
     tmux.text("f");
     let now = samples(&tmux.shows("FROZEN"));
     let frozen = tmux.until("another sample", |screen| samples(screen) > now);
-    // Nothing changes, not even the time, while the ring is filled again.
+    // Nothing changes, not even the time, while more samples arrive than the monitor keeps (20).
     let later = tmux.until("many more samples", |screen| samples(screen) >= now + 30);
     assert_eq!(picture(&later), picture(&frozen));
     // Steps back by more than a second, and forward again.
@@ -190,7 +190,7 @@ fn a_recording_continues_when_the_recorded_program_ends() {
     tmux.keys(&["Enter"]);
     tmux.until("five samples", |screen| samples(screen) >= 5);
     drop(shop);
-    // Longer than the detection of a removed set takes.
+    // Waits longer than the detection of a removed set takes.
     let removed = samples(&tmux.hides("Open Orders"));
     tmux.until("forty more samples", |screen| samples(screen) >= removed + 40);
     let shop = start(77);
@@ -206,7 +206,7 @@ fn a_recording_continues_when_the_recorded_program_ends() {
 }
 
 #[test]
-fn recording_and_views() {
+fn a_recording_and_a_view_have_the_shown_counters() {
     let Some(tmux) = Tmux::start(100, 30) else { return };
     tmux.tacho(r"monitor '\Processor Information(*)\% Processor Time' '\Memory\Available Bytes' -si 0.1");
     tmux.shows("Available Bytes");

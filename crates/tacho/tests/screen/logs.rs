@@ -75,7 +75,7 @@ fn the_average_of_the_visible_range_is_that_of_stats() {
 }
 
 #[test]
-fn a_log_that_is_still_growing() {
+fn a_growing_log_is_followed() {
     let Some(tmux) = Tmux::start(120, 40) else { return };
     let log = log();
     let mut writer = log.writer(&tmux.folder().join("web.blg"));
@@ -114,14 +114,14 @@ fn the_mouse_zooms() {
     for event in ["\u{1b}[<0;20;10M", "\u{1b}[<32;40;10M", "\u{1b}[<32;77;10M", "\u{1b}[<0;77;10m"] {
         tmux.text(event);
     }
-    // 58 of 115 character columns, extended to whole columns of figures: 120 of 236.
+    // The drag covers 58 of 115 character columns. The range is extended to whole columns of statistics: 120 of 236.
     tmux.shows("Duration 5:04");
     tmux.keys(&["BSpace"]);
     tmux.shows("Duration 9:59");
 }
 
 #[test]
-fn unknown_counters_and_damaged_logs() {
+fn unknown_counters_and_damaged_logs_are_reported() {
     let Some(tmux) = Tmux::start(100, 24) else { return };
     write(&tmux);
     tmux.tacho(r"monitor web.blg -c '\Web\Nothing'; echo ended-$?");

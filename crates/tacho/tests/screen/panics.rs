@@ -48,7 +48,7 @@ fn logs() -> Source {
 }
 
 #[test]
-fn the_terminal_after_a_panic() {
+fn the_terminal_is_restored_after_a_panic() {
     if let Ok(role) = std::env::var(ROLE) {
         let source = if role == "live" { this_machine() } else { logs() };
         let path = PathPattern::parse(r"\Memory\Available Bytes").expect("a path");
@@ -65,7 +65,7 @@ fn the_terminal_after_a_panic() {
     let program = program.display();
     for (role, status) in [("live", 101), ("logs", 1)] {
         tmux.enter(&format!(
-            "clear; {ROLE}={role} RUST_BACKTRACE=0 '{program}' --exact panics::the_terminal_after_a_panic \
+            "clear; {ROLE}={role} RUST_BACKTRACE=0 '{program}' --exact panics::the_terminal_is_restored_after_a_panic \
              --nocapture; echo ended-$?-{role}"
         ));
         if role == "live" {

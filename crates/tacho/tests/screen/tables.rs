@@ -159,7 +159,7 @@ fn ends(screen: &str) -> [bool; 2] {
 }
 
 #[test]
-fn long_tables_go_through_less() {
+fn long_tables_are_shown_with_less() {
     let Some(tmux) = Tmux::start(120, 20) else { return };
     if std::process::Command::new("less").arg("--version").output().is_err() {
         eprintln!("skipped: less is missing");

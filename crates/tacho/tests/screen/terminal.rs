@@ -56,7 +56,7 @@ fn inherited_ignored_signals_stay_ignored() {
 }
 
 #[test]
-fn suspending_and_resuming() {
+fn suspending_restores_the_terminal() {
     let Some(tmux) = Tmux::start(80, 24) else { return };
     tmux.enter("set -m");
     let before = state(&tmux, "before");
@@ -73,7 +73,7 @@ fn suspending_and_resuming() {
 }
 
 #[test]
-fn other_sizes() {
+fn the_screen_adapts_to_other_sizes() {
     let Some(tmux) = Tmux::start(80, 24) else { return };
     tmux.tacho(r"monitor '\Memory\Available Bytes'");
     tmux.shows("q:quit");
@@ -114,7 +114,7 @@ fn the_overview_adapts_to_the_size() {
 }
 
 #[test]
-fn errors_before_the_screen() {
+fn errors_before_the_screen_are_reported() {
     let Some(tmux) = Tmux::start(100, 24) else { return };
     tmux.enter("mkfifo pipe.blg");
     let cases = [
@@ -150,7 +150,7 @@ fn drawn_elsewhere(keys: &Tmux, screen: &Tmux) -> String {
 }
 
 #[test]
-fn a_terminal_that_does_not_answer_queries() {
+fn a_terminal_that_does_not_answer_queries_is_redrawn() {
     let (Some(keys), Some(screen)) = (Tmux::start(80, 24), Tmux::start(80, 24)) else { return };
     let terminal = drawn_elsewhere(&keys, &screen);
     let disturb = || {

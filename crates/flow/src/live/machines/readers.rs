@@ -16,17 +16,18 @@ const MAX_IDLE: Duration = Duration::from_secs(10);
 
 /// Maximum number of threads. If all are in use, other machines are queued.
 const MAX_THREADS: usize = 128;
-/// Maximum number of threads for machines that did not answer last time: each can wait for the whole time limit.
+/// Maximum number of threads for machines that did not answer last time, since such a thread can wait for the whole time
+/// limit.
 const MAX_SILENT: usize = MAX_THREADS / 2;
 
 /// How soon a sample is taken if all threads are in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Urgency {
-    /// Before those of all other machines, on an additional thread if necessary: for this machine.
+    /// Before all other samples, on an additional thread if necessary. For samples of this machine.
     First,
-    /// In the order in which they were added.
+    /// In the order in which samples were added.
     Usual,
-    /// Of a machine that did not answer last time: only on the threads that are left for these.
+    /// After all other samples, on at most [`MAX_SILENT`] threads. For machines that did not answer last time.
     Silent,
 }
 
@@ -87,7 +88,7 @@ struct Queue {
     work: VecDeque<Work>,
     /// The work of machines that did not answer last time.
     silent: VecDeque<Work>,
-    /// The number of threads that are doing such work.
+    /// The number of threads that are doing work from `silent`.
     busy_with_silent: usize,
     /// The number of threads that wait for work.
     idle: usize,
@@ -104,7 +105,7 @@ impl Queue {
         }
     }
 
-    /// The work that a thread can do now.
+    /// Removes the next item that a thread can do now.
     fn take(&mut self) -> Option<Work> {
         if let Some(work) = self.work.pop_front() {
             return Some(work);
@@ -114,12 +115,12 @@ impl Queue {
         Some(work)
     }
 
-    /// The number of items that threads could do now.
+    /// The number of items of work that threads could do now.
     fn ready(&self) -> usize {
         self.work.len() + self.silent.len().min(MAX_SILENT.saturating_sub(self.busy_with_silent))
     }
 
-    /// Whether a thread is needed for work that is ready, including an item of this urgency that is not added yet.
+    /// Whether another thread is needed for the work that is ready, if an item of this urgency is added.
     fn needs_thread(&self, urgency: Urgency) -> bool {
         let (ready, max_threads) = match urgency {
             Urgency::First => (self.ready() + 1, MAX_THREADS + 1),
@@ -150,7 +151,7 @@ impl Readers {
         } else if queue.threads == 0 {
             drop(queue);
             work.reader.collect();
-            // The source is gone if this fails.
+            // Fails only if the source was dropped.
             let _ = self.sender.send(work);
             return;
         }
@@ -164,7 +165,7 @@ impl Readers {
         thread.spawn(move || shared.run(&sender)).is_ok()
     }
 
-    /// Waits for a sample that was taken, until `until`.
+    /// Waits until a sample was taken, at most until `until`.
     pub(super) fn receive(&self, until: Instant) -> Option<Work> {
         let left = until.saturating_duration_since(Instant::now());
         self.taken.recv_timeout(left).ok()
@@ -222,7 +223,7 @@ impl Shared {
     }
 }
 
-/// Decrements a number of the queue when it is dropped, also if taking a sample panics.
+/// Decrements a count of the queue when dropped, even if taking a sample panics.
 struct Counted<'a>(&'a Shared, fn(&mut Queue) -> &mut usize);
 
 impl Drop for Counted<'_> {
@@ -256,7 +257,7 @@ mod tests {
                 queue.threads += 1;
             }
             queue.add(work(machine, Urgency::Silent));
-            // A thread takes it at once, if it may.
+            // A thread takes the work at once if the limit allows it.
             let _ = queue.take();
         }
         assert_eq!((queue.threads, queue.busy_with_silent, queue.silent.len()), (64, 64, 236));

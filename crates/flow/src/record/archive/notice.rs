@@ -59,7 +59,7 @@ pub enum ArchiveNotice {
 }
 
 impl ArchiveNotice {
-    /// Whether the same has happened, even if times and sizes differ.
+    /// Whether both notices report the same event, even if times and sizes differ.
     pub(in crate::record) fn is_like(&self, other: &Self) -> bool {
         match self {
             Self::Paused { .. }
@@ -67,7 +67,7 @@ impl ArchiveNotice {
             | Self::Resumed
             | Self::ClockBehind { .. }
             | Self::ClockAhead { .. } => mem::discriminant(self) == mem::discriminant(other),
-            // These name files.
+            // These notices name files, which must be the same.
             Self::Recovered { .. }
             | Self::Damaged(_)
             | Self::SegmentMoved(_)

@@ -1,4 +1,4 @@
-//! Threads that convert segments, which the recorders of several machines can share.
+//! A pool of threads that convert segments. The recorders of several machines can share it.
 
 use std::collections::VecDeque;
 use std::io;
@@ -19,11 +19,11 @@ pub(in crate::record) struct Pool {
 struct Queue {
     work: VecDeque<Box<dyn FnOnce() + Send>>,
     threads: usize,
-    /// The number of jobs in a part that takes long.
+    /// The number of jobs that are in a long part; see [`Pool::start_long`].
     long: usize,
 }
 
-/// The part of a job that takes long; see [`Pool::start_long`].
+/// The long part of a job, which ends when this is dropped; see [`Pool::start_long`].
 pub(super) struct Long<'a>(&'a Pool);
 
 impl Drop for Long<'_> {
@@ -38,7 +38,7 @@ pub(super) struct Job<T> {
     is_finished: Arc<AtomicBool>,
 }
 
-/// Marks a job as finished, also if it panics.
+/// Marks a job as finished when dropped, even if the job panics.
 struct Finished(Arc<AtomicBool>);
 
 impl Drop for Finished {
@@ -48,7 +48,7 @@ impl Drop for Finished {
 }
 
 impl<T> Job<T> {
-    /// Whether [`join`](Self::join) does not wait.
+    /// Whether the job has ended, so that [`join`](Self::join) does not wait.
     pub(super) fn is_finished(&self) -> bool {
         self.is_finished.load(Ordering::Acquire)
     }
@@ -84,7 +84,7 @@ impl Pool {
         let work = move || {
             // Dropped last, after the outcome was sent.
             let _finished = finished;
-            // The recorder is gone if this fails.
+            // Fails only if the recorder was dropped.
             let _ = sender.send(work());
         };
         let mut queue = self.queue();
@@ -97,14 +97,14 @@ impl Pool {
                     queue.work.pop_back();
                     return Err(error);
                 }
-                // The other threads do it.
+                // The threads that are running do the job.
                 Err(_) => {}
             }
         }
         Ok(Job { outcome, is_finished })
     }
 
-    /// Begins a part of a job that takes long; `None` if half of the threads are already busy with such parts.
+    /// Begins a long part of a job; `None` if half of the threads are already busy with long parts.
     pub(super) fn start_long(&self) -> Option<Long<'_>> {
         let mut queue = self.queue();
         if queue.long >= self.max_threads.div_ceil(2) {
@@ -122,7 +122,7 @@ impl Pool {
                 return;
             };
             drop(queue);
-            // A panic was reported. The job has no outcome, and the thread does the next one.
+            // If the job panics, the panic hook reports it. The job has no outcome, and the thread does the next job.
             let _ = catch_unwind(AssertUnwindSafe(work));
         }
     }

@@ -15,15 +15,15 @@ use super::pool::{Job, Pool};
 use crate::FlowError;
 use crate::archive::{ArchiveStore, LastSample, Retention};
 
-/// The tasks after segments are converted.
+/// The tasks of a worker after it has converted segments.
 #[derive(Clone, Copy)]
 pub(super) struct Tasks {
     pub(super) retention: Retention,
     pub(super) is_merged: bool,
-    /// The free space in bytes that merging leaves.
+    /// The free space, in bytes, that a merge must leave.
     pub(super) min_free_bytes: u64,
     pub(super) now: FileTime,
-    /// The time by which the age of files is computed.
+    /// The time relative to which the age of files is computed.
     pub(super) retention_now: FileTime,
 }
 
@@ -64,7 +64,7 @@ impl Segments {
 #[derive(Default)]
 struct Outcome {
     notices: Vec<ArchiveNotice>,
-    /// Whether a segment could not be converted. Later ones are not converted either, because files must be added in
+    /// Whether a segment could not be converted. Later segments are not converted either, because files must be added in
     /// chronological order.
     has_failed: bool,
     /// The date folders that could not be merged.
@@ -91,17 +91,17 @@ impl Worker {
         }
     }
 
-    /// Adds a segment. A thread that is running converts it, unless it is about to end: then the next one does.
+    /// Adds a segment. The running thread converts it or, if that thread is about to end, the next thread.
     pub(super) fn push(&mut self, segment: PathBuf) {
         self.segments.push(segment);
     }
 
-    /// Whether no thread is running, or is going to.
+    /// Whether no thread has been started since the last one was joined.
     pub(super) fn is_idle(&self) -> bool {
         self.thread.is_none()
     }
 
-    /// Whether no thread is running, or it has ended.
+    /// Whether no thread is running or waiting for the pool.
     pub(super) fn is_done(&self) -> bool {
         self.thread.as_ref().is_none_or(Job::is_finished)
     }
@@ -111,7 +111,7 @@ impl Worker {
         self.files
     }
 
-    /// The size of these files in bytes when they were created.
+    /// The total size in bytes of the complete files when they were created.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -132,7 +132,7 @@ impl Worker {
         stops.store(false, Ordering::Relaxed);
         let unmergeable = self.unmergeable.clone();
         let pool = Arc::clone(&self.pool);
-        // If the thread cannot be started, or fails, the next conversion reads the last file.
+        // If the thread cannot be started, or fails, the next conversion reads the last sample from the last file.
         let last_sample = self.last_sample.take();
         let work = move || {
             let mut outcome = Outcome { last_sample, ..Outcome::default() };
@@ -181,7 +181,7 @@ impl Worker {
         notices
     }
 
-    /// Adds the files of a thread. Returns its notices without the one that was also the last one of the previous thread.
+    /// Adds the files that a thread has created. Returns its notices, except for the last notice of the previous thread.
     fn absorb(&mut self, outcome: Outcome) -> Vec<ArchiveNotice> {
         self.files += outcome.files;
         self.bytes += outcome.bytes;
@@ -194,7 +194,7 @@ impl Worker {
     }
 }
 
-/// The message for a segment that could not be converted.
+/// The notice about a segment that could not be converted.
 pub(super) fn not_converted(segment: &Path, error: &FlowError) -> ArchiveNotice {
     ArchiveNotice::NotConverted(match error {
         FlowError::Log(error) if error.path().is_none() => format!("{}: {error}", segment.display()),
@@ -224,7 +224,7 @@ fn convert(store: &ArchiveStore, segments: &Segments, outcome: &mut Outcome) {
     }
 }
 
-/// Removes old files and merges those of past days.
+/// Removes old files, and merges the files of past days.
 fn maintain(
     store: &ArchiveStore,
     tasks: Tasks,
@@ -251,8 +251,8 @@ fn maintain(
         if dates.is_empty() {
             return Ok(());
         }
-        // Merges take long: the other threads convert the segments of other machines. If too many threads are busy with merges,
-        // these days are merged after a later segment.
+        // Merges take long, so some threads are left to convert the segments of other machines. If too many threads are busy with
+        // merges, these days are merged after a later segment.
         let Some(_merging) = pool.start_long() else { return Ok(()) };
         store.check_exchange()?;
         for date in dates {
@@ -279,7 +279,7 @@ fn maintain(
     }
 }
 
-/// The size in bytes of the files in a folder, as far as it is known.
+/// The total size in bytes of the files in a folder. Files whose size cannot be read are not counted.
 fn folder_bytes(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.metadata().ok()).map(|found| found.len()).sum()

@@ -51,8 +51,8 @@ impl ComparisonRow {
     /// the unit, and logarithmic above it: `|asinh(after / size) - asinh(before / size)|`. A rise from 0 to 90 % weighs
     /// more than a rise from 20 % to 90 %; a rise from 0 to 0.1 % weighs little.
     ///
-    /// If an instance is missing from a log that has other instances of the set, its rates and percentages count as 0 there;
-    /// those of an instance that was present for a part of a log count for that part, so a process that was busy for two
+    /// If an instance is missing from a log that has other instances of the set, its rates and percentages count as 0 there. If
+    /// an instance was present for only a part of a log, they count as 0 in the rest of it, so a process that was busy for two
     /// seconds of an hour weighs little. Amounts and ages do not count as 0, because every new process has some. `None` if an
     /// average is missing, and for the ages of instances, which always differ.
     pub fn weight(&self) -> Option<f64> {

@@ -10,8 +10,8 @@ use super::json_line::write_text;
 /// Maximum number of texts that are kept.
 const MAX_KNOWN: usize = 256;
 
-/// The texts of the last counters. They take longer to find than to write, and the rows of an instance have the counters of
-/// those of the instance before.
+/// The texts of the last counters. Generating a text takes longer than writing it, and the rows of consecutive instances
+/// usually have the same counters.
 #[derive(Default)]
 pub(super) struct CounterTexts {
     known: Vec<CounterText>,
@@ -26,7 +26,7 @@ struct CounterText {
 }
 
 impl CounterText {
-    fn is_of(&self, counter: &Counter) -> bool {
+    fn describes(&self, counter: &Counter) -> bool {
         let Counter { name, english_name, counter_type, described_unit, .. } = &self.counter;
         Arc::ptr_eq(name, &counter.name)
             && *counter_type == counter.counter_type
@@ -38,7 +38,7 @@ impl CounterTexts {
     /// The columns `counter`, `type` and `unit` of a counter, with a comma before each.
     pub(super) fn get(&mut self, counter: &Counter) -> io::Result<&[u8]> {
         let (before, after) = self.known.split_at(self.next.min(self.known.len()));
-        let found = after.iter().chain(before).position(|known| known.is_of(counter));
+        let found = after.iter().chain(before).position(|known| known.describes(counter));
         let index = match found {
             Some(distance) => (before.len() + distance) % self.known.len(),
             None => {

@@ -29,9 +29,9 @@ struct TimeText {
 }
 
 impl JsonLine {
-    /// The line of a row: an object with the columns of a report. Those of `span` are before them, and those of `extra` after
-    /// them.
-    pub(super) fn of_row<'a>(
+    /// Writes the line of a row: an object with the columns of a report. The columns of `span` come first, those of `extra`
+    /// last.
+    pub(super) fn write_row<'a>(
         &mut self,
         span: Option<StatisticsSpan>,
         row: &StatisticsRow,
@@ -64,8 +64,8 @@ impl JsonLine {
         Ok(finish_object(line))
     }
 
-    /// The line of a row that consists of these figures and counts.
-    pub(in crate::sinks) fn of_figures<'a>(
+    /// Writes the line of a row that consists of these figures and counts.
+    pub(in crate::sinks) fn write_figures<'a>(
         &mut self,
         identity: &RowIdentity<'_>,
         mut figures: impl Iterator<Item = (&'a str, Option<f64>)>,
@@ -80,7 +80,8 @@ impl JsonLine {
     }
 }
 
-/// Completes an object. Each of its fields begins with a comma; that of the first field becomes the opening brace.
+/// Completes an object. Each of its fields begins with a comma; the comma of the first field is replaced by the opening
+/// brace.
 fn finish_object(line: &mut Vec<u8>) -> &[u8] {
     if let Some(first) = line.first_mut() {
         *first = b'{';
@@ -226,7 +227,7 @@ mod tests {
     proptest! {
         /// The expected line is the row as `serde` writes it.
         #[test]
-        fn lines_are_records(
+        fn lines_equal_those_of_serde(
             rows in prop::collection::vec((prop::array::uniform3(text()), summary(), figure()), 1..4),
         ) {
             let mut json = JsonLine::default();
@@ -245,7 +246,7 @@ mod tests {
                 expected.pop();
                 let figure = serde_json::to_string(&super::super::Figure(figure)).expect("JSON");
                 let expected = format!("{expected},\"p99.9\":{figure}}}");
-                let line = json.of_row(None, &row, [("p99.9", row.extra[0])].into_iter()).expect("a line");
+                let line = json.write_row(None, &row, [("p99.9", row.extra[0])].into_iter()).expect("a line");
                 prop_assert_eq!(std::str::from_utf8(line).expect("UTF-8"), expected);
             }
         }

@@ -25,7 +25,7 @@ impl ExtraFigures {
         percentiles.chain(others.map(|(name, _)| name.to_owned())).collect()
     }
 
-    /// Whether one of them needs sums that [`Statistics`] do not have by default.
+    /// Whether one of these statistics needs sums that [`Statistics`] do not have by default.
     pub(super) fn need_regression(&self) -> bool {
         self.standard_deviation || self.slope_per_hour
     }

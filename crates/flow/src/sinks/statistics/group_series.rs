@@ -80,7 +80,7 @@ impl GroupSeries {
         self.series.iter().copied().filter(|&index| index != COUNTED_ELSEWHERE)
     }
 
-    /// Adds the group of the sample of this index: to the run, or at once if it is a baseline.
+    /// Adds the group of the sample with this index: to the run or, if the sample is a baseline, to the series at once.
     ///
     /// # Errors
     ///
@@ -117,8 +117,8 @@ impl GroupSeries {
                 self.flush(sample.log, &mut table.series, oldest_needed);
                 let _ = self.run.push(&group.values, width, sample.at, index);
             }
-            // Runs of different groups end at different samples. If all ended at the same one, the readahead thread
-            // would wait for this thread there, and this thread for the next samples afterwards.
+            // Runs of different groups end at different samples. If all ended at the same sample, the readahead thread
+            // would wait for this thread there, and afterwards this thread would wait for the next samples.
             let is_due = (index + 29 * self.index as u64).is_multiple_of(max_run_samples as u64);
             if is_due || self.run.is_full(max_run_samples) {
                 self.flush(sample.log, &mut table.series, oldest_needed);

@@ -5,14 +5,14 @@ use std::ops::Range;
 use tachograph_counters::civil::Moment;
 use tachograph_counters::{RawRun, RawValue, SampleTimes, Status};
 
-/// Limits of the memory and the samples of a run. A series spans several cache lines, and a log can have more series than
-/// fit into the cache. The values of a run are added series by series, so each series is loaded once per run and not once
-/// per sample.
+/// The maximum size of a run in bytes, and its maximum number of samples. A series spans several cache lines, and a log can
+/// have more series than fit into the cache. The values of a run are added series by series, so each series is loaded once
+/// per run and not once per sample.
 const MAX_RUN_BYTES: usize = 4 << 20;
 const MAX_RUN_SAMPLES: usize = 64;
-/// The limit for the runs of all groups together. A text log can have a million groups with one value each.
+/// The maximum size in bytes of the runs of all groups together. A text log can have a million groups with one value each.
 const MAX_TOTAL_BYTES: usize = 64 << 20;
-/// The size of the parts of a group that are appended column by column. A part fits into the processor's L1 cache.
+/// The size in bytes of the parts of a group that are appended column by column. A part fits into the processor's L1 cache.
 const PART_BYTES: usize = 16 << 10;
 /// The number of rows of a [`Tile`]: as many numbers as fill a cache line.
 const TILE_ROWS: usize = 8;
@@ -34,7 +34,8 @@ pub(super) struct Run {
     columns: Vec<Column>,
     /// The number of rows.
     rows: usize,
-    /// The first numbers. This list and the next two keep their length, so that they are not filled with zeros again.
+    /// The first numbers of the raw values. This list and the next two keep their length, so that they are not filled with
+    /// zeros again.
     firsts: Vec<i64>,
     seconds: Vec<i64>,
     tails: Vec<Tail>,
@@ -67,7 +68,7 @@ struct Tile {
     seconds: [[i64; MAX_RUN_SAMPLES]; TILE_ROWS],
     tails: [[Tail; MAX_RUN_SAMPLES]; TILE_ROWS],
     samples: usize,
-    /// Whether all rows have the second numbers of the first one.
+    /// Whether all rows have the same second numbers as the first row.
     shares_seconds: bool,
     /// The number of tails of each row: 1 or `samples`.
     tail_count: usize,
@@ -96,10 +97,10 @@ impl Run {
         [self.rows * self.columns.len(), seconds, tails]
     }
 
-    /// Appends the values of the group in a sample, which has this index. `width` is the number of columns.
+    /// Appends the values of the group in the sample with this index. `width` is the number of columns.
     ///
-    /// Returns false and appends nothing if rows of a column have different second numbers or tails for the first time.
-    /// The caller must then clear the run and push the values again.
+    /// Returns false and appends nothing if rows of a column have different second numbers or tails for the first time, or
+    /// if the number of rows has changed. The caller must then clear the run and push the values again.
     #[must_use]
     pub(super) fn push(&mut self, values: &[RawValue], width: usize, at: Moment, index: u64) -> bool {
         if self.is_empty() {
@@ -162,7 +163,8 @@ impl Run {
         }
     }
 
-    /// Calls `each` with row, column and values of every series. `before` is called with several rows of a column that follow.
+    /// Calls `each` with the row, column and values of every series. Before several rows of a column, calls `before` with the
+    /// range of these rows and the column.
     pub(super) fn for_each_series<S: ?Sized>(
         &self,
         state: &mut S,
@@ -200,8 +202,8 @@ impl Run {
         let [firsts, seconds, tails] = self.sample_lengths();
         tile.samples = samples;
         let first_of_each = self.firsts.chunks_exact(firsts).take(samples);
-        // The samples are far apart in memory. Reading one number of each, which depend on nothing, loads all of them into the
-        // processor's cache at the same time.
+        // The samples are far apart in memory. Reading one number of each loads them into the processor's cache at the same
+        // time, because these reads do not depend on each other.
         let last_row = rows.end - 1;
         let loaded = first_of_each.fold(0, |loaded, sample| loaded | sample[column * self.rows + last_row]);
         std::hint::black_box(loaded);
@@ -280,8 +282,8 @@ impl Column {
         (firsts, seconds, tails): (&mut [i64], &mut [i64], &mut [Tail]),
     ) -> bool {
         let (second, (multi_count, status)) = (seconds[0], self.tail);
-        // Numbers are equal if the bits that are set in one of them are set in all of them. Without an early exit, this takes
-        // two instructions per number.
+        // Numbers are equal if each bit that is set in any of them is set in all of them. Without an early exit, this check
+        // takes two instructions per number.
         let mut in_all = (second, multi_count, status.0);
         let mut in_any = in_all;
         for (first, raw) in firsts.iter_mut().zip(raws.clone()) {

@@ -12,7 +12,7 @@ use super::column_starts::ColumnStarts;
 use super::tracked_series::{SeriesKey, TrackedSeries};
 use crate::FlowError;
 
-/// Maximum number of series: about 1.5 GB.
+/// Maximum number of series. This many series need about 1.5 GB of memory.
 pub(super) const MAX_SERIES: usize = 1 << 20;
 
 /// The memory of a group without series, in bytes. The memory of a series includes its share of the group.

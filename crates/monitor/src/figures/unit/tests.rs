@@ -153,7 +153,7 @@ fn ticks_have_no_trailing_zeros() {
 }
 
 #[test]
-fn missing_and_raw_values() {
+fn missing_values_are_dashes_and_raw_values_have_no_unit() {
     let counter = Counter::new("Available Bytes", CounterType::LARGE_RAWCOUNT, 1);
     assert_eq!(shown(&counter, None, NumberForm::Units), "---");
     assert_eq!(shown(&counter, Some(4096.0), NumberForm::Raw), "4,096.000");

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_in_camel_and_snake_case() {
+    fn names_become_camel_and_snake_case() {
         for (name, in_camel, in_snake) in [
             ("% Disk Reads/sec", "PercentDiskReadsPerSec", "percent_disk_reads_per_sec"),
             ("ShopRequests", "ShopRequests", "shop_requests"),

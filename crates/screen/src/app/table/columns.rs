@@ -70,7 +70,7 @@ impl App {
         let words: Vec<_> = text.split_whitespace().map(fold_case).collect();
         let matches = |name: &str| words.iter().all(|word| fold_case(name).contains(word));
         let counters = || entry.iter().flat_map(|entry| &entry.counters).map(|entry| &entry.counter);
-        // A counter with exactly this name takes precedence over those that contain it.
+        // A counter with exactly this name takes precedence over counters whose names contain it.
         let exact = counters().find(|counter| eq_ignore_case(&counter.name, text));
         let found = exact.or_else(|| counters().find(|counter| !words.is_empty() && matches(&counter.name)));
         let Some(counter) = found else {

@@ -15,7 +15,7 @@ impl App {
         Some((self.table_span()?, table.model.paths(self.facts.is_live)))
     }
 
-    /// The time range of the table: the selected range; else that of the column under the cursor; else the visible
+    /// The time range of the table: the selected range; else the range of the column under the cursor; else the visible
     /// range of logs or the last interval of a live screen.
     pub(crate) fn table_span(&self) -> Option<Span> {
         if !self.facts.is_live || self.frozen.is_some() {

@@ -90,7 +90,7 @@ impl Table {
         self.top = self.top.min(self.model.lines().len().saturating_sub(room));
         self.top = self.top.clamp((self.selected_line + 1).saturating_sub(room), self.selected_line);
         if self.selected_line == 1 && self.top == 1 {
-            // The heading above the first row.
+            // Also shows the group's heading above the first row.
             self.top = 0;
         }
     }

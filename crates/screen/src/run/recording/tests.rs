@@ -87,7 +87,7 @@ fn counter(name: &str, values: &[i64]) -> (String, Vec<i64>) {
 
 /// A chart has another counter of the recorded set. After the set is registered again, both counters are in one group.
 #[test]
-fn a_recorded_counter_survives_a_restart_of_its_publisher() {
+fn a_counter_is_recorded_again_after_a_restart_of_its_publisher() {
     let (machine, folder) = (machine(), tempfile::tempdir().expect("a folder"));
     let file = folder.path().join("a.blg");
     let mut recording = begin(&file, &[ID]);

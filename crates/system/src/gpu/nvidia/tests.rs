@@ -1,4 +1,4 @@
-//! NVIDIA's cards of a fake library, which is compiled here.
+//! Reads a card from a fake of NVIDIA's library, which these tests compile.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,7 +13,7 @@ use crate::testing::{Machine, at, collect, first_value, names, value};
 const CARD: &str = "nvidia 0000:41:00.0";
 const LUID: &str = "luid_0x00000000_0x00004100_phys_0";
 
-/// Compiles the library. It does what the files in the folder `state` say.
+/// Compiles the fake library. Files in the folder `state` change what it does.
 fn library(folder: &Path, state: &Path) -> PathBuf {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/src/gpu/nvidia/fake_nvml.c");
     let library = folder.join("libnvidia-ml-fake.so");
@@ -68,7 +68,7 @@ fn a_card_has_load_temperature_power_and_memory() {
 }
 
 #[test]
-fn a_card_of_sysfs_is_listed_once() {
+fn a_card_that_is_also_in_sysfs_is_listed_once() {
     let (machine, library) = machine();
     let uevent = "DRIVER=nvidia\nPCI_SLOT_NAME=0000:41:00.0\n";
     machine.write("sys/class/drm/card3/device/uevent", uevent);
@@ -111,7 +111,7 @@ fn a_library_that_hangs_is_an_error_and_recovers() {
     assert!(recovered.is_some());
 }
 
-/// The loads of the engines of process 20.
+/// The busy times of the engines for process 20, in units of 100 ns.
 fn busy(rows: &Rows) -> [i64; 3] {
     ["eng_0_engtype_3D", "eng_1_engtype_VideoEncode", "eng_2_engtype_VideoDecode"]
         .map(|engine| first_value(rows, &format!("pid_20_{LUID}_{engine}"), UTILIZATION))
@@ -150,7 +150,7 @@ fn invalid_loads_are_skipped() {
 }
 
 #[test]
-fn a_card_without_an_address_is_no_platform_device() {
+fn processes_on_a_card_without_an_address_are_omitted() {
     let (machine, library) = machine();
     machine.write("sys/class/drm/card0/device/uevent", "DRIVER=simple-framebuffer\n");
     machine.write("state/no-pci", "");
@@ -159,7 +159,7 @@ fn a_card_without_an_address_is_no_platform_device() {
 }
 
 #[test]
-fn the_library_is_loaded_while_a_set_is_in_use() {
+fn the_library_is_loaded_only_while_a_set_is_in_use() {
     let (machine, library) = machine();
     let is_closed = || {
         let until = Instant::now() + Duration::from_secs(20);
@@ -192,7 +192,7 @@ fn the_library_is_loaded_while_a_set_is_in_use() {
 }
 
 #[test]
-fn without_the_library_there_are_no_sets_and_a_reason() {
+fn without_the_library_there_are_no_sets_but_a_reason() {
     let (machine, _) = machine();
     machine.remove("usr/lib64/libnvidia-ml.so.1");
     assert!(providers_with(&machine.roots, LIBRARY.as_ref()).is_empty());
@@ -231,7 +231,7 @@ fn a_thread_that_has_ended_is_not_late() {
 }
 
 #[test]
-fn without_cards_there_are_no_sets_and_a_reason() {
+fn without_cards_there_are_no_sets_but_a_reason() {
     let (machine, library) = machine();
     machine.remove("proc/driver/nvidia/gpus");
     assert!(providers_with(&machine.roots, library.as_os_str()).is_empty());

@@ -14,7 +14,8 @@ use crate::scan::{lines, number, words};
 /// The maximum number of disks of a group.
 const MAX_DISKS: usize = 1024;
 
-/// The number of counters: bytes and operations of reads, writes and discards, by their ids.
+/// The number of counters: bytes and operations of reads, writes and discards. Arrays of values are in the order of the ids,
+/// from `READ_BYTES`.
 const COUNTERS: usize = IO_KEYS.len();
 
 /// The names of disks by their device numbers (`8:0`).
@@ -31,7 +32,7 @@ pub(super) struct DiskTransfers {
     totals: [RunningTotal; COUNTERS],
     /// The values of the last sample; `None` if no file has a value.
     values: [Option<u64>; COUNTERS],
-    /// The last sample that found the disk.
+    /// The number of the last sample that found the disk.
     sample: u64,
 }
 
@@ -56,7 +57,7 @@ impl DiskNames {
     }
 }
 
-/// Adds the values in a file of a group to the list of its disks. `form` is the format of the file, `sample` the number of the
+/// Sets the values of a group's disks from a file of the group. `form` is the format of the file, `sample` the number of the
 /// sample.
 pub(super) fn read(
     disks: &mut Vec<DiskTransfers>,

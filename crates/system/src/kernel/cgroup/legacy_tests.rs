@@ -65,7 +65,7 @@ const VALUES_OF_A_GROUP: [(u32, i64); 22] = [
     (TASK_LIMIT, 9),
 ];
 
-/// A machine with hierarchies of version 1: each has the group `/a`; `/a/x` and `/c` are in one hierarchy each.
+/// A machine with hierarchies of version 1. All of them have the group `/a`; only one has `/a/x`, and only one has `/c`.
 fn machine(mounts: &str) -> Machine {
     let machine = Machine::new(&[("proc/self/mountinfo", mounts)]);
     let write = |path: &str, content: &str| machine.write(&format!("sys/fs/cgroup/{path}"), content);
@@ -125,7 +125,7 @@ fn groups_of_several_hierarchies_are_one_instance() {
 }
 
 #[test]
-fn a_hierarchy_without_the_group_is_no_error() {
+fn a_group_has_neither_values_nor_errors_for_hierarchies_that_lack_it() {
     let rows = collect(&mut open_set(&hybrid()), at(10));
     for (instance, id) in
         [("/b", MEMORY_CURRENT), ("/c", TASKS), ("/a/x", PROCESSOR_TIME), ("/a/x", READ_BYTES)]
@@ -161,7 +161,7 @@ fn new_and_removed_groups_of_each_hierarchy_are_found() {
     assert_eq!(first_value(&rows, "/a", MEMORY_CURRENT), 1_048_576);
     assert_eq!(first_value(&rows, "/b/new", TASKS), 2);
     provider.idle();
-    assert_eq!(provider.walk.room(), 1000, "the budget is released");
+    assert_eq!(provider.walk.budget(), 1000, "the budget is released");
     for hierarchy in ["unified", "memory", "blkio", "cpu,cpuacct"] {
         machine.remove(&format!("sys/fs/cgroup/{hierarchy}/a"));
     }
@@ -240,7 +240,7 @@ fn transfers_are_shown_by_disk() {
     let machine = hybrid();
     let link = |device: &str, target: &str| {
         let path = machine.path(&format!("sys/dev/block/{device}"));
-        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        fs::create_dir_all(path.parent().expect("a folder")).expect("created");
         std::os::unix::fs::symlink(target, path).expect("linked");
     };
     link("8:0", "../../devices/pci/block/sda");

@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn without_the_file_there_are_none() {
+    fn without_mountinfo_there_are_no_mounts() {
         assert!(mounts(&Machine::new(&[]).roots).is_empty());
     }
 }

@@ -12,7 +12,7 @@ pub(super) struct GroupName {
     pub(super) is_final: bool,
 }
 
-/// The number of digits of a container id that names show, as in `docker ps`.
+/// The number of digits of a container id that are shown, as in `docker ps`.
 const SHORT_ID: usize = 12;
 
 /// Finds the names of containers, in the files of the programs that create them.
@@ -34,10 +34,13 @@ impl ContainerNames {
 /// Finds the names that people use for control groups, in the files of the programs that create the groups.
 #[derive(Debug)]
 pub(super) struct Names {
-    /// The folders and files that contain the names of containers and pods.
+    /// Docker's folder with a subfolder per container.
     docker: PathBuf,
+    /// Podman's list of containers.
     podman: PathBuf,
+    /// The folder with a subfolder of logs per pod.
     pods: PathBuf,
+    /// The folder with a log per container of a pod.
     containers: PathBuf,
 }
 
@@ -94,7 +97,7 @@ impl Names {
     /// The name of a container. Docker writes it as `"Name":"/web"`; other names in this file have no slash.
     fn docker_name(&self, id: &str) -> Option<String> {
         let text = read(self.docker.join(id).join("config.v2.json"))?;
-        json_text(text.split_once(r#""Name":"/"#)?.1)
+        container_name(text.split_once(r#""Name":"/"#)?.1)
     }
 
     /// The name of a container. Podman writes a list of objects with `"id":"ID"` and `"names":["web"]`.
@@ -102,7 +105,7 @@ impl Names {
         let text = read(self.podman.clone())?;
         let object = text.split_once(&format!(r#""id":"{id}""#))?.1;
         let object = object.split(r#""id":""#).next()?;
-        json_text(object.split_once(r#""names":[""#)?.1)
+        container_name(object.split_once(r#""names":[""#)?.1)
     }
 
     /// The name of a container in a pod, from the name of its log: `POD_NAMESPACE_CONTAINER-ID.log`.
@@ -171,13 +174,13 @@ fn read(path: PathBuf) -> Option<String> {
 
 /// The name before the next quotation mark; `None` if it is not a container name, which consists of letters, digits, `_`, `.`
 /// and `-`.
-fn json_text(text: &str) -> Option<String> {
+fn container_name(text: &str) -> Option<String> {
     let name = text.split('"').next()?;
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
     (!name.is_empty() && name.len() <= 255 && name.bytes().all(is_allowed)).then(|| name.to_owned())
 }
 
-/// The first result of `result` for the names of the entries of a folder. At most 65,536 entries are examined.
+/// Calls `result` with the names of up to 65,536 entries of a folder until it returns a result.
 fn find(folder: &PathBuf, result: impl Fn(&str) -> Option<String>) -> Option<String> {
     let entries = std::fs::read_dir(folder).ok()?.take(65_536).map_while(Result::ok);
     entries.into_iter().find_map(|entry| result(entry.file_name().to_str()?))
@@ -265,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_files_name_nothing() {
+    fn malformed_files_are_ignored() {
         let machine = machine();
         let names = Names::new(&machine.roots);
         let path = format!("/docker/{}", id('a'));

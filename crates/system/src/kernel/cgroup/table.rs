@@ -69,9 +69,9 @@ pub(super) enum Form {
     Limit(u32),
     /// One line per device: `8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=5 dios=6`.
     Io,
-    /// Lines of a device, a direction and a number: `8:0 Read 1`. With the counters for `Read`, `Write`, `Discard`.
+    /// Lines of a device, a direction and a number: `8:0 Read 1`. Contains the ids of the counters for `Read`, `Write`, `Discard`.
     IoLines([u32; 3]),
-    /// The format of the files in /proc/pressure. With the counters for `some` and `full`.
+    /// The format of the files in /proc/pressure. Contains the ids of the counters for `some` and `full`.
     Pressure(u32, u32),
 }
 

@@ -61,7 +61,7 @@ fn is_good(rows: &Rows, instance: &str, id: u32) -> bool {
 }
 
 fn reason(rows: &Rows, id: u32) -> &str {
-    &rows.errors().iter().find(|trouble| trouble.counter_id == id).expect("a trouble").reason
+    &rows.errors().iter().find(|error| error.counter_id == id).expect("an error").reason
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn values_do_not_depend_on_the_limit_of_open_files() {
         assert_eq!(open.all_values(), closed.all_values());
     }
     // No folder stays open either.
-    assert_eq!(closed.walk.room(), 0);
+    assert_eq!(closed.walk.budget(), 0);
     assert_eq!(closed.hierarchies[0].root.open_files_and_folders(), 0);
     assert!(open.hierarchies[0].root.open_files_and_folders() > 0);
 }
@@ -345,17 +345,17 @@ fn an_idle_set_closes_its_files_and_keeps_its_totals() {
     let machine = machine();
     let mut provider = open_set(&machine);
     let before = collect(&mut provider, at(10));
-    let room = provider.walk.room();
+    let room = provider.walk.budget();
     assert!(provider.hierarchies[0].root.open_files() > 0);
     provider.idle();
     assert_eq!(provider.hierarchies[0].root.open_files(), 0);
-    assert_eq!(provider.walk.room(), 1000, "the budget is released");
+    assert_eq!(provider.walk.budget(), 1000, "the budget is released");
     let after = collect(&mut provider, at(10));
     assert_eq!(names(&after), names(&before));
     for row in 0..names(&after).len() {
         assert_eq!(after.values(row), before.values(row));
     }
-    assert_eq!(provider.walk.room(), room);
+    assert_eq!(provider.walk.budget(), room);
 }
 
 #[test]

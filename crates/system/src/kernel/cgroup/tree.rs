@@ -2,7 +2,7 @@
 //! path in several hierarchies are one row. Files stay open between samples.
 //!
 //! To be notified of new groups, a program needs one inotify watch per folder. Instead, every sample lists the
-//! folders that have subfolders, and checks the link count of the others, which shows whether they have any.
+//! folders that have subfolders. The link counts of the other folders show whether they have subfolders now.
 
 mod group;
 mod rows;
@@ -120,7 +120,7 @@ impl Walk {
     }
 
     #[cfg(test)]
-    pub(super) fn room(&self) -> isize {
+    pub(super) fn budget(&self) -> isize {
         self.budget
     }
 
@@ -129,7 +129,8 @@ impl Walk {
         self.is_out_of_files = true;
     }
 
-    /// Whether each file can be read in the root or in one of its first 64 child groups, because the root lacks some files.
+    /// Returns for each file whether it can be read in the root or in one of the first 64 child groups. The root lacks some
+    /// files.
     pub(super) fn probe(
         &mut self,
         root: &mut Group,
@@ -183,7 +184,8 @@ impl Walk {
         self.budget += files as isize;
     }
 
-    /// Visits the groups with the same path and those below them. The instance is that of the first hierarchy that has the group.
+    /// Visits the groups with the same path and the groups below them. The instance is that of the first hierarchy that has the
+    /// group.
     fn visit(
         &mut self,
         files: &mut [Option<&mut HierarchyFiles>; MAX_HIERARCHIES],
@@ -243,7 +245,7 @@ impl Walk {
         }
     }
 
-    /// Visits the child groups in the order of their names. Those with the same name are visited together.
+    /// Visits the child groups in the order of their names. Child groups with the same name are visited together.
     fn visit_children(
         &mut self,
         files: &mut [Option<&mut HierarchyFiles>; MAX_HIERARCHIES],
@@ -369,7 +371,7 @@ impl Walk {
         Ok(())
     }
 
-    /// If the controllers of the child groups have changed, makes the next reads of their absent files try again.
+    /// If the controllers of the child groups have changed, makes the next reads try the absent files of these groups again.
     fn check_controllers(&mut self, group: &mut Group, parent: BorrowedFd<'_>) {
         let read =
             self.read_file(&group.name, group.inode, &mut group.control, "cgroup.subtree_control", parent);
@@ -382,7 +384,7 @@ impl Walk {
         }
     }
 
-    /// Reads a file of a group into the buffer.
+    /// Reads a file of a group into the buffer; returns the length.
     fn read_file(
         &mut self,
         name: &[u8],

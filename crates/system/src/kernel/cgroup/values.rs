@@ -29,7 +29,7 @@ impl RunningTotal {
         value.wrapping_add(self.lost)
     }
 
-    /// Sets the kernel's value and returns the largest one so far.
+    /// Sets the kernel's value and returns the largest value so far.
     fn hold(&mut self, value: u64) -> u64 {
         self.last = self.last.max(value);
         self.last

@@ -75,7 +75,7 @@ fn instances_restart_when_the_set_of_processors_changes() {
     assert_ne!(identity(&same, "25 ACPI:Ged"), identity(&after, "25 ACPI:Ged"));
     assert_ne!(identity(&same, "_Total"), identity(&after, "_Total"));
 
-    // The processor is online again: the sums jump by its counts.
+    // The processor is online again, so the sums jump by its counts.
     machine.write("proc/interrupts", INTERRUPTS);
     let back = collect(&mut *provider, at(13));
     assert_ne!(identity(&after, "25 ACPI:Ged"), identity(&back, "25 ACPI:Ged"));
@@ -112,7 +112,7 @@ fn a_removed_line_that_returns_is_a_new_instance() {
 }
 
 #[test]
-fn counts_of_32_bits_can_wrap() {
+fn values_continue_after_a_32_bit_count_wraps() {
     let text = |number: u64| format!("  CPU0  CPU1\nLOC: {number} 1000  Local timer interrupts\n");
     let machine = Machine::new(&[("proc/interrupts", &text(4_294_967_290))]);
     let mut provider = interrupts(&machine);

@@ -1,16 +1,16 @@
 //! Processor time of ended processes that the kernel does not add to their parent.
 //!
 //! The kernel drops the time of a process if the parent ignores `SIGCHLD` or has set `SA_NOCLDWAIT`, and that of a
-//! kernel thread. Its records of ended processes show it: where a parent's counts of reaped children grow by less than
-//! the records of its ended children, the rest was dropped.
+//! kernel thread. The kernel's records of ended processes show the dropped time: where a parent's counts of reaped children
+//! grow by less than the records of its ended children, the rest was dropped.
 //!
-//! Nothing is counted twice, because a record is used only if the parent can have reaped the process only in this interval,
-//! and if no other process can have reaped it:
+//! Nothing is counted twice, because a record is used only if no other process than the parent can have reaped the process,
+//! and if the parent can have done so in no other interval. The conditions are:
 //!
 //! - The record was received before the processes were listed, and the process is not in the list. So the kernel released
 //!   it before the parent was read. A process that is still listed, such as a zombie, waits for the next sample.
-//! - The record was received after the parent was read for the previous sample. A record for which this is uncertain is
-//!   first covered by the excess of the previous growth.
+//! - The record was received after the parent was read for the previous sample. If this is uncertain, the previous growth
+//!   that no record explains is subtracted first.
 //! - The parent existed during the whole interval, or from its own start to the end of the interval. The children of a
 //!   parent that ended got another parent.
 //!

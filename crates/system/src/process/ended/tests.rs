@@ -38,11 +38,11 @@ struct Kernel {
     max_pid: u32,
     time: u64,
     state: u64,
-    /// User and system time of all processes ever.
+    /// The user and system time that all processes have used so far, in ticks.
     used: u64,
-    /// Time of processes whose parents ignored their end.
+    /// The time of processes whose parents ignored their end, and of their reaped children, in ticks.
     lost: u64,
-    /// The time of these processes themselves that no sample has shown.
+    /// The part of the own time of these processes that no sample has shown, in ticks.
     dropped: u64,
     /// Records of ended processes that have not been received.
     records: Vec<ExitRecord>,
@@ -135,7 +135,7 @@ impl Kernel {
         self.processes.remove(index);
     }
 
-    /// Does something to some process.
+    /// Lets a random process fork, run, exit or be reaped; if `ignores`, it can also begin to ignore its children.
     fn step(&mut self, ignores: bool) {
         self.time += START_TOLERANCE;
         let index = self.below(self.processes.len());
@@ -185,7 +185,7 @@ impl Simulated {
 }
 
 impl Kernel {
-    /// Samples processes that start and end meanwhile. Only the first one of these receives records.
+    /// Takes a sample while processes start and end. Only `with` receives records.
     fn sample_meanwhile(&mut self, [with, without]: [&mut EndedProcesses; 2]) {
         let at = self.time;
         self.records.drain(..).for_each(|record| with.add_record(record));
@@ -218,7 +218,7 @@ fn time(counts: &Counts) -> u64 {
     counts[0] + counts[1]
 }
 
-/// The time that the intervals of processes show.
+/// The time that processes have used between two samples, as far as both samples show them.
 fn shown_in_interval(before: &[Simulated], after: &[Simulated]) -> u64 {
     let same = |new: &Simulated, old: &Simulated| (new.pid, new.start) == (old.pid, old.start);
     let pairs = after.iter().filter_map(|new| before.iter().find(|old| same(new, old)).map(|old| (new, old)));
@@ -228,7 +228,7 @@ fn shown_in_interval(before: &[Simulated], after: &[Simulated]) -> u64 {
 #[test]
 fn every_tick_is_counted_once() {
     for seed in 0..60 {
-        // Ids are reused soon.
+        // With even seeds, ids are reused soon.
         let mut kernel = Kernel::new(seed, if seed % 2 == 0 { 64 } else { 1 << 22 });
         let mut ended = EndedProcesses::default();
         let mut before = kernel.sample(&mut ended);
@@ -246,7 +246,7 @@ fn every_tick_is_counted_once() {
 }
 
 #[test]
-fn lost_time_is_not_taken_from_that_of_others() {
+fn lost_time_is_not_subtracted_from_that_of_other_processes() {
     let (mut used, mut counted, mut lost) = (0, 0, 0);
     for seed in 0..30 {
         let mut kernel = Kernel::new(seed, 1 << 22);
@@ -266,7 +266,7 @@ fn lost_time_is_not_taken_from_that_of_others() {
     }
     assert!(lost > used / 20, "{lost} of {used} are lost");
     assert!(counted <= used, "{counted} of {used}");
-    // Samples have shown a part of what is lost.
+    // Samples have shown a part of the lost time.
     assert!(counted + lost >= used, "{counted} and {lost} of {used}");
 }
 
@@ -274,7 +274,7 @@ fn lost_time_is_not_taken_from_that_of_others() {
 fn records_add_dropped_time_once() {
     let (mut all_counted, mut all_dropped) = (0, 0);
     for seed in 0..60 {
-        // Ids are reused soon.
+        // With even seeds, ids are reused soon.
         let mut kernel = Kernel::new(seed, if seed % 2 == 0 { 64 } else { 1 << 22 });
         let (mut with, mut without) = (EndedProcesses::default(), EndedProcesses::default());
         for _ in 0..200 {
@@ -291,7 +291,7 @@ fn records_add_dropped_time_once() {
             let counted = with.dropped();
             let dropped = TICKS.hundred_ns(kernel.dropped);
             assert!(counted <= dropped, "seed {seed}: {counted} of {dropped}");
-            // All else is the same as without records.
+            // Apart from the dropped time, the result is the same as without records.
             let [user, system, _] = *with.ended();
             let added = TICKS.hundred_ns(user + system - time(without.ended()));
             assert!(added <= counted && counted < added + TICKS.hundred_ns(2), "seed {seed}");
@@ -319,7 +319,7 @@ fn a_child_that_ends_after_its_parent_was_read_is_subtracted_in_the_next_sample(
     let mut ended = EndedProcesses::default();
     assert_eq!(sample(&mut ended, 10, &[entry(1, 0, 5, 100), entry(20, 1, 5000, 7)], &[]), 107);
     assert_eq!(sample(&mut ended, 11, &[entry(1, 0, 5, 101)], &[]), 108);
-    // The process had 5,000 and its children 7; 3 more after its last sample.
+    // At its last sample, the process had used 5,000 ticks and its children 7; then it used 3 more.
     assert_eq!(sample(&mut ended, 12, &[entry(1, 0, 5, 101 + 5010)], &[]), 111);
 }
 
@@ -332,7 +332,7 @@ fn a_child_that_ends_before_its_parent_is_read_is_subtracted_at_once() {
     let second = [entry(20, 30, 5001, 0), entry(30, 0, 5, 100 + 5003)];
     assert_eq!(sample(&mut ended, 11, &second, &[20]), 102);
     assert_eq!(sample(&mut ended, 12, &[entry(30, 0, 5, 100 + 5003)], &[]), 102);
-    // The same growth is of others if the child is alive.
+    // If the child is alive, the same growth comes from other processes.
     let mut ended = EndedProcesses::default();
     sample(&mut ended, 10, &first, &[]);
     assert_eq!(sample(&mut ended, 11, &second, &[]), 100 + 5003);

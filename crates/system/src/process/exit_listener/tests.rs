@@ -16,12 +16,12 @@ pub(in crate::process) fn listener(receive_bytes: usize) -> Option<ExitListener>
     }
 }
 
-/// The ids of processes that have ended and been reaped.
+/// Starts processes, reaps them, and returns their ids.
 fn ended(count: usize) -> Vec<u32> {
     ended_after("true", count)
 }
 
-/// The ids of shells that have run a command, have ended and been reaped.
+/// Starts shells that run a command, reaps them, and returns their ids.
 fn ended_after(command: &str, count: usize) -> Vec<u32> {
     let start = || Command::new("sh").args(["-c", command]).spawn().expect("sh runs");
     let mut children: Vec<Child> = (0..count).map(|_| start()).collect();

@@ -14,11 +14,13 @@ struct Fields {
     thread: u32,
     process: u32,
     parent: u32,
-    /// Of the thread, in ns.
+    /// The run time of the thread, in ns.
     run_time: u64,
-    /// Of all threads, if the process had several.
+    /// The run time of all threads, in ns, if the process had several.
     group_run_time: Option<u64>,
+    /// User time in microseconds.
     user: u64,
+    /// System time in microseconds.
     system: u64,
 }
 
@@ -90,7 +92,7 @@ fn a_process_has_the_run_time_of_all_its_threads() {
 }
 
 #[test]
-fn a_thread_of_a_living_process_is_no_record() {
+fn a_thread_of_a_living_process_has_no_record() {
     // The main thread can end before the others.
     for thread in [500, 501] {
         assert_eq!(parsed(&Fields { flags: 1, thread, ..LAST }), None);
@@ -126,7 +128,7 @@ fn truncated_and_corrupted_messages_cause_no_panic() {
     for whole in [message(&LAST), message(&Fields { group_run_time: Some(9_000_000), ..LAST })] {
         for length in 0..whole.len() {
             assert!(parse(&whole[..length], FAMILY).is_err(), "{length}");
-            // The length is adapted to the cut.
+            // The length field matches the truncated message.
             if length >= HEAD_BYTES {
                 let mut cut = whole[..length].to_vec();
                 cut[..4].copy_from_slice(&(length as u32).to_ne_bytes());
@@ -137,7 +139,7 @@ fn truncated_and_corrupted_messages_cause_no_panic() {
         for bit in 0..whole.len() * 8 {
             let mut flipped = whole.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
-            // The sum is that of the one run time that was read.
+            // Both times are parts of one run time, so their sum does not overflow.
             if let Ok(Some(record)) = parse(&flipped, FAMILY) {
                 assert!(record.user.checked_add(record.system).is_some(), "{bit}");
             }

@@ -2,13 +2,14 @@
 
 use super::*;
 
-/// 100 ns per tick.
+/// Units of 100 ns per tick.
 const TICK: i64 = 100_000;
 
 /// User time and system time in ticks.
 type Times = (u64, u64);
 
-/// Writes the stat file of a process: 10 page faults per tick of user time.
+/// Writes the stat file of a process with its own times, those of the children that it reaped, and its start in ticks. It has 10
+/// page faults per tick of user time.
 fn set(machine: &Machine, (pid, parent): (u32, u32), own: Times, reaped: Times, start: u64) {
     let line = stat_line(pid, "x", own.0, own.1, start)
         .replace(") S 7 ", &format!(") S {parent} "))
@@ -46,17 +47,16 @@ fn time_of_processes_that_no_sample_saw_belongs_to_exited() {
         let mut provider = provider(&machine.roots, name);
         let rows = sample(&mut *provider, 10);
         assert_eq!(times_of(&rows, "_Exited"), [605, 46, 6050]);
-        // 1,500 of user time, of which 130 and 605 have owners; 300 of system time, of which 70 and 46 do.
+        // Of 1,500 ticks of user time, processes have 130 and _Exited has 605; of 300 ticks of system time, 70 and 46.
         assert_eq!(times_of(&rows, "_Unattributed"), [765, 184, 0]);
         assert_eq!(times_of(&rows, "_Total"), [1500, 300 + 1050, 10 * (130 + 605)]);
-        // 10 runs a child that runs another, and reaps it.
+        // Process 10 runs a child that itself runs a child, and reaps it.
         set(&machine, (10, 1), (31, 20), (12, 9), 100);
         busy(&machine, 1009, 500, 305);
         let rows = sample(&mut *provider, 11);
         assert_eq!(times_of(&rows, "_Exited"), [612, 49, 6120]);
         assert_eq!(times_of(&rows, "_Unattributed"), [766, 186, 0]);
         assert_eq!(times_of(&rows, "_Total"), [1509, 305 + 1050, 10 * (131 + 612)]);
-        // Interrupts have no owner.
         assert_eq!(first_value(&rows, "_Exited", THREAD_COUNT), 0);
     }
 }
@@ -73,7 +73,7 @@ fn time_before_the_first_sample_of_a_process_belongs_to_exited() {
     let rows = sample(&mut *provider, 11);
     assert_eq!(times_of(&rows, "_Exited"), [9, 4, 90]);
     assert_eq!(times_of(&rows, "_Unattributed"), [0, 0, 0]);
-    // The total has it once.
+    // The total includes this time once.
     assert_eq!(times_of(&rows, "_Total"), [109, 4 + 1050, 1090]);
 }
 
@@ -87,7 +87,7 @@ fn a_process_of_an_earlier_sample_is_counted_once() {
     set(&machine, (12, 11), (100, 10), (0, 0), 30);
     let mut provider = provider(&machine.roots, "Process");
     assert_eq!(times_of(&sample(&mut *provider, 10), "_Exited"), [40, 5, 400]);
-    // 12 uses 4 more, 11 uses 3 more; both end, 11 first reaps 12 and a child that no sample shows, with 50.
+    // 12 uses 4 more ticks and ends. 11 uses 3 more ticks, reaps 12 and a child with 50 ticks that no sample shows, and ends.
     machine.remove("proc/12");
     machine.remove("proc/11");
     set(&machine, (10, 1), (0, 0), (200 + 40 + 100 + 4 + 3 + 50, 25), 10);
@@ -124,7 +124,7 @@ fn children_of_a_process_that_ignores_their_end_are_unattributed() {
     let mut provider = provider(&machine.roots, "Process");
     assert_eq!(times_of(&sample(&mut *provider, 10), "_Total"), [400, 1050, 4000]);
     machine.remove("proc/11");
-    // 11 ran for 6 more; init reaps others, with more than what is known of 11.
+    // 11 ran for 6 more ticks; init reaps other processes, which have used more time than 11.
     set(&machine, (1, 0), (0, 0), (1000, 0), 0);
     busy(&machine, 1406, 0, 0);
     let rows = sample(&mut *provider, 11);
@@ -142,7 +142,7 @@ fn a_reused_id_is_one_process_that_ended_and_one_that_started() {
     sample(&mut *provider, 10);
     set(&machine, (10, 1), (4, 0), (2, 0), 1050);
     set(&machine, (1, 0), (0, 0), (325, 0), 0);
-    // 5 at the end of the old process, 4 and 2 of the new one.
+    // 5 ticks at the end of the old process; 4 ticks of the new one and 2 of its children.
     assert_eq!(times_of(&sample(&mut *provider, 11), "_Exited"), [20 + 11, 0, 310]);
 }
 

@@ -82,7 +82,7 @@ fn only_requested_files_are_opened() {
     let machine = machine();
     add(&machine, 12, "bash", 100, 500);
     add(&machine, 13, "sleep", 100, 500);
-    let descriptors = Descriptors::only(100);
+    let descriptors = Descriptors::unshared(100);
     let mut sets = with_descriptors(&machine.roots, &descriptors);
     query(&mut *sets[0], 1, &[PROCESSOR_TIME], "*");
     assert_eq!(descriptors.open_files(), 2, "stat of both");
@@ -99,7 +99,7 @@ fn only_requested_files_are_opened() {
 fn an_idle_set_closes_its_files_and_keeps_its_totals() {
     let machine = machine();
     add(&machine, 12, "bash", 100, 500);
-    let descriptors = Descriptors::only(100);
+    let descriptors = Descriptors::unshared(100);
     let mut sets = with_descriptors(&machine.roots, &descriptors);
     for set in &mut sets[..2] {
         let every: Vec<u32> = set.info().counters.iter().map(|counter| counter.id).collect();
@@ -139,7 +139,7 @@ fn unusual_names_are_readable() {
 #[test]
 fn processes_named_like_the_total_and_idle_replace_neither() {
     let machine = machine();
-    // Listed before the total, in the first sample.
+    // In the first sample, these processes are listed before the total.
     let others = [(14, "_Exited"), (15, "_Unattributed")];
     for (pid, name) in [(10, "_Total"), (11, "Idle"), (12, "_TOTAL"), (13, "sh")].into_iter().chain(others) {
         add(&machine, pid, name, 100, 500);
@@ -230,7 +230,7 @@ fn totals_never_decrease() {
     let rows = collect(&mut *set, at(4));
     total(&rows, 116);
     assert_eq!(first_value(&rows, "ls", USER_TIME), 15 * 100_000);
-    // A sample without the total in between.
+    // In between, a sample that does not request the total.
     machine.write("proc/13/stat", stat_line(13, "ls", 17, 20, 500));
     query(&mut *set, 5, &[USER_TIME], "ls");
     total(&query(&mut *set, 6, &[USER_TIME], "_Total"), 118);
@@ -358,9 +358,9 @@ fn idle_time_never_decreases() {
     assert_eq!(idle(1, both), 1050);
     // The kernel revokes some iowait.
     assert_eq!(idle(2, "cpu 0 0 0 0 0\ncpu0 5 0 5 500 20 0 0\ncpu1 5 0 5 500 25 0 0\n"), 1050);
-    // Processor 1 goes offline: the sum keeps its time.
+    // Processor 1 goes offline, but the sum keeps its time.
     assert_eq!(idle(3, "cpu 0 0 0 0 0\ncpu0 5 0 5 510 25 0 0\n"), 1060);
-    // It is online again: its earlier time is not added.
+    // Processor 1 is online again. Its earlier time is not added.
     assert_eq!(idle(4, "cpu 0 0 0 0 0\ncpu0 5 0 5 520 25 0 0\ncpu1 5 0 5 900 25 0 0\n"), 1070);
     assert_eq!(idle(5, "cpu 0 0 0 0 0\ncpu0 5 0 5 520 25 0 0\ncpu1 5 0 5 907 25 0 0\n"), 1077);
     // Processor 1 was offline between two reads and restarted from 0.
@@ -395,7 +395,7 @@ fn files_beyond_the_limit_are_opened_for_each_read() {
         add(&machine, pid, "bash", u64::from(pid), 500);
     }
     let all = collect(&mut *provider(&machine.roots, "Process"), at(1));
-    let descriptors = Descriptors::only(7);
+    let descriptors = Descriptors::unshared(7);
     let mut sets = with_descriptors(&machine.roots, &descriptors);
     for _ in 0..3 {
         let rows = collect(&mut *sets[0], at(1));

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Counters that `stat` supplies, and that only the process itself changes, or its parent.
+/// Counters from `stat` that change only when the process runs or its parent ends.
 const IDS: [u32; 5] = [PROCESSOR_TIME, PAGE_FAULTS, ID_PROCESS, CREATING_PROCESS_ID, THREAD_COUNT];
 
 /// A stat file of a process with this state, parent, number of threads and user time.
@@ -30,8 +30,8 @@ fn collected(set: &mut dyn Provider, ids: &[u32]) -> (i64, i64) {
     (value(PROCESSOR_TIME) / 100_000, value(CREATING_PROCESS_ID))
 }
 
-/// A provider that has collected often enough to check whether processes rest.
-fn experienced(machine: &Machine) -> Box<dyn Provider> {
+/// A provider that has collected often enough to check whether processes are at rest.
+fn warmed_up(machine: &Machine) -> Box<dyn Provider> {
     let mut set = provider(&machine.roots, "Process");
     for _ in 0..3 {
         assert_eq!(collected(&mut *set, &IDS), (100, 10));
@@ -42,8 +42,8 @@ fn experienced(machine: &Machine) -> Box<dyn Provider> {
 #[test]
 fn stat_is_read_again_after_the_process_has_run() {
     let machine = machine_at_rest();
-    let mut set = experienced(&machine);
-    // The kernel cannot change the times of a process that does not run. Here, this shows that the file is not read.
+    let mut set = warmed_up(&machine);
+    // In reality, the times of a process that does not run cannot change. Here, the change shows that the file is not read.
     machine.write("proc/12/stat", stat(12, 'S', 10, 1, 150));
     assert_eq!(collected(&mut *set, &IDS), (100, 10));
     for (schedule, user) in [("1001 2000 5\n", 151), ("1001 2000 6\n", 152), ("1001 2001 6\n", 153)] {
@@ -61,7 +61,7 @@ fn stat_is_read_again_after_the_process_has_run() {
 #[test]
 fn stat_is_read_again_if_the_parent_has_ended() {
     let machine = machine_at_rest();
-    let mut set = experienced(&machine);
+    let mut set = warmed_up(&machine);
     machine.write("proc/12/stat", stat(12, 'S', 1, 1, 100));
     assert_eq!(collected(&mut *set, &IDS), (100, 10), "not read while the parent lives");
     machine.write("proc/10/stat", stat(10, 'Z', 0, 1, 100));
@@ -69,13 +69,13 @@ fn stat_is_read_again_if_the_parent_has_ended() {
     assert_eq!(collected(&mut *set, &IDS), (100, 1), "a zombie");
 
     let machine = machine_at_rest();
-    let mut set = experienced(&machine);
+    let mut set = warmed_up(&machine);
     machine.write("proc/12/stat", stat(12, 'S', 1, 1, 100));
     machine.remove("proc/10");
     assert_eq!(collected(&mut *set, &IDS), (100, 1), "no parent");
 
     let machine = machine_at_rest();
-    let mut set = experienced(&machine);
+    let mut set = warmed_up(&machine);
     machine.write("proc/12/stat", stat(12, 'S', 1, 1, 100));
     machine.write("proc/10/stat", stat(10, 'S', 0, 1, 100).replace(" 500 ", " 501 "));
     machine.write("proc/10/schedstat", "1000 2000 6\n");
@@ -97,10 +97,10 @@ fn stat_is_always_read_if_the_process_or_others_can_change_it() {
             assert_eq!(collected(&mut *set, &IDS), (user as i64, parent));
         }
     }
-    // Others can change these counters.
+    // Other processes can change these counters.
     for id in [PRIORITY_BASE, VIRTUAL_BYTES] {
         let machine = machine_at_rest();
-        let mut set = experienced(&machine);
+        let mut set = warmed_up(&machine);
         machine.write("proc/12/stat", stat(12, 'S', 10, 1, 150));
         assert_eq!(collected(&mut *set, &[&IDS[..], &[id]].concat()), (150, 10));
     }
@@ -123,9 +123,9 @@ fn without_counts_in_schedstat_stat_is_always_read() {
 }
 
 #[test]
-fn an_idle_set_forgets_who_was_at_rest() {
+fn an_idle_set_forgets_which_processes_were_at_rest() {
     let machine = machine_at_rest();
-    let mut set = experienced(&machine);
+    let mut set = warmed_up(&machine);
     set.idle();
     assert_eq!(machine.open_files("proc/12"), 0);
     machine.write("proc/12/stat", stat(12, 'S', 10, 1, 150));

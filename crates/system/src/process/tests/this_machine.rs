@@ -14,7 +14,7 @@ use crate::process::ticks::Ticks;
 fn sleeper() -> Child {
     let child = Command::new("sleep").arg("600").stdin(Stdio::null()).spawn().expect("sleep runs");
     let stat = format!("/proc/{}/stat", child.id());
-    // It has started when it sleeps.
+    // Waits until the child runs `sleep`.
     while fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains("(sleep) S ")) {
         std::thread::yield_now();
     }
@@ -134,10 +134,10 @@ fn own_threads_are_listed() {
 
 /// Runs one test of this program again, in its own process.
 fn again(test: &str, prepare: impl FnOnce(&mut Command)) -> String {
-    // The program's own folder may be inaccessible to the other user.
+    // The folder of this program may be inaccessible to the user that `prepare` sets.
     let folder = tempfile::tempdir().expect("a folder");
     let program = folder.path().join("again");
-    // cp writes the copy: a file that this process has open for writing could not be executed if a child inherits it.
+    // cp writes the copy. If this process wrote it, another child could inherit the open file, which then cannot be executed.
     let own = std::env::current_exe().expect("a path");
     assert!(Command::new("cp").args([&own, &program]).status().expect("cp runs").success());
     for path in [folder.path(), &program] {
@@ -205,7 +205,7 @@ fn a_low_limit_of_open_files_is_enough() {
                 assert!(row_of(&rows, child.id()).is_some());
             }
         }
-        // The rest of the process uses its reserve and more.
+        // The rest of the process uses its reserved descriptors and more.
         held.extend(std::iter::from_fn(|| fs::File::open("/proc/self/stat").ok()).take(1000));
         held.pop();
     }
@@ -213,10 +213,10 @@ fn a_low_limit_of_open_files_is_enough() {
     let _ = std::io::stdout().flush();
 }
 
-/// The set `Process` of this machine, and why it has no records of ended processes.
+/// The set `Process` of this machine, and the reason if it has no records of ended processes.
 fn process_set() -> (ProcessSet, Result<(), String>) {
     let roots = Roots::of_this_machine();
-    let reader = Reader::new(&roots, Descriptors::only(1000)).expect("/proc");
+    let reader = Reader::new(&roots, Descriptors::unshared(1000)).expect("/proc");
     let (records, outcome) = ExitRecords::new(&roots, &reader);
     let machine = MachineReader::new(&shared(&roots));
     let (info, ticks) = (PROCESS.info(), Ticks::new(&roots));
@@ -295,10 +295,10 @@ fn records_are_received_before_the_time_of_the_collection() {
 }
 
 #[test]
-fn without_permission_there_are_no_records_and_a_reason() {
+fn without_permission_there_are_no_records_but_a_reason() {
     if !is_again() {
         again(
-            "process::tests::this_machine::without_permission_there_are_no_records_and_a_reason",
+            "process::tests::this_machine::without_permission_there_are_no_records_but_a_reason",
             |command| {
                 if rustix::process::geteuid().is_root() {
                     command.gid(65_534).uid(65_534);
@@ -334,7 +334,7 @@ fn delays_are_read_only_if_they_are_requested() {
     assert!(!set.delays.is_open());
 }
 
-/// The files of a process that does not run are not all read again; its values must be those of the files nevertheless.
+/// Not all files of a process at rest are read again, but its values must still be those of the files.
 #[test]
 fn values_of_processes_at_rest_are_those_of_their_files() {
     let (mut set, _) = process_set();
@@ -356,7 +356,7 @@ fn values_of_processes_at_rest_are_those_of_their_files() {
     for round in 0..3 {
         writeln!(input, "{round}").expect("written");
         lines.next().expect("an answer").expect("text");
-        // It waits for the next line.
+        // Waits until the shell waits for the next line.
         while !fs::read_to_string(format!("/proc/{pid}/stat")).expect("read").contains(") S ") {
             std::thread::yield_now();
         }

@@ -17,7 +17,7 @@ fn every_counter_has_its_value() {
     add_thread(&machine, 12, 12, "java", 100);
     add_thread(&machine, 12, 40, "worker", 7);
     add_thread(&machine, 12, 13, "worker", 8);
-    // An id that wrapped around.
+    // The ids have wrapped around.
     add_thread(&machine, 12, 3, "late", 9);
     let mut set = provider(&machine.roots, "Thread");
     let rows = collect(&mut *set, at(60));
@@ -59,7 +59,7 @@ fn threads_of_a_process_named_like_the_total_do_not_replace_it() {
 }
 
 fn set_of_threads(machine: &Machine, max_open_files: u64) -> Box<dyn Provider> {
-    let sets = with_descriptors(&machine.roots, &Descriptors::only(max_open_files));
+    let sets = with_descriptors(&machine.roots, &Descriptors::unshared(max_open_files));
     sets.into_iter().find(|set| &*set.info().name == "Thread").expect("the set exists")
 }
 

@@ -43,7 +43,7 @@ mod tests {
     use crate::commands::cpi::sample::tests::sample;
 
     #[test]
-    fn a_row_for_each_scope() {
+    fn each_scope_has_a_row() {
         let mut text = HEADER.to_owned();
         push(&mut text, &sample());
         let expected = "\

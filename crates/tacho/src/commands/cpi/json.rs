@@ -43,7 +43,7 @@ mod tests {
     use crate::commands::cpi::sample::tests::sample;
 
     #[test]
-    fn one_object_per_sample() {
+    fn each_sample_is_one_object() {
         let mut text = String::new();
         push(&mut text, &sample());
         let rows = [

@@ -46,7 +46,7 @@ impl MeasuredCommand {
         let mut measurement = Measurement::new(arguments, report, open_system(arguments));
         let mut command = Command::new(program);
         command.args(rest);
-        let spawn = || file_limit::inherited(|| command.spawn());
+        let spawn = || file_limit::with_inherited(|| command.spawn());
         let spawned = ProcessCpi::spawn_with(spawn, arguments.user_only, CountedEvents::Hardware);
         let (mut child, counted) = match spawned {
             Ok(spawned) => spawned,

@@ -103,7 +103,7 @@ impl Report {
                 process: process.unwrap_or_default(),
                 has_time: arguments.timestamp,
                 is_one_line: arguments.system_only,
-                is_without_utilization: arguments.no_utilization,
+                omits_utilization: arguments.no_utilization,
             },
             hooks,
             is_first: true,

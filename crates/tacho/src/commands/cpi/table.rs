@@ -19,7 +19,7 @@ pub(super) struct Table {
     /// Whether the values of the system are shown on one line, without processors.
     pub(super) is_one_line: bool,
     /// Whether the idle and busy shares and CPI while busy are omitted.
-    pub(super) is_without_utilization: bool,
+    pub(super) omits_utilization: bool,
 }
 
 /// A line of the table: its label, and a function that gets its value from a row.
@@ -60,7 +60,7 @@ impl Table {
             Scope::Processor(index) => format!("CPU{index}"),
             _ => "System".to_owned(),
         };
-        let lines: &[Line] = if self.is_without_utilization { &[] } else { &UTILIZATION };
+        let lines: &[Line] = if self.omits_utilization { &[] } else { &UTILIZATION };
         let lines = || RAW.iter().chain(lines);
         let widths: Vec<usize> = rows
             .iter()
@@ -122,7 +122,7 @@ impl Table {
         }
         if let Some(row) = &sample.system {
             let _ = write!(text, "{start}cpi: {:>5}", two_places(row.cpi));
-            if !self.is_without_utilization {
+            if !self.omits_utilization {
                 let _ = write!(
                     text,
                     " cpi_wb: {:>5} idle: {} busy: {}",
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_a_process_and_the_system() {
+    fn the_process_is_shown_above_the_system() {
         let mut sample = sample();
         sample.processors[0].cpi = Some(12_345.678);
         sample.processors[1].busy_percent = None;
@@ -199,10 +199,10 @@ mod tests {
     }
 
     #[test]
-    fn without_utilization() {
+    fn without_utilization_only_cpi_is_shown() {
         let mut sample = sample();
         sample.process = None;
-        let table = Table { is_without_utilization: true, has_time: true, ..table() };
+        let table = Table { omits_utilization: true, has_time: true, ..table() };
         assert_table(
             &table,
             &sample,
@@ -213,12 +213,12 @@ mod tests {
                 "counters ran for 25.00 % of the time; counts are scaled",
             ],
         );
-        let table = Table { is_one_line: true, is_without_utilization: true, ..table };
+        let table = Table { is_one_line: true, omits_utilization: true, ..table };
         assert_table(&table, &sample, &["2013-02-19T18:50:17.844-08:00 cpi:  2.00"]);
     }
 
     #[test]
-    fn one_line() {
+    fn process_and_system_have_one_line_each() {
         let mut sample = sample();
         let table = Table { is_one_line: true, ..table() };
         assert_table(

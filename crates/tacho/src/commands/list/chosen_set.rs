@@ -216,7 +216,7 @@ impl ChosenSet {
         self
     }
 
-    /// Adds the counters of `other` if it is a part of the same set; returns whether it is.
+    /// Adds the counters of `other`; returns false without effect if `other` is not a part of the same set.
     pub(super) fn join(&mut self, other: &Self) -> bool {
         let is_same = self.info.guid == other.info.guid;
         if is_same {

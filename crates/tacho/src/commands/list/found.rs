@@ -15,7 +15,7 @@ use crate::this_machine::{all_counters, better_matches};
 /// The maximum number of lines of a table.
 const MAX_LINES: usize = 25;
 
-/// The maximum number of words of a search that finds only some of them.
+/// The maximum number of words in a search that may ignore some of them.
 const MAX_WORDS: usize = 8;
 
 /// The results of a search, best first. Each is a counter or a whole set.

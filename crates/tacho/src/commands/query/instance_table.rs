@@ -171,7 +171,7 @@ impl Table<'_> {
                 NumberForm::Raw => heading(counter),
             },
             is_number: true,
-            // Counters that were requested later are dropped first. The counter of the order is always shown.
+            // Columns of counters that were requested later are dropped first. The sort counter is always shown.
             drop_rank: match eq_ignore_case(&counter.name, key) {
                 true => 0,
                 false if counter.is_identifier() => 1,
@@ -181,7 +181,7 @@ impl Table<'_> {
             worth: usize::MAX,
         }));
         write_columns(out, &columns, max_width, &self.rows, |row| {
-            // The ids of totals are those of no process.
+            // The ids of totals do not identify processes.
             let is_total = has_no_rank(&set.name, row.instance);
             let cell = |&(group, column, counter): &(usize, usize, &Counter)| match is_total {
                 true if counter.is_identifier() => String::new(),
@@ -193,7 +193,7 @@ impl Table<'_> {
         .map(drop)
     }
 
-    /// The figure of the omitted row `_Exited` in the column of the order; `None` if it would not be among the first.
+    /// The figure of the omitted row `_Exited` in the sort column; `None` if the row would not be among the first.
     fn exited_figure(&self, key: &str, form: NumberForm) -> Option<String> {
         let exited = self.exited.as_ref()?;
         let counters = self.counters();

@@ -50,9 +50,9 @@ pub(super) fn line(summary: &RecordSummary, counts: LiveCounts, dropped: u64, en
         counted(summary.values, "value", "values")
     );
     match end {
-        // The length of a file that could not be completed is unknown.
+        // The size of a file that could not be completed is unknown.
         End::Failed => {}
-        // That of a database can be unknown.
+        // The size of a database can be unknown.
         End::Requested if summary.bytes == 0 => {}
         End::Requested => line += &format!(", {}", counted(summary.bytes, "byte", "bytes")),
         End::Full(bytes) => {

@@ -8,7 +8,7 @@ use tachograph_monitor::figures::{NumberForm, SEVERAL};
 use super::super::list;
 use super::output::TableRow;
 use super::row_order::figure_name;
-use crate::table::{Column, figure, fit, grouped, widths};
+use crate::table::{Column, figure, grouped, select_columns, widths};
 
 /// The columns of a table of statistics, and the cells of a row.
 pub(super) struct StatisticsTable {
@@ -70,8 +70,8 @@ enum Content {
     Errors,
 }
 
-/// The percentiles that are shown by default, with their indexes in the summary. The table has room for three of its
-/// four.
+/// The percentiles that are shown by default, with their indexes in the summary. The summary has four, but the table has
+/// room for only three.
 const DEFAULT_PERCENTILES: [(f64, usize); 3] = [(50.0, 0), (95.0, 2), (99.0, 3)];
 
 impl StatisticsTable {
@@ -148,7 +148,7 @@ impl StatisticsTable {
         let shared = self.share_paths(rows);
         let all_widths = widths(&self.columns, rows, |row| self.cells(row));
         let mut fitted = all_widths.clone();
-        let (_, dropped) = fit(&self.columns, &mut fitted, max_width);
+        let (_, dropped) = select_columns(&self.columns, &mut fitted, max_width);
         let loses_column = dropped.iter().any(|&index| self.columns[index].worth < usize::MAX);
         if (!loses_column && fitted == all_widths) || matches!(self.shared, SharedPath::Counter) {
             return (shared, all_widths);

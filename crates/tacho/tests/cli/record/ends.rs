@@ -32,7 +32,7 @@ fn a_signal_completes_the_log() {
 }
 
 #[test]
-fn a_signal_at_any_time_within_a_segment() {
+fn a_signal_at_any_time_within_a_segment_leaves_intact_files() {
     for (round, extension) in ["blg", "csv", "blg", "csv", "blg", "blg"].into_iter().enumerate() {
         let folder = Folder::new();
         let mut child = start(&folder, &["-segment", "0.04", "-o", &format!("a.{extension}")]);
@@ -134,7 +134,7 @@ fn fast(file: &str) -> String {
 }
 
 #[test]
-fn a_file_that_cannot_grow() {
+fn a_file_that_cannot_grow_ends_the_recording() {
     // The kernel sends SIGXFSZ, whose default action is to kill.
     for (name, blocks, signal) in
         [("a.blg", 300, "''"), ("a.csv", 61, "''"), ("a.blg", 300, "-"), ("a.csv", 61, "-")]
@@ -168,7 +168,7 @@ fn on_full_disk(folder: &Folder, size: &str, record: &str) -> Option<Output> {
 const NO_SPACE: &str = "cannot write: No space left on device";
 
 #[test]
-fn a_full_disk() {
+fn a_full_disk_ends_the_recording() {
     let all = format!(r"'{}' record '\Process(*)\*' -si 0.01 -o disk/a.blg", env!("CARGO_BIN_EXE_tacho"));
     let all_again = ["record", r"\Process(*)\*", "-si", "0.01", "-a", "-sc", "2", "-o", "disk/a.blg"];
     let few_again = |name| arguments(&["-a", "-sc", "2", "-o", name]);
@@ -190,7 +190,7 @@ fn a_full_disk() {
 }
 
 #[test]
-fn a_full_disk_of_segments() {
+fn segments_on_a_full_disk_are_intact() {
     for extension in ["blg", "csv"] {
         let folder = Folder::new();
         let record = fast(&format!("disk/a.{extension} -segment 100KB"));
@@ -214,7 +214,7 @@ fn folder_shell(folder: &Folder) -> Command {
 }
 
 #[test]
-fn a_full_device() {
+fn a_full_device_is_reported() {
     let folder = Folder::new();
     for format in ["bin", "csv"] {
         folder

@@ -27,7 +27,7 @@ fn every_format_has_the_requested_samples() {
         assert_eq!(bytes.starts_with(b"\"(PDH-"), !is_blg, "{name}");
         let checked = folder.prints(["check", name]);
         assert!(checked.contains(": intact: ") && checked.contains(", 4 samples from "), "{checked}");
-        // Times are distinct, and the first sample counts.
+        // Times are distinct, and the first sample is one of the four.
         let times: Vec<_> = samples(&folder.path(name)).iter().map(|sample| sample.at.utc).collect();
         assert!(times.len() == 4 && times.is_sorted_by(|one, other| one < other), "{times:?}");
         let rows = folder.stats(&[name]);
@@ -219,7 +219,7 @@ fn segments_are_complete_logs() {
 }
 
 #[test]
-fn names_with_a_number_or_a_date() {
+fn names_get_a_number_or_a_date() {
     let folder = Folder::new();
     for number in 1..=2 {
         let summary_line = recorded(&folder, &["-v", "nnnnnn", "-sc", "1", "-o", "a.blg"]);

@@ -24,7 +24,7 @@ fn recording(rest: &str) -> String {
     format!("'{}' record '{counter}' -si 0.02 -o a.blg {rest}", env!("CARGO_BIN_EXE_tacho"))
 }
 
-/// A shell in its own terminal; the returned process holds the terminal.
+/// A shell in its own terminal, which closes when the returned process ends.
 fn in_terminal(folder: &Folder, script: &str) -> Option<Child> {
     folder.write("script.sh", script);
     let mut command = Command::new("env");

@@ -11,7 +11,7 @@ fn assert_refused(rest: &[&str], status: i32, line: &str) {
 }
 
 #[test]
-fn contradictory_arguments() {
+fn contradictory_arguments_are_refused() {
     for (rest, line) in [
         (&["-circular", "-o", "a.blg"][..], "-circular needs the size of the file: add -max MB"),
         (&["-f", "bincirc", "-o", "a.blg"], "-circular needs the size of the file: add -max MB"),
@@ -60,7 +60,7 @@ fn contradictory_arguments() {
 }
 
 #[test]
-fn invalid_values() {
+fn invalid_values_are_refused() {
     let folder = Folder::new();
     for (rest, option) in [
         (&["-si", "0", "-o", "a.blg"][..], "-si"),
@@ -80,7 +80,7 @@ fn invalid_values() {
 }
 
 #[test]
-fn unknown_counters_and_machines() {
+fn unknown_counters_and_machines_are_refused() {
     let folder = Folder::new();
     let ran = folder.run(["record", r"\Memory\Availible Bytes", "-o", "a.blg"]);
     ran.fails_with(
@@ -99,7 +99,7 @@ fn unknown_counters_and_machines() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written() {
+fn a_folder_without_permission_is_reported() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
     let locked = folder.path("locked");

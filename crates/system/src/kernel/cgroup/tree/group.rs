@@ -13,9 +13,9 @@ use crate::kernel::cgroup::values::RunningTotal;
 pub(in crate::kernel::cgroup) struct Group {
     /// The folder's name; `.` for the root.
     pub(super) name: Box<[u8]>,
-    /// The instance that is named by the path.
+    /// The instance whose name is the group's path.
     pub(super) instance: Arc<InstanceKey>,
-    /// The instance of the set; `None` if the set does not have this group.
+    /// The instance that the set shows for the group; `None` if the set does not show the group.
     pub(super) shown: Option<Arc<InstanceKey>>,
     /// Whether `shown` was determined.
     pub(super) is_named: bool,
@@ -36,7 +36,7 @@ pub(in crate::kernel::cgroup) struct Group {
     pub(super) files: Box<[GroupFile]>,
     /// The running totals, by counter id.
     pub(super) counted: [RunningTotal; IDS],
-    /// The transfers by disk, if these are shown.
+    /// The transfers by disk, if the set shows disks.
     pub(super) disks: Vec<DiskTransfers>,
 }
 

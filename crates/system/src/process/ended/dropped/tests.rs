@@ -36,7 +36,7 @@ fn zombie(entry: Entry) -> Entry {
     Entry { is_zombie: true, ..entry }
 }
 
-/// One sample per second.
+/// A machine that is sampled once per second.
 #[derive(Default)]
 struct Machine {
     ended: EndedProcesses,
@@ -44,7 +44,7 @@ struct Machine {
 }
 
 impl Machine {
-    /// After the first sample, at 100 s, which found these processes.
+    /// Takes the first sample, at 100 s, which finds these processes.
     fn new(entries: &[Entry]) -> Self {
         let mut machine = Self { second: 99, ..Self::default() };
         machine.sample(&[], entries, &[]);
@@ -52,8 +52,8 @@ impl Machine {
         machine
     }
 
-    /// User time and system time of ended processes after a sample, with records that are received before the
-    /// processes are listed, and after they have been read.
+    /// Takes a sample. The records `before` are received before the processes are listed, the records `after` once the
+    /// processes have been read. Returns user time and system time of ended processes so far, in ticks.
     fn sample(&mut self, before: &[ExitRecord], entries: &[Entry], after: &[ExitRecord]) -> [u64; 2] {
         self.second += 1;
         before.iter().for_each(|record| self.ended.add_record(*record));
@@ -110,7 +110,7 @@ fn the_rounding_of_the_growth_is_not_dropped_time() {
 }
 
 #[test]
-fn what_samples_have_shown_is_subtracted() {
+fn time_that_samples_have_shown_is_subtracted() {
     for (reaped, ended) in [(0, 306 - 300 - 2), (307, 307 - 300)] {
         let mut machine = Machine::new(&[parent(0), entry(20, 10, 300, 0, 2)]);
         assert_eq!(machine.sample(&[record(20, 10, 306, 0)], &[parent(reaped)], &[]), [ended, 0]);
@@ -119,7 +119,7 @@ fn what_samples_have_shown_is_subtracted() {
 
 #[test]
 fn a_zombie_waits_until_it_is_reaped() {
-    // It is reaped or, as by a parent that ends up ignoring it, dropped.
+    // The zombie is finally reaped, or dropped because its parent now ignores it.
     for (reaped, ended) in [(49, 49 - 48), (0, 0)] {
         let mut machine = Machine::new(&[parent(0)]);
         let ended_child = zombie(entry(20, 10, 48, 0, 100));
@@ -164,7 +164,7 @@ fn children_of_a_parent_that_ended_are_not_counted() {
 }
 
 #[test]
-fn an_id_that_is_reused_is_several_processes() {
+fn records_of_a_reused_id_belong_to_several_processes() {
     let mut machine = Machine::new(&[parent(0), entry(20, 10, 100, 0, 2)]);
     // Three processes 20 end, and a fourth one lives. Of the first one, 100 ticks were shown. The last record can be
     // that of the living process, and waits.
@@ -172,7 +172,7 @@ fn an_id_that_is_reused_is_several_processes() {
     let fourth = |own| entry(20, 10, own, 0, 100);
     assert_eq!(machine.sample(&records, &[parent(0), fourth(4)], &[]), [10 + 7 - 2, 0]);
     assert_eq!(machine.ended.started()[0], 4);
-    // It was that of another process, which cannot be proved.
+    // The waiting record was that of another process. As this cannot be proved, the record is dropped.
     assert_eq!(machine.sample(&[], &[parent(0), fourth(5)], &[]), [15, 0]);
     assert_eq!(machine.sample(&[record(20, 10, 8, 0)], &[parent(0)], &[]), [15 + 8 - 5, 0]);
 }
@@ -186,7 +186,7 @@ fn a_parent_that_started_since_the_last_sample_needs_all_records() {
             machine.ended.lose_some_records();
         }
         assert_eq!(machine.sample(&[record(20, 10, 40, 0)], &[started], &[])[0], ended);
-        // It has lived during the whole interval.
+        // Now the parent has lived during the whole interval.
         assert_eq!(
             machine.sample(&[record(21, 10, 40, 0)], &[started], &[])[0],
             ended + if is_lossy { 38 } else { 40 }
@@ -202,7 +202,7 @@ fn a_parent_that_started_since_the_last_sample_needs_all_records() {
 fn losses_end_with_the_interval() {
     let child = |parent| [record(20, parent, 40, 0)];
     let mut machine = Machine::new(&[]);
-    // Lost while processes are read: this interval and the next one.
+    // Records that are lost while processes are read affect this interval and the next one.
     machine.ended.begin(&[]);
     machine.ended.lose_some_records();
     machine.ended.finish(101 * 100 * TICK, TICKS, |_, _| true);

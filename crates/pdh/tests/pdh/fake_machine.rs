@@ -33,7 +33,7 @@ pub(crate) struct Values {
     pub(crate) failure: Option<ErrorCode>,
 }
 
-/// The machine MADE.
+/// A fake machine.
 #[derive(Clone)]
 pub(crate) struct Machine {
     pub(crate) values: Arc<Mutex<Values>>,
@@ -43,13 +43,13 @@ pub(crate) struct Machine {
     pub(crate) source: DataSource,
 }
 
-struct Made {
+struct FakeProvider {
     info: Arc<CounterSetInfo>,
     values: Arc<Mutex<Values>>,
     fill: fn(&Values, &mut Rows),
 }
 
-impl Provider for Made {
+impl Provider for FakeProvider {
     fn info(&self) -> &Arc<CounterSetInfo> {
         &self.info
     }
@@ -79,6 +79,7 @@ fn push(rows: &mut Rows, key: InstanceKey, values: &[(u32, u64, u64)]) {
 }
 
 impl Machine {
+    /// The machine MADE.
     pub(crate) fn new() -> Self {
         Self::named("MADE")
     }
@@ -183,8 +184,8 @@ pub(crate) fn bad(status: PdhStatus) -> RawCounter {
 fn registry_of(name: &str, clock: &Clock, values: &Arc<Mutex<Values>>, without: &[&str]) -> Arc<Registry> {
     let mut registry = Registry::new(name, clock.clone());
     for (info, fill) in sets().into_iter().filter(|(info, _)| !without.contains(&&*info.name)) {
-        let made = Made { info: Arc::new(info), values: Arc::clone(values), fill };
-        registry.register(Box::new(made)).expect("a new, complete set");
+        let provider = FakeProvider { info: Arc::new(info), values: Arc::clone(values), fill };
+        registry.register(Box::new(provider)).expect("a new, complete set");
     }
     Arc::new(registry)
 }
