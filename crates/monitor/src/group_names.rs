@@ -30,6 +30,7 @@ impl GroupNames {
         let mut wanted: Vec<Box<str>> = Vec::new();
         let groups = paths.map(|path| split_device(path).0);
         for path in groups.filter(|path| has_id(last_component(path))) {
+            let has_room = self.known.len() < MAX_KNOWN;
             match self.known.get_mut(path) {
                 Some((Some(_), _)) => {}
                 Some((None, age)) if *age + 1 < RETRY => *age += 1,
@@ -37,7 +38,7 @@ impl GroupNames {
                     *age = 0;
                     wanted.push(path.into());
                 }
-                None if self.known.len() < MAX_KNOWN => {
+                None if has_room => {
                     self.known.insert(path.into(), (None, 0));
                     wanted.push(path.into());
                 }
@@ -122,7 +123,10 @@ mod tests {
             (format!("/system.slice/docker-{}.scope", id('c')), "/system.slice/docker-0123456789ab"),
             (format!("/docker/{}", id('c')), "/docker/0123456789ab"),
             (format!("/docker/{}/init.scope", id('c')), "/docker/0123456789ab/init.scope"),
-            (format!("/kubepods/pod-x/cri-containerd-{}.scope", id('d')), "/kubepods/pod-x/cri-containerd-0123456789ab"),
+            (
+                format!("/kubepods/pod-x/cri-containerd-{}.scope", id('d')),
+                "/kubepods/pod-x/cri-containerd-0123456789ab",
+            ),
             (format!("/a/{}", &id('c')[..32]), "/a/0123456789ab"),
             (format!("/docker/{} vda", id('c')), "/docker/0123456789ab vda"),
         ] {
@@ -138,7 +142,8 @@ mod tests {
     #[test]
     fn known_names_replace_ids() {
         let mut names = GroupNames::default();
-        let (web, other) = (format!("/system.slice/docker-{}.scope", id('c')), format!("/docker/{}", id('d')));
+        let (web, other) =
+            (format!("/system.slice/docker-{}.scope", id('c')), format!("/docker/{}", id('d')));
         let all = ["/", &*web, "/system.slice", &*other, &*web];
         assert_eq!(names.wanted(all.into_iter()), [web.as_str().into(), other.as_str().into()]);
         names.add([(web.as_str().into(), Some("web".into())), (other.as_str().into(), None)]);

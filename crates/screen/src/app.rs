@@ -23,7 +23,8 @@ use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_monitor::figures::NumberForm;
 use tachograph_monitor::{
-    Annotation, Chosen, GroupNames, Legend, MAX_POINTS, MIN_POINTS, Reduced, ReducedSeries, Ring, SetEntry, Span, View,
+    Annotation, Chosen, GroupNames, Legend, MAX_POINTS, MIN_POINTS, Reduced, ReducedSeries, Ring, SetEntry,
+    Span, View,
 };
 
 use crate::draw::Areas;

@@ -142,8 +142,8 @@ impl App {
             let line = self.panes.table_in_line();
             let height = area.height - 2 - u16::from(line.is_some());
             let panels = self.draw_grid(buffer, Rect { y: area.y + 1, height, ..area });
-            if let Some(table) = line.and_then(|index| self.panes.iter().nth(index)?.shown_table()) {
-                self.draw_first_rows(buffer, row(area, usize::from(area.height) - 2), table);
+            if let Some(pane) = line.and_then(|index| self.panes.iter().nth(index)) {
+                self.draw_first_rows(buffer, row(area, usize::from(area.height) - 2), pane);
             }
             if let Some(focused) = panels.iter().find(|panel| panel.index == self.panes.focus()) {
                 self.panes.focused_mut().report_top = focused.report_top;

@@ -141,12 +141,17 @@ fn shortened(text: &str, width: usize) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let room = width.saturating_sub(1);
-    // The end of a path names the counter, so it gets the larger part.
+    // A short instance of a path is kept whole.
+    let end_of_instance = text.rfind(r")\").map_or(0, |index| index + r")\".len());
+    let instance = text[..end_of_instance].width();
+    let instance = if instance <= room * 3 / 5 { instance } else { 0 };
+    // The end of a text gets the larger part, because that of a path names the counter.
+    let max_start = instance + (room - instance) / 3;
     let (mut start, mut end) = (0, text.len());
     let mut used = 0;
     for character in text.chars() {
         used += character.width().unwrap_or_default();
-        if used > room / 3 {
+        if used > max_start {
             break;
         }
         start += character.len_utf8();
@@ -330,7 +335,8 @@ mod tests {
             worth,
         };
         // The column b is dropped before text is shortened to less than 25 columns, and a only below 18.
-        let columns = [column("path", 0, 0), column("a", 1, 18), column("b", 2, 25), column("c", 3, usize::MAX)];
+        let columns =
+            [column("path", 0, 0), column("a", 1, 18), column("b", 2, 25), column("c", 3, usize::MAX)];
         let shown = |max_width: usize| {
             let mut widths = vec![30, 5, 5, 5];
             let (shown, dropped) = select_columns(&columns, &mut widths, max_width);
@@ -344,6 +350,16 @@ mod tests {
         assert_eq!(shown(36), (29, 2, vec![2, 3]));
         assert_eq!(shown(25), (18, 2, vec![2, 3]));
         assert_eq!(shown(24), (24, 1, vec![1, 2, 3]));
+    }
+
+    #[test]
+    fn short_instances_of_paths_are_kept() {
+        let path = r"\Process(bash#*)\IO Write Operations/sec";
+        assert_eq!(shortened(path, 41), path);
+        assert_eq!(shortened(path, 39), r"\Process(bash#*)\IO Writ…Operations/sec");
+        assert_eq!(shortened(path, 30), r"\Process(bash#*)\IO W…ions/sec");
+        let path = r"\Cgroup(/docker/0123456789abcdef0123456789abcdef)\Page Faults/sec";
+        assert_eq!(shortened(path, 39), r"\Cgroup(/doc…789abcdef)\Page Faults/sec");
     }
 
     #[test]

@@ -202,7 +202,8 @@ impl App {
             } else if model.order().column == fitted.column && look.is_some() {
                 style = style.add_modifier(Modifier::BOLD);
             }
-            let is_over = look.as_ref().is_some_and(|look| look.limits.are_exceeded(model, row_index, fitted.column));
+            let is_over =
+                look.as_ref().is_some_and(|look| look.limits.are_exceeded(model, row_index, fitted.column));
             if is_over {
                 style = style.patch(self.theme.warning());
             }
@@ -238,10 +239,16 @@ impl App {
     }
 
     /// The text of a cell. Control groups have the names of their containers.
-    pub(super) fn cell_text<'a>(&self, model: &'a TableModel, row: usize, column: usize) -> Option<Cow<'a, str>> {
+    pub(super) fn cell_text<'a>(
+        &self,
+        model: &'a TableModel,
+        row: usize,
+        column: usize,
+    ) -> Option<Cow<'a, str>> {
         let text = model.text(row, column, self.numbers)?;
         let content = model.layout().columns.get(column).map(|column| &column.content);
-        let is_group = matches!(content, Some(ColumnContent::Name | ColumnContent::Property(Property::Cgroup)));
+        let is_group =
+            matches!(content, Some(ColumnContent::Name | ColumnContent::Property(Property::Cgroup)));
         if !is_group || !text.starts_with('/') {
             return Some(text);
         }

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use tachograph_monitor::{ColumnContent, TableLine};
 
-use crate::app::{App, Table};
+use crate::app::{App, Pane};
 use crate::text::{cut, width};
 
 /// The maximum number of rows in a line.
@@ -15,15 +15,19 @@ const MAX_ROWS: usize = 5;
 const MAX_NAME: usize = 20;
 
 impl App {
-    /// Draws the names and the sorted figures of the first rows, as many as fit: `Process by CPU %  rustc 98.2  tacho 1.5`.
-    pub(super) fn draw_first_rows(&self, buffer: &mut Buffer, line: Rect, table: &Table) {
+    /// Draws the names and the sorted figures of the first rows, as many as fit: `Processes  CPU %  rustc 98.2  tacho 1.5`.
+    pub(super) fn draw_first_rows(&self, buffer: &mut Buffer, line: Rect, pane: &Pane) {
+        let Some(table) = pane.shown_table() else { return };
         let model = &table.model;
         let order = model.order().column;
         let columns = &model.layout().columns;
         let Some(sorted) = columns.get(order).filter(|column| !column.is_text()) else { return };
-        let title = format!("{} by {}", model.layout().set, sorted.title);
-        let mut column = self.write_text(buffer, line, 1, &title, Style::new().add_modifier(Modifier::BOLD));
-        let Some(names) = columns.iter().position(|column| column.content == ColumnContent::Name) else { return };
+        let bold = Style::new().add_modifier(Modifier::BOLD);
+        let mut column = self.write_text(buffer, line, 1, &pane.title(), bold);
+        column = self.write_text(buffer, line, column + 2, &sorted.title, self.theme.dim());
+        let Some(names) = columns.iter().position(|column| column.content == ColumnContent::Name) else {
+            return;
+        };
         let rows = model.lines().iter().filter_map(|line| match line {
             TableLine::Row { row, .. } => Some(*row),
             TableLine::Group { .. } => None,
@@ -39,7 +43,6 @@ impl App {
                 break;
             }
             column = self.write_text(buffer, line, column + 2, &name, Style::new());
-            let bold = Style::new().add_modifier(Modifier::BOLD);
             column = self.write_text(buffer, line, column + 1, &value, bold);
         }
     }

@@ -1,4 +1,4 @@
-//! Lines and areas that can be told apart without colours.
+//! Lines and areas that can be distinguished without colours.
 
 use std::collections::HashSet;
 
@@ -13,10 +13,10 @@ const fn line(instance: &'static str, value: fn(u64) -> Option<f64>) -> Line {
 
 /// Ten lines at different heights.
 const LINES: [Line; 10] = [
-    line("d0", |_| Some(5.0)),
-    line("d1", |_| Some(15.0)),
-    line("d2", |_| Some(25.0)),
-    line("d3", |_| Some(35.0)),
+    line("d0", |_| Some(25.0)),
+    line("d1", |_| Some(30.0)),
+    line("d2", |_| Some(35.0)),
+    line("d3", |_| Some(40.0)),
     line("d4", |_| Some(45.0)),
     line("d5", |_| Some(55.0)),
     line("d6", |_| Some(65.0)),
@@ -38,7 +38,10 @@ fn screen(kind: &str, theme: Theme) -> TestScreen {
 fn legend_marks(text: &str) -> Vec<String> {
     let rows = text.lines().filter(|line| line.contains("% Busy Time") && line.contains(" d"));
     let swatch = |line: &str| {
-        let word = line.split_whitespace().find(|word| !matches!(*word, "▸" | "✓")).unwrap_or_default();
+        let word = line
+            .split_whitespace()
+            .find(|word| !word.chars().all(|it| matches!(it, '▸' | '✓')))
+            .unwrap_or_default();
         word.trim_matches('━').trim_matches(['╍', '┅', '┉']).to_owned()
     };
     rows.filter(|line| !line.starts_with(r"\\")).map(swatch).collect()
@@ -55,7 +58,8 @@ fn lines_have_marks_that_the_legend_shows() {
     let rows: Vec<Vec<usize>> = marks
         .iter()
         .map(|mark| {
-            let has_mark = |line: &&str| line.split(['┤', '│']).nth(1).is_some_and(|plot| plot.contains(mark.as_str()));
+            let has_mark =
+                |line: &&str| line.split(['┤', '│']).nth(1).is_some_and(|plot| plot.contains(mark.as_str()));
             plot.iter().enumerate().filter(|(_, line)| has_mark(line)).map(|(row, _)| row).collect()
         })
         .collect();

@@ -691,7 +691,10 @@ fn a_table_without_room_is_a_line() {
     let mut tables = Tables::of_view((80, 24), &text);
     let text = tables.text();
     let line = text.lines().nth(22).expect("a line").trim();
-    assert_eq!(line, "Process by CPU %  rustc 98.2  rustc 64.5  postgres 33.1  evil\\u{1b}[2J 12.0", "{text}");
+    assert_eq!(
+        line, r"Process  % OF 1 CPU  rustc 98.2  rustc 64.5  postgres 33.1  evil\u{1b}[2J 12.0",
+        "{text}"
+    );
     // The figures of the table are read, but no properties, which the line does not show.
     assert!(tables.screen.app.paths().iter().any(|path| path.to_string().starts_with(r"\Process(")));
     assert!(!tables.tables.is_empty());
@@ -701,5 +704,5 @@ fn a_table_without_room_is_a_line() {
     assert!(!tables.screen.app.paths().iter().any(|path| path.to_string().starts_with(r"\Process(")));
     // A larger one has the table.
     let mut tables = Tables::of_view((120, 40), &format!("version = 2\n{panels}"));
-    assert!(tables.text().contains("CPU %▾"));
+    assert!(tables.text().contains("% OF 1 CPU▾"));
 }

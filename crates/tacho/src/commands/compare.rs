@@ -227,7 +227,11 @@ fn is_sum(row: &ComparisonRow) -> bool {
 /// The path from `start` on. That of a sum shows which instances are summed: `bash#*`.
 fn path(row: &ComparisonRow, start: usize) -> String {
     let path = row.path.get(start..).unwrap_or_default();
-    match path.len().checked_sub(row.counter.name.len() + r")\".len()).and_then(|end| path.split_at_checked(end)) {
+    match path
+        .len()
+        .checked_sub(row.counter.name.len() + r")\".len())
+        .and_then(|end| path.split_at_checked(end))
+    {
         Some((instance, rest)) if is_sum(row) => format!("{instance}#*{rest}"),
         _ => path.to_owned(),
     }

@@ -130,7 +130,7 @@ fn the_table_shows_what_changed() {
     let line = |index: usize| {
         table.lines().nth(index).unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(line(1), r"\\web1\Disk(e:)\Transfers/sec 0 /s 1 /s +1 /s from 0 3 3");
+    assert_eq!(line(1), r"\\web1\Disk(e:)\Transfers/sec 0 /s 1 /s +1 /s from 0 other 3 3");
     assert_eq!(line(3), r"\\web1\Disk(d:)\Transfers/sec 40 /s 40 /s 0 /s same 3 3");
 }
 
@@ -252,19 +252,24 @@ fn compared_reads(folder: &Folder, arguments: &[&str]) -> Vec<String> {
 #[test]
 fn different_processes_with_the_same_number_are_summed() {
     let folder = Folder::new();
-    let before =
-        [("bash", 10, -50, 5), ("bash#1", 11, -40, 20), ("sshd", 5, -90, 3), ("vi", 7, -5, 1), ("vi#1", 8, -5, 2)];
+    let before = [
+        ("bash", 10, -50, 5),
+        ("bash#1", 11, -40, 20),
+        ("sshd", 5, -90, 3),
+        ("vi", 7, -5, 1),
+        ("vi#1", 8, -5, 2),
+    ];
     process_log(&folder, "a.blg", "WEB1", &before);
     // Another bash#1, and another sshd. Both vi still run.
-    let after =
-        [("bash", 10, -50, 5), ("bash#1", 99, -2, 900), ("sshd", 6, -1, 6), ("vi", 7, -5, 1), ("vi#1", 8, -5, 3)];
-    process_log(&folder, "b.blg", "WEB1", &after);
-    let expected = [
-        "bash 25 905 (2, 2)",
-        "sshd 3 6 (1, 1)",
-        "vi#1 2 3 (1, 1)",
-        "vi 1 1 (1, 1)",
+    let after = [
+        ("bash", 10, -50, 5),
+        ("bash#1", 99, -2, 900),
+        ("sshd", 6, -1, 6),
+        ("vi", 7, -5, 1),
+        ("vi#1", 8, -5, 3),
     ];
+    process_log(&folder, "b.blg", "WEB1", &after);
+    let expected = ["bash 25 905 (2, 2)", "sshd 3 6 (1, 1)", "vi#1 2 3 (1, 1)", "vi 1 1 (1, 1)"];
     assert_eq!(compared_reads(&folder, &[]), expected);
     // The ids are known even if they are not selected; the time of the start is then not.
     assert_eq!(compared_reads(&folder, &[READS]), expected);
@@ -296,10 +301,7 @@ fn names_with_different_numbers_of_instances_are_summed() {
     let folder = Folder::new();
     process_log(&folder, "a.blg", "WEB1", &[("bash", 10, -50, 5), ("bash#1", 11, -40, 20), ("cp", 4, -1, 1)]);
     process_log(&folder, "b.blg", "WEB1", &[("bash", 10, -50, 5), ("rm", 4, -1, 1), ("rm#1", 9, -1, 1)]);
-    assert_eq!(
-        compared_reads(&folder, &[]),
-        ["bash 25 5 (2, 1)", "rm null 2 (0, 2)", "cp 1 null (1, 0)"]
-    );
+    assert_eq!(compared_reads(&folder, &[]), ["bash 25 5 (2, 1)", "rm null 2 (0, 2)", "cp 1 null (1, 0)"]);
     // Without ids, the numbers of instances decide.
     let folder = Folder::new();
     for (name, disks) in [("a.blg", &["sd", "sd#1", "nv", "nv#1"][..]), ("b.blg", &["sd", "sd#1", "nv"])] {
@@ -316,8 +318,18 @@ fn names_with_different_numbers_of_instances_are_summed() {
 #[test]
 fn the_table_has_a_row_per_instance() {
     let folder = Folder::new();
-    process_log(&folder, "a.blg", "WEB1", &[("bash", 10, -50, 5), ("bash#1", 11, -40, 20), ("sshd", 5, -90, 300)]);
-    process_log(&folder, "b.blg", "WEB1", &[("bash", 10, -50, 5), ("bash#1", 99, -2, 900), ("sshd", 6, -1, 30)]);
+    process_log(
+        &folder,
+        "a.blg",
+        "WEB1",
+        &[("bash", 10, -50, 5), ("bash#1", 11, -40, 20), ("sshd", 5, -90, 300)],
+    );
+    process_log(
+        &folder,
+        "b.blg",
+        "WEB1",
+        &[("bash", 10, -50, 5), ("bash#1", 99, -2, 900), ("sshd", 6, -1, 30)],
+    );
     let table = |arguments: &[&str]| -> Vec<String> {
         let text = folder.prints([&["compare", "a.blg", "b.blg"], arguments].concat());
         text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
@@ -328,7 +340,12 @@ fn the_table_has_a_row_per_instance() {
     assert_eq!(lines[2], r"\\WEB1\Process(sshd)\Writes/sec 600 /s 60 /s -540 /s / 10.0 +1 other 3 3");
     assert_eq!(lines[3], "", "{lines:#?}");
     let note = lines[4..].join(" ");
-    for part in ["2 of 2 instances, each with", "(--all-counters shows all 6)", "NAME#*: the sum", "other: another process"] {
+    for part in [
+        "2 of 2 instances, each with",
+        "(--all-counters shows all 6)",
+        "NAME#*: the sum",
+        "other: another process",
+    ] {
         assert!(note.contains(part), "{note}");
     }
     assert_eq!(table(&["--all-counters"])[1..].iter().filter(|line| line.starts_with(r"\\WEB1")).count(), 6);

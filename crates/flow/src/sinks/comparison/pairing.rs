@@ -44,7 +44,7 @@ pub(super) fn pairings(logs: [&ComparedRows; 2], has_machines: bool) -> HashMap<
     if logs.iter().any(|log| log.sums.is_none()) {
         return HashMap::new();
     }
-    let mut names: HashMap<NameKey, [Vec<Member>; 2]> = HashMap::new();
+    let mut names: HashMap<NameKey, [Vec<Member<'_>>; 2]> = HashMap::new();
     for (index, log) in logs.into_iter().enumerate() {
         for member in members(log) {
             if let Some(key) = name_key(member.row, has_machines) {
@@ -52,13 +52,14 @@ pub(super) fn pairings(logs: [&ComparedRows; 2], has_machines: bool) -> HashMap<
             }
         }
     }
-    let paired = names.into_iter().filter_map(|(key, [before, after])| Some((key, pairing(&before, &after)?)));
+    let paired =
+        names.into_iter().filter_map(|(key, [before, after])| Some((key, pairing(&before, &after)?)));
     paired.collect()
 }
 
 /// How the instances of a name are paired, if not by name and number.
-fn pairing(before: &[Member], after: &[Member]) -> Option<InstancePairing> {
-    let is_another = |one: &Member| {
+fn pairing(before: &[Member<'_>], after: &[Member<'_>]) -> Option<InstancePairing> {
+    let is_another = |one: &Member<'_>| {
         let label = one.label();
         after.iter().find(|other| other.label() == label).is_none_or(|other| one.is_another(other))
     };
@@ -108,7 +109,7 @@ impl Member<'_> {
 
 /// The instances of a log.
 fn members(log: &ComparedRows) -> Vec<Member<'_>> {
-    let mut members: Vec<Member> = Vec::new();
+    let mut members: Vec<Member<'_>> = Vec::new();
     let mut by_label: HashMap<(&str, &str, &str), usize> = HashMap::new();
     for row in &log.instances {
         let Some(instance) = &row.instance else { continue };

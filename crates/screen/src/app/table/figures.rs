@@ -62,7 +62,11 @@ impl App {
     }
 
     /// Requests the names of the containers of control groups that are shown: in the legends, or in a table.
-    pub(in super::super) fn request_containers(&mut self, table: Option<TableId>, requests: &mut Vec<Request>) {
+    pub(in super::super) fn request_containers(
+        &mut self,
+        table: Option<TableId>,
+        requests: &mut Vec<Request>,
+    ) {
         if !self.facts.is_live {
             return;
         }

@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn only_names_in_files_are_names_of_containers() {
-        let machine = Machine::new();
+        let machine = Machine::new(&[]);
         let path = format!("/docker/{}", id('a'));
         let names = ContainerNames::new(&machine.roots);
         assert_eq!(names.find(&path), None);

@@ -137,8 +137,7 @@ impl<'a> Output<'a> {
             out.write_all(line(shared).as_bytes())?;
         }
         let (title, cells) = (|row: &TableRow| table.title(row), |row: &TableRow| table.cells(row));
-        let dropped =
-            write_groups(&mut out, table.columns(), (widths, max_width), &self.rows, title, cells)?;
+        let dropped = write_groups(&mut out, table.columns(), (widths, max_width), &self.rows, title, cells)?;
         if !dropped.is_empty() {
             let mut note = String::from("\n");
             let text = format!("No room for {}; --wide shows all columns.", dropped.join(", "));
