@@ -62,7 +62,8 @@ pub fn archive(data: &[u8]) {
     }
 }
 
-/// Reads all rows of a file that may be one of an archive, and every other eleven of them: each column has all of them.
+/// Reads a file that may be an archive's: all rows of each row group, then blocks of 11 rows with gaps of 11 rows.
+/// Asserts that each column has exactly as many entries as there are wanted rows.
 fn archive_rows(data: &[u8]) {
     use tachograph_logs::archive::{ARCHIVE_COLUMNS, ArchiveRows, ColumnValues, Present, RowGroupSpan};
     let path = std::path::Path::new("x.parquet");

@@ -40,7 +40,7 @@ pub fn cpi_trace(data: &[u8]) {
     }
 }
 
-/// Compares a hook with its bytes; returns their number.
+/// Asserts that a hook encodes to the bytes at its offset. Returns the size of the hook in the file.
 fn check(hook: &Hook, bytes: &[u8]) -> u64 {
     let mut words = Vec::new();
     let mut text: &[u8] = &[];

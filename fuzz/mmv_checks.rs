@@ -5,7 +5,7 @@
 use tachograph_mmv::image_providers;
 use tachograph_perflib::{Clock, Rows};
 
-/// Reads any bytes as an MMV file. The result is sets that can be registered and collected, or an error with its field.
+/// Reads any bytes as an MMV file. Asserts that the result is an error that names a field, or sets that can be registered and collected.
 pub fn mmv(data: &[u8]) {
     let mut sets = match image_providers("fuzz", data) {
         Ok(sets) => sets,

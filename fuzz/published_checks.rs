@@ -38,8 +38,8 @@ pub fn published(data: &[u8]) -> usize {
     let path = folder.join("fuzzed.tacho");
     let _ = std::fs::remove_file(&path);
     std::fs::write(&path, data).expect("a file");
-    // The holder of the write lock is the writer. The lock belongs to the open file, like a writer's: a lock of the
-    // process would be released when the reader closes a descriptor of the file.
+    // The holder of the write lock is the writer. The lock belongs to the open file, as in real writers, because a lock
+    // of the process would be released when the reader closes a descriptor of the file.
     let writer: File = OpenOptions::new().read(true).write(true).open(&path).expect("the file");
     let whole = nix::libc::flock {
         l_type: nix::libc::F_WRLCK as nix::libc::c_short,

@@ -80,7 +80,7 @@ def record(arguments, machines, form):
         environment = dict(os.environ, XDG_CONFIG_HOME=config)
         errors = open(os.path.join(folder, "errors"), "w+")
         recorder = subprocess.Popen(command, env=environment, stderr=errors)
-        # Connecting, opening queries, the first samples.
+        # The time for connecting, opening queries and the first samples is not measured.
         time.sleep(10 + machines / 50)
         share, system, peak = watch(recorder.pid, arguments.seconds, output)
         memory, threads = status(recorder.pid, "VmHWM"), status(recorder.pid, "Threads")
@@ -138,12 +138,12 @@ def serve(arguments, machines):
             r"\Memory\Available Bytes",
             r"\System\Processes",
         ]
-        one = [rf"\\sim{number % machines:04}" + path for number in range(10) for path in columns]
+        page_paths = [rf"\\sim{number % machines:04}" + path for number in range(10) for path in columns]
         ends = time.monotonic() + 20 + machines / 50 + arguments.seconds
         counts, slowest = [0] * PAGES, [0.0] * PAGES
 
         def page(index):
-            query = urllib.parse.urlencode([("path", path) for path in one])
+            query = urllib.parse.urlencode([("path", path) for path in page_paths])
             threading.Thread(target=read_stream, args=(f"{url}/api/stream?{query}", counts, index, ends), daemon=True).start()
             table = urllib.parse.urlencode([("path", path) for path in columns] + [("top", 50), ("sort", index % 3)])
             while time.monotonic() < ends:

@@ -1,8 +1,8 @@
 /*
  * strsafe.h: bounded copies and prints. Part of the compatibility folder.
  *
- * Sizes of StringCch... are in characters, of StringCb... in bytes. A text that does not fit is truncated:
- * STRSAFE_E_INSUFFICIENT_BUFFER.
+ * Sizes of StringCch... are in characters, of StringCb... in bytes. A text that does not fit is truncated, and the
+ * result is STRSAFE_E_INSUFFICIENT_BUFFER.
  */
 #ifndef TACHO_COMPAT_STRSAFE_H
 #define TACHO_COMPAT_STRSAFE_H

@@ -24,11 +24,12 @@ struct tacho_compat_sink {
     char *bytes;
     WCHAR *units;
     size_t room;
-    /* The function's result: units for wide functions, otherwise bytes; of the whole text, including the part that does not fit. */
+    /* The function's result: the length of the whole text, in units for wide functions, otherwise in bytes. */
     size_t count;
     int counts_units;
     int has_failed;
-    /* A high surrogate that is written with its low surrogate; the bytes of a character that are missing. */
+    /* A high surrogate that waits for its low surrogate; the bits of an incomplete UTF-8 character, and how many of its
+     * bytes are missing. */
     unsigned high;
     unsigned partial;
     int missing;

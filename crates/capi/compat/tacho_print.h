@@ -96,7 +96,7 @@ static inline int tacho_compat_vswprintf(WCHAR *buffer, size_t size, const WCHAR
     return length < 0 || (size_t)length >= size ? -1 : length;
 }
 
-/* The _s forms: a text that does not fit is replaced by an empty one. */
+/* The _s forms: if the text does not fit, the buffer becomes empty, and the result is -1. */
 static inline int vswprintf_s(WCHAR *buffer, size_t size, const WCHAR *text, va_list list)
 {
     const int length = buffer && size && text ? tacho_compat_vsnwprintf(buffer, size, text, list) : -1;

@@ -13,7 +13,10 @@
 #define CP_ACP 0
 #define CP_UTF8 65001
 
-/* Returns the converted length; 0 and the last error if the buffer is too small; the required size for a size of 0. */
+/*
+ * Returns the converted length, which is the required size if `size` is 0. If the buffer is too small, returns 0 and
+ * sets the last error.
+ */
 static inline int tacho_compat_converted(const struct tacho_compat_sink *sink, int size)
 {
     if (sink->count == 0 || sink->count > 0x7FFFFFFF) {
@@ -93,7 +96,10 @@ extern
 #endif
 int tacho_compat_host(char *name, size_t size) __asm__("gethostname");
 
-/* *size is the capacity on entry, and the length without the terminating NUL on return; the required size if too small. */
+/*
+ * *size is the capacity on entry, and the length without the terminating NUL on return. If the capacity is too small,
+ * *size becomes the required capacity.
+ */
 static inline BOOL GetComputerNameA(char *name, DWORD *size)
 {
     char host[256] = "";

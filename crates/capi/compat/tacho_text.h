@@ -2,8 +2,8 @@
  * tacho_text.h: 16-bit forms of the wide text functions, since glibc's use 32-bit characters. Part of the
  * compatibility folder; windows.h includes it.
  *
- * With -fshort-wchar, and in C also without, they replace glibc's under the standard names, including in std. In C++
- * without -fshort-wchar they are overloads for char16_t.
+ * In C, and in C++ with -fshort-wchar, they replace glibc's functions under the standard names, including in std. In
+ * C++ without -fshort-wchar they are overloads for char16_t.
  */
 #ifndef TACHO_COMPAT_TEXT_H
 #define TACHO_COMPAT_TEXT_H
@@ -179,8 +179,9 @@ static inline WCHAR *_wcsdup(const WCHAR *text)
 }
 
 /*
- * Appends at most `most` characters of `from` after the first `used` ones of `to`, whose capacity is `size`. A text
- * that does not fit becomes empty with ERANGE, or with _TRUNCATE is shortened with STRUNCATE.
+ * Writes at most `most` characters of `from` after the first `used` characters of `to`, whose capacity is `size`. If
+ * they do not fit, `to` becomes empty, and the result is ERANGE; if `most` is _TRUNCATE, the text is shortened, and the
+ * result is STRUNCATE.
  */
 static inline errno_t tacho_compat_put(WCHAR *to, size_t size, size_t used, const WCHAR *from, size_t most)
 {
@@ -248,8 +249,9 @@ static inline errno_t wcscat_s(WCHAR *to, size_t size, const WCHAR *from)
 /* ---- Numbers ---- */
 
 /*
- * Parses the number at the start of a text, up to `most` (beyond it: `most` and ERANGE). `is_negative` receives the
- * sign, `end` the end of the number, or the text if it does not start with a number.
+ * Parses the number at the start of a text, and returns it without its sign. If it is larger than `most_positive`, or
+ * with a minus sign than `most_negative`, returns this limit and sets errno to ERANGE. `is_negative` receives the sign,
+ * `end` the end of the number, or the start of the text if there is no number.
  */
 static inline ULONGLONG tacho_compat_number(const WCHAR *text, WCHAR **end, int base, ULONGLONG most_positive,
                                             ULONGLONG most_negative, int *is_negative)

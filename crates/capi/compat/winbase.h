@@ -28,14 +28,14 @@ static inline DWORD tacho_compat_copy(const char *text, char *buffer, DWORD size
     return (DWORD)length;
 }
 
-/* Returns the value of an environment variable; 0 if it is not set. */
+/* Copies the value of an environment variable like tacho_compat_copy; 0 if the variable is not set. */
 static inline DWORD GetEnvironmentVariable(const char *name, char *buffer, DWORD size)
 {
     const char *value = getenv(name);
     return value ? tacho_compat_copy(value, buffer, size) : 0;
 }
 
-/* Returns the working directory; 0 on error. */
+/* Copies the path of the working directory like tacho_compat_copy; 0 on error. */
 static inline DWORD GetCurrentDirectory(DWORD size, char *buffer)
 {
     char path[4096];
@@ -297,7 +297,7 @@ static inline LPVOID HeapAlloc(HANDLE heap, DWORD flags, SIZE_T bytes)
     return flags & HEAP_ZERO_MEMORY ? calloc(bytes ? bytes : 1, 1) : malloc(bytes ? bytes : 1);
 }
 
-/* HEAP_ZERO_MEMORY does not apply to added memory: the previous size is unknown. */
+/* HEAP_ZERO_MEMORY has no effect on added memory, because the previous size is unknown. */
 static inline LPVOID HeapReAlloc(HANDLE heap, DWORD flags, LPVOID memory, SIZE_T bytes)
 {
     (void)heap;

@@ -20,8 +20,8 @@ pub(crate) fn has_more_rights_than_caller() -> bool {
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
-/// The file that `TACHO_CPI_TRACE` names. The variable is ignored in a program that runs with more rights than its caller:
-/// otherwise the caller could make the program create files where the caller itself may not.
+/// The file that `TACHO_CPI_TRACE` names. The variable is ignored in a program that runs with more rights than its caller,
+/// because the caller could otherwise make the program create files where the caller itself may not.
 pub(crate) fn trace_path() -> Option<PathBuf> {
     if has_more_rights_than_caller() {
         return None;

@@ -36,7 +36,7 @@ fn call(body: impl FnOnce() -> Result<()>) -> i32 {
 /// Like [`call`], for another result type: `from_status` converts the status to it.
 fn call_with<T>(from_status: impl Fn(PdhStatus) -> T, body: impl FnOnce() -> Result<()>) -> T {
     let failed = Cell::new(PdhStatus(ERROR_INTERNAL_ERROR));
-    // The reason of an earlier call.
+    // Discards the reason of an earlier call.
     machine::take_failure();
     call_or(
         |_| from_status(failed.get()),
@@ -52,7 +52,7 @@ fn call_with<T>(from_status: impl Fn(PdhStatus) -> T, body: impl FnOnce() -> Res
     )
 }
 
-/// The name of a status, and why the call failed: for another machine, what to do.
+/// The name of a status, and why the call failed. If another machine could not be reached, also what to do.
 fn message(status: PdhStatus) -> String {
     let is_of_machine = matches!(status, PdhStatus::NO_MACHINE | PdhStatus::CANNOT_CONNECT_MACHINE);
     match machine::take_failure().filter(|_| is_of_machine) {

@@ -33,7 +33,7 @@ pub struct FormatOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Calculator {
     counter_type: CounterType,
-    /// `None` for types without a value.
+    /// `None` for types without a displayed value.
     formula: Option<Formula>,
     /// The frequency of the counter's clock in units per second.
     time_base: i64,
@@ -41,7 +41,7 @@ pub struct Calculator {
     data_is_32_bit: bool,
 }
 
-/// What a sample, or the interval between two samples, adds to the sums of statistics. The numerator and the
+/// The terms that a sample, or the interval between two samples, adds to the sums of statistics. The numerator and the
 /// denominator are exact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Terms {
@@ -70,7 +70,7 @@ impl Calculator {
         self.counter_type
     }
 
-    /// The counter's formula; `None` for types without a value.
+    /// The counter's formula; `None` for types without a displayed value.
     pub fn formula(&self) -> Option<Formula> {
         self.formula
     }
@@ -208,8 +208,8 @@ impl Calculator {
     }
 }
 
-/// Applies a two-sample formula to the differences `n` of the first numbers and `d` of the second numbers, or to sums
-/// of such differences. Returns 0 if the formula uses `d` and `d` is 0.
+/// Applies a two-sample formula to `n`, the difference of the first raw values, and `d`, that of the second raw values,
+/// or to sums of such differences. Returns 0 if the formula divides by `d` and `d` is 0.
 #[inline]
 pub(crate) fn evaluate(formula: Formula, n: f64, d: f64, time_base: f64, multi_count: u32) -> f64 {
     if d == 0.0 && formula.uses_second_difference() {
@@ -229,7 +229,8 @@ pub(crate) fn divisor(formula: Formula, d: f64, time_base: f64) -> f64 {
     if formula == Formula::Rate { d / time_base } else { d }
 }
 
-/// Applies a two-sample formula without a multiplier to the difference of the first numbers and a [`divisor`] that is not 0.
+/// Applies a two-sample formula without a multiplier to `n`, the difference of the first raw values. The [`divisor`] must
+/// not be 0.
 #[inline(always)]
 pub(crate) fn divide(formula: Formula, n: f64, divisor: f64, time_base: f64) -> f64 {
     match formula {

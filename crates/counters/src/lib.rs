@@ -4,7 +4,7 @@
 //! ```
 //! use tachograph_counters::{Calculator, CounterType, FormatOptions, RawValue};
 //!
-//! // One more read than before, which took 2,147,727 ticks of a clock with 14,318,180 ticks per second: 150 ms.
+//! // One read since the first sample. It took 2,147,727 ticks of a clock with 14,318,180 ticks per second: 150 ms.
 //! let calculator = Calculator::new(CounterType::AVERAGE_TIMER, 14_318_180);
 //! let value = calculator.format(
 //!     Some(&RawValue::new(0, 0)),

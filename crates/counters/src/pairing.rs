@@ -4,8 +4,8 @@
 //! statistics, charts, text logs, live tables and PDH queries all use:
 //!
 //! 1. The instance must have the same name and be the same task, device or publisher ([`Origin::identity`]), since a
-//!    name such as `svchost#1` can later belong to another instance. Text logs that `relog` writes are paired by names
-//!    alone, as on Windows.
+//!    name such as `svchost#1` can later belong to another instance. For the text logs that `relog` writes, values are
+//!    paired by name alone, as on Windows.
 //! 2. The machine must not have been restarted in between ([`Origin::boot_time`]).
 //! 3. Both values must have the same formula and clock ([`Origin::formula`], [`Origin::time_base`]).
 //! 4. The instance must not have been absent in between. A sample of the same log without a row for it, or with the status
@@ -81,7 +81,7 @@ impl Pairer {
         self.previous = None;
     }
 
-    /// Whether there is a previous value, with which the next raw value of the same origin will be paired.
+    /// Whether there is a previous value. The next raw value of the same origin will be paired with it.
     pub fn has_previous(&self) -> bool {
         self.previous.is_some()
     }

@@ -13,12 +13,12 @@ const MAX_EXACT: usize = 128;
 /// Maximum number of nonzero values that are stored as a list of buckets (rounded values). The list usually takes less
 /// memory than a histogram.
 const MAX_LISTED: usize = 2048;
-/// Initial capacity of the list. It has the size of a buffer of [`MAX_EXACT`] values, so the allocator can reuse a
+/// Initial capacity of the list. In bytes, it equals a buffer of [`MAX_EXACT`] values, so the allocator can reuse a
 /// buffer that another summary has just freed.
 const INITIAL_LISTED: usize = MAX_EXACT * size_of::<f64>() / size_of::<Bucket>();
 /// Initial capacity of the list of exact values.
 const INITIAL_EXACT: usize = 8;
-/// Number of values that are added together.
+/// Maximum number of values that are added at a time.
 const MAX_BATCH: usize = 64;
 
 /// A mergeable summary of values that returns any quantile: exact for up to 128 values that differ from zero, otherwise
@@ -176,8 +176,8 @@ impl Quantiles {
         })
     }
 
-    /// The values with these ranks, counted from 0 in ascending order. `others` returns the value with a rank
-    /// among the nonzero values, of which the first `negative` are below zero.
+    /// The values with these ranks, counted from 0 in ascending order. `others` returns a nonzero value by its rank among
+    /// the nonzero values. `negative` is the number of values below zero.
     fn at_ranks<const N: usize>(
         &self,
         ranks: [u64; N],

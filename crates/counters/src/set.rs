@@ -361,7 +361,7 @@ pub type Instances = Arc<[Arc<Instance>]>;
 
 /// The instances of one counter set of one machine. Each instance has an id and is a single shared object.
 ///
-/// Labels are compared with case: on Linux, `x` and `X` are two instances.
+/// Labels are case-sensitive: on Linux, `x` and `X` are two instances.
 #[derive(Debug, Default)]
 pub struct InstanceTable {
     /// The instances by their labels, `parent/name#index`.

@@ -222,7 +222,7 @@ impl Statistics {
             return None;
         }
         self.values += 1;
-        // If the numerator increased but the denominator did not, the value is 0, but this measures nothing.
+        // If the numerator increased but the denominator did not, the value 0 is meaningless and is only counted.
         if is_active || terms.numerator == 0 {
             // Values are never NaN, so plain comparisons are enough, and they are cheaper than `min` and `max`.
             if terms.formatted < self.minimum {
@@ -273,8 +273,8 @@ impl Statistics {
         Ok(())
     }
 
-    /// Replaces the last value, unless this value is earlier because the clock was set back. If the times are
-    /// equal, the larger value is kept, as in a merge.
+    /// Replaces the last value with `last`, unless `at` is earlier because the clock was set back. If the times are equal,
+    /// the larger value is kept, as in a merge.
     #[inline(always)]
     fn replace_own_last(&mut self, last: f64, at: i64) {
         if at > self.last_value_at || (at == self.last_value_at && last.total_cmp(&self.last).is_gt()) {
@@ -325,7 +325,7 @@ impl Statistics {
         }
     }
 
-    /// The values at these percentages of the interval values (nearest rank), each from 0 to 100, like
+    /// The percentiles of the interval values (nearest rank) for these percentages, each from 0 to 100. Computed like
     /// [`Summary::quantiles`].
     pub fn percentiles(&self, percentages: &[f64]) -> Option<Vec<f64>> {
         let percentile = |percentage: &f64| {
@@ -335,7 +335,7 @@ impl Statistics {
         percentages.iter().map(percentile).collect()
     }
 
-    /// The standard deviation of the interval values, the same values as for the minimum and the maximum:
+    /// The standard deviation of the interval values from which the minimum and the maximum are computed:
     /// `sqrt(sum((value - mean)^2) / (n - 1))`, with the arithmetic mean of the `n` values. `None` with fewer than two
     /// values, or without [`with_regression`](Self::with_regression).
     ///

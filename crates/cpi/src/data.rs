@@ -44,10 +44,10 @@ pub enum ProcessorState {
     /// Nonexistent, or offline at some time in the interval.
     #[default]
     Offline,
-    /// The counters never ran in the interval, because other programs used the hardware. Shares of time are known, but
+    /// The counters never ran in the interval, because other programs used the hardware. Busy and idle shares are known, but
     /// no counts.
     NeverRan,
-    /// The machine has no hardware counters; only shares of time are known.
+    /// The machine has no hardware counters; only busy and idle shares are known.
     NoCounters,
 }
 

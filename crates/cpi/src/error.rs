@@ -48,7 +48,7 @@ pub enum ErrorKind {
     NoTrace,
     /// The trace buffer is full.
     TraceFull,
-    /// A hook is longer than its length field can hold.
+    /// A hook (a record of a trace) is longer than its length field can hold.
     HookTooLong,
     /// The trace file could not be opened or written.
     TraceFile,

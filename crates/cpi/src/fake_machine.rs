@@ -80,7 +80,7 @@ struct Counter {
 }
 
 impl Counter {
-    /// Whether `descriptor` is still the file of this counter. Another test may have reused the number of a closed one.
+    /// Whether `descriptor` is still the file of this counter. After the file was closed, another test may have reused the number.
     fn is_open(&self, descriptor: RawFd) -> bool {
         let target = format!("/memfd:counter-{} (deleted)", self.file);
         read_link(format!("/proc/self/fd/{descriptor}")).is_ok_and(|link| link.as_os_str() == target.as_str())

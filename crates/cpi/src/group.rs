@@ -16,7 +16,7 @@ pub(crate) struct Plan {
     pub(crate) instructions: Event,
     /// Reference cycles while running, if the machine has an event for them. If the kernel refuses it, the group works
     /// without it.
-    pub(crate) third: Option<Event>,
+    pub(crate) reference_cycles: Option<Event>,
     /// Whether the thread that owns the counters may read them without the kernel.
     pub(crate) user_reads: bool,
 }
@@ -27,16 +27,16 @@ pub(crate) struct Group {
     kernel: Arc<dyn Kernel>,
     leader: OwnedFd,
     _instructions: OwnedFd,
-    third: Third,
+    reference_cycles: ReferenceCycles,
     /// The pages for reading the cycle and instruction counters without the kernel.
     pages: Option<[UserPage; 2]>,
     pub(crate) excluded: Excluded,
 }
 
-/// The source of a group's third value.
+/// The source of a group's reference cycles.
 #[derive(Debug)]
-enum Third {
-    /// The group has no third value.
+enum ReferenceCycles {
+    /// The group has no reference cycles.
     None,
     /// A counter.
     Counter { _counter: OwnedFd },
@@ -52,8 +52,8 @@ pub(crate) struct Reading {
     pub(crate) running_ns: u64,
     pub(crate) cycles: u64,
     pub(crate) instructions: u64,
-    /// Reference cycles while running; 0 if the group has no third value.
-    pub(crate) third: u64,
+    /// Reference cycles while running; 0 if the group does not have them.
+    pub(crate) reference_cycles: u64,
 }
 
 /// An unprocessed reading; it is evaluated later, away from the measured region.
@@ -152,20 +152,22 @@ impl Group {
         let mut pages = map(&leader).and_then(|cycles| Some([cycles, map(&instructions)?]));
         // A thread's ticks cover all of its running time, so they are not comparable with counts of user code alone.
         let is_comparable = excluded == Excluded::Nothing || matches!(target, Target::Processor(_));
-        let third = match (plan.third.filter(|_| is_comparable), &pages) {
-            (None, _) => Third::None,
-            (Some(_), Some([page, _])) => page.tick_rate().map_or(Third::None, Third::RunningTime),
+        let reference_cycles = match (plan.reference_cycles.filter(|_| is_comparable), &pages) {
+            (None, _) => ReferenceCycles::None,
+            (Some(_), Some([page, _])) => {
+                page.tick_rate().map_or(ReferenceCycles::None, ReferenceCycles::RunningTime)
+            }
             (Some(event), None) => {
                 // Events of the time stamp counter do not distinguish kernel and user.
                 let excluded = if event.kind == HARDWARE { excluded } else { Excluded::Nothing };
                 let event = Event { excluded, ..event };
                 match open_counter(kernel, &event, target, Some(&leader)) {
-                    Ok(counter) => Third::Counter { _counter: counter },
+                    Ok(counter) => ReferenceCycles::Counter { _counter: counter },
                     // The event does not exist, does not fit into this group, or is not permitted.
                     Err(OpenError {
                         errno: Errno::NOENT | Errno::INVAL | Errno::OPNOTSUPP | Errno::ACCESS | Errno::PERM,
                         ..
-                    }) => Third::None,
+                    }) => ReferenceCycles::None,
                     Err(refusal) => return Err(refusal),
                 }
             }
@@ -175,15 +177,23 @@ impl Group {
             enabled.map_err(|errno| OpenError { event: plan.cycles.name, errno })?;
         }
         // Some kernels allow the mapping but never name a register in the page, so trying to read it would waste time.
-        let counts_in_registers =
-            |pages: &[UserPage; 2]| plan.third.is_some() || pages.iter().all(UserPage::is_in_register);
+        let counts_in_registers = |pages: &[UserPage; 2]| {
+            plan.reference_cycles.is_some() || pages.iter().all(UserPage::is_in_register)
+        };
         pages = pages.filter(counts_in_registers);
-        Ok(Self { kernel: Arc::clone(kernel), leader, _instructions: instructions, third, pages, excluded })
+        Ok(Self {
+            kernel: Arc::clone(kernel),
+            leader,
+            _instructions: instructions,
+            reference_cycles,
+            pages,
+            excluded,
+        })
     }
 
-    /// Whether the group has a third value.
-    pub(crate) fn has_third(&self) -> bool {
-        !matches!(self.third, Third::None)
+    /// Whether the group has reference cycles.
+    pub(crate) fn has_reference_cycles(&self) -> bool {
+        !matches!(self.reference_cycles, ReferenceCycles::None)
     }
 
     /// Reads the counts from the kernel.
@@ -201,7 +211,7 @@ impl Group {
     /// Reads the counts without the kernel; returns whether that was possible. Only for the thread that owns the
     /// counters.
     ///
-    /// Not inlined: the registers that it saves would also be counted in readings from the kernel.
+    /// Not inlined, because the instructions that save its registers would also be counted in readings from the kernel.
     #[inline(never)]
     pub(crate) fn read_without_kernel(&self, into: &mut RawReading) -> bool {
         let Some(pages) = &self.pages else { return false };
@@ -239,12 +249,12 @@ impl Group {
             RawReading::Pages([cycles, instructions]) => {
                 let (enabled_ns, running_ns) = instructions.times();
                 let (cycles, instructions) = (cycles.count(), instructions.count());
-                Reading { enabled_ns, running_ns, cycles, instructions, third: 0 }
+                Reading { enabled_ns, running_ns, cycles, instructions, reference_cycles: 0 }
             }
             RawReading::Sum(reading) => return *reading,
         };
-        if let Third::RunningTime(rate) = &self.third {
-            reading.third = rate.ticks(reading.running_ns);
+        if let ReferenceCycles::RunningTime(rate) = &self.reference_cycles {
+            reading.reference_cycles = rate.ticks(reading.running_ns);
         }
         reading
     }
@@ -271,8 +281,8 @@ fn open_counter(
 impl Reading {
     /// The reading that the kernel returned in `words`.
     pub(crate) fn from_words(words: &[u64; GROUP_WORDS]) -> Self {
-        let [_, enabled_ns, running_ns, cycles, instructions, third] = *words;
-        Self { enabled_ns, running_ns, cycles, instructions, third }
+        let [_, enabled_ns, running_ns, cycles, instructions, reference_cycles] = *words;
+        Self { enabled_ns, running_ns, cycles, instructions, reference_cycles }
     }
 
     /// Adds the reading of a group on another kind of core. Both groups were enabled for the same time, and each ran
@@ -282,7 +292,7 @@ impl Reading {
         self.running_ns += other.running_ns;
         self.cycles += other.cycles;
         self.instructions += other.instructions;
-        self.third += other.third;
+        self.reference_cycles += other.reference_cycles;
     }
 
     /// Adds the reading of another target's group.
@@ -306,7 +316,7 @@ impl Reading {
             running_ns,
             cycles: scaled(self.cycles, earlier.cycles),
             instructions: scaled(self.instructions, earlier.instructions),
-            third: scaled(self.third, earlier.third),
+            reference_cycles: scaled(self.reference_cycles, earlier.reference_cycles),
         })
     }
 }
@@ -328,7 +338,13 @@ mod tests {
     use super::*;
 
     fn reading(enabled_ns: u64, running_ns: u64, count: u64) -> Reading {
-        Reading { enabled_ns, running_ns, cycles: count, instructions: 2 * count, third: 3 * count }
+        Reading {
+            enabled_ns,
+            running_ns,
+            cycles: count,
+            instructions: 2 * count,
+            reference_cycles: 3 * count,
+        }
     }
 
     #[test]
@@ -337,7 +353,7 @@ mod tests {
         let end = reading(3000, 2000, 1500);
         let since = end.since(&start).expect("the counters ran");
         // The counters counted 1000 in half of the time.
-        assert_eq!((since.cycles, since.instructions, since.third), (2000, 4000, 6000));
+        assert_eq!((since.cycles, since.instructions, since.reference_cycles), (2000, 4000, 6000));
         assert_eq!((since.enabled_ns, since.running_ns), (2000, 1000));
     }
 

@@ -46,7 +46,8 @@ impl From<Mode> for Options {
     }
 }
 
-/// Measures an interval with counters that all instances of the process share.
+/// Measures an interval, for example a region of code between [`start`](Self::start) and [`get`](Self::get), with counters that
+/// all instances of the process share.
 ///
 /// The counters run until the last instance is dropped; instances only read them and subtract readings. So instances can be
 /// nested, overlap, and be used by any thread. Reading a processor's counters interrupts it for about 20 us, so avoid `start`
@@ -249,7 +250,7 @@ impl Cpi {
         self.mode
     }
 
-    /// Why there is no CPI of processors, if only shares of time are measured.
+    /// Why there is no CPI of processors, if only busy and idle shares are measured.
     pub fn why_no_cpi(&self) -> Option<&Error> {
         self.why_no_cpi.as_ref()
     }

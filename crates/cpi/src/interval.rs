@@ -9,9 +9,9 @@ use crate::processors::{InIdle, ProcessorReading};
 /// The readings at one end of an interval.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Snapshot {
-    /// The clock, read closest to the region.
+    /// The clock, read closest to the measured code.
     pub(crate) ticks: u64,
-    /// The clock and the time, read together a little farther from the region; they give the length of a tick.
+    /// The clock and the time, read together a little farther from the measured code; they give the length of a tick.
     pub(crate) far_ticks: u64,
     pub(crate) now: Duration,
     pub(crate) thread: RawReading,
@@ -25,14 +25,14 @@ pub(crate) struct Meaning {
     pub(crate) clock_counts_cycles: bool,
     /// Whether the cycle counter runs in idle.
     pub(crate) in_idle: InIdle,
-    /// Whether shares of time are requested.
+    /// Whether busy time and the cycles scaled by it are requested.
     pub(crate) is_scaled: bool,
     /// Whether the processors have counters.
     pub(crate) has_counters: bool,
 }
 
 /// Computes the interval between two snapshots into `data`. `lost` receives each processor whose counters were halted
-/// and must be reopened, with the id of the opening ([`ProcessorReading::opening`]) that was read.
+/// and must be reopened, with the [`ProcessorReading::opening`] of those counters.
 pub(crate) fn measure(
     start: &Snapshot,
     end: &Snapshot,
@@ -49,7 +49,7 @@ pub(crate) fn measure(
     data.ended_at = end.ticks;
     data.is_scaled = meaning.is_scaled;
 
-    // Shares of time can be added only if all have the same unit.
+    // Busy times can be added only if those of all processors come from the same source, and so have the same unit.
     let has_unhalted = |snapshot: &Snapshot| {
         snapshot.processors.iter().all(|reading| reading.opening == 0 || reading.has_unhalted)
     };
@@ -129,7 +129,8 @@ fn was_halted(then: &ProcessorReading, now: &ProcessorReading, at_least: u64) ->
         return false;
     }
     let enabled = now.counts().enabled_ns.saturating_sub(then.counts().enabled_ns);
-    // The kernel's counter clock differs from the interval's clock: allow one tick, and a fraction for different rates.
+    // The kernel's counter clock differs from the interval's clock: allow 1 ms (a timer tick of the kernel), and 1/256, because
+    // the two clocks can run at different rates.
     let tolerance = 1_000_000 + at_least / 256;
     at_least > enabled.saturating_add(tolerance) || (enabled == 0 && at_least > 100_000)
 }
@@ -151,7 +152,7 @@ fn processor(
     };
     let counts = if meaning.has_counters { now.counts().since(&then.counts()) } else { None };
     let (busy, total) = match (busy_time, counts) {
-        (BusyTime::Unhalted, Some(counts)) => (counts.third.min(clock), clock),
+        (BusyTime::Unhalted, Some(counts)) => (counts.reference_cycles.min(clock), clock),
         (BusyTime::Accounted { more_than }, _) if then.total != 0 && now.total != 0 => {
             match now.total.saturating_sub(then.total) {
                 total if total > more_than => (now.busy.saturating_sub(then.busy).min(total), total),
@@ -202,7 +203,7 @@ pub(crate) fn counts(then: &Reading, now: &Reading, has_reference: bool) -> Coun
     };
     Counts {
         instructions: since.instructions,
-        cycles: if has_reference { since.third } else { since.cycles },
+        cycles: if has_reference { since.reference_cycles } else { since.cycles },
         core_cycles: since.cycles,
         enabled_ns: since.enabled_ns,
         running_ns: since.running_ns,

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 
-/// Flags that select what an instance measures, and what it writes to the trace. They are the flags of Performance
-/// Inspector's CPI facility on Linux.
+/// Flags that select what an instance measures, and which hooks (records) it writes to the trace. They are the flags of
+/// Performance Inspector's CPI facility on Linux.
 ///
 /// The values are those of `CPI_TYPE_*` in perfutil.h.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -54,7 +54,7 @@ impl Plans {
             Plan {
                 cycles: on(cycles),
                 instructions: on(instructions),
-                third: self.tsc.map(&change),
+                reference_cycles: self.tsc.map(&change),
                 user_reads: unit.is_none() && !change(cycles).inherit && self.events == Events::Hardware,
             }
         };
@@ -64,8 +64,8 @@ impl Plans {
         }
     }
 
-    /// The plans for a processor, the most informative first: if the third event is refused or does not fit, the next plan is
-    /// tried.
+    /// The plans for a processor, the most informative first. If the event for reference cycles is refused or does not fit into
+    /// the group, the next plan is tried.
     pub(crate) fn for_processor(&self, id: u32, excluded: Excluded) -> Vec<Plan> {
         let (cycles, instructions) = match self.events {
             Events::Hardware => (Event::CYCLES, Event::INSTRUCTIONS),
@@ -73,21 +73,21 @@ impl Plans {
         };
         let unit = self.units.iter().find(|unit| unit.processors.contains(&id));
         let on = |event: Event| unit.map_or(event, |unit| event.on_unit(unit.kind));
-        let plan = |third: Option<Event>| Plan {
+        let plan = |reference_cycles: Option<Event>| Plan {
             cycles: on(cycles),
             instructions: on(instructions),
-            third,
+            reference_cycles,
             user_reads: false,
         };
         // Unhalted cycles of user code alone are not busy time.
         let is_usable = |event: &&Event| excluded == Excluded::Nothing || event.kind != HARDWARE;
-        let thirds = self.unhalted.iter().filter(is_usable).copied();
+        let unhalted = self.unhalted.iter().filter(is_usable).copied();
         let on_its_unit = |event: Event| if event.kind == HARDWARE { on(event) } else { event };
         let mut plans: Vec<Plan> =
-            thirds.map(|event| plan(Some(on_its_unit(event)))).chain([plan(None)]).collect();
+            unhalted.map(|event| plan(Some(on_its_unit(event)))).chain([plan(None)]).collect();
         if unit.is_some() {
             // Kernels before 5.14 do not support units in generic events; they choose the processor's own unit.
-            plans.push(Plan { cycles, instructions, third: None, user_reads: false });
+            plans.push(Plan { cycles, instructions, reference_cycles: None, user_reads: false });
         }
         plans
     }

@@ -31,7 +31,7 @@ pub(crate) struct Processors {
 #[derive(Debug, Default)]
 struct OpenGroups {
     by_id: Vec<Option<OpenGroup>>,
-    /// Number of openings so far.
+    /// How many times the counters of a processor were opened so far, for all processors together.
     opened: u32,
 }
 
@@ -39,23 +39,24 @@ struct OpenGroups {
 #[derive(Debug)]
 struct OpenGroup {
     group: Group,
-    /// The id of this opening: counts of different openings must not be subtracted.
+    /// The number of the opening that created these counters: 1 for the first one of any processor. Counts of different openings
+    /// must not be subtracted from each other.
     opening: u32,
-    /// Whether the third counter counts unhalted reference cycles, that is, busy time.
+    /// Whether the group counts unhalted reference cycles, that is, busy time.
     has_unhalted: bool,
 }
 
 /// A reading of a processor's counters and times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct ProcessorReading {
-    /// The opening of the counters that were read; 0 if there are none.
+    /// The [`OpenGroup::opening`] of the counters that were read; 0 if there are none.
     pub(crate) opening: u32,
     /// The words that the kernel returned. They are evaluated later, away from the measured region.
     pub(crate) words: [u64; GROUP_WORDS],
     /// The clock before and after the counters were read.
     pub(crate) before: u64,
     pub(crate) after: u64,
-    /// Whether the third value counts unhalted reference cycles.
+    /// Whether the words contain unhalted reference cycles.
     pub(crate) has_unhalted: bool,
     /// Whether the kernel has split the group, because its processor was offline.
     pub(crate) is_split: bool,
@@ -167,7 +168,7 @@ impl Processors {
         match self.open_group(id) {
             Ok(group) => {
                 groups.opened += 1;
-                let (opening, has_unhalted) = (groups.opened, group.has_third());
+                let (opening, has_unhalted) = (groups.opened, group.has_reference_cycles());
                 groups.by_id[index] = Some(OpenGroup { group, opening, has_unhalted });
                 Ok(())
             }
@@ -192,7 +193,9 @@ impl Processors {
         let mut first = None;
         for plan in self.plans.for_processor(id, excluded) {
             match Group::open(&self.kernel, &plan, target, excluded) {
-                Ok(group) if group.has_third() || plan.third.is_none() => return Ok(group),
+                Ok(group) if group.has_reference_cycles() || plan.reference_cycles.is_none() => {
+                    return Ok(group);
+                }
                 Ok(_) => {}
                 Err(refusal) => {
                     first.get_or_insert(refusal);
@@ -261,8 +264,8 @@ impl Processors {
         }
     }
 
-    /// Reopens the counters of a processor, unless `opening` is out of date. After an offline period, the old counters
-    /// stay halted.
+    /// Reopens the counters of a processor, unless they have been reopened since `opening` was read. After an offline period,
+    /// the old counters stay halted.
     pub(crate) fn reopen(&self, id: u32, opening: u32) -> Result<(), Error> {
         let mut groups = self.groups.write().ignore_poison();
         let processors = groups.by_id.len();
@@ -397,7 +400,7 @@ mod tests {
             running_ns: 20_000_000,
             cycles,
             instructions,
-            third: 0,
+            reference_cycles: 0,
         };
         let decide = |counts: &Reading| decide_from_one(&Observation { counts: *counts, busy: 0, total: 0 });
         // Numbers of an emulated processor whose counter runs in idle.
@@ -418,7 +421,7 @@ mod tests {
             running_ns: 1_000_000_000,
             cycles: 1_000_000_000,
             instructions: 500_000_000,
-            third: 0,
+            reference_cycles: 0,
         };
         let observed = |busy, total| Observation { counts: second, busy, total };
         assert_eq!(decide_from_one(&observed(1, 100)), InIdle::Counts);

@@ -25,7 +25,7 @@ pub(crate) struct ThreadCounters {
     /// The fork generation (see [`generation`]) of the process that opened the counters. In a forked child, the counters
     /// still count the parent's thread.
     generation: u32,
-    /// Whether readings contain reference cycles, as a third value after cycles and instructions.
+    /// Whether readings contain reference cycles, in addition to cycles and instructions.
     has_reference: bool,
     user_only: bool,
 }
@@ -114,7 +114,7 @@ impl ThreadCounters {
         }
     }
 
-    /// Whether readings contain reference cycles, as a third value after cycles and instructions.
+    /// Whether readings contain reference cycles, in addition to cycles and instructions.
     pub(crate) fn has_reference(&self) -> bool {
         self.has_reference
     }
@@ -155,7 +155,7 @@ pub(crate) fn sum_of(groups: &[Group]) -> Result<Reading, ReadFailure> {
 
 /// Whether all groups of a thread count reference cycles.
 pub(crate) fn has_reference(groups: &[Group]) -> bool {
-    groups.iter().all(Group::has_third)
+    groups.iter().all(Group::has_reference_cycles)
 }
 
 /// Whether the groups of a thread exclude the kernel's work.

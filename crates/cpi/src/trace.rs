@@ -1,4 +1,4 @@
-//! Trace hooks: results written to a trace buffer or file (`.nrm2`), and read back.
+//! Traces: results are written as records, called hooks, to a trace in memory or a file (`.nrm2`), and read back.
 //!
 //! The format is the last one that IBM's Performance Inspector used on Linux; docs/cpi-trace.md describes it byte by
 //! byte.
@@ -55,7 +55,7 @@ struct State {
 enum Output {
     Memory {
         bytes: Vec<u8>,
-        /// Limit of the hooks in bytes.
+        /// Maximum total size of the hooks in bytes.
         limit: usize,
     },
     File {

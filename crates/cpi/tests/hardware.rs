@@ -5,7 +5,7 @@
 //! none does. `tools/pmu-vm/check` runs them all.
 //!
 //! A line `@ok NAME: FOUND` reports a passed check; `tools/pmu-vm/check` lists these lines. A line `@same NAME VALUE` reports a
-//! value that must be the same in all guests.
+//! value that must be the same in all emulated machines (guests).
 
 #![allow(
     unsafe_code,

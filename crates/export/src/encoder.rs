@@ -7,8 +7,8 @@ use crate::otlp::OtlpEncoder;
 use crate::remote_write::RemoteWriteEncoder;
 use crate::target::Protocol;
 
-/// The maximum number of values in a request body, because receivers limit its size; 2,000 is the default of
-/// Prometheus. A single OTLP metric with more values is not split.
+/// The maximum number of values in a request body, because receivers limit the size of a body. Prometheus itself sends
+/// at most 2,000 by default. A single OTLP metric with more values is not split.
 pub(crate) const MAX_POINTS: usize = 2_000;
 
 /// Attributes of all series of an export.
@@ -46,7 +46,7 @@ impl Encoder {
         }
     }
 
-    /// Ends a sample: calls `write` with each body. Series without a point in this sample end.
+    /// Ends a sample: calls `write` with each body. A series without a point in this sample is marked as ended.
     pub(crate) fn end_sample(&mut self, at: FileTime, write: impl FnMut(&[u8])) {
         match self {
             Self::RemoteWrite(encoder) => encoder.end_sample(at, write),

@@ -33,12 +33,12 @@ pub struct ExportOptions {
     pub certificates: Option<Vec<u8>>,
     /// The folder of the queues. It is created if it is missing.
     pub queue: PathBuf,
-    /// The maximum size of each receiver's queue in bytes; raised to 16 MiB if it is less. A full queue drops its
-    /// oldest samples.
+    /// The maximum size of each receiver's queue in bytes; a value below 16 MiB is raised to 16 MiB. A full queue drops
+    /// its oldest samples.
     pub max_queue: u64,
     /// The label `job` of remote-write, and the attribute `service.name` of OTLP.
     pub service: String,
-    /// When the machine was booted: the start time of its counters.
+    /// When the machine was booted. This is the start time of its counters.
     pub boot_time: FileTime,
     /// Receives messages for the user.
     pub notify: Notify,
@@ -57,11 +57,12 @@ impl fmt::Debug for ExportOptions {
 pub struct Export {
     reader: MetricReader,
     targets: Vec<TargetState>,
+    /// The time of the last sample.
     last: Option<FileTime>,
     notify: Notify,
 }
 
-/// The state of a receiver.
+/// A receiver, and the encoder and queue through which it gets samples.
 struct TargetState {
     target: Target,
     encoder: Encoder,
@@ -71,7 +72,7 @@ struct TargetState {
     unwritten: u64,
 }
 
-/// What was sent to a receiver.
+/// The numbers of samples for a receiver, by outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportSummary {
     /// The receiver.
@@ -132,8 +133,8 @@ impl Export {
         self.reader.paths()
     }
 
-    /// Adds the query's last collection to the queues, as the sample taken at `at`. A queue that cannot be written does
-    /// not stop sampling: the sample is dropped and counted, and the first such error of each receiver is reported.
+    /// Adds the query's last collection to the queues, as the sample taken at `at`. Sampling continues even if a queue
+    /// cannot be written. The sample is then dropped and counted, and the first such error of each receiver is reported.
     pub fn push(&mut self, query: &Query, at: FileTime) {
         let targets = &mut self.targets;
         self.reader.read(query, |point| {
@@ -190,7 +191,7 @@ impl Export {
         self.targets.iter().map(summary).collect()
     }
 
-    /// Ends all series and waits up to `time` until everything is sent. Unsent samples stay in the queues.
+    /// Ends all series, and waits until everything is sent, at most for `time`. Unsent samples stay in the queues.
     pub fn finish(mut self, time: Duration) -> Vec<ExportSummary> {
         if let Some(last) = self.last {
             self.end_sample(last.saturating_add(FileTime::PER_MILLISECOND));

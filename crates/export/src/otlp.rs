@@ -11,12 +11,12 @@ use crate::wire::{
     PointValue, Resource, Sum,
 };
 
-/// `ExportMetricsServiceRequest.resource_metrics`.
+/// The field number of `ExportMetricsServiceRequest.resource_metrics`.
 const RESOURCE_METRICS: u32 = 1;
-/// `ResourceMetrics.resource` and `.scope_metrics`.
+/// The field numbers of `ResourceMetrics.resource` and `.scope_metrics`.
 const RESOURCE: u32 = 1;
 const SCOPE_METRICS: u32 = 2;
-/// `ScopeMetrics.scope` and `.metrics`.
+/// The field numbers of `ScopeMetrics.scope` and `.metrics`.
 const SCOPE: u32 = 1;
 const METRICS: u32 = 2;
 
@@ -152,7 +152,7 @@ fn points(metric: &mut Metric) -> &mut Vec<NumberDataPoint> {
     }
 }
 
-/// The UCUM code of a unit of `/metrics`. A unit that UCUM lacks becomes an annotation, such as `{request}`.
+/// Converts a unit of `/metrics` to its UCUM code. A unit that UCUM lacks becomes an annotation, such as `{request}`.
 fn ucum(unit: &str) -> String {
     let known = match unit {
         "" | "ratio" => "1",

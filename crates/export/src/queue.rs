@@ -9,7 +9,7 @@
 //!
 //! in little endian; `crc` is the CRC-32 of the three words before it and of the body. `samples` is 1 in the last body
 //! of a sample, else 0. An incomplete entry that a crash leaves at the end of a segment is skipped; each process starts
-//! a new segment. Entries are not synced: a power failure can lose what the kernel had not yet written.
+//! a new segment. Entries are not synced, so a power failure can lose those that the kernel has not written yet.
 
 mod files;
 mod state;
@@ -28,7 +28,7 @@ use state::State;
 
 /// A segment that has reached this size gets no more entries.
 const SEGMENT_BYTES: u64 = 4 << 20;
-/// The lowest limit on the size of a queue, so that several segments fit.
+/// The lowest value of a queue's `max_bytes`, so that several segments fit.
 pub(crate) const MIN_BYTES: u64 = 4 * SEGMENT_BYTES;
 /// The maximum size of the body of an entry, both compressed and uncompressed.
 const MAX_BODY: usize = 64 << 20;
@@ -41,9 +41,9 @@ pub(crate) struct Queue {
     folder: PathBuf,
     max_bytes: u64,
     state: Mutex<State>,
-    /// Is notified when there is something to send, and when the queue is closed.
+    /// Notified when there is something to send, and when the queue is closed.
     changed: Condvar,
-    /// Locked while this process uses the queue.
+    /// The file `lock`, which is locked while this process uses the queue.
     _lock: File,
 }
 
@@ -103,9 +103,9 @@ impl Queue {
         written
     }
 
-    /// Returns the next batch; waits for one if the queue is empty. `None` if the queue is closed, and empty or past
-    /// its deadline. With `is_single`, the batch has one entry. The batch stays in the queue until
-    /// [`remove`](Self::remove).
+    /// Returns the next batch; waits for one if the queue is empty. `None` if the queue was closed and is empty, or if
+    /// its deadline has passed. With `is_single`, the batch has one entry. The batch stays in the queue until
+    /// [`remove`](Self::remove) is called.
     pub(crate) fn next(&self, is_single: bool) -> io::Result<Option<Batch>> {
         let mut state = self.state.lock().ignore_poison();
         loop {
@@ -133,12 +133,12 @@ impl Queue {
         self.state.lock().ignore_poison().has(batch)
     }
 
-    /// The samples that were dropped since the last call of [`take_dropped`](Self::take_dropped).
+    /// The number of samples that were dropped since the last call of [`take_dropped`](Self::take_dropped).
     pub(crate) fn dropped(&self) -> u64 {
         self.state.lock().ignore_poison().dropped
     }
 
-    /// The samples that were dropped since the last call, because the queue was full or damaged.
+    /// Returns the number of samples that were dropped because the queue was full or damaged, and resets it to 0.
     pub(crate) fn take_dropped(&self) -> u64 {
         std::mem::take(&mut self.state.lock().ignore_poison().dropped)
     }
@@ -148,14 +148,14 @@ impl Queue {
         self.state.lock().ignore_poison().waiting()
     }
 
-    /// Closes the queue: the reader ends when the queue is empty, or at `deadline`.
+    /// Closes the queue: [`next`](Self::next) returns `None` once the queue is empty, or from `deadline` on.
     pub(crate) fn close(&self, deadline: Instant) {
         self.state.lock().ignore_poison().close_by = Some(deadline);
         self.changed.notify_all();
     }
 
-    /// Waits for `time`, but at most for `time_if_closed` once the queue is closed. Returns false if the deadline of a
-    /// closed queue has passed.
+    /// Waits for `time`. Once the queue is closed, waits at most for another `time_if_closed`, and not beyond the
+    /// deadline. Returns false if the deadline has passed.
     pub(crate) fn wait(&self, time: Duration, time_if_closed: Duration) -> bool {
         let until = Instant::now() + time;
         let mut state = self.state.lock().ignore_poison();

@@ -8,11 +8,11 @@ use crate::encoder::{MAX_POINTS, Origin};
 use crate::tracker::Tracker;
 use crate::wire::{Label, Sample, TimeSeries};
 
-/// The bits of the NaN that marks a series as stale. Without it, queries would return the last value for another five
-/// minutes.
+/// The bits of the NaN that marks a series as stale. Without this mark, queries would return the last value for another
+/// five minutes.
 const STALE: u64 = 0x7ff0_0000_0000_0002;
 
-/// The tag of `WriteRequest.timeseries`.
+/// The field number of `WriteRequest.timeseries`.
 const TIME_SERIES: u32 = 1;
 
 #[derive(Debug)]
@@ -20,7 +20,9 @@ pub(crate) struct RemoteWriteEncoder {
     tracker: Tracker,
     /// The labels that are added to each series unless it has a label of the same name.
     common: [Label; 2],
+    /// The series of each metric, with the indexes of the tracker.
     metrics: Vec<Vec<TimeSeries>>,
+    /// The series that ended with this sample.
     ended: Vec<TimeSeries>,
     body: Vec<u8>,
 }
@@ -76,7 +78,7 @@ impl RemoteWriteEncoder {
     }
 }
 
-/// All labels of a series, sorted by name. Empty labels are omitted: to Prometheus, they are absent.
+/// All labels of a series, sorted by name. Empty labels are omitted, because Prometheus treats them as absent.
 fn labels(name: &str, own: &[MetricLabel], common: &[Label]) -> Vec<Label> {
     let mut labels = vec![Label { name: "__name__".to_owned(), value: name.to_owned() }];
     let with_value = own.iter().filter(|(_, value)| !value.is_empty());

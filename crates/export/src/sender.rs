@@ -27,10 +27,10 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(10)];
 /// The longest pause that a receiver can request (`Retry-After`).
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(60);
-/// The maximum number of bytes of a response that are read.
+/// The maximum number of bytes that are read of a response.
 const MAX_ANSWER: u64 = 4 << 10;
 
-/// Numbers of samples by outcome.
+/// The numbers of samples by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     /// Samples that the receiver accepted.
@@ -39,14 +39,16 @@ pub(crate) struct Counts {
     pub(crate) refused: u64,
     /// Samples that were dropped because the queue was full or damaged.
     pub(crate) dropped: u64,
+    /// Whether the sender thread has ended.
     is_ended: bool,
 }
 
-/// Counts that are shared with the sender thread.
+/// The counts of a sender thread, which other threads read.
 #[derive(Debug, Default)]
 pub(crate) struct SharedCounts {
     counts: Mutex<Counts>,
-    ended: Condvar,
+    /// Notified when the counts change.
+    changed: Condvar,
 }
 
 impl SharedCounts {
@@ -56,15 +58,15 @@ impl SharedCounts {
 
     fn update(&self, update: impl FnOnce(&mut Counts)) {
         update(&mut self.counts.lock().ignore_poison());
-        self.ended.notify_all();
+        self.changed.notify_all();
     }
 
-    /// Waits until the thread has ended, at most until `deadline`.
+    /// Waits until the sender thread has ended, at most until `deadline`.
     pub(crate) fn wait_for_end(&self, deadline: Instant) {
         let mut counts = self.counts.lock().ignore_poison();
         while !counts.is_ended {
             let Some(rest) = deadline.checked_duration_since(Instant::now()) else { return };
-            counts = self.ended.wait_timeout(counts, rest).ignore_poison().0;
+            counts = self.changed.wait_timeout(counts, rest).ignore_poison().0;
         }
     }
 }
@@ -78,32 +80,32 @@ pub(crate) struct Sender {
     queue: Arc<Queue>,
     counts: Arc<SharedCounts>,
     notify: Notify,
-    /// Whether rejected points were reported.
-    has_rejected_points: AtomicBool,
+    /// Whether it was reported that the collector rejects points.
+    has_reported_rejected_points: AtomicBool,
 }
 
 /// The number of attempts to send a batch of several entries before its entries are sent one by one.
 const MAX_ATTEMPTS: u32 = 6;
 
-/// The outcome of sending a batch.
+/// The outcome of sending a batch, after as many attempts as necessary.
 enum Outcome {
     Accepted,
-    /// The receiver will never accept it.
+    /// The receiver will never accept the batch.
     Refused(String),
-    /// Several attempts failed.
+    /// [`MAX_ATTEMPTS`] attempts failed.
     Failing,
-    /// The queue dropped it, because it was full.
+    /// The queue was full, and dropped the batch.
     Dropped,
     /// The queue is closed and its deadline has passed.
     Ended,
 }
 
-/// The result of an attempt.
+/// The result of one attempt to send a batch.
 enum Answer {
     Accepted,
     /// The receiver will never accept this body.
     Refused(String),
-    /// The receiver may accept it later, after the pause that it requested, if any.
+    /// The receiver may accept the body later: the reason, and the pause that the receiver requested, if any.
     Later(String, Option<Duration>),
 }
 
@@ -121,7 +123,7 @@ impl Sender {
         }
         let mut config = Agent::config_builder();
         if target.is_local() {
-            // For a proxy, localhost is the proxy's own machine.
+            // A proxy would take localhost for its own machine.
             config = config.proxy(None);
         }
         let agent = config
@@ -142,7 +144,7 @@ impl Sender {
             queue,
             counts,
             notify,
-            has_rejected_points: AtomicBool::new(false),
+            has_reported_rejected_points: AtomicBool::new(false),
         })
     }
 
@@ -150,7 +152,7 @@ impl Sender {
         Arc::clone(&self.counts)
     }
 
-    /// Sends until the queue is closed, and empty or past its deadline.
+    /// Sends batches until the queue is closed, and is empty or past its deadline.
     pub(crate) fn run(self) {
         self.send_all();
         self.count_dropped();
@@ -158,12 +160,12 @@ impl Sender {
     }
 
     fn send_all(&self) {
-        // The number of entries that are sent one by one after their batch failed, so that one bad sample does not lose
-        // the others.
-        let mut singles = 0;
+        // If a batch fails, its entries are sent one by one, so that one bad sample does not lose the others. This is
+        // the number of such entries that are left.
+        let mut singles_left = 0;
         let mut has_failed = false;
         loop {
-            let batch = match self.queue.next(singles > 0) {
+            let batch = match self.queue.next(singles_left > 0) {
                 Ok(Some(batch)) => batch,
                 Ok(None) => return,
                 Err(error) => {
@@ -182,7 +184,7 @@ impl Sender {
                 Outcome::Dropped => {}
                 Outcome::Accepted => self.counts.update(|counts| counts.sent += batch.samples),
                 Outcome::Refused(_) | Outcome::Failing if batch.entries > 1 => {
-                    singles = batch.entries;
+                    singles_left = batch.entries;
                     continue;
                 }
                 Outcome::Failing => continue,
@@ -193,7 +195,7 @@ impl Sender {
                     self.counts.update(|counts| counts.refused += batch.samples);
                 }
             }
-            singles = singles.saturating_sub(batch.entries);
+            singles_left = singles_left.saturating_sub(batch.entries);
             // If the position cannot be written, the next process sends the batch again.
             let _ = self.queue.remove(&batch);
             self.count_dropped();
@@ -239,7 +241,7 @@ impl Sender {
                     if !self.queue.has(batch) {
                         return Outcome::Dropped;
                     }
-                    // The size of the batch, or one of its samples, can be what makes the receiver fail.
+                    // The receiver may fail because of the size of the batch or because of one of its samples.
                     if batch.entries > 1 && attempt >= MAX_ATTEMPTS {
                         return Outcome::Failing;
                     }
@@ -288,7 +290,7 @@ impl Sender {
                 retry_after.map(|seconds| Duration::from_secs(seconds).min(MAX_RETRY_AFTER)),
             );
         }
-        // The user can correct these errors, so samples are kept.
+        // The user can correct these errors, so the samples stay in the queue.
         let is_misconfigured = matches!(
             status,
             StatusCode::UNAUTHORIZED
@@ -302,13 +304,14 @@ impl Sender {
         Answer::Refused(reason)
     }
 
-    /// Reports the first time that a collector accepts a request but rejects some of its points.
+    /// Reports, only once, that a collector accepted a request but rejected some of its points.
     fn report_rejected_points(&self, answer: &[u8]) {
         let Some(partial) = ExportResponse::decode(answer).ok().and_then(|answer| answer.partial_success)
         else {
             return;
         };
-        if partial.rejected_data_points > 0 && !self.has_rejected_points.swap(true, Ordering::Relaxed) {
+        let is_rejected = partial.rejected_data_points > 0;
+        if is_rejected && !self.has_reported_rejected_points.swap(true, Ordering::Relaxed) {
             let (points, reason) = (partial.rejected_data_points, one_line(partial.error_message.as_bytes()));
             self.say(&format!("{points} points of a sample were rejected: {reason}"));
         }

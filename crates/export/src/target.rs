@@ -23,7 +23,7 @@ impl Protocol {
         }
     }
 
-    /// The path that is added to a URL without one.
+    /// The path that is added to a URL without a path.
     fn default_path(self) -> &'static str {
         match self {
             Self::RemoteWrite => "/api/v1/write",
@@ -54,7 +54,7 @@ impl Target {
         self.protocol
     }
 
-    /// Where they are sent.
+    /// Where samples are sent.
     pub fn url(&self) -> &Uri {
         &self.url
     }
@@ -132,7 +132,7 @@ impl Authorization {
     ///
     /// # Errors
     ///
-    /// If the token is empty, or has other characters than visible ASCII.
+    /// If the token is empty, or contains characters other than visible ASCII.
     pub fn bearer(token: &str) -> Result<Self, String> {
         let token = token.trim();
         if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -145,7 +145,7 @@ impl Authorization {
     ///
     /// # Errors
     ///
-    /// If there is no colon, or more than one line.
+    /// If the login has no colon, or more than one line.
     pub fn basic(login: &str) -> Result<Self, String> {
         let login = login.trim_end_matches(['\r', '\n']);
         if !login.contains(':') || login.contains('\n') {
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn private_connections() {
+    fn connections_are_private_if_encrypted_or_local() {
         for (url, is_private) in [
             ("otlp=http://localhost:4318", true),
             ("otlp=http://127.0.0.2:4318", true),
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn logins() {
+    fn logins_become_headers_and_invalid_ones_are_refused() {
         // RFC 7617, section 2.
         let login = Authorization::basic("Aladdin:open sesame\n").expect("a login");
         assert_eq!(login.header(), "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");

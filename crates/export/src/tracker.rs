@@ -7,13 +7,14 @@ use tachograph_counters::civil::FileTime;
 use tachograph_metrics::{Family, Kind, Point};
 use tachograph_perflib::InstanceKey;
 
-/// Tracks the series of an export across samples. A series is a metric with a set of labels. Encoders keep their own
-/// data per metric and series, in lists with the same indexes.
+/// Tracks the series of an export across samples. A series is a metric with a set of labels. An encoder keeps its own
+/// data of metrics and series in lists that have the same indexes as those of its tracker.
 #[derive(Debug)]
 pub(crate) struct Tracker {
     metrics: Vec<TrackedMetric>,
+    /// The index of each metric, by its name in samples.
     by_name: HashMap<Box<str>, usize>,
-    /// The metric of the last point; consecutive points usually have the same metric.
+    /// The metric of the last point, because consecutive points usually have the same metric.
     current: Option<(Arc<Family>, usize)>,
     /// The start time of counters that exist in the first sample.
     origin: FileTime,
@@ -32,7 +33,9 @@ struct TrackedSeries {
     labels: Box<str>,
     instance: Arc<InstanceKey>,
     start: FileTime,
+    /// The last value.
     last: f64,
+    /// Whether the current sample has a point of the series.
     is_present: bool,
 }
 
@@ -41,13 +44,13 @@ struct TrackedSeries {
 pub(crate) struct SeriesIndex {
     /// The index of the metric.
     pub(crate) metric: usize,
-    /// Whether the metric is new, and has the highest index.
+    /// Whether the metric is new. A new metric has the highest index.
     pub(crate) is_new_metric: bool,
     /// The index of the series within its metric.
     pub(crate) series: usize,
-    /// Whether the series is new, and has the highest index.
+    /// Whether the series is new. A new series has the highest index of its metric.
     pub(crate) is_new: bool,
-    /// The start time of a counter.
+    /// The start time of the series; encoders use it only for counters.
     pub(crate) start: FileTime,
 }
 
@@ -61,7 +64,7 @@ impl Tracker {
     pub(crate) fn observe(&mut self, point: &Point<'_>) -> SeriesIndex {
         let (metric, is_new_metric) = self.metric(point.family);
         let value = point.number.as_double();
-        // A series that was absent from the previous sample began after it.
+        // A series that was absent from the previous sample began after that sample.
         let began = self.previous.unwrap_or(self.origin);
         let tracked = &mut self.metrics[metric];
         if let Some(&series) = tracked.by_labels.get(point.label_text) {
@@ -103,8 +106,9 @@ impl Tracker {
         (index, known.is_none())
     }
 
-    /// Ends a sample taken at `at`, and removes the series that were absent from it. For each, calls `remove` with the
-    /// index of the metric and the index of the series, which the caller must pass to [`Vec::swap_remove`].
+    /// Ends the sample taken at `at`, and removes the series that were absent from it. Calls `remove` with the metric's
+    /// index and the series' index for each removed series; the caller must remove it from its own list with
+    /// [`Vec::swap_remove`].
     pub(crate) fn end_sample(&mut self, at: FileTime, mut remove: impl FnMut(usize, usize)) {
         for (index, metric) in self.metrics.iter_mut().enumerate() {
             for series in (0..metric.series.len()).rev() {

@@ -1,4 +1,4 @@
-//! The messages of remote-write 1.0 and of OTLP, with the fields that are used.
+//! The protobuf messages of remote-write 1.0 and of OTLP, with only the fields that this crate uses.
 //!
 //! Sources: the Prometheus remote-write specification 1.0 (`remote.proto`, `types.proto`), and OpenTelemetry's
 //! `metrics/v1/metrics.proto`, `common/v1/common.proto` and `resource/v1/resource.proto`.
@@ -87,7 +87,7 @@ pub(crate) struct NumberDataPoint {
     pub(crate) flags: u32,
 }
 
-/// The flag of a point without a value: the series has ended.
+/// The flag of a point without a value. Such a point marks the end of its series.
 pub(crate) const NO_RECORDED_VALUE: u32 = 1;
 
 #[derive(Clone, Copy, PartialEq, prost::Oneof)]

@@ -221,7 +221,7 @@ impl ArchiveStore {
     }
 }
 
-/// Reads the last sample of a file, with which the first intervals of the next file begin.
+/// Reads the last sample of a file. The first intervals of the next file begin with it.
 fn last_sample(file: &Path) -> Result<Option<Sample>, LogError> {
     let mut reader = ArchiveReader::open(vec![file.to_path_buf()])?;
     reader.seek_near_end(0)?;
@@ -232,9 +232,9 @@ fn last_sample(file: &Path) -> Result<Option<Sample>, LogError> {
     Ok(last)
 }
 
-/// Yields the last sample of the previous log, then the samples of a log.
+/// Yields `previous`, then the samples of `reader`.
 struct Continuation<'a> {
-    /// The sample with which the first intervals begin.
+    /// The sample before those of `reader`, with which the first intervals begin.
     previous: Option<Sample>,
     reader: &'a mut dyn LogReader,
     is_stopped: &'a (dyn Fn() -> bool + Sync),

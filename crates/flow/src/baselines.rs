@@ -6,7 +6,8 @@ use tachograph_counters::RawValue;
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::{Counter, CounterSet};
 
-/// Collects the last sample before a window for each distinct list of counters.
+/// Collects the last sample before a window for each distinct list of counters. The list of a sample consists of the counters of
+/// all its groups.
 ///
 /// Memory is limited: if the samples need more than 64 MiB, the oldest are dropped. The first intervals of their
 /// counters then begin within the window.

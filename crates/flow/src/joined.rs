@@ -9,9 +9,8 @@ use tachograph_counters::set::CounterSet;
 use crate::union::GroupIndexes;
 use crate::{FlowError, Source};
 
-/// Joins consecutive samples of the same moment that have different groups: samples of different machines, or of different
-/// collectors on one machine. All samples of the source must have the groups of one
-/// [`Union`](crate::Union).
+/// Joins consecutive samples of the same moment that have different groups: samples of different machines, or from logs of one
+/// machine with different counters. All samples of the source must have the groups of one [`Union`](crate::Union).
 pub struct Joined<S> {
     source: S,
     /// The sample that follows the last returned one.

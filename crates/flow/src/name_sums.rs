@@ -438,7 +438,8 @@ impl Sum {
 
     /// The sum in this sample.
     fn raw(&mut self, is_shown: bool) -> RawValue {
-        // If a number of an instance has decreased, so does the total: the sum must be an error, but in this interval only.
+        // If a number of an instance has decreased, the total decreases too, so that the sum is an error in this interval, and only
+        // in this one.
         if self.has_decreased[0] {
             self.first = self.before[0].wrapping_sub(1);
         }

@@ -12,8 +12,8 @@ mod statistics;
 mod text;
 
 pub use comparison::{
-    ComparedLog, ComparisonOrder, ComparisonRow, InstancePairing, compare, sort_comparison, strongest_rows,
-    write_comparison,
+    AverageChange, ComparedLog, ComparedRows, ComparisonOrder, ComparisonRow, InstancePairing, compare,
+    remove_repeating_sets, sort_comparison, strongest_rows, write_comparison,
 };
 pub use json::JsonSink;
 pub use late::LateInstances;

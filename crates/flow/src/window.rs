@@ -42,8 +42,8 @@ fn is_before(sample: &Sample, bound: TimeArgument) -> bool {
     }
 }
 
-/// Passes the samples of a window. Before them, it passes the last earlier sample of each list of counters as a
-/// baseline: the first interval begins with it, but statistics do not count it.
+/// Passes the samples of a window. Before them, it passes a baseline for each distinct list of counters: the last earlier sample
+/// that has this list. The first interval begins with the baseline, but statistics do not count it.
 pub struct Window<S> {
     source: S,
     bounds: WindowBounds,
@@ -75,7 +75,7 @@ impl<S: Source> Window<S> {
     }
 }
 
-/// A hash of the list of counters of a sample.
+/// A hash of a sample's list of counters: for each group, its machine, set, instance and counters.
 pub(crate) fn signature_of(sample: &Sample) -> u64 {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut hasher = DefaultHasher::new();

@@ -74,7 +74,7 @@ fn registry(now: &Arc<AtomicI64>) -> Arc<Registry> {
             (ticks, FileTime(START.0 + ticks))
         })
     };
-    let mut registry = Registry::new("MADE", clock);
+    let mut registry = Registry::new("FAKE", clock);
     for (name, number, instances) in
         [("Shop", 1, InstanceType::Single), ("Worker", 2, InstanceType::Multiple)]
     {

@@ -42,7 +42,7 @@ pub use write::{ArchiveOptions, ArchiveWriter, is_full_file};
 /// The version of the layout.
 pub const ARCHIVE_VERSION: u64 = 1;
 
-/// Maximum number of rows of a row group that is read.
+/// Maximum number of rows of a row group.
 const MAX_ROWS: usize = 4 << 20;
 
 /// Maximum number of bytes of a column in a row group.
@@ -51,7 +51,7 @@ const MAX_CHUNK_BYTES: usize = 64 << 20;
 /// Number of rows of a page, the smallest unit of a column that readers can skip.
 const PAGE_ROWS: usize = 1 << 16;
 
-/// What is wrong with a part of a file.
+/// The reason why a part of a file is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Damage(&'static str);
 

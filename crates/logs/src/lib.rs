@@ -1,5 +1,5 @@
 //! Readers and writers of performance logs: Windows' binary `.blg`, CSV and TSV, archives of Parquet files, and PDH's tables in
-//! a database. JSON lines are read only.
+//! a database. JSON lines are read only. PDH, the Performance Data Helper, is the part of Windows that reads and writes logs.
 //!
 //! A reader returns [samples](tachograph_counters::sample::Sample) and keeps a list of the [problems](Problem) of a
 //! damaged log. Input is not trusted: memory stays bounded whatever a file contains.
@@ -172,7 +172,7 @@ pub trait LogReader: Send {
     }
 
     /// Skips samples before `begin`, as far as the format allows without reading them. Called before the first sample is read.
-    /// The last sample before `begin` is not skipped, so that it can open the first interval.
+    /// The last sample before `begin` is not skipped, so that the first interval can begin at it.
     ///
     /// # Errors
     ///
@@ -219,8 +219,8 @@ pub trait LogWriter {
     fn finish(&mut self) -> Result<(), LogError>;
 }
 
-/// Opens a log of any format. The format is detected from the first bytes of the file, never from its name; but a name such as
-/// `SQL:DSN!NAME` is that of a log in a [database](sql::SqlLogName).
+/// Opens a log of any format. The format is detected from the first bytes of the file, never from its name. However, a path
+/// such as `SQL:DSN!NAME` names a log in a [database](sql::SqlLogName).
 ///
 /// # Errors
 ///

@@ -5,7 +5,7 @@
 //!
 //! `CounterData` has a row for each value: the raw value in four 32-bit halves, and the displayed value. `CounterDetails`
 //! describes the counters, and `DisplayToID` the logs. Times are UTC, `yyyy-mm-dd hh:mm:ss:nnn`, so they are truncated to
-//! milliseconds. The tables have no place for boot times, statuses and 32-bit flags: a value with an error status has no row.
+//! milliseconds. The tables have no place for boot times, statuses and 32-bit flags, so a value with an error status has no row.
 //!
 //! Source: "SQL Log File Schema" (Windows SDK); the names of its columns and their types are kept.
 

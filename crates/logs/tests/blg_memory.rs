@@ -19,7 +19,7 @@ use tachograph_logs::{LogReader, LogWriter, Problems};
 #[global_allocator]
 static ALLOCATED: PeakAlloc = PeakAlloc;
 
-/// Held during a measurement: the tests of this binary share one allocator and one clock.
+/// Held during a measurement, because the tests of this binary share one allocator and one clock.
 static MEASURED: Mutex<()> = Mutex::new(());
 
 fn lock() -> MutexGuard<'static, ()> {
@@ -39,7 +39,7 @@ const MIB: usize = 1 << 20;
 /// A small log and its samples.
 struct Log {
     file: Vec<u8>,
-    /// Range of the event of each sample; its parts are adjacent.
+    /// For each sample, the range of bytes of its event. The parts of a split event are adjacent.
     samples: Vec<std::ops::Range<usize>>,
     whole: Shown,
 }
@@ -60,7 +60,7 @@ impl Log {
         let in_first_header = (4..0x48).contains(&at);
         let in_buffer_header = at >= 1024 && at % 1024 < 0x48;
         let Some(touched) = self.samples.iter().position(|range| range.contains(&at)) else {
-            // Every field of these structures that readers use is redundant.
+            // In these headers, each field that the reader uses can be derived from others, so damage changes nothing.
             if in_first_header || in_buffer_header {
                 assert_eq!(shown.samples, self.whole.samples, "byte {at:#x}");
             }
@@ -112,7 +112,7 @@ fn block_log() -> Log {
 }
 
 #[test]
-fn every_bit_flipped() {
+fn every_flipped_bit_needs_bounded_memory() {
     let _lock = lock();
     for log in [multi_log(), block_log()] {
         let mut file = log.file.clone();
@@ -170,7 +170,7 @@ fn log_of(entry: Entry, record: Vec<u8>) -> Vec<u8> {
 }
 
 #[test]
-fn a_hundred_thousand_equal_names() {
+fn a_hundred_thousand_equal_names_are_numbered_in_bounded_time() {
     let _lock = lock();
     let items: Vec<_> = (0..100_000).map(|n| ("svchost", n, 1)).collect();
     let file = log_of(Entry::multi("Process", "Time"), multi(0, &items));
@@ -184,9 +184,9 @@ fn a_hundred_thousand_equal_names() {
 }
 
 #[test]
-fn names_that_collide_with_each_others_indexes() {
+fn repeated_names_get_the_indexes_after_all_others() {
     let _lock = lock();
-    // a, a#1, a#2, ..., then the same names again: each repeated name needs a free index after all others.
+    // The names are a, a#1, ... a#49999, and then all of them again. The repeated ones become a#50000, a#50001 and so on.
     let names: Vec<_> = (0..50_000).map(|n| if n == 0 { "a".to_owned() } else { format!("a#{n}") }).collect();
     let items: Vec<_> = names.iter().chain(&names).map(|name| (name.as_str(), 1, 1)).collect();
     let file = log_of(Entry::multi("Process", "Time"), multi(0, &items));
@@ -195,7 +195,7 @@ fn names_that_collide_with_each_others_indexes() {
 }
 
 #[test]
-fn many_children_of_many_parents() {
+fn many_children_of_many_parents_are_read_in_bounded_time() {
     let _lock = lock();
     let processes: Vec<_> = (0..20_000).map(|n| Instance::new(&format!("process {n}"), &[n])).collect();
     let threads: Vec<_> =
@@ -205,7 +205,7 @@ fn many_children_of_many_parents() {
     let sample = bounded(&file, 150 * MIB, None);
     assert_eq!(sample.groups[0].instances[99_999].label(), "process 19999/0#4");
 
-    // This also holds when the log is rewritten: the rows of a parent are not adjacent.
+    // Writing the log is fast, too, although the rows of a parent are not adjacent.
     let start = Instant::now();
     let options =
         tachograph_logs::blg::BlgWriterOptions::new(tachograph_counters::time_zone::TimeZone::utc());
@@ -216,9 +216,9 @@ fn many_children_of_many_parents() {
 }
 
 #[test]
-fn one_long_name_shared_by_all() {
+fn one_long_name_shared_by_all_is_refused() {
     let _lock = lock();
-    // Every item's name is the same 200,000 characters: 20,000 items would become gigabytes of labels.
+    // All 20,000 items refer to one name of 200,000 characters, so their labels would need gigabytes.
     let long = "x".repeat(200_000);
     let items: Vec<_> = (0..20_000).map(|n| ("", n, 1)).chain([(long.as_str(), 0, 0)]).collect();
     let mut record = multi(0, &items);
@@ -226,10 +226,10 @@ fn one_long_name_shared_by_all() {
     for item in 0..items.len() {
         fixture::put(&mut record, 0x20 + 24 * item, &(name as u32).to_le_bytes());
     }
-    let what = "the instance names of a record are longer than the record allows";
+    let what = "the instance names of a record are together longer than 4 times the record";
     bounded(&log_of(Entry::multi("Process", "Time"), record), 32 * MIB, Some(what));
 
-    // The same with the name of a parent.
+    // All threads have one parent with a long name.
     let threads: Vec<_> = (0..20_000).map(|n| Instance::new("0", &[n]).with_parent(230, 0)).collect();
     let parent = Object::new(230, &[COUNT], &[Instance::new(&long, &[0])]);
     let objects = [parent, Object::new(232, &[COUNT], &threads)];
@@ -237,7 +237,7 @@ fn one_long_name_shared_by_all() {
 }
 
 #[test]
-fn endless_parts() {
+fn endless_parts_are_skipped() {
     let _lock = lock();
     let mut builder = LogBuilder::new(0x10000);
     builder.list(&[Entry::single("System", None, "Calls")]);
@@ -252,7 +252,7 @@ fn endless_parts() {
 }
 
 #[test]
-fn endless_machines() {
+fn names_of_endless_machines_need_bounded_memory() {
     let _lock = lock();
     let mut builder = LogBuilder::new(0x10000);
     builder.list(&[Entry::single("System", None, "Calls")]);
@@ -273,15 +273,15 @@ struct Endless {
 
 impl Read for Endless {
     fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
-        let most = out.len().min((self.bytes - self.at.min(self.bytes)) as usize);
+        let count = out.len().min((self.bytes - self.at.min(self.bytes)) as usize);
         let (from, at) = match self.at.checked_sub(self.first.len() as u64) {
             None => (&self.first, self.at as usize),
             Some(after) => (&self.again, (after % self.again.len() as u64) as usize),
         };
-        let most = most.min(from.len() - at);
-        out[..most].copy_from_slice(&from[at..at + most]);
-        self.at += most as u64;
-        Ok(most)
+        let count = count.min(from.len() - at);
+        out[..count].copy_from_slice(&from[at..at + count]);
+        self.at += count as u64;
+        Ok(count)
     }
 }
 
@@ -320,8 +320,8 @@ fn a_long_log_takes_no_more_memory_than_a_short_one() {
             assert_eq!(sample.len(), 101);
             count += 1;
         }
-        // Each repeated buffer contradicts the times and sequence numbers before it, which is reported within the
-        // bounds.
+        // Each repeated buffer contradicts the times and sequence numbers before it, which is reported; at most
+        // `Problems::MAX_LISTED` of these problems are listed.
         let problems = reader.problems();
         assert!((1..=Problems::MAX_LISTED).contains(&problems.list().len()), "{}", problems.count());
         count

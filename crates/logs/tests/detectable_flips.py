@@ -1,6 +1,7 @@
 """Finds the bits of a BLG whose flip contradicts the rest of the log.
 
 Written from the description of the format alone (docs/blg.md), as a second opinion on what 'tacho check' reports.
+Comments that are only numbers name sections of this description.
 Input: an undamaged log. Output: a line per contradiction of the log itself (none if it is undamaged), then "flips", then
 a line per bit whose flip is a contradiction: "BYTE BIT REASON". Every STEP-th bit of the file is tried.
 
@@ -54,7 +55,7 @@ def expect(condition, reason):
 
 
 def end_of_text(data, at, limit):
-    """The end of a string's NUL; limit without one."""
+    """The offset after the NUL that ends a string; limit if there is no NUL."""
     while at + 2 <= limit:
         if data[at] == 0 and data[at + 1] == 0:
             return at + 2
@@ -141,7 +142,7 @@ class Checker:
                 self.report("EndTime")
 
     def bias(self, local):
-        """The bias in force: the zones of these tests have no daylight saving time. StandardBias needs its date."""
+        """The bias in force. The zones of these tests have no daylight saving time. StandardBias counts only if StandardDate is set."""
         has_date = u16(self.data, self.zone + 0x44 + 2) != 0
         return (i32(self.data, self.zone) + (i32(self.data, self.zone + 0x54) if has_date else 0)) * MINUTE
 

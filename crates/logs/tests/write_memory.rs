@@ -16,7 +16,7 @@ use tachograph_logs::{Format, LogWriter};
 #[global_allocator]
 static ALLOCATED: PeakAlloc = PeakAlloc;
 
-/// Held during a measurement: the tests of this binary share one allocator.
+/// Held during a measurement, because the tests of this binary share one allocator.
 static MEASURED: Mutex<()> = Mutex::new(());
 
 /// The minimum over several runs of the peak of allocated bytes, because the test harness can allocate on another
@@ -69,12 +69,12 @@ fn steady<W: std::io::Write + std::io::Seek>(mut writer: BlgWriter<W>) {
     }
     second(&mut sample, &mut writer);
     let mut turn = 0;
-    let most = min_allocated(|| {
+    let allocated = min_allocated(|| {
         turn += 1;
         sample.groups[5].instances = Arc::clone(&others[turn % 2]);
         second(&mut sample, &mut writer);
     });
-    assert_eq!(most, 0, "bytes for a sample");
+    assert_eq!(allocated, 0, "bytes for a sample");
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub struct Family {
     pub(super) sample: Box<str>,
     /// The result of [`header`](Self::header) for each [`Exposition`].
     headers: [Box<str>; 2],
-    /// The counters with this raw number; the family is named after the first of them.
+    /// The counters with this raw number; the family is named after the first counter.
     pub(super) sources: Vec<Source>,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Source {
     pub(super) part: Part,
     pub(super) scale: Scale,
     pub(super) can_wrap: bool,
-    /// Whether the number is the sum of others, so that it is exported only if a path names the counter.
+    /// Whether the number is the sum of other raw numbers, so that it is exported only if a path names the counter.
     pub(super) is_sum: bool,
 }
 
@@ -92,15 +92,15 @@ pub(super) struct SetFamilies {
     pub(super) labelling: Labelling,
 }
 
-/// The families of all counter sets of a registry. Names depend on the registered sets, not on the selection: the registry
-/// lists the machine's own sets first, and later sets get a suffix if a name is in use.
+/// The families of all counter sets of a registry. Names depend on the registered sets, not on the selection. The registry
+/// lists the machine's own sets first; later sets get a suffix if a name is in use.
 #[derive(Debug, Default)]
 pub(super) struct Catalog {
     sets: HashMap<Guid, Arc<SetFamilies>>,
     order: Vec<Guid>,
 }
 
-/// Reserves a name and those that OpenMetrics derives from it. Returns false if one of them is in use.
+/// Reserves a name, and the names that OpenMetrics derives from it. Returns false, and reserves none of them, if one is in use.
 fn reserve(used: &mut HashSet<String>, name: &str, kind: Kind) -> bool {
     let suffixes: &[&str] = if kind == Kind::Counter { &["", "_total", "_created"] } else { &[""] };
     let names: Vec<String> = suffixes.iter().map(|suffix| format!("{name}{suffix}")).collect();
@@ -118,7 +118,7 @@ impl Catalog {
     ) -> Self {
         let mut used = HashSet::from(OWN_NAMES.map(str::to_owned));
         let is_current = names == MetricNames::Current;
-        // Other sets never have the prefix of one of the machine's own sets, even if this machine lacks that set.
+        // A set of another provider never gets the prefix of one of the machine's own sets, even if this machine lacks that set.
         let own = SETS.iter().filter(|_| is_current).map(|own| own.prefix.to_owned());
         let mut prefixes: HashSet<String> = own.collect();
         let mut catalog = Self { sets: HashMap::new(), order: Vec::new() };
@@ -164,7 +164,7 @@ impl Catalog {
     }
 }
 
-/// The words of a set's name, with a part of its GUID if they are in use.
+/// The words of a set's name as a prefix, followed by a part of the set's GUID if the prefix is in use.
 fn unique_prefix(info: &CounterSetInfo, prefixes: &mut HashSet<String>) -> String {
     let mut words = valid_words(&words_of(&info.name)).join("_");
     if words.is_empty() || !prefixes.insert(words.clone()) {
@@ -192,15 +192,15 @@ fn families_of(
             metrics_of(&info.name, counter, names).into_iter().map(move |metric| (counter, metric))
         })
         .collect();
+    // A base that is itself a displayed counter is exported only under that counter's name. Returns the id of that counter.
     let base_of = |base: Option<u32>, metric: &Metric| {
-        // A base that is itself displayed is exported under its own name.
         let base = shown.clone().find(|counter| Some(counter.id) == base)?;
         let own = all.iter().find(|(counter, own)| counter.id == base.id && own.part == Part::First)?;
         (metric.part == Part::Second && own.1.kind == metric.kind && own.1.scale == metric.scale)
             .then_some(base.id)
     };
     let mut families: Vec<Family> = Vec::new();
-    // First the counters with separate raw numbers, then those that share the raw numbers of others.
+    // First the counters with raw numbers of their own, then the counters that share the raw numbers of others.
     let mut indices: HashMap<(u32, Part), usize> = HashMap::new();
     let mut by_name: HashMap<String, usize> = HashMap::new();
     for is_duplicate in [false, true] {
@@ -229,8 +229,8 @@ fn families_of(
                 continue;
             }
             let mut name = preferred.clone();
-            // If the name is in use: for a base, inserts the name of its counter. If that is in use too, and for others,
-            // appends a number.
+            // If the name of a base is in use, the name of its counter is inserted. If that name is in use too, or if the
+            // metric is not a base, a number is appended.
             let sum = all.iter().find(|(owner, sum)| owner.id == counter.id && sum.part == Part::First);
             let sum_stem =
                 sum.filter(|_| metric.part == Part::Second).map_or("", |(_, sum)| sum.stem.as_str());
@@ -257,8 +257,8 @@ fn numbered(stem: &str, number: u32) -> String {
     if stem.is_empty() { format!("number{number}") } else { format!("{stem}_{number}") }
 }
 
-/// Joins the parts of a name. If the counter's name begins with the last word of the prefix, or its plural, the prefix loses
-/// that word: `interrupt` and `interrupts` become `interrupts`.
+/// Joins the parts of a name. If the counter's name begins with the last word of the prefix, or with its plural, that word is
+/// removed from the prefix: `interrupt` and `interrupts` become `interrupts`.
 fn join(prefix: &str, stem: &str, unit: &str, names: MetricNames) -> String {
     let mut before = prefix;
     if names == MetricNames::Current
@@ -340,7 +340,7 @@ mod tests {
         let (gauge, rate) = (CounterType::LARGE_RAWCOUNT, CounterType::BULK_COUNT);
         let one = set("My Set", 1 << 100, &[("Reads", gauge), ("Reads/sec", rate), ("reads", gauge)]);
         let other = set("my-set", 0xABCD_u128 << 112, &[("Reads", gauge)]);
-        // In OpenMetrics, the rate would have the name of the gauge.
+        // Without `_2`, the OpenMetrics name of the rate would be that of the gauge.
         assert_eq!(
             metrics(&[one, other]),
             [
@@ -357,7 +357,7 @@ mod tests {
         let counters = [("Reads/sec", CounterType::BULK_COUNT)];
         let published = set("Disk", 0xABCD_u128 << 112, &counters);
         let machine = set("PhysicalDisk", 1, &counters);
-        // In any order, and also if the machine has no such set.
+        // This is so in any order, and also if the machine has no set with that prefix.
         for sets in [vec![&machine, &published], vec![&published, &machine], vec![&published]] {
             let sets: Vec<_> = sets.into_iter().cloned().collect();
             let metrics = metrics(&sets);

@@ -12,14 +12,15 @@ const PROCESSES: &[&str] = &["Process", "Process V2"];
 const TASKS: &[&str] = &["Process", "Process V2", "Thread", "Cgroup", "Container"];
 const TEMPERATURES: &[&str] = &["Temperature Sensor", "Thermal Zone"];
 
-/// These rows take precedence over those of [`exceptions`](super::exceptions), which apply to all [`MetricNames`](super::MetricNames).
+/// These rows take precedence over those of [`exceptions`](super::exceptions), which also apply to
+/// [`MetricNames::Old`](super::MetricNames::Old).
 #[rustfmt::skip]
 pub(super) static ROWS: &[Row] = &[
     row(&["System"], "Load Average, 1 min", Part::First, scaled("load1", 2)),
     row(&["System"], "Load Average, 5 min", Part::First, scaled("load5", 2)),
     row(&["System"], "Load Average, 15 min", Part::First, scaled("load15", 2)),
     row(&["System"], "Clock Frequency Adjustment", Part::First, scaled("clock_frequency_adjustment_ratio", 9)),
-    // `Temperature` is the same number, rounded down.
+    // `Temperature` is the same number as `High Precision Temperature`, rounded down.
     row(TEMPERATURES, "High Precision Temperature", Part::First, named("temperature_celsius")),
     row(TEMPERATURES, "Temperature", Part::First, same_as("temperature_celsius")),
     row(&["Energy Meter"], "Power", Part::First, named("joules")),
@@ -41,7 +42,8 @@ pub(super) fn rule(set: &str, counter: &str, part: Part) -> Option<Rule> {
     ROWS.iter().find(|row| row.is_for(set, counter, part)).map(|row| row.rule)
 }
 
-/// Sets, the name that follows from the counter, and the usual name in Linux; both names without the set's prefix.
+/// Renamed metrics: the sets, the name that would follow from the counter's name, and the name that is exported, which is usual
+/// in Linux. Both names are without the set's prefix.
 #[rustfmt::skip]
 const RENAMED: &[(&[&str], &str, &str)] = &[
     (PROCESSORS, "dpc_seconds", "softirq_seconds"),
@@ -68,7 +70,7 @@ const RENAMED: &[(&[&str], &str, &str)] = &[
     (&["Fan"], "minimum_speed_rpm", "minimum_rpm"),
 ];
 
-/// The name that replaces `name`, if any; both without the set's prefix, and with the unit.
+/// The name that replaces `name`, if any. Both names are without the set's prefix, and with the unit.
 fn renamed(set: &str, name: &str) -> Option<&'static str> {
     RENAMED.iter().find(|(sets, from, _)| *from == name && sets.contains(&set)).map(|(.., to)| *to)
 }
@@ -102,7 +104,7 @@ pub(super) fn is_cumulative(set: &str, counter: &str) -> bool {
     CUMULATIVE.contains(&(set, counter))
 }
 
-/// Numbers that are the sum of two others of the same set, such as `Disk Bytes/sec` of read and written bytes.
+/// Raw numbers that are the sum of two others of the same set, such as the sum of read and written bytes in `Disk Bytes/sec`.
 #[rustfmt::skip]
 const SUMS: &[(&[&str], &str, Part)] = &[
     (DISKS, "Disk Transfers/sec", Part::First),
@@ -122,7 +124,7 @@ const SUMS: &[(&[&str], &str, Part)] = &[
     (&["ZFS ARC"], "% Hits", Part::Second),
 ];
 
-/// Whether a raw number of a counter is the sum of others that are exported too.
+/// Whether a raw number of a counter is the sum of other raw numbers that are exported too.
 fn is_sum(set: &str, counter: &str, part: Part) -> bool {
     SUMS.iter().any(|(sets, name, sum)| *name == counter && *sum == part && sets.contains(&set))
 }
@@ -188,15 +190,15 @@ mod tests {
 
     #[test]
     fn every_renamed_number_exists() {
-        let old: BTreeSet<(String, String)> = numbers(MetricNames::Old)
+        let known: BTreeSet<(String, String)> = numbers(MetricNames::Old)
             .into_iter()
             .chain(numbers(MetricNames::Current))
             .map(|(set, _, _, name)| (set, name))
             .collect();
         for (sets, from, to) in RENAMED {
             for set in *sets {
-                assert!(old.contains(&((*set).to_owned(), (*from).to_owned())), "{set}: {from}");
-                assert!(old.contains(&((*set).to_owned(), (*to).to_owned())), "{set}: {to}");
+                assert!(known.contains(&((*set).to_owned(), (*from).to_owned())), "{set}: {from}");
+                assert!(known.contains(&((*set).to_owned(), (*to).to_owned())), "{set}: {to}");
             }
         }
     }

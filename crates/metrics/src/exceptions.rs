@@ -23,7 +23,7 @@ pub(super) enum Rule {
     Omitted,
 }
 
-/// The rule for a raw number of a counter of these sets.
+/// The rule for a raw number of a counter, in each of these sets.
 #[derive(Debug)]
 pub(super) struct Row {
     sets: &'static [&'static str],
@@ -42,17 +42,17 @@ pub(super) const fn row(sets: &'static [&'static str], counter: &'static str, pa
     Row { sets, counter, part, rule }
 }
 
-/// An explicit name, without the set's prefix and with the unit.
+/// Exports the raw number under this name, without the set's prefix and with the unit.
 pub(super) const fn named(name: &'static str) -> Rule {
     Rule::Named { name, is_duplicate: false, scale: None }
 }
 
-/// The same raw number as another counter's, under that counter's name.
+/// Exports the raw number, which another counter has too, under that counter's name.
 pub(super) const fn same_as(name: &'static str) -> Rule {
     Rule::Named { name, is_duplicate: true, scale: None }
 }
 
-/// An explicit name, and a scale of 10 to the power of minus `decimals`.
+/// Exports the raw number under this name, divided by 10 to the power of `decimals`.
 pub(super) const fn scaled(name: &'static str, decimals: u32) -> Rule {
     Rule::Named { name, is_duplicate: false, scale: Some(Scale::new(1, decimals)) }
 }
@@ -166,15 +166,15 @@ static ROWS: &[Row] = &[
 
 /// The exception for a raw number of a counter, if any.
 pub(super) fn rule(set: &str, counter: &str, part: Part, names: MetricNames) -> Option<Rule> {
-    let of_all_versions = || ROWS.iter().find(|row| row.is_for(set, counter, part)).map(|row| row.rule);
+    let common_rule = || ROWS.iter().find(|row| row.is_for(set, counter, part)).map(|row| row.rule);
     match names {
-        MetricNames::Current => conventions::rule(set, counter, part).or_else(of_all_versions),
-        MetricNames::Old => of_all_versions(),
+        MetricNames::Current => conventions::rule(set, counter, part).or_else(common_rule),
+        MetricNames::Old => common_rule(),
     }
 }
 
-/// Sets whose plain counters count events since boot, although their type does not say so: the set, the prefix of these
-/// counters' names, and a counter with the prefix that does not.
+/// Plain counters that count events since boot although their type does not say so: the set, the beginning of the counters'
+/// names, and one counter that begins so but is an exception.
 const CUMULATIVE: [(&str, &str, &str); 9] = [
     ("Network Interface", "Packets", ""),
     ("TCPv4", "", "Connections Established"),

@@ -35,8 +35,8 @@ impl Exporter {
         Ok(Self { reader, process: ProcessMetrics::new(), out: String::new() })
     }
 
-    /// Collects and writes the counters of `paths`, or those of the options if `paths` is empty. `registry` is the current one:
-    /// sets can have appeared or disappeared since the last scrape.
+    /// Collects and writes the counters of `paths`, or the counters of the options if `paths` is empty. `registry` is the current
+    /// registry, because sets may have appeared or disappeared since the last scrape.
     ///
     /// A value that cannot be read is absent and counted in `tacho_read_errors`; a path that selects nothing is counted
     /// in `tacho_paths_without_match`. Totals (`_Total`) and counters that are sums of others are omitted, so that sums

@@ -1,4 +1,4 @@
-//! The two text formats, and their selection by the Accept header.
+//! The two text formats, and the selection of one by the `Accept` header.
 
 /// A text format of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,8 +18,8 @@ impl Exposition {
         }
     }
 
-    /// The format that an `Accept` header prefers: OpenMetrics if both have the same quality; Prometheus' text if the
-    /// header is absent, names neither, or matches both by a wildcard.
+    /// The format that an `Accept` header prefers. Returns OpenMetrics if the header names both formats with the same quality;
+    /// Prometheus' text format if the header is absent or names neither. Wildcards are ignored.
     ///
     /// ```
     /// use tachograph_metrics::Exposition;
@@ -69,7 +69,7 @@ mod tests {
     use super::Exposition::{self, OpenMetrics, PrometheusText};
 
     #[test]
-    fn accept_headers() {
+    fn the_accept_header_selects_the_format() {
         let v3 = "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,\
             application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,\
             text/plain;version=0.0.4;q=0.3,*/*;q=0.2";

@@ -15,7 +15,7 @@ pub(super) enum Labelling {
     NameAndParent,
     /// One label: the whole name.
     Whole(&'static str),
-    /// One label: the instance's id, such as the kernel's number of a processor. Totals (`_Total`) have their name instead.
+    /// One label: the instance's id, such as the kernel's processor number. For a total (`_Total`), the label is its name.
     Id(&'static str),
     /// Two labels: the parent and the name. An instance without a parent has only the second label.
     NamedPair(&'static str, &'static str),
@@ -43,10 +43,11 @@ impl Labelling {
 pub(super) struct Labels {
     instances: Option<Instances>,
     mounts: Option<Arc<MountTable>>,
-    /// The labels of all rows, one after another.
+    /// The labels of all rows in the text formats, one after another.
     text: String,
     /// The end of each row in `text`.
     ends: Vec<usize>,
+    /// The labels of all rows without escapes.
     pairs: Vec<Label>,
     /// The end of each row in `pairs`.
     pair_ends: Vec<usize>,
@@ -56,7 +57,7 @@ pub(super) struct Labels {
 pub type Label = (&'static str, Box<str>);
 
 impl Labels {
-    /// Updates the labels; returns whether something has changed. `keys` are those of the instances. `mounts` is only used for
+    /// Updates the labels; returns whether something has changed. `keys` are the keys of the instances. `mounts` is only used for
     /// [`Labelling::Mount`].
     pub(super) fn update(
         &mut self,
@@ -84,8 +85,8 @@ impl Labels {
         let mut seen: HashSet<Box<str>> = HashSet::with_capacity(instances.len());
         for (instance, key) in instances.iter().zip(keys) {
             let (start, first_pair) = (self.text.len(), self.pairs.len());
-            // Without a suffix, instances would have equal labels if their names differ only in control characters, or
-            // only in where the parent ends and the name begins.
+            // Without a suffix, two instances would get equal labels if their names differed only in control characters,
+            // or only in the split between parent and name.
             for suffix in 0_u32.. {
                 let out = Writer { out: &mut self.text, pairs: &mut self.pairs, suffix, has_labels: false };
                 push_labels(out, labelling, instance, key, mounts.map(Arc::as_ref));
@@ -101,19 +102,20 @@ impl Labels {
         true
     }
 
+    /// The labels of a row in the text formats.
     pub(super) fn for_row(&self, row: usize) -> &str {
         let start = row.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.text[start..self.ends[row]]
     }
 
-    /// The same labels without escapes.
+    /// The labels of a row without escapes.
     pub(super) fn pairs_of_row(&self, row: usize) -> &[Label] {
         let start = row.checked_sub(1).map_or(0, |before| self.pair_ends[before]);
         &self.pairs[start..self.pair_ends[row]]
     }
 }
 
-/// Writes the labels.
+/// Writes the labels of an instance.
 fn push_labels(
     mut writer: Writer<'_>,
     labelling: Labelling,
@@ -126,7 +128,7 @@ fn push_labels(
     // The name, including `#n`, without the parent.
     let name = parent.map_or(label, |parent| label.get(parent.len() + 1..).unwrap_or(instance.name()));
     match labelling {
-        // The name of a total is not split: its parts have no meaning.
+        // The name of a total is not split, because its parts have no meaning.
         Labelling::Whole(name_label)
         | Labelling::Id(name_label)
         | Labelling::NamedPair(_, name_label)
@@ -166,8 +168,9 @@ fn push_labels(
 struct Writer<'a> {
     out: &'a mut String,
     pairs: &'a mut Vec<Label>,
-    /// Appended to the value of the first label unless it is 0.
+    /// A number that is appended to the value of the first label, unless the number is 0.
     suffix: u32,
+    /// Whether a label was written.
     has_labels: bool,
 }
 
@@ -192,8 +195,8 @@ impl Writer<'_> {
     }
 }
 
-/// Writes the value of a label. The Prometheus and OpenMetrics text formats both escape backslashes, quotes and line feeds. Other control characters are replaced:
-/// some parsers treat them as the end of the line or text.
+/// Writes the value of a label. The Prometheus and OpenMetrics text formats both escape backslashes, quotes and line feeds.
+/// Other control characters are replaced, because some parsers treat them as the end of the line or text.
 pub(super) fn escape_value(out: &mut String, text: &str) {
     for c in text.chars() {
         match c {

@@ -40,7 +40,8 @@ pub use reader::{ExactNumber, MetricReader, Number, Point};
 /// Options of an exporter.
 #[derive(Clone, Debug, Default)]
 pub struct MetricsOptions {
-    /// The counters that are exported if a scrape selects none. If empty, all sets for which [`is_exported_by_default`] is true.
+    /// The counters that are exported if a scrape selects none. If the list is empty, these are the counters of all sets for which
+    /// [`is_exported_by_default`] is true.
     pub selection: Vec<PathPattern>,
     /// The names and labels.
     pub names: MetricNames,
@@ -87,11 +88,11 @@ pub struct MetricMapping {
     pub unit: String,
     /// The names of the labels of the set's instances.
     pub labels: Vec<&'static str>,
-    /// Whether the number is the sum of others of the set, so that it is exported only if a path names the counter.
+    /// Whether the number is the sum of other raw numbers of the set, so that it is exported only if a path names the counter.
     pub is_sum: bool,
 }
 
-/// The metrics of all raw numbers of these sets. Counters with the same raw number, such as `Available KBytes` and `Available
+/// The metric of each raw number of these sets. Counters with the same raw number, such as `Available KBytes` and `Available
 /// MBytes`, have the same metric.
 pub fn metric_mappings<'a>(
     sets: impl IntoIterator<Item = &'a Arc<CounterSetInfo>>,

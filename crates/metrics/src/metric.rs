@@ -65,9 +65,9 @@ pub(super) struct Metric {
     pub(super) unit: String,
     /// Whether another counter of the set has the same number under the same name.
     pub(super) is_duplicate: bool,
-    /// Whether the number is the sum of others of the set.
+    /// Whether the number is the sum of other raw numbers of the set.
     pub(super) is_sum: bool,
-    /// The beginning of the HELP text, before the counter's name: how this number relates to the displayed value.
+    /// The beginning of the HELP text, before the counter's name. It says how this number relates to the displayed value.
     pub(super) help_prefix: String,
     /// Whether the number wraps at 2^32.
     pub(super) can_wrap: bool,
@@ -117,7 +117,7 @@ const TIME: &str = "Time; as a share of elapsed time it is ";
 const TIME_OUTSIDE: &str = "Time in the opposite state; the rest of elapsed time is ";
 const SOURCES: &str = "Number of sources whose time is summed; the average share is ";
 
-/// A counter's name without an ending such as `/sec`.
+/// Removes an ending such as `/sec` from a counter's name.
 fn without_rate_suffix(name: &str) -> &str {
     const ENDINGS: [&str; 6] = ["/sec", "/s", "/second", " per second", " per sec", " per s"];
     let ending = ENDINGS.iter().find_map(|ending| {
@@ -127,7 +127,7 @@ fn without_rate_suffix(name: &str) -> &str {
     ending.unwrap_or(name)
 }
 
-/// The metrics that follow from a counter's formula.
+/// The metrics that follow from a counter's formula, before exceptions are applied.
 fn derived(formula: Formula, counter: &CounterInfo, names: MetricNames) -> Vec<Metric> {
     use Kind::{Counter, Gauge};
     use Part::{Double, First, Multiplier, Second, Start};
@@ -207,7 +207,7 @@ fn derived(formula: Formula, counter: &CounterInfo, names: MetricNames) -> Vec<M
     }
 }
 
-/// The base unit for a unit, and the scale that converts to it.
+/// The base unit of a unit, and the scale that converts raw numbers to it.
 fn base_unit(unit: &str, names: MetricNames) -> (String, Scale) {
     if names == MetricNames::Current
         && let Some((unit, scale)) = conventions::base_unit(unit)
@@ -276,7 +276,7 @@ impl NameWords {
                 let rate_words = if before == "per" && words.len() > 2 { 2 } else { usize::from(is_slashed) };
                 words.truncate(words.len() - rate_words);
             }
-            // In `Bytes Total/sec`, "total" is redundant: every metric of this kind is a total.
+            // In `Bytes Total/sec`, "total" is redundant, because every metric of this kind is a total.
             if words.len() > 1 && words.last().is_some_and(|last| last == "total") {
                 words.pop();
             }
@@ -307,13 +307,14 @@ impl NameWords {
         Self { per: per(), words }
     }
 
+    /// The words, followed by those of `more`, which are separated by `_`.
     fn with(&self, more: &str) -> Vec<String> {
         let mut words = valid_words(&self.words);
         words.extend(more.split('_').map(str::to_owned));
         words
     }
 
-    /// The name for an inverse timer, which measures the opposite.
+    /// The name of an inverse timer's raw number, which is the time in the opposite state.
     fn complement(&self) -> Vec<String> {
         std::iter::once("non".to_owned()).chain(self.words.iter().cloned()).collect()
     }
@@ -342,12 +343,12 @@ impl NameWords {
         }
     }
 
-    /// Joins the words, without those that name the unit, because the unit follows them.
+    /// Joins the words to a stem. Words that name the unit are left out, because the unit follows the stem.
     fn finish(&self, words: Vec<String>, unit: &str, id: u32) -> String {
         let kept: Vec<String> =
             words.iter().filter(|word| unit.is_empty() || !is_word_of_unit(word, unit)).cloned().collect();
-        let fitted = if unit.is_empty() { valid_words(&kept) } else { valid_inner_words(&kept) };
-        let mut stem = fitted.join("_");
+        let valid = if unit.is_empty() { valid_words(&kept) } else { valid_inner_words(&kept) };
+        let mut stem = valid.join("_");
         if stem.is_empty() && (unit.is_empty() || words.is_empty()) {
             stem = format!("number_{id}");
         }

@@ -26,14 +26,14 @@ impl MountTable {
 }
 
 impl FromIterator<MountedFileSystem> for MountTable {
-    /// Of several file systems with the same mount point, the last one is kept: it hides the others.
+    /// Of several file systems with the same mount point, only the last one is kept, because it hides the others.
     fn from_iter<I: IntoIterator<Item = MountedFileSystem>>(mounted: I) -> Self {
         Self(mounted.into_iter().map(|one| (one.mount_point.clone(), one)).collect())
     }
 }
 
-/// A function that returns the file systems mounted now: the same object as before if nothing changed. It is called at each scrape that
-/// exports file systems.
+/// A function that returns the file systems that are mounted now, or the same object as before if nothing has changed. It is
+/// called in each scrape that exports file systems.
 #[derive(Clone)]
 pub struct MountsNow(pub Arc<dyn Fn() -> Arc<MountTable> + Send + Sync>);
 

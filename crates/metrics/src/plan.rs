@@ -13,7 +13,7 @@ use super::extended_counter::ExtendedCounter;
 use super::labels::{Labelling, Labels};
 use super::mounts::MountTable;
 
-/// A query, and the families of each set that are exported.
+/// A query, and the exported families of each of its sets.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) query: Query,
@@ -32,7 +32,7 @@ pub(super) struct PlannedSet {
     by_path: Vec<(usize, usize)>,
     numbering: Numbering,
     pub(super) labels: Labels,
-    /// The state of counters that can wrap, by instance and family.
+    /// The state of counters that can wrap: a list per instance, with the indexes of the set's families.
     pub(super) extended: HashMap<Arc<InstanceKey>, Vec<ExtendedCounter>>,
 }
 
@@ -118,7 +118,7 @@ impl PlannedSet {
         self.labels = Labels::default();
         // The filters of the paths that select a counter, by counter id.
         let mut selected: HashMap<u32, Vec<usize>> = HashMap::new();
-        // The same, for paths that name the counter without wildcards.
+        // The filters of the paths that name the counter without wildcards, by counter id.
         let mut named: HashMap<u32, Vec<usize>> = HashMap::new();
         for (path_index, (path, found)) in paths.iter().zip(matches).enumerate() {
             for found in found.iter().filter(|found| found.set == set_index) {
@@ -215,7 +215,7 @@ impl RowFilter {
     }
 }
 
-/// Whether an instance is a total of others.
+/// Whether an instance is a total of other instances.
 fn is_total(key: &InstanceKey) -> bool {
     key.is_reserved() && (key.name() == "_Total" || key.name().ends_with(",_Total"))
 }

@@ -67,7 +67,7 @@ fn write(
     let _ = writeln!(out, "{name}{total} {value}");
 }
 
-/// The number after a name at the beginning of a line of `/proc/self/status`.
+/// The number that follows `name` in `/proc/self/status`; `name` is at the beginning of a line.
 fn number_of(status: &str, name: &str) -> Option<f64> {
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse::<u64>().ok().map(|number| number as f64)

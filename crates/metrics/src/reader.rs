@@ -32,7 +32,7 @@ pub struct Point<'a> {
     pub number: Number,
 }
 
-/// A number, and how it is converted to base units.
+/// A number that can be converted to base units.
 #[derive(Clone, Copy, Debug)]
 pub enum Number {
     /// An exact number, before its conversion.
@@ -66,8 +66,8 @@ impl Number {
     }
 }
 
-/// Reads the metrics of the sets that a query has collected. Between collections it keeps the numbers of instances (`#n`)
-/// and the state of 32-bit counters that can wrap.
+/// Reads the metrics of the sets that a query has collected. Between collections it keeps the numbers of instances with equal
+/// names (`#n`), and the state of 32-bit counters that can wrap.
 #[derive(Debug)]
 pub struct MetricReader {
     pub(super) options: MetricsOptions,
@@ -135,12 +135,13 @@ impl MetricReader {
     }
 }
 
-/// The paths of the request if there are any, otherwise those of the options.
+/// The paths of the request if there are any, otherwise the paths of the options.
 pub(super) fn given_paths<'a>(options: &'a MetricsOptions, paths: &'a [PathPattern]) -> &'a [PathPattern] {
     if paths.is_empty() { &options.selection } else { paths }
 }
 
-/// The resolved paths of a collection: the given ones if there are any, otherwise all counters that are exported by default.
+/// The resolved paths of a collection: the [given paths](given_paths) if there are any, otherwise all counters that are exported by
+/// default.
 fn requested_paths(registry: &Registry, options: &MetricsOptions, paths: &[PathPattern]) -> Vec<PathPattern> {
     let given = given_paths(options, paths);
     if given.is_empty() {

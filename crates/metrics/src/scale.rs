@@ -12,7 +12,7 @@ pub(super) struct Scale {
 
 impl Scale {
     pub(super) const ONE: Self = Self::new(1, 0);
-    /// From 100 ns, the unit of times and the tick of the performance clock, to seconds.
+    /// Converts units of 100 ns to seconds. Times and the performance clock have this unit.
     pub(super) const HUNDRED_NS: Self = Self::new(1, 7);
 
     pub(super) const fn new(factor: u32, decimals: u32) -> Self {
@@ -44,7 +44,7 @@ impl Scale {
         let _ = write!(out, ".{fraction:0digits$}");
     }
 
-    /// A raw number in base units: an integer if the conversion divides nothing.
+    /// A raw number in base units; `None` if the conversion includes a division.
     pub(super) fn integer(self, raw: i128) -> Option<i128> {
         (self.decimals == 0).then(|| raw.saturating_mul(self.factor.into()))
     }

@@ -7,9 +7,9 @@ use super::labels::Labelling::{self, Id, Mount, NamedPair, Pair, Whole};
 pub(super) struct SetNames {
     /// The name of the counter set.
     pub(super) set: &'static str,
-    /// The words after `tacho_` in place of the words of the set's name.
+    /// The words after `tacho_`, instead of the words of the set's name.
     pub(super) prefix: &'static str,
-    /// Words that are omitted from the names of its counters, because the prefix says the same.
+    /// Words that are omitted from the names of the set's counters, because the prefix says the same.
     pub(super) omitted: &'static [&'static str],
     /// The labels of its instances.
     pub(super) labelling: Labelling,
@@ -24,7 +24,7 @@ const fn set(
     SetNames { set, prefix, omitted, labelling }
 }
 
-/// The labelling of sets without instances; it is not used.
+/// The labelling of sets without instances. It is not used, because they have no labels.
 const NONE: Labelling = Labelling::NameAndParent;
 
 #[rustfmt::skip]

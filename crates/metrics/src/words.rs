@@ -1,11 +1,11 @@
 //! The words of metric names, from the names of counter sets and counters.
 
-/// Words that `promtool check metrics` reports: units that are not base units, and abbreviations. Names have them appended to
-/// the previous word, without `_`.
+/// Words that `promtool check metrics` reports: units that are not base units, and abbreviations. In a metric's name, such a
+/// word is joined to the previous one without `_`.
 const REPORTED_UNITS: &str = "s ms us ns sec b kb mb gb tb pb m h d minutes hours days weeks kelvins fahrenheit rankine inches \
                               yards miles bits calories pounds ounces";
 
-/// Base units, which `promtool` reports only with a prefix such as `milli`.
+/// Base units. `promtool` reports them only with a prefix such as `milli`.
 const BASE_UNITS: [&str; 11] = [
     "amperes", "bytes", "celsius", "grams", "joules", "kelvin", "meters", "metres", "moles", "seconds",
     "volts",
@@ -28,6 +28,7 @@ fn is_reported_unit(word: &str) -> bool {
 
 /// Whether a word is a unit with a metric prefix such as `milli`.
 fn is_prefixed_unit(word: &str) -> bool {
+    // `mibi` is in promtool's list.
     const PREFIXES: [&str; 18] = [
         "pico", "nano", "micro", "milli", "centi", "deci", "deca", "hecto", "kilo", "kibi", "mega", "mibi",
         "mebi", "giga", "gibi", "tera", "tebi", "peta",
@@ -38,55 +39,55 @@ fn is_prefixed_unit(word: &str) -> bool {
     })
 }
 
-/// Changes words so that they are valid in a metric's name: no word is a unit or a metric type, and the last one is not a
-/// suffix that Prometheus reserves.
+/// Changes words so that they are valid in a metric's name: no word is a reported unit or a metric type, and the last word is
+/// not a suffix that Prometheus reserves.
 pub(super) fn valid_words(words: &[String]) -> Vec<String> {
     without_reserved_suffix(valid_inner_words(words))
 }
 
-/// Like [`valid_words`], for words that are followed by others in the name: the last one may be a reserved suffix.
+/// Like [`valid_words`], for words that other words follow in the name. The last word may therefore be a reserved suffix.
 pub(super) fn valid_inner_words(words: &[String]) -> Vec<String> {
-    let mut fit: Vec<String> = Vec::new();
-    let mut before = String::new();
+    let mut valid: Vec<String> = Vec::new();
+    let mut leading_units = String::new();
     for word in words {
         let is_unit = is_reported_unit(word) || is_prefixed_unit(word);
-        match fit.last_mut() {
+        match valid.last_mut() {
             Some(last) if is_unit => last.push_str(word),
-            None if is_unit => before.push_str(word),
-            _ if TYPES.contains(&word.as_str()) => fit.push(format!("{before}{word}s")),
-            _ => fit.push(format!("{before}{word}")),
+            None if is_unit => leading_units.push_str(word),
+            _ if TYPES.contains(&word.as_str()) => valid.push(format!("{leading_units}{word}s")),
+            _ => valid.push(format!("{leading_units}{word}")),
         }
-        if !fit.is_empty() {
-            before.clear();
+        if !valid.is_empty() {
+            leading_units.clear();
         }
     }
-    if !before.is_empty() {
-        fit.push(format!("{before}number"));
+    if !leading_units.is_empty() {
+        valid.push(format!("{leading_units}number"));
     }
     // Joining words can form a unit (`milli` and `meters`).
-    fit.iter_mut().filter(|word| is_prefixed_unit(word)).for_each(|word| word.push_str("number"));
-    fit
+    valid.iter_mut().filter(|word| is_prefixed_unit(word)).for_each(|word| word.push_str("number"));
+    valid
 }
 
 /// Replaces a last word that Prometheus reserves as a suffix.
-fn without_reserved_suffix(mut fit: Vec<String>) -> Vec<String> {
-    match fit.last().map(String::as_str) {
-        Some("count") if fit.len() > 1 => {
-            fit.pop();
-            if let Some(last) = fit.last_mut() {
+fn without_reserved_suffix(mut valid: Vec<String>) -> Vec<String> {
+    match valid.last().map(String::as_str) {
+        Some("count") if valid.len() > 1 => {
+            valid.pop();
+            if let Some(last) = valid.last_mut() {
                 *last = plural(last);
             }
         }
-        Some("count" | "sum" | "bucket" | "total" | "info" | "created") => fit.rotate_right(1),
+        Some("count" | "sum" | "bucket" | "total" | "info" | "created") => valid.rotate_right(1),
         _ => {}
     }
-    // The reserved word was the only word, or another reserved word is last now.
-    if let Some(last) = fit.last_mut()
+    // The last word is still reserved if there is only one word, or if the new last word is reserved too.
+    if let Some(last) = valid.last_mut()
         && matches!(last.as_str(), "count" | "sum" | "bucket" | "total" | "info" | "created")
     {
         last.push_str("number");
     }
-    fit
+    valid
 }
 
 pub(super) fn plural(word: &str) -> String {
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn plurals() {
+    fn words_become_plural() {
         let pairs = [("read", "reads"), ("flush", "flushes"), ("query", "queries"), ("key", "keys")];
         for (one, several) in
             pairs.into_iter().chain([("box", "boxes"), ("pass", "passes"), ("reads", "reads")])

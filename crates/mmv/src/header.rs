@@ -56,7 +56,7 @@ impl From<ReadError> for LayoutError {
         match error {
             ReadError::Damaged(error) => error,
             ReadError::Torn(first, second) => {
-                Self::number(16, "generation 2", second, format!("{first} as generation 1"))
+                Self::number(16, "generation 2", second, format!("{first}, like generation 1"))
             }
         }
     }

@@ -192,7 +192,10 @@ fn read_sections(bytes: Bytes<'_>, header: &Header) -> Result<Sections, LayoutEr
         let offset = bytes.u64(at + 8, "offset of a section")?;
         let end = (u64::from(count) * entry_bytes).checked_add(offset);
         if end.is_none_or(|end| end > bytes.len()) {
-            let expected = format!("{count} entries of {entry_bytes} bytes in {} bytes", bytes.len());
+            let size = bytes.len();
+            let expected = format!(
+                "an offset at which {count} entries of {entry_bytes} bytes fit into the file of {size} bytes"
+            );
             return Err(LayoutError::number(at + 8, "offset of a section", offset, expected));
         }
         *section = Some(Section { offset, count, entry_bytes });

@@ -77,11 +77,11 @@ pub(super) enum Skipped {
     Unnamed { item: u32 },
     /// A metric with the item number or name of an earlier metric.
     Repeated { name: String, item: u32 },
-    /// A counter set with which the file would have more than [`MAX_CELLS`] cells.
+    /// With this counter set, the file would have more than [`MAX_CELLS`] cells.
     TooLarge { set: Arc<str>, cells: usize },
     /// A counter set that cannot be registered.
     Invalid(RegistrationError),
-    /// The number of values whose cells already have a value.
+    /// The number of values that follow another value with the same metric and instance.
     RepeatedValues(usize),
 }
 
@@ -97,11 +97,14 @@ impl fmt::Display for Skipped {
                 )
             }
             Self::TooLarge { set, cells } => {
-                write!(f, "counter set '{set}' is skipped: {cells} values; at most {MAX_CELLS} per file")
+                write!(
+                    f,
+                    "counter set '{set}' is skipped: with its {cells} values, the file would have more than {MAX_CELLS}"
+                )
             }
             Self::Invalid(error) => write!(f, "skipped: {error}"),
             Self::RepeatedValues(count) => {
-                write!(f, "{count} values are skipped: their metrics and instances already have values")
+                write!(f, "{count} values are skipped: an earlier value has the same metric and instance")
             }
         }
     }
@@ -272,14 +275,14 @@ fn describe_counter(
 
 /// If the set has times in ns, adds their common base: a clock in ns.
 fn add_clock(info: &mut CounterSetInfo, names: &mut Names) {
-    let is_divided = |counter: &CounterInfo| counter.counter_type == CounterType::PRECISION_SYSTEM_TIMER;
-    if !info.counters.iter().any(is_divided) {
+    let needs_clock = |counter: &CounterInfo| counter.counter_type == CounterType::PRECISION_SYSTEM_TIMER;
+    if !info.counters.iter().any(needs_clock) {
         return;
     }
     // A free id exists: there are at most 4,096 other counters.
     let Some(id) = (0..u32::MAX).rev().find(|id| !names.ids.contains(id)) else { return };
     names.ids.insert(id);
-    info.counters.iter_mut().filter(|counter| is_divided(counter)).for_each(|counter| {
+    info.counters.iter_mut().filter(|counter| needs_clock(counter)).for_each(|counter| {
         counter.base_id = Some(id);
     });
     let mut clock = CounterInfo::new(id, "", CounterType::LARGE_RAW_BASE);

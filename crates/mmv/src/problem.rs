@@ -26,11 +26,11 @@ pub struct Problem {
 pub(super) enum Cause {
     /// An error of the operating system.
     System(Errno),
-    /// The kind of a file that is not a regular file, with an article.
+    /// The file is not a regular file, but of this kind (with an article).
     NotRegular(&'static str),
-    /// The file is larger than [`MAX_FILE_BYTES`]; its size.
+    /// The file, which has this number of bytes, is larger than [`MAX_FILE_BYTES`].
     TooLong(u64),
-    /// The file is smaller than a header; its size.
+    /// The file, which has this number of bytes, is smaller than a header.
     TooShort(u64),
     /// The memory budget of all files is exhausted.
     OutOfBudget,

@@ -32,8 +32,8 @@ impl<'a> Bytes<'a> {
         let end = offset.checked_add(length).and_then(|end| usize::try_from(end).ok());
         let slice = start.zip(end).and_then(|(start, end)| self.0.get(start..end));
         slice.ok_or_else(|| {
-            let expected = format!("{length} bytes at this offset");
-            LayoutError::new(offset, field, format!("a file of {} bytes", self.0.len()), expected)
+            let found = format!("the end of the file ({} bytes)", self.0.len());
+            LayoutError::new(offset, field, found, format!("{length} bytes"))
         })
     }
 

@@ -34,8 +34,8 @@ fn main() {
         }
         let path = log(name, shape);
         match std::env::args().any(|argument| argument == "pass") {
-            true => (0..3).for_each(|_| drop(pass(&path, r"\Made(*)\*"))),
-            false => measure(&path, r"\Made(*)\*"),
+            true => (0..3).for_each(|_| drop(pass(&path, r"\Synthetic(*)\*"))),
+            false => measure(&path, r"\Synthetic(*)\*"),
         }
     }
 }

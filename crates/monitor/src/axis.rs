@@ -65,7 +65,7 @@ impl AxisRange {
     }
 
     /// Values to label, with their heights, from the bottom: the ends, and up to `between` round numbers between them. On a
-    /// linear axis of this number of rows, each is in the middle of a row.
+    /// linear axis of this number of rows, each label is in the middle of a row.
     pub fn ticks(&self, between: usize, rows: usize, unit: &Unit) -> Vec<(f64, f64)> {
         let value_at = |share: f64| {
             if self.is_logarithmic {

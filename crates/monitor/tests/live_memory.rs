@@ -43,7 +43,7 @@ fn bytes_after(samples: u32) -> (usize, usize) {
     (kept, ALLOCATED.peak_usage().saturating_sub(before))
 }
 
-/// The bytes that a board of 200 intervals keeps after 450 samples, of which those from 100 to 300 have `many` processes.
+/// The bytes that a board of 200 intervals keeps after 551 samples, of which those from 100 to 299 have `many` processes.
 fn bytes_after_burst(many: u32) -> usize {
     let machine = Machine::default();
     let paths = [PathPattern::parse(r"\Process(*)\Ticks/sec").expect("a path")];

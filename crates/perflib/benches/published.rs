@@ -110,7 +110,7 @@ fn query_of(folder: &Path) -> Query {
     }
 }
 
-/// Reads the first word of each of as many consecutive cache lines as the sets have.
+/// Reads the first word of each of many consecutive cache lines: as many as the sets have.
 fn loop_over_memory() -> impl FnMut() {
     let lines = u64::from(PROCESSES * SETS_OF_A_PROCESS * INSTANCES) * u64::from(COUNTERS + 1);
     let memory: Vec<[AtomicU64; 8]> =

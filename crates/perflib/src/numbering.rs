@@ -63,7 +63,7 @@ pub struct Numbering {
 #[derive(Debug, Default)]
 struct Name {
     assignments: Vec<Assignment>,
-    /// The generation of the two indexes below.
+    /// The generation for which the two indexes below are valid.
     generation: u64,
     /// No lower index is free for instances that are not reserved.
     next_free: usize,

@@ -191,10 +191,11 @@ impl Query {
                 continue;
             }
             let set = self.set_index(entry);
+            let item = QueryItem::from_path(set, info, instance);
             for counter in chosen {
                 matches.push(PathMatch { set, counter_id: counter.id });
                 for id in std::iter::once(counter.id).chain(counter.companions()) {
-                    let added = QueryItem::from_path(set, info, instance, id);
+                    let added = item(id);
                     if !self.added.iter().any(|known| known.is_same(&added)) {
                         self.added.push(added);
                     }
@@ -236,7 +237,7 @@ impl Query {
             let of_set = || self.added.iter().filter(|added| added.set == index);
             let mut filters: Vec<InstanceFilter> = Vec::new();
             for added in of_set() {
-                for filter in &added.filters {
+                for filter in added.filters.iter() {
                     if !filters.contains(filter) {
                         filters.push(filter.clone());
                     }

@@ -187,7 +187,7 @@ impl Entries {
         }
     }
 
-    /// Removes the keys of these attributes, and sets the attributes of `info` to their values.
+    /// Removes the keys of these attributes of the schema, and sets the fields of `info` to their values.
     pub(crate) fn read_into<T>(
         &mut self,
         attributes: &[TextAttribute<T>],

@@ -1,4 +1,5 @@
-//! Checks the relations between the counters of a set: unique ids and names, and valid companions.
+//! Checks the relations between the counters of a set: unique ids and names, and valid companions (base, time, frequency
+//! and multiplier).
 
 use std::collections::HashMap;
 

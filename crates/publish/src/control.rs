@@ -18,7 +18,7 @@ pub use tachograph_shm::control::Kind as RequestKind;
 /// The callback for requests from consumers. It returns `Ok`, or a code of winerror.h.
 ///
 /// Consumers receive the errors of [`RequestKind::AddCounter`], [`RequestKind::EnumInstances`] and
-/// [`RequestKind::CollectStart`]; others are ignored. If a callback panics, they receive 574,
+/// [`RequestKind::CollectStart`]; errors of other requests are ignored. If the callback panics, the error is 574,
 /// `ERROR_UNHANDLED_EXCEPTION`.
 pub type ControlCallback = Arc<dyn Fn(&Request<'_>) -> Result<(), u32> + Send + Sync>;
 

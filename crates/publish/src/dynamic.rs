@@ -162,7 +162,7 @@ impl Provider {
     /// # Errors
     ///
     /// The set is not registered, is full, or already has the instance; the name is too long, or empty in a set that
-    /// can have several instances. The name of a single-instance set's instance is not used.
+    /// can have several instances. In a set with a single instance, the name is not used.
     pub fn create_instance(&self, set: Guid, name: &str, id: u32) -> Result<Arc<Instance>, PublishError> {
         let set = self.set(set)?;
         // In a forked child, the lock may be held by a thread that exists only in the parent.

@@ -85,7 +85,7 @@ pub trait CounterSet: Sized {
 /// A counter set with one instance, which [`Publisher::start`] publishes.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a counter set with one instance",
-    note = "a set with `instances = \"multiple\"` or an aggregate is started with `start_set`; its instances are created with `.instance(name)`"
+    note = "`start` is for sets with `instances = \"single\"`: start others with `start_set`, and add instances with `.instance(name)`"
 )]
 pub trait SingleInstance: CounterSet {}
 

@@ -223,7 +223,7 @@ impl Fraction {
         self.pair.add_many(u64::from(is_hit), 1);
     }
 
-    /// Adds `tries`, of which `hits` were hits. Consumers see them at once or in parts, as with [`Average::add_many`].
+    /// Adds `tries`, of which `hits` were hits. Consumers see them together or in parts, as with [`Average::add_many`].
     #[inline]
     pub fn add_many(&self, hits: u64, tries: u64) {
         self.pair.add_many(hits, tries);

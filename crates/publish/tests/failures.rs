@@ -128,9 +128,9 @@ fn a_folder_without_permission_is_an_error() {
             .tempdir()
             .expect("a folder");
         let copy = accessible.path().join("program");
-        // A separate process copies the program. If this process had the copy open for writing, children that other tests
-        // start
-        // at that moment would inherit the descriptor, and the copy could not be executed until they exec (ETXTBSY).
+        // A separate process copies the program. If this process had the copy open for writing, children that other
+        // tests start at that moment would inherit the descriptor, and the copy could not be executed until they exec
+        // (ETXTBSY).
         let program = std::env::current_exe().expect("this program");
         let copied = Command::new("install").args(["-m", "755"]).args([&program, &copy]).status();
         assert!(copied.expect("a copy").success());
@@ -155,7 +155,7 @@ fn exceeding_the_limit_of_file_sizes_is_an_error() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    limited("ulimit -f 1", "exceeding_the_limit_of_file_sizes_is_an_error", folder.path());
+    run_with_limit("ulimit -f 1", "exceeding_the_limit_of_file_sizes_is_an_error", folder.path());
     assert_eq!(seen::all_entries(folder.path()), [""; 0]);
 }
 
@@ -180,12 +180,12 @@ fn instances_beyond_the_maximal_file_size_are_an_error() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    limited("ulimit -f 300", "instances_beyond_the_maximal_file_size_are_an_error", folder.path());
+    run_with_limit("ulimit -f 300", "instances_beyond_the_maximal_file_size_are_an_error", folder.path());
     assert_eq!(seen::all_entries(folder.path()), [""; 0]);
 }
 
 /// Runs a test of this program under a limit that a shell sets.
-fn limited(limit: &str, test: &str, folder: &Path) {
+fn run_with_limit(limit: &str, test: &str, folder: &Path) {
     let child = child_command(test, folder);
     let mut command = Command::new("sh");
     command
@@ -215,5 +215,5 @@ fn a_set_works_with_little_memory() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    limited("ulimit -v 450000", "a_set_works_with_little_memory", folder.path());
+    run_with_limit("ulimit -v 450000", "a_set_works_with_little_memory", folder.path());
 }

@@ -88,7 +88,9 @@ pub struct Agent {
 
 struct State {
     registry: Arc<Registry>,
+    /// Incremented whenever the registry changes.
     generation: u64,
+    /// When the registry was last checked for changes.
     checked: Instant,
     queries: HashMap<u64, Arc<AgentQuery>>,
 }
@@ -113,7 +115,7 @@ impl Agent {
         }
     }
 
-    /// The current registry and its generation. Checks for new sets at most every [`REFRESH`].
+    /// The current registry and its generation. Checks for new sets at most once in [`REFRESH`].
     fn registry(&self) -> (Arc<Registry>, u64) {
         let is_due = {
             let mut state = self.state();
@@ -218,8 +220,8 @@ impl Agent {
         Ok(OpenReply { agent_id: self.options.id, generation, query: id, statuses }.encode())
     }
 
-    /// If a client has the maximum number of queries, closes the one that has been idle longest: consumers that ended without
-    /// closing their queries must not block others.
+    /// If a client has the maximum number of queries, closes the one that has been idle longest, because consumers that ended
+    /// without closing their queries must not block others.
     fn make_room(&self, client: &str, now: Instant) {
         let closed = {
             let mut state = self.state();
@@ -255,7 +257,7 @@ impl Agent {
         query.collect(request, &self.options, generation, bytes_of_client, bytes)
     }
 
-    /// The sizes of the frames that are kept for a client and for all clients.
+    /// The total sizes in bytes of the frames that are kept for a client and for all clients.
     fn kept_bytes(&self, client: &str) -> (usize, usize) {
         let state = self.state();
         let sum = |of_client: bool| {

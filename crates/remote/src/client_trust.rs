@@ -21,7 +21,7 @@ use crate::Fingerprint;
 pub struct ClientTrust {
     /// A PEM file of authorities; consumers with a certificate that one of them signed are accepted.
     pub authorities: Option<PathBuf>,
-    /// Consumers whose certificate has one of these fingerprints are accepted. Its names and dates are ignored.
+    /// Consumers whose certificate has one of these fingerprints are accepted. The certificate's names and dates are ignored.
     pub fingerprints: Vec<Fingerprint>,
 }
 
@@ -84,7 +84,7 @@ pub(crate) use verify_signatures;
 
 impl ClientCertVerifier for KnownClients {
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        // No hints: a consumer must send a pinned certificate even if no authority has signed it.
+        // There are no hints, because a consumer must send a pinned certificate even if no authority has signed it.
         &[]
     }
 

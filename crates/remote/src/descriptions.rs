@@ -1,4 +1,4 @@
-//! Descriptions of counter sets, which machines share: agents of a fleet have much the same sets.
+//! Descriptions of counter sets. Machines share equal ones, because the agents of a fleet have largely the same sets.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -7,16 +7,17 @@ use std::sync::{Arc, Mutex, Weak};
 use tachograph_perflib::IgnorePoison;
 use tachograph_perflib::registration::{CounterSetInfo, decode_description};
 
-/// Maximum size of all descriptions that are shared, as they were received.
+/// Maximum total size of the shared descriptions in bytes, as received.
 const MAX_BYTES: usize = 16 << 20;
 
-/// The descriptions in use, by the bytes that were received, and whether the set has an instance per process.
+/// The descriptions in use.
 #[derive(Default)]
 struct Descriptions {
+    /// The descriptions by their received bytes. The second map is for sets that have an instance per process.
     known: [HashMap<Box<[u8]>, Weak<CounterSetInfo>>; 2],
-    /// The size of all keys.
+    /// The total size of all keys in bytes.
     bytes: usize,
-    /// The size at which those that are no longer in use are removed.
+    /// When `bytes` would exceed this, descriptions that are no longer in use are removed.
     max: usize,
 }
 
@@ -40,7 +41,7 @@ impl Descriptions {
         self.known[usize::from(is_per_process)].get(bytes)?.upgrade()
     }
 
-    /// Shares a description; returns the one with the same bytes that is in use, or else this one.
+    /// Returns the description with the same bytes that is in use. Without one, shares `info` and returns it.
     fn share(&mut self, bytes: &[u8], info: Arc<CounterSetInfo>) -> Arc<CounterSetInfo> {
         let is_per_process = info.is_per_process;
         if let Some(known) = self.find(bytes, is_per_process) {
@@ -73,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_descriptions_are_one_while_they_are_in_use() {
+    fn equal_descriptions_are_shared_while_they_are_in_use() {
         let mut descriptions = Descriptions::default();
         let mut share = |info: Arc<CounterSetInfo>| descriptions.share(&encode_description(&info), info);
         let first = share(described(1, "A"));
@@ -94,7 +95,7 @@ mod tests {
     fn shared_descriptions_take_bounded_memory() {
         let mut descriptions = Descriptions::default();
         let in_use = descriptions.share(b"0", described(1, "A"));
-        // Those that are no longer in use are removed.
+        // Descriptions that are no longer in use are removed.
         for index in 0..10_000_u32 {
             let bytes = [index.to_le_bytes().as_slice(), &[0; 1000]].concat();
             descriptions.share(&bytes, described(2, "B"));

@@ -11,20 +11,20 @@
 //!
 //! The nonzero differences follow, each with the length of the run of zero differences before it:
 //!
-//! - The first byte has the length of the run in bits 0 and 1 (3: the length less 3 follows), the lowest five bits of the
+//! - The first byte has the length of the run in bits 0 and 1 (3 if the run has at least 3 words), the lowest five bits of the
 //!   difference in bits 2 to 6, and in bit 7 whether more bits of the difference follow.
 //! - Further bits of the difference: seven bits in each byte, the lowest first; bit 7 is set in all but the last byte. All
-//!   numbers of segments have this form, too.
-//! - The length of the run less 3, if it did not fit, in the same form.
+//!   numbers that describe segments have this form, too.
+//! - If the run has at least 3 words: its length minus 3, in the same form.
 //!
-//! Differences are modulo 2^64. They and distances are signed: 0, -1, 1, -2, ... are sent as 0, 1, 2, 3, ... Words beyond the
+//! Differences are modulo 2^64. Differences and distances are signed: 0, -1, 1, -2, ... are sent as 0, 1, 2, 3, ... Words beyond the
 //! end of the base count as 0. Words after the last nonzero difference equal those of the base.
 
 use crate::limits::MAX_FRAME_BYTES;
 use crate::wire::MessageError;
 
 const CONTINUED: u8 = 0x80;
-/// In the first byte: the length of the run, less this, follows.
+/// In the first byte, this value means that the run has at least this length. The length minus this value follows.
 const LONG_RUN: u64 = 3;
 
 /// Consecutive words of a frame, and the consecutive words of its base to compare them with.
@@ -133,8 +133,8 @@ pub fn decode(
     Ok(())
 }
 
-/// Decodes the segments. Appends to `frame` the word of the base for each word of a frame of `length` bytes. Returns the rest
-/// of the message.
+/// Decodes the segments. For each word of a frame of `length` bytes, appends to `frame` the word of the base with which it was
+/// compared. Returns the rest of the message.
 fn copy_segments<'a>(
     base: &[u8],
     length: usize,
@@ -174,7 +174,7 @@ fn copy_segments<'a>(
     Ok(rest)
 }
 
-/// Signed numbers 0, -1, 1, -2, ... as 0, 1, 2, 3, ...
+/// Encodes the signed numbers 0, -1, 1, -2, ... as 0, 1, 2, 3, ...
 fn zigzag(number: u64) -> u64 {
     let signed = number.cast_signed();
     ((signed << 1) ^ (signed >> 63)).cast_unsigned()

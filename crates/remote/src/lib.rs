@@ -1,14 +1,14 @@
 //! The counters of other machines: the agent's protocol, for consumers and for the agent that serves them.
 //!
 //! - [`message`] and [`frame`] are the messages, [`Agent`] answers them, and [`Link`] sends them. None of them does I/O:
-//!   the agent is given requests, and the link has a [`Transport`].
+//!   the caller passes requests to the agent, and the link uses a [`Transport`].
 //! - [`HttpTransport`] is the transport over TCP and TLS. It blocks, with a deadline for every exchange. Its only
-//!   thread is one that resolves a host name. [`ExchangePoll`] collects from many agents at once: it sends all requests, and
-//!   then receives the answers as they arrive.
+//!   thread is one that resolves a host name. [`ExchangePoll`] collects from many agents at the same time: it sends all
+//!   requests, and then receives the answers as they arrive.
 //! - [`Machines`] is the list of known machines (`machines.toml`), and the [`Connector`](tachograph_perflib::Connector)
 //!   that connects to them.
 //!
-//! `docs/remote.md` describes the protocol. Each side checks everything that it receives: [`limits`] are the bounds.
+//! `docs/remote.md` describes the protocol. Each side checks everything that it receives; [`limits`] has the bounds.
 
 #![forbid(unsafe_code)]
 

@@ -43,7 +43,7 @@ pub const MAX_BYTES: usize = 256 << 20;
 pub const REQUEST_BURST: u32 = 200;
 /// The number of requests per second that a client may send.
 pub const REQUESTS_PER_SECOND: u32 = 100;
-/// When a client at its limit opens another query, the agent closes one that has not been collected for this long.
+/// When a client at its limit opens another query, the agent closes a query that has not been collected for this long.
 pub const MIN_IDLE_TO_REPLACE: Duration = Duration::from_secs(30);
 /// A query that has not been collected for this long is closed.
 pub const MAX_IDLE: Duration = Duration::from_secs(900);

@@ -72,7 +72,7 @@ impl Machines {
         Self::read(&config::files_of_user())
     }
 
-    /// Reads only the system's file: for programs that must not trust the environment of their caller.
+    /// Reads only the system's file, for programs that must not trust the environment of their caller.
     ///
     /// # Errors
     ///
@@ -81,7 +81,7 @@ impl Machines {
         Self::read(&[config::file_of_system()])
     }
 
-    /// Reads those of these files that exist.
+    /// Reads these files; missing ones are ignored.
     ///
     /// # Errors
     ///

@@ -25,7 +25,7 @@ use crate::limits::{
 };
 use crate::wire::{MessageError, Reader, push_i64, push_text, push_u32, push_u64};
 
-/// Encodes a filter without an instance id.
+/// The encoded id of a filter without an instance id.
 const ANY_ID: u32 = u32::MAX;
 
 /// The identity and the times of an agent.
@@ -216,7 +216,7 @@ pub struct OpenReply {
     pub generation: u64,
     /// The query's id.
     pub query: u64,
-    /// 0 or an [`ErrorCode`] for each selection. Blocks have a result only for those with status 0.
+    /// 0 or an [`ErrorCode`] for each selection. Blocks have a result only for selections with status 0.
     pub statuses: Vec<u32>,
 }
 
@@ -253,8 +253,8 @@ impl OpenReply {
 /// A request for a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CollectRequest {
-    /// The number of the collection, above 0. A repeated request has the same number, and gets the frame that was already
-    /// collected.
+    /// The number of the collection, above 0. If a request is repeated with the same number, the reply has the frame that was
+    /// already collected.
     pub number: u64,
     /// The number of the collection whose frame the consumer has; 0 if it has none.
     pub held: u64,

@@ -20,7 +20,7 @@ pub enum Formula {
     Rate,
     /// `n / d`: queue lengths, items per operation.
     Ratio,
-    /// `(n / d) * 100`: timers, and fractions of two samples.
+    /// `(n / d) * 100`: timers, and fractions of the changes between two samples.
     Percent,
     /// `(1 - n / d) * 100`, never below 0: inverse timers.
     InversePercent,
@@ -28,7 +28,7 @@ pub enum Formula {
     MultiPercent,
     /// `(B - n / d) * 100`, never below 0: inverse multi-timers.
     MultiInversePercent,
-    /// `(N / D) * 100`: fractions of one sample.
+    /// `(N / D) * 100`: fractions of the values in one sample.
     Fraction,
     /// `(n / F) / d`: seconds per operation.
     AverageTime,
@@ -42,7 +42,7 @@ impl Formula {
         !matches!(self, Self::Value | Self::Double | Self::Fraction | Self::Elapsed)
     }
 
-    /// Whether the formula divides by `d`, the change of the second raw value between two samples.
+    /// Whether the formula divides by `d`, the difference of the second raw values of two samples.
     pub const fn uses_second_difference(self) -> bool {
         self.needs_two_samples() && !matches!(self, Self::Delta)
     }

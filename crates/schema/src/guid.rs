@@ -53,7 +53,7 @@ impl Guid {
     pub const fn parse(text: &str) -> Self {
         match Self::parse_bytes(text.as_bytes()) {
             Some(guid) => guid,
-            None => panic!("not a GUID such as b4fc721a-0378-476f-89ba-a5a79f810b36"),
+            None => panic!("not a GUID: expected a form like b4fc721a-0378-476f-89ba-a5a79f810b36"),
         }
     }
 
@@ -129,7 +129,7 @@ impl fmt::Debug for Guid {
 
 impl fmt::Display for GuidError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not a GUID such as {b4fc721a-0378-476f-89ba-a5a79f810b36}")
+        f.write_str("not a GUID: expected a form like {b4fc721a-0378-476f-89ba-a5a79f810b36}")
     }
 }
 

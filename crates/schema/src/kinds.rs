@@ -116,8 +116,8 @@ impl Attributes {
     /// Displayed in hexadecimal.
     pub const DISPLAY_AS_HEX: Self = Self(0x10);
 
-    /// Every attribute, with its name in the `counterAttribute` of a manifest and its word in the `display` key of
-    /// `#[derive(CounterSet)]`. The word is empty for the first two, which cannot be written there.
+    /// Every attribute, with its name in a manifest's `counterAttribute` element and its word in the `display` key of
+    /// `#[derive(CounterSet)]`. The `display` key cannot set the first two, so their words are empty.
     pub const WORDS: [(&'static str, &'static str, Self); 5] = [
         ("reference", "", Self::BY_REFERENCE),
         ("noDisplay", "", Self::NO_DISPLAYABLE),

@@ -2,6 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+/// The commands of the main screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Command {
     Quit,
@@ -93,6 +94,7 @@ pub(crate) enum Scope {
     Logs,
 }
 
+/// Keys that are listed together, with their commands.
 pub(crate) struct Key {
     pub(crate) scope: Scope,
     pub(crate) keys: &'static [(KeyCode, Command)],

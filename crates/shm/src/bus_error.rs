@@ -226,7 +226,7 @@ extern "C" fn on_bus_error<const INDEX: usize>(
 #[derive(Clone, Copy)]
 struct Visited(u64);
 
-/// The upper seven bytes of a word with indexes. They show that the word is not unrelated data.
+/// The upper seven bytes of a word with indexes. They distinguish the word from unrelated data.
 const VISITED_TAG: u64 = 0x5441_4348_4f42_5500;
 
 impl Visited {

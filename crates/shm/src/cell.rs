@@ -33,7 +33,7 @@ pub type CacheLine = [AtomicU64; 8];
 ///
 /// Limits of words 0 to 2: the total count of the additions that are in progress, or are made between two loads of a
 /// reader, must be less than 2^16. The reader re-reads word 1, and retries if it has changed by more than a quarter of
-/// that. A thread that is stopped between its updates of words 0 and 1 uses 1 of this range, or up to 255 if it adds a
+/// this range. A thread that is stopped between its updates of words 0 and 1 uses 1 of this range, or up to 255 if it adds a
 /// larger count. Similarly, up to 191 units of word 2 (58 hours of a timer) may be in progress, and the reader re-reads
 /// word 2 as well. Limits of words 5 to 7: a count of three quarters of 2^24, and a sum of 191 * 2^32. So that several
 /// threads can be stopped between these updates, a count above 2^18, or a value of 2^34 or more, is added in several
@@ -298,7 +298,7 @@ mod tests {
         }
     }
 
-    /// This also holds for writers that add the largest count and value of one step.
+    /// As in the previous test, with writers that each add the largest count and value of one step.
     #[test]
     fn stopped_writers_of_large_counts_are_counted() {
         let line = line();

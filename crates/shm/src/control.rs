@@ -1,4 +1,4 @@
-//! Requests from consumers to a provider, sent over the socket of the provider's file.
+//! Requests from consumers to a provider, sent over the socket that belongs to the provider's shared-memory file.
 //!
 //! A request is a header of 48 bytes and two strings, the names of the instance and of the machine. The answer is a Win32
 //! error code of 4 bytes. All numbers are little-endian.

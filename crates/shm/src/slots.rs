@@ -10,7 +10,7 @@ use crate::layout::LINE_BYTES;
 use crate::map::{MappedLine, MappedLines, Mapping, MappingOwner};
 use crate::writer::Inner;
 
-/// An instance of a published set. Clones are the same instance.
+/// An instance of a published set. Clones refer to the same instance.
 #[derive(Clone, Debug)]
 pub struct Slot(Arc<SlotOwner>);
 

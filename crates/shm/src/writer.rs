@@ -45,7 +45,7 @@ pub struct Options {
     pub has_control: bool,
 }
 
-/// A counter set that this process publishes. Clones are the same set; dropping the last one stops it, as
+/// A counter set that this process publishes. Clones refer to the same set; dropping the last clone stops the set, as
 /// [`stop`](Self::stop) does.
 #[derive(Clone, Debug)]
 pub struct SetFile(Arc<Handle>);

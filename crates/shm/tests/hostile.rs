@@ -10,7 +10,7 @@ use tachograph_shm::control::{Kind, Request};
 use tachograph_shm::folder::Folder;
 use tachograph_shm::{InstanceKind, OpenError, SetReader};
 
-/// The bytes of a small set with a long name and a history.
+/// The bytes of a small set that has a history and an instance with a long name.
 fn sample() -> Vec<u8> {
     let folder = tempfile::tempdir().expect("a folder");
     let set = publish(folder.path(), InstanceKind::SingleAggregateHistory);
@@ -56,7 +56,7 @@ impl Fixture {
 }
 
 #[test]
-fn a_file_truncated_anywhere_is_a_problem() {
+fn no_truncation_causes_a_panic_and_a_truncated_description_is_a_problem() {
     let (fixture, bytes) = (Fixture::new(), sample());
     assert_eq!(fixture.read(&bytes), Ok(3));
     let used = bytes.iter().rposition(|byte| *byte != 0).expect("a byte") + 1;
@@ -69,7 +69,8 @@ fn a_file_truncated_anywhere_is_a_problem() {
     }
 }
 
-/// The read during which a file is truncated fails, and so does each later read, even if the first one read no instances.
+/// The access during which a file is truncated fails, and so does each later read, even if the first access after the truncation
+/// was `is_alive` or `changes`, which read no instances.
 #[test]
 fn a_file_truncated_during_the_first_read_is_not_an_empty_set() {
     let first_reads: [fn(&mut SetReader); 3] = [
@@ -103,7 +104,7 @@ fn a_file_truncated_during_the_first_read_is_not_an_empty_set() {
 }
 
 #[test]
-fn flipping_any_bit_is_handled() {
+fn no_flipped_bit_causes_a_panic() {
     let (fixture, mut bytes) = (Fixture::new(), sample());
     let used = bytes.iter().rposition(|byte| *byte != 0).expect("a byte") + 1;
     let (mut rejected, mut attempts) = (0, 0);
@@ -191,18 +192,18 @@ fn each_invalid_field_of_a_counter_is_reported() {
 
 /// While the owner truncates, extends and overwrites a file, each read succeeds or reports a problem.
 #[test]
-fn any_change_of_a_live_file_is_handled() {
-    live_file(2);
+fn changing_a_live_file_never_causes_a_panic() {
+    read_while_file_changes(2);
 }
 
 #[test]
-fn long_any_change_of_a_live_file_is_handled() {
+fn long_changing_a_live_file_never_causes_a_panic() {
     if std::env::var_os("TACHO_LONG").is_some() {
-        live_file(30);
+        read_while_file_changes(30);
     }
 }
 
-fn live_file(seconds: u64) {
+fn read_while_file_changes(seconds: u64) {
     let folder = tempfile::tempdir().expect("a folder");
     let bytes = sample();
     let path = folder.path().join("x.tacho");

@@ -1,4 +1,4 @@
-//! Files that remain from writers that were killed while they started, and files that must not be mistaken for such.
+//! Files that remain from writers that were killed while they started, and files that must not be mistaken for them.
 
 mod common;
 

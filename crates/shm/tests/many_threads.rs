@@ -10,10 +10,10 @@ use tachograph_shm::{InstanceKind, Slot, stripe};
 
 const THREADS: u64 = 8;
 
-/// Additions of each thread.
+/// Number of additions of each thread.
 const ADDITIONS: u64 = 250_000;
 
-/// Additions of each thread in long tests: 100 million in total.
+/// Number of additions of each thread in long tests: 100 million in total.
 const LONG_ADDITIONS: u64 = 12_500_000;
 
 fn is_long() -> bool {
@@ -40,17 +40,17 @@ fn run(additions: u64, update: impl Fn(u64) + Sync, mut check: impl FnMut()) {
 
 #[test]
 fn pairs_are_consistent_in_every_read() {
-    pairs(ADDITIONS);
+    check_pairs(ADDITIONS);
 }
 
 #[test]
 fn long_pairs_are_consistent_in_every_read() {
     if is_long() {
-        pairs(LONG_ADDITIONS);
+        check_pairs(LONG_ADDITIONS);
     }
 }
 
-fn pairs(additions: u64) {
+fn check_pairs(additions: u64) {
     let folder = tempfile::tempdir().expect("a folder");
     let set = publish(folder.path(), InstanceKind::Multiple);
     let slot = set.create_instance("a", 0).expect("an instance");
@@ -92,17 +92,17 @@ fn add(slot: &Slot, lines: &tachograph_shm::Lines) {
 
 #[test]
 fn no_striped_addition_is_lost() {
-    striped(ADDITIONS);
+    check_striped(ADDITIONS);
 }
 
 #[test]
 fn long_no_striped_addition_is_lost() {
     if is_long() {
-        striped(LONG_ADDITIONS);
+        check_striped(LONG_ADDITIONS);
     }
 }
 
-fn striped(additions: u64) {
+fn check_striped(additions: u64) {
     let folder = tempfile::tempdir().expect("a folder");
     let set = publish(folder.path(), InstanceKind::Multiple);
     let slot = set.create_instance("a", 0).expect("an instance");

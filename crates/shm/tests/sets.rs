@@ -41,7 +41,7 @@ fn a_reader_sees_every_kind_of_value() {
     assert_eq!(seen[0].values[BASE], None);
     assert_eq!(seen[0].value(STRIPED), 80);
     assert_eq!(seen[0].values[RATIO], Some(Reading { value: 3, base: Some(4) }));
-    assert_eq!(seen[0].values[REFERENCE], None, "its address is not set");
+    assert_eq!(seen[0].values[REFERENCE], None, "its value is not set");
     let reference = slot.line(REFERENCE).expect("a cell");
     reference[0].store(9, Ordering::Relaxed);
     reference[1].store(1, Ordering::Release);

@@ -126,10 +126,10 @@ struct PartitionReader {
 }
 
 struct OpenFile {
-    /// Its index in the queue.
+    /// The file's index in the queue.
     index: usize,
     rows: ArchiveRows,
-    /// The number of its bytes that were already reported as read.
+    /// The number of the file's bytes that were already reported as read.
     reported: u64,
 }
 
@@ -222,15 +222,15 @@ fn read_block(
         }
         wanted = filter.ranges(values, rows)?;
     }
-    let found = wanted.iter().map(ExactSizeIterator::len).sum();
-    if found == 0 {
+    let wanted_rows = wanted.iter().map(ExactSizeIterator::len).sum();
+    if wanted_rows == 0 {
         return Ok(None);
     }
     let columns: Result<Vec<_>> = projection
         .iter()
-        .map(|&position| column_of(file, group.as_ref(), position, &wanted, found))
+        .map(|&position| column_of(file, group.as_ref(), position, &wanted, wanted_rows))
         .collect();
-    Ok(Some(Block::new(Arc::clone(schema), columns?, found)))
+    Ok(Some(Block::new(Arc::clone(schema), columns?, wanted_rows)))
 }
 
 fn column_of(

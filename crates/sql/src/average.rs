@@ -93,7 +93,7 @@ impl AggregateUDFImpl for AverageFunction {
     }
 }
 
-fn mixed(error: MixedTypes) -> DataFusionError {
+fn mixed_types_error(error: MixedTypes) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
 
@@ -187,14 +187,17 @@ type State = Option<RowAverage>;
 
 #[inline]
 fn add(state: &mut State, counter_type: CounterType, numbers: &RowNumbers) -> Result<()> {
-    state.get_or_insert_with(|| RowAverage::new(counter_type)).add(counter_type, numbers).map_err(mixed)
+    state
+        .get_or_insert_with(|| RowAverage::new(counter_type))
+        .add(counter_type, numbers)
+        .map_err(mixed_types_error)
 }
 
 fn merge(state: &mut State, bytes: &[u8]) -> Result<()> {
     let wrong = || internal_datafusion_err!("average: invalid state of {} bytes", bytes.len());
     let other = RowAverage::decode(bytes).ok_or_else(wrong)?;
     match state {
-        Some(state) => state.merge(&other).map_err(mixed)?,
+        Some(state) => state.merge(&other).map_err(mixed_types_error)?,
         None => *state = Some(other),
     }
     Ok(())

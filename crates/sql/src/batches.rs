@@ -17,7 +17,7 @@ use tachograph_logs::archive::{ARCHIVE_COLUMNS, ColumnValues, Numbers, Present, 
 pub(crate) const MACHINE: usize = 0;
 /// The position of `date`.
 pub(crate) const DATE: usize = 1;
-/// The position of the first column of the file.
+/// The position of the first column that archive files contain.
 const FIRST: usize = 2;
 
 /// The column at a position; `None` for `machine` and `date`.
@@ -164,6 +164,7 @@ pub(crate) struct Block {
     schema: SchemaRef,
     columns: Vec<BlockColumn>,
     rows: usize,
+    /// The index of the next row.
     next: usize,
 }
 

@@ -2,7 +2,8 @@
 //!
 //! The client plans a query and sends it to the scheduler, which divides it into tasks. Executors ask for tasks, read the
 //! files themselves, and keep the results of their tasks for the next step and for the client. Files are sent as absolute
-//! paths, and all processes run on one machine: connections are not encrypted, and only those of the same user are accepted.
+//! paths, and all processes run on one machine: connections are not encrypted, and only connections of the same user and of
+//! root are accepted.
 
 mod address;
 mod arguments;

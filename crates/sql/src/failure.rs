@@ -34,7 +34,7 @@ impl Failure {
         Self { message: String::new(), status: 0 }
     }
 
-    /// Ctrl-C: no message, the exit status of shells.
+    /// Ctrl-C or SIGTERM: no message, exit status 128 plus the signal number, as in shells.
     pub(crate) fn interrupted(signal: i32) -> Self {
         Self { message: String::new(), status: u8::try_from(128 + signal).unwrap_or(1) }
     }
@@ -47,7 +47,7 @@ impl Failure {
         }
     }
 
-    /// The message; empty if there is nothing to say.
+    /// The message; empty if none should be printed.
     pub fn message(&self) -> &str {
         &self.message
     }

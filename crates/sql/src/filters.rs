@@ -56,7 +56,7 @@ fn scope_of(schema: &Schema, filter: &Expr) -> Scope {
 pub(crate) fn support(schema: &Schema, filters: &[&Expr]) -> Vec<TableProviderFilterPushDown> {
     let support = |filter: &&Expr| match scope_of(schema, filter) {
         Scope::File | Scope::Series => TableProviderFilterPushDown::Exact,
-        Scope::Row => match TimeRange::of(filter) {
+        Scope::Row => match TimeRange::from_filter(filter) {
             Some(_) => TableProviderFilterPushDown::Inexact,
             None => TableProviderFilterPushDown::Unsupported,
         },
@@ -93,13 +93,13 @@ impl ColumnFilter {
     pub(crate) fn evaluate(&self, columns: Vec<ArrayRef>) -> Result<BooleanArray> {
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns)?;
         let rows = batch.num_rows();
-        let found = self.expr.evaluate(&batch)?.into_array(rows)?;
+        let mask = self.expr.evaluate(&batch)?.into_array(rows)?;
         let wrong = || internal_datafusion_err!("a filter is not boolean");
-        let found = found.as_boolean_opt().ok_or_else(wrong)?;
+        let mask = mask.as_boolean_opt().ok_or_else(wrong)?;
         // SQL's NULL does not satisfy a filter.
-        Ok(match found.nulls() {
-            Some(nulls) => BooleanArray::new(found.values() & nulls.inner(), None),
-            None => found.clone(),
+        Ok(match mask.nulls() {
+            Some(nulls) => BooleanArray::new(mask.values() & nulls.inner(), None),
+            None => mask.clone(),
         })
     }
 
@@ -133,11 +133,11 @@ impl ColumnFilter {
                 BlockColumn::new(column, values).next(0..ends.len())
             })
             .collect();
-        let found = self.evaluate(columns?)?;
+        let mask = self.evaluate(columns?)?;
         let mut ranges: Vec<Range<usize>> = Vec::new();
         let mut start = 0;
         for (index, &end) in ends.iter().enumerate() {
-            if found.value(index) {
+            if mask.value(index) {
                 match ranges.last_mut() {
                     Some(last) if last.end == start => last.end = end,
                     _ => ranges.push(start..end.min(rows)),
@@ -196,7 +196,7 @@ impl Filters {
                 Scope::Series => series.push(filter.clone()),
                 Scope::Row => {}
             }
-            if let Some(range) = TimeRange::of(filter) {
+            if let Some(range) = TimeRange::from_filter(filter) {
                 all.time = all.time.intersect(range);
             }
             all.sets = all.sets.or_else(|| names(filter, RowColumn::Set));
@@ -280,12 +280,12 @@ const UNIX_EPOCH: i64 = 11_644_473_600_000_000;
 
 impl TimeRange {
     /// The range to which a filter limits the time; `None` if it does not, or has an unsupported form.
-    fn of(filter: &Expr) -> Option<Self> {
+    fn from_filter(filter: &Expr) -> Option<Self> {
         let is_time =
             |expr: &Expr| matches!(expr, Expr::Column(found) if found.name() == RowColumn::Time.name());
         match filter {
             Expr::BinaryExpr(BinaryExpr { left, op: Operator::And, right }) => {
-                match (Self::of(left), Self::of(right)) {
+                match (Self::from_filter(left), Self::from_filter(right)) {
                     (Some(one), Some(other)) => Some(one.intersect(other)),
                     (one, other) => one.or(other),
                 }
@@ -391,7 +391,7 @@ mod tests {
 
     #[test]
     fn time_ranges_contain_all_times_that_a_filter_allows() {
-        let range = |filter: Expr| TimeRange::of(&filter).map(|range| (range.first, range.last));
+        let range = |filter: Expr| TimeRange::from_filter(&filter).map(|range| (range.first, range.last));
         let time = || col("time");
         assert_eq!(range(time().gt_eq(at(5)).and(time().lt(at(9)))), Some((5, 9)));
         assert_eq!(range(at(5).gt_eq(time())), Some((i64::MIN, 5)));

@@ -32,7 +32,7 @@ pub(crate) enum Inventory {
     Counters,
 }
 
-/// A table that lists the contents of the inputs. They are read at the first use; of archives, only the footers.
+/// A table that lists the contents of the inputs. The inputs are read at the first use; of archives, only the footers.
 #[derive(Debug)]
 pub(crate) struct InventoryTable {
     which: Inventory,
@@ -45,23 +45,24 @@ pub(crate) struct InventoryTable {
 pub(crate) struct SharedInventory {
     archive_files: Vec<PathBuf>,
     logs: Vec<Vec<PathBuf>>,
-    found: Mutex<Option<Arc<[RecordBatch; 2]>>>,
+    /// The batches of both tables; `None` before the inputs were read.
+    cached: Mutex<Option<Arc<[RecordBatch; 2]>>>,
 }
 
 impl SharedInventory {
     pub(crate) fn new(archive_files: Vec<PathBuf>, logs: Vec<Vec<PathBuf>>) -> Self {
-        Self { archive_files, logs, found: Mutex::default() }
+        Self { archive_files, logs, cached: Mutex::default() }
     }
 
     /// The batches of both tables.
     pub(crate) fn batches(&self) -> Result<Arc<[RecordBatch; 2]>> {
-        let mut found = self.found.lock().ignore_poison();
-        if let Some(found) = &*found {
-            return Ok(Arc::clone(found));
+        let mut cached = self.cached.lock().ignore_poison();
+        if let Some(batches) = &*cached {
+            return Ok(Arc::clone(batches));
         }
         let all = self.read().map_err(|error| DataFusionError::External(Box::new(error)))?;
         let batches = Arc::new([machines_batch(&all)?, counters_batch(&all)?]);
-        *found = Some(Arc::clone(&batches));
+        *cached = Some(Arc::clone(&batches));
         Ok(batches)
     }
 

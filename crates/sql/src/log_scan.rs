@@ -197,10 +197,10 @@ impl LogRows {
         for filter in filters.iter().flatten() {
             let columns: Vec<ArrayRef> =
                 filter.columns.iter().map(|position| Arc::clone(batch.column(index(position)))).collect();
-            let found = filter.evaluate(columns)?;
+            let mask = filter.evaluate(columns)?;
             kept = Some(match &kept {
-                None => found,
-                Some(kept) => and(kept, &found)?,
+                None => mask,
+                Some(kept) => and(kept, &mask)?,
             });
         }
         let projection: Vec<usize> = self.projection.iter().map(index).collect();

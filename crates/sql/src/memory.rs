@@ -7,9 +7,9 @@ use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
 use tachograph_counters::IgnorePoison as _;
 
-/// Divides three quarters of the memory fairly among the operators that can spill to disk, and leaves the rest to those
-/// that cannot, such as the final merge of a sort. DataFusion's own fair pool gives everything to the former, so that
-/// the merge at the end of a large sort fails.
+/// Divides three quarters of the memory equally among the operators that can spill to disk. The rest is left to other
+/// operators, such as the final merge of a sort. DataFusion's own fair pool leaves nothing to them, so that the merge at
+/// the end of a large sort fails.
 #[derive(Debug)]
 pub(crate) struct QueryMemory {
     size: usize,
@@ -20,7 +20,9 @@ pub(crate) struct QueryMemory {
 struct Used {
     /// The number of operators that can spill.
     spillers: usize,
+    /// Bytes reserved by operators that can spill.
     spillable: usize,
+    /// Bytes reserved by operators that cannot spill.
     unspillable: usize,
 }
 
@@ -31,7 +33,7 @@ impl QueryMemory {
 }
 
 impl Used {
-    fn of(&mut self, consumer: &MemoryConsumer) -> &mut usize {
+    fn bytes_of(&mut self, consumer: &MemoryConsumer) -> &mut usize {
         if consumer.can_spill() { &mut self.spillable } else { &mut self.unspillable }
     }
 }
@@ -51,13 +53,13 @@ impl MemoryPool for QueryMemory {
     }
 
     fn grow(&self, reservation: &MemoryReservation, additional: usize) {
-        *self.used.lock().ignore_poison().of(reservation.consumer()) += additional;
+        *self.used.lock().ignore_poison().bytes_of(reservation.consumer()) += additional;
     }
 
     fn shrink(&self, reservation: &MemoryReservation, shrink: usize) {
         let mut used = self.used.lock().ignore_poison();
-        let used = used.of(reservation.consumer());
-        *used = used.saturating_sub(shrink);
+        let bytes = used.bytes_of(reservation.consumer());
+        *bytes = bytes.saturating_sub(shrink);
     }
 
     fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
@@ -78,7 +80,7 @@ impl MemoryPool for QueryMemory {
                 self.size / 1024
             )));
         }
-        *used.of(reservation.consumer()) += additional;
+        *used.bytes_of(reservation.consumer()) += additional;
         Ok(())
     }
 

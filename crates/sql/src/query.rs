@@ -31,7 +31,7 @@ use crate::progress::{BytesRead, Progress};
 use crate::samples::Samples;
 use crate::statement::expand_averages;
 
-/// The tables.
+/// The names of the tables.
 const TABLES: [&str; 4] = ["samples", "averages", "counters", "machines"];
 
 /// The view `averages`: a row per counter of each instance. Rows without a value, such as a counter's first sample, are
@@ -81,11 +81,15 @@ impl Engine {
     ///
     /// When an input cannot be opened.
     pub async fn new(inputs: Inputs, options: &EngineOptions) -> Result<Self, Failure> {
-        Self::of(inputs, options, None).await
+        Self::create(inputs, options, None).await
     }
 
     /// Creates an engine that runs queries in this process or on a cluster.
-    async fn of(inputs: Inputs, options: &EngineOptions, cluster: Option<&Cluster>) -> Result<Self, Failure> {
+    async fn create(
+        inputs: Inputs,
+        options: &EngineOptions,
+        cluster: Option<&Cluster>,
+    ) -> Result<Self, Failure> {
         let failed = |error: DataFusionError| Failure::of_query(&error, &TABLES);
         let logs = by_machine(&inputs.logs)?;
         let read = BytesRead::default();
@@ -264,7 +268,7 @@ async fn run_query(arguments: &Arguments, threads: usize, cluster: Option<&Clust
     let inputs = Inputs::new(&arguments.inputs)?;
     let temp_folder = arguments.temp_folder.clone();
     let options = EngineOptions { memory: arguments.memory, temp_folder, threads };
-    let engine = Engine::of(inputs, &options, cluster).await?;
+    let engine = Engine::create(inputs, &options, cluster).await?;
     let (schema, mut batches) = engine.run(&arguments.query).await?;
     let mut progress = Progress::new(engine.read.clone(), engine.total);
     let mut tick = tokio::time::interval(Duration::from_millis(200));

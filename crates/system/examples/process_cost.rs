@@ -76,7 +76,7 @@ fn main() {
 
     match time_of_ps() {
         Some(time) => _ = show("ps -eo with 15 fields", (time, time)),
-        None => println!("ps is not there"),
+        None => println!("ps is not installed"),
     }
 }
 

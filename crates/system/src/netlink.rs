@@ -11,7 +11,7 @@ use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType};
 use rustix::net::{recvfrom, send, socket_with};
 
-/// The kernel answers immediately, unless a filter blocks the request.
+/// How long to wait for an answer. The kernel answers immediately, unless a filter blocks the request.
 const RECEIVE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The maximum size of a list in bytes; a longer list is an error.
@@ -43,7 +43,7 @@ pub(crate) struct NetlinkSocket {
     sequence: u32,
 }
 
-/// Is called with the body of each message of a list.
+/// A function that is called with the body of each message of a list.
 pub(crate) type EachMessage<'a> = dyn FnMut(&[u8]) -> io::Result<()> + 'a;
 
 impl NetlinkSocket {

@@ -17,9 +17,9 @@ pub(crate) fn prefer_small() {
     }
 }
 
-/// Makes the allocator return large blocks to the system when they are freed. By default, once glibc has freed a block of
-/// some size, it keeps later blocks of this size: after a burst of processes, the monitor's samples would keep 200 MB. Must
-/// be called before other threads start.
+/// Makes the allocator return large blocks to the system when they are freed. By default, after glibc has freed a large block,
+/// it takes later blocks up to that size from an arena and keeps them there: after a burst of processes, the monitor's samples
+/// would keep 200 MB. Must be called before other threads start.
 #[cfg(feature = "screen")]
 pub(crate) fn return_large_blocks() {
     /// The size from which a block has its own pages; glibc's default at the start of a program.

@@ -128,7 +128,7 @@ fn no_sample(query: &LogQuery) -> Failure {
     })
 }
 
-/// The times of the first and the last sample of the logs, without the time range of the query. `None` without samples, and
+/// The times of the first and the last sample of the logs, ignoring the query's time range. `None` if there are no samples, or
 /// if they cannot be read.
 fn covered(query: &LogQuery) -> Option<(Moment, Moment)> {
     let all = LogQuery { bounds: WindowBounds::default(), ..query.clone() };

@@ -306,7 +306,7 @@ pub(crate) fn open(
     Ok(Live { report, source: LiveMachines::Several(Box::new(TimedSource::new(source, schedule))), zone })
 }
 
-/// The source of several machines, and a message for each path that matches nothing. `options` have the UTC offset of the samples.
+/// The source of several machines, and a message for each path that matches nothing. `options` contains the UTC offset of the samples.
 ///
 /// # Errors
 ///

@@ -31,6 +31,7 @@ struct Section {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SectionValues {
     None,
+    /// To clap, the option is a flag, and its values are operands of the command.
     Operands,
     Optional,
     Required,

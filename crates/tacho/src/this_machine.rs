@@ -30,6 +30,11 @@ use crate::table::counted;
 /// The environment variable with the first folder that is searched for published sets.
 const RUNTIME_FOLDER: &str = "TACHO_RUNTIME_DIR";
 
+/// The sets whose counters another set has too, each with the English name of the other.
+pub(crate) fn repeating_sets() -> impl Iterator<Item = (&'static str, &'static str)> {
+    tachograph_system::tables().filter_map(|table| Some((table.name, table.repeats?)))
+}
+
 /// The default counters that this machine has.
 pub(crate) fn default_counters(registry: &Registry) -> Result<Vec<PathPattern>, Failure> {
     let paths = first_paths(|path| has_counter(registry, path));

@@ -48,10 +48,10 @@ const BEFORE_EXPRESSION: [&str; 14] = [
     "yield",
 ];
 
-/// Keywords whose parentheses a statement follows.
+/// Keywords with parentheses after which a statement follows.
 const BEFORE_CONDITION: [&str; 4] = ["for", "if", "while", "with"];
 
-/// A module without comments and unneeded white space.
+/// Removes comments and unneeded white space from a module.
 ///
 /// # Errors
 ///
@@ -275,7 +275,7 @@ fn must_separate(before: &str, token: &str) -> bool {
     }
 }
 
-/// A style sheet without comments and unneeded white space.
+/// Removes comments and unneeded white space from a style sheet.
 ///
 /// # Errors
 ///

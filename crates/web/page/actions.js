@@ -12,7 +12,7 @@ import { addedTo, change, changeEntries, entry, state } from "./state.js";
 import { toggleTheme } from "./theme.js";
 import { moved, withinWhole, zoomBack, zoomed, zoomForward } from "./zoom.js";
 
-/** The kinds through which a key switches. */
+/** The kinds of panel among which the key g switches, in this order. */
 const NEXT_KINDS = ["line", "bars", "report"];
 
 /** Changes settings of the panel that is shown alone. */
@@ -31,22 +31,25 @@ export function nextKind(page) {
   return announce(`Shown as: ${KINDS[kind]}`);
 }
 
-/** Adds paths to the panel that is shown alone, or as a panel. Returns whether anything was added. */
+/** Adds paths as a panel and shows all panels. Returns whether there was room. */
+export function addPanel(page, paths) {
+  if (state.panels.length >= MAX_PANELS) return false;
+  const added = panelOf({ counters: paths.map((path) => ({ path })) });
+  change({ panels: [...state.panels, added], viewName: null, open: null });
+  announce(`Added the panel ${titleOf(added)}.`);
+  // Drawn in the next frame.
+  requestAnimationFrame(() => requestAnimationFrame(() => page.grid.show(added.id)));
+  return true;
+}
+
+/** Adds paths to the panel that is shown alone, or as a new panel. Returns whether anything was added. */
 export function addPaths(page, paths) {
   if (!page.isReady()) {
     page.early.push(() => addPaths(page, paths));
     return true;
   }
   const panel = page.panel();
-  if (!panel) {
-    if (state.panels.length >= MAX_PANELS) return false;
-    const added = panelOf({ counters: paths.map((path) => ({ path })) });
-    change({ panels: [...state.panels, added], viewName: null, open: state.panels.length ? state.open : null });
-    announce(`Added the panel ${titleOf(added)}.`);
-    // Drawn in the next frame.
-    requestAnimationFrame(() => requestAnimationFrame(() => page.grid.show(added.id)));
-    return true;
-  }
+  if (!panel) return addPanel(page, paths);
   const { counters, removed, isMore } = addedTo(panel, paths);
   if (isMore) change({ panels: withPanel(state.panels, panel.id, { counters }), viewName: null, removed });
   return isMore;
@@ -104,7 +107,7 @@ export function removeLines(page, keys) {
     const exact = counters.filter(({ path }) => path.toLowerCase() === own || path.toLowerCase() === line.path.toLowerCase());
     const isOwn = exact.length > 0 && page.data.blocks.length === 1;
     if (isOwn) counters = counters.filter((counter) => !exact.includes(counter));
-    // Another path can select it too.
+    // Another path of the panel can select the same line.
     if (!isOwn || counters.some(({ path }) => selects(path, line.path))) removed.add(line.key);
     state.legend.delete(line.key);
   }
@@ -122,7 +125,7 @@ export function areFitting(page) {
   return page.data.lines.length > 0 && page.data.lines.every((line) => entry(line.key).scale === "fit");
 }
 
-/** Factors need an axis without unit. */
+/** Switches the panel to an axis without unit, because scale factors need one. */
 function useScales(page) {
   if (page.panel() && page.panel().axis !== "scaled") changePanel(page, { axis: "scaled" });
 }
@@ -155,11 +158,12 @@ function read(page, by) {
   while (row >= 0 && row < block.times.length && !has(row));
   if (row < 0 || row >= block.times.length) return announce(by > 0 ? "No later value." : "No earlier value.");
   page.readAt = block.times[row];
+  hover.release();
   const shown = hover.show(chart, page.readAt, chart.plot.valToPos(page.readAt, "x"), null);
   announce(`${shown?.time ?? ""}: ${nameOf(line)} ${figure(line.average[row], line.type)}, minimum ${figure(line.minimum[row], line.type)}, maximum ${figure(line.maximum[row], line.type)}`);
 }
 
-/** Shows when the selected counter had its largest visible value: the crosshair and the box with the values of all counters. */
+/** Moves the crosshair to the largest visible value of the selected counter, and shows the box with the values of all counters. */
 export function showMaximum(page) {
   const { data, hover } = page;
   const chart = page.chart();
@@ -179,7 +183,8 @@ export function showMaximum(page) {
   page.readAt = block.times[best];
   const left = chart.plot.valToPos(page.readAt, "x");
   chart.plot.setCursor({ left, top: 0 });
-  // After the frame in which the crosshair moves.
+  hover.release();
+  // The box is shown after the frame in which the crosshair moves.
   requestAnimationFrame(() => {
     const shown = hover.show(chart, page.readAt, left, null);
     announce(`Maximum of ${nameOf(line)}: ${figure(line.maximum[best], line.type)}, ${shown?.time ?? ""}`);
@@ -256,7 +261,9 @@ export function keyTable(page) {
     { keys: ["]"], act: zoomForward },
     { keys: [","], shown: [",", "."], words: "Announce the previous, next value of the selected counter", act: () => read(page, -1) },
     { keys: ["."], act: () => read(page, 1) },
-    { keys: ["Escape"], words: "Hide the box; show all panels", act: () => (page.hover.box.hidden ? showAll() : page.hover.hide()) },
+    { keys: ["b"], words: "Pin the box with the values at the pointer, with all rows; release it", act: () => page.hover.release() || page.hover.pin() || showNotice("Point at a chart first, or move to a value with . or M.") },
+    { keys: ["C"], words: "List what changed between two logs", act: () => page.comparison.toggle() },
+    { keys: ["Escape"], words: "Release or hide the box; show all panels", act: () => page.hover.release() || (page.hover.box.hidden ? showAll() : page.hover.hide()) },
     { keys: ["v"], words: "List of views", act: () => openMenu("view-menu") },
     { keys: ["A"], words: "Add a note about a moment or a time range, which is drawn in all charts", act: () => openMenu("notes-menu") },
     { keys: ["r"], words: "Time range: type from and to", act: () => openMenu("time-menu") },

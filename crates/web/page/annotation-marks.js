@@ -14,8 +14,8 @@ function labelOf(annotation) {
 }
 
 /**
- * Draws annotations on a canvas: a line or a shaded range, with its text at the top. `across(at)` is the position of a moment, `box`
- * the plot, `ratio` the pixels per unit.
+ * Draws annotations on a canvas: a line or a shaded range, with its text at the top. `across(at)` is the position of a moment, the
+ * fourth parameter is the rectangle of the plot, and `ratio` is the number of canvas pixels per CSS pixel.
  */
 export function drawAnnotations(context, annotations, across, { left, top, width, height }, ratio) {
   if (!annotations.length) return;
@@ -39,7 +39,7 @@ export function drawAnnotations(context, annotations, across, { left, top, width
     const label = labelOf(annotation);
     const wide = context.measureText(label).width + 8 * ratio;
     const start = Math.max(left, Math.min(from, left + width - wide));
-    // Texts that would cover each other are on lines of their own.
+    // Texts that would cover each other are on separate lines.
     let line = ends.findIndex((end) => end <= start);
     if (line < 0) line = ends.length;
     ends[line] = start + wide + 2 * ratio;
@@ -53,7 +53,7 @@ export function drawAnnotations(context, annotations, across, { left, top, width
   context.restore();
 }
 
-/** The same with a pen, for pictures. */
+/** Draws annotations with a pen, for saved pictures. */
 export function penAnnotations(pen, annotations, across, { left, top, width, height }) {
   const ink = colour("accent");
   annotations.forEach((annotation, index) => {

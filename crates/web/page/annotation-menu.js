@@ -36,9 +36,9 @@ export function setUpAnnotations(page) {
       element("button", { type: "button", class: "plain", "aria-label": `Delete ${annotation.text}`, onclick: remove }, "×"),
     );
   };
-  /** The log whose time the fields have, if logs are aligned at their starts. */
+  /** The chosen log, whose times the fields contain; null unless logs are aligned at their starts. */
   const origin = () => page.data.origins?.find(({ source }) => source.id === logs.value) ?? null;
-  /** Fills the fields with what is marked on the chart, or with the end or start of what is visible. */
+  /** Fills the time fields with the marked moment or range. Without one, with the start of a zoomed range, or the end of the whole one. */
   const fill = () => {
     const { data } = page;
     const { begin, end } = page.marked ?? { begin: state.range ? data.begin : data.end, end: null };

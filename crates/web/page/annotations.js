@@ -2,11 +2,11 @@
 
 import { state } from "./state.js";
 
-/** As in view files. */
+/** The limits of view files. */
 const MAX_ANNOTATIONS = 1000;
 const MAX_TEXT = 500;
 
-/** Annotations that are not trusted: `{begin, end, text}`, times in seconds, `end` null for a moment; in order of time. */
+/** The valid ones of untrusted annotations, in order of time: `{begin, end, text}`, times in seconds, `end` null for a moment. */
 export function annotationsOf(given) {
   const read = (Array.isArray(given) ? given : []).slice(0, MAX_ANNOTATIONS).flatMap((one) => {
     const { begin, end = null, text } = one ?? {};
@@ -16,17 +16,17 @@ export function annotationsOf(given) {
   return read.sort((one, other) => one.begin - other.begin);
 }
 
-/** The start and end of a log are exact, times of annotations are whole milliseconds. */
+/** A tolerance in seconds, because the start and end of a log are exact, but times of annotations are whole milliseconds. */
 const PRECISION = 0.001;
 
 const overlaps = (one, begin, end) => one.begin <= end && (one.end ?? one.begin) >= begin;
 
-/** Those of the sources that have the moment of an annotation. */
+/** The sources whose time range overlaps an annotation. */
 export const originsOf = (annotation, origins) => origins.filter(({ begin, end }) => overlaps(annotation, begin - PRECISION, end + PRECISION));
 
 /**
- * Annotations on the time axis of loaded data. If sources are aligned at their starts, an annotation is where each source that
- * has its moment shows it, and `of` is the name of the source.
+ * Annotations on the time axis of loaded data. If sources are aligned at their starts, an annotation appears once for each source
+ * whose time range overlaps it, and `of` is the name of the source.
  */
 export function annotationsOn({ origins }, annotations = state.annotations) {
   if (!origins) return annotations;
@@ -37,7 +37,7 @@ export function annotationsOn({ origins }, annotations = state.annotations) {
 /** The annotations in the visible range. */
 export const annotationsIn = (data) => annotationsOn(data).filter((one) => overlaps(one, data.begin, data.end));
 
-/** Those at a moment; `near` is the distance at which a moment counts as hit. */
+/** The annotations at a time. An annotation of a moment matches if it is at most `near` seconds away. */
 export const annotationsAt = (data, at, near) => annotationsOn(data).filter(({ begin, end }) => (end === null ? Math.abs(begin - at) <= near : begin <= at && at < end));
 
 /** The text, with the name of its source if sources are aligned. */

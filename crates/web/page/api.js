@@ -18,8 +18,9 @@ const SLOW = "The server is slow to respond. Still waiting…";
 /** After this time without a response, in milliseconds, the page shows that it is waiting. */
 const SLOW_MS = 8000;
 let isAway = false;
-/** The number of requests that have been waiting for longer. */
+/** The number of requests that have been waiting for longer than that. */
 let slow = 0;
+/** The callbacks of `onReturn`. */
 const waiting = new Set();
 
 /** Calls back when the server responds again after an outage. */
@@ -36,7 +37,7 @@ function showServerState() {
   serverState(isAway ? AWAY : slow ? SLOW : null);
 }
 
-/** Shows when a request waits long, until the returned function is called. */
+/** If a request waits long, shows so until the returned function is called. */
 function watchWaiting() {
   let isSlow = false;
   const count = (by) => {
@@ -130,6 +131,8 @@ export const sets = (id, machine = null) => json(address(sourcePath(id, "/sets")
 export const instances = (id, set, machine = null) => json(address(sourcePath(id, "/instances"), { set, machine }));
 /** The table of machines: `{columns, rows, ...}` (docs/http.md). */
 export const fleet = (request, signal) => json(address("fleet", request), { signal });
+/** What changed between two logs: `{rows, total, omitted_sets}` (docs/http.md). */
+export const compare = (request, signal) => json(address("compare", request), { signal });
 /** The sets and counters that contain all words, the best match first. */
 export const search = (id, words) => json(address(sourcePath(id, "/search"), { words }));
 export const openLog = (log) =>
@@ -156,7 +159,7 @@ export const series = (id, { paths, begin, end, columns, group_by, across }, sig
 /** Statistics with percentiles, as a list with a row per counter. */
 export const statistics = (id, { paths, begin, end, group_by }, signal) => json(address(sourcePath(id, "/statistics"), { path: paths, begin, end, group_by }), { signal });
 
-/** The same, with fewer columns if the server rejects the number of values. */
+/** Like `series`, but repeats the request with fewer columns if the server rejects the number of values. */
 export async function seriesWithin(id, request, signal) {
   for (let { columns } = request; ; columns = Math.max(20, columns >> 2)) {
     try {

@@ -1,4 +1,5 @@
-// The axes of a panel: one unit each, at most two; with more units, the factors of Performance Monitor on an axis without unit.
+// The axes of a panel: one per unit, at most two. With more units, there is one axis without unit, and each counter is multiplied by a
+// factor as in Performance Monitor.
 
 import { powerOf } from "./scale.js";
 import { entry } from "./state.js";
@@ -6,11 +7,13 @@ import { powerMarks, powerRange, valueMarks, valueRange } from "./ticks.js";
 import { baseOf, isSameUnit, namedUnit, PLAIN } from "./units.js";
 
 const MAX_AXES = 2;
+/** The ends of a scaled axis, as in Performance Monitor. */
+const SCALED = [0, 100];
 
-/** The rule by which values of a line are shown. */
+/** How the values of a line are formatted. */
 export const formatOf = (line) => line.format ?? PLAIN;
 
-/** The unit of a panel's ends and limits: the one that the panel names if it has such lines, or else that of its first line. */
+/** The unit of a panel's ends and limits: the unit that the panel names if any line has it, otherwise the unit of the first line. */
 export function mainUnit(panel, all) {
   const named = panel.unit ? namedUnit(panel.unit) : null;
   if (named && all.some((line) => isSameUnit(named, formatOf(line)))) return named;
@@ -19,8 +22,8 @@ export function mainUnit(panel, all) {
 
 /**
  * The axes for the shown lines of a panel: `{scale, key, format, side, isMain, factor}` each, and `axisOf(line)`, `factorOf(line)`.
- * `scale` is "linear", "logarithmic" or "scaled"; a scaled axis has no format. The panel's ends and limits apply to the main
- * axis, which is the first if its unit is shown; they are multiplied by its `factor`.
+ * `scale` is "linear", "logarithmic" or "scaled"; a scaled axis has no format. The panel's ends and limits, multiplied by `factor`,
+ * apply to the main axis: the axis with the unit of the ends and limits. An axis with that unit exists only if a shown line has it.
  */
 export function axesOf(panel, lines, all = lines) {
   const formats = [];
@@ -39,6 +42,7 @@ export function axesOf(panel, lines, all = lines) {
 
 /** The ends of an axis for values from `low` to `high`; `positive` is the smallest value above 0. */
 export function rangeOf(panel, axis, { low, high, positive }, maxTicks) {
+  if (axis.scale === "scaled") return SCALED;
   const fixed = (end) => (end === null || end === undefined || !axis.isMain ? null : end * axis.factor);
   const [min, max] = [fixed(panel.min), fixed(panel.max)];
   if (axis.scale === "logarithmic") {
@@ -46,7 +50,7 @@ export function rangeOf(panel, axis, { low, high, positive }, maxTicks) {
     const ends = [min > 0 ? min : bottom, max > 0 ? max : top];
     return ends[1] > ends[0] ? ends : [bottom, top];
   }
-  const [bottom, top] = panel.axis === "scaled" && panel.max === 100 ? [0, 100] : valueRange(low, high, maxTicks, axis.format);
+  const [bottom, top] = valueRange(low, high, maxTicks, axis.format);
   const ends = [min ?? bottom, max ?? top];
   return ends[1] > ends[0] ? ends : [ends[0], ends[0] + 1];
 }

@@ -24,7 +24,7 @@ export function blockOf(source, response) {
   };
 }
 
-/** The server omits columns without values. An empty column stands for those that are missing between two others. */
+/** Inserts one empty column for each run of columns that the server omitted because they have no values. */
 function withEmptyColumns(times, lines, width) {
   const gaps = [];
   for (let row = 1; row < times.length; row += 1) if (times[row] - times[row - 1] > 2 * width) gaps.push(row);
@@ -43,13 +43,13 @@ function withEmptyColumns(times, lines, width) {
   return widened(times, (row) => (times[row - 1] + times[row]) / 2);
 }
 
-/** A block with its times moved back by n seconds, for sources that are overlaid from their starts. */
+/** A block with its times moved back by `by` seconds, for sources that are overlaid with their starts aligned. */
 export function shifted(block, by) {
   if (!by) return block;
   return { ...block, times: block.times.map((time) => time - by), begin: block.begin - by, end: block.end - by };
 }
 
-/** The usual distance of values, if the source has no interval. */
+/** The median distance between values in seconds, for sources without an interval. */
 function usualDistance(times, values) {
   const distances = [];
   let previous = null;
@@ -63,8 +63,9 @@ function usualDistance(times, values) {
 }
 
 /**
- * Distinguishes gaps from columns between two values. A column without a value stays null (the line breaks) if its neighbours
- * are more than an interval apart; otherwise it becomes undefined (the line continues).
+ * Distinguishes gaps from columns that are empty only because they are narrower than the interval. An empty column stays null (the
+ * line breaks) if the values before and after it are more than `JOINED` intervals apart; otherwise it becomes undefined (the line
+ * continues).
  */
 export function withGaps(times, values, interval) {
   const max = JOINED * (interval ?? usualDistance(times, values));
@@ -84,8 +85,8 @@ export function withGaps(times, values, interval) {
 }
 
 /**
- * One time axis for the lines of all blocks: `{times, columns}` with, for each line, its average, minimum and maximum
- * times `factorOf(line)`. The value is undefined where a block has no column.
+ * One time axis for the lines of all blocks: `{times, columns}`. A column has the average, minimum and maximum of a line, multiplied by
+ * `factorOf(line)`. Values are undefined where the line's block has no column.
  */
 export function joined(blocks, isShown, factorOf) {
   const times = blocks.length === 1 ? blocks[0].times : [...new Set(blocks.flatMap((block) => block.times))].sort((one, other) => one - other);

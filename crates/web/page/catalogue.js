@@ -4,7 +4,7 @@ import * as api from "./api.js";
 
 const sets = new Map();
 
-/** The counter sets of a source, or of one of its machines. Those of logs are requested once, live ones whenever the tree opens. */
+/** The counter sets of a source, or of one of its machines. They are requested once, or again if `fresh`, as for live sources. */
 export async function setsOf(source, fresh = false, machine = null) {
   const key = JSON.stringify([source.id, machine]);
   if (fresh || !sets.has(key)) {
@@ -16,7 +16,7 @@ export async function setsOf(source, fresh = false, machine = null) {
   return sets.get(key);
 }
 
-/** The present instances of a set, `_Total` first. */
+/** The current instances of a set, `_Total` first. */
 export async function instancesOf(source, set, machine = null) {
   const { instances } = await api.instances(source.id, set, machine);
   const collator = new Intl.Collator("en", { numeric: true });
@@ -30,7 +30,7 @@ export function pathOf(set, counter, instance) {
   return instance === null ? `\\${set.name}\\${counter.name}` : `\\${set.name}(${instance})\\${counter.name}`;
 }
 
-/** A path of a machine; without one, of all machines. */
+/** A path on a machine; on all machines if `machine` is null. */
 export const onMachine = (machine, path) => (machine === null ? path : `\\\\${machine}${path}`);
 
 /** The path of all instances of a counter, or of the counter of a set without instances. */

@@ -10,7 +10,7 @@ import { state } from "./state.js";
 import { theme, colour } from "./theme.js";
 import { timeMarks } from "./ticks.js";
 
-/** The minified uPlot is not a module: a script before this one defines it. */
+/** The minified uPlot is not a module, so a script before this one defines it. */
 const { uPlot } = globalThis;
 const FONT = '12px system-ui, "Segoe UI", Roboto, Cantarell, sans-serif';
 
@@ -141,7 +141,7 @@ export class Chart {
       stroke: style.colour,
       width: this.scene.isStacked ? 1 : style.width,
       dash: style.dash,
-      // A value without neighbours has no line.
+      // A value without neighbours has no line, so it is drawn as a point.
       points: { size: 5, fill: style.colour, stroke: style.colour, filter: (_, __, show) => (show ? null : isolatedRows(this.scene.columns[index].drawn)) },
     };
   }

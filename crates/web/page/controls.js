@@ -24,7 +24,7 @@ export function setUpControls(page) {
   byId("legend-filter").addEventListener("input", (event) => change({ filter: event.target.value }));
   byId("legend-top").addEventListener("change", (event) => change({ top: Number(event.target.value) > 0 ? Math.round(Number(event.target.value)) : null }));
   click("log-out", async () => {
-    // Log-out ends the streams, which the browser would report as an error.
+    // Logging out ends the streams, which the browser would report as an error.
     page.feed.stop();
     await logout();
     location.reload();

@@ -2,7 +2,7 @@
 
 import { LENGTHS } from "./typed-time.js";
 
-/** A source some time earlier. `of` is the id of the source on the server. */
+/** A source `shift` seconds earlier. Its `of` is the id of the source on the server. */
 export const earlierOf = (source, shift) => ({ ...source, id: `${source.id}-earlier`, of: source.id, ofKind: source.kind, kind: "earlier", shift, name: `${source.name}, ${lengthText(shift)} earlier` });
 
 /** The id on the server. */

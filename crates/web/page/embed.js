@@ -1,5 +1,5 @@
-// An embedded page: in a frame of another site, browsers do not send the cookie of the session. Its link has a token that
-// only shows views: `#embed=TOKEN`.
+// An embedded page. In a frame of another site, browsers do not send the cookie of the session. Therefore the link of the page has
+// a token that gives access to embedded views only: `#embed=TOKEN`.
 
 const token = tokenOf(location.hash);
 

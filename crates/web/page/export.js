@@ -31,10 +31,10 @@ export async function saveSelection(data, format, requestFor) {
     const pathsOf = (lines) => lines.map((line) => line.path);
     const request = requestFor(block.source);
     const isSummed = request.group_by !== null;
-    // A BLG has raw values, which sums do not have, so it gets each instance.
+    // A BLG contains raw values. Sums have none, so the instances are saved.
     if (format === "blg") request.group_by = null;
     const isOfInstances = isSummed && format === "blg";
-    // The shortest equivalent selection: URLs have a maximum length. The path of a sum would select only one of its instances.
+    // The shortest equivalent selection, because URLs have a maximum length. The path of a sum would select only one of its instances.
     const selection = isOfInstances ? { paths: data.paths } : isSummed || left.length < shown.length ? { paths: data.paths, except: pathsOf(left) } : { paths: pathsOf(shown) };
     try {
       const { name, blob } = await api.exported(block.source.id, { ...selection, ...request, format });

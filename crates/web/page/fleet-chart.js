@@ -1,4 +1,4 @@
-// Lines of a counter: one for each of some machines, and one of all machines.
+// A chart of one counter: a line for each of some machines, and a line for all machines together.
 
 import * as api from "./api.js";
 import { onMachine } from "./catalogue.js";
@@ -8,7 +8,7 @@ import { highlightColour, lineStyle } from "./palette.js";
 import { withoutMachine } from "./paths.js";
 import { colour, theme } from "./theme.js";
 
-/** The minified uPlot is not a module: a script before this one defines it. */
+/** The minified uPlot is not a module, so a script before this one defines it. */
 const { uPlot } = globalThis;
 /** The time that the chart covers, in seconds. */
 const SPAN = 300;
@@ -21,8 +21,8 @@ export class FleetChart {
     this.plot = null;
   }
 
-  /** Loads and draws the lines of a path: the sum of the instances on each of these machines, and on all machines. Nothing is drawn if the signal
-   * is aborted. */
+  /** Loads and draws the lines of a path: the sum of its instances on each of these machines, and on all machines together. Draws nothing
+   * if the signal is aborted. */
   async update(source, path, machines, signal) {
     const now = await api.source(source.id, signal);
     if (!now.end) return;

@@ -6,20 +6,20 @@ import { byId, element, setText } from "./element.js";
 import { FleetChart } from "./fleet-chart.js";
 import { count, lineFigure, NONE } from "./figures.js";
 import { showError } from "./messages.js";
-import { panelOf } from "./panels.js";
+import { headlineOf, panelOf } from "./panels.js";
 import { change } from "./state.js";
 
-/** With at least this many machines, the page begins with the table: as many lines are hard to distinguish. */
+/** With at least this many machines, the page begins with the table, because more lines are hard to distinguish. */
 const MANY = 8;
 /** The number of machines whose lines are drawn. */
 const LINES = 10;
 /** The shortest time between two requests, in milliseconds. */
 const MIN_MS = 1000;
-/** The number of intervals that the figures cover, by their name. */
+/** The choices of the number of intervals over which values are averaged, by their text. */
 const WINDOWS = { "last interval": 1, "last 10 intervals": 10, "last 60 intervals": 60 };
 
 export class Fleet {
-  /** `sources` are those of the page. */
+  /** `sources` are the sources of the page. */
   constructor({ sources }) {
     this.sources = sources;
     this.paths = null;
@@ -42,7 +42,7 @@ export class Fleet {
     byId("fleet-button").hidden = !this.source();
   }
 
-  /** Whether the page begins with the table: there are many machines, and a link shows nothing else. */
+  /** Whether the page begins with the table, because there are many machines and no link that shows something else. */
   isFirst(fragment) {
     return !fragment && (this.source()?.machines.length ?? 0) >= MANY;
   }
@@ -162,7 +162,7 @@ export class Fleet {
         }),
       );
       this.close();
-      change({ panels, sources: [source.id], title: machine, viewName: null, open: null, removed: new Set(), legend: new Map(), selected: null, range: null, frozen: null });
+      change({ panels, headline: headlineOf(view.headline).map((counter) => ({ ...counter, path: onThis(counter.path) })), sources: [source.id], title: machine, viewName: null, open: null, removed: new Set(), legend: new Map(), selected: null, range: null, frozen: null });
     } catch (problem) {
       showError(problem);
     }

@@ -1,4 +1,4 @@
-// Keeps frozen live data on the chart: sooner or later the server discards the samples of the frozen range.
+// Keeps frozen live data on the chart after the server has discarded the samples of the frozen range.
 
 import { source as loadSource } from "./api.js";
 import { selects } from "./paths.js";
@@ -20,7 +20,7 @@ export class FrozenBlocks {
     this.part = null;
   }
 
-  /** Discards the blocks of ranges other than this one, `{begin, end}` or null. */
+  /** Sets the frozen range: `{begin, end}` or null. If it has changed, discards the blocks. */
   setRange(frozen) {
     const text = JSON.stringify(frozen);
     if (text !== this.frozen) this.clear();
@@ -37,7 +37,7 @@ export class FrozenBlocks {
 
   /**
    * Chooses the block to show for `bounds`: the `received` one, or a kept one if the server has discarded some of its samples.
-   * `isGone` marks a block without statistics.
+   * `isGone` marks a block whose statistics are no longer available.
    */
   async choose(received, bounds, signal) {
     const isWhole = !state.range;
@@ -64,12 +64,12 @@ export class FrozenBlocks {
   }
 }
 
-/** Statistics of a part cannot be computed from displayed values. */
+/** A block without statistics, because those of a part of it cannot be computed from displayed values. */
 function withoutFigures(block) {
   return { ...block, lines: block.lines.map((line) => ({ ...line, statistics: null })) };
 }
 
-/** Without lines whose paths were removed from the chart. */
+/** A block without the lines whose paths were removed from the chart. */
 function onlyChosen(block) {
   return { ...block, lines: block.lines.filter((line) => state.paths.some((path) => selects(path, line.path))) };
 }

@@ -6,14 +6,14 @@ import { PanelView } from "./panel-view.js";
 import { MAX_SHARE, movedPanel, titleOf, withPanel } from "./panels.js";
 import { change, state } from "./state.js";
 
-/** The usual width of a panel, from which the number of columns follows. */
+/** The usual width of a panel in pixels; the number of columns is computed from it. */
 const USUAL_WIDTH = 400;
 const MIN_HEIGHT = 250;
 const GAP = 8;
 
-/** The grid. `onChart(chart)` is called for every chart that is created. */
+/** The grid. `onChart(chart)` is called for every chart that is created; `onRow(path)` shows a counter of a table's row. */
 export class Grid {
-  constructor({ onChart }) {
+  constructor({ onChart, onRow }) {
     this.place = byId("panels");
     this.views = new Map();
     this.acts = {
@@ -22,6 +22,7 @@ export class Grid {
       resize: (id, across, down) => this.resize(id, across, down),
       remove: (id) => this.remove(id),
       chartMade: onChart,
+      chart: onRow,
     };
     this.place.addEventListener("keydown", (event) => this.key(event));
     this.place.addEventListener("pointerdown", (event) => this.press(event));
@@ -52,7 +53,7 @@ export class Grid {
     return Math.max(50, Math.min(2000, Math.round((width / columns) * widest - 80)));
   }
 
-  /** Draws all panels: `dataFor(panel)` is its data, `rowsFor(panel)` the rows of its table. */
+  /** Draws all panels: `dataFor(panel)` is its data, `rowsFor(panel)` the rows of its table, `whyFor(panel)` why it shows nothing. */
   draw(dataFor, rowsFor, whyFor) {
     const columns = this.columns();
     this.place.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
@@ -63,7 +64,7 @@ export class Grid {
       this.views.delete(id);
     }
     const rows = this.rowCount(columns);
-    // All panels fit into the window if they are not too low then.
+    // The height at which all panels fit into the window, but at least the minimum.
     const room = this.place.parentElement.clientHeight - this.place.offsetTop + this.place.parentElement.offsetTop - 36;
     const height = columns === 1 ? MIN_HEIGHT : Math.max(MIN_HEIGHT, Math.floor((room - GAP * (rows - 1)) / rows));
     this.place.style.gridAutoRows = `${height}px`;

@@ -13,11 +13,11 @@ import { timeMarks } from "./ticks.js";
 import { baseOf, isSameUnit, tickText } from "./units.js";
 
 const FONT = '12px system-ui, "Segoe UI", Roboto, Cantarell, sans-serif';
-/** Colours from low to high; the steps between them are mixed. */
+/** Colours from low to high; the colours between them are interpolated. */
 const LIGHT = ["#dbe9f6", "#9ecae1", "#4a98c9", "#1764ab", "#08306b"];
 const DARK = ["#1d2c3f", "#27567d", "#2a8f9c", "#6ccf8a", "#f6ec5a"];
 const STEPS = 64;
-/** Values that are at most this many usual distances apart are joined. */
+/** Values that are at most this many usual distances apart have no gap between them. */
 const JOINED = 1.75;
 const SCALE_HEIGHT = 24;
 const MIN_ROW = 2;
@@ -64,13 +64,13 @@ function shareOf({ low, high, scale }, value) {
 
 export const heatColour = (axis, value, palette) => palette[Math.round(shareOf(axis, value) * (STEPS - 1))];
 
-/** The usual distance of the times of a block. */
+/** The median distance between the times of a block, in seconds. */
 function usualDistance(times) {
   const distances = times.slice(1, 200).map((time, index) => time - times[index]).sort((one, other) => one - other);
   return distances[distances.length >> 1] ?? 1;
 }
 
-/** Calls `each(begin, end, value)` for the cells of a row: a value belongs to the time since the previous one. */
+/** Calls `each(begin, end, value)` for the cells of a row. A value belongs to the time since the previous value. */
 export function eachCell({ block, values }, each) {
   const { times } = block;
   const usual = usualDistance(times);
@@ -183,7 +183,7 @@ export class HeatMap {
     this.drawScale(context, axis, palette, width, [others ? `${others} of another unit not shown` : "", rows.length > fits ? `first ${fits} of ${rows.length} rows` : ""].filter(Boolean).join(", "));
   }
 
-  /** The names of the rows; of low rows, every n-th. */
+  /** Draws the names of the rows; only every n-th if the rows are too low for all. */
   label(context, names, { left, top, step }, ink) {
     const every = Math.ceil(LABEL_ROW / step);
     context.fillStyle = ink;

@@ -48,7 +48,7 @@ export function drawHistogram(place, lines, panel, onSelect) {
   const across = (axis, value) => left + (width - left - right) * ((Math.max(axis.low, Math.min(axis.high, value)) - axis.low) / (axis.high - axis.low));
   const picture = drawing("svg", { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true", class: "histogram-picture" });
   const floor = bars.length * ROW + 4;
-  // With several units, the values beside the bars say it.
+  // With several units, there are no ticks, because the values beside the bars show the unit.
   for (const axis of axes.length === 1 ? axes : []) {
     for (const { at, label } of valueMarks(axis.low, axis.high, max, axis.format)) {
       picture.append(

@@ -3,6 +3,7 @@
 import { annotationsAt, textOf } from "./annotations.js";
 import { nearestRow } from "./blocks.js";
 import { element, swatch } from "./element.js";
+import { announce, showNotice } from "./messages.js";
 import { figure, lineFigure } from "./figures.js";
 import { areSeveral, nameOf, shortName, withSource } from "./names.js";
 import { styleOf } from "./scene.js";
@@ -11,8 +12,10 @@ import { sinceStart } from "./ticks.js";
 import { moment } from "./time.js";
 
 const MAX_ROWS = 18;
+/** A pinned box scrolls. */
+const MAX_PINNED_ROWS = 1000;
 
-/** The values at a moment: per counter its row and the distance of its line from the pointer, in pixels. */
+/** The values at a moment: for each counter, the row of its value, and the distance of its line from the pointer in pixels. */
 export function valuesAt(chart, at, top) {
   if (chart.valuesAt) return chart.valuesAt(at, top);
   const { plot, data, scene } = chart;
@@ -23,27 +26,82 @@ export function valuesAt(chart, at, top) {
     const row = nearestRow(block, line, at, Math.max(8 * perPixel, (block.interval ?? 0) / 2 + perPixel));
     if (row < 0) continue;
     const value = line.average[row] * scene.factorOf(line);
-    const y = top === null ? 0 : plot.valToPos(scene.isStacked ? (drawn[row] ?? value) : value, axis.key);
+    const drawnAt = scene.isStacked ? (drawn[row] ?? value) : axis.scale === "scaled" ? Math.max(axis.low, Math.min(axis.high, value)) : value;
+    const y = top === null ? 0 : plot.valToPos(drawnAt, axis.key);
     found.push({ line, row, value, at: block.times[row], distance: top === null ? Infinity : Math.abs(y - top) });
   }
   return found;
 }
 
-/** The box that follows the pointer over the chart that is pointed at. */
+/** The box that follows the pointer over a chart. */
 export class Hover {
   /** `onNearest(line)` is called with the line nearest to the pointer, or null. */
   constructor(box, onNearest) {
     Object.assign(this, { box, onNearest });
     this.nearest = null;
     this.chart = null;
+    /** What the box shows: the chart, the moment and the position. */
+    this.shown = null;
+    this.isPinned = false;
+    this.hadFocus = null;
   }
 
+  /** Hides the box, unless it is pinned. */
   hide() {
-    this.box.hidden = true;
     this.nearest = null;
+    if (this.isPinned) return;
+    this.box.hidden = true;
+    this.shown = null;
   }
 
-  /** Follows the pointer, once per frame: very many lines take longer than the pointer's events. */
+  /** Keeps the box unchanged, with all rows, so that it can be scrolled, read and copied. Returns whether there is a box. */
+  pin() {
+    if (!this.shown || this.isPinned) return false;
+    const { chart, at, left, top } = this.shown;
+    this.isPinned = true;
+    this.box.classList.add("pinned");
+    this.box.removeAttribute("aria-hidden");
+    for (const [name, value] of [["role", "dialog"], ["aria-label", "Values"], ["tabindex", "0"]]) this.box.setAttribute(name, value);
+    this.draw(chart, at, left, top);
+    this.hadFocus = document.activeElement;
+    this.box.focus({ preventScroll: true });
+    announce("The box is pinned. Escape releases it.");
+    return true;
+  }
+
+  /** Releases a pinned box; returns whether it was pinned. */
+  release() {
+    if (!this.isPinned) return false;
+    const hadFocus = this.box.contains(document.activeElement);
+    this.isPinned = false;
+    this.box.classList.remove("pinned");
+    this.box.setAttribute("aria-hidden", "true");
+    for (const name of ["role", "aria-label", "tabindex"]) this.box.removeAttribute(name);
+    this.hide();
+    if (hadFocus) this.hadFocus?.focus?.({ preventScroll: true });
+    return true;
+  }
+
+  buttons() {
+    return [
+      element("button", { type: "button", onclick: () => this.copy() }, "Copy"),
+      element("button", { type: "button", class: "plain", title: "Release (Escape)", "aria-label": "Release", onclick: () => this.release() }, "×"),
+    ];
+  }
+
+  /** Copies the text of the box: a line per row, with tabs between the columns. */
+  async copy() {
+    const rows = [...this.box.querySelectorAll("tr")].map((row) => [...row.cells].slice(1).map(({ textContent }) => textContent).join("\t"));
+    try {
+      await navigator.clipboard.writeText([this.box.querySelector(".hover-time").textContent, ...rows].join("\n"));
+      showNotice("The values are copied.");
+    } catch {
+      // Only allowed on secure pages.
+      showNotice("The browser does not allow copying. Select the text of the box.");
+    }
+  }
+
+  /** Follows the pointer at most once per frame, because with very many lines an update takes longer than the next pointer event. */
   follow(chart) {
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() => chart.plot && this.followNow(chart));
@@ -59,37 +117,49 @@ export class Hover {
     this.onNearest(this.nearest);
   }
 
-  /** Shows the values at a moment; returns them, or null. */
+  /** Shows the values at a moment; returns them, or null. A pinned box stays. */
   show(chart, at, left, top) {
+    this.chart = chart;
+    if (this.isPinned) {
+      const found = valuesAt(chart, at, top);
+      this.nearest = found.length ? found.reduce((best, one) => (one.distance < best.distance ? one : best), found[0]).line : null;
+      return null;
+    }
+    return this.draw(chart, at, left, top);
+  }
+
+  draw(chart, at, left, top) {
     const { box } = this;
     const { data } = chart;
-    this.chart = chart;
     const found = valuesAt(chart, at, top);
     if (!found.length) {
       this.hide();
       return null;
     }
+    this.shown = { chart, at, left, top };
     const nearest = found.reduce((best, one) => (one.distance < best.distance ? one : best), found[0]);
     this.nearest = nearest.line;
-    // The heading is the nearest time of any counter.
+    // The heading is the time, nearest to the pointer, at which any counter has a value.
     const shownAt = found.reduce((best, one) => (Math.abs(one.at - at) < Math.abs(best - at) ? one.at : best), nearest.at);
     const time = data.zone ? moment(shownAt, data.zone) : `${sinceStart(shownAt, 0.1)} from the start`;
     const hasBand = found.some(({ line, row }) => line.minimum[row] !== line.maximum[row]);
     // Values of different units have no order.
     if (chart.scene.axes?.length !== 2) found.sort((one, other) => other.value - one.value);
-    const first = Math.max(0, Math.min(found.indexOf(nearest) - MAX_ROWS / 2, found.length - MAX_ROWS));
+    const max = this.isPinned ? MAX_PINNED_ROWS : MAX_ROWS;
+    const first = Math.max(0, Math.min(found.indexOf(nearest) - max / 2, found.length - max));
     const several = areSeveral(data.blocks);
-    const rows = found.slice(first, first + MAX_ROWS).map((one) => this.row(one, one === nearest, hasBand, several, chart.styleAt?.(one)));
+    const rows = found.slice(first, first + max).map((one) => this.row(one, one === nearest, hasBand, several, chart.styleAt?.(one)));
     const heads = ["", "", hasBand ? "Average" : "Value", ...(hasBand ? ["Minimum", "Maximum"] : [])];
     const notes = annotationsAt(data, at, (5 * (data.end - data.begin)) / Math.max(1, chart.plot.over.clientWidth));
     const rest = found.length - rows.length;
     box.replaceChildren(
-      element("div", { class: "hover-time" }, several ? time : `${time}  ·  ${data.blocks[0]?.source.name ?? ""}`),
+      element("div", { class: "hover-head" }, element("span", { class: "hover-time" }, several ? time : `${time}  ·  ${data.blocks[0]?.source.name ?? ""}`), this.isPinned && this.buttons()),
       ...notes.slice(0, 4).map((note) => element("div", { class: "hover-note" }, textOf(note))),
-      element("table", {}, element("thead", {}, element("tr", {}, heads.map((head) => element("th", {}, head)))), element("tbody", {}, rows)),
-      ...(rest > 0 ? [element("div", { class: "hover-rest" }, `and ${rest} more`)] : []),
+      element("table", {}, element("thead", {}, element("tr", {}, heads.map((head) => element(head ? "th" : "td", {}, head)))), element("tbody", {}, rows)),
+      ...(rest > 0 ? [element("div", { class: "hover-rest" }, `and ${rest} more${this.isPinned ? "" : ": b, or a long press, shows all"}`)] : []),
     );
     box.hidden = false;
+    box.scrollTop = 0;
     this.place(chart, left);
     return { time, found, nearest };
   }

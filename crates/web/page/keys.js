@@ -11,7 +11,7 @@ export function setUpKeys(table) {
     // Space activates the focused element.
     if (event.key === " " && event.target.closest("button, summary, input, a")) return;
     // Menus and lists handle arrows themselves.
-    if (event.key.startsWith("Arrow") && event.target.closest("details.menu, #tree-panel, #legend-table")) return;
+    if (event.key.startsWith("Arrow") && event.target.closest("details.menu, #tree-panel, #compare-panel, #legend-table, #hover")) return;
     const act = acts.get(event.key);
     if (!act) return;
     event.preventDefault();

@@ -8,20 +8,21 @@ import { styleOf } from "./scene.js";
 import { change, changeEntries, entry, state } from "./state.js";
 import { FIGURES, figureOf, LEGEND_FIGURES } from "./values.js";
 
-/** More rows are not drawn, because they would slow the chart; the filter and the order show others. */
+/** The maximum number of rows, because more would slow the chart. Users find other rows by filtering or sorting. */
 const MAX_ROWS = 400;
-/** Shorter legends need no filter. */
+/** Legends with fewer rows have no filter. */
 const MIN_FILTERED = 8;
 const instanceOf = (line) => line.instance ?? null;
 const words = (text) => (text === null || text === undefined || text === "" ? NONE : text);
 const scaleOf = (line) => powerOf(entry(line.key).scale, line);
 
-/** By how much the average differs from that of the same counter in the first source: `+12.3 %`, or null. */
+/** The relative difference of the average from that of the same counter in the first source, or null. */
 function changeOf(line) {
   const [now, before] = [line, line.sameAs?.line].map((one) => one?.statistics?.average ?? null);
   return now === null || !before ? null : (now - before) / Math.abs(before);
 }
 
+/** The relative difference in percent: `+12.3 %`. */
 function changeText(line) {
   const change = changeOf(line);
   if (change === null) return line.sameAs ? NONE : "";
@@ -89,7 +90,7 @@ function updateScale(list, line) {
 
 const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
-/** The columns that are shown: statistics are chosen by users; others only if they say something about the lines. */
+/** The columns that are shown: the statistics that the user chose, and other columns only if they distinguish the lines. */
 function columnsFor(lines, isScaled) {
   const needed = {
     scale: isScaled,
@@ -101,7 +102,7 @@ function columnsFor(lines, isScaled) {
   return COLUMNS.filter(({ id, isNumber }) => (isNumber ? state.columns.includes(id) : (needed[id] ?? true)));
 }
 
-/** The lines in the legend's order; missing values are last in both directions. */
+/** The lines in the legend's order. Lines without a value are last, also in descending order. */
 export function sorted(lines) {
   const column = COLUMNS.find(({ id }) => id === state.sort?.column);
   if (!column) return lines;
@@ -149,7 +150,7 @@ export class Legend {
     byId("legend-head").replaceChildren(...heads, element("td", { "data-column": "remove" }));
   }
 
-  /** Numbers descending, then ascending; text the other way round; then in the order of adding. */
+  /** Sorts by a column: numbers descending first, text ascending first. The next click reverses the order, a third one removes it. */
   sortBy(column) {
     const { sort } = state;
     const isNumber = COLUMNS.find(({ id }) => id === column).isNumber === true;
@@ -251,10 +252,10 @@ export class Legend {
     this.pointed = key;
   }
 
-  /** Moves the selection by n rows. */
+  /** Moves the selection by `by` rows. */
   step(by, focus) {
     if (!this.order.length) return;
-    // By default the first one is selected.
+    // By default, the first row is selected.
     const from = Math.max(0, this.order.indexOf(state.selected));
     const to = Math.max(0, Math.min(this.order.length - 1, from + by));
     change({ selected: this.order[to] });

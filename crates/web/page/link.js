@@ -1,14 +1,14 @@
 // The state as a link: everything that is needed to see the same page again.
 
 import { annotationsOf } from "./annotations.js";
-import { MAX_PANELS, panelOf, shortened } from "./panels.js";
+import { headlineOf, MAX_PANELS, panelOf, shortened } from "./panels.js";
 import { state } from "./state.js";
 import { FIGURES, LEGEND_FIGURES } from "./values.js";
 
 const USUAL_COLUMNS = "average,last,minimum,maximum";
 /** Ten years. */
 const MAX_SHIFT = 3653 * 86_400;
-/** The kinds in links of earlier versions. */
+/** The kinds that links of earlier versions name, and the present names. */
 const EARLIER_KINDS = { line: "line", histogram: "bars", report: "report" };
 
 /** The state as a URL fragment. `nameOf` returns the name of a source. */
@@ -19,6 +19,7 @@ export function toFragment(nameOf) {
   if (state.viewName) text.set("open", state.viewName);
   else for (const panel of state.panels) text.append("panel", JSON.stringify(shortened(panel)));
   if (!state.viewName) put("title", state.title, "");
+  if (!state.viewName && state.headline.length) put("headline", JSON.stringify(state.headline.map(({ path, or, label }) => ({ path, ...(or.length ? { or } : {}), ...(label === null ? {} : { label }) }))));
   put("alone", state.open, null);
   if (state.range) text.set("range", [state.range.begin, state.range.end].map((at) => at?.toFixed(3) ?? "").join("~"));
   put("align", state.align, state.isAlignChosen || state.sources.length > 1 ? null : "absolute");
@@ -43,7 +44,7 @@ export function toFragment(nameOf) {
   return text.toString();
 }
 
-/** The longest name of a view: the longest of a file. */
+/** The maximum length of a view's name, which can be the name of a file. */
 const MAX_NAME = 255;
 
 /** The panels of a link, or null if it names none. Links of earlier versions have the paths of one chart. */
@@ -70,6 +71,15 @@ function panelsOf(text) {
   return [panelOf({ id: 1, kind, counters: paths.map((path) => ({ path })), ...fixed })];
 }
 
+/** The counters of the line above the panels. */
+function headlineIn(text) {
+  try {
+    return headlineOf(JSON.parse(text.get("headline") ?? "[]"));
+  } catch {
+    return [];
+  }
+}
+
 /** An annotation: `BEGIN~END~TEXT`, without END for a moment. */
 function noteOf(text) {
   const [begin, end, ...words] = text.split("~");
@@ -82,7 +92,7 @@ function columnsOf(text) {
   return LEGEND_FIGURES.filter((name) => chosen.includes(name));
 }
 
-/** The range `BEGIN~END`, of which one can be missing; null if it is invalid. */
+/** The range `BEGIN~END`, in which either can be missing; null if it is invalid. */
 function rangeOf(text) {
   const [begin, end] = text.split("~").map((at) => (at === "" || !Number.isFinite(Number(at)) ? null : Number(at)));
   if (end === undefined || (begin === null && end === null)) return null;
@@ -128,6 +138,7 @@ export function fromFragment(fragment, idOf) {
     panels: panelsOf(text),
     parts: {
       title: (text.get("title") ?? "").slice(0, 200),
+      headline: headlineIn(text),
       open: number("alone", 1, 1e9, null),
       sources: [...new Set(sources)],
       removed: new Set(text.getAll("without").map(keyToday)),

@@ -1,5 +1,5 @@
-// Live values: first those of the server's ring, then those of a stream; without a stream slot, the ring is polled. Statistics
-// of the window come from the server.
+// Live values: at first the values of the server's ring, and then those of a stream. Without a stream slot, the ring is polled.
+// The server computes the statistics of the window.
 
 import * as api from "./api.js";
 import { blockOf } from "./blocks.js";
@@ -11,8 +11,11 @@ import { secondsOf, textOf, ticksOf, ticksOfSeconds } from "./time.js";
 /** The minimum and maximum polling interval without a stream. The server stops collecting counters a minute after the last request for them. */
 const POLL_MS = { min: 500, max: 20_000 };
 
-/** After this number of samples of a stream, a gap is one of the collection. */
+/** A gap before one of this many first samples of a stream makes the page load the ring again; a later gap means missing collections. */
 const UNCHECKED = 3;
+
+/** A window has at least this many intervals, also if the server has fewer. */
+const MIN_INTERVALS = 20;
 
 /** A moving window of live values. */
 export class LiveFeed {
@@ -83,7 +86,8 @@ export class LiveFeed {
     this.load(this.cancelPending());
   }
 
-  /** A page that becomes visible catches up. A hidden page keeps its stream until another page needs it; without Web Locks it gives it up. */
+  /** A page that becomes visible catches up. A hidden page keeps its stream until another page needs one. Without Web Locks, it closes
+   * its stream immediately. */
   visibilityChanged() {
     if (!this.isFollowing || (document.hidden && navigator.locks)) return;
     if (document.hidden || !this.events) this.continueWithoutStream();
@@ -146,7 +150,7 @@ export class LiveFeed {
       if (generation !== this.generation) return;
       this.onState("away");
       if (events.readyState !== EventSource.CLOSED) return;
-      // Rejected, or the browser gave up: a request finds out why; then retry.
+      // The server rejected the stream, or the browser gave up. `start` first sends a request, whose response says why.
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.start(this.source, this.paths, this.every, this.points, this.group), 2000);
     });
@@ -187,7 +191,7 @@ export class LiveFeed {
         line.maximum.push(value);
       }
     };
-    // The server can have collected samples between the response with the ring and the begin of the stream.
+    // The server can have collected samples between the response with the ring and the start of the stream.
     if (this.unchecked > 0 && Number.isFinite(last) && begin !== undefined && begin - last > 0.75 * block.interval) {
       this.unchecked -= 1;
       this.loadRing(generation).catch((problem) => this.onProblem(problem));
@@ -220,14 +224,15 @@ export class LiveFeed {
     const last = block.times.at(-1);
     if (last === undefined) return;
     block.end = last;
-    block.begin = last - this.window();
+    // The window grows with the first values.
+    block.begin = Math.max(last - this.window(), Math.min(block.times[0], last - MIN_INTERVALS * block.interval));
     // One value before the window is kept, so that the line starts at the edge.
     let left = block.times.findIndex((time) => time >= block.begin) - 1;
     if (left > 0) {
       block.times.splice(0, left);
       for (const line of block.lines) for (const values of [line.average, line.minimum, line.maximum]) values.splice(0, left);
     }
-    // Instances that have ended are removed with their last value.
+    // Lines of ended instances are removed together with their last value.
     block.lines = block.lines.filter((line) => {
       const isKept = !this.order.length || this.order.includes(line) || line.average.some((value) => value !== null);
       if (!isKept) this.byPath.delete(line.path);

@@ -7,7 +7,7 @@ import { FrozenBlocks } from "./frozen-blocks.js";
 import { change, state } from "./state.js";
 import { seconds, secondsOf, textOf, ticksOf, ticksOfSeconds, wholeMilliseconds, zoneOf } from "./time.js";
 
-/** The time between two updates of what lies below running live values, in milliseconds. */
+/** The time between two updates of the earlier values that are shown with running live values, in milliseconds. */
 const EARLIER_MS = 2000;
 
 /** The blocks of the shown sources; live ones come from the feed while it runs. */
@@ -20,7 +20,7 @@ export class Loader {
     setInterval(() => this.isRunning() && state.shift && !document.hidden && this.feed.block && !this.loading && this.load(), EARLIER_MS);
   }
 
-  /** The sources to load: the shown ones, each followed by itself some time earlier if the user chose so. */
+  /** The sources to load: the shown ones, and, if the user chose a shift, each followed by its earlier values. */
   entries() {
     const shown = this.sources.shown();
     return state.shift ? shown.flatMap((source) => [source, earlierOf(source, state.shift)]) : shown;
@@ -63,7 +63,7 @@ export class Loader {
     return this.isAlignedAtStarts() ? { begin: 0, end: span.end - span.begin } : { begin: span.begin, end: span.end };
   }
 
-  /** The range of a log in whole milliseconds, which users can also enter by hand. */
+  /** The range of a log in whole milliseconds, so that users can also type it. */
   spanOfLog({ begin, end }) {
     if (begin === null) return null;
     const start = this.isAlignedAtStarts() ? ticksOf(begin) : 0n;
@@ -78,7 +78,7 @@ export class Loader {
     return { begin: Math.min(...spans.map((span) => span.begin)), end: Math.max(...spans.map((span) => span.end)) };
   }
 
-  /** The visible range; an open end is that of the data, and of a range outside the data a second away. */
+  /** The visible range. An open end is that of the data; if the range would be empty then, it is one second long. */
   range() {
     const whole = this.whole() ?? { begin: 0, end: 1 };
     if (!state.range) return whole;
@@ -102,7 +102,7 @@ export class Loader {
     return { begin: textOf(start + ticksOfSeconds(range.begin)), end: textOf(start + ticksOfSeconds(range.end)) };
   }
 
-  /** The visible range before the shift; a range is visible of every source. */
+  /** The visible range of a source's earlier values. It is never open, unlike that of a whole log. */
   boundsOfEarlier({ of, shift }) {
     const source = this.sources.byId(of);
     let { begin, end } = this.boundsOf(source);
@@ -121,7 +121,7 @@ export class Loader {
     return source.kind === "live" ? (state.frozen ?? this.feed.block).begin : seconds(source.begin);
   }
 
-  /** Loads the data for the state. A call cancels earlier ones. */
+  /** Loads the data for the state. A call cancels earlier calls. */
   async load() {
     this.loading?.abort();
     const loading = (this.loading = new AbortController());
@@ -158,7 +158,7 @@ export class Loader {
     }
   }
 
-  /** Where a source is on an axis from the starts: its range in its own time, and by how much that is shifted. */
+  /** Where a source is on an axis that begins at the starts of the sources: its range in its own time, and how far it is shifted. */
   originOf(source) {
     const isLive = source.kind === "live";
     const { begin, end } = (isLive ? (state.frozen ?? this.feed.block) : { begin: seconds(source.begin), end: seconds(source.end) }) ?? { begin: null };

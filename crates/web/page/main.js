@@ -1,14 +1,17 @@
 // Assembles the page: state, data, and the components that show them.
 
 import * as api from "./api.js";
-import { addPaths, keyTable, onlyThis, removeLines } from "./actions.js";
+import { addPanel, addPaths, keyTable, onlyThis, removeLines } from "./actions.js";
 import { annotate, setUpAnnotations } from "./annotation-menu.js";
 import { axesOf } from "./axes.js";
 import { Chart } from "./chart.js";
 import { setUpControls, showControls } from "./controls.js";
+import { Comparison } from "./compare.js";
 import { byId, setText } from "./element.js";
+import { count } from "./figures.js";
 import { Fleet } from "./fleet.js";
 import { Grid } from "./grid.js";
+import { Headline } from "./headline.js";
 import { drawHistogram } from "./histogram.js";
 import { HeatMap } from "./heat-map.js";
 import { Hover, summaryOf } from "./hover.js";
@@ -19,7 +22,7 @@ import { fromFragment, toFragment } from "./link.js";
 import { LiveFeed } from "./live.js";
 import { Loader } from "./loader.js";
 import { setUpMenus } from "./menus.js";
-import { announce, showError } from "./messages.js";
+import { announce, showError, showNotice } from "./messages.js";
 import { areSeveral } from "./names.js";
 import { dataOf } from "./panel-data.js";
 import { isChart, isOverTime, titleOf as panelTitle } from "./panels.js";
@@ -44,7 +47,7 @@ const sources = new Sources();
 const chart = new Chart(byId("chart"));
 const heatMap = new HeatMap(byId("heatmap"));
 const hover = new Hover(byId("hover"), (line) => legend.markRow(line?.key ?? null));
-const grid = new Grid({ onChart: watchChart });
+const grid = new Grid({ onChart: watchChart, onRow: (path) => addPanel(page, [path]) });
 const columns = () => (panelAlone() ? Math.max(50, Math.min(2000, byId("chart-region").clientWidth - 80)) : grid.chartColumns());
 const feed = new LiveFeed({ onData: showLiveData, onState: showLiveState, onProblem: problemOfData });
 const loader = new Loader({ sources, feed, columns, onData: showNewData, onBusy: (isBusy) => (byId("chart-busy").hidden = !isBusy), onProblem: problemOfData });
@@ -54,16 +57,25 @@ const views = new Views({ sources });
 const recorder = new Recorder({ feed, sources });
 const tree = new Tree({ sources: () => sources.ready(), add: (paths) => addPaths(page, paths), views: () => views.all, addView: (name, source) => views.add(name, source) });
 const fleet = new Fleet({ sources });
+const headline = new Headline({ sources, loader });
+const comparison = new Comparison({
+  loader,
+  onOpen: () => tree.close(),
+  // Drawn in the next frame.
+  onAdded: (id) => requestAnimationFrame(() => requestAnimationFrame(() => grid.show(id))),
+});
+tree.onOpen = () => comparison.close();
 sources.onChange = () => {
   tree.sourcesChanged();
+  comparison.sourcesChanged();
   fleet.sourcesChanged();
 };
 sources.onView = (text, name) => views.openText(text, name);
 /** Shared by the components. */
-const page = { sources, chart: () => (panelAlone()?.kind === "heatmap" ? heatMap : chart), hover, feed, loader, tree, views, grid, data: loader.data(), choose, line: selectedLine, panel: panelAlone };
+const page = { sources, chart: () => (panelAlone()?.kind === "heatmap" ? heatMap : chart), hover, feed, loader, tree, views, grid, comparison, data: loader.data(), choose, line: selectedLine, panel: panelAlone };
 const legend = new Legend({ onRemove: (keys) => removeLines(page, keys), onOnly: (line) => onlyThis(page, line) });
 page.legend = legend;
-const table = new TableView(byId("report"));
+const table = new TableView(byId("report"), (path) => addPanel(page, [path]));
 
 let isReady = false;
 /** Whether the user is dragging over a chart; live data is not drawn meanwhile. */
@@ -86,7 +98,7 @@ function selectedLine() {
   return page.data.lines.find((line) => line.key === state.selected) ?? sorted(page.data.lines)[0] ?? null;
 }
 
-/** Updates the data of each panel, and that of the page: the data of the panel that is shown alone, otherwise of all panels. */
+/** Updates the data of each panel. The data of the page is that of the panel that is shown alone, otherwise that of all panels. */
 function arrange() {
   const all = loader.data();
   percentiles.apply(all.blocks);
@@ -116,10 +128,13 @@ function showNewData() {
   draw();
 }
 
-/** After a drawing, new live values wait this many times as long as it took, at most `MAX_REST_MS`: very many lines take longer than a frame. */
+/**
+ * After a drawing, new live values wait this many times as long as it took, at most `MAX_REST_MS`: very many lines take longer than a
+ * frame.
+ */
 const REST = 3;
 const MAX_REST_MS = 5000;
-/** Two frames: the shortest time in which a drawing is on the screen. */
+/** Two frames: the shortest time until a drawing is on the screen. */
 const FRAMES_MS = 34;
 const drawn = { at: 0, cost: 0, timer: null };
 
@@ -191,7 +206,7 @@ function whyEmpty(data, panel) {
   if (!panel) return views.wanted ? "…" : "The chart has no counters. Press A to add some.";
   if (data.missing.length >= panel.counters.length && data.blocks.length) return missingText(data.missing);
   if (data.isEmpty) return `There are no samples in this time range. ${wholeText(data)}`.trim();
-  // Counters of which only active instances are shown.
+  // Some counters show only instances that are active.
   if (data.blocks.some(({ lines, removed }) => !lines.length && removed?.length)) return "All values are 0 in this time range.";
   return data.blocks.length ? "No values in this time range." : "…";
 }
@@ -213,6 +228,7 @@ function drawNow() {
   const alone = panelAlone();
   const isGrid = !alone && state.panels.length > 0;
   byId("panels").hidden = !isGrid;
+  headline.show(isGrid);
   for (const id of ["chart-region", "value-bar", "legend"]) byId(id).hidden = isGrid;
   byId("content").classList.toggle("has-grid", isGrid);
   if (isGrid) grid.draw((panel) => page.panelData.get(panel.id) ?? data, (panel) => tables.rowsFor(panel), (panel) => whyEmpty(page.panelData.get(panel.id) ?? data, panel));
@@ -220,6 +236,8 @@ function drawNow() {
   // Before the first sample there is no time range.
   setText(byId("range-text"), data.blocks.some(({ begin, end }) => end > begin) ? titleOf(data) : "");
   const gone = data.isGone && data.lines.length ? `${SAMPLES_GONE}: showing loaded values without statistics` : "";
+  const cut = !isGrid && alone && isChart(alone.kind) && chart.scene ? chart.scene.cut : 0;
+  setText(byId("cut-text"), cut ? `${count(cut, "counter")} drawn at the edge, because ${cut === 1 ? "its values are" : "their values are"} not between 0 and 100: “Scale to fit” (*) shows ${cut === 1 ? "it" : "them"}.` : "");
   const missing = isGrid && state.viewName ? "" : missingText(data.missing);
   setText(byId("missing-text"), [gone, missing].filter(Boolean).join("; "));
   setText(byId("chart-summary"), summaryOf(data));
@@ -287,7 +305,7 @@ function load() {
 }
 
 let writing = 0;
-/** Writes the view to the URL: delayed, because browsers limit the rate; at once if `isNow`. */
+/** Writes the view to the URL, with a delay, because browsers limit the rate; immediately if `isNow`. */
 function writeAddress(isNow = false) {
   clearTimeout(writing);
   const write = () => history.replaceState(null, "", `#${fragment()}`);
@@ -329,11 +347,15 @@ function closed({ begin, end }) {
   return { begin: begin ?? to - 60, end: to };
 }
 
-/** The sources that are shown first: the logs of the command line, or else this machine. */
+/**
+ * The sources that are shown first: two logs of the command line, which are compared; of more logs the first one, because their lines would be hard
+ * to distinguish; without logs this machine.
+ */
 function firstSources() {
   const logs = sources.all.filter((source) => source.kind === "log" && source.state !== "failed" && !source.is_closable);
   const first = logs.length ? logs : sources.all.filter((source) => source.state !== "failed").slice(0, 1);
-  return first.slice(0, 4).map((source) => source.id);
+  if (first.length > 2) showNotice(`${first.length} logs are open: the menu at the top shows the others.`);
+  return first.slice(0, first.length > 2 ? 1 : 2).map((source) => source.id);
 }
 
 /** Reloads the sources after an outage, or when a source has disappeared. */
@@ -360,7 +382,7 @@ const NEED_ARRANGEMENT = ["panels", "open", "removed", "zone", "frozen", "legend
 /** Parts of the state that users can change before the sources are loaded. */
 const EARLY_STATE = ["align", "zone", "numbers", "figure", "columns", "group", "shift", "every", "points", "sort"];
 const chosenEarly = new Set();
-/** Paths that users add before the sources are loaded. */
+/** What users do before the sources are loaded: functions that are called afterwards. */
 page.early = [];
 page.isReady = () => isReady;
 onChange((names) => {
@@ -368,7 +390,7 @@ onChange((names) => {
     for (const name of names) chosenEarly.add(name);
     return;
   }
-  // Users have changed the panels: a late view must not replace them.
+  // If users have changed the panels, a view that arrives late must not replace them.
   if (names.has("panels") && state.viewName === null) views.cancel();
   // When the panels change, they replace the table of machines.
   if (names.has("panels") && fleet.isOpen) fleet.close();
@@ -398,6 +420,11 @@ function watchChart(watched) {
       onChoose: choose,
       onMark: (range) => annotate(page, range),
       onDragging: (now) => (isDragging = now),
+      onHold: (left, top) => {
+        hover.release();
+        plot.setCursor({ left, top });
+        if (hover.show(watched, plot.posToVal(left, "x"), left, top)) hover.pin();
+      },
       onClick: (left) => {
         page.marked = { begin: plot.posToVal(left, "x"), end: null, source: hover.nearest?.source };
         if (hover.nearest) change({ selected: hover.nearest.key });
@@ -415,7 +442,7 @@ function watchChart(watched) {
     isFollowing = false;
   };
 }
-/** Whether a crosshair follows that of another chart. */
+/** Whether crosshairs are being moved to follow that of another chart. */
 let isFollowing = false;
 watchChart(chart);
 watchChart(heatMap);
@@ -423,7 +450,7 @@ watchChart(heatMap);
 /** The ids of the sources that were last aligned automatically, so that this happens once. */
 let aligned = "";
 
-/** Aligns logs that do not overlap in time at their starts, once for these sources. Returns whether it does. */
+/** Aligns logs that do not overlap in time at their starts, but only once for the same sources. Returns whether it has aligned them. */
 function alignDisjointLogs() {
   const shown = sources.shown();
   const names = shown.map(({ id }) => id).join(" ");

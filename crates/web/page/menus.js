@@ -2,7 +2,7 @@
 
 const openMenus = () => document.querySelectorAll("details.menu[open]");
 
-/** Aligns a menu with the side of its button on which it is inside the window. */
+/** Aligns a menu with the right or left side of its button, so that it is inside the window. */
 function keepInside(body) {
   body.classList.remove("from-left");
   body.classList.toggle("from-left", body.getBoundingClientRect().left < 0);
@@ -10,7 +10,7 @@ function keepInside(body) {
 
 /** Sets up all menus, also those that are created later. */
 export function setUpMenus() {
-  // These events do not bubble.
+  // These events do not bubble, so they are captured.
   document.addEventListener(
     "toggle",
     (event) => {
@@ -31,7 +31,7 @@ export function setUpMenus() {
   });
   document.addEventListener("click", (event) => {
     if (!event.target.closest("[data-closes]")) return;
-    // The item can have been removed from the menu.
+    // All menus are closed, because the item can have been removed from its menu.
     for (const menu of openMenus()) menu.open = false;
   });
   document.addEventListener("pointerdown", (event) => {

@@ -1,8 +1,9 @@
-// Colours and line styles of counters: Okabe and Ito's eight colours, adjusted so that a test finds enough contrast to the
-// background (at least 3:1) and to each other, also for colour-blind readers; then the same with dashes, then thicker.
+// Colours and line styles of counters. The first styles are Okabe and Ito's eight colours, adjusted so that a test finds enough
+// contrast to the background (at least 3:1) and to each other, also for colour-blind readers. The next styles are the same colours
+// with dashes, and then with thicker lines.
 
 const LIGHT = ["#0d52b5", "#c12211", "#00865e", "#aa528f", "#cc8300", "#3896de", "#2b2b2b", "#61873c"];
-const DARK = ["#6cacff", "#eb8904", "#09d57c", "#cd86af", "#f6f03d", "#ea5c41", "#dff0e9", "#7177fc"];
+const DARK = ["#7177fc", "#ea5c41", "#09d57c", "#cd86af", "#eb8904", "#6cacff", "#dff0e9", "#f6f03d"];
 const DASHES = [[], [8, 4], [2, 3], [9, 3, 2, 3]];
 
 /** The number of styles that differ in colour or dash. */
@@ -19,7 +20,7 @@ export function lineStyle(number, theme) {
   };
 }
 
-/** The dashes of the n-th source's counter whose counterpart in the first source has this style. */
+/** The dashes of a counter of the n-th source; `number` is the style of the same counter of the first source. */
 export const dashOf = (number, nth) => DASHES[(Math.floor(number / LIGHT.length) + nth) % DASHES.length];
 
 /** The colour of a highlighted counter: black or white, as in Performance Monitor. */

@@ -12,7 +12,7 @@ import { changeEntries, entry, state } from "./state.js";
 import { TableView } from "./table-view.js";
 import { figureName, figureTitle, shownValue } from "./values.js";
 
-/** The maximum number of rows of a panel's legend; a panel that is shown alone has all. */
+/** The maximum number of rows of a panel's legend; a panel that is shown alone has another legend. */
 const MAX_ROWS = 60;
 
 /** A panel in the grid. `acts` are the actions of its header. */
@@ -93,7 +93,7 @@ export class PanelView {
     this.place.dataset.kind = kind;
     if (isOverTime(kind) || kind === "bars") this.place.setAttribute("role", "img");
     else this.place.removeAttribute("role");
-    this.table = kind === "table" ? new TableView(this.place) : null;
+    this.table = kind === "table" ? new TableView(this.place, this.acts.chart) : null;
   }
 
   drawChart(panel, data) {
@@ -106,7 +106,7 @@ export class PanelView {
     if (data.lines.length) this.chart.draw(data, panel);
   }
 
-  /** Single values: large if there are few. */
+  /** Draws single values, in large type if there are few. */
   drawNumbers(lines) {
     const shown = lines.filter((line) => !entry(line.key).isHidden).slice(0, 200);
     this.place.classList.toggle("few", shown.length <= 4);
@@ -117,7 +117,7 @@ export class PanelView {
     );
   }
 
-  /** A click shows only one line, and all lines again; with Ctrl or Shift it hides or shows one. */
+  /** A click shows only this line, or all lines again; with Ctrl or Shift, it hides or shows this line. */
   clickLine(key, event) {
     const keys = this.keys;
     if (event.ctrlKey || event.metaKey || event.shiftKey) return changeEntries([key], { isHidden: !entry(key).isHidden });
@@ -128,7 +128,7 @@ export class PanelView {
 
   drawLegend(lines, several) {
     this.keys = lines.map(({ key }) => key);
-    // Hidden lines are last: of very many, those on the chart have a row.
+    // Hidden lines are last, so that lines on the chart have rows even if there are more than `MAX_ROWS`.
     const isHidden = ({ key }) => entry(key).isHidden;
     const ordered = lines.length > MAX_ROWS && lines.some(isHidden) ? [...lines.filter((line) => !isHidden(line)), ...lines.filter(isHidden)] : lines;
     const shown = ordered.slice(0, MAX_ROWS);

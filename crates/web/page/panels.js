@@ -8,6 +8,8 @@ export const AXES = { linear: "linear", logarithmic: "logarithmic", scaled: "sca
 export const PROPERTIES = { User: "user", State: "state", Command: "command", "Control Group": "cgroup" };
 export const TREES = { none: "List", parent: "Tree by parent", cgroup: "By control group" };
 export const MAX_PANELS = 100;
+/** The maximum number of counters of the line above the panels, as in view files. */
+const MAX_HEADLINE = 10;
 /** The largest width and height of a panel, in cells of the grid. */
 export const MAX_SHARE = 4;
 
@@ -19,7 +21,7 @@ let lastId = 0;
 /** Whether a kind is a line, area or stacked chart. */
 export const isChart = (kind) => kind === "line" || kind === "area" || kind === "stacked";
 
-/** Whether a kind has a time axis: these charts and the heat map. */
+/** Whether a kind has a time axis. These charts and the heat map have one. */
 export const isOverTime = (kind) => isChart(kind) || kind === "heatmap";
 
 const text = (value) => (typeof value === "string" && value ? value.slice(0, 4000) : null);
@@ -45,8 +47,15 @@ export function counterOf(given) {
   };
 }
 
+/** The counters of the line above the panels; `given` is not trusted. An empty label joins the value before it. */
+export const headlineOf = (given) =>
+  list(given)
+    .slice(0, MAX_HEADLINE)
+    .map((one) => ({ path: text(one?.path), or: list(one?.or).map(text).filter(Boolean), label: typeof one?.label === "string" ? one.label.slice(0, 200) : null }))
+    .filter(({ path }) => path);
+
 function tableOf(given) {
-  const columns = list(given?.columns).map((column) => ({ title: text(column?.title) ?? text(column?.counter) ?? "Name", counter: text(column?.counter), property: Object.hasOwn(PROPERTIES, column?.property ?? "") ? column.property : null, is_last: column?.is_last === true }));
+  const columns = list(given?.columns).map((column) => ({ title: text(column?.title) ?? text(column?.counter) ?? "Name", counter: text(column?.counter), help: text(column?.help), property: Object.hasOwn(PROPERTIES, column?.property ?? "") ? column.property : null, is_last: column?.is_last === true }));
   const set = text(given?.set);
   if (!set || !columns.length) return null;
   const top = number(given?.top);
@@ -74,7 +83,7 @@ export function panelOf(given) {
   };
 }
 
-/** A panel without defaults, for links. */
+/** A panel without the settings that have their default, for links. */
 export function shortened(panel) {
   const usual = panelOf({ id: panel.id });
   const counters = panel.counters.map((counter) => {
@@ -104,13 +113,13 @@ export function titleOf(panel) {
   return set ?? "Panel";
 }
 
-/** The counter of the list that selects each path, so that the patterns are tried once per path. */
-const found = new WeakMap();
+/** For each list of counters, maps a path to the counter that selects it, so that the patterns are tried only once per path. */
+const counterByPath = new WeakMap();
 
 /** The counter of a panel that selects a path, `"except"` if it excludes the path, or null. */
 export function counterFor(panel, path) {
-  let known = found.get(panel.counters);
-  if (!known) found.set(panel.counters, (known = new Map()));
+  let known = counterByPath.get(panel.counters);
+  if (!known) counterByPath.set(panel.counters, (known = new Map()));
   if (known.has(path)) return known.get(path);
   const isSame = (one) => one.toLowerCase() === path.toLowerCase() || one.toLowerCase() === withoutMachine(path).toLowerCase();
   const counter = panel.counters.find((one) => matcherOf(one.path)(path)) ?? null;
@@ -120,14 +129,14 @@ export function counterFor(panel, path) {
   return result;
 }
 
-/** A short name of a line in its panel: the label of its counter, after the instance if the path has wildcards. */
+/** A short name of a line in its panel: the label of its counter, preceded by the instance if the path has wildcards. */
 export function labelOf(counter, line) {
   if (!counter?.label) return null;
   const instance = line.parent ? `${line.parent}/${line.instance}` : line.instance;
   return hasWildcard(counter.path) && instance ? `${instance} ${counter.label}` : counter.label;
 }
 
-/** A changed copy of the panels. */
+/** A copy of the panels, in which one has other settings. */
 export const withPanel = (panels, id, parts) => panels.map((panel) => (panel.id === id ? { ...panel, ...parts } : panel));
 
 /** The panels with one moved to the index `to`. */

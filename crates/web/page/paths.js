@@ -3,7 +3,7 @@
 /** A counter path without its machine. */
 export const withoutMachine = (path) => path.replace(/^\\\\[^\\]+/, "");
 
-/** Whether a counter path, which can have `*` and `?`, matches a full path. Without a machine it matches any. */
+/** Whether a counter path, which can have `*` and `?`, matches a full path. A counter path without a machine matches every machine. */
 export const selects = (pattern, path) => matcherOf(pattern)(path);
 
 const compiled = new Map();

@@ -47,7 +47,7 @@ export class SvgPen {
     this.parts.push("</g>");
   }
 
-  /** The file. */
+  /** The finished file. */
   blob(title) {
     const head = `<svg xmlns="http://www.w3.org/2000/svg" width="${this.width}" height="${this.height}" viewBox="0 0 ${this.width} ${this.height}" font-family="${FONT}"><title>${escaped(title)}</title>`;
     return Promise.resolve(new Blob([`<?xml version="1.0" encoding="UTF-8"?>\n${head}\n${this.parts.join("\n")}\n</svg>\n`], { type: "image/svg+xml" }));

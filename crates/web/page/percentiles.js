@@ -28,7 +28,7 @@ export async function percentilesOf(source, request, signal) {
 export class PercentileLoader {
   constructor({ sources, loader, onData, onProblem }) {
     Object.assign(this, { sources, loader, onData, onProblem });
-    /** By id of the source: the key of the request, and the percentiles by path. */
+    /** By id of the source: the key and moment of the request, and the percentiles by path. */
     this.loaded = new Map();
     this.loading = new Map();
     setInterval(() => needPercentiles() && this.loader.isRunning() && !document.hidden && this.update(), UPDATE_MS);
@@ -44,7 +44,7 @@ export class PercentileLoader {
     return { request, key: JSON.stringify(range), moment: isMoving ? Math.floor(Date.now() / UPDATE_MS) : 0 };
   }
 
-  /** Loads what is shown and not loaded. */
+  /** Loads the percentiles that are shown and not loaded yet. */
   update() {
     if (!needPercentiles()) return;
     for (const block of this.loader.data().blocks) {
@@ -71,7 +71,7 @@ export class PercentileLoader {
     }
   }
 
-  /** Adds the percentiles to the lines of blocks; those of another range are removed. */
+  /** Sets the percentiles of the lines of blocks; removes those of another range. */
   apply(blocks) {
     for (const block of blocks) {
       const loaded = needPercentiles() ? this.loaded.get(block.source.id) : undefined;

@@ -19,7 +19,7 @@ import { tickText } from "./units.js";
 import { figureTitle } from "./values.js";
 
 const WIDTH = 1200;
-/** Room on the right for the second axis, and for half of the last label of time. */
+/** Room on the right for the second axis, and for half of the last time label. */
 const PLOT = { left: 84, top: 44, width: WIDTH - 84 - 84, height: 420 };
 const ROW = 20;
 const MAX_ROWS = 60;
@@ -53,7 +53,7 @@ export function titleOf(data) {
   return `${sources}, ${begin.time}${changed} – ${end.time} (${end.name}), ${length}`;
 }
 
-/** Draws the ticks of an axis; returns the height of its values. */
+/** Draws the ticks of an axis; returns a function from a value to its vertical position. */
 function drawScale(pen, axis, ink) {
   const { low, high, scale, side } = axis;
   const share = scale === "logarithmic" ? (value) => Math.log(Math.max(value, low) / low) / Math.log(high / low) : (value) => (value - low) / (high - low);
@@ -93,7 +93,7 @@ function drawLines(pen, data, panel, ink) {
   pen.within(PLOT.left, PLOT.top, PLOT.width, PLOT.height, () => penAnnotations(pen, annotationsIn(data), across, PLOT));
 }
 
-/** Draws the ticks of the time axis; returns the position of its moments. */
+/** Draws the ticks of the time axis; returns a function from a moment to its horizontal position. */
 function drawTimes(pen, { begin, end, zone }, ink) {
   const across = (at) => PLOT.left + (PLOT.width * (at - begin)) / (end - begin);
   for (const { at, label, second } of timeMarks(begin, end, 11, zone)) {

@@ -90,7 +90,7 @@ function pathsOfView() {
 }
 
 function textOf(status, size) {
-  if (!status.file) return "Records into a log on the server, also when this page is closed.";
+  if (!status.file) return "Records into a log on the server. The recording continues when this page is closed.";
   const what = status.is_all ? "all counters" : count(status.paths, "path");
   if (status.is_running) return `${status.file}: ${what}, ${count(status.samples, "sample")}, ${size}`;
   return `${status.file}: ${count(status.samples, "sample")}, ${size}. Ended: ${status.reason}.`;

@@ -20,7 +20,7 @@ function setsOf(lines) {
 
 const instanceOf = (line) => (line.parent ? `${line.parent}/${line.instance}` : (line.instance ?? ""));
 
-/** Draws the view. `severalSources` names the source of each table. */
+/** Draws the view. If `severalSources`, each table names its source. */
 export function drawReport(place, lines, severalSources, onSelect) {
   const shown = lines.filter((line) => !entry(line.key).isHidden);
   const tables = setsOf(shown).flatMap((set) => {

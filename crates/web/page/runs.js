@@ -22,5 +22,5 @@ export const bandRuns = ({ minimum, maximum, average }) => runsOf(average, (row)
 /** Runs of rows that have a value. */
 export const valueRuns = (values) => runsOf(values, (row) => typeof values[row] === "number");
 
-/** The rows of values with no neighbour: without a point they would be invisible. */
+/** The rows of values without neighbours, which would be invisible without a point. */
 export const isolatedRows = (values) => valueRuns(values).filter((rows) => rows.length === 1).map(([row]) => row);

@@ -24,7 +24,10 @@ function store(views) {
   }
 }
 
-/** Sets up the menu. `fragment()` is that of the present view; `open(fragment)` shows one, `onSaved(name)`: one was saved; `views` are those of the server. */
+/**
+ * Sets up the menu. `fragment()` returns the present view as a fragment, `open(fragment)` shows a view, `onSaved(name)` is called when a
+ * view was saved; `views` are those of the server.
+ */
 export function setUpViews({ fragment, open, views, onSaved }) {
   const list = byId("view-list");
   const draw = () => {

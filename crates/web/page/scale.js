@@ -1,4 +1,4 @@
-// The scale factor of a counter's line. It never changes a figure.
+// The scale factor of a counter's line. It changes where the line is drawn, never a displayed value.
 
 /** The selectable powers of ten. */
 export const POWERS = Array.from({ length: 19 }, (_, index) => index - 9);

@@ -12,8 +12,8 @@ import { theme } from "./theme.js";
 const EARLIER = [3, 3];
 
 /**
- * The style of a line; a highlighted one is thick and black or white. Earlier values have the colour of the present ones, and the same
- * counter of another source has the colour of the first source's, with other dashes, unless the user chose another.
+ * The style of a line. A highlighted line is thick and black or white. Earlier values have the colour of the present values. A counter
+ * of another source has the colour of the same counter of the first source, with other dashes, unless the user chose another colour.
  */
 export function styleOf(line) {
   const { isHighlighted, isColoured, isOfView } = entry(line.key);
@@ -39,21 +39,38 @@ export function sceneOf(data, panel, maxTicks) {
     // Drawing bands without height would take most of the time.
     column.hasBand = column.minimum.some((value, row) => value !== column.maximum[row]);
   }
-  // Values of different units do not add up, nor do those of several logs. Their areas would cover each other.
+  // Values of different units or of several logs cannot be added, and the areas of several logs would cover each other.
   const isFilled = data.blocks.length === 1 && (panel.kind === "area" || panel.kind === "stacked");
   const isStacked = isFilled && panel.kind === "stacked" && axes.length === 1 && !isScaled;
   if (isStacked) stack(columns, times.length);
   // Highlighted lines are drawn on top.
   else columns.sort((one, other) => Boolean(one.style.isHighlighted) - Boolean(other.style.isHighlighted));
+  let cut = 0;
   for (const axis of axes) {
     const own = columns.filter((column) => column.axis === axis);
     const values = isStacked ? own.map((column) => column.drawn) : own.flatMap((column) => [column.average, column.minimum, column.maximum]);
     const limits = axis.isMain ? panel.limits.map((limit) => limit * axis.factor) : [];
-    const range = rangeOf(panel, axis, extent(values, limits), maxTicks);
+    const reached = extent(values, limits);
+    // Late samples can be slightly above the largest possible value.
+    if (!isStacked && own.length && own.every(({ line }) => line.bound)) reached.high = Math.min(reached.high, Math.max(...own.map(({ line }) => line.bound * axis.factor)));
+    const range = rangeOf(panel, axis, reached, maxTicks);
+    if (axis.scale === "scaled") cut += own.filter((column) => clamp(column, range)).length;
     const bands = axis.isMain ? panel.bands.map((ends) => ends.map((end) => end * axis.factor)) : [];
     Object.assign(axis, { low: range[0], high: range[1], limits, bands: bands.map((ends) => ends.map((end) => Math.max(range[0], Math.min(range[1], end)))) });
   }
-  return { times, columns, axes, isScaled, isStacked, isFilled, factorOf, begin: data.begin, end: data.end, zone: data.zone };
+  return { times, columns, axes, cut, isScaled, isStacked, isFilled, factorOf, begin: data.begin, end: data.end, zone: data.zone };
+}
+
+/** Draws values beyond the ends of an axis at the ends, as Performance Monitor does. Returns whether there are any. */
+function clamp(column, [low, high]) {
+  const isBeyond = (value) => typeof value === "number" && (value < low || value > high);
+  let isCut = false;
+  for (const name of ["drawn", "minimum", "maximum"]) {
+    if (!column[name].some(isBeyond)) continue;
+    isCut = true;
+    column[name] = column[name].map((value) => (isBeyond(value) ? Math.max(low, Math.min(high, value)) : value));
+  }
+  return isCut;
 }
 
 /** The smallest and largest values, and the smallest above 0. */
@@ -66,12 +83,12 @@ export function extent(all, limits) {
     if (value > 0 && value < positive) positive = value;
   };
   for (const values of all) for (const value of values) take(value);
-  // Limits are visible if there is anything to compare with them.
+  // Limits are in the range if there are values to compare with them.
   if (high >= low) limits.forEach(take);
   return { low, high, positive };
 }
 
-/** Puts each column on top of the previous ones. A missing value counts as nothing for those above it. */
+/** Puts each column on top of the previous ones. A missing value counts as 0 for the columns above it. */
 function stack(columns, rows) {
   let below = new Array(rows).fill(0);
   for (const column of columns) {
@@ -83,7 +100,7 @@ function stack(columns, rows) {
   }
 }
 
-/** The opacity of bands: the more there are, the fainter. */
+/** The opacity of bands. Many bands are fainter than a few. */
 export function bandOpacity(lines) {
   return Math.max(0.05, 0.24 / Math.sqrt(Math.max(1, lines / 2)));
 }

@@ -9,20 +9,22 @@ export const state = {
   panels: [],
   /** The id of the panel that is shown alone; null for all panels. */
   open: null,
-  /** The name of the server's view that the panels are, or null if the user has changed them. */
+  /** The name of the server's view whose panels are shown, or null if the user has changed them. */
   viewName: null,
+  /** The counters of the line above the panels: `{path, or, label}`. */
+  headline: [],
   /** The title of the view. */
   title: "",
-  /** The name under which the view was saved last, which its menu and its file have; not part of a link. */
+  /** The name under which the view was saved last, which the View menu shows and a view file gets; not part of a link. */
   savedName: null,
   /** Ids of the sources on the chart, in order. */
   sources: [],
-  /** The counter paths of all charts, which can have wildcards. Follows from the panels. */
+  /** The counter paths of all charts, which can have wildcards. Derived from the panels. */
   paths: [],
   /** Keys of counters that the paths select but the user has removed. */
   removed: new Set(),
   /**
-   * The zoomed range, in seconds of the time axis; null for the whole. An end that is null is that of the data.
+   * The zoomed range, in seconds of the time axis; null for the whole. A begin or end that is null is that of the data.
    */
   range: null,
   /** The window at which live data was frozen; null while it runs. */
@@ -45,7 +47,7 @@ export const state = {
   figure: "default",
   /** The statistics that are columns of the legend, in the order of `LEGEND_FIGURES`. */
   columns: ["average", "last", "minimum", "maximum"],
-  /** Live: every n-th collection, and the number of points. */
+  /** For live values: every n-th collection is shown; the number of points. */
   every: 1,
   points: 100,
   /** The settings of the legend, by key: `{styleIndex, scale, isHidden, isHighlighted, isColoured}`. */
@@ -102,13 +104,13 @@ function takenIn(panel) {
 
 function freeStyleIndex(key) {
   const used = takenIn(panelOf(key));
-  // All below its size are usually in use.
+  // Usually, all indexes below the number of used ones are in use, so the search begins not far below it.
   let index = used.size > 64 ? used.size - 64 : 0;
   while (used.has(index)) index += 1;
   return index;
 }
 
-/** The settings of a counter; a new counter gets the first unused colour, unless `first` has others. */
+/** The settings of a counter. A new counter gets the first unused colour and default settings, except those in `first`. */
 export function entry(key, first = null) {
   let found = state.legend.get(key);
   if (!found) {
@@ -121,8 +123,8 @@ export function entry(key, first = null) {
 }
 
 /**
- * Sets the counters on the charts. Settings of other counters that the user has not changed are dropped; if two new counters of a panel have the same
- * colour, the later one gets another, unless a user chose it.
+ * Sets the counters on the charts. Settings of other counters that the user has not changed are dropped. If two counters of a panel have
+ * the same colour, the later one gets another colour, unless a user or the view chose it.
  */
 export function setPresent(keys) {
   for (const [key, { scale, isHidden, isHighlighted, isColoured, isOfView }] of state.legend) {
@@ -149,8 +151,8 @@ export function changeEntries(keys, parts) {
 }
 
 /**
- * A panel with more paths: `{counters, removed, isMore}`. Known paths keep their position; removed counters of the panel that the
- * paths select return.
+ * A panel with more paths: `{counters, removed, isMore}`. Known paths keep their position. Counters of the panel that the user has removed
+ * return if the paths select them.
  */
 export function addedTo(panel, paths) {
   const known = new Set(panel.counters.map(({ path }) => path.toLowerCase()));

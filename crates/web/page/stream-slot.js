@@ -1,13 +1,13 @@
-// Slots for streams. A browser opens six connections per server (HTTP/1.1) for all its tabs: if all tabs had streams, no
+// Slots for streams. A browser opens only six connections per server (HTTP/1.1) for all its tabs. If all tabs had streams, no
 // connection would be left. So only a few tabs have a stream; the others poll.
 
-/** Streams of all tabs of a browser. */
+/** The maximum number of streams of all tabs of a browser together. */
 const SLOTS = 3;
 const WANTED = "wanted";
 
 /** The stream slot of a tab. A hidden tab acquires none, and releases its own if a visible tab needs it. */
 export class StreamSlot {
-  /** `onLost()`: another tab needs the slot. */
+  /** `onLost()` is called when another tab needs the slot. */
   constructor(onLost) {
     this.onLost = onLost;
     this.unlock = null;

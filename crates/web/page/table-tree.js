@@ -1,10 +1,13 @@
 // Tables as trees: rows below their parents, or processes by control group. The same order as in the terminal monitor.
 
-/** The rows below their parents: `[{row, depth, isContext}]`. `sorted` are all rows in order; parents of `isFound` rows are context. */
+/**
+ * The rows below their parents: `[{row, depth, isContext}]`. `sorted` are all rows in order. A row for which `isFound` is false appears
+ * only above a found row; then `isContext` is true.
+ */
 export function treeLines(sorted, isFound, parentOf) {
   const shown = new Set();
   for (const row of sorted.filter(isFound)) for (let above = row; above && !shown.has(above); above = parentOf(above)) shown.add(above);
-  // A row is sorted by the first of the rows below it, so that a busy process is not far down below an idle parent.
+  // A row is sorted by its own place or that of a row below it, whichever is first, so that busy children move an idle parent up.
   const places = new Map();
   sorted.forEach((row, place) => {
     for (let above = row; above && shown.has(row) && !places.has(above); above = parentOf(above)) places.set(above, place);

@@ -1,5 +1,6 @@
 // A table panel: rows are instances, columns are counters. Sorted, filtered and limited by users.
 
+import { onMachine } from "./catalogue.js";
 import { element, setText } from "./element.js";
 import { lineFigure, NONE } from "./figures.js";
 import { areSeveral, withSource } from "./names.js";
@@ -8,7 +9,7 @@ import { change, state } from "./state.js";
 import { arranged, needsPresence, valueOf } from "./tables.js";
 import { figureTitle } from "./values.js";
 
-/** More rows are not drawn; the filter finds the others. */
+/** The maximum number of rows; users find other rows with the filter. */
 const MAX_ROWS = 500;
 
 /** The share of the time range in which an instance had values. */
@@ -17,7 +18,7 @@ const isName = ({ counter, property, isPresence }) => !counter && !property && !
 /** Tables that are narrower than this, in pixels, begin with the name. */
 const NARROW = 520;
 
-/** Rows that are no processes. */
+/** Explanations of rows that are not processes. */
 const EXPLAINED = {
   _exited: "Time of processes that ended between two samples",
   _unattributed: "Processor time that the kernel attributes to no process",
@@ -25,8 +26,10 @@ const EXPLAINED = {
 
 /** The table in an element. */
 export class TableView {
-  constructor(place) {
+  /** `onChart(path)` shows a counter of a row as a chart. */
+  constructor(place, onChart) {
     this.place = place;
+    this.onChart = onChart;
     this.shape = "";
   }
 
@@ -70,7 +73,10 @@ export class TableView {
     setText(this.state, rows ? `${shown.filter(({ row, isContext }) => row && !isContext).length} of ${total}${first ? `, ${figureTitle([...first.lines.values()])}` : ""}` : "Reading…");
     const several = areSeveral(rows ?? []);
     const heading = ({ group, count }) => element("tr", { class: "group" }, element("th", { scope: "rowgroup", colspan: columns.length }, `${group} (${count})`));
+    const focused = this.body.contains(document.activeElement) ? document.activeElement.dataset.path : null;
     this.body.replaceChildren(...shown.map((line) => (line.row ? this.row(line, columns, several) : heading(line))));
+    // The rows of live tables are replaced at each update.
+    if (focused) this.body.querySelector(`[data-path="${CSS.escape(focused)}"]`)?.focus();
   }
 
   row({ row, depth, isContext }, columns, several) {
@@ -80,12 +86,26 @@ export class TableView {
       if (column.property) return element("td", { class: "property", title: value ?? null }, value ?? NONE);
       if (!column.counter) {
         const name = withSource(row.name, row.source, several);
-        return element("th", { scope: "row", title: EXPLAINED[row.name.toLowerCase()] ?? row.name, "data-depth": depth || null }, depth ? element("span", { class: "indent", "aria-hidden": "true" }, `${"  ".repeat(Math.min(depth, 20) - 1)}└ `) : null, name);
+        const counter = this.chartCounter(columns);
+        const shown = counter && !row.isReserved && this.onChart ? element("button", { type: "button", class: "plain instance-name", title: `${EXPLAINED[row.name.toLowerCase()] ?? row.name}\nA click shows ${counter} as a chart`, "data-path": this.pathOf(row, counter) }, name) : name;
+        return element("th", { scope: "row", title: EXPLAINED[row.name.toLowerCase()] ?? row.name, "data-depth": depth || null }, depth ? element("span", { class: "indent", "aria-hidden": "true" }, `${"  ".repeat(Math.min(depth, 20) - 1)}└ `) : null, shown);
       }
       const line = row.lines.get(column.counter.toLowerCase());
       return element("td", { class: "number", "data-value": value ?? "" }, line ? lineFigure(value, line) : NONE);
     });
     return element("tr", { class: [row.isReserved ? "reserved" : "", isContext ? "context" : ""].join(" ").trim() || null }, cells);
+  }
+
+  /** The counter by which the table is sorted, or else its first one. */
+  chartCounter(columns) {
+    const counters = columns.filter(({ counter, is_last: isLast }) => counter && !isLast);
+    return (counters.find(({ title }) => title === this.panel.table.sort) ?? counters[0])?.counter ?? null;
+  }
+
+  /** The path of a counter of a row. */
+  pathOf(row, counter) {
+    const { machine, set } = this.panel.table;
+    return onMachine(machine, `\\${set}(${row.name})\\${counter}`);
   }
 
   build(panel, columns, hasProperties, shape) {
@@ -98,9 +118,18 @@ export class TableView {
     this.top = element("input", { type: "number", class: "table-top", min: 1, max: 100_000, placeholder: "all", "aria-label": "Number of rows", onchange: (event) => this.settings(this.panel, { top: Math.max(0, Math.round(Number(event.target.value))) || null }) });
     this.state = element("span", { class: "hint" });
     this.heads = columns.map((column) =>
-      element("th", { scope: "col", class: column.counter || column.isPresence ? "number" : null }, column.isPresence ? element("span", { class: "hint", title: "How much of the time range the instance existed; averages cover that time, and the order weights them with it" }, column.title) : element("button", { type: "button", class: "plain", title: column.counter ?? column.property ?? "Instance", onclick: () => this.sortBy(this.panel, column) }, column.title)),
+      element("th", { scope: "col", class: column.counter || column.isPresence ? "number" : null }, column.isPresence ? element("span", { class: "hint", title: "How much of the time range the instance existed; averages cover only that time, and are multiplied by it for sorting" }, column.title) : element("button", { type: "button", class: "plain", title: [column.counter ?? column.property ?? "Instance", column.help].filter(Boolean).join("\n"), onclick: () => this.sortBy(this.panel, column) }, column.title)),
     );
-    this.body = element("tbody");
+    // A row can be replaced while the button is pressed.
+    let pressed = null;
+    const pathAt = (event) => event.target.closest?.("[data-path]")?.dataset.path ?? null;
+    const press = (event) => (pressed = { path: pathAt(event), x: event.clientX, y: event.clientY });
+    const click = (event) => {
+      const isSame = pressed && Math.hypot(event.clientX - pressed.x, event.clientY - pressed.y) < 5;
+      const path = event.detail ? isSame && pressed.path : pathAt(event);
+      if (path) this.onChart(path);
+    };
+    this.body = element("tbody", { onpointerdown: press, onclick: click });
     const scrolled = element("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": `Rows of ${panel.table.set}` }, element("table", { class: "instances" }, element("thead", {}, element("tr", {}, this.heads)), this.body));
     this.place.replaceChildren(element("div", { class: "table-controls" }, this.filter, element("label", { class: "hint" }, "Top ", this.top), this.tree, this.choices, this.state), scrolled);
   }

@@ -1,4 +1,4 @@
-// The values of table panels: per instance of a set its counters, from statistics that the server computes over the visible range.
+// The values of table panels: for each instance of a set, statistics of its counters that the server computes over the visible range.
 
 import * as api from "./api.js";
 import { onMachine } from "./catalogue.js";
@@ -9,7 +9,7 @@ import { groupLines, parentsOf, treeLines } from "./table-tree.js";
 import { figureName, figureOf, PERCENTILES } from "./values.js";
 import { state } from "./state.js";
 
-/** The time between two updates of live tables, in milliseconds; a slower collection takes precedence. */
+/** The time between two updates of live tables, in milliseconds. */
 const UPDATE_MS = 1000;
 /** Reserved instance names, whose rows are not ranked. */
 const RESERVED = new Set(["_total", "idle"]);
@@ -42,7 +42,7 @@ export class TableLoader {
     return loaded && panel.table && loaded.columns === JSON.stringify(pathsOf(panel)) ? loaded.rows : undefined;
   }
 
-  /** The request for a panel. `range` names what it shows: running live values are one range, of which `key` is one moment. */
+  /** The request for a panel. `range` stays equal while live values run, but `key` changes with each update. */
   requestFor(panel) {
     const paths = pathsOf(panel);
     const sources = this.loader.entries();
@@ -119,7 +119,7 @@ export class TableLoader {
     } catch (problem) {
       if (isPresent()) {
         show([]);
-        // When the server responds again, the same request is sent again.
+        // Without a key, the next update sends the same request again.
         if (!problem.status) request.key = null;
         this.onData();
       }
@@ -139,7 +139,10 @@ function pathsOf(panel) {
   return counters.map((counter) => onMachine(panel.table.machine, `\\${panel.table.set}(*)\\${counter}`));
 }
 
-/** A row per instance of a machine: `{name, source, machine, lines, present}` with its lines by counter; `present` is the share of the range. */
+/**
+ * A row per instance of a machine: `{name, source, machine, isReserved, lines, present}`. `lines` are by counter; `present` is the share
+ * of the range in which the instance had values.
+ */
 function rowsOf(source, { series }) {
   const rows = new Map();
   for (const line of series) {
@@ -168,7 +171,7 @@ export function valueOf(row, { counter, property, is_last: isLast }) {
   return figureOf(line, isLast ? "last" : figureName(line));
 }
 
-/** The value by which rows are sorted: an average is weighted with the time in which the instance was present. */
+/** The value by which rows are sorted: an average is multiplied by the share of the range in which the instance was present. */
 function sortValue(row, column) {
   const value = valueOf(row, column);
   const line = column.counter && !column.is_last ? row.lines.get(column.counter.toLowerCase()) : null;

@@ -57,7 +57,7 @@ export function powerMarks(low, high, max, format = null) {
   return marks;
 }
 
-/** The time at which a zone's clock shows `local`, in seconds; `ahead` is its offset around then. */
+/** The time at which a zone's clock shows `local`; `ahead` is the zone's UTC offset around that time. All are in seconds. */
 function momentOf(local, ahead, zone) {
   const at = local - ahead;
   const now = zone.offsetAt(at) * 60;
@@ -93,7 +93,7 @@ export function timeMarks(begin, end, max, zone) {
   return marks;
 }
 
-/** Seconds from the start as `m:ss`, `h:mm:ss`, or `d+h:mm` if ticks are days apart. */
+/** Seconds from the start as `m:ss` or `h:mm:ss`, with milliseconds if ticks are less than a second apart. */
 export function sinceStart(at, step = 1) {
   const sign = at < 0 ? "-" : "";
   const size = Math.abs(at);

@@ -32,7 +32,7 @@ export function setUpTimeMenu(page) {
     const problem = wrong !== null ? `“${wrong}” is not a time. Examples: 14:05, 2024-03-05 14:05, -1h, end` : (to ?? whole().end) <= (from ?? whole().begin) ? "The start must be before the end." : "";
     setText(byId("time-error"), problem);
     if (problem) return;
-    // Of live data, "-5min" to now is a moving window.
+    // For live data, "-5min" to now is a moving window.
     if (page.loader.isRunning() && /^(now)?\s*[-−]/i.test(texts[0]) && /^(now|end)?$/i.test(texts[1])) last(page, whole().end - from);
     else show(page, from === undefined && to === undefined ? null : { begin: from ?? null, end: to ?? null });
     byId("time-menu").open = false;
@@ -51,7 +51,7 @@ export function setUpTimeMenu(page) {
     byId("to-field").value = state.range?.end === null ? "" : text(data.end);
     setText(byId("time-error"), "");
     for (const name of ["from", "to"]) byId(`${name}-field`).setAttribute("aria-invalid", "false");
-    // The server has no earlier live values.
+    // Longer presets are disabled, because the server keeps no earlier live values.
     const live = liveSource(page);
     const kept = live?.points ? live.points * (live.interval ?? 1) : Infinity;
     byId("time-around").hidden = !page.marked;
@@ -91,7 +91,7 @@ function show(page, typed) {
   if (!typed) return page.choose(null);
   const range = { begin: typed.begin ?? Math.min(whole.begin, typed.end), end: typed.end ?? Math.max(whole.end, typed.begin) };
   if (page.loader.isRunning()) {
-    // Before the first sample.
+    // Before the first sample, there is nothing to freeze.
     if (!page.feed.block) return undefined;
     page.loader.freeze();
     // The server can have earlier samples than the chart.
@@ -112,7 +112,7 @@ function around(page) {
   page.choose(withinWhole({ begin: at - half, end: at + half }, page.loader.whole() ?? page.data));
 }
 
-/** Shows the last seconds: of live data, which continue; of logs before their end. */
+/** Shows the last `length` seconds: a moving window of live data, or the end of logs. */
 function last(page, length) {
   const live = liveSource(page);
   if (live) {

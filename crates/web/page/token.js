@@ -11,7 +11,7 @@ export function askToken(login) {
     const form = byId("token-form");
     const field = byId("token-field");
     const error = byId("token-error");
-    // The first request has no token: its rejection is not the user's mistake.
+    // The first request has no token, so its rejection is not the user's mistake.
     setText(byId("token-reason"), "This server shows its data only with a token.");
     setText(error, "");
     const submit = async (event) => {

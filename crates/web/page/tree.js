@@ -55,6 +55,7 @@ export class Tree {
   }
 
   open() {
+    this.onOpen?.();
     this.panel.hidden = false;
     byId("add-button").setAttribute("aria-expanded", "true");
     this.known = "";
@@ -75,7 +76,7 @@ export class Tree {
     this.list.replaceChildren(...ready.map((source) => element("option", { value: source.id }, source.name)));
     const chosen = ready.find((source) => source.id === this.chosen);
     const shown = ready.find((source) => state.sources.includes(source.id));
-    // A source on the chart that is still being read has no substitute.
+    // If the sources on the chart are still being read, no other source is chosen.
     const source = chosen ?? shown ?? (state.sources.length ? null : ready[0]) ?? null;
     this.list.value = source?.id ?? "";
     byId("tree-source-row").hidden = ready.length < 2;
@@ -126,7 +127,7 @@ export class Tree {
     this.finish();
   }
 
-  /** The machines of a source, and all of them together; the sets of one are loaded when it is opened. */
+  /** An item for all machines, and one for each machine. The sets of a machine are loaded when its item is opened. */
   machineItems(machines, sets) {
     const all = { title: "All machines", help: "Counters of all machines.", children: () => sets.map((set) => this.setItem(set, null, { machine: null, level: 2 })) };
     const one = (machine) => ({
@@ -137,7 +138,7 @@ export class Tree {
     return [this.item(all, "All machines", 1), ...machines.map((machine) => this.item(one(machine), machine, 1))];
   }
 
-  /** Draws what the server finds: by names, synonyms, names of other tools, and help. */
+  /** Draws what the server finds by names, synonyms, metric names of other tools, and help. */
   async drawFound(source, text) {
     let answer;
     try {
@@ -146,7 +147,7 @@ export class Tree {
       if (this.search.value.trim() === text) setText(byId("tree-state"), problem.message);
       return undefined;
     }
-    // Later input has another result.
+    // If the input has changed, another call draws its results.
     if (this.source !== source || this.search.value.trim() !== text) return this.drawn;
     const named = new Map((this.sets ?? []).map((set) => [set.name, set]));
     const found = answer.found.slice(0, MAX_FOUND).filter(({ set }) => named.has(set));

@@ -12,6 +12,7 @@ const BINARY = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 const MAX_GROUPED = 99_999.5;
 const MAX_THREE_DIGITS = 999.5;
 const MAX_DECIMALS = 5;
+/** Units of long times: the number of seconds from which the unit is used, its length in seconds, its symbol. */
 const LONG = [[2 * 86_400, 86_400, "d"], [2 * 3600, 3600, "h"], [MAX_THREE_DIGITS, 60, "min"]];
 
 /** A number with n decimals; exact ties are rounded to even, as in Rust. */

@@ -4,21 +4,21 @@ import * as api from "./api.js";
 import { save } from "./export.js";
 import { showError, showNotice } from "./messages.js";
 import { annotationsOf } from "./annotations.js";
-import { MAX_PANELS, panelOf } from "./panels.js";
+import { headlineOf, MAX_PANELS, panelOf } from "./panels.js";
 import { change, entry, panelKey, state } from "./state.js";
 import { seconds, textOf, ticksOfSeconds } from "./time.js";
 
-/** The parts of the state for a view of the server. */
+/** The parts of the state that a view sets. `isFirst` is true for a view of the server, false for a view file. */
 function partsOf(view, isFirst) {
   const panels = view.panels.map((panel) => panelOf(panel));
-  const parts = { panels, title: view.title ?? "", savedName: null, open: null, removed: new Set(), legend: new Map(), selected: null };
+  const parts = { panels, headline: headlineOf(view.headline), title: view.title ?? "", savedName: null, open: null, removed: new Set(), legend: new Map(), selected: null };
   if (view.points) parts.points = view.points;
-  // As with annotations: a ready-made view does not change the choice of users.
+  // A view of the server keeps the grouping that users chose, unless it has its own.
   if (view.group_by || !isFirst) parts.group = view.group_by ?? "none";
-  // Ready-made views have no annotations: those of users stay.
+  // A view of the server keeps the annotations of users, unless it has its own.
   const annotations = annotationsOf((view.annotations ?? []).map(({ begin, end, text }) => ({ begin: seconds(begin), end: seconds(end), text })));
   if (annotations.length || !isFirst) parts.annotations = annotations;
-  // A page first shows a log whole.
+  // Only view files change the visible range.
   const range = view.begin || view.end ? { begin: seconds(view.begin), end: seconds(view.end) } : null;
   if (range && !isFirst) parts.range = range;
   return parts;
@@ -46,7 +46,7 @@ export class Views {
     this.all = (await api.views()).views;
   }
 
-  /** Discards views that are being loaded or wait for a source: the user has chosen other panels. */
+  /** Discards views that are being loaded or wait for a source, because the user has chosen other panels. */
   cancel() {
     this.generation += 1;
     this.wanted = null;
@@ -70,7 +70,7 @@ export class Views {
     } catch (problem) {
       if (generation !== this.generation) return undefined;
       if (problem.status === 409 && (await isReading(source.id))) {
-        // Its end fits the view again.
+        // When the log has been read, the view is fitted again.
         if (generation === this.generation) this.sources.follow(source.id);
         return undefined;
       }
@@ -103,7 +103,7 @@ export class Views {
     if (this.wanted) return source ? this.open(this.wanted.name, this.wanted.parts) : undefined;
     if (!source || source.id === this.fitted) return undefined;
     if (state.viewName) return this.open(state.viewName);
-    // The panels of a link are for its sources.
+    // The panels of a link were not fitted to a source, so they stay unchanged.
     return this.fitted ? this.refitCounters(source) : undefined;
   }
 
@@ -112,9 +112,9 @@ export class Views {
     const generation = (this.generation += 1);
     this.fitted = source.id;
     try {
-      const { panels } = await api.fitView(textOfView(this.sources.shown()), source.id);
+      const { panels, headline } = await api.fitView(textOfView(this.sources.shown()), source.id);
       if (generation !== this.generation || panels.length !== state.panels.length) return;
-      change({ panels: state.panels.map((panel, index) => ({ ...panel, counters: panelOf({ id: panel.id, counters: panels[index].counters }).counters })) });
+      change({ headline: headlineOf(headline), panels: state.panels.map((panel, index) => ({ ...panel, counters: panelOf({ id: panel.id, counters: panels[index].counters }).counters })) });
     } catch {
       // Leaves the panels unchanged.
     }
@@ -143,7 +143,7 @@ export class Views {
 const quoted = (text) => (/['\u0000-\u001f\u007f]/.test(text) ? JSON.stringify(text).replace(/\u007f/g, "\\u007F") : `'${text}'`);
 const array = (values) => `[${values.map((value) => (typeof value === "string" ? quoted(value) : value)).join(", ")}]`;
 
-/** The text of a view file, version 2. Settings that users changed on the page are those of the counters. */
+/** The text of a view file, version 2. Counters have the settings that users chose on the page. */
 export function textOfView(sources) {
   const lines = ["version = 2"];
   const put = (key, value, usual = null) => {
@@ -161,6 +161,12 @@ export function textOfView(sources) {
     put("begin", textOf(ticksOfSeconds(begin)));
     put("end", end === null ? null : textOf(ticksOfSeconds(end)));
     lines.push(`text = ${quoted(text)}`);
+  }
+  for (const { path, or, label } of state.headline) {
+    lines.push("", "[[headline]]");
+    put("path", path);
+    if (or.length) put("or", or);
+    if (label !== null) lines.push(`label = ${quoted(label)}`);
   }
   for (const panel of state.panels) {
     lines.push("", "[[panel]]");
@@ -208,7 +214,7 @@ export function textOfView(sources) {
   return `${lines.join("\n")}\n`;
 }
 
-/** The settings of a counter that is not a pattern, as users changed them; otherwise those of the view. */
+/** The settings of a counter: the current ones, which users can have changed; for a path with wildcards, those of the view. */
 function settingsNow(panel, counter, sources) {
   const key = sources.length ? [...state.legend.keys()].find((known) => known.startsWith(panelKey(panel, `${sources[0].id} `)) && known.endsWith(counter.path.toLowerCase())) : null;
   const known = key ? entry(key) : null;

@@ -1,4 +1,4 @@
-// Escapes control characters: names in a log can contain bidirectional controls, which would reorder the text around them.
+// Escapes control characters, because names in a log can contain bidirectional controls, which would reorder the text around them.
 
 /** Control characters except white space, Unicode's Bidi_Control, line and paragraph separators. */
 // eslint-disable-next-line no-control-regex

@@ -5,8 +5,10 @@ import { change, state } from "./state.js";
 
 const back = [];
 const forward = [];
-/** The shortest range. */
+/** The length of the shortest range. */
 const SHORTEST_MS = 2;
+/** A press of this length is a long one, in milliseconds. */
+const HOLD_MS = 600;
 
 /** Zooms to a range, null for the whole, and adds the previous one to the history. */
 export function zoomTo(range) {
@@ -36,13 +38,13 @@ export function zoomForward() {
 export const canGoBack = () => back.length > 0;
 export const canGoForward = () => forward.length > 0;
 
-/** Clears the history: other sources have other times. */
+/** Clears the history, because other sources have other times. */
 export function clearZoomHistory() {
   back.length = 0;
   forward.length = 0;
 }
 
-/** A range in whole milliseconds inside `whole`; null if it is all of it. */
+/** A range in whole milliseconds inside `whole`; null if it is all of `whole`. */
 export function withinWhole(range, whole) {
   const all = inMilliseconds(whole);
   const requested = inMilliseconds(range);
@@ -74,15 +76,22 @@ export function moved({ begin, end }, share) {
 
 /**
  * Handles pointers on the plot. `view()` is the visible range, `whole()` the whole one; `onClick(left, top)`: a click;
- * `onChoose(range)`: a selected range; `onMark(range)`: one that was selected with Shift; `onDragging(isHeld)`: the chart must not move during a drag.
+ * `onChoose(range)`: a selected range; `onMark(range)`: one that was selected with Shift; `onDragging(isHeld)`: the chart must not move during a drag;
+ * `onHold(left, top)`: a long press.
  */
-export function watchPointer(plot, { view, whole, onChoose, onMark, onClick, onDragging }) {
+export function watchPointer(plot, { view, whole, onChoose, onMark, onClick, onDragging, onHold }) {
   const surface = plot.over;
   const pointers = new Map();
   let from = null;
   let pinch = null;
+  /** The timer of a press that can become a long one; `isHeld` once it is. */
+  let holding = null;
+  let isHeld = false;
   const leftOf = (event) => Math.max(0, Math.min(surface.clientWidth, event.clientX - surface.getBoundingClientRect().left));
-  // An element of its own: uPlot resets its selection at every move of the mouse.
+  const topOf = (event) => event.clientY - surface.getBoundingClientRect().top;
+  // A long press must not open the browser's menu.
+  surface.addEventListener("contextmenu", (event) => (isHeld || pointers.size) && event.preventDefault());
+  // A separate element, because uPlot resets its own selection whenever the mouse moves.
   const selection = element("div", { class: "selection", hidden: true });
   surface.append(selection);
   const select = (one, other) => {
@@ -102,8 +111,15 @@ export function watchPointer(plot, { view, whole, onChoose, onMark, onClick, onD
     } catch {
       // The pointer was released before the event was handled.
     }
+    clearTimeout(holding);
+    isHeld = false;
     if (pointers.size === 1) {
       from = leftOf(event);
+      const [left, top] = [from, topOf(event)];
+      holding = setTimeout(() => {
+        isHeld = true;
+        onHold(left, top);
+      }, HOLD_MS);
     } else if (pointers.size === 2) {
       from = null;
       clear();
@@ -114,12 +130,16 @@ export function watchPointer(plot, { view, whole, onChoose, onMark, onClick, onD
     if (!pointers.has(event.pointerId)) return;
     pointers.set(event.pointerId, leftOf(event));
     if (from !== null && pointers.size === 1) {
-      if (Math.abs(leftOf(event) - from) > 4) select(from, leftOf(event));
+      if (Math.abs(leftOf(event) - from) > 4) {
+        clearTimeout(holding);
+        select(from, leftOf(event));
+      }
     }
   });
   const release = (event) => {
     if (!pointers.has(event.pointerId)) return;
     const left = leftOf(event);
+    clearTimeout(holding);
     pointers.set(event.pointerId, left);
     if (pinch && pointers.size === 2) {
       // The times under both fingers stay there.
@@ -135,8 +155,8 @@ export function watchPointer(plot, { view, whole, onChoose, onMark, onClick, onD
         const [begin, end] = [plot.posToVal(one, "x"), plot.posToVal(other, "x")];
         if (event.shiftKey) onMark({ begin, end });
         else choose(begin, end);
-      } else {
-        onClick(left, event.clientY - surface.getBoundingClientRect().top);
+      } else if (!isHeld) {
+        onClick(left, topOf(event));
       }
     }
     pointers.delete(event.pointerId);

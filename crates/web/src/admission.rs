@@ -92,7 +92,7 @@ impl Admission {
         Arc::new(Self { limits, state: Mutex::default() })
     }
 
-    /// Counts a new connection of a client; `None` if it must be closed at once. Connections that have been idle for
+    /// Counts a new connection of a client; `None` if it must be closed immediately. Connections that have been idle for
     /// [`MIN_IDLE`] are closed to make room.
     pub(crate) fn admit(self: &Arc<Self>, client: Client) -> Option<Arc<ConnectionPermit>> {
         let close = Arc::default();
@@ -259,7 +259,7 @@ mod tests {
         for close in &closes {
             assert!(state.admit(LIMITS, client(1), close, now).is_some());
         }
-        // Fresh connections are not closed: an honest client may open many at once.
+        // Fresh connections are not closed, because an honest client may open many at the same time.
         assert!(admit(&mut state, 1, now).is_some());
         let is_closed = |close: &Arc<Notify>| {
             let notified = std::pin::pin!(close.notified());
@@ -269,7 +269,7 @@ mod tests {
         assert!(!closes.iter().any(is_closed));
         assert!(admit(&mut state, 1, now + MIN_IDLE).is_some());
         assert!(is_closed(&closes[0]) && is_closed(&closes[1]) && !is_closed(&closes[2]));
-        // Connections of other addresses do not matter.
+        // Connections of other addresses are not closed.
         assert!(admit(&mut state, 2, now + MIN_IDLE).is_some());
         assert!(!is_closed(&closes[2]));
     }

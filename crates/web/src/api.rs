@@ -53,13 +53,13 @@ pub(crate) struct Shared {
     pub(crate) guard: Guard,
     pub(crate) hub: Arc<Hub>,
     pub(crate) sources: Sources,
-    /// Limits concurrent downloads: their files take disk space until they are sent.
+    /// Limits concurrent downloads, because their files take disk space until they are sent.
     pub(crate) downloads: Arc<Semaphore>,
     /// Threads for requests about this machine.
     pub(crate) live_workers: Workers,
     /// Reads the counter sets of other machines.
     pub(crate) machine_sets: MachineSets,
-    /// One thread: scrapes run one after another.
+    /// One thread, so that scrapes run one after another.
     pub(crate) scrape_worker: Workers,
     pub(crate) exporters: metrics::ExporterCache,
     pub(crate) charts: charts::ChartCache,
@@ -68,6 +68,8 @@ pub(crate) struct Shared {
     /// The folder of the views that clients share.
     pub(crate) views: Option<PathBuf>,
     pub(crate) metrics: MetricsOptions,
+    /// Sets whose counters another set has too, each with the name of the other.
+    pub(crate) repeating_sets: Vec<(&'static str, &'static str)>,
     pub(crate) recordings: Arc<Recordings>,
     /// Reads properties of processes, one request at a time.
     pub(crate) processes: Option<Arc<Mutex<Box<dyn RowProperties>>>>,
@@ -89,6 +91,7 @@ impl Shared {
             view,
             views,
             metrics,
+            repeating_sets,
             processes,
             logs,
             recordings,
@@ -132,6 +135,7 @@ impl Shared {
             view,
             views,
             metrics,
+            repeating_sets,
             recordings,
             processes: processes.map(|reader| Arc::new(Mutex::new(reader))),
             log,
@@ -156,6 +160,7 @@ pub(crate) fn routes() -> Vec<(&'static str, MethodRouter<Web>)> {
         ("/api/openapi.json", get(page::openapi)),
         ("/api/login", post(page::login)),
         ("/api/logout", post(page::logout)),
+        ("/api/compare", get(charts::compare)),
         ("/api/fleet", get(fleet::table)),
         ("/api/sources", get(sources::list).post(sources::open)),
         ("/api/upload", post(sources::upload)),

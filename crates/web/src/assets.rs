@@ -44,12 +44,12 @@ pub(crate) fn asset(name: &str, headers: &HeaderMap) -> Response {
     let headers = response.headers_mut();
     headers.insert(header::ETAG, HeaderValue::from_static(asset.etag));
     headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
-    // Revalidated at each use: a newer server can have a different version.
+    // Revalidated at each use, because a newer server can have a different version.
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     response
 }
 
-/// Part of the build script.
+/// A module of the build script, included so that its tests run.
 #[cfg(test)]
 #[path = "../build/strip.rs"]
 mod strip;

@@ -39,7 +39,7 @@ const MAX_HEADER: usize = 64 << 10;
 /// Maximum number of headers of a request.
 const MAX_HEADER_LINES: usize = 64;
 
-/// Closes the connection of a stream: its reader is too slow, or its session has ended.
+/// Notified to close the connection of a stream whose reader is too slow or whose session has ended.
 #[derive(Clone)]
 pub(crate) struct Closing(pub(crate) Arc<Notify>);
 
@@ -50,7 +50,7 @@ pub(crate) async fn serve(
     router: Router,
     stopping: watch::Receiver<bool>,
 ) {
-    // Small events are sent at once. Errors are ignored, because the server also works without these three options.
+    // Small events are sent immediately. Errors are ignored, because the server also works without these three options.
     let _ = stream.set_nodelay(true);
     let _ = sockopt::set_socket_send_buffer_size(&stream, SEND_BUFFER);
     let _ = sockopt::set_tcp_user_timeout(&stream, USER_TIMEOUT.as_millis() as u32);

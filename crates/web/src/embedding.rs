@@ -5,7 +5,7 @@ use axum::http::{HeaderValue, Method};
 
 use crate::options::{Embedding, ServeError};
 
-/// The Content-Security-Policy, except for the sites that can embed the page: it loads nothing from other sites.
+/// The Content-Security-Policy, without the sites that can embed the page. The page loads nothing from other sites.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                       img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors";
 

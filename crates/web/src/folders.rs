@@ -92,7 +92,7 @@ fn list_folder(folder: &Path, name: &str, depth: usize, entries_seen: &mut usize
             continue;
         };
         let name = format!("{name}/{entry_name}");
-        // Symbolic links are not followed: they can lead out of the folder.
+        // Symbolic links are not followed, because they can lead out of the folder.
         if kind.is_dir() && depth < MAX_DEPTH {
             list_folder(&entry.path(), &name, depth + 1, entries_seen, logs);
         } else if kind.is_file() && is_log(&entry_name) {

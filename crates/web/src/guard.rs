@@ -102,7 +102,8 @@ impl Guard {
         self.set_cookie("", "; Max-Age=0")
     }
 
-    /// Closes the connection of a stream at the end of the session that authenticates its request, if any.
+    /// Registers the connection of a stream to be closed when the session that authenticates its request ends. Does nothing if a
+    /// token authenticates the request, or if no token is required.
     pub(crate) fn close_with_session(
         &self,
         headers: &HeaderMap,
@@ -180,7 +181,8 @@ impl Guard {
         self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host.host()))
     }
 
-    /// Refuses requests that pages of other sites send from a user's browser, except those for the page itself.
+    /// Refuses requests that pages of other sites send from a user's browser, except requests for this server's page and its
+    /// assets.
     fn check_site(&self, headers: &HeaderMap, host: &Authority, is_page: bool) -> Result<(), ApiError> {
         let cross_site = || ApiError::new(StatusCode::FORBIDDEN, "cross-site requests are refused");
         for site in headers.get_all("sec-fetch-site") {
@@ -188,8 +190,8 @@ impl Guard {
                 return Err(cross_site());
             }
         }
-        // A proxy that terminates TLS can be in front of a server without TLS. The reverse is refused: anyone who can intercept
-        // plain HTTP could serve a page of that name.
+        // A proxy that terminates TLS can be in front of a server without TLS. An http origin is refused on a server with TLS,
+        // because anyone who can intercept plain HTTP could serve a page under the server's host name.
         let schemes: &[&str] = match self.is_tls {
             true => &["https"],
             false if self.is_named(host) => &["http", "https"],
@@ -245,8 +247,8 @@ impl Guard {
             let token = token.filter(|(scheme, _)| scheme.eq_ignore_ascii_case(b"bearer "));
             return token.map(|(_, token)| Some(token.to_vec())).ok_or_else(unauthorized);
         }
-        // Wrong cookies are not counted: 256 random bits cannot be guessed, and browsers send cookies from before a
-        // restart.
+        // Unlike wrong tokens, wrong cookies do not count as failed attempts (see the throttle): 256 random bits cannot be
+        // guessed, and browsers send cookies from before a restart.
         let now = Instant::now();
         if self.cookies(headers).any(|value| self.sessions.is_open(value, now)) {
             Ok(None)
@@ -261,7 +263,7 @@ impl Guard {
             headers.insert(name, HeaderValue::from_static(value));
         }
         headers.insert(header::CONTENT_SECURITY_POLICY, self.policy.clone());
-        // For browsers that do not know `frame-ancestors`; it cannot name sites.
+        // X-Frame-Options is for browsers that do not know `frame-ancestors`. It cannot name sites.
         if self.embedding.origins.is_empty() {
             headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
         }
@@ -314,7 +316,7 @@ fn unauthorized() -> ApiError {
 }
 
 fn only_views() -> ApiError {
-    ApiError::new(StatusCode::FORBIDDEN, "this token only shows views")
+    ApiError::new(StatusCode::FORBIDDEN, "this token gives access to embedded views only")
 }
 
 /// Whether a path belongs to the protocol of agents.
@@ -324,14 +326,14 @@ fn is_agent_path(path: &str) -> bool {
 
 /// Middleware that checks requests, adds security headers to responses, and logs each request with its status.
 pub(crate) async fn guard(State(web): State<Web>, mut request: Request, next: Next) -> Response {
-    // The query and headers are not logged: they can contain secrets.
+    // The query and headers are not logged, because they can contain secrets.
     let line = web.log.as_ref().map(|log| (log, format!("{} {}", request.method(), request.uri().path())));
     let client = request.extensions().get().copied();
     let connection = request.extensions().get::<TokenSent>().cloned();
     let is_agent = is_agent_path(request.uri().path());
     let checked = match (web.guard.check(&request), client) {
         (Ok(Some(token)), Some(client)) => web.guard.compare(client, &token, connection.as_ref()).await,
-        // Not reached: every connection has a client.
+        // This is not reached, because every connection has a client.
         (Ok(Some(_)), None) => Err(unauthorized()),
         (Ok(None), _) => Ok(Access::Full),
         (Err(error), _) => Err(error),

@@ -68,7 +68,7 @@ struct Shared {
     /// The registry in use, and when it was obtained.
     registry: Mutex<Option<(Instant, Arc<Registry>)>>,
     /// With several machines: the registry of one of them, from the collection; `None` before one was reached.
-    of_machines: Mutex<Option<Arc<Registry>>>,
+    machine_registry: Mutex<Option<Arc<Registry>>>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -153,7 +153,7 @@ impl Hub {
             streams: AtomicUsize::new(0),
             runtime: OnceLock::new(),
             registry: Mutex::default(),
-            of_machines: Mutex::default(),
+            machine_registry: Mutex::default(),
         });
         if !shared.options.history.is_empty() {
             let mut state = shared.lock();
@@ -188,11 +188,11 @@ impl Hub {
         registry.map_err(|failure| ApiError::not_found(failure.to_string()))
     }
 
-    /// The counter sets of one of the machines, as far as they are known: those of the collection, or those from before it. This waits
-    /// for no machine.
+    /// The known counter sets of one of the machines: from the collection, or, before a machine was reached, those known at the
+    /// start. Does not wait for a machine.
     pub(crate) fn any_registry(&self) -> Arc<Registry> {
         let Some(machines) = &self.options().machines else { return self.registry() };
-        let collected = self.shared.of_machines.lock().ignore_poison().clone();
+        let collected = self.shared.machine_registry.lock().ignore_poison().clone();
         collected.unwrap_or_else(|| machines.known_registry())
     }
 
@@ -315,7 +315,7 @@ impl Hub {
 
     /// Sets the runtime whose tasks send events.
     pub(crate) fn set_runtime(&self, runtime: Handle) {
-        // Only the first call has an effect: a server runs once.
+        // Only the first call has an effect, because a server runs once.
         let _ = self.shared.runtime.set(runtime);
     }
 
@@ -328,7 +328,7 @@ impl Hub {
         self.shared.lock().is_stopped = true;
         self.shared.changed.notify_all();
         let thread = self.thread.lock().ignore_poison().take();
-        // Not joined: a provider can block the thread.
+        // The thread is not joined, because a provider can block it.
         drop(thread);
     }
 }

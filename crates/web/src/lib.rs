@@ -35,8 +35,8 @@ mod token_throttle;
 mod workers;
 
 pub use options::{
-    Embedding, LineLog, LiveOptions, MachineList, RecordingOptions, RegistryNow, ReleaseMemory, ServeError,
-    ServeOptions, Services, Uploads,
+    Embedding, HostFacts, HostFactsNow, LineLog, LiveOptions, MachineList, RecordingOptions, RegistryNow,
+    ReleaseMemory, ServeError, ServeOptions, Services, Uploads,
 };
 pub use server::{Server, Stopper};
 pub use tachograph_remote::Token;

@@ -20,6 +20,18 @@ use tachograph_remote::{ClientTrust, SecretFileError, Token};
 /// Returns the current counter sets of the machine; the same object as before if nothing changed.
 pub type RegistryNow = Arc<dyn Fn() -> Arc<Registry> + Send + Sync>;
 
+/// Facts about this machine that are not counters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostFacts {
+    /// The operating system, as users know it.
+    pub operating_system: Option<String>,
+    /// The number of online processors.
+    pub processors: Option<usize>,
+}
+
+/// Returns the current facts about this machine.
+pub type HostFactsNow = Arc<dyn Fn() -> HostFacts + Send + Sync>;
+
 /// Receives log lines.
 pub type LineLog = Arc<dyn Fn(&str) + Send + Sync>;
 
@@ -50,6 +62,8 @@ pub struct ServeOptions {
     pub views: Option<PathBuf>,
     /// The counters of `/metrics` if a request selects none.
     pub metrics: MetricsOptions,
+    /// Sets whose counters another set has too, each with the English name of the other. Comparisons of whole logs omit them.
+    pub repeating_sets: Vec<(&'static str, &'static str)>,
     /// Reads properties of this machine's processes that are not counters.
     pub processes: Option<Box<dyn RowProperties>>,
     /// Logs to open at the start, and folders whose logs clients can open.
@@ -104,8 +118,8 @@ pub trait MachineList: Send + Sync {
     /// If there is no such machine, or if it does not answer.
     fn registry(&self, machine: &str) -> Result<Arc<Registry>, Failure>;
 
-    /// The counter sets of one of the machines, as far as they are known without waiting for one: the agents of a fleet have largely the
-    /// same sets. Otherwise those of this machine.
+    /// The counter sets of a machine whose sets are known without waiting, since the machines have largely the same sets.
+    /// Without such a machine, the sets of this machine.
     fn known_registry(&self) -> Arc<Registry>;
 
     /// A source of all machines, without paths, for samples at this interval.
@@ -133,6 +147,8 @@ pub struct LiveOptions {
     pub zone: TimeZone,
     /// When the machine booted, in UTC; 0 if unknown.
     pub boot_time: FileTime,
+    /// Facts about this machine; ignored if other machines are collected.
+    pub facts: Option<HostFactsNow>,
     /// The counters that the page shows first.
     pub default_paths: Vec<String>,
     /// Counters that are collected even if no client requests them, so that charts do not start empty.
@@ -148,7 +164,7 @@ pub struct RecordingOptions {
     pub max_bytes: u64,
     /// A recording ends after this time.
     pub max_duration: Duration,
-    /// A recording does not start if less disk space is free, and ends when less is free.
+    /// A recording does not start if less disk space than this is free, and ends when less is free.
     pub min_free_bytes: u64,
 }
 

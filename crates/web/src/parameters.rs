@@ -11,7 +11,7 @@ use crate::response::ApiError;
 pub(crate) const MAX_PATHS: usize = 256;
 /// Maximum number of excluded counters in a request.
 const MAX_EXCEPTIONS: usize = 1024;
-/// Maximum length of a path in bytes: each of its UTF-16 units takes up to three bytes in UTF-8.
+/// Maximum length of a path in bytes, because each of its UTF-16 units takes up to three bytes in UTF-8.
 const MAX_PATH_BYTES: usize = 3 * MAX_PATH_LENGTH;
 
 /// Texts that are not valid counter paths, each with the reason.
@@ -151,15 +151,24 @@ impl Parameters {
         }
     }
 
-    /// The time range; begin, end or both can be absent.
+    /// The time range `begin`, `end`, of which one or both can be absent.
     pub(crate) fn window(&self) -> Result<(Option<FileTime>, Option<FileTime>), ApiError> {
-        let (begin, end) = (self.time("begin")?, self.time("end")?);
-        if let (Some(begin), Some(end)) = (begin, end)
-            && begin >= end
+        self.range("begin", "end")
+    }
+
+    /// The time range in the parameters of these names, of which one or both can be absent.
+    pub(crate) fn range(
+        &self,
+        begin: &str,
+        end: &str,
+    ) -> Result<(Option<FileTime>, Option<FileTime>), ApiError> {
+        let times = (self.time(begin)?, self.time(end)?);
+        if let (Some(from), Some(to)) = times
+            && from >= to
         {
-            return Err(ApiError::bad_request("begin must be before end"));
+            return Err(ApiError::bad_request(format!("{begin} must be before {end}")));
         }
-        Ok((begin, end))
+        Ok(times)
     }
 
     /// The values of a parameter that appears at most `max` times, each a whole number.

@@ -31,7 +31,7 @@ const MAX_NAME: usize = 64;
 /// The recording of a server, if it allows recordings.
 pub(crate) struct Recordings {
     options: Option<RecordingOptions>,
-    /// The name of the folder that clients see.
+    /// The folder's name, as clients see it.
     folder_name: String,
     hub: Arc<Hub>,
     state: Mutex<State>,
@@ -109,7 +109,7 @@ impl Drop for Running {
 }
 
 impl Recordings {
-    /// `folder_name` is the name of the folder that clients see.
+    /// `folder_name` is the folder's name, as clients see it.
     pub(crate) fn new(options: Option<RecordingOptions>, folder_name: String, hub: Arc<Hub>) -> Arc<Self> {
         let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let status = Status {
@@ -308,7 +308,7 @@ impl Recordings {
         if let Some(stop) = &state.running {
             stop.stop();
         }
-        // A provider can block the recording.
+        // The time is limited, because a provider can block the recording.
         while state.running.is_some() {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {

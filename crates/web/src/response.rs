@@ -17,6 +17,14 @@ impl ApiError {
         Self { status, message: message.into() }
     }
 
+    /// The same error, whose message names what it is about.
+    pub(crate) fn about(self, name: &str) -> Self {
+        match self.message.starts_with(name) {
+            true => self,
+            false => Self { message: format!("{name}: {}", self.message), ..self },
+        }
+    }
+
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, message)
     }
@@ -42,7 +50,7 @@ impl ApiError {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, message)
     }
 
-    /// A file could not be created or written, usually because the disk is full. The cause is omitted: it can contain a path.
+    /// A file could not be created or written, usually because the disk is full. The cause is omitted, because it can contain a path.
     pub(crate) fn disk_full(file: &str) -> Self {
         Self::new(StatusCode::INSUFFICIENT_STORAGE, format!("the {file} cannot be stored on the server"))
     }
@@ -72,7 +80,7 @@ impl IntoResponse for ApiError {
 pub(crate) fn json(value: &impl Serialize) -> Response {
     match serde_json::to_vec(value) {
         Ok(text) => with_content_type("application/json", text),
-        // Not reached: all serialized values are structs of plain values.
+        // This is not reached, because all serialized values are structs of plain values.
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }

@@ -5,7 +5,7 @@ use tachograph_counters::civil::FileTime;
 use tachograph_counters::set::{Counter, CounterSet, Instance};
 use tachograph_counters::{AverageKind, Summary};
 use tachograph_monitor::figures::Unit;
-use tachograph_monitor::{Reduced, ReducedSeries};
+use tachograph_monitor::{Reduced, ReducedSeries, largest_possible};
 
 use crate::response::ApiError;
 
@@ -45,6 +45,8 @@ pub(crate) struct SeriesName<'a> {
     unit: String,
     format: UnitFormat,
     default_scale: i32,
+    /// The largest possible value, if it is known.
+    bound: Option<f64>,
     /// `raw` if averages are computed from raw values, `arithmetic` if they are means of formatted values.
     average_kind: &'static str,
 }
@@ -67,6 +69,11 @@ impl UnitFormat {
 }
 
 impl<'a> SeriesName<'a> {
+    /// Marks the averages as means of formatted values.
+    pub(crate) fn set_arithmetic(&mut self) {
+        self.average_kind = "arithmetic";
+    }
+
     /// `instance` is ignored for sets without instances.
     pub(crate) fn new(
         path: &'a str,
@@ -89,6 +96,7 @@ impl<'a> SeriesName<'a> {
             unit: counter.unit().into_owned(),
             format: UnitFormat::for_counter(counter),
             default_scale: counter.default_scale,
+            bound: largest_possible(set.english_name.as_deref().unwrap_or(&set.name), counter),
             average_kind: "raw",
         }
     }
@@ -136,7 +144,7 @@ impl<'a> Chart<'a> {
         let ReducedSeries { info, summary, columns } = series;
         let mut name = SeriesName::new(&info.path, &info.set, info.instance.as_deref(), &info.counter);
         if summary.average_kind == AverageKind::Arithmetic {
-            name.average_kind = "arithmetic";
+            name.set_arithmetic();
         }
         Self {
             name,

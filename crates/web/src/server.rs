@@ -168,7 +168,7 @@ impl Server {
             match accepted {
                 Ok((stream, from)) => {
                     wait = BACK_OFF.0;
-                    // Over the limit, the connection is closed at once.
+                    // A connection over a limit is closed immediately.
                     let Some(permit) = admission.admit(from.ip().into()) else { continue };
                     let (tls, router, stopping) = (self.tls.clone(), router.clone(), self.stop.subscribe());
                     connections.spawn(connection::serve(stream, permit, tls, router, stopping));

@@ -16,7 +16,7 @@ struct Session {
     value: String,
     began: Instant,
     last_used: Instant,
-    /// The connections of its streams: notified to close them.
+    /// Notified to close the connections of the session's streams.
     streams: Vec<Weak<Notify>>,
 }
 

@@ -17,16 +17,16 @@ use crate::response::ApiError;
 const FREE_ATTEMPTS: u32 = 5;
 /// Time between two comparisons after the free attempts.
 const COMPARE_INTERVAL: Duration = Duration::from_secs(1);
-/// Maximum number of requests of a client that wait for their comparison; further ones are refused at once.
+/// Maximum number of requests of a client that wait for their comparison; further ones are refused immediately.
 const MAX_WAITING: usize = 4;
 /// A client is forgotten after this time without a wrong token.
 const FORGET_AFTER: Duration = Duration::from_secs(60);
 /// Maximum number of clients that are remembered.
 const MAX_CLIENTS: usize = 1024;
-/// For this time after a client sent the right token, that token is not delayed: programs with a wrong token at the same
-/// address do not lock out the others.
+/// For this time after a client sent the right token, that token is not delayed, so that programs with a wrong token do not
+/// lock out others at the same address.
 const TRUST_FOR: Duration = Duration::from_secs(3600);
-/// The number of tokens per second of a client with that trust that are compared without a delay.
+/// The number of tokens per second that are compared without a delay for a client that sent the right token.
 const TRUSTED_COMPARISONS: u32 = 10;
 
 /// Compares tokens, and delays clients that have sent wrong ones.
@@ -78,8 +78,8 @@ impl TokenThrottle {
     /// # Errors
     ///
     /// `wrong` if the token is wrong; 429 if too many requests of the client are waiting. Right tokens are delayed too,
-    /// because an immediate response would reveal them; except from clients that sent the right one before
-    /// ([`TRUST_FOR`]), of which a limited number is compared at once.
+    /// because an immediate response would reveal them. If a client sent the right token before ([`TRUST_FOR`]), a limited number
+    /// of its tokens is compared without delay.
     pub(crate) async fn compare(
         &self,
         client: Client,
@@ -132,7 +132,7 @@ impl Queue {
 }
 
 impl State {
-    /// The queue of a client; `None` if its tokens are compared at once.
+    /// The queue of a client; `None` if its tokens are compared without delay.
     fn queue(&mut self, client: Client, now: Instant) -> Option<Arc<Queue>> {
         self.clients.retain(|_, throttled| now.saturating_duration_since(throttled.last) < FORGET_AFTER);
         let throttled = self.clients.get(&client).filter(|throttled| throttled.wrong >= FREE_ATTEMPTS)?;
@@ -153,7 +153,7 @@ impl State {
         self.trusted.insert(client, TrustedClient { last: now, compared: (0, now) });
     }
 
-    /// Whether a token of a client is compared at once although the client is throttled.
+    /// Whether a token of a client is compared without delay although the client is throttled.
     fn may_compare_now(&mut self, client: Client, now: Instant) -> bool {
         let Some(trusted) = self.trusted.get_mut(&client) else { return false };
         if now.saturating_duration_since(trusted.last) >= TRUST_FOR {
@@ -180,7 +180,8 @@ impl State {
         let throttled = self.clients.entry(client).or_insert_with(new);
         throttled.wrong = throttled.wrong.saturating_add(1);
         throttled.last = now;
-        // An attacker with many addresses cannot flood the log: other clients are reported with their next wrong token.
+        // At most one client is reported per interval, so that an attacker with many addresses cannot flood the log. Another client
+        // is reported with a later wrong token.
         let is_time =
             self.last_report.is_none_or(|last| now.saturating_duration_since(last) >= COMPARE_INTERVAL);
         let is_due = !throttled.is_reported && is_time;
@@ -222,7 +223,7 @@ mod tests {
             assert!(throttle.compare(client(1), wrong, || None).await.is_err());
         }
         assert_eq!(began.elapsed(), Duration::ZERO);
-        // One token per second is compared, even if many arrive at once. The right token waits like the others.
+        // One token per second is compared, even if many arrive at the same time. The right token waits like the others.
         let compared = Arc::new(AtomicUsize::new(0));
         let mut throttled_clients = tokio::task::JoinSet::new();
         for index in 0..10_000 {
@@ -253,7 +254,7 @@ mod tests {
         let throttle = Arc::new(TokenThrottle::new(None));
         let right = || Some(Access::Full);
         assert!(throttle.compare(client(1), wrong, right).await.is_ok());
-        // A token that only shows views is no trust.
+        // A token that only shows views does not exempt its client from delays.
         assert!(throttle.compare(client(2), wrong, || Some(Access::Views)).await.is_ok());
         for address in [1, 2] {
             for _ in 0..FREE_ATTEMPTS {
@@ -281,8 +282,8 @@ mod tests {
             refused += usize::from(throttle.compare(client(1), wrong, guess).await.is_err());
         }
         assert_eq!(refused, guesses);
-        let most = (TRUSTED_COMPARISONS as usize + 1) * (began.elapsed().as_secs() as usize + 1);
-        assert!(compared.load(Ordering::SeqCst) <= most, "{compared:?} of {most}");
+        let max = (TRUSTED_COMPARISONS as usize + 1) * (began.elapsed().as_secs() as usize + 1);
+        assert!(compared.load(Ordering::SeqCst) <= max, "{compared:?} of {max}");
         // The trust ends.
         tokio::time::sleep(TRUST_FOR).await;
         for _ in 0..=FREE_ATTEMPTS {

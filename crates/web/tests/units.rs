@@ -1,5 +1,5 @@
-//! The page formats values by the same rules as the terminal monitor. This test writes and checks `units.tsv`; a test of the
-//! page (`browser/units.test.mjs`) reads the same file. `TACHO_UPDATE=1` writes it.
+//! The page formats values by the same rules as the terminal monitor. This test checks `units.tsv`, or writes it with
+//! `TACHO_UPDATE=1`. A test of the page (`browser/units.test.mjs`) reads the same file.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ const NAMES: [&str; 16] = [
     "cycles", "requests", "",
 ];
 
-/// Values at the limits of the rules, and ordinary ones.
+/// Values at the limits of the rules, and ordinary values.
 fn values() -> Vec<f64> {
     let mut values = vec![
         0.0,

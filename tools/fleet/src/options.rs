@@ -13,7 +13,7 @@ pub(crate) struct Options {
     pub(crate) folder: PathBuf,
     /// Number of machines.
     pub(crate) machines: usize,
-    /// The port, on an address for each machine.
+    /// The port of all machines. Each machine has its own address.
     pub(crate) port: u16,
     /// Number of machines that do not answer collections.
     pub(crate) stalled: usize,

@@ -32,9 +32,9 @@ pub(crate) struct RecordedSet {
 /// A recorded counter.
 pub(crate) struct RecordedCounter {
     pub(crate) id: u32,
-    /// Whether its first number only grows.
+    /// Whether the first number of its raw values only grows.
     pub(crate) is_total: bool,
-    /// Whether its second number is that of a base.
+    /// Whether the second number of its raw values is the value of its base.
     pub(crate) has_base: bool,
 }
 
@@ -54,7 +54,7 @@ impl Recording {
         }
     }
 
-    /// Adds a sample. A log has a group for each counter; each set keeps the rows of its first group.
+    /// Adds a sample. A log has a group for each counter; the instances of a set are those of its first group.
     fn push(&mut self, sample: &Sample) {
         for (info, recorded) in self.sets.iter().zip(&mut self.recorded) {
             let groups: Vec<&Group> =
@@ -99,7 +99,7 @@ impl RecordedSet {
         }
     }
 
-    /// Adds the values of a sample; a value that it lacks is that of the sample before.
+    /// Adds the values of a sample. Where the sample has no value, the value of the previous sample is repeated.
     fn push(&mut self, info: &CounterSetInfo, groups: &[&Group]) {
         let width = self.instances.len() * self.counters.len();
         let before = self.values.len().checked_sub(width).map(|start| self.values[start..].to_vec());

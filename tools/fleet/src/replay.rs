@@ -8,12 +8,12 @@ use tachograph_perflib::{Failure, Provider, Rows};
 
 use crate::recording::Recording;
 
-/// Plays a set of a recording, again from the start after its end; totals continue to grow.
+/// Plays a set of a recording. After the last sample it begins again with the first, but totals continue to grow.
 pub(crate) struct ReplayedSet {
     info: Arc<CounterSetInfo>,
     recording: Arc<Recording>,
     set: usize,
-    /// The number of the next sample since the start.
+    /// The index of the next sample; each repetition of the recording continues the numbering.
     next: usize,
 }
 
@@ -55,7 +55,7 @@ impl Provider for ReplayedSet {
                     values.omit(counter.id);
                     continue;
                 }
-                // In each round, totals grow by what they grow in the recording.
+                // Each repetition adds to a total its growth over the recording.
                 let grown = |first: i64, last: i64, now: i64| match counter.is_total {
                     true => now.wrapping_add(last.wrapping_sub(first).wrapping_mul(rounds as i64)) as u64,
                     false => now as u64,

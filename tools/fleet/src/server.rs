@@ -1,4 +1,4 @@
-//! Serves the protocol for all machines on one port: each machine has an address.
+//! Serves the protocol for all machines on one port. Each machine has its own address.
 
 use std::error::Error;
 use std::io;
@@ -20,7 +20,7 @@ const MAX_REQUEST: usize = 1 << 20;
 pub(crate) struct Machine {
     pub(crate) agent: Agent,
     pub(crate) acceptor: TlsAcceptor,
-    /// Whether it does not answer collections.
+    /// Whether the agent does not answer collections.
     pub(crate) is_stalled: bool,
 }
 
@@ -45,7 +45,7 @@ impl Server {
                     continue;
                 };
                 tokio::spawn(async move {
-                    // The consumer has closed the connection.
+                    // An error usually means that the consumer has closed the connection.
                     let _ = serve(&machines[index], stream).await;
                 });
             }

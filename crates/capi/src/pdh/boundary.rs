@@ -201,8 +201,8 @@ impl<T: Plain> Out<T> {
         self.set_all(&[value]);
     }
 
-    /// Writes values one after the other, unless the pointer is null. There is space for one value by the type of the argument,
-    /// and for several because the caller has checked the size that the program passed.
+    /// Writes values one after the other, unless the pointer is null. The type of the argument guarantees space for one value.
+    /// For several values, the caller must have checked the size that the program passed.
     pub(super) fn set_all(self, values: &[T]) {
         if self.0.is_null() {
             return;

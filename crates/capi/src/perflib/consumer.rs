@@ -101,7 +101,7 @@ impl OpenQuery {
         match change {
             Change::Add => {
                 // The newer registry has sets that appeared since the query was opened. If another machine does not answer now,
-                // its known sets are added: it may answer when they are collected.
+                // its known sets are added, because it may answer when they are collected.
                 if let Ok(newer) = machine::registry_of(self.machine.as_deref()) {
                     state.query.adopt(&newer);
                 }

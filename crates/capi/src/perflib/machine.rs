@@ -48,8 +48,8 @@ pub(crate) fn machine() -> Result<Arc<Machine>, ApiError> {
     Ok(Arc::clone(machine.insert(Arc::new(created))))
 }
 
-/// The machines of `machines.toml`, which is read when another machine is first named: an invalid file does not affect
-/// programs that read only this machine.
+/// The machines of `machines.toml`, which is read when another machine is first named, so that an invalid file does not
+/// affect programs that read only this machine.
 #[derive(Debug, Default)]
 struct OtherMachines {
     machines: Mutex<Option<Arc<Machines>>>,

@@ -109,7 +109,7 @@ impl OpenProvider {
     pub(super) fn delete(&self, block: *const c_void) -> Result<(), ApiError> {
         let found = self.block(block)?;
         let blocks = || self.blocks.write().ignore_poison();
-        // The address is removed first: a second call with it must not delete a newer instance with the same name.
+        // The address is removed first, so that a second call with it cannot delete a newer instance with the same name.
         if blocks().remove(&block.addr()).is_none() {
             return Err(unknown_block());
         }

@@ -173,8 +173,8 @@ mod tests {
         let decoded = description(&template(0, &counters)).expect("a description");
         let bases: Vec<_> = decoded.counters.iter().map(|counter| counter.base_id).collect();
         assert_eq!(bases, [Some(8), Some(8), Some(9), None, None]);
-        let without = description(&template(0, &counters[..3])).expect_err("no base");
-        assert_eq!(without.code, ErrorCode::INVALID_PARAMETER);
+        let error = description(&template(0, &counters[..3])).expect_err("no base");
+        assert_eq!(error.code, ErrorCode::INVALID_PARAMETER);
     }
 
     #[test]
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn any_flipped_bit_of_a_template_is_handled() {
+    fn no_flipped_bit_of_a_template_causes_a_panic() {
         let good = template(2, &[(1, CounterType::AVERAGE_BULK), (2, CounterType::AVERAGE_BASE)]);
         for bit in 0..good.len() * 8 {
             let mut bytes = good.clone();

@@ -1,4 +1,7 @@
-/* The compatibility folder in C and C++, before and after other headers. Argument: a non-ASCII text. */
+/*
+ * The compatibility folder in C and C++. With -DAFTER, the other headers are included after windows.h, otherwise before
+ * it. Argument: a non-ASCII text.
+ */
 #ifdef AFTER
 #include <windows.h>
 #endif

@@ -1,4 +1,4 @@
-/* A trace that TACHO_CPI_TRACE names and that cannot be created. */
+/* TACHO_CPI_TRACE names a trace that cannot be created. */
 #include "checks.h"
 #include "made.h"
 

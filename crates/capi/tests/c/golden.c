@@ -1,6 +1,7 @@
 /*
  * Traces every combination of kinds, hooks, label and way of tracing on the fake machine. Arguments: the number of
- * processors; the file, unless TACHO_CPI_TRACE names it. Each case takes two readings: of CpiInit and of the get.
+ * processors; the file, unless TACHO_CPI_TRACE names it. In each case, CpiInit and CpiGet or CpiGetAndTrace read the
+ * counters once each.
  */
 #include <stdlib.h>
 #include "checks.h"

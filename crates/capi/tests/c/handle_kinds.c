@@ -1,5 +1,7 @@
-/* Passes a handle of each kind to the functions of all other kinds: an error, and the handle stays open. On the fake machine, which
-* always has CPI handles. */
+/*
+ * Passes a handle of each kind to the functions of all other kinds: they return an error, and the handle stays open.
+ * Uses the fake machine, which always has CPI handles.
+ */
 #include "perflib_checks.h"
 #include "pdh.h"
 #include "perfutil.h"
@@ -72,7 +74,7 @@ static void pass_to_other_functions(void *handle, int kind)
         PDH_RETURNS(PdhOpenQueryH(handle, 0, &counter));
         PDH_RETURNS(PdhCloseLog(handle, 0));
     }
-    /* Not 0, but the size that the query needs. */
+    /* A failed PerfQueryCounterData reports no size. */
     HOLDS(bytes == 0);
 }
 
@@ -91,7 +93,7 @@ int main(int argc, char **argv)
     HOLDS(argc == 2);
     strncpy(logs, argv[1], sizeof logs - 2);
     HOLDS(TachoMadeMachine(2) == 0);
-    /* Without any CPI handle, a handle of another kind is not taken for the first one either. */
+    /* Before the first CpiInit, a handle of another kind is an error, too. */
     RETURNS(PerfOpenQueryHandle(NULL, &handles[PERFLIB_QUERY]), ERROR_SUCCESS);
     RETURNS((ULONG)CpiStart(handles[PERFLIB_QUERY]), (ULONG)PU_ERROR_INVALID_PARAMETER);
     RETURNS((ULONG)CpiInit(CPI_TYPE_RAW, &handles[CPI]), 0);

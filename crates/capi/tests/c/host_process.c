@@ -1,7 +1,7 @@
 /*
- * What the library does not change in its process: the limit of open files, most of the available descriptors and
- * the low ones, signal handlers except that of SIGBUS, the signal mask, the folder, the locale. There are more
- * processes than files that may stay open.
+ * The library does not change the limits, signal handlers (except that of SIGBUS), signal mask, working folder and
+ * locale of its process, and leaves many descriptors free, among them low ones. There are more child processes than
+ * files that the library may keep open.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -92,7 +92,7 @@ static void check_same(const STATE *before)
     HOLDS(now.priority == before->priority);
 }
 
-/* Checks that low descriptors, and many of them, are free. */
+/* Checks that 128 descriptors are free, and that the first of them is low. */
 static void open_files(void)
 {
     int files[FREE], i;
@@ -113,7 +113,7 @@ static void open_files(void)
     }
 }
 
-/* Checks that each child has a value, whether its files stay open or not. */
+/* Checks that each child has values, although not all of their files can stay open. */
 static void check_values(PDH_HCOUNTER ids, PDH_HCOUNTER others)
 {
     PDH_FMT_COUNTERVALUE_ITEM_A *items;

@@ -1,7 +1,7 @@
 /*
- * Handlers of SIGBUS that the program installs before and between calls of the library: they receive the program's
- * signals, and the library those of its own reads, such as of a published file that is truncated while it is read.
- * The test sets a runtime folder for this program only.
+ * Handlers of SIGBUS that the program installs before and between calls of the library receive the signals of the
+ * program's own reads. The library handles the signals of its reads, for example of a published file that is truncated
+ * meanwhile. The test sets a runtime folder for this program only.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -38,7 +38,7 @@ static void publish(int ready, int end)
     HOLDS(PerfCreateInstance(provider, &set_guid, NAME, 1) != NULL);
     fflush(stdout);
     HOLDS(write(ready, &byte, 1) == 1);
-    /* Does not stop the provider: its memory is truncated. */
+    /* Does not stop the provider, because its file is truncated. */
     _exit(read(end, &byte, 1) == 0 ? failed : 1);
 }
 
@@ -181,7 +181,7 @@ static void fault(void)
     expects = 1;
     if (sigsetjmp(back, 1) == 0) {
         (void)memory[0];
-        printf("a read of cut memory came back\n");
+        printf("a read of truncated memory returned\n");
         failed = 1;
     }
     expects = 0;
@@ -200,8 +200,10 @@ static void chain(void)
     HOLDS(sigaction(SIGBUS, &action, &found) == 0);
 }
 
-/* A handler that was installed twice calls itself through the library's. Without another previous handler, the default action ends
-* the process. */
+/*
+ * Installs the same chaining handler twice. The second time, its previous handler is the library's, whose previous
+ * handler is the chaining one again. Because the program has no other handler, the default action ends the process.
+ */
 static void end_by_default(int is_raised)
 {
     const pid_t child = fork();
@@ -253,8 +255,8 @@ int main(void)
         HOLDS(strcmp(order, "cp") == 0);
     }
 
-    /* The same again, so that it finds the library's in front of itself. On a stack of its own, all signals are at one
-     * address, even after a handler that left with siglongjmp. */
+    /* The same again: the previous handler is now the library's, which calls the chaining handler. On an alternate
+     * stack, the frames of all signals have the same address, even after a handler that left with siglongjmp. */
     HOLDS(sigaltstack(&own, NULL) == 0);
     for (i = 0; i < 3; i++) {
         chain();
@@ -274,7 +276,7 @@ int main(void)
     RETURNS(PerfCloseQueryHandle(query), ERROR_SUCCESS);
     end_publisher();
 
-    /* A handler for a single signal, and none. */
+    /* A handler that is removed after one signal (SA_RESETHAND); then ignored signals. */
     start_publisher();
     query = open_query();
     install(once, (int)SA_RESETHAND, 0, NULL);

@@ -88,7 +88,7 @@ static void values(int processors)
         RETURNS(CpiGet(handle, &first), PU_SUCCESS);
         HOLDS(first->elapsed_cycles == 1000000);
         check_values(first, processors, kinds & CPI_TYPE_SCALED, kinds & CPI_TYPE_ONTHREAD);
-        /* The interval continues. */
+        /* CpiGet does not end the interval. */
         RETURNS(CpiGet(handle, &second), PU_SUCCESS);
         HOLDS(second->elapsed_cycles == 2000000);
         check_values(second, processors, kinds & CPI_TYPE_SCALED, kinds & CPI_TYPE_ONTHREAD);
@@ -201,7 +201,7 @@ static void nothing_is_allocated(const char *folder)
     RETURNS(TachoTraceOpen(path), PU_SUCCESS);
     before = allocations;
     RETURNS(CpiInit(CPI_TYPE_RAW | CPI_TYPE_SCALED | CPI_TYPE_ONTHREAD, &handle), PU_SUCCESS);
-    /* The counter works. */
+    /* The functions above are in use. */
     HOLDS(allocations > before);
     RETURNS(CpiGet(handle, &cd), PU_SUCCESS);
     RETURNS(CpiGetAndTrace(handle, 1, CPI_TYPE_TRACE_EVERYTHING, "label", &cd), PU_SUCCESS);

@@ -1,5 +1,5 @@
-//! The library with one more function, which replaces this machine with a fake one; for test programs. Not declared in
-//! perfutil.h.
+//! The library for test programs, with one more function, which replaces this machine with a fake one. perfutil.h does
+//! not declare the function.
 
 #![allow(unsafe_code, reason = "a symbol for C")]
 

@@ -174,7 +174,10 @@ static void null_where_something_is_read_or_written(void)
     SUCCEEDS(PdhCloseQuery(other));
 }
 
-/* Every function that has a handle, with an invalid one: null, an address, of another kind, closed. */
+/*
+ * Calls every function that takes a handle with one that is invalid for it: null, an arbitrary address, a handle of
+ * another kind, or a closed one. Functions for which the handle is valid are not called (`is_query` and so on).
+ */
 static void check_invalid_handle(HANDLE none, int is_query, int is_counter, int is_log)
 {
     PDH_HCOUNTER added;

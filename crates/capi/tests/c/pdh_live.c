@@ -1,6 +1,6 @@
 /*
- * This machine, as Windows programs read it: open, add, collect, wait, collect, format. With windows.h of the
- * compatibility folder and its events; and many threads on one query.
+ * Reads this machine as Windows programs do: open, add, collect, wait, collect, format. Uses windows.h of the
+ * compatibility folder with its events, and one query in many threads.
  */
 #include <windows.h>
 #include "pdh_checks.h"
@@ -59,7 +59,7 @@ static void twice(void)
     SUCCEEDS(PdhCloseQuery(query));
 }
 
-/* Collecting on a thread of the library, which sets an event. */
+/* A thread of the library collects, and sets an event after each collection. */
 static void by_events(void)
 {
     PDH_HQUERY query;

@@ -1,6 +1,7 @@
 /*
  * Other machines in pdh.h: web2 and web3, whose only set is Processor Information with the instances 0,0, 0,1 and _Total,
- * each of which is busy for three quarters of each second. web3 fails at its third collection, and once more.
+ * each of which is busy for three quarters of each second. web3 closes its connection at the third collection, and the
+ * next connection at once.
  */
 #include "pdh_checks.h"
 
@@ -88,7 +89,7 @@ static void names(void)
     HOLDS(strcmp(elements->szMachineName, "\\\\web2") == 0);
 }
 
-/* Whether the value of a counter over the last interval is that of web2. */
+/* Whether the processor was busy for three quarters of the last interval, as on web2 and web3. */
 static int is_busy(PDH_HCOUNTER counter)
 {
     PDH_FMT_COUNTERVALUE value;
@@ -141,7 +142,7 @@ static void several_machines(void)
     HOLDS(value.CStatus == PDH_CSTATUS_NO_MACHINE);
     SUCCEEDS(PdhGetRawCounterValue(bad, NULL, &raw));
     HOLDS(raw.CStatus == PDH_CSTATUS_NO_MACHINE);
-    /* It is back some time later, and has a value one collection after that. */
+    /* web3 answers again some time later; its counter has a value after a second sample. */
     for (tries = 0; tries < 200 && !is_busy(bad); tries++) {
         usleep(50000);
         SUCCEEDS(PdhCollectQueryData(query));

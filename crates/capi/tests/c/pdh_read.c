@@ -2,7 +2,8 @@
  * Reading a log, as Windows programs do: open, add, collect to the end, format; raw values and statistics. The
  * arguments are logs of the same samples, described in tests/c_interface/pdh/logs.rs.
  *
- * The disk has the reads of the article on averages: one read of 150 ms, then nine samples without any.
+ * The disk's reads are the example of Microsoft's article on averages: one read of 150 ms, then nine samples without
+ * reads.
  */
 #include "pdh_checks.h"
 

@@ -21,7 +21,7 @@ static void fill(const char *what, Fill call, size_t unit)
     unsigned char *whole = NULL;
     PDH_STATUS status = call(NULL, &needed);
     if ((DWORD)status != PDH_MORE_DATA || needed == 0) {
-        printf("%s: 0x%08X and %u where nothing fits\n", what, (unsigned)status, (unsigned)needed);
+        printf("%s without a buffer: status 0x%08X, size %u\n", what, (unsigned)status, (unsigned)needed);
         failed = 1;
         return;
     }
@@ -36,13 +36,13 @@ static void fill(const char *what, Fill call, size_t unit)
         memset(memory, 0xA5, bytes + GUARD);
         status = call(memory, &size);
         if ((DWORD)status != (capacity < needed ? PDH_MORE_DATA : 0) || size != needed) {
-            printf("%s: 0x%08X and %u with %u of %u\n", what, (unsigned)status, (unsigned)size,
-                   (unsigned)capacity, (unsigned)needed);
+            printf("%s: status 0x%08X, size %u with a capacity of %u (%u needed)\n", what, (unsigned)status,
+                   (unsigned)size, (unsigned)capacity, (unsigned)needed);
             failed = 1;
         }
         for (place = capacity < needed ? 0 : needed * unit; place < bytes + GUARD; place++) {
             if (memory[place] != 0xA5) {
-                printf("%s: byte %lu was written with %u of %u\n", what, (unsigned long)place,
+                printf("%s: byte %lu was written with a capacity of %u (%u needed)\n", what, (unsigned long)place,
                        (unsigned)capacity, (unsigned)needed);
                 failed = 1;
                 break;

@@ -36,12 +36,12 @@ static ULONG data(void *buffer, DWORD capacity, DWORD *actual)
     return PerfQueryCounterData(handle, (PERF_DATA_HEADER *)buffer, capacity, actual);
 }
 
-/* Every capacity from 0 to the required size plus 8. */
+/* Calls a function with every capacity from 0 to the required size plus 8. `item` is the size of a unit in bytes. */
 static void every_capacity(int line, CALL call, DWORD item)
 {
     DWORD needed = 0xA5A5A5A5, capacity, actual;
     check_code(line, "with no room", call(NULL, 0, &needed), ERROR_NOT_ENOUGH_MEMORY);
-    check(line, "it fits the test", needed > 0 && needed < ROOM / item - 9);
+    check(line, "the test's buffer is large enough", needed > 0 && needed < ROOM / item - 9);
     for (capacity = 0; capacity <= needed + 8; capacity++) {
         const size_t bytes = (size_t)capacity * item;
         size_t i, touched = 0;
@@ -192,7 +192,7 @@ static void statuses(void)
     RETURNS(PerfCloseQueryHandle(handle), ERROR_SUCCESS);
 }
 
-/* Truncated identifier blocks, and blocks with every byte of their heads changed. */
+/* Truncated identifiers, and identifiers with one changed bit. */
 static void hostile(void)
 {
     const NAMED good = named(&PROCESSORS, "_Total", 0);
@@ -201,7 +201,7 @@ static void hostile(void)
     DWORD size, at, flip, none;
     RETURNS(PerfOpenQueryHandle(NULL, &handle), ERROR_SUCCESS);
     for (size = 0; size <= good.head.Size; size++) {
-        /* Only this number of bytes exists: valgrind detects reads beyond. */
+        /* Memory of exactly this size, so that valgrind detects reads beyond it. */
         BYTE *cut = (BYTE *)malloc(size ? size : 1);
         ULONG code;
         memcpy(cut, bytes, size);
@@ -250,24 +250,24 @@ static const PERF_COUNTER_HEADER *result(DWORD index)
 
 static void kinds(void)
 {
-    NAMED of[4], again;
+    NAMED wanted[4], again;
     PERF_COUNTER_IDENTIFIER *identifiers;
     const PERF_DATA_HEADER *const head = (const PERF_DATA_HEADER *)room;
     LONGLONG first_time;
     DWORD actual, i, whole;
-    of[0] = named(&PROCESSORS, "_Total", 0);
-    of[1] = named(&PROCESSORS, "_Total", PERF_WILDCARD_COUNTER);
-    of[2] = named(&PROCESSORS, "*", 0);
-    of[3] = named(&PROCESSORS, "*", PERF_WILDCARD_COUNTER);
+    wanted[0] = named(&PROCESSORS, "_Total", 0);
+    wanted[1] = named(&PROCESSORS, "_Total", PERF_WILDCARD_COUNTER);
+    wanted[2] = named(&PROCESSORS, "*", 0);
+    wanted[3] = named(&PROCESSORS, "*", PERF_WILDCARD_COUNTER);
     RETURNS(PerfOpenQueryHandle(NULL, &handle), ERROR_SUCCESS);
     for (i = 0; i < 4; i++) {
-        RETURNS(PerfAddCounters(handle, &of[i].head, of[i].head.Size), ERROR_SUCCESS);
-        HOLDS(of[i].head.Status == ERROR_SUCCESS);
+        RETURNS(PerfAddCounters(handle, &wanted[i].head, wanted[i].head.Size), ERROR_SUCCESS);
+        HOLDS(wanted[i].head.Status == ERROR_SUCCESS);
     }
     every_capacity(__LINE__, info, 1);
     identifiers = (PERF_COUNTER_IDENTIFIER *)room;
     for (i = 0; i < 4; i++) {
-        HOLDS(identifiers->Index == i && identifiers->CounterId == of[i].head.CounterId);
+        HOLDS(identifiers->Index == i && identifiers->CounterId == wanted[i].head.CounterId);
         identifiers = (PERF_COUNTER_IDENTIFIER *)((BYTE *)identifiers + identifiers->Size);
     }
 
@@ -283,7 +283,7 @@ static void kinds(void)
     HOLDS(result(3)->dwType == PERF_COUNTERSET);
     HOLDS(result(3)->dwStatus == ERROR_SUCCESS);
 
-    /* A sample that did not fit is not lost: the next call returns it, and the one after collects a new one. */
+    /* A sample that did not fit is not lost: the next call returns it, and only the call after that collects again. */
     first_time = head->PerfTimeStamp;
     every_capacity(__LINE__, data, 1);
     RETURNS(PerfQueryCounterData(handle, NULL, 0, &actual), ERROR_NOT_ENOUGH_MEMORY);
@@ -296,7 +296,7 @@ static void kinds(void)
 
     /* A change of the query takes effect at once, also after a sample that did not fit. */
     RETURNS(PerfQueryCounterData(handle, NULL, 0, &actual), ERROR_NOT_ENOUGH_MEMORY);
-    again = of[3];
+    again = wanted[3];
     RETURNS(PerfDeleteCounters(handle, &again.head, again.head.Size), ERROR_SUCCESS);
     RETURNS(PerfQueryCounterData(handle, (PERF_DATA_HEADER *)room, ROOM, &actual), ERROR_SUCCESS);
     HOLDS(head->dwNumCounters == 3 && actual < whole);

@@ -1,4 +1,4 @@
-/* perflib.h and winperf.h: the layouts of 64-bit Windows. Prints every size and offset. */
+/* Compile-time checks of perflib.h and winperf.h: the layouts of 64-bit Windows. */
 #include <stddef.h>
 #include <stdio.h>
 #include <perflib.h>

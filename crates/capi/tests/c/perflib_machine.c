@@ -10,7 +10,7 @@
 #define ROOM 1048576
 static BYTE room[ROOM], other_room[ROOM];
 
-/* The names of this machine return what null returns. */
+/* With each name of this machine, the number of sets is the same as with null. */
 static void this_machine(void)
 {
     static WCHAR names[5][300] = {L".", L"localhost", L"\\\\LOCALHOST", L"", L"\\\\"};
@@ -29,7 +29,7 @@ static void this_machine(void)
     }
 }
 
-/* Every function, with a form of the name. */
+/* Calls every function with one form of web2's name. */
 static void all_functions(LPCWSTR name)
 {
     NAMED total = named(&PROCESSORS, "*", PERF_WILDCARD_COUNTER);
@@ -49,7 +49,7 @@ static void all_functions(LPCWSTR name)
                                                     &actual),
                 ERROR_SUCCESS);
         HOLDS(actual == needed && actual > 0);
-        /* The parts that do not depend on the counters of this machine. */
+        /* These results are the same for this machine, although it may have fewer counters. */
         if (request == PERF_REG_PROVIDER_GUID || request == PERF_REG_COUNTERSET_NAME_STRING ||
             request == PERF_REG_COUNTERSET_HELP_STRING) {
             RETURNS(PerfQueryCounterSetRegistrationInfo(NULL, &PROCESSORS, (PerfRegInfoType)request, 0, other_room,
@@ -75,7 +75,7 @@ static void all_functions(LPCWSTR name)
     HOLDS(actual == needed && head->dwNumCounters == 1);
     HOLDS(((const PERF_COUNTER_HEADER *)(head + 1))->dwStatus == ERROR_SUCCESS);
     first = head->PerfTime100NSec;
-    /* The agent's clock advances by 1 s with each collection: the retry above collected nothing. */
+    /* The agent's clock advances by 1 s with each collection. */
     RETURNS(PerfQueryCounterData(query, (PERF_DATA_HEADER *)room, ROOM, &actual), ERROR_SUCCESS);
     HOLDS(head->PerfTime100NSec == first + 10000000);
     RETURNS(PerfCloseQueryHandle(query), ERROR_SUCCESS);

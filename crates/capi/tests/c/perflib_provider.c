@@ -32,9 +32,9 @@ static TEMPLATE template_of(const GUID *set, ULONG counters, ULONG instance_type
     return made;
 }
 
-static void counter(TEMPLATE *of, ULONG place, ULONG id, ULONG type, ULONGLONG attributes)
+static void counter(TEMPLATE *set, ULONG place, ULONG id, ULONG type, ULONGLONG attributes)
 {
-    PERF_COUNTER_INFO *const made = &of->counters[place];
+    PERF_COUNTER_INFO *const made = &set->counters[place];
     made->CounterId = id;
     made->Type = type;
     made->Attrib = attributes;
@@ -44,9 +44,9 @@ static void counter(TEMPLATE *of, ULONG place, ULONG id, ULONG type, ULONGLONG a
     made->Offset = 0xDEADBEEF;
 }
 
-static ULONG template_size(const TEMPLATE *of)
+static ULONG template_size(const TEMPLATE *set)
 {
-    return (ULONG)(sizeof of->set + of->set.NumCounters * sizeof of->counters[0]);
+    return (ULONG)(sizeof set->set + set->set.NumCounters * sizeof set->counters[0]);
 }
 
 static ULONG declare(HANDLE provider, TEMPLATE *set)
@@ -305,14 +305,14 @@ static ULONG WINAPI control(ULONG request, PVOID buffer, ULONG size)
         last_id = identity->CounterId;
         seen_of_all[request] += last_id == 0xFFFFFFFF;
     } else if (request == PERF_COLLECT_START) {
-        /* The last moment to refresh a value. */
+        /* A provider may refresh values until this callback returns. */
         RETURNS(PerfSetULongLongCounterValue(controlled, controlled_instance, 1, ++calls), ERROR_SUCCESS);
     }
     pthread_mutex_unlock(&lock);
     return code;
 }
 
-/* Waits up to some seconds for a request to be counted. */
+/* Waits up to 10 seconds until a request has been counted. */
 static int arrives(const ULONG *requests)
 {
     int round, has_arrived = 0;
@@ -355,7 +355,7 @@ static void callback(void)
     seen[PERF_ADD_COUNTER] = 0;
     pthread_mutex_unlock(&lock);
 
-    /* All counters are one request, since they are one identifier. */
+    /* All counters are added by one request because they are one identifier. */
     {
         NAMED every = named(&control_guid, "11", 0xFFFFFFFF);
         static BYTE block[65536];

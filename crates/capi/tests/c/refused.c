@@ -1,4 +1,4 @@
-/* Errors on every machine. Arguments: a folder to write in; the code that CpiInit returns on this machine. */
+/* Errors that do not depend on the machine. Arguments: a folder to write in; the code that CpiInit returns on this machine. */
 #include <stdlib.h>
 #include "checks.h"
 
@@ -92,7 +92,7 @@ int main(int count, char **arguments)
     HOLDS(strcmp(RcToString(PU_ERROR_NOT_VALID_IN_VM), "PU_ERROR_NOT_VALID_IN_VM") == 0);
     HOLDS(strcmp(RcToString(-259), "Not a PerfUtil return code") == 0);
 
-    /* The rest. */
+    /* Processors and cycles. */
     HOLDS(GetActiveProcessorCount() >= 1);
     HOLDS(GetActiveProcessorCount() == PiGetActiveProcessorCount());
     before = ReadCycles();

@@ -23,7 +23,7 @@ static _Atomic(void *) shared[SHARED];
 static atomic_uint gets, ends;
 static atomic_bool is_done;
 
-/* The code of a live handle, or of one that another thread has closed. */
+/* Checks that a call returns the code for an open handle, or for one that another thread has closed. */
 #define RETURNS_IF_LIVE(call) returns_if_live(__LINE__, #call, call)
 
 static int dead(void)
@@ -32,8 +32,8 @@ static int dead(void)
 }
 
 /*
- * Each reading of any thread advances the fake machine, so its clocks differ by the readings of other threads in
- * between: counters may seem to be unchanged, so that there is no CPI.
+ * Each reading by any thread advances the fake machine. After readings by other threads in between, counters may seem
+ * to be unchanged, so that there is no CPI.
  */
 static int is_data(int rc)
 {

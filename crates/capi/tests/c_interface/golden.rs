@@ -68,17 +68,18 @@ impl Words {
         self.word(parts / 10_000).word(parts % 10_000)
     }
 
-    fn scaled(self, of: Made) -> Self {
-        self.ratio(of.cycles_scaled, of.instructions).ratio(100 * of.busy, of.ticks)
+    fn scaled(self, made: Made) -> Self {
+        self.ratio(made.cycles_scaled, made.instructions).ratio(100 * made.busy, made.ticks)
     }
 
-    fn detailed(self, of: Made, is_scaled: bool) -> Self {
-        let words = self.long(of.instructions).long(of.cycles).ratio(of.cycles, of.instructions);
-        if is_scaled { words.long(of.cycles_scaled).scaled(of) } else { words }
+    fn detailed(self, made: Made, is_scaled: bool) -> Self {
+        let words = self.long(made.instructions).long(made.cycles).ratio(made.cycles, made.instructions);
+        if is_scaled { words.long(made.cycles_scaled).scaled(made) } else { words }
     }
 }
 
-/// A record: type and length, major code C0, minor code, time stamp, integers; for type 2 also their count and a string.
+/// A record: type and length, major code C0, minor code, time stamp, integers. With a text, its type is 2, and it also has
+/// the number of integers and the text.
 fn record(kind: u32, minor: u8, time_stamp: u64, words: &Words, text: Option<&str>) -> Vec<u8> {
     let mut body = Vec::new();
     if text.is_some() {
@@ -101,7 +102,7 @@ fn record(kind: u32, minor: u8, time_stamp: u64, words: &Words, text: Option<&st
     record
 }
 
-/// A case: the data that is measured and traced.
+/// What a case measures and traces.
 #[derive(Clone, Copy)]
 struct Case {
     processors: u64,
@@ -155,7 +156,7 @@ impl Case {
     }
 }
 
-/// The cases in the order of golden.c, each of two readings.
+/// The cases in the order of golden.c. Each case advances the time by two steps.
 fn cases(processors: u64) -> Vec<Case> {
     let mut cases = Vec::new();
     for (is_scaled, is_on_thread) in [(false, false), (true, false), (false, true), (true, true)] {
@@ -237,7 +238,7 @@ fn every_combination_is_traced_by_call_and_by_environment() {
             let differs = found.iter().zip(&expected).position(|(found, expected)| found != expected);
             assert!(
                 found == expected,
-                "{processors} processors, {}: {} bytes instead of {}, other bytes from {differs:?}",
+                "{processors} processors, {}: {} bytes instead of {}, first difference at {differs:?}",
                 path.display(),
                 found.len(),
                 expected.len()

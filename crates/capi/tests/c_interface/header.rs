@@ -98,7 +98,7 @@ fn constants() -> BTreeMap<String, i64> {
 }
 
 #[test]
-fn every_constant_is_in_both_with_the_same_value() {
+fn the_header_and_the_library_have_the_same_constants() {
     let macros = succeed(compiler("c99").args(["-E", "-dM"]).arg(crate_folder().join("include/perfutil.h")));
     let in_header: BTreeMap<String, i64> = macros
         .lines()

@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::compiler::{STRICT, output, source, succeed};
 use crate::library::{built, crate_folder};
 
-/// A folder with both libraries, as `cargo build` leaves one.
+/// Links both libraries into a folder, so that it looks like the output folder of `cargo build`.
 fn libraries(folder: &Path) {
     for extension in ["so", "a"] {
         let library = built(extension);
@@ -49,8 +49,8 @@ fn a_program_is_built_by_pkg_config_and_runs() {
         // 1: this machine has no hardware counters, which the program reports.
         assert!(matches!(run.status.code(), Some(0 | 1)) && !run.stdout.is_empty(), "{run:?}");
     }
-    let without = output(Command::new(&program).env_remove("LD_LIBRARY_PATH"));
-    assert_eq!(without.status.code(), Some(127), "the program needs the installed library: {without:?}");
+    let run = output(Command::new(&program).env_remove("LD_LIBRARY_PATH"));
+    assert_eq!(run.status.code(), Some(127), "without the library's folder, the program cannot run: {run:?}");
 
     // A Windows program, with the command in the documentation.
     let mut command = Command::new("g++");
@@ -97,7 +97,7 @@ fn a_staged_install_contains_the_final_paths() {
     assert!(!config.contains('@') && !config.contains("stage"), "{config}");
 }
 
-/// The size of a library in a folder, and whether it has debug symbols.
+/// The size of a library, and whether it has debug symbols.
 fn size_and_symbols(library: &Path) -> (u64, bool) {
     let sections = succeed(Command::new("readelf").args(["-S", "-W"]).arg(library));
     (library.metadata().expect("the library").len(), sections.contains(".debug_"))
@@ -117,16 +117,17 @@ fn libraries_are_installed_without_debug_symbols() {
         ["so.0", "a"].map(|extension| size_and_symbols(&to.join(format!("lib/libtachograph.{extension}"))))
     };
     let built = ["so", "a"].map(|extension| size_and_symbols(&built(extension)));
-    // Even without debug information, the static library contains that of the standard library.
+    // The static library contains the debug information of the standard library even if it has none of its own.
     assert!(built.iter().any(|(_, had_symbols)| *had_symbols), "{built:?}");
     let stripped = installed("stripped", &[]);
-    for ((size, has_symbols), (of_all, _)) in stripped.iter().zip(&built) {
-        assert!(!has_symbols && size < of_all, "{stripped:?} of {built:?}");
+    for ((size, has_symbols), (built_size, _)) in stripped.iter().zip(&built) {
+        assert!(!has_symbols && size < built_size, "{stripped:?} of {built:?}");
     }
     assert_eq!(installed("whole", &["SYMBOLS=yes".into()]), built);
 }
 
-/// Both commands in the documentation that build a Windows program, unchanged, from the folder of a repository.
+/// Runs the build commands of docs/c-interface.md unchanged in a folder like that of the repository: the last one for C, and
+/// both for programs written for Windows.
 #[test]
 fn the_commands_in_the_documentation_build_programs_that_run() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -135,7 +136,7 @@ fn the_commands_in_the_documentation_build_programs_that_run() {
     libraries(&release);
     let crates = crate_folder().parent().expect("the folder of the crates");
     std::os::unix::fs::symlink(crates, folder.path().join("crates")).expect("a link");
-    // The build has already produced these files.
+    // CARGO=true builds nothing, because the libraries are already there.
     succeed(&mut make(&release, &["CARGO=true".into()], "all"));
     let to = folder.path().join("installed");
     succeed(&mut make(&release, &[format!("PREFIX={}", to.display())], "install"));

@@ -1,4 +1,4 @@
-//! Programs that read another machine: an agent on a loopback address, whose values are known.
+//! Programs that read another machine, which is an agent with known values on a loopback address.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -18,7 +18,7 @@ use crate::perflib::SHORT_WCHAR;
 const TOKEN: &str = "a-token-for-this-test";
 const SECOND: i64 = FileTime::PER_SECOND;
 
-/// Processors that are idle for a quarter of each second. Each collection is a second later than the one before.
+/// Processors that are idle for a quarter of each second. Each collection is a second later than the previous one.
 struct Processors {
     info: Arc<CounterSetInfo>,
     keys: Vec<Arc<InstanceKey>>,
@@ -73,8 +73,8 @@ fn serve(agent: Agent) -> u16 {
     serve_collections(agent, i64::MAX)
 }
 
-/// Serves an agent until it has been collected this often, and again for the connections after the next one, which is closed
-/// at once; returns its port.
+/// Serves an agent and returns its port. After this number of collections, the next one closes the connection, and the next
+/// new connection is closed at once; later connections are served without a limit.
 fn serve_collections(agent: Agent, collections: i64) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("its address").port();
@@ -92,7 +92,7 @@ fn serve_collections(agent: Agent, collections: i64) -> u16 {
     port
 }
 
-/// Answers the requests of a connection until it is closed, or until no collection is left.
+/// Answers the requests of a connection until the client closes it, or requests a collection when none is left.
 fn answer(agent: &Agent, stream: &TcpStream, left: &AtomicI64) {
     let mut reader = BufReader::new(stream);
     let client = stream.peer_addr().expect("an address").ip().to_string();
@@ -191,13 +191,13 @@ fn all_functions_accept_the_name_of_another_machine() {
 fn paths_name_other_machines() {
     let port = serve(agent("WEB2"));
     // The connection is lost at the third collection, and the next one is refused.
-    let fails = serve_collections(agent("WEB3"), 2);
+    let failing_port = serve_collections(agent("WEB3"), 2);
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let silent_port = silent.local_addr().expect("its address").port();
     let closed = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
     let machines = [
         line("web2", port, TOKEN),
-        line("web3", fails, TOKEN),
+        line("web3", failing_port, TOKEN),
         line("wrong-token", port, "another-token-of-this-test"),
         line("nothing-listens", closed.port(), TOKEN),
         line("never-answers", silent_port, TOKEN),
@@ -207,7 +207,7 @@ fn paths_name_other_machines() {
     succeed(program.command(&[""; 0]).env("XDG_CONFIG_HOME", folder.path()));
 }
 
-/// The published sample, in which the only `nullptr` for a machine is replaced.
+/// Microsoft's sample, with the name of a machine in place of its only `nullptr` for a machine.
 #[test]
 fn a_consumer_written_for_windows_reads_another_machine() {
     let folder = settings(&line("web2", serve(agent("WEB2")), TOKEN));

@@ -69,9 +69,9 @@ fn error_codes_have_the_values_of_the_library() {
     }
 }
 
-/// The errors of publishing; the table is in the documentation of the function that returns the codes.
+/// The error codes of publishing are in a table, in a doc comment of crates/publish/src/error.rs.
 #[test]
-fn the_header_defines_every_code_of_publishing() {
+fn the_header_defines_every_error_code_of_publishing() {
     let source = std::fs::read_to_string(crate_folder().join("../publish/src/error.rs")).expect("the source");
     let in_header = numbers_of("tachograph/errors.h", "ERROR_");
     let rows = source.lines().filter_map(|line| line.trim().strip_prefix("/// | ")?.split_once(" | `"));
@@ -107,7 +107,7 @@ fn consumers_get_what_providers_publish() {
             let folder = private_folder();
             succeed(program.command(&[part]).env("TACHO_RUNTIME_DIR", folder.path()));
             let remaining = std::fs::read_dir(folder.path()).expect("the folder").count();
-            assert_eq!(remaining, 0, "{part}: published files are removed");
+            assert_eq!(remaining, 0, "{part}: published files are left");
         }
     }
 }

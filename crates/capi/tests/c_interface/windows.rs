@@ -1,5 +1,5 @@
-//! Windows programs: the compatibility folder, a consumer like the published sample, a calculation like the published
-//! function.
+//! Programs written for Windows: the compatibility folder, a consumer like Microsoft's sample, and a calculation like
+//! Microsoft's sample function.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -50,7 +50,7 @@ fn the_folder_behaves_as_documented() {
     }
 }
 
-/// Each `_Total` that the consumer printed: the share, and the number of counters.
+/// The lines of the consumer, which are all of `_Total`: the percentage, and the number of counters.
 fn totals(printed: &str) -> Vec<(f64, usize)> {
     let words = printed.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     words
@@ -96,7 +96,7 @@ fn each_header_can_be_included_alone() {
     }
 }
 
-/// Calculates cases: type, first, second and multiplier of the older and of the newer value, time base.
+/// Calculates cases with the C function, and returns the lines that it printed.
 fn calculated(cases: &[Case]) -> Vec<String> {
     let program = Program::compile("calculated.c", "c17", Link::Shared, &[SHORT_WCHAR]);
     let mut command = program.command(&[""; 0]);
@@ -117,6 +117,7 @@ fn calculated(cases: &[Case]) -> Vec<String> {
     String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_owned).collect()
 }
 
+/// Type; first number, second number and multiplier of the older and of the newer value; time base.
 type Case = (CounterType, [i64; 3], [i64; 3], i64);
 
 fn by_the_library((counter_type, older, newer, base): &Case) -> Option<f64> {
@@ -137,7 +138,8 @@ fn number(text: &str) -> Option<f64> {
     text[..end].trim_end_matches('e').parse().ok()
 }
 
-/// Intended differences between the published function and the library, with their numbers in the list of the reference.
+/// Intended differences between Microsoft's sample function and the library. Each begins with its number in a list of
+/// disagreements between Microsoft's publications, which is not part of this repository.
 const DEVIATIONS: &[(CounterType, &str)] = &[
     (CounterType::COUNTER_COUNTER, "1: rates are cut to whole numbers"),
     (CounterType::BULK_COUNT, "1: rates are cut to whole numbers"),
@@ -181,8 +183,9 @@ fn every_type_is_calculated_as_by_the_library_except_for_known_differences() {
 }
 
 #[test]
-fn the_published_function_has_other_known_differences() {
+fn the_sample_function_has_other_known_differences() {
     let cases = [
+        // The numbers are those of DEVIATIONS.
         // 12: a value that is smaller than the previous one is rejected, even for types whose values may decrease.
         (CounterType::RAWCOUNT, [9, 0, 1], [8, 0, 1], 100),
         (CounterType::RAW_FRACTION, [9, 10, 1], [8, 10, 1], 100),

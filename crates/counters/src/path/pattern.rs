@@ -47,8 +47,8 @@ pub struct PathPattern {
 struct InstancePattern {
     /// Matches the whole displayed name, `parent/name#index`.
     whole: Pattern,
-    /// The text before the last `#`, if the text after it can match index 0. A displayed name without an index that
-    /// matches it is selected too.
+    /// The pattern before the last `#`, if the pattern after the `#` can match index 0. A displayed name without an
+    /// index is also selected if it matches the pattern before the `#`.
     without_index: Option<Pattern>,
 }
 

@@ -36,13 +36,13 @@ impl Bucket {
         Self(if upper & SIGN == 0 { magnitude } else { -magnitude })
     }
 
-    /// The buckets of finite values; at most as many as `buckets` has room for.
+    /// Writes the buckets of finite values to `buckets`, as many as fit, and returns them.
     #[inline(always)]
     pub(super) fn from_values<'a>(values: &[f64], buckets: &'a mut [Self]) -> &'a [Self] {
         let count = values.len().min(buckets.len());
         let (values, buckets) = (&values[..count], &mut buckets[..count]);
-        // Most values are positive, and in the range. For them, a few instructions compute several buckets. Negative if there
-        // is another value: an early exit would prevent this.
+        // Most values are positive and in the range, so this loop, which handles only such values, computes several buckets at a
+        // time. `signs` becomes negative if there is any other value. An early exit would make the loop slow.
         let mut signs = 0;
         for (bucket, value) in buckets.iter_mut().zip(values) {
             let upper = (value.to_bits() >> 32) as u32;
@@ -157,7 +157,7 @@ mod tests {
         }
 
         #[test]
-        fn many_values_have_the_buckets_of_each(
+        fn buckets_of_many_values_equal_those_of_single_values(
             values in prop::collection::vec(
                 prop_oneof![9 => 0.0..1e9, 1 => any::<f64>().prop_filter("finite", |value| value.is_finite())],
                 0..9,

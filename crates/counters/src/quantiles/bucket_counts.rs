@@ -14,8 +14,8 @@ pub(super) struct BucketCounts<'a, C> {
 }
 
 impl<'a> BucketCounts<'a, u16> {
-    /// Counts the buckets of a list, which must have fewer than 2^16, in `counts`, which must be zero. `None` if the buckets
-    /// span more than [`SHORT_RANGE`].
+    /// Counts the buckets of a list in `counts`, which must contain only zeros. The list must have fewer than 2^16 entries.
+    /// `None` if the range from its lowest to its highest bucket is longer than [`SHORT_RANGE`].
     pub(super) fn of_short_list(buckets: &[Bucket], counts: &'a mut [u16; SHORT_RANGE]) -> Option<Self> {
         let [lowest, highest] = Bucket::range(buckets)?;
         let len = highest.distance_from(lowest) + 1;
@@ -23,7 +23,7 @@ impl<'a> BucketCounts<'a, u16> {
             return None;
         }
         for bucket in buckets {
-            // The remainder changes nothing; with it, the compiler knows that the index is valid.
+            // The remainder does not change the index, but shows the compiler that the index is valid.
             counts[bucket.distance_from(lowest) % SHORT_RANGE] += 1;
         }
         Some(Self { lowest, counts: &counts[..len] })

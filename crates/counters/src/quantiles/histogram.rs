@@ -30,7 +30,7 @@ impl Histogram {
         Self { lowest, counts, pending: Vec::new() }
     }
 
-    /// Adds values as pending, and counts the pending values if there are many.
+    /// Adds values to the pending ones, which are counted when there are [`MAX_PENDING`] or more.
     pub(super) fn extend(&mut self, buckets: &[Bucket]) {
         if self.pending.capacity() == 0 {
             self.pending.reserve_exact(MAX_PENDING);

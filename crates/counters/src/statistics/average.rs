@@ -14,17 +14,18 @@ pub struct Average {
     sums: Sums,
     minimum: f64,
     maximum: f64,
-    /// For elapsed times: the last value, and its time.
+    /// For elapsed times: the last value.
     last: f64,
+    /// The time of `last` in UTC; `i64::MIN` without a value.
     last_at: i64,
 }
 
 /// The differences of one interval, or their sums over intervals with the same time base and multiplier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DifferenceSums {
-    /// The sum of the differences of the first numbers; for counts, of the counts.
+    /// The sum of the differences of the first raw values; for counts, the sum of the counts.
     pub numerator: i128,
-    /// The sum of the differences of the second numbers.
+    /// The sum of the differences of the second raw values.
     pub denominator: i128,
     /// The number of intervals.
     pub count: u64,
@@ -111,7 +112,7 @@ impl Average {
         self.sums.heap_bytes()
     }
 
-    /// Appends the state to bytes that [`decode`](Self::decode) reads.
+    /// Appends the encoded state to `out`, for [`decode`](Self::decode).
     pub fn encode(&self, out: &mut Vec<u8>) {
         for part in self.sums.parts() {
             out.extend_from_slice(&part.time_base.to_le_bytes());
@@ -127,7 +128,7 @@ impl Average {
         out.extend_from_slice(&self.last_at.to_le_bytes());
     }
 
-    /// Reads the state that [`encode`](Self::encode) wrote; `None` if the bytes are invalid.
+    /// Decodes the state that [`encode`](Self::encode) wrote; `None` if the bytes are invalid.
     pub fn decode(formula: Formula, bytes: &[u8]) -> Option<Self> {
         const PART_BYTES: usize = 52;
         let (mut parts, end) = bytes.split_at_checked(bytes.len().checked_sub(48)?)?;
@@ -171,7 +172,7 @@ mod tests {
     proptest! {
         /// The average is bit-identical to that of the statistics, regardless of how its states are split, merged and encoded.
         #[test]
-        fn averages_are_those_of_statistics(raws in raws(), split in 0..40usize) {
+        fn averages_equal_those_of_statistics(raws in raws(), split in 0..40usize) {
             for counter_type in CounterType::all() {
                 let Some(formula) = counter_type.formula() else { continue };
                 let mut statistics = Statistics::new(Some(formula), Intervals::All, None);

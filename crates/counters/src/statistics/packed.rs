@@ -6,8 +6,8 @@ use super::sums::PlainSums;
 use super::{Intervals, Statistics};
 use crate::civil::{FileTime, Moment};
 
-/// The [`Statistics`] of a short time range in 64 bytes instead of 300, for the many time ranges of a long log. A
-/// [`Packing`] has what these time ranges have in common.
+/// The [`Statistics`] of a short time range in 64 bytes instead of 300, for the many time ranges of a long log. The
+/// properties that all these time ranges share are in a [`Packing`].
 #[derive(Clone, Copy, Debug)]
 pub struct PackedStatistics {
     /// For formulas that sum differences of raw values: the numerator and denominator of the average; for sums of

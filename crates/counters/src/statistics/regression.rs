@@ -26,10 +26,10 @@ pub(super) struct Regression {
 /// The exponent of the smallest double.
 const UNIT: i32 = -1074;
 
-/// Units of time per hour.
+/// The number of 100 ns units in an hour.
 const HOUR: f64 = 3600.0 * FileTime::PER_SECOND as f64;
 
-/// The bits of a double's fraction that are stored.
+/// The number of stored bits of a double's fraction.
 const FRACTION_BITS: u32 = f64::MANTISSA_DIGITS - 1;
 
 impl Regression {
@@ -90,7 +90,7 @@ impl Regression {
         if scatter.factor == 0.0 {
             return None;
         }
-        // n times the sum of the products of each time's and value's distances from their means.
+        // n times the sum of (time - mean time) * (value - mean value).
         let joint = self.count().times(&self.products.to_big()).minus(&times.times(&self.values.to_big()));
         let joint = joint.scaled();
         let factor = joint.factor / scatter.factor * HOUR;

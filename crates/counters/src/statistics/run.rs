@@ -8,7 +8,7 @@ use crate::formula::{Calculator, divide, divisor};
 use crate::raw::RawValue;
 use crate::status::Status;
 
-/// Maximum number of values that are added together.
+/// Maximum number of values that are added at a time.
 const MAX_BATCH: usize = 64;
 
 /// Consecutive raw values of one counter, stored as one list per field. `firsts` and `seconds` must have equal length.
@@ -71,10 +71,11 @@ impl Default for RunBuffers {
 }
 
 impl Divisors {
-    /// Computes the divisors of a formula, unless they are those of the last call. `start` is the number before `seconds`.
+    /// Computes the divisors of a formula, unless the last call had the same arguments. `start` is the number before
+    /// `seconds`.
     #[inline(always)]
     fn update(&mut self, formula: Formula, time_base: i64, start: i64, seconds: &[i64]) {
-        // Of the formulas without a multiplier, only one uses the time base for the divisor.
+        // Of the formulas without a multiplier, only `Rate` uses the time base for the divisor.
         let is_known = (self.formula == Formula::Rate) == (formula == Formula::Rate)
             && self.time_base == time_base
             && self.start == start
@@ -148,8 +149,8 @@ impl SampleTimes {
 
 impl Series {
     /// Adds consecutive raw values of the same [origin](crate::Origin), each with its time. Equivalent to calling
-    /// [`add`](Self::add) for each of them, but faster: batches without errors or other special cases are added
-    /// together.
+    /// [`add`](Self::add) for each of them, but faster, because batches without errors or other special cases are added
+    /// at once.
     pub fn add_run(
         &mut self,
         calculator: &Calculator,
@@ -316,7 +317,8 @@ fn differences(start: i64, numbers: &[i64], differences: &mut [u64; MAX_BATCH]) 
 /// Computes the values of a one-sample formula. Returns false if one of the raw values is a special case.
 #[inline(always)]
 fn one_sample(formula: Formula, raws: RawRun<'_>, time_base: f64, values: &mut [f64]) -> bool {
-    // Negative if there is a special case. An early exit would prevent the compiler from computing several values at a time.
+    // `signs` becomes negative if there is a special case. An early exit would prevent the compiler from computing several
+    // values at a time.
     let mut signs = 0;
     for ((value, &first), &second) in values.iter_mut().zip(raws.firsts).zip(raws.seconds) {
         signs |= first;
@@ -339,7 +341,8 @@ fn one_sample(formula: Formula, raws: RawRun<'_>, time_base: f64, values: &mut [
 /// The sum of numbers that are not negative.
 #[inline(always)]
 fn sum(numbers: &[i64]) -> i128 {
-    // Two sums of halves, which the compiler computes several at a time. A batch is too short for an overflow.
+    // Sums the lower and the upper halves separately, so that the compiler can add several numbers at a time. A batch is
+    // too short for an overflow.
     let (mut low, mut high) = (0u64, 0u64);
     for &number in numbers {
         low += number as u64 & u64::from(u32::MAX);
@@ -354,7 +357,7 @@ fn extremes(values: &[f64]) -> (f64, f64) {
     // Values are never NaN, so plain comparisons are enough, and they are cheaper than `min` and `max`.
     let lower = |a: f64, b: f64| if a < b { a } else { b };
     let higher = |a: f64, b: f64| if a > b { a } else { b };
-    // Several at a time, since each comparison waits for the one before it.
+    // Four independent lanes, since each comparison in a lane waits for the one before it.
     let (mut low, mut high) = ([f64::INFINITY; 4], [f64::NEG_INFINITY; 4]);
     let (fours, rest) = values.as_chunks::<4>();
     for four in fours {

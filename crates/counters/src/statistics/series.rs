@@ -70,8 +70,8 @@ impl Series {
         self.pairer.has_previous()
     }
 
-    /// Reads the memory of the series, and returns an arbitrary number of it. A processor loads the memory of several series at the
-    /// same time, if it is read before it is needed.
+    /// Reads the memory of the series into the processor's cache. Returns an arbitrary number, so that the compiler keeps the
+    /// reads. The processor can load the memory of several series at the same time if this is called before they are used.
     #[inline]
     pub fn load(&self) -> u64 {
         let previous = self.pairer.previous.map_or(0, |previous| previous.first as u64);

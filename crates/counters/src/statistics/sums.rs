@@ -240,7 +240,7 @@ impl Sums {
 /// Applies the formula to parts with different time bases or multipliers. Each part is weighted with its own time base
 /// or multiplier.
 fn evaluate_parts(formula: Formula, parts: &[Differences], numerator: f64, denominator: f64) -> f64 {
-    let sources: i128 = parts.iter().map(|part| part.denominator * i128::from(part.multi_count)).sum();
+    let weighted: i128 = parts.iter().map(|part| part.denominator * i128::from(part.multi_count)).sum();
     match formula {
         Formula::Rate => {
             let seconds: f64 = parts.iter().map(|part| part.denominator as f64 / part.time_base as f64).sum();
@@ -250,9 +250,9 @@ fn evaluate_parts(formula: Formula, parts: &[Differences], numerator: f64, denom
             let seconds: f64 = parts.iter().map(|part| part.numerator as f64 / part.time_base as f64).sum();
             seconds / denominator
         }
-        Formula::MultiPercent if sources == 0 => 0.0,
-        Formula::MultiPercent => (numerator / sources as f64) * 100.0,
-        Formula::MultiInversePercent => not_negative(((sources as f64 - numerator) / denominator) * 100.0),
+        Formula::MultiPercent if weighted == 0 => 0.0,
+        Formula::MultiPercent => (numerator / weighted as f64) * 100.0,
+        Formula::MultiInversePercent => not_negative(((weighted as f64 - numerator) / denominator) * 100.0),
         _ => evaluate(formula, numerator, denominator, 1.0, 1),
     }
 }

@@ -48,7 +48,7 @@ impl<const LIMBS: usize> WideInteger<LIMBS> {
         }
     }
 
-    /// The same number, for arithmetic of any size.
+    /// Converts the number to an integer of any size.
     pub(super) fn to_big(&self) -> BigInteger {
         let is_negative = self.0.last().is_some_and(|last| last >> 63 == 1);
         let mut magnitude = self.clone();
@@ -185,7 +185,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sums_are_those_of_128_bits(addends in prop::collection::vec((any::<i64>(), 0u32..55), 0..40)) {
+        fn sums_equal_those_of_128_bit_integers(addends in prop::collection::vec((any::<i64>(), 0u32..55), 0..40)) {
             let mut whole = WideInteger::<3>::default();
             let mut parts = [WideInteger::<3>::default(), WideInteger::<3>::default()];
             let mut expected = 0i128;
@@ -204,7 +204,7 @@ mod tests {
         }
 
         #[test]
-        fn products_and_differences_are_those_of_128_bits(one in -1i128 << 62..1 << 62, other in -1i128 << 62..1 << 62) {
+        fn products_and_differences_equal_those_of_128_bit_integers(one in -1i128 << 62..1 << 62, other in -1i128 << 62..1 << 62) {
             let (a, b) = (BigInteger::from(one), BigInteger::from(other));
             prop_assert_eq!(small(&a.times(&b)), Some(one * other));
             prop_assert_eq!(small(&a.minus(&b)), Some(one - other));

@@ -28,12 +28,12 @@ fn assert_close(found: Option<f64>, expected: f64) {
 }
 
 #[test]
-fn known_values() {
-    // Sum of squared distances from the mean of 5: 32; 32 / 7.
+fn known_values_have_the_expected_deviation_and_slope() {
+    // The sum of the squared distances from the mean, 5, is 32.
     let values = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
     let statistics = doubles((0..).zip(values));
     assert_close(statistics.standard_deviation(), (32.0f64 / 7.0).sqrt());
-    // Mean second 3.5: sum of products 34, sum of squared times 42; per hour.
+    // Relative to the means (second 3.5, value 5), the sum of the products is 34, and that of the squared times 42.
     assert_close(statistics.slope_per_hour(), 34.0 / 42.0 * 3600.0);
     // A line: 0.25 more every two minutes.
     let line = doubles((0..100).map(|step| (120 * step, 7.0 + 0.25 * step as f64)));
@@ -43,7 +43,7 @@ fn known_values() {
 }
 
 #[test]
-fn few_or_equal_values() {
+fn a_deviation_needs_two_values_and_a_slope_needs_two_times() {
     let figures = |statistics: Statistics| [statistics.standard_deviation(), statistics.slope_per_hour()];
     assert_eq!(figures(doubles([])), [None, None]);
     assert_eq!(figures(doubles([(0, 3.0)])), [None, None]);
@@ -64,7 +64,7 @@ fn few_or_equal_values() {
 
 /// Plain sums of doubles would lose all digits here.
 #[test]
-fn large_values_with_small_differences() {
+fn large_values_with_small_differences_lose_no_digits() {
     let base = (1u64 << 52) as f64;
     let statistics = doubles([(0, base), (1, base + 1.0), (2, base + 2.0)]);
     assert_close(statistics.standard_deviation(), 1.0);

@@ -1,4 +1,4 @@
-//! The model and its maths.
+//! Tests of the model and its maths.
 
 mod deviation;
 mod laws;

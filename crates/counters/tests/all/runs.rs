@@ -80,7 +80,7 @@ proptest! {
             let firsts: Vec<_> = part.iter().map(|raw| raw.first).collect();
             let seconds: Vec<_> = part.iter().map(|raw| raw.second).collect();
             let mut tails: Vec<_> = part.iter().map(|raw| (raw.multi_count, raw.status)).collect();
-            // Consecutive equal pairs can be passed once.
+            // If all pairs are equal, a single pair is passed.
             tails.dedup();
             if tails.len() > 1 {
                 tails = part.iter().map(|raw| (raw.multi_count, raw.status)).collect();

@@ -22,10 +22,10 @@ struct Rates {
 
 impl Rates {
     fn new() -> Self {
-        Self::of(CounterType::BULK_COUNT)
+        Self::with_type(CounterType::BULK_COUNT)
     }
 
-    fn of(kind: CounterType) -> Self {
+    fn with_type(kind: CounterType) -> Self {
         let calculator = Calculator::new(kind, 1000);
         let statistics = Statistics::new(calculator.formula(), Intervals::All, None);
         let mut series = Series::new(statistics);
@@ -45,12 +45,12 @@ impl Rates {
     }
 
     /// A valid sample after a restart of the machine.
-    fn across(&mut self, first: i64) -> &mut Self {
+    fn after_restart(&mut self, first: i64) -> &mut Self {
         self.series.follow(Origin { boot_time: FileTime(2 + self.second), ..Origin::default() });
         self.count(first)
     }
 
-    fn bad(&mut self) -> &mut Self {
+    fn error(&mut self) -> &mut Self {
         self.raw(BAD)
     }
 
@@ -73,7 +73,7 @@ fn counts(summary: &Summary) -> (u64, u64) {
 #[test]
 fn without_samples_there_are_no_results() {
     assert_eq!(Rates::new().summary(), Summary::default());
-    let doubles = Rates::of(CounterType::DOUBLE_RAW).summary();
+    let doubles = Rates::with_type(CounterType::DOUBLE_RAW).summary();
     assert_eq!(doubles, Summary { average_kind: AverageKind::Arithmetic, ..Summary::default() });
 }
 
@@ -81,7 +81,7 @@ fn without_samples_there_are_no_results() {
 fn one_sample_is_a_value_of_a_count_but_not_of_a_rate() {
     let rate = Rates::new().count(5).summary();
     assert_eq!(rate, Summary { first_time: Some(at(0)), last_time: Some(at(0)), ..Summary::default() });
-    let count = Rates::of(CounterType::RAWCOUNT).count(5).summary();
+    let count = Rates::with_type(CounterType::RAWCOUNT).count(5).summary();
     assert_eq!(counts(&count), (1, 0));
     assert_eq!((count.last, count.average, count.quantiles), (Some(5.0), Some(5.0), Some([5.0; 4])));
 }
@@ -90,7 +90,7 @@ fn one_sample_is_a_value_of_a_count_but_not_of_a_rate() {
 fn a_baseline_begins_the_first_interval_and_is_not_a_value() {
     for (kind, values, first_time) in [(CounterType::BULK_COUNT, 1, at(0)), (CounterType::RAWCOUNT, 1, at(1))]
     {
-        let mut rates = Rates::of(kind);
+        let mut rates = Rates::with_type(kind);
         rates.series.add_baseline(&rates.calculator, &RawValue::new(10, 0), at(0));
         rates.second = 1;
         let summary = rates.count(14).summary();
@@ -111,7 +111,7 @@ fn the_interval_after_an_invalid_baseline_is_an_error() {
 
 #[test]
 fn an_invalid_sample_makes_two_intervals_errors() {
-    let summary = Rates::new().count(0).bad().count(100).summary();
+    let summary = Rates::new().count(0).error().count(100).summary();
     assert_eq!(counts(&summary), (0, 2));
     assert_eq!((summary.last, summary.average, summary.minimum), (None, None, None));
     assert_eq!((summary.first_time, summary.last_time), (Some(at(0)), Some(at(2))));
@@ -119,7 +119,7 @@ fn an_invalid_sample_makes_two_intervals_errors() {
 
 #[test]
 fn intervals_with_errors_are_not_in_the_average() {
-    let summary = Rates::new().count(0).count(10).bad().count(1000).count(1030).summary();
+    let summary = Rates::new().count(0).count(10).error().count(1000).count(1030).summary();
     assert_eq!(counts(&summary), (2, 2));
     assert_eq!((summary.minimum, summary.average, summary.maximum), (Some(10.0), Some(20.0), Some(30.0)));
     assert_eq!(summary.last, Some(30.0));
@@ -127,14 +127,14 @@ fn intervals_with_errors_are_not_in_the_average() {
 
 #[test]
 fn an_error_of_a_one_sample_type_is_one_error() {
-    let summary = Rates::of(CounterType::RAWCOUNT).count(4).bad().count(8).summary();
+    let summary = Rates::with_type(CounterType::RAWCOUNT).count(4).error().count(8).summary();
     assert_eq!(counts(&summary), (2, 1));
     assert_eq!((summary.last, summary.average), (Some(8.0), Some(6.0)));
 }
 
 #[test]
 fn errors_at_the_start_and_the_end_are_counted() {
-    let summary = Rates::new().bad().count(0).count(3).bad().summary();
+    let summary = Rates::new().error().count(0).count(3).error().summary();
     assert_eq!(counts(&summary), (1, 2));
     assert_eq!((summary.first_time, summary.last_time), (Some(at(1)), Some(at(2))));
 }
@@ -176,30 +176,30 @@ fn the_status_no_instance_is_an_absence() {
         (summary.average, summary.first_time, summary.last_time),
         (Some(15.0), Some(at(1)), Some(at(5)))
     );
-    let count = Rates::of(CounterType::RAWCOUNT).count(4).raw(absent).count(8).summary();
+    let count = Rates::with_type(CounterType::RAWCOUNT).count(4).raw(absent).count(8).summary();
     assert_eq!((counts(&count), count.average), ((2, 0), Some(6.0)));
 }
 
 #[test]
-fn an_absence_discards_the_error_before_it() {
-    let summary = Rates::new().count(0).bad().absent().count(9).summary();
+fn an_error_before_an_absence_is_counted_once() {
+    let summary = Rates::new().count(0).error().absent().count(9).summary();
     assert_eq!(counts(&summary), (0, 1));
 }
 
 #[test]
 fn values_before_and_after_a_restart_are_not_paired() {
-    let forward = Rates::new().count(0).count(10).across(500).count(520).summary();
+    let forward = Rates::new().count(0).count(10).after_restart(500).count(520).summary();
     assert_eq!(counts(&forward), (2, 0));
     assert_eq!((forward.average, forward.maximum), (Some(15.0), Some(20.0)));
-    let back = Rates::new().count(90).across(5).summary();
+    let back = Rates::new().count(90).after_restart(5).summary();
     assert_eq!(counts(&back), (0, 0));
-    let count = Rates::of(CounterType::RAWCOUNT).count(9).across(3).summary();
+    let count = Rates::with_type(CounterType::RAWCOUNT).count(9).after_restart(3).summary();
     assert_eq!(counts(&count), (2, 0));
 }
 
 #[test]
 fn types_without_a_formula_have_only_errors() {
-    let summary = Rates::of(CounterType::TEXT).count(1).count(2).summary();
+    let summary = Rates::with_type(CounterType::TEXT).count(1).count(2).summary();
     assert_eq!(counts(&summary), (0, 2));
     assert_eq!((summary.last, summary.average, summary.quantiles), (None, None, None));
 }
@@ -238,7 +238,7 @@ fn statistics_of_machines_with_different_clocks_are_merged() {
     let summary = merged.summary();
     assert_eq!(counts(&summary), (70, 0));
     assert_eq!(summary.average, Some((300.0 + 400.0 + 2100.0) / 70.0));
-    assert_eq!(summary.last, Some(10.0), "B is after A, and C ended before");
+    assert_eq!(summary.last, Some(10.0), "B and A end last, and B is the later name; C ended earlier");
     assert_eq!((summary.minimum, summary.maximum), (Some(10.0), Some(70.0)));
 }
 
@@ -276,8 +276,8 @@ fn ordinary_time_ranges_are_packed() {
             packing.merge(&mut merged, &packed);
         }
         assert!(packing.pack(&merged).is_some(), "{kind}");
-        let opens = calculator.formula().is_some_and(Formula::needs_two_samples);
-        assert_eq!(merged.summary().values, 64 - u64::from(opens), "{kind}");
+        let needs_two_samples = calculator.formula().is_some_and(Formula::needs_two_samples);
+        assert_eq!(merged.summary().values, 64 - u64::from(needs_two_samples), "{kind}");
     }
 }
 
@@ -316,7 +316,8 @@ fn states_that_cannot_be_packed_are_refused() {
 #[test]
 fn multi_timers_with_several_multipliers_are_averaged() {
     for (kind, average) in [
-        // 3000 of 1000 * 4 + 1000 * 1, and the remainder per unit of time.
+        // 3000 of 4 * 1000 + 1 * 1000 units of time are busy: 60 %. For the inverse type, the remaining 2000 units, divided by
+        // the time of both parts (1000 each), are 100 %.
         (CounterType::MULTI_TIMER_100NS, 60.0),
         (CounterType::MULTI_TIMER_INV_100NS, 100.0),
     ] {
@@ -371,7 +372,7 @@ fn huge_doubles_have_an_average() {
     assert_eq!(merged.summary().average, Some(6.0 / 5.0));
 }
 
-/// The value of the nearest rank, as the `ceil(q * n)`-th smallest.
+/// The value of the nearest rank: the `ceil(q * n)`-th smallest.
 fn nearest_rank(values: &[f64], quantile: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -405,7 +406,7 @@ fn quantiles_lie_within_one_percent_of_the_nearest_rank() {
 }
 
 #[test]
-fn quantiles_of_a_series() {
+fn quantiles_of_a_series_are_within_one_percent() {
     let calculator = Calculator::new(CounterType::RAWCOUNT, 1);
     let mut statistics = Statistics::new(calculator.formula(), Intervals::All, None);
     for value in 1..=1000 {

@@ -26,7 +26,7 @@ fn zone(bias_minutes: i32, standard: [u16; 8], daylight: [u16; 8], daylight_bias
     }
 }
 
-/// The zone of logs T and C.
+/// The zone of the reference logs T and C (docs/blg.md).
 fn pacific() -> TimeZone {
     TimeZone {
         standard_name: "@tzres.dll,-212".to_owned(),
@@ -35,7 +35,7 @@ fn pacific() -> TimeZone {
     }
 }
 
-/// The zone of log P.
+/// The zone of the reference log P.
 fn eastern() -> TimeZone {
     TimeZone {
         standard_name: "@tzres.dll,-112".to_owned(),
@@ -217,7 +217,7 @@ fn times_of_day_are_parsed() {
 }
 
 #[test]
-fn messages_of_time_argument_errors() {
+fn time_argument_errors_state_what_is_wrong() {
     use TimeArgumentError::{Date, Empty, Form, Offset, TimeOfDay, TwelveHours};
     for (text, error, message) in [
         (" ", Empty, "the time is empty"),
@@ -331,8 +331,8 @@ fn changes_in_the_northern_hemisphere_are_applied() {
 
 #[test]
 fn the_changes_within_a_time_range_are_listed() {
-    let changes = |zone: TimeZone, begin: &str, end: &str, most: usize| {
-        let found = zone.changes(time(begin), time(end), most);
+    let changes = |zone: TimeZone, begin: &str, end: &str, max: usize| {
+        let found = zone.changes(time(begin), time(end), max);
         found.iter().map(|moment| (moment.utc, moment.bias_minutes)).collect::<Vec<_>>()
     };
     let (march, november) = ((time("03/10/2013 10:00:00.000"), 420), (time("11/03/2013 09:00:00.000"), 480));
@@ -512,7 +512,7 @@ fn any_time() -> impl Strategy<Value = i64> {
 proptest! {
     #[test]
     fn the_bias_is_constant_between_changes(
-        zone in any_zone().prop_filter("biases of a day", |zone| {
+        zone in any_zone().prop_filter("biases of less than a day", |zone| {
             let biases = [zone.bias_minutes, zone.standard_bias_minutes, zone.daylight_bias_minutes];
             biases.iter().all(|minutes| minutes.unsigned_abs() < 24 * 60)
         }),

@@ -62,7 +62,7 @@ impl Vector {
         self.calculator.format(self.older.as_ref(), &self.newer, options)
     }
 
-    /// A message if the calculator returns another value.
+    /// A message if the calculator does not return the expected result.
     fn failure(&self) -> Option<String> {
         let got = self.format(&FormatOptions::default());
         let agrees = match (&got, self.result.parse::<f64>()) {
@@ -191,7 +191,7 @@ fn h19_and_h36_are_100_with_the_cap() {
 }
 
 #[test]
-fn scale_and_times_1000() {
+fn scale_and_times_1000_multiply_the_value() {
     let count = Calculator::new(CounterType::RAWCOUNT, 1);
     let scaled = |scale, times_1000| {
         let options = FormatOptions { scale, times_1000, ..FormatOptions::default() };
@@ -250,16 +250,16 @@ fn errors_are_checked_in_the_documented_order() {
     assert_eq!(timer.format(Some(&RawValue::new(1, 0)), &new_data, &plain), Ok(200.0));
 }
 
-/// The perfmon averages article: one read took 150 ms, then nine entries without a read.
+/// The example of the article on averages in perfmon: one read that took 150 ms, then nine intervals without a read.
 #[test]
-fn statistics_equal_those_of_the_article() {
+fn statistics_equal_those_of_the_article_on_averages() {
     let calculator = Calculator::new(CounterType::AVERAGE_TIMER, 14_318_180);
     let at = |second: i64| Moment { utc: FileTime(second * 10_000_000), bias_minutes: 480 };
     let article = |intervals| {
         let mut series = Series::new(Statistics::new(calculator.formula(), intervals, None));
         series.add(&calculator, &RawValue::new(0, 0), at(0));
-        for entry in 1..=10 {
-            series.add(&calculator, &RawValue::new(2_147_727, 1), at(entry));
+        for second in 1..=10 {
+            series.add(&calculator, &RawValue::new(2_147_727, 1), at(second));
         }
         series.statistics().summary()
     };

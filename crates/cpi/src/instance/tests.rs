@@ -127,7 +127,7 @@ fn counters_that_never_ran_are_an_error() {
     let data = cpi.last();
     assert_eq!(data.processors[0].state, ProcessorState::NeverRan);
     assert_eq!(data.system.cpi(), None);
-    // Shares of time are known even if no counter ran.
+    // Busy shares are known even if no counter ran.
     assert_eq!(data.system.busy_percent(), Some(50.0));
 }
 
@@ -319,7 +319,7 @@ fn an_interval_has_no_length_if_the_clock_goes_backwards() {
 #[test]
 fn busy_time_has_one_source_for_all_processors() {
     let machine = machine_of(2);
-    // Only the first processor has the third counter.
+    // Only the first processor has the counter of reference cycles.
     machine.state().refused.clear();
     machine.state().refused_on = Some(("ref-cycles", 1));
     let mut cpi = instance(&machine, RAW_AND_SCALED);

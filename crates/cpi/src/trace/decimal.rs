@@ -1,4 +1,4 @@
-//! Numbers with four decimal places, as used in hooks.
+//! Numbers with four decimal places, as used in the hooks (records) of a trace.
 
 use std::fmt;
 

@@ -16,8 +16,8 @@ use super::raw::{
 ///
 /// An iterator over hooks and problems in file order. After a problem it continues with the next record, or with the
 /// next section if the length of the damaged record is implausible. It ends after a truncated file, a damaged section
-/// header or a read error. If the hooks of a `get` were not written completely, no section counts them; such bytes, and
-/// any others after the last section, are reported as the last problem.
+/// header or a read error. If the hooks of a `get` were not written completely, their bytes are not included in the size of the
+/// section; such bytes, and any others after the last section, are reported as the last problem.
 ///
 /// ```
 /// use tachograph_cpi::trace::{HookKind, Trace, TraceReader};
@@ -115,7 +115,7 @@ impl<R: Read> TraceReader<R> {
                 "this is not a trace"
             } else {
                 // A program that was killed while it wrote also leaves such bytes.
-                "no section follows the last counted hook; the rest is ignored"
+                "no section follows the last complete hook; the rest is ignored"
             };
             return Err(Problem::new(start, message).found(format!("\"{found}\""), "\"NRM2\""));
         }

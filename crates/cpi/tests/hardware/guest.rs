@@ -4,7 +4,8 @@ use std::fmt;
 
 use tachograph_cpi::{Mode, Options};
 
-/// Machines with a limitation: the values of `TACHO_PMU` other than 0, 1 and 2.
+/// Machines with a limitation: the values of `TACHO_PMU` other than 0, 1 and 2, which are the [`shift`] of machines with exact
+/// counters.
 pub(crate) const STATES: [&str; 8] = [
     "no-instructions", // the performance monitor has no instruction counter
     "no-pmu",          // no performance monitor

@@ -1,4 +1,4 @@
-//! Multiplexing: more counters are requested than the machine has.
+//! Multiplexing: more counters are requested than the machine has, so the kernel rotates them: every 4 ms, others run.
 
 use tachograph_cpi::{Cpi, CpiData, ErrorKind, Mode};
 

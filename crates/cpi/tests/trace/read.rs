@@ -222,7 +222,7 @@ fn records_without_a_count_are_ignored() {
         assert_eq!(count, 6, "{written}");
         assert_eq!(problems.len(), 1, "{written}");
         let start = format!(
-            "offset {:#x}: no section follows the last counted hook; the rest is ignored (found ",
+            "offset {:#x}: no section follows the last complete hook; the rest is ignored (found ",
             small.len()
         );
         assert!(problems[0].starts_with(&start), "{}", problems[0]);
@@ -479,7 +479,7 @@ fn every_invalid_field_is_reported() {
         assert_eq!(found.first().map(String::as_str), Some(*text));
         assert!(
             found.len() == 1
-                || (found.len() == 2 && found[1].contains("no section follows the last counted hook"))
+                || (found.len() == 2 && found[1].contains("no section follows the last complete hook"))
         );
         assert_eq!(hooks, *count, "{text}");
     }

@@ -146,8 +146,8 @@ fn check_folder(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the segments of a folder, oldest first; the offset up to which the first one was sent; and the highest used
-/// id.
+/// Returns the segments of a folder, oldest first; the offset up to which the first one was sent; and the highest id
+/// that was ever used.
 pub(super) fn read_segments(folder: &Path) -> io::Result<(Vec<Segment>, u64, u64)> {
     let mut ids = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -166,7 +166,7 @@ pub(super) fn read_segments(folder: &Path) -> io::Result<(Vec<Segment>, u64, u64
             continue;
         }
         let start = if id == position.segment { position.offset } else { 0 };
-        // The reader drops an unreadable segment when it reaches it.
+        // An unreadable segment is kept in the list; the reader drops it when it gets there.
         segments.push(Segment::read(folder, id, start).unwrap_or(Segment {
             id,
             bytes: start + 1,
@@ -174,8 +174,8 @@ pub(super) fn read_segments(folder: &Path) -> io::Result<(Vec<Segment>, u64, u64
         }));
     }
     // The stored offset applies only to the segment that is stored with it.
-    let named = segments.first().filter(|first| first.id == position.segment);
-    let offset = named.map_or(0, |first| position.offset.min(first.bytes));
+    let partly_sent = segments.first().filter(|first| first.id == position.segment);
+    let offset = partly_sent.map_or(0, |first| position.offset.min(first.bytes));
     let newest = segments.last().map_or(position.segment, |last| last.id);
     Ok((segments, offset, newest))
 }

@@ -1,4 +1,4 @@
-//! The segments of a queue, and where it is written and read.
+//! The segments of a queue, and the positions at which the queue is written and read.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -12,19 +12,20 @@ use super::{BATCH_BYTES, Batch, MAX_BODY, SEGMENT_BYTES, Waiting, remove_file};
 
 /// What the lock of a queue protects.
 pub(super) struct State {
-    /// Oldest first. The last one is being written, if there is a writer.
+    /// Oldest first. If `writer` is set, it writes the last segment.
     segments: VecDeque<Segment>,
     writer: Option<File>,
     /// The open file of the oldest segment, with its id.
     reader: Option<(u64, File)>,
     /// The offset up to which the oldest segment was sent.
     sent: u64,
-    /// The samples that were dropped and not reported yet.
+    /// The number of samples that were dropped since the last call of `Queue::take_dropped`.
     pub(super) dropped: u64,
     /// The deadline of the reader; set when the queue is closed.
     pub(super) close_by: Option<Instant>,
     /// The id of the next segment. Ids are never reused, because `position` refers to a segment by its id.
     next_id: u64,
+    /// The file `position`.
     position: File,
     compressor: zstd::bulk::Compressor<'static>,
 }
@@ -92,7 +93,7 @@ impl State {
         if self.segments.is_empty() {
             self.writer = None;
         }
-        // If the file cannot be removed, the next process sends it again.
+        // If the file cannot be removed, the next process sends its samples again.
         let _ = remove_file(&Segment::path(folder, oldest.id));
     }
 
@@ -107,7 +108,7 @@ impl State {
         }
         let (Some(writer), Some(last)) = (&mut self.writer, self.segments.back_mut()) else { return Ok(()) };
         if let Err(error) = writer.write_all(entry) {
-            // Cut off the partial entry, so that the next one can follow.
+            // Cut off the incomplete entry, so that the next entry follows the last complete one.
             if writer.set_len(last.bytes).is_err() {
                 self.writer = None;
             }
@@ -167,7 +168,7 @@ impl State {
         files::read_entry(file, offset, oldest.bytes)
     }
 
-    /// Whether a batch is still at the head of the queue, so was not dropped.
+    /// Whether a batch is still at the head of the queue. If not, it was dropped.
     pub(super) fn has(&self, batch: &Batch) -> bool {
         self.segments
             .front()
@@ -201,7 +202,7 @@ impl State {
     }
 }
 
-/// Whether an error is permanent: the file itself cannot be read.
+/// Whether a read error is permanent, because the file itself is damaged or missing.
 fn is_damage(error: &io::Error) -> bool {
     // EIO
     const INPUT_OUTPUT: i32 = 5;

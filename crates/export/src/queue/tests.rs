@@ -15,7 +15,7 @@ fn open(folder: &TempDir) -> Queue {
     Queue::open(folder.path(), MIN_BYTES).expect("a queue")
 }
 
-/// Bytes that cannot be compressed.
+/// Pseudo-random bytes, which cannot be compressed.
 fn noise(seed: u64, length: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let step = |_| {
@@ -74,7 +74,7 @@ fn a_batch_joins_bodies_and_counts_their_samples() {
     let again = queue.next(false).expect("readable").expect("a batch");
     assert_eq!(again.body, batch.body);
     queue.remove(&again).expect("removed");
-    // Removing it twice does not remove what follows.
+    // Removing the batch twice does not remove what follows it.
     queue.push(b"four", 1).expect("written");
     queue.remove(&again).expect("nothing");
     assert_eq!(take_all(&queue), [b"four"]);
@@ -97,7 +97,7 @@ fn the_next_process_continues_where_the_last_one_stopped() {
     assert_eq!(take_all(&queue), [b"left", b"also", b"new."]);
     queue.tidy().expect("removed");
     drop(queue);
-    // Segment ids do not restart, because an old position could refer to one.
+    // The new segment gets a new id. With an old id, the old file `position` would apply to the segment.
     let queue = open(&folder);
     queue.push(b"next", 1).expect("written");
     drop(queue);
@@ -213,7 +213,7 @@ fn a_concurrent_reader_gets_everything() {
 }
 
 #[test]
-fn folders_are_private() {
+fn a_new_folder_has_mode_700() {
     use std::os::unix::fs::MetadataExt as _;
     let parent = folder();
     let path = parent.path().join("new/queue");
@@ -222,7 +222,7 @@ fn folders_are_private() {
 }
 
 #[test]
-fn a_position_of_a_removed_segment_skips_nothing() {
+fn the_position_in_a_removed_segment_does_not_apply_to_the_next_one() {
     let folder = folder();
     let queue = open(&folder);
     queue.push(&noise(1, 5000), 1).expect("written");
@@ -230,7 +230,7 @@ fn a_position_of_a_removed_segment_skips_nothing() {
     let batch = queue.next(false).expect("readable").expect("a batch");
     queue.remove(&batch).expect("removed");
     drop(queue);
-    // The next process removes the segment and ends before it takes a sample.
+    // The next process removes the segment, and ends before it takes a sample.
     let queue = open(&folder);
     queue.close(Instant::now() + Duration::from_secs(60));
     assert!(queue.next(false).expect("readable").is_none());

@@ -5,13 +5,13 @@
 small collector in this script (OTLP). Meanwhile Prometheus is killed twice (SIGKILL), VictoriaMetrics is ended twice (SIGTERM), and
 the collector refuses connections twice; each returns after some seconds. At the end:
 
-- each series of Prometheus and VictoriaMetrics has exactly the times of the log: no gap, no duplicate;
-- PromQL's rate(a)/rate(b) equals the average of `tacho stats` over the log within 1e-9;
-- each point of OTLP has a name, a unit, a start time before its time, and the value that Prometheus has.
+- each series of Prometheus and VictoriaMetrics has exactly the times of the log, without gaps and duplicates;
+- PromQL's rate(a)/rate(b) equals the average of `tacho stats` over the log, within 1e-9 of the average;
+- each OTLP series has no gap, the values that Prometheus has and, if it is a sum, start times before the times of its points.
 
 usage: check.py [--seconds N] [TACHO]   (default: 40 seconds; tacho of the debug build, in $CARGO_TARGET_DIR or target/)
-Exit status: 0 all equal, 1 differences, 2 usage error, 125 something is missing: prometheus, victoria-metrics, or the Python package
-opentelemetry-proto (in the environment of this Python).
+Exit status: 0 all equal, 1 differences, 2 usage error, 125 if prometheus, victoria-metrics, or the Python package opentelemetry-proto
+(for this Python) is missing.
 """
 
 import argparse
@@ -34,14 +34,15 @@ import urllib.request
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 PATHS = [r"\Processor Information(*)\*", r"\Memory\*", r"\PhysicalDisk(*)\*", r"\System\*", r"\Network Interface(*)\*"]
-# Averages of stats, and the same in PromQL: factor * rate(a) / rate(b).
+# The counter set and the counter of an average of `tacho stats`, and a, b and the factor of the same average in PromQL:
+# factor * rate(a) / rate(b).
 AVERAGES = [
     ("PhysicalDisk", "Avg. Disk Bytes/Write", "tacho_disk_write_bytes_total", "tacho_disk_writes_total", 1),
     ("PhysicalDisk", "Avg. Disk sec/Write", "tacho_disk_write_seconds_total", "tacho_disk_writes_total", 1),
 ]
 DOWN_SECONDS = 4
 DEADLINE = 120
-# The servers are local: proxy settings are ignored.
+# The servers are local, so proxy settings are ignored.
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -130,13 +131,13 @@ def times_of_log(tacho, log):
 
 
 def raw_values(server, selector, seconds, at):
-    """The values as they are stored, by labels, in the seconds before `at`."""
+    """The stored times and values of each series in the last `seconds` before `at`."""
     found = server.ask("query", query=f"{selector}[{seconds}s]", time=at)["result"]
     return {json.dumps(one["metric"], sort_keys=True): one["values"] for one in found}
 
 
 def exported_values(server, selector, *_):
-    """The same for VictoriaMetrics, whose queries leave out the last value before the end of a series."""
+    """Like raw_values, for VictoriaMetrics: its queries leave out the last value before the end of a series, but its export does not."""
     with OPENER.open(f"{server.url}/api/v1/export?{urllib.parse.urlencode({'match[]': selector})}", timeout=60) as answer:
         found = [json.loads(line) for line in answer.read().splitlines()]
     values = lambda one: [(at / 1000, value) for at, value in zip(one["timestamps"], one["values"]) if value is not None]
@@ -197,7 +198,7 @@ def check_otlp(bodies, server, times, seconds, at):
                     kind = metric.WhichOneof("data")
                     is_sum = kind == "sum"
                     if is_sum and not (metric.sum.is_monotonic and metric.sum.aggregation_temporality == 2):
-                        print(f"OTLP: {metric.name} is no cumulative sum")
+                        print(f"OTLP: {metric.name}: the sum is not monotonic and cumulative")
                         failed += 1
                     for point in getattr(metric, kind).data_points:
                         if point.flags & 1:
@@ -212,7 +213,7 @@ def check_otlp(bodies, server, times, seconds, at):
                         seen.setdefault(key, {})[point.time_unix_nano // 1_000_000] = value
     compared = 0
     for (name, labels), values in seen.items():
-        # An instance can appear or end meanwhile, but has no gap.
+        # An instance can appear or end during the recording, but has no gap.
         first = times.index(min(values)) if min(values) in times else 0
         if sorted(values) != times[first : first + len(values)]:
             print(f"OTLP: {name} {labels}: {len(values)} samples with a gap")
@@ -223,14 +224,14 @@ def check_otlp(bodies, server, times, seconds, at):
             theirs = {round(float(at) * 1000): float(value) for at, value in next(iter(stored.values()), [])}
             compared += 1
             if theirs != {at: float(value) for at, value in values.items()}:
-                print(f"OTLP: {selector}: other values than Prometheus has")
+                print(f"OTLP: {selector}: the values differ from those in Prometheus")
                 failed += 1
-    print(f"OTLP: {points} points of {len(seen)} series, {compared} series compared with Prometheus, {failed} faults")
+    print(f"OTLP: {points} points of {len(seen)} series, {compared} series compared with Prometheus, {failed} errors")
     return failed + (points == 0)
 
 
 def load(folder, stop):
-    """Writes to the disk until it is stopped, so that there are transfers."""
+    """Writes to the disk until `stop` is set, so that the counters of disks change."""
     while not stop.wait(0.2):
         with open(folder / "written", "wb") as file:
             file.write(b"x" * (1 << 20))
@@ -281,9 +282,9 @@ def check(tacho, folder, seconds):
         stop.set()
         print(messages, end="")
         times = times_of_log(tacho, blg)
-        # The markers of the end of the series are a millisecond after the last sample.
+        # The query window ends at the last sample, because the points that mark the end of the series follow a millisecond later.
         at, window = times[-1] / 1000, 2 * seconds
-        # What VictoriaMetrics has accepted, it shows a second later.
+        # VictoriaMetrics shows a sample up to a second after it has accepted it.
         end = time.monotonic() + DEADLINE
         while not any(values[-1][0] * 1000 >= times[-1] for values in exported_values(victoria, "tacho_memory_total_bytes").values()):
             if time.monotonic() > end:
@@ -313,11 +314,11 @@ def main():
         print("check.py: the Python package opentelemetry-proto is not installed")
         return 125
     if not os.access(arguments.tacho, os.X_OK):
-        print(f"check.py: no {arguments.tacho}; build it with: cargo build -p tachograph")
+        print(f"check.py: {arguments.tacho} is missing; build it with: cargo build -p tachograph")
         return 2
     with tempfile.TemporaryDirectory() as folder:
         failed = check(arguments.tacho, pathlib.Path(folder), arguments.seconds)
-    print("all equal" if not failed else f"{failed} faults")
+    print("all equal" if not failed else f"{failed} errors")
     return int(bool(failed))
 
 

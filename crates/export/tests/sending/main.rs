@@ -19,12 +19,13 @@ use tempfile::TempDir;
 /// The timeout for events that must happen.
 const LONG: Duration = Duration::from_secs(60);
 
-/// A query of the set `Shop`, the folder of its queues, and the messages of its exports.
+/// A query of the set `Shop`, and the folder of the queues and the messages of the exports that send it.
 struct Fixture {
     shop: Shop,
     query: Query,
     queue: TempDir,
     notices: Arc<Mutex<Vec<String>>>,
+    /// The time of the last sample.
     at: FileTime,
 }
 
@@ -70,7 +71,7 @@ impl Fixture {
     }
 }
 
-/// The only summary message.
+/// The summary of the only receiver.
 fn only(summaries: Vec<ExportSummary>) -> ExportSummary {
     let [summary] = &summaries[..] else { panic!("one receiver: {summaries:?}") };
     summary.clone()
@@ -102,7 +103,7 @@ fn remote_write_sends_the_values_of_metrics() {
         assert!(request.head.contains(header), "{header} in {}", request.head);
     }
     let mut series = write_request(&receiver.accepted()[0]);
-    // The end of the series can be in the same request.
+    // The points that mark the end of the series can be in the same request.
     series.retain(|series| !series.samples[0].1.is_nan());
     let label = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let expected = [
@@ -214,7 +215,7 @@ fn unsent_samples_are_sent_by_the_next_run() {
 }
 
 #[test]
-fn a_refused_sample_does_not_lose_others() {
+fn samples_next_to_a_refused_one_are_sent() {
     let mut fixture = Fixture::new();
     let receiver = Receiver::start();
     receiver.go_down();
@@ -261,7 +262,7 @@ fn a_batch_that_always_fails_is_sent_in_parts() {
 }
 
 #[test]
-fn credentials_are_sent_and_wrong_ones_lose_nothing() {
+fn credentials_are_sent_and_samples_are_kept_if_they_are_wrong() {
     let mut fixture = Fixture::new();
     let receiver = Receiver::start();
     receiver.answer_with(&["401 Unauthorized"]);
@@ -269,7 +270,7 @@ fn credentials_are_sent_and_wrong_ones_lose_nothing() {
     options.authorization = Some(Authorization::bearer("secret").expect("a token"));
     let mut export = Export::start(fixture.query.registry(), options).expect("an export");
     fixture.sample(&mut export);
-    // The pause after a wrong password is long, but ends when the export ends.
+    // The pause after status 401 is long, but ends when the export ends.
     let summary = only(export.finish(LONG));
     assert_eq!((summary.sent, summary.refused, summary.waiting), (2, 0, 0));
     let requests = receiver.requests();
@@ -279,15 +280,14 @@ fn credentials_are_sent_and_wrong_ones_lose_nothing() {
 }
 
 #[test]
-fn a_removed_folder_loses_no_count_of_samples() {
+fn samples_are_counted_even_if_the_folder_of_the_queue_is_removed() {
     let mut fixture = Fixture::new();
     let receiver = Receiver::start();
     receiver.go_down();
     let mut export = fixture.start(&[format!("prometheus={}", receiver.url())]);
     fixture.sample(&mut export);
-    // Like a full disk, a removed folder cannot be written.
     let folder = only(export.summary()).queue;
-    // The open segment accepts samples until it is full; creating the next one fails.
+    // The open segment accepts samples until it is full. Creating the next segment fails, as on a full disk.
     std::fs::remove_dir_all(&folder).expect("removed");
     for _ in 0..3 {
         fixture.sample(&mut export);

@@ -16,6 +16,7 @@ pub(crate) struct Request {
     is_accepted: bool,
 }
 
+/// Whether the receiver refuses a body.
 type Refuses = Box<dyn Fn(&[u8]) -> bool + Send>;
 
 #[derive(Default)]
@@ -25,7 +26,7 @@ struct State {
     answers: Vec<&'static str>,
     is_down: bool,
     refuses: Option<Refuses>,
-    /// The status line for rejected bodies.
+    /// The status line for bodies that `refuses` selects.
     refusal: &'static str,
 }
 
@@ -69,12 +70,12 @@ impl Receiver {
         self.state.lock().ignore_poison().is_down = false;
     }
 
-    /// Bodies for which `refuses` is true get 400.
+    /// Responds with status 400 to bodies for which `refuses` is true.
     pub(crate) fn refuse(&self, refuses: impl Fn(&[u8]) -> bool + Send + 'static) {
         self.answer_for("400 Bad Request", refuses);
     }
 
-    /// Bodies for which `fails` is true get 500.
+    /// Responds with status 500 to bodies for which `fails` is true.
     pub(crate) fn fail_at(&self, fails: impl Fn(&[u8]) -> bool + Send + 'static) {
         self.answer_for("500 Internal Server Error", fails);
     }

@@ -60,7 +60,7 @@ impl ArchiveStore {
     }
 
     /// Converts a segment to complete files and then removes it. Samples that are already in complete files are not
-    /// added again. The first rows have the intervals since the last complete file.
+    /// added again. The first interval begins at the last sample of the complete files.
     ///
     /// `last` is the last sample of the previous conversion, if any. This conversion replaces it with its own last sample.
     ///
@@ -114,7 +114,7 @@ impl ArchiveStore {
         converted.files = writer.named_files().to_vec();
         for file in &converted.files {
             converted.bytes += std::fs::metadata(file).map_or(0, |found| found.len());
-            // A recorder that was killed can have created the date folder without syncing it.
+            // A recorder that was killed may have created the date folder without syncing it.
             self.sync_parent(file.parent().unwrap_or(Path::new("")))?;
         }
         let last_file = converted.files.iter().max().cloned();
@@ -130,8 +130,8 @@ impl ArchiveStore {
             Some((count, last)) => {
                 let renamed = self.rename_segment(segment, "overlap")?;
                 converted.problems.push(format!(
-                    "{}: samples up to {} ({count} in total) are in no Parquet file, and a file that was added or is damaged has \
-                     later times: the segment was kept, but is not part of the archive",
+                    "{}: {count} samples up to {} were not added, because another Parquet file of the archive (added by hand, or \
+                     damaged) has later times; the segment was kept, but is not part of the archive",
                     renamed.display(),
                     last.rfc3339()
                 ));
@@ -148,7 +148,9 @@ impl ArchiveStore {
     ) -> Result<Option<Sample>, LogError> {
         match last_file.map(|file| last_sample(&file.path)) {
             Some(Err(error)) if error.is_corrupt() => {
-                converted.problems.push(format!("{error}; no interval leads from this file to the next"));
+                converted
+                    .problems
+                    .push(format!("{error}; the interval between this file and the next is missing"));
                 Ok(None)
             }
             Some(found) => found,

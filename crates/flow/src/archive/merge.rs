@@ -121,7 +121,7 @@ impl ArchiveStore {
         let Some(first) = files.first() else { return Ok(Vec::new()) };
         let earlier = complete_files(&self.machine)?.into_iter().rfind(|file| file.last < first.first);
         let previous = earlier.map(|file| last_sample(&file.path)).transpose();
-        // Without a previous sample, the first rows have no intervals, as in the files that are merged.
+        // Without a previous sample, no interval ends at the first rows, as in the files that are merged.
         let previous = previous.unwrap_or_default().flatten();
         let mut reader = ArchiveReader::open(files.iter().map(|file| file.path.clone()).collect())?;
         let options = ArchiveOptions { block_values: BLOCK_VALUES, ..ArchiveOptions::of_log(reader.facts()) };
@@ -147,7 +147,7 @@ impl ArchiveStore {
         self.open_folder().join(MERGE_FOLDER)
     }
 
-    /// Removes the files that a merge has left: its inputs, or the output of an interrupted merge.
+    /// Removes the files that a merge has left: the inputs of a complete merge, or the output of an interrupted one.
     ///
     /// A file that was added to the old date folder while the folder was being replaced is moved to the new folder.
     ///

@@ -163,7 +163,7 @@ impl<F: LogFile> Segment<F> {
                 let before = writer.bytes_written();
                 writer.write(sample)?;
                 writer.flush()?;
-                // Before the first sample, the file size already includes its buffer, which is counted as growth.
+                // Before the first sample is written, the file size already includes the buffer for it, which counts as growth.
                 let free = if *growth == 0 { *buffer_bytes } else { 0 };
                 *growth = (*growth).max(writer.bytes_written().saturating_sub(before) + free);
             }

@@ -13,11 +13,59 @@ use std::sync::Arc;
 use tachograph_counters::Summary;
 use tachograph_counters::set::{Counter, CounterSet, Instance};
 
-pub use compared_log::ComparedLog;
+pub use compared_log::{ComparedLog, ComparedRows};
 pub use order::{ComparisonOrder, sort_comparison};
 pub use pairing::InstancePairing;
 use pairing::{name_key, pairings, rows_to_compare};
 pub use strongest::strongest_rows;
+
+/// How an average changed from the first log to the second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum AverageChange {
+    /// Only the first log has the counter or the instance.
+    OnlyBefore,
+    /// Only the second log has the counter or the instance.
+    OnlyAfter,
+    /// One of the averages is missing.
+    Unknown,
+    /// The averages are equal.
+    Same,
+    /// Only the first average is 0.
+    FromZero,
+    /// Only the second average is 0.
+    ToZero,
+    /// One average is negative, the other one positive.
+    SignChanged,
+    /// The second average is larger by this factor, which is above 1.
+    Multiplied(f64),
+    /// The second average is smaller by this factor, which is above 1.
+    Divided(f64),
+}
+
+impl AverageChange {
+    /// The name of the variant in responses and files: `only_before`, `divided`, ...
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OnlyBefore => "only_before",
+            Self::OnlyAfter => "only_after",
+            Self::Unknown => "unknown",
+            Self::Same => "same",
+            Self::FromZero => "from_zero",
+            Self::ToZero => "to_zero",
+            Self::SignChanged => "sign_changed",
+            Self::Multiplied(_) => "multiplied",
+            Self::Divided(_) => "divided",
+        }
+    }
+
+    /// The factor, if there is one.
+    pub fn factor(self) -> Option<f64> {
+        match self {
+            Self::Multiplied(factor) | Self::Divided(factor) => Some(factor),
+            _ => None,
+        }
+    }
+}
 
 use super::report::{Figure, IDENTITY_COLUMNS, ReportForm, RowFrame, RowIdentity};
 use super::statistics::StatisticsRow;
@@ -128,6 +176,31 @@ impl ComparisonRow {
         let ratio = after / before;
         Some(if ratio > 0.0 { ratio.ln().abs() } else { f64::INFINITY })
     }
+
+    /// How the average changed.
+    pub fn average_change(&self) -> AverageChange {
+        match (&self.before, &self.after) {
+            (None, _) => AverageChange::OnlyAfter,
+            (_, None) => AverageChange::OnlyBefore,
+            _ => match self.change() {
+                None => AverageChange::Unknown,
+                Some(0.0) => AverageChange::Same,
+                Some(change) if change.is_infinite() => match (self.average_before(), self.average_after()) {
+                    (Some(0.0), _) => AverageChange::FromZero,
+                    (_, Some(0.0)) => AverageChange::ToZero,
+                    _ => AverageChange::SignChanged,
+                },
+                Some(change) if self.ratio().is_some_and(|ratio| ratio > 1.0) => {
+                    AverageChange::Multiplied(change.exp())
+                }
+                Some(change) => AverageChange::Divided(change.exp()),
+            },
+        }
+    }
+
+    fn english_set_name(&self) -> &str {
+        self.set.english_name.as_deref().unwrap_or(&self.set.name)
+    }
 }
 
 /// One of the two logs.
@@ -138,10 +211,10 @@ enum Log {
 }
 
 /// Pairs the rows of two logs by their paths, case-insensitively. Machine names are compared only if one of the logs has
-/// several machines. Instances that are not the same in both logs are compared as [`InstancePairing`] says. The result is
-/// sorted by [weight](ComparisonOrder::Weight).
-pub fn compare(before: ComparedLog, after: ComparedLog) -> Vec<ComparisonRow> {
-    let (before, after) = (before.into_rows(), after.into_rows());
+/// several machines. Identifiers are omitted. Instances that are not the same in both logs are compared as [`InstancePairing`]
+/// says. The result is sorted by [weight](ComparisonOrder::Weight).
+pub fn compare(before: impl Into<ComparedRows>, after: impl Into<ComparedRows>) -> Vec<ComparisonRow> {
+    let (before, after) = (before.into(), after.into());
     let has_machines = has_several_machines(&before.instances) || has_several_machines(&after.instances);
     let pairings = pairings([&before, &after], has_machines);
     // The rows of sums have at most as many intervals.
@@ -160,7 +233,7 @@ pub fn compare(before: ComparedLog, after: ComparedLog) -> Vec<ComparisonRow> {
     let mut positions: HashMap<_, usize> = HashMap::with_capacity(after.len());
     let mut subjects: HashMap<_, usize> = HashMap::new();
     for (log, statistics) in [(Log::After, after), (Log::Before, before)] {
-        for row in statistics {
+        for row in statistics.into_iter().filter(|row| !row.counter.is_identifier()) {
             let other = Log::After as usize - log as usize;
             let is_missing_instance = row.instance.is_some() && counters[other].contains(&counter_key(&row));
             let intervals = intervals[log as usize].get(&interval_key(&row)).copied().unwrap_or_default();
@@ -183,6 +256,19 @@ pub fn compare(before: ComparedLog, after: ComparedLog) -> Vec<ComparisonRow> {
     }
     sort_comparison(&mut rows, ComparisonOrder::Weight);
     rows
+}
+
+/// Removes the sets that repeat another set of the rows, and returns them. `repeats` has English names: that of a set that
+/// can be removed, and that of the set that it repeats.
+pub fn remove_repeating_sets(
+    rows: &mut Vec<ComparisonRow>,
+    repeats: impl IntoIterator<Item = (&'static str, &'static str)>,
+) -> Vec<(&'static str, &'static str)> {
+    let names: HashSet<&str> = rows.iter().map(ComparisonRow::english_set_name).collect();
+    let is_present = |(set, of): &(&str, &str)| names.contains(set) && names.contains(of);
+    let removed: Vec<_> = repeats.into_iter().filter(is_present).collect();
+    rows.retain(|row| !removed.iter().any(|(set, _)| row.english_set_name() == *set));
+    removed
 }
 
 /// The machine of a row, and whether its values need two samples. If they do, the log has one interval less than samples.

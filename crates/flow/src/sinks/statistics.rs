@@ -51,7 +51,8 @@ pub struct StatisticsSink {
     table: SeriesTable,
     /// Keyed by log: the groups of its last sample.
     groups: HashMap<u32, Vec<GroupSeries>>,
-    /// The number of lists of groups so far.
+    /// The number of lists of groups so far, which is also the number of the current list. A new list begins when the groups of a
+    /// log's samples change.
     layouts: u64,
     /// The log whose groups may hold values that were not added to the statistics yet.
     current_log: Option<u32>,

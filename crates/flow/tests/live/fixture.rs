@@ -38,7 +38,7 @@ impl Process {
 
 type State = Arc<Mutex<Result<Vec<Process>, Failure>>>;
 
-/// The machine MADE: its clock advances by a second with every collection.
+/// The machine FAKE: its clock advances by a second with every collection.
 pub(crate) struct Machine {
     state: State,
     ticks: Arc<AtomicI64>,
@@ -70,7 +70,7 @@ impl Machine {
             let ticks = ticks.fetch_add(FREQUENCY, Ordering::SeqCst) + FREQUENCY;
             (ticks, FileTime(133_000_000_000_000_000 + ticks))
         });
-        let mut registry = Registry::new("MADE", clock);
+        let mut registry = Registry::new("FAKE", clock);
         let mut info = CounterSetInfo::new("Process", Guid::from_u128(1), InstanceType::Multiple);
         info.counters = vec![
             CounterInfo::new(TICKS, "Ticks/sec", CounterType::BULK_COUNT),

@@ -1,4 +1,4 @@
-//! Machines that answer in time, late, through exchanges, or not at all.
+//! Machines that answer in time, late or not at all, and machines that are read by exchanging messages instead of on threads.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +19,8 @@ use tachograph_perflib::{Clock, ErrorCode, Failure, Guid, Provider, Registry, Ro
 
 /// How long a sample waits: long enough for threads on a busy machine.
 const MAX_WAIT: Duration = Duration::from_secs(1);
-const WAIT: Duration = Duration::from_secs(60);
+/// How long a test waits for a thread.
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A set whose value is the number of its collections. Each collection takes a permit.
 struct Gated {
@@ -109,7 +110,7 @@ fn a_late_machine_delays_no_other_and_its_answer_is_not_used_for_the_next_sample
     assert_eq!(values(&mut source, &mut sample), named(&[("slow", None), ("fast", Some(2))]));
     // The slow machine takes the first sample too late, and later samples in time.
     slow_permit.give();
-    let until = Instant::now() + WAIT;
+    let until = Instant::now() + TEST_TIMEOUT;
     let mut next = 3;
     loop {
         slow_permit.give();
@@ -148,7 +149,7 @@ fn a_machine_that_could_not_be_read_delays_samples_for_a_quarter_of_the_limit() 
     // A late answer with values shows that the machine is back: the next sample waits for it again.
     is_unreachable.store(false, Ordering::Relaxed);
     permit.give();
-    let until = Instant::now() + WAIT;
+    let until = Instant::now() + TEST_TIMEOUT;
     while waited(&mut source).0 < max_wait {
         assert!(Instant::now() < until, "the sample waits for the machine");
     }
@@ -203,10 +204,10 @@ fn machines_are_read_when_their_answers_arrive() {
     source.set_exchanges(Box::new(exchanges.clone()));
     let mut sample = Sample::default();
     let all = |value| named(&[("a", Some(value)), ("b", Some(value)), ("c", Some(value))]);
-    // There are no exchanges for the first requests, because they differ from earlier ones.
+    // Threads send the first requests, because an exchange can only repeat the machine's previous request.
     assert_eq!(values(&mut source, &mut sample), all(1));
     assert!(exchanges.state().begun.is_empty());
-    // The answer of `c` is not complete: a thread reads it.
+    // The answer of `c` is not complete, so a thread reads the machine.
     assert_eq!(values(&mut source, &mut sample), all(2));
     assert_eq!(exchanges.state().begun, [0, 2]);
     assert_eq!(sample.groups[0].boot_time, FileTime(5));
@@ -214,7 +215,7 @@ fn machines_are_read_when_their_answers_arrive() {
     exchanges.state().answers.insert(0, None);
     assert_eq!(values(&mut source, &mut sample), named(&[("a", None), ("b", Some(3)), ("c", Some(3))]));
     exchanges.state().answers.insert(0, Some(true));
-    let until = Instant::now() + WAIT;
+    let until = Instant::now() + TEST_TIMEOUT;
     while values(&mut source, &mut sample)[0].1.is_none() {
         assert!(Instant::now() < until, "the machine is read again");
     }
@@ -257,7 +258,7 @@ fn paths_apply_to_the_machines_that_they_name() {
     let selection = source.set_paths(&[path(r"\Work\Other")]);
     assert_eq!(selection.unmatched(), []);
     permits.iter().for_each(|permit| (0..50).for_each(|_| permit.give()));
-    let until = Instant::now() + WAIT;
+    let until = Instant::now() + TEST_TIMEOUT;
     while counters(&source)[0] != "web1: Other" {
         assert!(Instant::now() < until, "the new paths are used: {:?}", counters(&source));
         values(&mut source, &mut sample);

@@ -56,7 +56,7 @@ fn consecutive_counters_of_the_same_instances_share_a_group() {
         (id, Extent::Row, vec!["bash#1"]),
     ];
     assert_eq!(described, wanted);
-    assert_eq!(&*sample.groups[0].set.machine, "MADE");
+    assert_eq!(&*sample.groups[0].set.machine, "FAKE");
     let raw = |value: i64, id: i64| [RawValue::new(value, machine.ticks()), RawValue::new(id, 0)];
     assert_eq!(sample.groups[0].values, [raw(1, 1), raw(7, 7), raw(9, 9)].concat());
     assert_eq!(sample.groups[0].identities, [1, 7, 9]);
@@ -227,7 +227,7 @@ fn a_failing_set_is_reported_once() {
     }
     let errors = report.new_errors();
     let [error] = &*errors else { panic!("{errors:?}") };
-    assert_eq!((error.path.as_str(), &*error.reason), (r"\\MADE\Process", "the process table is unreadable"));
+    assert_eq!((error.path.as_str(), &*error.reason), (r"\\FAKE\Process", "the process table is unreadable"));
     assert!(report.new_errors().is_empty());
     assert_eq!(report.errors()[0].count, 3);
     machine.set(&[Process::new("a", 1)]);

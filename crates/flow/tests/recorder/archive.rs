@@ -128,7 +128,7 @@ pub(crate) const LATER: FileTime = FileTime(START.0 + 10 * FileTime::PER_DAY);
 const MINUTE: i64 = 60_000 * MILLISECOND;
 
 pub(crate) fn options(folder: &Path) -> ArchiveRecordOptions {
-    let mut options = ArchiveRecordOptions::new(folder.join("A"), "MADE", Duration::from_secs(60));
+    let mut options = ArchiveRecordOptions::new(folder.join("A"), "FAKE", Duration::from_secs(60));
     options.segment_time = Duration::from_secs(3600);
     options.min_free_bytes = 0;
     options.zone = TimeZone::fixed("Pacific Standard Time", 480);
@@ -141,10 +141,10 @@ pub(crate) fn disk() -> Arc<dyn Storage> {
 }
 
 pub(crate) fn store(folder: &Path, storage: Arc<dyn Storage>) -> ArchiveStore {
-    ArchiveStore::new(&folder.join("A"), "MADE", storage).expect("a short name")
+    ArchiveStore::new(&folder.join("A"), "FAKE", storage).expect("a short name")
 }
 
-/// Sampler samples, every 20 minutes by default.
+/// Takes samples of a machine, every 20 minutes by default.
 pub(crate) struct Sampler {
     pub(crate) machine: Machine,
     source: tachograph_flow::live::LiveSource,

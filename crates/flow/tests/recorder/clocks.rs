@@ -32,7 +32,7 @@ fn recorded(happens: impl Fn(&Machine, usize)) -> Vec<Sample> {
     }
     let figures = statistics(&disk, &disk.names());
     let busy =
-        figures.iter().find(|(path, _)| path == r"\\MADE\Worker(ann)\% Busy Time").expect("the counter");
+        figures.iter().find(|(path, _)| path == r"\\FAKE\Worker(ann)\% Busy Time").expect("the counter");
     // The wall clock does not affect values: in each interval, the worker was busy for half of the time.
     let (average, minimum, maximum) = (busy.1.average, busy.1.minimum, busy.1.maximum);
     assert_eq!((busy.1.values, busy.1.errors), (9, 0));

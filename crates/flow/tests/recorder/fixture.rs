@@ -37,7 +37,7 @@ struct Now {
     requests: u64,
 }
 
-/// The machine MADE with the sets `Shop` (`Requests/sec`, `Open Orders`) and `Worker` (`% Busy Time`, per worker).
+/// The machine FAKE with the sets `Shop` (`Requests/sec`, `Open Orders`) and `Worker` (`% Busy Time`, per worker).
 #[derive(Clone, Default)]
 pub(crate) struct Machine(Arc<Mutex<Now>>);
 
@@ -80,7 +80,7 @@ impl Machine {
             let now = machine.now();
             (now.ticks, FileTime(START.0 + now.ticks + now.step))
         });
-        let mut registry = Registry::new("MADE", clock);
+        let mut registry = Registry::new("FAKE", clock);
         let mut shop = CounterSetInfo::new("Shop", Guid::from_u128(1), InstanceType::Single);
         shop.counters = vec![
             CounterInfo::new(0, "Requests/sec", CounterType::BULK_COUNT),

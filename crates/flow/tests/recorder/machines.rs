@@ -86,7 +86,7 @@ fn each_machine_has_its_samples_and_segments() {
     assert!(ends.len() > 1, "the segments of all machines end at the same time: {ends:?}");
 }
 
-/// Sampler a sample of all machines, and advances the time by a minute.
+/// Takes a sample of all machines, and advances the time by a minute.
 fn next_of_all(
     source: &mut tachograph_flow::live::LiveSource,
     machine: &Machine,

@@ -83,7 +83,7 @@ fn text_segments_lose_no_interval() {
         text.lines().skip(1).map(cell).collect()
     };
     let names = apart.names();
-    for path in [r"\\MADE\Shop\Requests/sec", r"\\MADE\Worker(ann)\% Busy Time"] {
+    for path in [r"\\FAKE\Shop\Requests/sec", r"\\FAKE\Worker(ann)\% Busy Time"] {
         let joined: Vec<_> = names.iter().flat_map(|name| column(&apart.text(name), path)).collect();
         assert_eq!(joined, column(&one.text("one.csv"), path), "{path}");
         assert_eq!(
@@ -93,7 +93,7 @@ fn text_segments_lose_no_interval() {
         );
     }
     // Each segment has the columns of its own first sample.
-    let bob = r"\\MADE\Worker(bob)\% Busy Time";
+    let bob = r"\\FAKE\Worker(bob)\% Busy Time";
     let has_bob: Vec<_> = names.iter().map(|name| apart.text(name).contains(bob)).collect();
     assert_eq!(has_bob, [true, false, true, true, false]);
 }

@@ -1,4 +1,4 @@
-//! Recordings of one log: formats, existing files, limits.
+//! Recordings to a single log, without segments: formats, existing files, limits.
 
 use tachograph_counters::RawValue;
 use tachograph_counters::sample::{Group, Sample};
@@ -85,10 +85,11 @@ fn a_text_log_has_the_columns_of_its_first_sample() {
         let mut recorder = disk.recorder(options).expect("a new file");
         let mut source = machine.source(&PATHS);
         record_from(&mut source, &machine, &mut recorder, 2).expect("disk space");
+        // `without_column` returns the first instance that has no column in the log.
         assert_eq!(recorder.without_column(), None);
         machine.set_workers(&["bob", "ann"]);
         record_from(&mut source, &machine, &mut recorder, 1).expect("disk space");
-        assert_eq!(recorder.without_column(), Some(r"\\MADE\Worker(bob)"));
+        assert_eq!(recorder.without_column(), Some(r"\\FAKE\Worker(bob)"));
         recorder.finish().expect("disk space");
         let text = disk.text("a.txt");
         let lines: Vec<Vec<_>> = text.lines().map(|line| line.split(separator).collect()).collect();
@@ -96,10 +97,10 @@ fn a_text_log_has_the_columns_of_its_first_sample() {
         assert_eq!(
             header,
             [
-                r#""\\MADE\Shop\Requests/sec""#,
-                r#""\\MADE\Shop\Open Orders""#,
-                r#""\\MADE\Worker(ann)\% Busy Time""#,
-                r#""\\MADE\Worker(carl)\% Busy Time""#,
+                r#""\\FAKE\Shop\Requests/sec""#,
+                r#""\\FAKE\Shop\Open Orders""#,
+                r#""\\FAKE\Worker(ann)\% Busy Time""#,
+                r#""\\FAKE\Worker(carl)\% Busy Time""#,
             ]
         );
         // As on Windows, the first row has no values that need two samples.

@@ -38,7 +38,7 @@ fn window(samples: Vec<Sample>, span: StatisticsSpan) -> Vec<String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// The samples have instances that are missing, fail or are replaced at any time, restarts, gaps, and several logs.
+    /// The samples come from several logs and include restarts and gaps. Instances are missing, fail or are replaced at any time.
     #[test]
     fn every_row_equals_that_of_a_window(
         mut moments in prop::collection::vec(moment(), 1..60),
@@ -47,7 +47,7 @@ proptest! {
         is_table in any::<bool>(),
         seconds in 1i64..20,
     ) {
-        // Every sample gets all groups, because a window has a baseline for each list of counters, not for each group.
+        // Every sample has all groups, because a window keeps one baseline for each combination of groups, not for each group.
         moments.iter_mut().for_each(|moment| moment.has_processes = true);
         let extent = if is_table { Extent::Table } else { Extent::Columns };
         let mut samples = samples(&moments, &starts, extent);
@@ -59,7 +59,7 @@ proptest! {
             prop_assert_eq!(span.end.utc.since(span.begin.utc), seconds * SECOND);
             prop_assert_eq!(rows, window(samples.clone(), span));
         }
-        // No sample is lost: a counter of one instance has a value in each sample.
+        // The counter has exactly one row if there is any sample.
         let counts = |rows: &[String]| rows.iter().filter(|row| row.contains(r"Memory\Threads")).count();
         prop_assert_eq!(counts(&window(samples.clone(), StatisticsSpan {
             begin: Moment { utc: FileTime(0), bias_minutes: 0 },
@@ -132,7 +132,7 @@ fn time_ranges_follow_local_time_when_clocks_change() {
     );
 }
 
-/// Time ranges begin at local times of the log, here in a zone whose offset is not a whole number of hours.
+/// Time ranges begin at full hours of the log's local time, here in a zone whose offset is not a whole number of hours.
 #[test]
 fn bounds_are_those_of_the_wall_clock() {
     let begin = Moment::parse_rfc3339("2024-03-05T09:57:00+05:45").expect("a time");

@@ -1,4 +1,4 @@
-//! Segments have the statistics of the whole log, even with missing instances and groups.
+//! All segments together have the statistics of the undivided log, even with missing instances and groups.
 
 use std::sync::Arc;
 

@@ -14,17 +14,19 @@ use super::table::{InstanceRuns, SampleHead, SampleTable, Section};
 pub(super) use rows::Rows;
 use slot::{BlockTime, SlotBuilder};
 
-/// Sets with at least this many instances are stored instance by instance instead of counter by counter: most of many
-/// instances, such as processes, are idle, so consecutive rows are similar and compress well.
+/// Sets with at least this many instances are stored instance by instance instead of counter by counter. Most of the
+/// instances of such a set, for example of processes, are idle, so consecutive rows are similar and compress well.
 const MANY_INSTANCES: usize = 32;
 
 /// Collects the samples of a block.
 #[derive(Default)]
 pub(super) struct BlockBuilder {
     samples: Vec<SampleHead>,
+    /// The distinct lists of slots. Each sample refers to the list with the slots of its groups.
     lists: Vec<Vec<u32>>,
+    /// One slot per description, or several if a sample has several groups with the same description.
     slots: Vec<SlotBuilder>,
-    /// The descriptions of the last sample's groups, in their order.
+    /// The descriptions of the last sample's groups, in the order of the groups.
     last_sets: Vec<Arc<CounterSet>>,
     /// The slot of each of `last_sets`.
     last_list: Vec<u32>,
@@ -104,7 +106,7 @@ impl BlockBuilder {
         }
         let mut used: HashMap<u32, usize> = HashMap::new();
         for (set, set_index) in self.last_sets.iter().zip(set_indexes) {
-            // The n-th group with a description has its n-th slot.
+            // The n-th group with a description belongs to the n-th slot with this description.
             let occurrence = used.entry(set_index).or_default();
             let slots = by_set.entry(set_index).or_default();
             if *occurrence == slots.len() {
@@ -145,7 +147,7 @@ impl BlockBuilder {
         (rows, table)
     }
 
-    /// Removes the samples and returns their table, in which only the slots with a group are numbered.
+    /// Removes the samples and returns their table, which contains only the slots with a group.
     fn take_table(&mut self, instances: Vec<Vec<InstanceRuns>>, mut sections: Vec<Section>) -> SampleTable {
         let index_of = new_indexes(self.slots.iter().map(SlotBuilder::has_groups));
         let renumber = |slot: &mut u32| *slot = index_of[*slot as usize];
@@ -169,7 +171,7 @@ impl BlockBuilder {
         self.last_list.clear();
     }
 
-    /// Forgets the slots of which no later block can continue a series.
+    /// Removes the slots whose series no later block can continue.
     fn forget_ended(&mut self, is_kept: &[bool]) {
         let index_of = new_indexes(is_kept.iter().copied());
         let mut kept = is_kept.iter();
@@ -209,7 +211,8 @@ impl BlockBuilder {
     }
 }
 
-/// The new index of each slot if only some are kept; of the others, that of the next one.
+/// The new index of each slot after only some of the slots were kept. A removed slot has the new index of the next kept
+/// one.
 fn new_indexes(is_kept: impl Iterator<Item = bool>) -> Vec<u32> {
     let mut kept = 0;
     is_kept.map(|is_kept| (kept, kept += u32::from(is_kept)).0).collect()

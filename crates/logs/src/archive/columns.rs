@@ -13,16 +13,16 @@ pub(super) const COLUMNS: [Column; 16] = {
     const fn split(column: Column) -> Column {
         Column { is_split: true, ..column }
     }
-    const fn pruned(column: Column) -> Column {
+    const fn with_statistics(column: Column) -> Column {
         Column { has_statistics: true, ..column }
     }
     use PhysicalType::{Double, Int32, Int64, Text, Timestamp};
     [
-        pruned(column("set", Text)),
-        pruned(column("counter", Text)),
+        with_statistics(column("set", Text)),
+        with_statistics(column("counter", Text)),
         optional(column("parent", Text)),
-        pruned(optional(column("instance", Text))),
-        pruned(column("time", Timestamp)),
+        with_statistics(optional(column("instance", Text))),
+        with_statistics(column("time", Timestamp)),
         // Bytes of equal significance are similar, so splitting saves 8 % of space.
         split(optional(column("num", Int64))),
         optional(column("den", Int64)),

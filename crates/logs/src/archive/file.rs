@@ -4,9 +4,9 @@
 //! PAR1 | (16 column chunks, sample table) for each row group | descriptions | page indexes, footer, length, PAR1
 //! ```
 //!
-//! The parts are contiguous, and every byte is covered by a checksum. Checksums of chunks are in the sample table,
-//! those of tables and descriptions are in the metadata, and the last one covers everything from the page indexes to
-//! the end.
+//! The parts are contiguous, and every byte is covered by a checksum. The checksums of chunks are in the sample table.
+//! Those of tables and descriptions are in the metadata, and so is the last checksum, which covers everything from the
+//! page indexes to the end.
 
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -37,9 +37,10 @@ const CHECKSUM_KEY: &str = "tachograph.checksum";
 const MAX_TAIL_BYTES: u64 = 32 << 20;
 /// Maximum number of bytes of a sample table or of the descriptions, decompressed.
 const MAX_TABLE_BYTES: usize = 16 << 20;
-/// Level of compression of sample tables and descriptions, which are small, unless that of the columns is at most [`FAST_LEVEL`].
+/// Compression level of sample tables and descriptions, which are small. If the level of the columns is at most
+/// [`FAST_LEVEL`], that level is used instead.
 const TABLE_LEVEL: i32 = 19;
-/// The highest level of columns that is chosen for its speed.
+/// The highest compression level that counts as fast.
 const FAST_LEVEL: i32 = 3;
 const CREATED_BY: &str = concat!("tachograph ", env!("CARGO_PKG_VERSION"));
 
@@ -82,7 +83,7 @@ struct EncodedMetadata {
     row_groups: Vec<EncodedRowGroup>,
 }
 
-/// The field of the metadata that all versions have.
+/// The only field that the metadata of all versions has.
 #[derive(Deserialize)]
 struct EncodedVersion {
     version: u64,
@@ -232,7 +233,7 @@ impl<W: Write> FileWriter<W> {
         };
         let mut tail = footer.encode(self.offset);
         check_size("the footer", tail.len(), MAX_TAIL_BYTES as usize)?;
-        // The checksum covers itself as 0.
+        // The checksum is computed while its own digits are 0.
         let checksum = checksum_text(self.offset, crc32fast::hash(&tail));
         let placeholder = checksum_text(self.offset, 0);
         if let Some(at) = tail.windows(placeholder.len()).rposition(|window| window == placeholder.as_bytes())
@@ -255,7 +256,7 @@ fn check_size(part: &str, size: usize, limit: usize) -> std::io::Result<()> {
     }
 }
 
-/// The offset from which the last checksum applies, and the checksum, in hexadecimal.
+/// Formats the offset at which the bytes of the last checksum begin, and the checksum, in hexadecimal.
 fn checksum_text(offset: u64, crc: u32) -> String {
     format!("{offset:016x} {crc:08x}")
 }
@@ -443,7 +444,7 @@ fn name_of(row_group: usize, column: usize) -> String {
     format!("row group {row_group}, column '{}'", COLUMNS[column].name)
 }
 
-/// Adds the name of the part to a checksum error.
+/// Replaces an error of damage with a checksum error that names the part. Other errors are unchanged.
 fn in_part(error: LogError, offset: u64, part: &str) -> LogError {
     if error.is_corrupt() { corrupt(offset, part, Damage("the checksum is wrong")) } else { error }
 }

@@ -308,7 +308,8 @@ pub(super) fn overlapping(folder: &Path, span: Span) -> Result<Option<PathBuf>, 
     Ok(None)
 }
 
-/// The end of the second of a file's last sample, according to its name. `None` if the name has another form.
+/// The end of the second in which a file's last sample was taken, according to the file's name. `None` if the name has
+/// another form.
 pub(super) fn end_by_name(path: &Path) -> Option<FileTime> {
     Some(span_of_name(path)?.last)
 }

@@ -1,16 +1,16 @@
-//! The numbers of a row: what an interval adds to sums. Raw values can be restored from them.
+//! The numbers of a row, which an interval adds to sums. Raw values can be restored from these numbers.
 
 use tachograph_counters::set::Counter;
 use tachograph_counters::{Calculator, CounterType, Formula, RawValue, Status};
 
-/// What one raw value, or the interval that ends with it, adds to sums.
+/// The numbers that one raw value, or the interval that ends with it, adds to sums.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub(super) struct Interval {
     /// The numerator.
     pub(super) num: Option<i64>,
     /// The denominator.
     pub(super) den: Option<i64>,
-    /// The displayed value: if displayed values are averaged, or `num` and `den` do not fit into 64 bits.
+    /// The displayed value, if displayed values are averaged or if `num` and `den` do not fit into 64 bits.
     pub(super) value: Option<f64>,
 }
 
@@ -86,7 +86,7 @@ pub fn counter_facts(counter: &Counter) -> CounterFacts {
     }
 }
 
-/// What `newer`, or the interval from `older` to `newer`, adds to sums. Empty for errors.
+/// The numbers that `newer`, or the interval from `older` to `newer`, adds to sums. Empty for errors.
 pub(super) fn interval(calculator: &Calculator, older: Option<&RawValue>, newer: &RawValue) -> Interval {
     let (Some(formula), Ok(terms)) = (calculator.formula(), calculator.terms(older, newer)) else {
         return Interval::default();

@@ -98,7 +98,7 @@ impl Segment {
         for path in segments(folder).map_err(|error| LogError::io(error).at_path(folder))? {
             let file = match File::open(&path) {
                 Ok(file) => file,
-                // It was converted to a complete file meanwhile.
+                // The segment was converted to a complete file meanwhile.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(LogError::io(error).at_path(&path)),
             };
@@ -304,7 +304,7 @@ impl LogReader for MachineReader {
         if bytes >= self.facts.file_bytes {
             return Ok(false);
         }
-        // Positions at the last row group: it and the open segments are a small part of an archive.
+        // Reading continues at the last row group, since this and the open segments are only a small part of an archive.
         self.with_refreshes(|reader| match &mut reader.files {
             Some(files) => files.seek_last_row_group().map(|()| true),
             None => Ok(false),
@@ -357,7 +357,7 @@ impl LogReader for MachineReader {
 }
 
 impl MachineReader {
-    /// Seeks to a position in a part. Returns a not-found error if its file was removed.
+    /// Seeks to a position in a file or segment. Returns a not-found error if the file was removed.
     fn seek_part(&mut self, part: &Part) -> Result<(), LogError> {
         match part {
             Part::File(path, position) => {

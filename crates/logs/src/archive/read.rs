@@ -149,7 +149,7 @@ impl ArchiveReader {
         }
     }
 
-    /// Opens a file of the list. Log ids are kept if it belongs to the same recording.
+    /// Opens the file with this index in `paths`. If it belongs to another recording, its log ids are new.
     fn change_file(&mut self, index: usize) -> Result<(), LogError> {
         let file = open_file(&self.paths[index])?;
         self.bytes_before += self.file.bytes_read;
@@ -236,8 +236,8 @@ impl LogReader for ArchiveReader {
     }
 
     fn skip_before(&mut self, begin: TimeArgument) -> Result<(), LogError> {
-        // Binary search for the first file with a sample at or after `begin`. Ends are read from names, or else from
-        // footers.
+        // Binary search for the first file with a sample at or after `begin`. The end of a file is read from its name or, if
+        // the name has another form, from its footer.
         let earliest = earliest_utc(begin);
         let last = self.paths.len().max(1) - 1;
         let (mut low, mut high) = (0, last);

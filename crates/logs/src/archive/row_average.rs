@@ -79,7 +79,7 @@ impl RowAverage {
                 return Ok(());
             }
             Formula::InversePercent => (d - n, d),
-            // `den` is 0 if the multiplier is.
+            // If the multiplier is 0, so is `den`.
             Formula::MultiPercent => (n, d.checked_div(multiplier).unwrap_or(0)),
             Formula::MultiInversePercent => (d * multiplier - n, d),
             Formula::Value

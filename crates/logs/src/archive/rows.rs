@@ -216,8 +216,8 @@ impl<R: Read + Seek> ArchiveRows<R> {
     }
 }
 
-/// Returns the multiplier of each wanted row. A row without one has that of the previous row of its series; the first
-/// one has 1.
+/// Returns the multiplier of each wanted row. A row without a multiplier has that of the previous row of its series, or 1
+/// if it is the first row.
 fn fill_multipliers(numbers: Numbers, table: &SampleTable, wanted: &[Range<usize>]) -> Numbers {
     let rows = wanted.iter().map(ExactSizeIterator::len).sum();
     if numbers.present == Present::None {
@@ -249,7 +249,7 @@ struct MachineRows {
     machine: Arc<str>,
     builder: BlockBuilder,
     descriptions: Descriptions,
-    /// The indexes of its groups in the current sample.
+    /// The indexes of the machine's groups in the current sample.
     groups: Vec<usize>,
 }
 

@@ -1,7 +1,7 @@
 //! Open segments: the BLGs of a recording into an archive, which are converted to Parquet files when they are complete.
 //!
-//! They are in the folder `_open` of the machine. SQL engines ignore names that begin with `_`; those that do not find
-//! no Parquet file there.
+//! They are in the folder `_open` of the machine. Most SQL engines ignore names that begin with `_`; the others find no
+//! Parquet file there.
 
 use std::io;
 use std::path::{Path, PathBuf};

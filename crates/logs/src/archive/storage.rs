@@ -5,7 +5,8 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
-/// Changes files and folders. Tests replace it to record operations or make them fail, which reading does not need.
+/// Changes files and folders. Tests have their own implementations, which record operations or make them fail. Reading
+/// does not use this trait.
 pub trait Storage: Debug + Send + Sync {
     /// Creates a file.
     ///

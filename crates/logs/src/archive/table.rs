@@ -20,7 +20,7 @@ pub(super) const MAX_SAMPLES: usize = 1 << 20;
 
 /// Maximum number of descriptions with groups in a row group.
 const MAX_SLOTS: usize = 1 << 20;
-/// Maximum number of groups in all samples of a row group. Each takes time even without rows.
+/// Maximum number of groups in all samples of a row group. Each group takes time even without rows.
 const MAX_GROUPS: usize = 1 << 28;
 
 /// The bytes of one column in a row group.
@@ -98,11 +98,12 @@ pub(super) struct Slot {
     pub(super) heads: GroupHeads,
 }
 
-/// The head of a group in each sample whose list has the slot. In most logs, all of them are equal.
+/// The heads of a slot's groups, one for each sample whose list has the slot. In most logs, all heads are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(super) struct GroupHeads {
-    /// A single one if all are equal.
+    /// A single head if all are equal.
     heads: Vec<GroupHead>,
+    /// The number of groups.
     count: usize,
 }
 
@@ -150,7 +151,7 @@ pub(super) struct InstanceRuns {
 }
 
 impl InstanceRuns {
-    /// The number of rows that each of its counters has.
+    /// The number of rows that each counter of the instance has.
     pub(super) fn rows(&self) -> usize {
         self.runs.iter().map(|run| run.len()).sum()
     }
@@ -159,7 +160,7 @@ impl InstanceRuns {
 /// Consecutive rows of slots with the same instances.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Section {
-    /// Pairs of a slot and a column of it, in the order of rows.
+    /// Pairs of the index of a slot and the index of one of its counters, in the order of rows.
     pub(super) columns: Vec<(u32, u32)>,
     /// The index of the instances in [`SampleTable::instances`].
     pub(super) instances: u32,
@@ -173,7 +174,7 @@ pub(super) struct SampleTable {
     /// The column chunks, in the order of columns.
     pub(super) chunks: Vec<Chunk>,
     pub(super) samples: Vec<SampleHead>,
-    /// The distinct lists of slots of samples.
+    /// The distinct lists of slots. Each sample refers to one of these lists.
     pub(super) lists: Vec<Vec<u32>>,
     pub(super) slots: Vec<Slot>,
     pub(super) instances: Vec<Vec<InstanceRuns>>,

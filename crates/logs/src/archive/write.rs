@@ -22,8 +22,8 @@ use crate::{LogError, LogFacts, LogWriter};
 const BLOCK_VALUES: usize = 1 << 20;
 /// Maximum number of row groups of a file.
 const MAX_ROW_GROUPS: usize = 512;
-/// Maximum number of groups in all samples of a row group. It limits the sample table, which has up to 64 bytes for
-/// most groups.
+/// Maximum number of counter groups in all samples of a row group together. It limits the sample table, in which most of these
+/// groups take up to 64 bytes.
 const MAX_HEADS: usize = 1 << 18;
 /// Number of bytes after which a file is complete.
 const MAX_FILE_BYTES: u64 = 1 << 30;
@@ -54,10 +54,11 @@ pub struct ArchiveOptions {
     pub windows_build: Option<u32>,
     /// The level of zstd, from 1 to 22.
     pub level: i32,
-    /// The number of values of a row group, at least 1.
+    /// The number of values that the writer keeps in memory, for the row groups of all machines together. A row group has at
+    /// least one value.
     pub block_values: usize,
-    /// The maximum time range of a row group, in units of 100 ns: row groups end at multiples of it. A query of a short
-    /// time range therefore reads little else, even if the archive has few counters.
+    /// The maximum time range of a row group, in units of 100 ns. Row groups end at multiples of this duration, so a query of
+    /// a short time range reads few other samples, even if the archive has few counters, so that its row groups fill slowly.
     pub block_time: i64,
     /// The id of the recording whose samples are written; a new one by default.
     pub recording: Option<String>,
@@ -95,8 +96,8 @@ impl ArchiveOptions {
 /// Writes samples into an archive. Each machine has its own files.
 ///
 /// Files have temporary names until all of them are complete and synced ([`finish`](LogWriter::finish)); a writer that
-/// is dropped before removes its files. Samples of a machine should be in order of time: each sample that is not later
-/// than the previous one begins a new row group.
+/// is dropped before that removes its files. Samples of a machine should be in order of time: each sample that is not
+/// later than the previous one begins a new row group.
 pub struct ArchiveWriter {
     folder: PathBuf,
     storage: Arc<dyn Storage>,
@@ -115,17 +116,17 @@ pub struct ArchiveWriter {
 
 struct MachineWriter {
     machine: String,
-    /// In lower case.
+    /// The machine's name in lower case.
     key: String,
     builder: BlockBuilder,
     descriptions: Descriptions,
     file: Option<OpenFile>,
-    /// The indexes of its groups in the current sample.
+    /// The indexes of the machine's groups in the current sample.
     groups: Vec<usize>,
 }
 
 impl MachineWriter {
-    /// Starts intervals at a sample whose rows are in another file.
+    /// Uses a sample only as the start of the next rows' intervals; the sample's own rows are in another file.
     fn begin_intervals(&mut self, sample: &Sample) {
         self.builder.push(sample, &self.groups, &mut Descriptions::default());
         self.builder.take();
@@ -179,8 +180,8 @@ impl ArchiveWriter {
         }
     }
 
-    /// Continues an archive whose last sample is `sample`: the first rows have the intervals that begin with it. The
-    /// sample itself is not written. Must be called before the first sample is written.
+    /// Continues an archive whose last sample is `sample`: the intervals of the first rows begin at `sample`, which itself is
+    /// not written. Must be called before the first sample is written.
     pub fn continue_after(&mut self, sample: &Sample) {
         self.assign_groups(sample);
         self.machines.iter_mut().for_each(|machine| machine.begin_intervals(sample));
@@ -257,7 +258,7 @@ impl ArchiveWriter {
         }
         if self.machines[machine].file.is_none() {
             if sample.is_baseline && self.is_in_archive(machine, sample.at.utc, &date)? {
-                // Its rows are already in the archive; it only starts the first intervals.
+                // The sample's rows are already in the archive, so it only starts the first intervals.
                 self.machines[machine].begin_intervals(sample);
                 return Ok(());
             }
@@ -344,7 +345,8 @@ impl ArchiveWriter {
             new.windows(2).find(|pair| pair[0].0 == pair[1].0 && pair[1].1.first <= pair[0].1.last)
         {
             return Err(LogError::unsupported(format!(
-                "nothing was written: at {} the clock was set back across midnight or a whole file, and files must not overlap in time",
+                "nothing was written: at {} the clock was set back past midnight or past the beginning of a complete file; \
+                 files must not overlap in time",
                 shown(pair[1].1.first)
             )));
         }
@@ -449,7 +451,7 @@ impl LogWriter for ArchiveWriter {
         self.check_spans()?;
         let mut named = Vec::new();
         if let Err(error) = self.name_files(&mut named) {
-            // All files or none.
+            // Either all files have their final names, or none remain.
             named.into_iter().for_each(|path| drop(self.storage.remove(&path)));
             self.remove_unfinished();
             return Err(error);

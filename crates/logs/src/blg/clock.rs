@@ -1,5 +1,5 @@
-//! Compares system times with the sample's time. A system time is the UTC time at which a value was read. Raw values of
-//! some counter types have it as their second number; a block record has one for all of its values.
+//! Compares system times with the sample's time. A system time is the UTC time at which a value was read. For some counter
+//! types, it is the second number of a raw value; a block record has one system time for all of its values.
 
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::Group;
@@ -46,7 +46,7 @@ pub(super) struct SystemClocks {
 struct Differences {
     /// The minimum and maximum so far.
     range: Option<(i64, i64)>,
-    /// A difference outside the range; confirmed if the next one is near it.
+    /// A difference outside the range. It replaces the range if the next difference is near it.
     other: Option<i64>,
 }
 
@@ -87,7 +87,7 @@ impl SystemClocks {
 }
 
 impl Differences {
-    /// Extends the range to include another one. Returns false and changes nothing if it would become too large.
+    /// Extends the range to include another one. Returns false and changes nothing if the range would become too large.
     fn extend_to(&mut self, (low, high): (i64, i64)) -> bool {
         let (min, max) = self.range.map_or((low, high), |(min, max)| (min.min(low), max.max(high)));
         let is_steady = max.saturating_sub(min) <= MAX_DRIFT;

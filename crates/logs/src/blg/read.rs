@@ -117,7 +117,7 @@ impl<R: Read + Seek> BlgReader<R> {
         let (header, damage) = header::read(&mut first)?;
         let mut buffers =
             Buffers::new(stream, file_bytes, buffer_bytes as usize, DeclaredEnd::from_header(&header));
-        // If neither mode is set, sorting is harmless: the buffers of a sequential log are already in order.
+        // If neither mode is set, sorting is harmless, because the buffers of a sequential log are already in order.
         if header.start.log_file_mode.get() & (MODE_CIRCULAR | MODE_SEQUENTIAL) != MODE_SEQUENTIAL {
             buffers.sort_by_sequence()?;
         }

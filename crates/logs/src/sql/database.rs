@@ -12,7 +12,7 @@ pub(super) enum SqlValue {
     Integer(i64),
     Real(f64),
     Text(Arc<str>),
-    /// Bytes, which PDH's tables do not have; not read.
+    /// Bytes, which are not read. PDH's tables have no such column.
     Blob,
 }
 
@@ -23,7 +23,7 @@ impl From<&str> for SqlValue {
 }
 
 impl SqlValue {
-    /// An integer; also of databases that return numbers as text or as floating point.
+    /// The value as an integer, even if the database returned it as text or as floating point.
     pub(super) fn integer(&self) -> Option<i64> {
         match self {
             Self::Integer(integer) => Some(*integer),
@@ -46,16 +46,16 @@ impl SqlValue {
 ///
 /// A transaction that is not committed is rolled back when the connection is dropped.
 pub(super) trait Database: Send {
-    /// What differs from other databases.
+    /// The differences from other databases.
     fn dialect(&self) -> &'static Dialect;
 
-    /// Uses names in quotes from now on.
+    /// Puts the names in all further statements into quotes.
     fn quote_names(&mut self);
 
     /// Executes a statement; each `?` stands for the next value.
     fn execute(&mut self, statement: &str, values: &[SqlValue]) -> Result<(), LogError>;
 
-    /// Runs a query, and passes each row to `each`, until it returns false. A row has as many values as the query has columns.
+    /// Runs a query and passes each row to `each`, until `each` returns false. A row has as many values as the query has columns.
     fn query(
         &mut self,
         statement: &str,
@@ -73,7 +73,7 @@ pub(super) trait Database: Send {
     fn bytes(&self) -> u64;
 }
 
-/// Executes statements of the database's dialect, which have no values.
+/// Executes statements without parameters in the database's dialect.
 pub(super) fn run(
     database: &mut dyn Database,
     statements: fn(&Dialect) -> &'static [&'static str],
@@ -115,7 +115,8 @@ pub(super) fn check_tables(database: &mut dyn Database) -> Result<(), LogError> 
     Ok(())
 }
 
-/// Maximum number of tables with names of PDH's tables: names can differ in case, and a search path can have several schemas.
+/// Maximum number of tables that are found by PDH's names. There can be more than three, because names can differ in case and
+/// a search path can have several schemas.
 const MAX_FOUND: usize = 100;
 
 /// The names of existing tables and views with names of PDH's tables, and whether each is a table.

@@ -1,4 +1,4 @@
-//! PDH's tables, and what differs between databases.
+//! PDH's tables, and the differences between databases.
 
 /// PDH's tables.
 pub(super) const TABLES: [&str; 3] = ["CounterDetails", "DisplayToID", "CounterData"];
@@ -17,7 +17,7 @@ pub(super) struct Dialect {
     pub(super) table_options: &'static str,
     /// Like `table_options`, for `CounterData`.
     pub(super) data_options: &'static str,
-    /// Where the ids of new counters come from.
+    /// The source of the ids of new counters.
     pub(super) ids: Ids,
     /// A query for the names and types of tables and views with a name of [`TABLES`], in any case.
     pub(super) find_tables: &'static str,
@@ -35,17 +35,17 @@ pub(super) struct Dialect {
     pub(super) sync_commits: &'static [&'static str],
 }
 
-/// Where the ids of new counters come from.
+/// The source of the ids of new counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ids {
-    /// The writer takes the next one: it is the only one that writes until its transaction ends.
+    /// The writer uses the next unused id, because no other program can write until the transaction ends.
     Next,
-    /// The database generates them, and this query returns the last one.
+    /// The database generates the ids, and this query returns the last one.
     #[cfg_attr(not(feature = "odbc"), expect(dead_code, reason = "SQLite has one writer"))]
     Generated(&'static str),
 }
 
-/// SQLite. Without a rowid, the key of `CounterData` is not stored twice.
+/// SQLite. `CounterData` has no rowid, so that its key is not stored twice.
 pub(super) const SQLITE: Dialect = Dialect {
     create: "CREATE TABLE IF NOT EXISTS {table}",
     counter_id: "integer PRIMARY KEY",
@@ -54,7 +54,7 @@ pub(super) const SQLITE: Dialect = Dialect {
     table_options: "",
     data_options: " WITHOUT ROWID",
     ids: Ids::Next,
-    // A generated column can take hours for a row.
+    // A table with a generated column is not accepted, because computing this column can take hours for a row.
     find_tables: "SELECT name, CASE WHEN type = 'table' AND EXISTS (SELECT 1 FROM pragma_table_xinfo(tables.name, 'main') \
                   WHERE hidden <> 0) THEN 'generated' ELSE type END FROM pragma_table_list AS tables WHERE schema = 'main' \
                   AND lower(name) IN ('counterdetails', 'displaytoid', 'counterdata')",
@@ -124,7 +124,8 @@ impl Dialect {
 /// CounterValue, FirstValueA, FirstValueB, SecondValueA, SecondValueB, MultiCount.
 pub(super) const VALUE_COLUMNS: usize = 10;
 
-/// Numbers of rows for which there is an `INSERT` statement: each statement has a cost, and SQL Server allows 2100 parameters.
+/// The numbers of rows that one `INSERT` statement can insert. Fewer, larger statements take less time, but SQL Server allows at
+/// most 2100 parameters.
 pub(super) const INSERT_ROWS: [usize; 3] = [200, 20, 1];
 
 /// The statement that inserts this many rows into `CounterData`.
@@ -137,7 +138,8 @@ pub(super) fn insert_values(rows: usize) -> String {
     )
 }
 
-/// Divides the values of rows into parts, with the index of each part's number of rows in [`INSERT_ROWS`].
+/// Divides the values of rows into one part per `INSERT` statement. Returns each part with the index of its number of rows in
+/// [`INSERT_ROWS`].
 pub(super) fn insert_parts<T>(values: &[T]) -> impl Iterator<Item = (usize, &[T])> {
     let mut rest = values;
     std::iter::from_fn(move || {

@@ -33,7 +33,7 @@ const MAX_LOG_NAME: usize = 1023;
 const SQLITE_EXTENSIONS: [&str; 3] = ["db", "sqlite", "sqlite3"];
 
 impl SqlLogName {
-    /// Parses a name. `None` if it does not start with `SQL:`, in any case.
+    /// Parses a name. `None` if it does not start with `SQL:` (case-insensitive).
     pub fn parse(name: &Path) -> Option<Result<Self, LogError>> {
         let text = name.to_str()?;
         let rest = text.get(..4).filter(|start| start.eq_ignore_ascii_case("sql:")).map(|_| &text[4..])?;

@@ -1,7 +1,7 @@
 //! Databases that are reached through ODBC.
 //!
 //! The driver manager (`libodbc`) finds a data source by its name in `odbc.ini`, and loads its driver. Texts are UTF-16, because
-//! drivers convert others according to the locale. The statements are ASCII.
+//! drivers convert other encodings according to the locale. The statements are ASCII.
 
 mod databases;
 mod failure;
@@ -42,7 +42,7 @@ struct Odbc {
 ///
 /// When there is no such data source, its database cannot be reached, or it is of an unknown kind.
 pub(super) fn connect(source: &str) -> Result<Box<dyn Database>, LogError> {
-    // These have a meaning in connection strings.
+    // These characters have a special meaning in connection strings.
     if source.contains(|c: char| c.is_control() || "[]{}(),;?*=!@\\".contains(c)) {
         return Err(LogError::unsupported(format!(
             "'{source}' is neither a file that ends in .db, .sqlite or .sqlite3, nor the name of an ODBC data source"
@@ -68,7 +68,7 @@ pub(super) fn connect(source: &str) -> Result<Box<dyn Database>, LogError> {
 }
 
 impl Odbc {
-    /// A statement with the names as the database has them.
+    /// The statement, with its names in quotes if the database needs them.
     fn text<'a>(&self, statement: &'a str) -> Cow<'a, str> {
         match self.names_are_quoted {
             true => Cow::Owned(databases::quote_names(statement)),
@@ -77,7 +77,7 @@ impl Odbc {
     }
 }
 
-/// Replaces the parameters that are null with the word, because some databases reject a null of another type.
+/// Replaces each `?` whose value is null with the word `NULL`, because some databases reject a null parameter of another type.
 fn with_nulls(statement: &str, values: &[SqlValue]) -> String {
     let mut values = values.iter();
     let mut text = String::with_capacity(statement.len());
@@ -90,7 +90,7 @@ fn with_nulls(statement: &str, values: &[SqlValue]) -> String {
     text
 }
 
-/// The values other than null as parameters.
+/// The values that are not null, as parameters.
 fn parameters(values: &[SqlValue]) -> Vec<Box<dyn InputParameter>> {
     let parameter = |value: &SqlValue| -> Option<Box<dyn InputParameter>> {
         match value {
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nulls_are_words() {
+    fn null_parameters_become_the_word_null() {
         let values = [SqlValue::Integer(1), SqlValue::Null, SqlValue::from("?"), SqlValue::Null];
         assert_eq!(with_nulls("VALUES (?, ?, ?, ?)", &values), "VALUES (?, NULL, ?, NULL)");
         assert_eq!(parameters(&values).len(), 2);

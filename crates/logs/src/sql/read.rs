@@ -24,7 +24,7 @@ const BATCH_ROWS: usize = 4096;
 /// Approximate number of rows of a result that a driver holds in memory.
 const PART_ROWS: i64 = 20_000;
 
-/// Number of batches that wait for the reader.
+/// Maximum number of batches that wait for the reader.
 const WAITING_BATCHES: usize = 4;
 
 /// Reads a log from a database.
@@ -43,7 +43,7 @@ pub struct SqlLogReader {
     /// The first row of the next sample.
     next: Option<DataRow>,
     problems: Problems,
-    /// The number of samples in the description of the log, for the progress.
+    /// The number of samples according to the description of the log, for the progress.
     expected_samples: u64,
     samples: u64,
     /// The record index of the current sample.
@@ -54,7 +54,7 @@ pub struct SqlLogReader {
 struct DataRow {
     record: i64,
     counter: Option<i64>,
-    /// The time of the sample, in its first row; `None` if it is invalid.
+    /// The time of the sample; `None` if it is invalid, and in all rows of a sample except the first.
     time: Option<FileTime>,
     raw: Option<RawValue>,
 }
@@ -196,7 +196,7 @@ impl Drop for SqlLogReader {
         // Without a receiver, the thread ends.
         self.rows = None;
         if let Some(thread) = self.thread.take() {
-            // Its panic would have been reported already.
+            // A panic of the thread has been reported already.
             let _ = thread.join();
         }
     }
@@ -268,7 +268,7 @@ fn send_rows(
         false => rows.send_range(database, guid, None).map(drop),
     };
     let RowSender { batch, .. } = rows;
-    // If the receiver is gone, nobody wants the rest.
+    // Sending fails only if the receiver was dropped, which makes the rest useless.
     let _ = match result {
         Ok(()) => sender.send(Ok(batch)),
         Err(error) => sender.send(Ok(batch)).and_then(|()| sender.send(Err(error))),
@@ -353,7 +353,7 @@ impl RowSender<'_> {
             if !self.send_range(database, guid, Some((from, to)))? {
                 return Ok(());
             }
-            // Rows can be absent, so it does not grow too fast.
+            // This range can have few rows because some are missing, so the next range is at most four times as long.
             samples =
                 (samples.saturating_mul(PART_ROWS) / self.count.max(1)).clamp(1, samples.saturating_mul(4));
             last = Some(to);
@@ -368,7 +368,7 @@ fn data_row(row: &[SqlValue], previous: i64) -> Result<DataRow, LogError> {
     let [record, counter, time, first_low, first_high, second_low, second_high, multi_count] = row else {
         return Err(LogError::not_a_log("CounterData: wrong number of columns"));
     };
-    // Texts are in another order than numbers.
+    // If the column contained texts, the database would sort them in another order than numbers.
     let SqlValue::Integer(record) = *record else {
         return Err(LogError::not_a_log(RECORD_NOT_INTEGER));
     };
@@ -377,7 +377,7 @@ fn data_row(row: &[SqlValue], previous: i64) -> Result<DataRow, LogError> {
     }
     let raw = || {
         let first = join(first_low, first_high)?;
-        // One-sample counters can lack the second value.
+        // Counters whose values need only one sample can lack the second number.
         let second = join(second_low, second_high).unwrap_or(0);
         let multi_count = multi_count.integer().and_then(|count| i32::try_from(count).ok()).unwrap_or(1);
         Some(RawValue { multi_count: multi_count.cast_unsigned(), ..RawValue::new(first, second) })

@@ -22,8 +22,8 @@ const MAX_ROW_BYTES: i32 = 1 << 20;
 /// Number of instructions of SQLite between two checks of their total.
 const CHECKED_INSTRUCTIONS: i32 = 1_000_000;
 
-/// Maximum number of instructions per byte of a file that is read; a row of 100 bytes takes about 50. Pages of a damaged file can
-/// refer to the same pages again and again, so that a small file has endless rows.
+/// Maximum number of instructions per byte of a file that is read. A row of 100 bytes takes about 50 instructions, but pages of
+/// a damaged file can refer to the same pages again and again, so that a small file has endless rows.
 const INSTRUCTIONS_PER_BYTE: u64 = 64;
 
 /// Number of prepared statements that are kept.
@@ -51,7 +51,7 @@ impl Sqlite {
         Ok(database)
     }
 
-    /// Ends queries that take far more instructions than the file has rows for.
+    /// Aborts queries that execute far more instructions than the rows in the file can need.
     fn bound_instructions(&mut self) -> Result<(), LogError> {
         let mut log = self.path.clone().into_os_string();
         log.push("-wal");
@@ -76,9 +76,9 @@ impl Sqlite {
             .open(path)
             .map_err(|error| LogError::io(error).at_path(path))?;
         let database = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        // Room for the changed pages of a transaction, in KiB.
+        // A cache of 16 MiB has room for the changed pages of a transaction.
         database.run("PRAGMA cache_size = -16384")?;
-        // Fails if the file system lacks shared memory or if another program is reading: then the mode is unchanged.
+        // Fails if the file system lacks shared memory or if another program is reading; the mode is then unchanged.
         if database.set_journal_mode("WAL").is_ok_and(|mode| mode == "wal") {
             // The file stays intact after a power failure, which can lose the last commits.
             database.run("PRAGMA synchronous = NORMAL")?;
@@ -103,7 +103,7 @@ impl Sqlite {
         connection
             .set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_ROW_BYTES)
             .map_err(|error| failed(error, &path))?;
-        // A file from elsewhere is data: its triggers and views never run.
+        // The file can come from anywhere, so its triggers and views never run.
         for (config, is_on) in [
             (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
             (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
@@ -175,7 +175,7 @@ impl Database for Sqlite {
         &SQLITE
     }
 
-    // The case of names has no meaning.
+    // Not needed: SQLite's names are case-insensitive.
     fn quote_names(&mut self) {}
 
     fn execute(&mut self, statement: &str, values: &[SqlValue]) -> Result<(), LogError> {

@@ -25,7 +25,7 @@ const BATCH_ROWS: usize = 50_000;
 /// Number of values that are inserted at once.
 const PENDING_VALUES: usize = INSERT_ROWS[0] * VALUE_COLUMNS;
 
-/// Maximum number of samples of a log: the columns are 32-bit.
+/// Maximum number of samples of a log, because the column `RecordIndex` has 32 bits.
 const MAX_RECORDS: i64 = i32::MAX as i64;
 
 /// How to proceed if the database already has a log of this name.
@@ -55,7 +55,7 @@ pub struct SqlLogWriter {
     /// The values of rows that are not inserted yet.
     pending: Vec<SqlValue>,
     is_in_transaction: bool,
-    /// Whether a sample was written in part.
+    /// Whether a sample was written in part, or a commit failed.
     is_failed: bool,
     /// The time of the last sample of an existing log.
     appended_to: Option<FileTime>,
@@ -63,9 +63,12 @@ pub struct SqlLogWriter {
     rows: usize,
     /// Number of samples of this writer that were committed.
     committed: u64,
+    /// Number of samples of this writer.
     samples: u64,
-    stopped_at: Option<FileTime>,
-    was_started: bool,
+    /// The time of the last sample, if it was written after the last commit.
+    uncommitted_stop_time: Option<FileTime>,
+    /// Whether the database has the start time of the log.
+    has_start_time: bool,
 }
 
 /// The series of a group, row after row; valid as long as description and instances are the same objects.
@@ -134,8 +137,8 @@ impl SqlLogWriter {
             rows: 0,
             committed: 0,
             samples: 0,
-            stopped_at: None,
-            was_started: record > 0,
+            uncommitted_stop_time: None,
+            has_start_time: record > 0,
         })
     }
 
@@ -144,7 +147,7 @@ impl SqlLogWriter {
         self.committed
     }
 
-    /// The time of the last sample of the existing log that is continued, in milliseconds.
+    /// The time of the last sample of the existing log that is continued, truncated to milliseconds.
     pub fn appended_to(&self) -> Option<FileTime> {
         self.appended_to
     }
@@ -173,8 +176,8 @@ impl SqlLogWriter {
         Ok(())
     }
 
-    /// The series of all values of a group, row after row.
-    fn series_of(&mut self, index: usize, group: &Group) -> Result<(), LogError> {
+    /// Updates the series of a group if its description or its instances changed. New counters are added to the database.
+    fn update_series(&mut self, index: usize, group: &Group) -> Result<(), LogError> {
         if let Some(known) = self.groups.get(index)
             && Arc::ptr_eq(&known.set, &group.set)
             && Arc::ptr_eq(&known.instances, &group.instances)
@@ -216,7 +219,7 @@ impl SqlLogWriter {
                 continue;
             }
             series.record = self.record;
-            // As PDH, 0 if there is no earlier value to compare with.
+            // Like PDH, stores 0 if there is no earlier value to compare with.
             let value = series.calculator.format(previous.as_ref(), raw, &FormatOptions::default());
             let value = value.ok().filter(|value| value.is_finite()).unwrap_or(0.0);
             let ([first_low, first_high], [second_low, second_high]) =
@@ -254,25 +257,25 @@ impl SqlLogWriter {
             return Err(LogError::unsupported("a log in a database has at most 2^31 - 1 samples"));
         }
         let time = SqlValue::from(format_time(sample.at.utc).as_str());
-        if !self.was_started {
-            self.was_started = true;
+        if !self.has_start_time {
+            self.has_start_time = true;
             self.database.execute(
                 "UPDATE DisplayToID SET LogStartTime = ?, MinutesToUTC = ? WHERE GUID = ?",
                 &[
                     time.clone(),
-                    // The offset in force, also in summer.
+                    // The UTC offset in force at the first sample, including daylight saving time.
                     SqlValue::Integer(sample.at.bias_minutes.into()),
                     self.guid.clone(),
                 ],
             )?;
         }
         for (index, group) in sample.groups.iter().enumerate() {
-            self.series_of(index, group)?;
+            self.update_series(index, group)?;
             if group.is_present() {
                 self.write_group(sample, index, &time)?;
             }
         }
-        self.stopped_at = Some(sample.at.utc);
+        self.uncommitted_stop_time = Some(sample.at.utc);
         self.samples += 1;
         Ok(())
     }
@@ -287,21 +290,21 @@ impl SqlLogWriter {
                 "a sample was written in part, and is not committed",
             )));
         }
-        // Until it ends, an error leaves a transaction that cannot be committed.
+        // After an error below, the transaction cannot be committed.
         self.is_failed = true;
         self.insert_pending()?;
         let of_log = std::slice::from_ref(&self.guid);
         let logs = "SELECT COUNT(*) FROM DisplayToID WHERE GUID = ?";
         if first_integer(&mut *self.database, logs, of_log)?.unwrap_or(0) == 0 {
-            // Its rows would belong to no log.
+            // The new rows would belong to no log.
             let why = "another program has deleted or replaced the log in the database";
             return Err(LogError::io(std::io::Error::other(why)));
         }
-        if let Some(stopped_at) = self.stopped_at.take() {
+        if let Some(uncommitted_stop_time) = self.uncommitted_stop_time.take() {
             self.database.execute(
                 "UPDATE DisplayToID SET LogStopTime = ?, NumberOfRecords = ? WHERE GUID = ?",
                 &[
-                    SqlValue::from(format_time(stopped_at).as_str()),
+                    SqlValue::from(format_time(uncommitted_stop_time).as_str()),
                     SqlValue::Integer(self.record),
                     self.guid.clone(),
                 ],

@@ -78,7 +78,7 @@ pub(super) fn fill<'a>(
     }
 }
 
-/// Builds columns. Adjacent columns share equal strings: a log can have thousands of columns but only a few sets.
+/// Builds columns. Adjacent columns share equal strings, because a log can have thousands of columns but only a few sets.
 #[derive(Debug, Default)]
 pub(super) struct ColumnBuilder {
     machine: Arc<str>,

@@ -236,7 +236,7 @@ impl<R: Read> JsonReader<R> {
         match read {
             Ok(LineProperties { time: Some(time), has_values: true }) => Moment::parse_rfc3339(&time)
                 .ok_or_else(|| {
-                    self.problem("has no time; it is skipped")
+                    self.problem("has no valid time; it is skipped")
                         .found(excerpt::of_text(&time), "a time such as '2024-03-05T10:00:00.000+01:00'")
                 }),
             Ok(LineProperties { time: None, .. }) => Err(self.problem("has no time; it is skipped")),

@@ -237,7 +237,8 @@ impl<W: Write> TextWriter<W> {
         Ok(())
     }
 
-    /// Converts the row's time to the time zone of the existing log, and checks that it is later.
+    /// Converts the row's time to the time zone of the existing log. The first appended row must be later than the last
+    /// row of the log.
     fn appended_time(&self, at: Moment) -> Result<Moment, LogError> {
         let at = self.zone.utc_to_moment(at.utc);
         match self.last {

@@ -97,7 +97,7 @@ fn recorded(mut writer: BlgWriter<FailingFile<'_>>, samples: &[Sample]) -> Optio
 
 /// Failures at every offset of the file, and at every write.
 fn failures(file: &[u8]) -> impl Iterator<Item = Failure> {
-    let steps = |most: usize| (0..most as u64).step_by(149);
+    let steps = |end: usize| (0..end as u64).step_by(149);
     // Flushed events are written twice.
     steps(file.len()).map(Failure::Room).chain(steps(file.len() * 3).map(Failure::Once))
 }
@@ -119,9 +119,9 @@ fn a_new_log_is_restored() {
         // The log can be continued once there is space.
         let mut writer = BlgWriter::append(&mut file, FileTime::PER_SECOND).expect("a log");
         for sample in &samples[flushed..] {
-            writer.write(sample).expect("room");
+            writer.write(sample).expect("written");
         }
-        writer.finish().expect("room");
+        writer.finish().expect("written");
         drop(writer);
         assert_eq!(read(file.get_ref()), Shown { samples: shown(&samples), problems: Vec::new() });
         let log = Log::decode(file.get_ref()).expect("whole buffers");
@@ -137,10 +137,10 @@ fn the_header_of_a_restored_log_has_its_end() {
     let out = FailingFile { file: &mut file, failure: Failure::None };
     let mut writer = BlgWriter::new(out, options_with(1024)).expect("options");
     for sample in &samples[..8] {
-        writer.write(sample).expect("room");
-        writer.flush().expect("room");
+        writer.write(sample).expect("written");
+        writer.flush().expect("written");
     }
-    writer.write(&samples[8]).expect("room");
+    writer.write(&samples[8]).expect("written");
     let length = writer.abort().expect("a file");
     assert_eq!(length, file.get_ref().len() as u64);
     assert_eq!(read(file.get_ref()), Shown { samples: shown(&samples[..8]), problems: Vec::new() });

@@ -105,7 +105,7 @@ fn logs_of_windows_are_appended_to() {
             let frequency = options_of(&old.file()).performance_frequency;
             let mut new = all[2..].to_vec();
             let boot_time = FileTime(new[0].at.utc.0 - 1);
-            // The recorder is in another time zone; appended local times are in the log's zone.
+            // The recorder is in another time zone, but appended local times are in the log's zone.
             for sample in &mut new {
                 sample.boot_time = boot_time;
                 sample.at = Moment { bias_minutes: -60, ..sample.at };
@@ -124,13 +124,14 @@ fn logs_of_windows_are_appended_to() {
                 .flat_map(|buffer| &buffer.events)
                 .map(|event| event.header.header_type)
                 .collect();
-            // The mark needs a 64-bit event.
+            // The first appended sample is marked as a restart, which needs a 64-bit event (0x14).
             let own = if is_wide { 0x14 } else { 0x0A };
             assert_eq!(types.iter().rev().take(2).collect::<Vec<_>>(), [&own, &0x14], "{types:x?}");
         }
     }
 }
 
+/// A log with the first three of six samples of block records, and all six samples.
 fn blocks(is_finished: bool) -> (Vec<u8>, Vec<Sample>) {
     use fixture::block::{Block, Counter, Instance, Object};
     let count = Counter { name_index: 9006, counter_type: 0x1_0100, bytes: 8 };

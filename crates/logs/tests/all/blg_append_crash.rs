@@ -138,7 +138,7 @@ fn appending_to_a_damaged_log_succeeds_or_is_refused() {
 }
 
 #[test]
-fn long_every_bit_flip_is_appended_to_or_refused() {
+fn long_a_log_with_any_flipped_bit_is_appended_to_or_refused() {
     if_long(flipped);
 }
 

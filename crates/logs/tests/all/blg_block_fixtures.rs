@@ -220,7 +220,7 @@ fn the_status_is_the_reason_why_a_group_has_no_rows() {
             group.status = status;
         }
     }
-    // This also applies to the first sample.
+    // The statuses are also kept if such a sample is the first of the log.
     for samples in [&samples[..], &samples[1..], &samples[5..]] {
         let again = samples_of(&write(samples, options_of(&file)));
         assert_eq!(again.len(), samples.len());
@@ -348,7 +348,7 @@ fn threads_have_their_processes_as_parents() {
 }
 
 #[test]
-fn instances_with_ids_and_names_in_a_code_page() {
+fn names_of_instances_can_be_ids_or_in_a_code_page() {
     let mut object =
         Object::new(8000, &[COUNT], &[Instance::numbered(42, &[1]), Instance::numbered(-1, &[2])]);
     let mut builder = LogBuilder::new(4096);
@@ -396,7 +396,7 @@ fn german_names_have_english_names() {
 }
 
 #[test]
-fn an_object_without_instances_and_a_block_without_objects() {
+fn objects_without_instances_and_blocks_without_objects_are_read() {
     let mut builder = LogBuilder::new(1024);
     builder.names(r"\\MADE", &[(2, "System"), (6, "Time")]);
     builder.list(&[Entry { instance: None, ..Entry::block("System") }]);
@@ -430,7 +430,7 @@ fn a_damaged_block_does_not_affect_the_next() {
     let mut builder = LogBuilder::new(1024);
     builder.list(&[Entry::block("Process")]);
     builder.sample(0, &[block(0, &rows)]);
-    // The length of the third instance is wrong: the first two were read before it.
+    // The length of the third instance is wrong. The first two are read before the reader notices.
     let mut damaged = block(1, &rows);
     let third = damaged.len() - 24 - 8 - 16;
     let third =
@@ -462,7 +462,7 @@ fn a_name_table_can_be_late_or_truncated() {
     builder.names(r"\\made", &[(6, "Time")]);
     builder.push(&Event::new(NAME_TABLE, local(0), vec![0x5C]));
     builder.sample(1, &[block(1)]);
-    // The list precedes the table, so the first samples have the default name of the index.
+    // The columns were built from the first sample, before the table, so they keep the English name.
     check(
         &builder.file(),
         &[r"0: Process(a)\% Processor Time=1/0", r"1: Process(a)\% Processor Time=1/0"],

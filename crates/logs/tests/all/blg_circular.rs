@@ -16,6 +16,7 @@ use tachograph_logs::{LogError, LogReader, LogWriter};
 
 const BUFFER: u64 = 1024;
 
+/// The options of a circular log, which these tests call a ring, of this many buffers.
 fn ring(buffers: u64) -> BlgWriterOptions {
     BlgWriterOptions { circular_bytes: Some(buffers * BUFFER), ..options_with(BUFFER as usize) }
 }
@@ -75,6 +76,7 @@ fn the_header_counts_the_fixed_buffers() {
     assert_eq!(start.log_file_mode.get(), 0x3002_0802);
     assert_eq!(start.maximum_file_size.get(), 1);
     assert_eq!(start.buffers_written.get(), 20);
+    // The fixed buffers, which are never overwritten: the header and the counter list.
     assert_eq!(start.start_buffers.get(), 2);
     let sequence: Vec<_> = log.buffers.iter().map(|buffer| buffer.header.sequence_number.get()).collect();
     assert_eq!(sequence[0], 1);
@@ -138,7 +140,7 @@ fn read_after_every_write(samples: &[Sample], options: BlgWriterOptions, flushes
 }
 
 #[test]
-fn killed_after_every_write() {
+fn a_ring_killed_after_any_write_has_its_flushed_samples() {
     read_after_every_write(&varied_samples(120), ring(12), true);
     read_after_every_write(&varied_samples(120), ring(12), false);
     read_after_every_write(&varied_samples(40), ring(50), true);
@@ -253,7 +255,7 @@ fn a_ring_can_be_overwritten_while_it_is_read() {
     let times = read_with(100..106);
     assert!(times.is_sorted(), "{times:?}");
     assert!(times.len() > 5 && times.last() == Some(&samples[99].at.local()), "{times:?}");
-    // All buffers are overwritten: only the buffer that the reader has loaded is left.
+    // All buffers are overwritten, so only the buffer that the reader has loaded is left.
     let times = read_with(106..200);
     assert!(times.is_sorted() && times.len() < 5, "{times:?}");
 }

@@ -142,7 +142,7 @@ fn a_log_longer_than_its_header_says_is_unfinished() {
 }
 
 #[test]
-fn the_last_buffer() {
+fn contradictions_of_the_last_buffer_are_reported() {
     let log = log();
     let last = log.file.len() - BUFFER;
     let problem = format!(
@@ -156,7 +156,7 @@ fn the_last_buffer() {
 }
 
 #[test]
-fn the_time_of_a_sample() {
+fn a_wrong_time_of_a_sample_is_reported() {
     let log = log();
     let at = log.samples[3] + 0x10;
     for (time, found) in [
@@ -194,7 +194,7 @@ fn the_time_of_a_sample() {
 }
 
 #[test]
-fn samples_out_of_order() {
+fn samples_out_of_order_are_reported() {
     let mut builder = LogBuilder::new(BUFFER);
     builder.list(&[Entry::single("System", None, "Calls")]);
     let at = [0, 1, 1, 3, 2, 5].map(|second| builder.sample(second, &[single(second, 1, 1)]));
@@ -210,7 +210,7 @@ fn samples_out_of_order() {
 }
 
 #[test]
-fn the_time_of_a_record() {
+fn a_wrong_time_of_a_record_is_reported() {
     let log = log();
     for (at, field) in [(record(&log, 4), 0x0C), (record(&log, 4) + 0x30, 0x18)] {
         let mut file = log.file.clone();
@@ -238,7 +238,7 @@ fn clocks_of_remote_machines_may_differ() {
 }
 
 #[test]
-fn system_time_among_values() {
+fn a_wrong_system_time_among_values_is_reported() {
     let log = log();
     for (units, is_off) in [(4_999, false), (5_001, true), (-15_001, true), (36_000 * SECOND, true)] {
         let at = record(&log, 5) + 0x30 + 0x20 + 24 + 0x10;
@@ -261,7 +261,7 @@ fn system_time_among_values() {
 }
 
 #[test]
-fn the_zone() {
+fn an_impossible_zone_is_reported() {
     let log = log();
     let zone = 0x48 + 0x20 + 0x48;
     for (field, minutes, found) in
@@ -279,7 +279,7 @@ fn the_zone() {
 }
 
 #[test]
-fn the_names_of_a_multi_record() {
+fn misplaced_names_of_a_multi_record_are_reported() {
     let log = log();
     let multi = record(&log, 2) + 0x30;
     let item = multi + 0x20;
@@ -308,7 +308,7 @@ fn the_names_of_a_multi_record() {
 }
 
 #[test]
-fn the_names_of_the_counter_list() {
+fn misplaced_names_of_the_counter_list_are_reported() {
     let log = log();
     let entry = log.list + 0x48 + 8;
     let strings = entry + 0x34;
@@ -342,7 +342,7 @@ fn the_names_of_the_counter_list() {
 }
 
 #[test]
-fn the_times_of_other_events() {
+fn a_wrong_time_of_a_counter_list_is_reported() {
     let log = log();
     let problem = format!(
         "offset {:#x}: a counter list or name table is later than the sample after it (found 02/19/2013 18:50:00.000, expected at most 02/19/2013 18:50:00.000)",
@@ -371,7 +371,7 @@ fn blocks() -> (Vec<u8>, [usize; 3], usize) {
 }
 
 #[test]
-fn block_records_and_the_catalogue() {
+fn contradictions_of_block_records_and_the_catalogue_are_reported() {
     let (file, samples, catalogue) = blocks();
     assert_eq!(read(&file).problems, [""; 0]);
     let block = samples[1] + 0x48 + 8 + 8;
@@ -429,8 +429,8 @@ fn block_records_and_the_catalogue() {
     assert_eq!(read(&other).problems, [problem]);
 }
 
-/// Samples of a recorder whose clock is `offsets` seconds off, one per sample; system time among the values
-/// advances evenly.
+/// Samples of a recorder whose clock is off by one of `offsets` in each sample, in tenths of a second. The system time among the
+/// values advances evenly.
 fn with_clock(offsets: &[i64]) -> Vec<Sample> {
     let mut samples = samples_of(&log().file);
     samples.truncate(offsets.len());

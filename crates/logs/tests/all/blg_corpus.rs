@@ -28,6 +28,7 @@ fn corpus(name: &str) -> Option<(PathBuf, Vec<u8>)> {
     Some((path, bytes))
 }
 
+// The logs that docs/blg.md calls T and P.
 const T: &str = "BasicPerfCounters.blg";
 const P: &str = "SampleLog.blg";
 

@@ -23,6 +23,7 @@ const RING: u64 = 20 * 1024;
 #[test]
 fn the_process_to_be_killed() {
     let Some(path) = std::env::var_os(LOG) else { return };
+    // The name of the log selects its options: in every tenth round the buffers are small, and a "ring" is circular.
     let name = path.to_string_lossy();
     let mut options = options_with(if name.ends_with("0.blg") { 1024 } else { 0x10000 });
     if name.contains("ring") {

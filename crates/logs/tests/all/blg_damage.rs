@@ -6,6 +6,7 @@ use crate::fixture;
 use fixture::shown::{Shown, read, try_read};
 use fixture::{Entry, LogBuilder, multi, put, single};
 
+/// The samples of the undamaged log.
 const WHOLE: [&str; 3] = [
     r"0: System\Calls=1/10; Disk(a)\Reads=2/10, Disk(b)\Reads=3/10",
     r"1: System\Calls=4/20; Disk(a)\Reads=5/20, Disk(b)\Reads=6/20",
@@ -56,7 +57,7 @@ fn the_undamaged_log_has_no_problems() {
 }
 
 #[test]
-fn the_header_of_a_buffer() {
+fn a_damaged_buffer_header_is_reported() {
     let shown = with(2048, &1024u32.to_le_bytes());
     expect(
         &shown,
@@ -78,7 +79,7 @@ fn the_header_of_a_buffer() {
 }
 
 #[test]
-fn the_size_of_buffers() {
+fn an_invalid_buffer_size_is_refused() {
     for wrong in [0u32, 512, 1000, 1025, 0x0200_0000, u32::MAX] {
         let mut file = log().file;
         put(&mut file, 0, &wrong.to_le_bytes());
@@ -100,7 +101,7 @@ fn the_size_of_buffers() {
 }
 
 #[test]
-fn the_header_event() {
+fn a_damaged_header_event_is_reported() {
     for size in [0u16, 5000] {
         let problem = format!(
             "offset 0x4c: the header event's size is wrong (found {size}, expected a size that fits in the buffer)"
@@ -122,7 +123,7 @@ fn files_that_are_not_logs_are_refused() {
         file[at] = byte;
         tachograph_logs::open_stream(std::io::Cursor::new(file)).err().map(|error| error.to_string())
     };
-    // Without header type or marker it is not an ETW log file; the reader itself does not need them.
+    // A file with a wrong header type or marker is not recognized as an ETW log, although the reader needs neither.
     for (at, byte) in [(0x4A, 3), (0x4A, 0), (0x4B, 0xC1)] {
         let error = open(at, byte).expect("refused");
         assert!(error.contains("it starts with the bytes 00 08 00 00"), "{error}");
@@ -131,7 +132,7 @@ fn files_that_are_not_logs_are_refused() {
 }
 
 #[test]
-fn the_header_of_an_event() {
+fn a_damaged_event_header_is_reported() {
     let [first, second, third] = log().samples;
     let size = (second - first) as u16;
     let left =
@@ -214,7 +215,7 @@ fn the_header_of_an_event() {
 }
 
 #[test]
-fn the_counter_list() {
+fn a_damaged_counter_list_is_reported_or_refused() {
     let list = log().list + 0x48;
     let refused = |at: usize, bytes: &[u8]| {
         let mut file = log().file;
@@ -259,7 +260,7 @@ fn the_counter_list() {
 }
 
 #[test]
-fn headers_of_samples_and_records() {
+fn damaged_headers_of_samples_and_records_are_reported() {
     let envelope = records(1) - 8;
     for (at, bytes) in [(0, [0x43]), (3, [1]), (4, [1])] {
         let shown = with(envelope + at, &bytes);
@@ -299,7 +300,7 @@ fn headers_of_samples_and_records() {
 }
 
 #[test]
-fn multi_records() {
+fn damaged_multi_records_are_reported() {
     let multi = records(1) + 48;
     let kept = |at: usize, bytes: &[u8], problem: String| {
         let lost = r"1: System\Calls=4/20; Disk without rows PDH_CSTATUS_INVALID_DATA";

@@ -47,7 +47,7 @@ fn block(damage: impl Fn(&mut Vec<u8>)) -> (String, Vec<String>) {
 }
 
 #[test]
-fn block_records() {
+fn damaged_block_records_are_reported() {
     // Offsets in the record: 8 the block, 0x70 the object, 0xB0 the definition, 0xD8 and 0x108 the instances.
     const OBJECT: usize = 8 + 0x68;
     const DEFINITION: usize = OBJECT + 0x40;
@@ -74,7 +74,7 @@ fn block_records() {
         (FIRST + 32, 3, "ROW: the length of a counter block is wrong (found 3, expected 4 to REST)".to_owned()),
         (FIRST + 32, 9999, "ROW: the length of a counter block is wrong (found 9999, expected 4 to REST)".to_owned()),
         (FIRST + 32, 8, "0x100: an instance's length is wrong (found 0, expected 24 to 56)".to_owned()),
-        (SECOND + 32, 8, "0x70: the length of a counter block of an object is wrong (found 8, expected 12, or 16 like others)".to_owned()),
+        (SECOND + 32, 8, "0x70: the length of a counter block of an object is wrong (found 8, expected 12, or 16 like the other blocks)".to_owned()),
         (OBJECT + 0x28, 3, "END: an instance is cut off (found 0, expected at least 24 bytes)".to_owned()),
     ] {
         let problem = problem
@@ -148,12 +148,12 @@ fn a_log_truncated_at_every_byte_is_readable() {
     for file in [small_multi_log(), small_block_log()] {
         let whole = read(&file);
         assert!(whole.samples.len() >= 5 && whole.problems.is_empty());
-        let mut most = 0;
+        let mut max = 0;
         for cut in 0..file.len() {
             let Ok(shown) = try_read(&file[..cut]) else { continue };
             assert!(whole.samples.starts_with(&shown.samples), "cut at {cut}");
-            assert!(shown.samples.len() >= most, "cut at {cut}: fewer samples than from fewer bytes");
-            most = shown.samples.len();
+            assert!(shown.samples.len() >= max, "cut at {cut}: fewer samples than from fewer bytes");
+            max = shown.samples.len();
             let inside =
                 cut % 1024 != 0 && file[cut..cut.next_multiple_of(1024)].iter().any(|&byte| byte != 0xFF);
             assert!(

@@ -27,7 +27,7 @@ fn with_two_samples(mut builder: LogBuilder) -> LogBuilder {
 }
 
 #[test]
-fn singles_are_read_with_every_layout_of_the_list() {
+fn single_records_are_read_with_every_layout_of_the_list() {
     for buffer_bytes in [1024, 1536, 0x10000, 0x20000] {
         for wide in [true, false] {
             for head_bytes in [0x34, 0x38, 0x3C] {
@@ -81,7 +81,7 @@ fn the_list_describes_counters() {
 }
 
 #[test]
-fn instances_of_multis_can_change() {
+fn instances_of_multi_records_can_change() {
     let mut builder = LogBuilder::new(1024);
     builder.list(&[Entry::multi("Processor", "Time"), Entry::single("System", None, "Calls")]);
     builder.sample(0, &[multi(0, &[("0", 1, 2), ("_Total", 3, 4)]), single(0, 9, 9)]);
@@ -123,7 +123,7 @@ fn records_have_statuses_and_times() {
 }
 
 #[test]
-fn several_machines() {
+fn each_group_has_the_machine_of_its_entry() {
     let mut builder = LogBuilder::new(1024);
     let entries = [r"\\A", r"\\B"]
         .map(|machine| Entry { machine: Some(machine), ..Entry::single("System", None, "Calls") });
@@ -136,7 +136,7 @@ fn several_machines() {
 }
 
 #[test]
-fn parents_in_multi_records() {
+fn a_slash_separates_the_parent_only_in_sets_with_parents() {
     let mut builder = LogBuilder::new(1024);
     builder.list(&[Entry::multi("Thread", "Time"), Entry::multi("Disk", "Reads")]);
     builder.sample(0, &[multi(0, &[("a/0", 1, 2), ("a/0", 3, 4)]), multi(0, &[("sd/a", 5, 6)])]);
@@ -170,7 +170,7 @@ fn a_circular_log_is_read_in_chronological_order() {
     let expected: Vec<_> = expected.iter().map(String::as_str).collect();
     let file = builder.file();
     check(&file, &expected, &[]);
-    // The file is truncated inside the header of its last buffer: the buffer is lost, which is reported.
+    // The file is truncated inside the header of its last buffer, so the buffer is lost, which is reported.
     let shown = fixture::shown::try_read(&file[..3 * 1024 + 40]);
     assert!(shown.is_err_and(|error| error.is_corrupt()), "the only counter list is lost");
     let mut again = builder.clone();
@@ -234,7 +234,7 @@ fn empty_samples_are_skipped() {
 }
 
 #[test]
-fn records_of_a_wrong_kind_or_too_many() {
+fn records_of_a_wrong_kind_are_skipped_and_extra_ones_reported() {
     let mut builder = LogBuilder::new(1024);
     builder.list(&two_singles());
     let wrong = builder.sample(0, &[multi(0, &[("a", 1, 2)]), single(0, 2, 10)]) + 0x48 + 8;
@@ -265,7 +265,7 @@ fn records_of_a_wrong_kind_or_too_many() {
 }
 
 #[test]
-fn unknown_events_and_events_of_other_classes() {
+fn unknown_events_and_events_of_other_classes_are_skipped() {
     let mut builder = LogBuilder::new(1024);
     let mut other = Event::new(SAMPLE, local(0), vec![1; 20]);
     (other.class, other.log_guid) = ([9; 16], [9; 16]);
@@ -297,8 +297,8 @@ fn unknown_events_and_events_of_other_classes() {
 }
 
 #[test]
-fn buffers_of_zeros_at_the_end() {
-    // The incomplete last buffer can be one that a recorder has started.
+fn buffers_of_zeros_at_the_end_are_reported() {
+    // The incomplete buffer at the end is not reported, because a recorder may just have started it.
     let mut builder = LogBuilder::new(1024);
     builder.list(&two_singles());
     let mut file = with_two_samples(builder).file();
@@ -343,7 +343,7 @@ fn complete_samples_of_a_truncated_file_are_read() {
 }
 
 #[test]
-fn the_sample_before_a_window() {
+fn a_baseline_is_marked_only_in_64_bit_events() {
     let mut builder = LogBuilder::new(1024);
     builder.list(&two_singles());
     let mut event = Event::new(SAMPLE, local(0), fixture::sample(&[single(0, 1, 10), single(0, 2, 10)]));
@@ -357,7 +357,7 @@ fn the_sample_before_a_window() {
 }
 
 #[test]
-fn the_repeated_hour() {
+fn samples_in_the_repeated_hour_have_ascending_utc() {
     // 2013-11-03 01:00 local, 257 days after 2013-02-19; daylight saving time ends at 02:00.
     let one_o_clock = 257 * 86_400 - (18 * 60 + 50) * 60 + 3600;
     let mut builder = LogBuilder::new(1024);
@@ -385,11 +385,11 @@ fn the_repeated_hour() {
     assert_eq!(show(&sample).rsplit_once(": ").map(|(_, values)| values), Some(r"System\Calls=1/10"));
 }
 
-/// 01:30 of the repeated hour, as a second of the fixtures.
+/// 01:30 of the repeated hour, in seconds after `fixture::BASE`.
 const TWICE: i64 = 257 * 86_400 - (18 * 60 + 50) * 60 + 5400;
 
 #[test]
-fn the_repeated_hour_with_utc_among_the_values() {
+fn utc_among_the_values_decides_in_the_repeated_hour() {
     use fixture::block::{Block, Counter, Object};
     let timer = |entry: Entry| Entry { counter_type: 0x2051_0500, time_base: 10_000_000, ..entry };
     let count = Counter { name_index: 6, counter_type: 0x1_0100, bytes: 8 };
@@ -402,7 +402,7 @@ fn the_repeated_hour_with_utc_among_the_values() {
         Entry::single("Processor", Some("0"), "Time"),
     ];
     for (number, entry) in kinds.into_iter().enumerate() {
-        // Minutes by which the values' clock is off, and the resulting bias, if any.
+        // The bias of the values' UTC, the minutes by which their clock is off, and the expected UTC offset.
         for (bias, off, offset) in
             [(480, 0, "-08"), (420, 0, "-07"), (480, 9, "-08"), (420, -9, "-07"), (480, 11, "-07")]
         {
@@ -433,7 +433,7 @@ fn the_repeated_hour_with_utc_among_the_values() {
 }
 
 #[test]
-fn a_log_without_a_counter_list() {
+fn a_log_without_a_counter_list_is_refused() {
     let text = |builder: &LogBuilder| {
         fixture::shown::try_read(&builder.file()).expect_err("no counters").to_string()
     };
@@ -445,17 +445,17 @@ fn a_log_without_a_counter_list() {
 
 #[test]
 fn entries_beyond_the_maximum_are_skipped() {
-    const MOST: usize = 1 << 18;
+    const MAX: usize = 1 << 18;
     let entry = Entry { machine: None, object: None, counter: None, ..Entry::single("", None, "") }.bytes();
     let list = |count: usize| [&fixture::list(&[])[..], &entry.repeat(count)].concat();
-    for (count, is_too_many) in [(MOST, false), (MOST + 2, true)] {
+    for (count, is_too_many) in [(MAX, false), (MAX + 2, true)] {
         let mut builder = LogBuilder::new(0x10000);
         let at = builder.event(COUNTER_LIST, 0, &list(count));
         builder.sample(0, &vec![single(0, 1, 1); count]);
         let mut reader = BlgReader::new(Cursor::new(builder.file())).expect("a log");
         let mut sample = Sample::default();
         assert!(reader.next(&mut sample).expect("readable"));
-        assert_eq!(sample.groups.len(), MOST);
+        assert_eq!(sample.groups.len(), MAX);
         let problems: Vec<_> = reader.problems().list().iter().map(ToString::to_string).collect();
         assert_eq!(problems.len(), usize::from(is_too_many), "{problems:?}");
         if let Some(problem) = problems.first() {

@@ -22,7 +22,7 @@ use tachograph_logs::open_stream;
 const MAX_SILENT_PERCENT: f64 = 30.8;
 
 /// A log as written by Windows: single and multi records of the usual types.
-fn of_windows(samples: i64) -> Vec<u8> {
+fn windows_log(samples: i64) -> Vec<u8> {
     let timer = |entry: Entry, kind| Entry { counter_type: kind, time_base: 10_000_000, ..entry };
     let mut builder = LogBuilder { rule: None, ..LogBuilder::new(1024) };
     builder.list(&[
@@ -53,13 +53,13 @@ fn of_windows(samples: i64) -> Vec<u8> {
 }
 
 /// The same log as written by Tachograph.
-fn own(samples: i64) -> Vec<u8> {
-    let file = of_windows(samples);
+fn own_log(samples: i64) -> Vec<u8> {
+    let file = windows_log(samples);
     write(&samples_of(&file), options_of(&file))
 }
 
 /// A log of block records, with a name table and a catalogue.
-fn of_blocks() -> Vec<u8> {
+fn block_log() -> Vec<u8> {
     let counters = [
         BlockCounter { name_index: 6, counter_type: 0x2051_0500, bytes: 8 },
         BlockCounter { name_index: 8, counter_type: 0x1_0000, bytes: 4 },
@@ -105,8 +105,11 @@ fn figures(file: &[u8]) -> Option<(Figures, bool)> {
 /// The result of a flip.
 #[derive(Clone, Copy, PartialEq)]
 enum Outcome {
+    /// The reader reports a problem, or refuses the log.
     Reported,
+    /// The reader returns the same samples.
     Harmless,
+    /// The samples change without a report.
     Silent,
 }
 
@@ -173,7 +176,7 @@ fn flip_all(file: &[u8], name: &str, step: usize) -> f64 {
     share(Outcome::Silent)
 }
 
-/// The Python checker gets every `STEP`-th flip: all of them would take more than a minute.
+/// The Python checker gets every `STEP`-th flip, because all of them would take more than a minute.
 const STEP: usize = 23;
 
 #[track_caller]
@@ -184,21 +187,21 @@ fn check(file: &[u8], name: &str, step: usize) {
 
 #[test]
 fn flips_in_a_log_of_windows_are_reported() {
-    let file = of_windows(12);
+    let file = windows_log(12);
     assert_eq!(file.len(), 8192);
     check(&file, "flips-windows.blg", STEP);
 }
 
 #[test]
 fn flips_in_a_log_of_tachograph_are_reported() {
-    let file = own(12);
+    let file = own_log(12);
     assert_eq!(file.len(), 8192);
     check(&file, "flips-own.blg", STEP);
 }
 
 #[test]
 fn flips_in_a_log_of_blocks_are_reported() {
-    check(&of_blocks(), "flips-blocks.blg", STEP);
+    check(&block_log(), "flips-blocks.blg", STEP);
 }
 
 #[test]
@@ -207,9 +210,9 @@ fn long_all_flips_are_reported() {
         return;
     }
     for (file, name) in [
-        (of_windows(12), "all-flips-windows.blg"),
-        (own(12), "all-flips-own.blg"),
-        (of_blocks(), "all-flips-blocks.blg"),
+        (windows_log(12), "all-flips-windows.blg"),
+        (own_log(12), "all-flips-own.blg"),
+        (block_log(), "all-flips-blocks.blg"),
     ] {
         check(&file, name, 1);
     }

@@ -78,7 +78,7 @@ fn pieces(writes: &[Written], cuts: usize) -> Vec<(u64, &[u8])> {
     pieces
 }
 
-/// What a reader of the growing file returns; `None` if there is no counter list yet.
+/// The samples and problems that a reader of the growing file returns; `None` if there is no counter list yet.
 fn read_growing(stream: Growing<'_>) -> Option<(Vec<String>, Vec<String>)> {
     let mut reader = match BlgReader::new(stream) {
         Ok(reader) => reader,
@@ -95,7 +95,7 @@ fn read_growing(stream: Growing<'_>) -> Option<(Vec<String>, Vec<String>)> {
     Some((samples, reader.problems().list().iter().map(ToString::to_string).collect()))
 }
 
-/// The range of these samples, which must be consecutive.
+/// The range of `found` in `expected`. The samples must be consecutive.
 #[track_caller]
 fn range_of(found: &[String], expected: &[String], context: &str) -> Range<usize> {
     let Some(first) = found.first() else { return 0..0 };
@@ -192,7 +192,7 @@ fn readers_see_complete_samples_of_a_concurrent_recorder() {
             let recorder = scope.spawn(|| {
                 // Many logs, so that readers see each state often.
                 while !is_enough.load(Ordering::Relaxed) {
-                    // A new file: a truncated one is not a growing log.
+                    // A new file, because a truncated one is not a growing log.
                     let _ = std::fs::remove_file(&path);
                     let file = File::create_new(&path).expect("a writable folder");
                     let mut writer = BlgWriter::new(file, options_with(buffer_bytes)).expect("options");
@@ -223,7 +223,7 @@ fn readers_see_complete_samples_of_a_concurrent_recorder() {
     }
 }
 
-/// Reads a log to its end; returns whether it was unfinished.
+/// Reads a log to its end, and adds what is wrong with it to `damaged`; returns whether the log was unfinished.
 fn check_reading(mut reader: BlgReader<File>, expected: &[String], damaged: &mut Vec<String>) -> bool {
     let mut sample = Sample::default();
     let mut count = 0;

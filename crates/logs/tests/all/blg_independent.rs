@@ -23,7 +23,7 @@ fn decoded(file: &[u8], name: &str) -> Option<Vec<String>> {
     Some(text.lines().map(str::to_owned).collect())
 }
 
-/// The same lines for samples.
+/// The lines that the decoder should print for samples.
 fn lines(samples: &[Sample]) -> Vec<String> {
     let mut lines = Vec::new();
     for sample in samples {

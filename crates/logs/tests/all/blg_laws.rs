@@ -23,7 +23,7 @@ use tachograph_logs::blg::raw::record::{
 
 const BIAS: i32 = 60;
 
-/// The types of a table's columns; for each, the source of its second value.
+/// The types of a table's columns, one for each source of the second value.
 const COLUMNS: [T; 8] = [
     T::LARGE_RAWCOUNT,
     T::BULK_COUNT,
@@ -38,7 +38,7 @@ const COLUMNS: [T; 8] = [
 /// Maximum difference between the clocks of machines.
 const MAX_APART: i64 = 10 * 3600 * FileTime::PER_SECOND;
 
-/// A set: its names and its extent.
+/// A set, with the instances that its samples can have.
 #[derive(Clone, Debug)]
 struct Described {
     extent: Extent,
@@ -48,15 +48,16 @@ struct Described {
     pool: Vec<Arc<Instance>>,
 }
 
-/// The numbers of one sample, repeated cyclically.
+/// The numbers from which a sample is built. `values` and `multi_counts` are repeated cyclically.
 #[derive(Clone, Debug)]
 struct Numbers {
+    /// Bit n: whether the instances whose index in the pool is n modulo 8 are present.
     present: u8,
     values: Vec<i64>,
     multi_counts: Vec<u32>,
     status: Status,
     baseline: bool,
-    /// Offset of the machine's clock from the sample's time; that of the first sample is used.
+    /// Offset of the machine's clock from the sample's time. All samples use the offset of the first one.
     read_at: Option<i64>,
 }
 
@@ -109,7 +110,7 @@ fn pool(set: &CounterSet, parts: Vec<(Option<String>, String, u32)>) -> Vec<Arc<
     }
     let mut pool: Vec<Arc<Instance>> = Vec::new();
     for (parent, name, index) in parts {
-        // In a block, `name#n` has index n; only sets with parents have such names.
+        // In a block, `name#n` stands for `name` with index n, so names that end like this are ambiguous.
         let ends_in_number = name.rsplit_once('#').is_some_and(|(_, end)| end.parse::<u32>().is_ok());
         if set.extent == Extent::Table && ends_in_number {
             continue;
@@ -206,7 +207,7 @@ fn sample(sets: &[(Described, Arc<CounterSet>)], number: usize, numbers: &Number
     }
 }
 
-/// Any type of a counter that has a column, more often those of Windows and similar ones.
+/// Any type of a counter that has a column. Types of Windows, and types that differ from them in one bit, are more frequent.
 fn counter_type() -> impl Strategy<Value = T> {
     let named = proptest::sample::select(T::all().collect::<Vec<_>>());
     prop_oneof![
@@ -221,8 +222,7 @@ fn labels(instances: &Instances) -> Vec<&str> {
     instances.iter().map(|instance| instance.label()).collect()
 }
 
-/// A counter without the properties that a log does not store: a block has the frequencies of its clocks instead of
-/// time bases.
+/// A counter, without its time base if it is in a block, which stores the frequencies of its clocks instead.
 fn counter(counter: &Counter, extent: Extent) -> Counter {
     let time_base = if extent == Extent::Table { 0 } else { counter.time_base };
     Counter { time_base, ..counter.clone() }
@@ -243,7 +243,7 @@ proptest! {
         let read_at = numbers[0].read_at;
         numbers.iter_mut().for_each(|numbers| numbers.read_at = read_at);
         let mut sets: Vec<_> = sets.into_iter().map(|described| (described.clone(), Arc::new(described.set))).collect();
-        // Blocks of a machine share its name table: each index has one name.
+        // Blocks of a machine share its name table, so each index must have one name.
         for (number, (described, set)) in sets.iter_mut().enumerate() {
             let mut own = CounterSet::clone(set);
             for indexes in own.indexes.iter_mut().chain(own.counters.iter_mut().filter_map(|counter| counter.indexes.as_mut())) {
@@ -338,7 +338,7 @@ proptest! {
     }
 
     #[test]
-    fn raw_multis_round_trip(names in vec("[a-z#äß😀]{0,9}", 0..9), gap in 0usize..40, status in any::<u32>()) {
+    fn raw_multi_records_round_trip(names in vec("[a-z#äß😀]{0,9}", 0..9), gap in 0usize..40, status in any::<u32>()) {
         let mut at = MULTI_HEAD_BYTES - 8 + MULTI_ITEM_BYTES * names.len();
         let items: Vec<_> = names.iter().map(|name| {
             let item = MultiItem { name_offset: (at as u32).into(), multi_count: 7.into(), ..MultiItem::default() };

@@ -89,7 +89,7 @@ fn equivalent_lines_read_equal() {
     ] {
         assert_eq!(read(log).unwrap(), (expected(), vec![]));
     }
-    // The key `values` can be first, if a program has sorted the keys.
+    // The keys can be in any order.
     let (time, values) = (r#""time":"2024-03-05T10:00:00.000Z""#, r#""values":{"\\a\\b":1}"#);
     let one = read(format!("{{{time},{values}}}\n")).unwrap();
     assert_eq!(read(format!("{{{values},{time}}}\n")).unwrap(), one);
@@ -148,7 +148,7 @@ fn every_invalid_field_is_reported() {
         (r#"{"values":{}}"#.to_string(), "line 3 has no time; it is skipped"),
         (
             r#"{"time":"02/03/2024","values":{}}"#.to_string(),
-            "line 3 has no time; it is skipped (found '02/03/2024', ",
+            "line 3 has no valid time; it is skipped (found '02/03/2024', ",
         ),
         (r#"{"time":null,"values":{}}"#.to_string(), "line 3 is not a sample (column 12: invalid type: null"),
         (format!(r#"{{{time},"values":[]}}"#), "line 3 is not a sample (column 49: invalid type: sequence"),
@@ -172,7 +172,7 @@ fn every_invalid_field_is_reported() {
         (format!("{{{time}}}"), "line 3 has no values; it is skipped (found '{\"time\":"),
         (
             r#"{"time":"2024-03-05T10:00:02.000+23:59","values":{}}"#.to_string(),
-            "line 3 has no time; it is skipped (found '2024-03-05T10:00:02.000+23:59', ",
+            "line 3 has no valid time; it is skipped (found '2024-03-05T10:00:02.000+23:59', ",
         ),
     ] {
         let next = LOG.lines().nth(1).unwrap().replace("00:01.000", "00:09.000");
@@ -205,6 +205,7 @@ fn every_invalid_field_is_reported() {
     assert!(problems[0].ends_with("line 2 is cut short; it is skipped"), "{problems:?}");
 }
 
+/// Reads any log to its end; returns the number of rows and problems, or `None` if the log is refused.
 fn survive(log: Vec<u8>) -> Option<(usize, u64)> {
     let bytes = log.len() as u64;
     let mut reader = open_stream(Cursor::new(log)).ok()?;
@@ -268,7 +269,7 @@ fn readers_seek_to_marks() {
 
 /// Every line has a unique path.
 #[test]
-fn memory_of_paths_is_reserved() {
+fn memory_of_paths_counts_against_the_budget() {
     let line = |number: usize| {
         format!("{{\"time\":\"2024-03-05T10:00:00.000Z\",\"values\":{{\"\\\\S({number})\\\\C\":1}}}}\n")
     };
@@ -293,7 +294,7 @@ fn memory_of_paths_is_reserved() {
 
 /// A thousand paths in one line, and a path that is repeated a thousand times: each of them gets a column.
 #[test]
-fn memory_of_the_columns_of_a_line_is_reserved() {
+fn memory_of_the_columns_of_a_line_counts_against_the_budget() {
     let object = |path: &dyn Fn(usize) -> String| {
         let values: Vec<_> = (0..1000).map(|number| format!("\"\\\\{}\":1", path(number))).collect();
         format!("{{\"time\":\"2024-03-05T10:00:00.000Z\",\"values\":{{{}}}}}\n", values.join(","))

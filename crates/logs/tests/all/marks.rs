@@ -16,8 +16,8 @@ fn opened(file: &[u8]) -> Box<dyn LogReader> {
 
 fn next(reader: &mut dyn LogReader) -> Option<String> {
     let mut sample = Sample::default();
-    let is_there = reader.next(&mut sample).expect("readable");
-    is_there.then(|| format!("{} {} {:?}", sample.log, sample.boot_time.0, show(&sample)))
+    let is_sample = reader.next(&mut sample).expect("readable");
+    is_sample.then(|| format!("{} {} {:?}", sample.log, sample.boot_time.0, show(&sample)))
 }
 
 /// The samples of a log, each with its mark, and the mark after the last.
@@ -57,14 +57,14 @@ fn check(file: &[u8]) {
 }
 
 #[test]
-fn marks_in_logs_with_events_in_parts() {
+fn marks_work_in_logs_with_split_events() {
     for buffer_bytes in [1024, 0x2000, 0x10000] {
         check(&write(&varied_samples(200), options_with(buffer_bytes)));
     }
 }
 
 #[test]
-fn marks_in_a_circular_log() {
+fn marks_work_in_a_circular_log_until_overwritten() {
     let ring =
         |kilobytes: u64| BlgWriterOptions { circular_bytes: Some(kilobytes * 1024), ..options_with(1024) };
     check(&write(&varied_samples(300), ring(40)));
@@ -76,7 +76,7 @@ fn marks_in_a_circular_log() {
 }
 
 #[test]
-fn marks_in_a_log_whose_counter_list_changes() {
+fn marks_work_if_the_counter_list_changes() {
     let first = write(&varied_samples(60), options_with(1024));
     let mut others = varied_samples(60);
     others.iter_mut().for_each(|sample| sample.groups.truncate(1));
@@ -94,7 +94,7 @@ fn text(rows: usize, end: &str) -> String {
 }
 
 #[test]
-fn marks_in_text_logs() {
+fn marks_work_in_text_logs() {
     for end in ["\n", "\r\n"] {
         check(text(3000, end).as_bytes());
         check(format!("\u{feff}{}{end}", text(300, end)).as_bytes());

@@ -14,10 +14,10 @@ fn folder(target: &str) -> PathBuf {
 }
 
 /// Runs a target's check on its seeds, after writing the generated ones.
-fn run(target: &str, builder: &[(&str, Vec<u8>)], check: fn(&[u8])) {
+fn run(target: &str, generated: &[(&str, Vec<u8>)], check: fn(&[u8])) {
     if std::env::var_os("TACHO_WRITE_SEEDS").is_some() {
         std::fs::create_dir_all(folder(target)).expect("a writable folder");
-        for (name, bytes) in builder {
+        for (name, bytes) in generated {
             std::fs::write(folder(target).join(name), bytes).expect("a writable folder");
         }
     }
@@ -28,11 +28,11 @@ fn run(target: &str, builder: &[(&str, Vec<u8>)], check: fn(&[u8])) {
         check(&std::fs::read(&path).expect("readable"));
         count += 1;
     }
-    assert!(count >= builder.len(), "{count} seeds");
-    for (name, bytes) in builder {
-        let there = std::fs::read(folder(target).join(name)).expect("checked in");
+    assert!(count >= generated.len(), "{count} seeds");
+    for (name, bytes) in generated {
+        let stored = std::fs::read(folder(target).join(name)).expect("checked in");
         assert!(
-            there == *bytes,
+            stored == *bytes,
             "{name} differs from what this test generates: run it with TACHO_WRITE_SEEDS=1"
         );
     }
@@ -97,7 +97,7 @@ fn blg_raw() {
     run("blg_raw", &logs(), checks::blg_raw);
 }
 
-/// Cells of rows; a database file is more than a seed should be.
+/// The seeds are cells of rows, because a database file would be too large for a seed.
 #[test]
 fn sql() {
     let usual = vec![0; 60];
@@ -106,8 +106,8 @@ fn sql() {
         .flat_map(|column| [3, column, 4, 2, b'7', b' ', column, 6, column, column, 5, 1, 0])
         .collect();
     let numbers: Vec<u8> = (0..120).flat_map(|column| [1, column, column % 4, 200 + column % 50]).collect();
-    let builder = [("usual", usual), ("indexes", indexes), ("texts", texts), ("numbers", numbers)];
-    run("sql", &builder, crate::sql_checks::sql);
+    let generated = [("usual", usual), ("indexes", indexes), ("texts", texts), ("numbers", numbers)];
+    run("sql", &generated, crate::sql_checks::sql);
 }
 
 #[test]
@@ -118,8 +118,8 @@ fn text() {
     );
     let tsv = csv.replace(',', "\t").replace("CSV", "TSV");
     let rows = "\"02/19/2013 18:50:17.844\",\"1\",\"2\"\r\n\"13/19/2013 18:50:18\",\"x\"\r\n02/19/2013 18:50:19.1,3,\r\n";
-    let builder = [("log.csv", csv.into()), ("log.tsv", tsv.into()), ("rows.txt", rows.into())];
-    run("text", &builder, checks::text);
+    let generated = [("log.csv", csv.into()), ("log.tsv", tsv.into()), ("rows.txt", rows.into())];
+    run("text", &generated, checks::text);
 }
 
 #[test]
@@ -130,8 +130,8 @@ fn json() {
     let rest = r#""\\M\S(i)\B":[1,{"a":2}],"\\M\S\A":0.10000000000000001"#;
     let utf16 = first.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let lines = format!("{first}\n{second}\n");
-    let builder = [("lines.json", lines.into()), ("values.json", rest.into()), ("utf16.json", utf16)];
-    run("json", &builder, checks::json);
+    let generated = [("lines.json", lines.into()), ("values.json", rest.into()), ("utf16.json", utf16)];
+    run("json", &generated, checks::json);
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn path() {
         r"\\host\Set(*/*#*)\*",
     ];
     let names = ["full", "wildcard", "parent", "brackets", "all", "stars"];
-    let builder: Vec<_> =
+    let generated: Vec<_> =
         names.iter().zip(paths).map(|(name, path)| (*name, path.as_bytes().to_vec())).collect();
-    run("path", &builder, checks::path);
+    run("path", &generated, checks::path);
 }

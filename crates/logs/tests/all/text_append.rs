@@ -69,7 +69,7 @@ fn rows_are_appended() {
         assert_eq!(cut, 0);
         assert_eq!(String::from_utf8(file).unwrap(), String::from_utf8(log(format, 5)).unwrap());
         assert_eq!(append(&log(format, 3), &PATHS, 0..0).unwrap().0, log(format, 3));
-        // The log has no rows, a byte order mark, and names with other capitalization.
+        // Logs without rows, with a byte order mark, and with names that differ in case are continued, too.
         assert_eq!(append(&log(format, 0), &PATHS, 0..2).unwrap().0.len(), log(format, 2).len());
         let marked = [b"\xEF\xBB\xBF", &log(format, 1)[..]].concat();
         let upper = PATHS.map(str::to_uppercase);
@@ -78,7 +78,7 @@ fn rows_are_appended() {
     }
 }
 
-/// The rows of a log, and its problems.
+/// The times of a log's rows, and the number of its problems.
 fn read(file: &[u8]) -> Option<(Vec<FileTime>, u64)> {
     let mut reader = TextReader::new(Cursor::new(file)).ok()?;
     let mut sample = Sample::default();
@@ -113,7 +113,7 @@ fn truncated_logs_are_appended_to() {
 }
 
 #[test]
-fn garbage_at_the_end_is_skipped_or_refused() {
+fn garbage_at_the_end_is_removed_and_other_encodings_are_refused() {
     // A file system can leave such bytes after a power failure.
     let file = [&log(Format::Csv, 2)[..], &[0; 5000]].concat();
     let (appended, cut) = append(&file, &PATHS, 2..3).unwrap();
@@ -151,7 +151,7 @@ fn other_columns_and_earlier_times_are_refused() {
 }
 
 #[test]
-fn times_are_those_of_the_logs_zone() {
+fn appended_times_are_in_the_zone_of_the_log() {
     let mut file = Cursor::new(log(Format::Csv, 1));
     let mut writer = TextWriter::append(&mut file, columns(&PATHS)).unwrap();
     assert_eq!(writer.last_time().map(|last| last.utc), Some(at(0).utc));

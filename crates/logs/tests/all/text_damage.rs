@@ -135,9 +135,9 @@ fn rows_without_a_time_are_skipped() {
         "01/02/2003 04:05:06,1,2\n13/02/2003 04:05:06,1,2\n,3,4\n01/02/2003 04:05:07,5,6\n",
         &["1 2", "5 6"],
         &[
-            "offset 0x5c: line 3 has no time; it is skipped (found '13/02/2003 04:05:06', expected a time \
+            "offset 0x5c: line 3 has no valid time; it is skipped (found '13/02/2003 04:05:06', expected a time \
              'MM/dd/yyyy HH:mm:ss.fff')",
-            "offset 0x74: line 4 has no time; it is skipped (found '', expected a time 'MM/dd/yyyy HH:mm:ss.fff')",
+            "offset 0x74: line 4 has no valid time; it is skipped (found '', expected a time 'MM/dd/yyyy HH:mm:ss.fff')",
         ],
     );
 }
@@ -157,7 +157,7 @@ fn rows_of_the_wrong_length_are_reported() {
 }
 
 #[test]
-fn a_truncated_last_row() {
+fn a_truncated_last_row_is_skipped() {
     let cut = ["offset 0x44: line 2 is cut short; it is skipped"];
     check(r#""01/02/2003 04:05:06","1","2""#, &["1 2"], &[]);
     check("\"01/02/2003 04:05:06\",\"1\",\"2\"\r", &["1 2"], &[]);
@@ -178,7 +178,7 @@ fn a_truncated_last_row() {
         &["1 2"],
         &[
             "offset 0x44: line 2 is too long; cells after the last column are skipped (found 4 cells, expected 3 cells)",
-            "offset 0x5e: line 3 has no time; it is skipped (found '', expected a time 'MM/dd/yyyy HH:mm:ss.fff')",
+            "offset 0x5e: line 3 has no valid time; it is skipped (found '', expected a time 'MM/dd/yyyy HH:mm:ss.fff')",
         ],
     );
 }
@@ -187,7 +187,7 @@ fn small_log() -> Vec<u8> {
     format!("{HEADER}\r\n\"01/02/2003 04:05:06.789\",\"1.5\",\" \"\r\n\"01/02/2003 04:05:07.789\",\"12\",\"-3\"\r\n").into()
 }
 
-/// Reads any log to its end; returns the number of rows and problems.
+/// Reads any log to its end; returns the number of rows and problems, or `None` if the log is refused.
 fn survive(log: Vec<u8>) -> Option<(usize, u64)> {
     let bytes = log.len();
     let mut reader = open(log).ok()?;
@@ -266,8 +266,8 @@ fn only_cells_of_the_row_are_counted() {
         let mut reader = TextReader::new(std::io::Cursor::new(log)).expect("a log");
         let mut sample = Sample::default();
         match reader.next(&mut sample) {
-            Ok(is_there) => {
-                assert!(is_there && !is_refused, "{cells}");
+            Ok(is_sample) => {
+                assert!(is_sample && !is_refused, "{cells}");
                 assert!(reader.next(&mut sample).expect("a row"), "{cells}");
             }
             Err(error) => assert!(is_refused && error.is_corrupt(), "{cells}: {error}"),

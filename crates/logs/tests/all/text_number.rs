@@ -80,7 +80,7 @@ fn twenty_digits_equal_the_reference() {
 }
 
 #[test]
-fn the_forms_of_the_conversion() {
+fn fixed_and_exponent_forms_equal_those_of_c() {
     for (value, text) in [
         (0.0, "0"),
         (-0.0, "-0"),
@@ -110,9 +110,9 @@ fn the_forms_of_the_conversion() {
     }
 }
 
-/// Texts that Windows wrote: the results of the test vectors of origin O.
+/// Texts that Windows wrote: the results of the vectors of origin O in `crates/counters/tests/vectors`.
 #[test]
-fn texts_that_windows_wrote() {
+fn texts_that_windows_wrote_are_reproduced() {
     for text in WINDOWS {
         assert_eq!(written(text.parse().unwrap()), text);
     }
@@ -133,7 +133,7 @@ fn numbers_equal_those_of_c() {
 
 /// Values for which the estimate of the exponent, a carry or the choice of the form could be off by one.
 #[test]
-fn neighbours_of_powers() {
+fn neighbours_of_powers_equal_the_oracle() {
     let check = |value: f64| {
         for distance in -300..=300 {
             let near = f64::from_bits(value.to_bits().wrapping_add_signed(distance));
@@ -149,7 +149,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(20_000))]
 
     #[test]
-    fn any_bits(bits: u64) {
+    fn any_double_equals_the_oracle(bits: u64) {
         let value = f64::from_bits(bits);
         prop_assume!(value.is_finite());
         prop_assert_eq!(written(value), oracle(value));
@@ -157,7 +157,7 @@ proptest! {
     }
 
     #[test]
-    fn ordinary_values(whole in 0u64..1 << 53, by in 0u32..60, percent in 1u32..1000, negative: bool) {
+    fn ordinary_values_equal_the_oracle(whole in 0u64..1 << 53, by in 0u32..60, percent in 1u32..1000, negative: bool) {
         let value = whole as f64 / (1u64 << by) as f64 / f64::from(percent) * if negative { -1.0 } else { 1.0 };
         prop_assert_eq!(written(value), oracle(value));
         prop_assert_eq!(written_with(value, Digits::Twenty), oracle_with(value, 20));
@@ -166,21 +166,21 @@ proptest! {
     }
 
     #[test]
-    fn whole_numbers(whole: u64, by in 0u32..64) {
+    fn whole_numbers_equal_the_oracle(whole: u64, by in 0u32..64) {
         let value = (whole >> by) as f64;
         prop_assert_eq!(written(value), oracle(value));
         prop_assert_eq!(written_with(value, Digits::Twenty), oracle_with(value, 20));
     }
 
     #[test]
-    fn ties(whole in 0u64..100_000_000, by in 20u32..34) {
+    fn ties_equal_the_oracle(whole in 0u64..100_000_000, by in 20u32..34) {
         let value = (2 * whole + 1) as f64 / (1u64 << by) as f64;
         prop_assert_eq!(written(value), oracle(value));
         prop_assert_eq!(written_with(value, Digits::Twenty), oracle_with(value, 20));
     }
 
     #[test]
-    fn reads_back_bit_equal(bits: u64) {
+    fn texts_read_back_bit_equal(bits: u64) {
         let value = f64::from_bits(bits);
         prop_assume!(value.is_finite());
         prop_assert_eq!(written(value).parse::<f64>().unwrap().to_bits(), bits);

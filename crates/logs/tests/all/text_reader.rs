@@ -48,7 +48,7 @@ fn rows(reader: &mut impl LogReader) -> Rows {
     rows
 }
 
-/// The paths of a log's columns, which must have values in the first row.
+/// The paths of a log's columns. All columns must have values in the first row.
 fn paths(reader: &mut impl LogReader) -> Vec<String> {
     let mut sample = Sample::default();
     assert!(reader.next(&mut sample).unwrap());
@@ -97,7 +97,7 @@ fn samples_are_read() {
 }
 
 #[test]
-fn a_sample_of_another_source_is_replaced() {
+fn a_sample_that_another_reader_filled_is_overwritten() {
     let mut sample = Sample::default();
     assert!(open("(PDH-CSV 4.0),a,\\b\\c,d,e\n01/02/2003 04:05:06,1,2,3,4\n").next(&mut sample).unwrap());
     let mut reader = open(LOG);
@@ -206,11 +206,15 @@ fn utf_8_with_bad_bytes_stays_utf_8() {
         )
     );
     assert!(lines[1].starts_with(&format!("offset {offset:#x}: column 1 of line 3 ")), "{}", lines[1]);
-    assert!(lines[2].starts_with(&format!("offset {:#x}: line 4 has no time", offset + 23)), "{}", lines[2]);
+    assert!(
+        lines[2].starts_with(&format!("offset {:#x}: line 4 has no valid time", offset + 23)),
+        "{}",
+        lines[2]
+    );
 }
 
 #[test]
-fn offsets_are_those_of_the_file_in_utf_16() {
+fn offsets_in_utf_16_logs_are_file_offsets() {
     let log = "(PDH-CSV 4.0),\\ä\\ö\r\n01/02/2003 04:05:06,ü\r\n\r\n01/02/2003 04:05:07,x\r\n";
     let bytes = |text: &str| -> Vec<u8> {
         "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()
@@ -229,7 +233,7 @@ fn offsets_are_those_of_the_file_in_utf_16() {
 }
 
 #[test]
-fn the_output_of_typeperf() {
+fn the_output_of_typeperf_is_read_without_a_zone() {
     let mut reader = open(
         "\"(PDH-CSV 4.0)\",\"\\\\m\\Memory\\Pages/sec\"\r\n\"01/02/2003 04:05:06.789\",\"0.000000\"\r\n",
     );
@@ -239,7 +243,7 @@ fn the_output_of_typeperf() {
 }
 
 #[test]
-fn the_comment_of_a_tsv_log() {
+fn the_comment_of_a_tsv_log_is_ignored() {
     for header in ["", "\t\"\"", "\t\" \""] {
         let log = format!(
             "\"(PDH-TSV 4.0) (X)(0)\"\t\"\\a\\b\"{header}\r\n\"01/02/2003 04:05:06\"\t\"1\"\t\"so, it began\"\r\n\
@@ -317,7 +321,7 @@ proptest! {
         };
         prop_assert_eq!(bits(&rows_read), bits(&rows_given));
 
-        // With a row that has all values, the paths are present too.
+        // A sample contains an instance only if its cell has a value, so a row with all values is added to compare the paths.
         let separator = if is_tsv { '\t' } else { ',' };
         log.extend(format!("01/02/2003 04:05:06{}\n", format!("{separator}1").repeat(columns.len())).bytes());
         let mut reader = open(log);

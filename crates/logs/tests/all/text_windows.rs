@@ -93,7 +93,7 @@ fn text_between_rows_is_damage() {
     let (_, rows, problems) = read_all(format!("{TYPEPERF}Exiting, please wait...\r\n{row}"));
     assert_eq!(rows.len(), 3);
     assert_eq!(problems.len(), 1);
-    assert!(problems[0].contains("line 5 has no time; it is skipped (found 'Exiting'"), "{problems:?}");
+    assert!(problems[0].contains("line 5 has no valid time; it is skipped (found 'Exiting'"), "{problems:?}");
     // The log of a collector has a zone and ends with its last row.
     let log = TYPEPERF.replace("(PDH-CSV 4.0)", "(PDH-CSV 4.0) (X)(0)");
     let (_, _, problems) = read_all(format!("{log}Exiting, please wait...\r\n"));
@@ -118,7 +118,7 @@ fn a_last_column_without_a_path_is_a_comment() {
         assert_eq!((paths, problems), (vec![r"\\a\b\c".to_string()], vec![]));
         assert_eq!(rows, [[1.0], [2.0], [3.0]]);
     }
-    // Numbers are not a comment: skipping them is reported.
+    // Numbers are not a comment, so skipping them is reported.
     let log =
         "\"(PDH-CSV 4.0) (X)(0)\",\"\\\\a\\b\\c\",\"My CPU\"\r\n\"01/02/2003 04:05:06\",\"1\",\"5\"\r\n";
     let (_, rows, problems) = read_all(log);
@@ -256,7 +256,7 @@ fn a_byte_order_mark_is_written_once() {
 }
 
 #[test]
-fn digits_are_those_of_the_log() {
+fn the_number_of_digits_of_a_log_is_detected() {
     let log = |cell: &str| format!("(PDH-CSV 4.0),\\\\a\\b\\c\n01/02/2003 04:05:06,{cell}\n");
     for (cell, digits) in [
         ("78.80082537392173947", Digits::Twenty),

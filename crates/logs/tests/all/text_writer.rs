@@ -105,7 +105,7 @@ fn times_are_truncated() {
 }
 
 #[test]
-fn rows_of_another_length() {
+fn short_rows_are_filled_and_long_rows_refused() {
     let mut log = Vec::new();
     let mut writer = TextWriter::new(&mut log, Format::Csv, pacific(), columns(&[r"\A\B", r"\C\D"])).unwrap();
     let at = Moment::from_local(local("02/19/2013 18:50:17"), 480);

@@ -5,7 +5,7 @@ use tachograph_counters::sample::Sample;
 use crate::samples::{try_read, values_of, write};
 use crate::{many, name_in, run_sql, servers};
 
-/// The error, or the samples and problems, of a log after changes with SQL.
+/// The samples and problems of a log after changes with SQL, or the error.
 fn after(server: &str, database: char, statements: &[&str]) -> Result<(Vec<Sample>, Vec<String>), String> {
     let name = name_in(server, database, "log");
     let drop_all: &[&str] = &[
@@ -92,7 +92,7 @@ fn damaged_databases_are_refused() {
             let found = after(&server, 'e', &statements);
             let refusal = match &found {
                 Err(error) => error.clone(),
-                // Without samples, the problem is why.
+                // If there are no samples, the problems contain the reason.
                 Ok((samples, problems)) => format!("{} samples, {problems:?}", samples.len()),
             };
             assert!(

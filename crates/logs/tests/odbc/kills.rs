@@ -1,4 +1,4 @@
-//! After the writer was killed, or the connection was closed, the database has whole batches.
+//! After the writer was killed, or the connection was closed, the database has all samples up to a commit: whole batches.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -44,7 +44,7 @@ fn start_writer(name: &Path, commits_each: bool) -> Child {
     command.stdout(Stdio::piped()).spawn().expect("the test starts")
 }
 
-/// Kills a writer after it has written some samples. Returns how many it has reported.
+/// Kills a writer after it has reported some samples. Returns how many it has reported in total.
 fn kill_after(name: &Path, samples: usize, commits_each: bool) -> usize {
     let mut child = start_writer(name, commits_each);
     let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
@@ -110,8 +110,8 @@ fn close_connections(server: &str) {
     }
 }
 
-/// The connection is closed while a log is written and while one is read: an error, and whole batches. Other tests use other
-/// databases.
+/// Closes the connection while a log is written, and while one is read. Asserts that the writer reports an error, that the reader
+/// does unless it has received all rows, and that the database has whole batches. Other tests use other databases.
 fn check_closed_connection(server: &str) -> Result<(), LogError> {
     let name = name_in(server, DATABASE, "closed");
     let samples: Vec<_> = (0..20).map(plain).collect();

@@ -68,7 +68,7 @@ fn logs_can_be_read_and_written_at_the_same_time() {
         let mut writers = Vec::new();
         for name in &names {
             let mut writer = open_writer(name, SqlStart::New).expect("written");
-            // Until the first commit, each transaction has a new counter.
+            // Commits the description of the log, so that no transaction is open when the next writer starts.
             writer.flush().expect("committed");
             writers.push(writer);
         }

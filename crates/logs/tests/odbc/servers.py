@@ -86,7 +86,7 @@ def postgresql(parent):
     folder = folder_of(parent, "pg")
     data = folder / "data"
     run([programs / "initdb", "-D", data, "-A", "trust", "-U", "tacho", "--no-sync", "-E", "UTF8", "--locale=C.UTF-8"], folder)
-    # Without a sync of each commit: a kill of the writer loses nothing.
+    # Commits are not synced, because killing the writer loses nothing anyway.
     command = [programs / "postgres", "-D", data, "-k", folder, "-c", "listen_addresses=", "-c", "fsync=off"]
     psql = [programs / "psql", "-h", folder, "-U", "tacho", "-d", "postgres", "-q"]
 

@@ -43,7 +43,7 @@ fn labels_have_name_number_and_parent() {
 }
 
 #[test]
-fn processors_have_the_number_of_the_kernel() {
+fn processors_are_labelled_with_the_kernels_number() {
     let processors = [(None, "0,0", 0), (None, "1,0", 0), (None, "1,_Total", 0)];
     assert_eq!(
         labels_of(Labelling::Id("cpu"), &processors, None),
@@ -80,7 +80,7 @@ fn mounts_have_device_and_type_if_known() {
 }
 
 #[test]
-fn labels_follow_the_mounts() {
+fn labels_change_when_another_file_system_is_mounted() {
     let instances: Instances = [Arc::new(Instance::new(None, "/", 0))].into_iter().collect();
     let keys = [Arc::new(InstanceKey::new("/", 0, 0))];
     let table = |fs_type: &str| {
@@ -94,7 +94,7 @@ fn labels_follow_the_mounts() {
     assert!(!labels.update(Labelling::Mount, &instances, &keys, Some(&before)));
     assert!(labels.update(Labelling::Mount, &instances, &keys, Some(&after)));
     assert!(labels.for_row(0).contains("xfs"), "{}", labels.for_row(0));
-    // Other sets do not depend on them.
+    // The labels of other sets do not depend on mounted file systems.
     assert!(labels.update(Labelling::Whole("device"), &instances, &keys, Some(&after)));
     assert!(!labels.update(Labelling::Whole("device"), &instances, &keys, Some(&before)));
 }

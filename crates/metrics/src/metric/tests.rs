@@ -3,7 +3,7 @@ use tachograph_perflib::registration::CounterInfo;
 
 use super::*;
 
-/// Stem, unit and kind of the metrics of a counter.
+/// The stems, units and kinds of a counter's metrics.
 fn metrics(name: &str, unit: &str, counter_type: CounterType) -> Vec<(String, String, Kind)> {
     let mut counter = CounterInfo::new(1, name, counter_type);
     counter.unit = unit.to_owned().into();
@@ -67,7 +67,7 @@ fn help_begins_with_the_relation_to_the_displayed_value() {
     assert_eq!(prefixes("/sec", CounterType::BULK_COUNT), ["/sec, cumulative; the rate is "]);
     assert_eq!(prefixes("% Busy Time", CounterType::TIMER_100NS), [TIME]);
     assert_eq!(prefixes("Avg. sec/Request", CounterType::AVERAGE_TIMER), [SUM, COUNT]);
-    // HELP of a counter never begins with the displayed name: the metric has another meaning.
+    // The HELP text of a metric of type `counter` never begins with the displayed name, because the metric has another meaning.
     for kind in CounterType::all() {
         let counter = CounterInfo::new(1, "Name/sec", kind);
         let metrics = metrics_of("Shop", &counter, MetricNames::Current);

@@ -29,7 +29,7 @@ fn this_machine() -> Arc<Registry> {
     Arc::new(registry)
 }
 
-/// The samples by name with labels. Checks that names and families are unique.
+/// The values of the samples, by name with labels. Checks that no sample and no `# TYPE` line occurs twice.
 fn samples(text: &str) -> BTreeMap<String, f64> {
     let mut samples = BTreeMap::new();
     let mut heads = BTreeSet::new();
@@ -73,7 +73,8 @@ fn all_mappings(names: MetricNames) -> Vec<MetricMapping> {
     metric_mappings(&sets, names)
 }
 
-/// Compares the lines with a file of names, and replaces the file with `TACHO_UPDATE`.
+/// Checks that no line of a file of names has changed. If `TACHO_UPDATE` is set, replaces the file, so that it also has the new
+/// names.
 fn check_frozen(file: &str, lines: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(file);
     let mut frozen = std::fs::read_to_string(&file).expect("the frozen names");
@@ -140,7 +141,7 @@ fn names_do_not_repeat_words() {
             !metric.split('_').all(|word| seen.insert(singular(word)))
         })
         .collect();
-    // Exceptions: pages of the size in the label, and the process that created a process.
+    // Exceptions: the pages of one size of huge pages, and the process that created a process.
     let expected = [
         "tacho_huge_page_free_pages",
         "tacho_huge_page_reserved_pages",
@@ -180,7 +181,7 @@ fn sums_are_exported_only_if_a_path_names_them() {
     );
 }
 
-/// Each omitted sum equals the sum of exported metrics.
+/// Each sum that is omitted by default equals the sum of exported metrics.
 #[test]
 fn sums_equal_their_parts() {
     const SUMS: [(&str, &str, [&str; 2]); 16] = [

@@ -1,4 +1,4 @@
-//! All metrics that the Grafana dashboard and the documentation mention exist.
+//! The metrics that the Grafana dashboard and the documentation mention exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -37,7 +37,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
 }
 
-/// The labels of each metric that scrapes without `path` export.
+/// The labels of each metric that a scrape exports if no path selects counters.
 fn exported_by_default() -> BTreeMap<String, Vec<&'static str>> {
     let is_default = |set: &str| {
         tachograph_system::known_sets().any(|info| *info.name == *set && is_exported_by_default(&info))
@@ -119,7 +119,7 @@ fn documented_metrics_exist() {
                 |word: &str| word.starts_with("tacho_") && !word.contains(|c: char| c.is_ascii_uppercase());
             let is_metric = |word: &&str| is_name(word) && !OTHERS.contains(word);
             for word in words(line).filter(is_metric) {
-                // Without `_total` in headers of OpenMetrics.
+                // Headers of OpenMetrics have the name without `_total`.
                 let is_known = known.contains(word) || known.contains(&format!("{word}_total"));
                 assert!(is_known, "{file}, section {heading}: {word}");
             }

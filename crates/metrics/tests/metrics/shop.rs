@@ -13,19 +13,22 @@ struct State {
     fails: bool,
 }
 
-/// The values of the set, which tests change.
+/// The state of the set, which tests change.
 #[derive(Clone)]
 pub(crate) struct Shop(Arc<Mutex<State>>);
 
 impl Shop {
+    /// Sets the raw value of `Requests/sec`.
     pub(crate) fn requests(&self, requests: u64) {
         self.0.lock().expect("no panic").requests = requests;
     }
 
+    /// Sets whether collections of the set fail.
     pub(crate) fn fail(&self, fails: bool) {
         self.0.lock().expect("no panic").fails = fails;
     }
 
+    /// Renames the instance, which is `web` at first.
     pub(crate) fn name(&self, name: &str) {
         self.0.lock().expect("no panic").name = name.to_owned();
     }
@@ -60,7 +63,7 @@ impl Provider for ShopProvider {
     }
 }
 
-/// The machine and the values of its set.
+/// The machine, and the state of its set.
 pub(crate) fn registry() -> (Arc<Registry>, Shop) {
     let clock = Clock::new(|| (1_000_000_000, FileTime(133_000_000_000_000_000)));
     let mut registry = Registry::new("MADE", clock);

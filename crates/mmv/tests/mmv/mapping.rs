@@ -82,16 +82,16 @@ fn an_interval_in_progress_counts_up_to_now() {
         assert_eq!(rows_of(&file, 100).first, expected, "{semantics} {units:#x}");
 
         // The wall clock was set back after the start: no time has passed.
-        let without = rows_of(&file, 50).first;
+        let without_interval = rows_of(&file, 50).first;
         file.metrics[0].values = vec![(value, 0)];
-        assert_eq!(rows_of(&file, 50).first, without, "{semantics} {units:#x}");
+        assert_eq!(rows_of(&file, 50).first, without_interval, "{semantics} {units:#x}");
 
         for bad in [1, i64::MAX] {
             file.metrics[0].values = vec![(value, bad)];
             assert!(rows_of(&file, 100).status.is_error(), "{semantics} {units:#x}");
         }
         file.metrics[0].values = vec![(value, i64::MIN)];
-        assert_eq!(rows_of(&file, 100).first, without, "a start in the far future is ignored");
+        assert_eq!(rows_of(&file, 100).first, without_interval, "a start in the far future is ignored");
     }
 }
 

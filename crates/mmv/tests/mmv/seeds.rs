@@ -1,4 +1,4 @@
-//! The seeds of the fuzz target as a plain test. `TACHO_WRITE_SEEDS=1` regenerates them.
+//! Runs the fuzz target on its seeds. If `TACHO_WRITE_SEEDS` is set, first regenerates them.
 
 use std::fs;
 use std::path::PathBuf;

@@ -340,7 +340,7 @@ fn large_files_share_a_memory_budget() {
     let found = folder.find();
     assert_eq!(found.providers.len(), 32, "of 8 MiB each");
     let problems: Vec<_> = found.problems.iter().map(ToString::to_string).collect();
-    let repeated = "262043 values are skipped: their metrics and instances already have values";
+    let repeated = "262043 values are skipped: an earlier value has the same metric and instance";
     assert!(problems[0].ends_with(repeated), "{}", problems[0]);
     let out_of_budget = |problem: &&String| problem.ends_with("together would take too much memory");
     assert_eq!(problems.iter().filter(out_of_budget).count(), 3);
@@ -417,7 +417,7 @@ fn all_values_of_a_sample_are_of_one_generation() {
 
 /// A program writes random bytes into the file while it is read.
 #[test]
-fn random_changes_of_a_file_are_handled() {
+fn random_changes_of_a_file_cause_no_panic() {
     let folder = Folder::new();
     let original = File::shop(3).image().bytes;
     fs::write(folder.path("shop"), &original).expect("written");

@@ -1,4 +1,5 @@
-//! Generates logs of multi records with one sample per second. The same shape results in the same bytes.
+//! Generates BLGs of multi records (one counter, all instances) with one sample per second. The same shape results in the same
+//! bytes.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -38,7 +39,7 @@ pub(crate) fn write_log(path: &Path, shape: Shape) {
         (0..shape.instances).map(|number| table.intern(None, &format!("i{number:03}"), 0)).collect();
     let mut sample = Sample::default();
     for number in 0..shape.counters {
-        let mut set = CounterSet::new("BENCH", "Made", Extent::Columns);
+        let mut set = CounterSet::new("BENCH", "Synthetic", Extent::Columns);
         let name = format!("Counter {number}");
         set.counters = vec![Counter::new(name.as_str(), TYPES[number % TYPES.len()], 10_000_000)];
         let mut group = Group::new(Arc::new(set));

@@ -86,14 +86,14 @@ impl<'a> Reading<'a> {
         }
         let chosen = |id| is_charted(id, self.paths, self.table).then(|| self.reduction.slot_of(id));
         let mut cells = self.index.cells_from(first, chosen);
-        for (number, bucket) in buckets.iter().enumerate().take(last + 1).skip(first) {
-            let (from, to) = self.index.range_of(number);
-            let is_in_span = from >= self.begin && (end.is_none() || number < last);
+        for (index, bucket) in buckets.iter().enumerate().take(last + 1).skip(first) {
+            let (from, to) = self.index.range_of(index);
+            let is_in_span = from >= self.begin && (end.is_none() || index < last);
             match self.column_of(bucket).filter(|_| is_in_span) {
                 Some(column) => {
                     self.cut();
                     let reduction = &mut *self.reduction;
-                    cells.at(number, |slot, stored| reduction.add_stored(slot, column, stored));
+                    cells.at(index, |slot, stored| reduction.add_stored(slot, column, stored));
                 }
                 None => {
                     if !self.read(from.max(self.begin), to, bucket.oldest_needed)? {
@@ -147,7 +147,7 @@ impl<'a> Reading<'a> {
         if !self.source.seek(from)? {
             return Ok(false);
         }
-        for number in from..to {
+        for index in from..to {
             let span = *self.reduction.span();
             if !self.source.next(&mut self.sample)? || self.sample.at.utc >= span.end() {
                 return Ok(false);
@@ -162,7 +162,7 @@ impl<'a> Reading<'a> {
                 }
             }
             self.sink.push(&self.sample)?;
-            self.ready_for = Some(number + 1);
+            self.ready_for = Some(index + 1);
         }
         Ok(true)
     }
@@ -197,7 +197,7 @@ impl<'a> Reading<'a> {
         let baselines = match self.baselines.take() {
             Some(baselines) => baselines,
             None => match self.source.baselines_before(self.begin) {
-                Some(numbers) => self.read_baselines(&numbers)?,
+                Some(indexes) => self.read_baselines(&indexes)?,
                 None => self.find_baselines()?,
             },
         };
@@ -207,10 +207,10 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    fn read_baselines(&mut self, numbers: &[u64]) -> Result<Vec<Sample>, FlowError> {
+    fn read_baselines(&mut self, indexes: &[u64]) -> Result<Vec<Sample>, FlowError> {
         let mut baselines = Baselines::default();
-        for &number in numbers {
-            if self.source.seek(number)? && self.source.next(&mut self.sample)? {
+        for &index in indexes {
+            if self.source.seek(index)? && self.source.next(&mut self.sample)? {
                 baselines.keep(self.source.signature(), &mut self.sample);
             }
         }
@@ -236,13 +236,13 @@ impl<'a> Reading<'a> {
     fn cut(&mut self) {
         let Some(column) = self.column.take() else { return };
         let Self { sink, slots, table, reduction, paths, .. } = self;
-        for number in slots.len()..sink.len() {
-            let Some(row) = sink.row(number) else { return };
+        for index in slots.len()..sink.len() {
+            let Some(row) = sink.row(index) else { return };
             let id = table.id_of(&row);
             slots.push(is_charted(id, paths, table).then(|| reduction.slot_of(id)));
         }
-        sink.cut(|number, state| {
-            if let Some(slot) = slots[number] {
+        sink.cut(|index, state| {
+            if let Some(slot) = slots[index] {
                 reduction.add_at(slot, column, state);
             }
         });

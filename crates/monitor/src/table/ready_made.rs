@@ -1,6 +1,7 @@
 //! Ready-made columns, by set.
 
-use super::columns::Property::{self, Command, State, User};
+use super::columns;
+use super::columns::Property::{Command, State, User};
 
 /// The sets with ready-made columns, in the order in which a monitor switches through their tables.
 pub const READY_MADE_TABLES: [&str; 6] =
@@ -15,16 +16,16 @@ pub(super) enum Ready {
     Counter(&'static str, &'static [&'static str], u8),
     /// Like `Counter`. By default, rows are sorted by the first such column whose counter the set has.
     Ranking(&'static str, &'static [&'static str], u8),
-    Property(&'static str, Property, u8),
+    Property(&'static str, columns::Property, u8),
 }
 
-use Ready::{Counter, Machine, Name, Property as Of, Ranking};
+use Ready::{Counter, Machine, Name, Property, Ranking};
 
 const PROCESS: &[Ready] = &[
     Machine,
     Counter("PID", &["ID Process", "Process ID"], 0),
-    Of("USER", User, 5),
-    Of("S", State, 4),
+    Property("USER", User, 5),
+    Property("S", State, 4),
     Ranking("% OF 1 CPU", &["% Processor Time"], 0),
     Counter("CPU WAIT %", &["% Run Queue Wait Time"], 6),
     Counter("MEMORY", &["Working Set"], 0),
@@ -33,7 +34,7 @@ const PROCESS: &[Ready] = &[
     Counter("DISK WAIT %", &["% Block IO Wait Time"], 7),
     Counter("THREADS", &["Thread Count"], 9),
     Name("NAME"),
-    Of("COMMAND", Command, 8),
+    Property("COMMAND", Command, 8),
 ];
 
 const THREAD: &[Ready] = &[
@@ -108,7 +109,7 @@ pub(super) fn ready_made(set: &str) -> &'static [Ready] {
     }
 }
 
-/// The headings of the ready-made columns of a set that show counters, each with its counters: the column shows the first one
+/// The ready-made columns of a set that show a counter: each column's heading, and its counters, of which it shows the first one
 /// that the set has.
 pub fn ready_made_columns(set: &str) -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
     ready_made(set).iter().filter_map(|column| match column {

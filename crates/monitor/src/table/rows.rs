@@ -100,7 +100,7 @@ pub(super) struct Rows {
     next: u64,
 }
 
-/// What identifies a row, apart from its start time: machine, label, part, process id, thread id.
+/// The identity of a row, apart from its start time: machine, label, part, process id, thread id.
 type Key = (Option<Arc<str>>, Box<str>, u32, Option<u64>, Option<u64>);
 
 /// A row of the last figures: its id, and its start time to compare with.
@@ -110,7 +110,7 @@ struct Known {
     started: Option<FileTime>,
 }
 
-/// What a table uses a counter for: the index of the column that shows it, and what it identifies.
+/// The use of a counter in a table: the index of the column that shows it, and what its values identify.
 #[derive(Clone, Copy)]
 struct Role {
     column: Option<usize>,

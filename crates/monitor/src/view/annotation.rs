@@ -12,7 +12,7 @@ pub(super) const MAX_TEXT: usize = 500;
 /// file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Annotation {
-    /// The moment, or the begin of the range.
+    /// The moment, or the time at which the range begins.
     pub begin: TimeArgument,
     /// The end of the range (exclusive); `None`: a moment.
     pub end: Option<TimeArgument>,

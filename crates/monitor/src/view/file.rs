@@ -25,6 +25,7 @@ const VERSIONS: ops::RangeInclusive<i64> = 1..=2;
 /// Range of the interval in seconds, as on the command line.
 const INTERVALS: ops::RangeInclusive<f64> = 0.001..=366.0 * 24.0 * 3600.0;
 
+/// The text of a view file. Errors name the line of a position in it.
 struct Lines<'a>(&'a str);
 
 impl Lines<'_> {

@@ -139,8 +139,8 @@ fn instances_and_paths_appear_and_disappear() {
         chosen,
         [r"\\MADE\Process(b)\ID Process", r"\\MADE\Process(b)\Ticks/sec", r"\\MADE\Process(a)\ID Process"]
     );
-    let number = |board: &mut LiveBoard| board.reduce(whole, 1, &[]).expect("no error").series[0].info.id;
-    assert_eq!(number(&mut board), number(&mut board));
+    let id = |board: &mut LiveBoard| board.reduce(whole, 1, &[]).expect("no error").series[0].info.id;
+    assert_eq!(id(&mut board), id(&mut board));
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn the_memory_of_the_samples_is_limited() {
     collect(&machine, &mut board, &[1; 20]);
     assert_eq!(board.samples().len(), 20);
     let all: usize = memory(&board);
-    // The limit holds at once, and for further samples.
+    // The limit holds immediately, and for further samples.
     board.set_max_bytes(all / 2);
     let kept = board.samples().len();
     assert!((3..=10).contains(&kept) && memory(&board) <= all / 2, "{kept}");

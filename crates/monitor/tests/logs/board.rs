@@ -116,7 +116,7 @@ fn write_logs(folder: &Path, kind: Kind, seed: u64, count: usize) -> Vec<PathBuf
     }
 }
 
-/// A board of all counters. With a low limit, its buckets hold many samples.
+/// A board of all counters. With a low limit of memory (`bytes`), its buckets hold many samples.
 fn board(files: Vec<PathBuf>, bytes: usize) -> LogBoard {
     let mut board = LogBoard::open(files, &mut keep_going).unwrap();
     board.set_max_bytes(bytes);

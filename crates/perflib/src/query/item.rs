@@ -17,13 +17,13 @@ pub(super) struct QueryItem {
     /// The GUID of the counter set.
     guid: Guid,
     /// The name of the instance, or a pattern; empty for a set without instances.
-    name: Box<str>,
+    name: Arc<str>,
     /// The id that an instance must have; `None` for any.
     instance_id: Option<u32>,
     /// The selected counter; `None` for all counters.
     pub(super) counter_id: Option<u32>,
     /// Selects the instances: those that match one of the filters.
-    pub(super) filters: Box<[InstanceFilter]>,
+    pub(super) filters: Arc<[InstanceFilter]>,
     /// Whether the result can have several instances.
     pub(super) has_wildcard: bool,
     /// Whether this comes from a path, whose instance name can end in `#n`.
@@ -80,18 +80,25 @@ impl QueryItem {
         }
     }
 
-    /// One counter that a path selected, for the instances that the path can match.
-    pub(super) fn from_path(set: usize, info: &CounterSetInfo, instance: Option<&str>, id: u32) -> Self {
-        let filter = instance.map_or_else(InstanceFilter::all, InstanceFilter::from_path);
-        let name = instance.unwrap_or_default();
-        Self {
+    /// The items of the counters that a path selected, for the instances that the path can match. Items are many, so they
+    /// share their names and filters.
+    pub(super) fn from_path(
+        set: usize,
+        info: &CounterSetInfo,
+        instance: Option<&str>,
+    ) -> impl Fn(u32) -> Self {
+        let guid = info.guid;
+        let name: Arc<str> = instance.unwrap_or_default().into();
+        let has_wildcard = instance.is_some() && !Pattern::new(&name).is_literal();
+        let filters: Arc<[_]> = [instance.map_or_else(InstanceFilter::all, InstanceFilter::from_path)].into();
+        move |id| Self {
             set,
-            guid: info.guid,
-            name: name.into(),
+            guid,
+            name: Arc::clone(&name),
             instance_id: None,
             counter_id: Some(id),
-            filters: [filter].into(),
-            has_wildcard: instance.is_some() && !Pattern::new(name).is_literal(),
+            filters: Arc::clone(&filters),
+            has_wildcard,
             is_path: true,
             is_selection: false,
             ids: [id].into(),

@@ -143,7 +143,7 @@ fn a_file_of_another_version_is_kept_and_reported() {
     assert_eq!(files(folder.path()), [name]);
 }
 
-/// Otherwise, a long-running consumer would have more and more open files.
+/// If they stayed open, a long-running consumer would have more and more open files.
 #[test]
 fn files_of_sets_that_have_disappeared_are_closed() {
     let folder = tempfile::tempdir().expect("create folder");

@@ -22,7 +22,7 @@ pub(crate) type Answer = Box<dyn Fn(&Request) -> Option<u32> + Send>;
 /// A test provider: its file, its instance, and the requests that it received.
 pub(crate) type TestProvider = (SetFile, Slot, Receiver<(Kind, u32)>);
 
-/// A provider that answers in a thread and sends its requests to the channel.
+/// A provider that answers in a thread and sends the requests that it receives to the channel.
 pub(crate) fn provider(folder: &Path, instance: &str, answer: Answer) -> TestProvider {
     provider_of(folder, shop(InstanceKind::Multiple), instance, answer)
 }

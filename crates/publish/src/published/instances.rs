@@ -53,7 +53,8 @@ struct Entry<S> {
     slot: Slot,
 }
 
-/// An instance of a set, whose counters are the fields of `S`. Clones are the same instance; dropping the last one ends it.
+/// An instance of a set, whose counters are the fields of `S`. Clones refer to the same instance; dropping the last clone
+/// ends it.
 pub struct Instance<S> {
     owner: Arc<Owner<S>>,
 }
@@ -114,7 +115,7 @@ impl<S: MultipleInstances> PublishedSet<S> {
 
     /// Finds the instance with this name and id. A forked child does not find its parent's instances.
     pub fn find(&self, name: &str, id: u32) -> Option<Instance<S>> {
-        // The lock is released in this statement: dropping a handle takes it too.
+        // The lock is released at the end of this statement, because dropping a handle takes it too.
         let found =
             self.instances().ok()?.get(&(Box::from(name), id)).and_then(|entry| entry.owner.upgrade());
         found.map(|owner| Instance { owner })

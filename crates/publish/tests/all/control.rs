@@ -375,17 +375,17 @@ fn the_threads_block_the_signals_of_the_application() {
 fn a_callback_can_stop_its_provider() {
     let slot: Arc<OnceLock<Provider>> = Arc::default();
     let own = Arc::clone(&slot);
-    let (stopped, is_stopped) = std::sync::mpsc::channel();
+    let (stop_sender, stop_receiver) = std::sync::mpsc::channel();
     let control: ControlCallback = Arc::new(move |_| {
         own.get().expect("the provider").stop();
-        stopped.send(()).expect("a thread waits");
+        stop_sender.send(()).expect("a thread waits");
         Ok(())
     });
     let (folder, provider) = provider(Some(control));
     let stream = connect(folder.path());
     assert!(slot.set(provider).is_ok());
     (&stream).write_all(&encoded(Kind::CollectStart)).expect("sent");
-    is_stopped.recv_timeout(Duration::from_secs(60)).expect("the callback does not wait for itself");
+    stop_receiver.recv_timeout(Duration::from_secs(60)).expect("the callback does not wait for itself");
     // The connection is closed, with or without the answer.
     while !is_closed(&stream) {}
     assert_eq!(seen::all_entries(folder.path()), [""; 0]);
@@ -393,11 +393,11 @@ fn a_callback_can_stop_its_provider() {
 
 #[test]
 fn stopping_waits_for_the_callback() {
-    let (started, is_started) = std::sync::mpsc::channel();
+    let (start_sender, start_receiver) = std::sync::mpsc::channel();
     let is_done = Arc::new(AtomicU64::new(0));
     let done = Arc::clone(&is_done);
     let control: ControlCallback = Arc::new(move |_| {
-        started.send(()).expect("a thread waits");
+        start_sender.send(()).expect("a thread waits");
         std::thread::sleep(Duration::from_millis(300));
         done.store(1, Ordering::SeqCst);
         Ok(())
@@ -405,7 +405,7 @@ fn stopping_waits_for_the_callback() {
     let (folder, provider) = provider(Some(control));
     let stream = connect(folder.path());
     (&stream).write_all(&encoded(Kind::CollectStart)).expect("sent");
-    is_started.recv().expect("the callback was called");
+    start_receiver.recv().expect("the callback was called");
     provider.stop();
     assert_eq!(is_done.load(Ordering::SeqCst), 1);
 }

@@ -77,7 +77,7 @@ fn sets_are_registered_once_and_have_counters() {
     provider.register(pumps(InstanceKind::Multiple)).expect("registered");
     assert_eq!(code(provider.register(pumps(InstanceKind::Single))), 183);
     let set = seen::set(folder.path());
-    // The provider GUID in the template is ignored.
+    // The provider GUID in the description is ignored.
     assert_eq!((set.description().provider_guid, set.description().guid), (PROVIDER, PUMPS));
 }
 
@@ -126,9 +126,9 @@ fn instances_require_their_set() {
 fn a_single_instance_can_have_a_name() {
     let (folder, provider) = provider();
     provider.register(pumps(InstanceKind::Single)).expect("registered");
-    let dummy = provider.create_instance(PUMPS, "Instance_1", 0).expect("a dummy's name");
+    let only = provider.create_instance(PUMPS, "Instance_1", 0).expect("the only instance");
     assert_eq!(code(provider.create_instance(PUMPS, "Instance_2", 1)), 183);
-    dummy.set(7, 3).expect("a counter");
+    only.set(7, 3).expect("a counter");
     assert_eq!(seen::row(folder.path()).values, [Some((0, None)), Some((3, None))]);
 }
 
@@ -198,7 +198,7 @@ fn providers_and_instances_can_be_shared_by_threads() {
                     let shared = match provider.create_instance(PUMPS, "shared", 0) {
                         Ok(shared) => shared,
                         Err(_) => {
-                            provider.query_instance(PUMPS, "shared", 0).expect("another thread made it")
+                            provider.query_instance(PUMPS, "shared", 0).expect("another thread created it")
                         }
                     };
                     shared.add(7, 1).expect("a counter");

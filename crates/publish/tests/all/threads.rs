@@ -29,10 +29,10 @@ struct Busy {
     hits: Fraction,
 }
 
-/// Updates of each counter per thread.
+/// Number of updates of each counter per thread.
 const UPDATES: u64 = 200_000;
 
-/// Updates of each counter per thread in long tests: 100 million in total.
+/// Number of updates of each counter per thread in long tests: 100 million in total.
 const LONG_UPDATES: u64 = 100_000_000 / THREADS;
 
 fn is_long() -> bool {
@@ -79,17 +79,17 @@ fn value(values: &[Option<Reading>], counter: usize) -> u64 {
 
 #[test]
 fn no_update_is_lost() {
-    lost_updates(UPDATES);
+    check_lost_updates(UPDATES);
 }
 
 #[test]
 fn long_no_update_is_lost() {
     if is_long() {
-        lost_updates(LONG_UPDATES);
+        check_lost_updates(LONG_UPDATES);
     }
 }
 
-fn lost_updates(updates: u64) {
+fn check_lost_updates(updates: u64) {
     let folder = tempfile::tempdir().expect("a folder");
     let busy = Publisher::new().folder(folder.path()).start::<Busy>().expect("start provider");
     let work = || {
@@ -112,17 +112,17 @@ fn lost_updates(updates: u64) {
 
 #[test]
 fn pairs_are_consistent() {
-    pairs(UPDATES / 4);
+    check_pairs(UPDATES / 4);
 }
 
 #[test]
 fn long_pairs_are_consistent() {
     if is_long() {
-        pairs(LONG_UPDATES / 4);
+        check_pairs(LONG_UPDATES / 4);
     }
 }
 
-fn pairs(updates: u64) {
+fn check_pairs(updates: u64) {
     let folder = tempfile::tempdir().expect("a folder");
     let busy = Publisher::new().folder(folder.path()).start::<Busy>().expect("start provider");
     let work = || {
@@ -158,11 +158,11 @@ fn pairs(updates: u64) {
 #[test]
 fn large_counts_are_consistent() {
     for count in [255, 256, 1_000, 262_144, 1_000_000] {
-        large_counts(count, UPDATES / 20);
+        check_large_counts(count, UPDATES / 20);
     }
 }
 
-fn large_counts(count: u64, updates: u64) {
+fn check_large_counts(count: u64, updates: u64) {
     let folder = tempfile::tempdir().expect("a folder");
     let busy = Publisher::new().folder(folder.path()).start::<Busy>().expect("start provider");
     let work = || {
@@ -215,13 +215,13 @@ fn more_threads_than_stripes_lose_no_update() {
 
 #[test]
 fn handles_can_be_moved_to_other_threads() {
-    fn is_shareable<T: Send + Sync + 'static>() {}
-    is_shareable::<Counter>();
-    is_shareable::<Timer>();
-    is_shareable::<tachograph_publish::Published<Busy>>();
-    is_shareable::<tachograph_publish::PublishedSet<Busy>>();
-    is_shareable::<tachograph_publish::Instance<Busy>>();
-    is_shareable::<tachograph_publish::dynamic::Provider>();
-    is_shareable::<tachograph_publish::dynamic::Instance>();
-    is_shareable::<Publisher>();
+    fn assert_shareable<T: Send + Sync + 'static>() {}
+    assert_shareable::<Counter>();
+    assert_shareable::<Timer>();
+    assert_shareable::<tachograph_publish::Published<Busy>>();
+    assert_shareable::<tachograph_publish::PublishedSet<Busy>>();
+    assert_shareable::<tachograph_publish::Instance<Busy>>();
+    assert_shareable::<tachograph_publish::dynamic::Provider>();
+    assert_shareable::<tachograph_publish::dynamic::Instance>();
+    assert_shareable::<Publisher>();
 }

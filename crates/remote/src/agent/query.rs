@@ -12,13 +12,13 @@ use crate::frame::{self, FrameTimes, Layout};
 use crate::limits::{MAX_BYTES, MAX_BYTES_PER_CLIENT, MAX_IDLE};
 use crate::message::{CollectReply, CollectRequest};
 
-/// Maximum time that a collection waits for publishers: less than consumers wait for the answer, so that one slow publisher
-/// does not cost them the values of the other sets.
+/// Maximum time that a collection waits for publishers. Consumers wait longer for the answer, so they receive the values of
+/// the other sets even if one publisher is slow.
 const MAX_PUBLISHER_WAIT: Duration = Duration::from_millis(300);
 
 pub(super) struct AgentQuery {
     client: Box<str>,
-    /// The size of the kept frames.
+    /// The total size of the kept frames in bytes.
     kept_bytes: AtomicUsize,
     /// When the query was last collected.
     used: Mutex<Instant>,
@@ -29,14 +29,14 @@ struct State {
     query: Option<Query>,
     /// The selections that were added.
     selections: Vec<SetSelection>,
-    /// The frame of the last collection, and the one before.
+    /// The frames of the last collection and of the one before it.
     last: CollectedFrame,
     before: CollectedFrame,
     /// A buffer for the raw data block.
     block: Vec<u8>,
 }
 
-/// A frame with the number of its collection; 0 without a frame.
+/// A frame with the number of its collection; the number is 0 if there is no frame.
 #[derive(Default)]
 struct CollectedFrame {
     number: u64,
@@ -150,7 +150,7 @@ impl AgentQuery {
 }
 
 impl State {
-    /// Collects. The last frame becomes the one before, which consumers use as the base.
+    /// Collects. The previous frame is kept in `before`, because consumers use it as the base.
     fn collect(&mut self, number: u64, options: &AgentOptions) -> Result<(), AgentError> {
         std::mem::swap(&mut self.last, &mut self.before);
         self.last.number = 0;

@@ -16,7 +16,7 @@ const MAX_COLLECTIONS: usize = 64;
 const READ_COLLECTIONS: usize = 2;
 /// Maximum number of collections whose frames are kept until all of their providers have read them.
 const MAX_FRAMES: usize = 8;
-/// Maximum total size of the kept frames. The last one always fits.
+/// Maximum total size of the kept frames. The newest frame always fits.
 const MAX_KEPT_BYTES: usize = 2 * MAX_FRAME_BYTES;
 
 /// What providers requested in a collection, and the answer.
@@ -116,7 +116,7 @@ impl Answers {
         })
     }
 
-    /// Counts a provider that has read the answer to a collection. After the last one, the frame is forgotten.
+    /// Counts a provider that has read the answer to a collection. After the last provider, the frame is dropped.
     pub(super) fn set_read(&mut self, id: CollectionId) {
         let Some(known) = self.collections.iter_mut().find(|known| known.id == id) else { return };
         known.read += 1;
@@ -213,7 +213,7 @@ mod tests {
         let live: Vec<bool> = frames.iter().map(|frame| frame.strong_count() > 0).collect();
         assert_eq!(live, [[false; 2 * MAX_FRAMES].as_slice(), &[true; MAX_FRAMES]].concat());
         assert_eq!(is_forgotten, [[false; MAX_FRAMES].as_slice(), &[true; 2 * MAX_FRAMES]].concat());
-        // After its provider has read it, a frame is not kept.
+        // A frame is dropped once its provider has read it.
         let id = last_id.lock().ignore_poison().expect("the id of the collection");
         answers.set_read(id);
         assert_eq!(frames.last().map(std::sync::Weak::strong_count), Some(0));

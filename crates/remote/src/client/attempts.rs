@@ -1,16 +1,16 @@
-//! Attempts that are shared by the threads that need the same thing.
+//! Attempts that threads share while they wait for the same result.
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use tachograph_perflib::{ErrorCode, Failure, IgnorePoison, Registry};
 
-/// How long a thread waits for the attempt of another one.
+/// How long a thread waits for an attempt that another thread has begun.
 const MAX_JOIN: Duration = Duration::from_secs(1);
 
-/// Attempts to read a machine's counter sets. Threads that need them at the same time share one attempt, and a failure is
-/// returned for as long as its attempt took: otherwise every request for an unreachable machine would occupy a thread for the
-/// whole time limit.
+/// Attempts to read a machine's counter sets. Threads that need the sets at the same time share one attempt. After a failure,
+/// callers get the same failure without a new attempt for as long as the failed one took. Otherwise every request for an
+/// unreachable machine would occupy a thread for the whole time limit.
 #[derive(Debug, Default)]
 pub(super) struct Attempts {
     state: Mutex<State>,
@@ -36,7 +36,7 @@ impl Drop for Running<'_> {
 }
 
 impl Attempts {
-    /// Calls `attempt`, unless another thread is doing so, or the last attempt has failed recently.
+    /// Calls `attempt`, unless another thread's attempt is in progress or the last one failed recently.
     pub(super) fn run(
         &self,
         attempt: impl FnOnce() -> Result<Arc<Registry>, Failure>,

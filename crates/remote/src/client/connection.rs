@@ -14,10 +14,10 @@ use crate::limits::MAX_RESPONSE_BYTES;
 
 /// Maximum length of a response's header.
 const MAX_HEADER: usize = 16 << 10;
-/// Maximum number of bytes that [`Connection::run_now`] receives, because it runs on the thread of all machines.
+/// Maximum number of bytes that [`Connection::run_now`] receives, because it runs on the thread that serves all machines.
 const MAX_NOW: usize = 64 << 10;
 /// Maximum size of a response that [`Connection::run_now`] receives; a larger one is left to [`Connection::run`].
-pub(super) const MAX_SHARED: usize = 1 << 20;
+pub(super) const MAX_NOW_RESPONSE: usize = 1 << 20;
 /// Size of the buffer for one read.
 const CHUNK: usize = 8 << 10;
 
@@ -31,7 +31,7 @@ pub(super) struct Connection {
     begun: Option<Instant>,
     /// Received bytes that are not consumed yet.
     received: Vec<u8>,
-    /// The header of the response once it is received, and the part of the body that is received.
+    /// The header of the response once it is complete, and the part of the body that has arrived.
     header: Option<ResponseHeader>,
     body: Vec<u8>,
     /// The number of bytes that the current call may still receive.
@@ -80,7 +80,7 @@ impl Connection {
         self.request == request
     }
 
-    /// Begins an exchange; `request` receives the buffer of the previous one.
+    /// Begins an exchange. Swaps `request` with the previous request, so that its buffer can be reused.
     pub(super) fn begin(&mut self, request: &mut Vec<u8>) {
         std::mem::swap(&mut self.request, request);
         self.sent = 0;
@@ -121,7 +121,7 @@ impl Connection {
                 Ok(done) => self.done = Some(done),
                 Err(ExchangeError::TimedOut(_)) => {
                     return match self.header {
-                        Some(header) if header.length > MAX_SHARED => Received::TooLarge,
+                        Some(header) if header.length > MAX_NOW_RESPONSE => Received::TooLarge,
                         _ if self.left == 0 => Received::More,
                         _ => Received::Part,
                     };
@@ -351,7 +351,7 @@ pub(super) fn is_timeout(error: &io::Error) -> bool {
 }
 
 fn io_error(error: &io::Error, step: &'static str) -> ExchangeError {
-    // With TLS 1.3, an agent refuses the certificate of a consumer only after the handshake.
+    // With TLS 1.3, an agent refuses the client's certificate only after the handshake.
     let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
     match cause {
         Some(rustls::Error::AlertReceived(alert)) => ExchangeError::NotTrusted(super::tls::alert(*alert)),
@@ -368,7 +368,7 @@ mod tests {
 
     use super::*;
 
-    /// A connection with a request that was sent, and a thread that answers it.
+    /// A connection on which an exchange was begun, and the thread of the agent, which has already begun to send its answer.
     fn answered(length: usize) -> (Connection, std::thread::JoinHandle<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let stream = TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
@@ -411,8 +411,8 @@ mod tests {
     }
 
     #[test]
-    fn a_large_answer_is_left_to_a_call_that_waits() {
-        let length = MAX_SHARED + 1;
+    fn a_large_answer_is_received_only_by_a_call_that_waits() {
+        let length = MAX_NOW_RESPONSE + 1;
         let (mut connection, agent) = answered(length);
         assert_eq!(connection.run_now(), Received::TooLarge);
         assert_eq!(connection.run_now(), Received::TooLarge);

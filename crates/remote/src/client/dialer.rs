@@ -14,10 +14,10 @@ use super::transport::ExchangeError;
 
 /// The delay before the next address is tried in parallel, as recommended by RFC 8305.
 const NEXT_ADDRESS: Duration = Duration::from_millis(250);
-/// The delay before another attempt to the same address. The kernel sends its SYN again at growing intervals, so after an
-/// outage the first attempt would succeed late.
+/// The delay before another attempt to the same address. The kernel repeats the SYN of an attempt at growing intervals, so
+/// after an outage the first attempt would succeed late.
 const SAME_ADDRESS: Duration = Duration::from_millis(500);
-/// Older attempts are abandoned: an agent closes connections that stay silent.
+/// Attempts older than this are abandoned, because an agent closes connections that stay silent.
 pub(super) const MAX_AGE: Duration = Duration::from_secs(3);
 /// Maximum number of addresses of a host that are tried.
 const MAX_ADDRESSES: usize = 8;
@@ -30,7 +30,7 @@ const RESOLUTION: Duration = Duration::from_millis(250);
 pub(super) struct Dialer {
     /// The addresses of the host, in the order in which they are tried.
     addresses: Vec<Candidate>,
-    /// A resolution in progress. It has a thread, the only one of this crate, because the system's resolver has no timeout.
+    /// A resolution in progress. It runs on a thread, the only one of this crate, because the system's resolver has no timeout.
     resolving: Option<Receiver<io::Result<Vec<SocketAddr>>>>,
     attempts: Vec<Attempt>,
     /// When the connection in progress was first attempted; `None` if none is in progress.
@@ -180,7 +180,7 @@ impl Dialer {
         due.min_by_key(|(_, due)| *due)
     }
 
-    /// Starts an attempt. Returns the connection if it is established at once.
+    /// Starts an attempt. Returns the connection if it is established immediately.
     fn start(&mut self, index: usize, now: Instant) -> Option<TcpStream> {
         let candidate = &mut self.addresses[index];
         candidate.tried = Some(now);
@@ -275,7 +275,7 @@ mod tests {
         (listener, address)
     }
 
-    /// A listener whose backlog is full: the kernel drops further attempts, as a broken link does.
+    /// A listener whose backlog is full, so that the kernel drops further attempts, as a broken link does.
     fn silent() -> (TcpListener, SocketAddr, Vec<OwnedFd>) {
         let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
         rustix::net::bind(&socket, &SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");

@@ -1,4 +1,4 @@
-//! Exchanging messages with many agents at once, without a thread for each.
+//! Exchanging messages with many agents at the same time, without a thread for each.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -72,7 +72,7 @@ impl ExchangePoll {
     /// index and whether the answer is complete. It is incomplete if the connection failed, was closed or cannot be watched, if
     /// the agent refused the request, or if the answer is so large that a separate thread must receive it.
     ///
-    /// Receives a limited number of bytes from a machine before it turns to the next.
+    /// Receives a limited number of bytes from each machine in turn.
     pub fn wait(&mut self, until: Instant, mut arrived: impl FnMut(usize, bool)) {
         let mut rechecked = Instant::now();
         loop {
@@ -90,24 +90,24 @@ impl ExchangePoll {
                     &mut []
                 }
             };
-            let mut found = false;
+            let mut has_ended = false;
             for event in &*events {
                 let data = event.data;
                 let index = usize::try_from(data.u64()).unwrap_or(usize::MAX);
-                found |= self.check(index, &mut arrived);
+                has_ended |= self.check(index, &mut arrived);
             }
             let mut more = std::mem::replace(&mut self.more, std::mem::take(&mut self.spare));
             for index in more.drain(..) {
-                found |= self.check(index, &mut arrived);
+                has_ended |= self.check(index, &mut arrived);
             }
             self.spare = more;
             if left.is_zero() || now.saturating_duration_since(rechecked) >= RECHECK {
                 rechecked = now;
                 for index in 0..self.machines.len() {
-                    found |= self.check(index, &mut arrived);
+                    has_ended |= self.check(index, &mut arrived);
                 }
             }
-            if found || left.is_zero() {
+            if has_ended || left.is_zero() {
                 return;
             }
         }

@@ -15,8 +15,8 @@ use super::tls::{ClientIdentity, Tls, Trust};
 use super::transport::{ExchangeError, Method, Peer, Received, Response, Transport};
 use crate::token::Token;
 
-/// How long after its request a late answer can arrive. Then the connection is abandoned: after an outage, the kernel
-/// retransmits the request only after a long delay.
+/// How long after its request a late answer is accepted. After that, the connection is abandoned, because the kernel
+/// retransmits a request that was lost in an outage only after a long delay.
 const MAX_LATE: Duration = Duration::from_secs(1);
 
 /// A transport over TCP, with TLS unless the agent is on this machine. It connects when it is first used, and blocks until
@@ -192,7 +192,7 @@ impl HttpTransport {
             return Ok(None);
         };
         let is_same = connection.has_sent(&self.request);
-        // At least a moment, for an answer that has already arrived.
+        // Waits at least a moment, to receive an answer that has already arrived.
         let until = (begun + MAX_LATE).max(Instant::now() + Duration::from_millis(5));
         match connection.run(deadline.min(until)) {
             Ok((status, is_kept_open)) => {

@@ -1,4 +1,4 @@
-//! A link to one agent, which the providers of its machine's sets share. The transport does the I/O.
+//! A link to one agent. The providers of the sets of the agent's machine share the link. The transport does the I/O.
 
 mod ahead;
 
@@ -24,7 +24,7 @@ pub struct Link {
     answers: Mutex<Answers>,
     /// Locked during an exchange.
     session: Mutex<Session>,
-    /// That of the session, which can be locked for as long as an exchange takes.
+    /// Shared with the session, so that it can be read while the session is locked for an exchange.
     is_connected: Arc<AtomicBool>,
 }
 
@@ -46,7 +46,7 @@ impl Link {
         session
     }
 
-    /// The machine's clock. Its times are those of the answers.
+    /// The machine's clock, whose times are those of the agent's answers.
     pub fn clock(self: &Arc<Self>) -> Clock {
         let (link, other) = (Arc::clone(self), Arc::clone(self));
         let times = move |collection: Option<CollectionId>| {
@@ -57,7 +57,7 @@ impl Link {
         Clock::of_collections(times, move || other.boot_time())
     }
 
-    /// When the machine booted, in UTC, by its last frame or greeting; 0 before the first.
+    /// When the machine booted, in UTC, from its last frame or greeting; 0 before the first.
     pub fn boot_time(&self) -> FileTime {
         self.answers().boot_time
     }
@@ -76,7 +76,7 @@ impl Link {
         Ok(greeting)
     }
 
-    /// The agent's counter sets. Problems of single sets are added to `problems`.
+    /// The agent's counter sets. Problems of individual sets are added to `problems`.
     ///
     /// # Errors
     ///
@@ -121,7 +121,8 @@ impl Link {
         self.answers().collection(collection).listed.push(set);
     }
 
-    /// Exchanges a collection with the agent, unless another provider of the collection has already done so.
+    /// Requests the values or instance lists of a collection from the agent and stores the answer, unless another provider of
+    /// the collection has already done so.
     pub(super) fn prepare(&self, collection: CollectionId, deadline: Instant) {
         if self.answers().collection(collection).answer.is_some() {
             return;
@@ -160,7 +161,8 @@ impl Link {
         }
     }
 
-    /// Calls `then` with the answer to the collection that has these times and this selection, and the selection's index.
+    /// Finds the frame that answers the collection with these times and this selection. Calls `then` with the frame and the index
+    /// of the selection's result in the frame.
     pub(super) fn with_values<R>(
         &self,
         at: Timestamps,

@@ -1,4 +1,4 @@
-//! Another machine, whose counter sets are a registry.
+//! Another machine; its counter sets form a registry.
 
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -16,7 +16,7 @@ use crate::message::{Greeting, Sets};
 
 /// Time limit for reading the counter sets.
 const SETS_TIMEOUT: Duration = Duration::from_secs(5);
-/// If the agent's last reply is older, [`RemoteMachine::recheck`] sends a request. Agents check for new sets at this interval.
+/// If the agent's last reply is older than this, [`RemoteMachine::recheck`] sends a request. Agents check for new sets at this interval.
 const MAX_AGE: Duration = Duration::from_secs(2);
 /// Clocks that differ by less are not reported.
 const MIN_CLOCK_DIFFERENCE: i64 = FileTime::PER_SECOND;
@@ -109,10 +109,10 @@ impl RemoteMachine {
     }
 
     /// Like [`refresh`](Self::refresh), but sends a request to an agent that has not replied for two seconds, or whose last
-    /// exchange failed. For callers without a query, whose replies would show changes.
+    /// exchange failed. Callers with a query do not need this, because the replies to the query show changes.
     ///
-    /// If another thread is doing the same, waits for its outcome, but at most a second. A failure is not tried again for as
-    /// long as the attempt took: so an unreachable machine occupies one thread at most half of the time.
+    /// If another thread is doing the same, waits for its outcome, but at most a second. After a failure, no new attempt is
+    /// made for as long as the failed one took, so an unreachable machine occupies one thread at most half of the time.
     ///
     /// # Errors
     ///
@@ -128,7 +128,7 @@ impl RemoteMachine {
         })
     }
 
-    /// Reads the counter sets if they have changed; `greeted` is the deadline for the greeting, `until` that for the sets.
+    /// Reads the counter sets if they have changed. `greeted` is the deadline for the greeting, `until` the deadline for the sets.
     fn read(&self, greeted: Instant, until: Instant) -> Result<Arc<Registry>, Failure> {
         let known = self.state().version;
         if known.is_some() && self.link.has_failed() {
@@ -139,7 +139,7 @@ impl RemoteMachine {
             return Ok(self.registry());
         }
         let agent_id = self.state().greeting.as_ref().map(|greeting| greeting.agent_id);
-        // If the machine was rebooted, its boot time has changed.
+        // The greeting has the boot time, which has changed if the machine was rebooted.
         if agent_id.is_none() || agent_id != version.map(|(agent_id, _)| agent_id) {
             self.greet(greeted)?;
         }
@@ -161,8 +161,9 @@ impl RemoteMachine {
     }
 
     /// Assumes that a machine that was never reached has the counter sets of another machine, except published ones. Consumers
-    /// whose columns are fixed at the start then have columns for it. Once the machine is reached, its own sets replace these;
-    /// sets that both have keep their providers. Has no effect on a machine that was reached. Returns the registry.
+    /// whose columns are fixed at the start then have columns for it. Once the machine is reached, its own sets replace the
+    /// assumed ones; assumed sets that it has keep their providers. Has no effect on a machine that was reached. Returns the
+    /// registry.
     pub fn assume_sets(&self, other: &Registry) -> Arc<Registry> {
         let mut state = self.state();
         if state.version.is_none() {
@@ -227,7 +228,7 @@ impl RemoteMachine {
         registry
     }
 
-    /// When the machine booted, in UTC, by the agent's last message; 0 if unknown.
+    /// When the machine booted, in UTC, from the agent's last message; 0 if unknown.
     pub fn boot_time(&self) -> FileTime {
         self.link.boot_time()
     }

@@ -13,10 +13,10 @@ pub(super) type Results = Arc<[Result<usize, Failure>]>;
 /// A query of the agent for certain selections.
 #[derive(Debug)]
 pub(super) struct OpenQuery {
-    /// The path of the query, and the one for its collections.
+    /// The path of the query, and the path of its collections.
     pub(super) path: String,
     pub(super) collect_path: String,
-    /// The agent that opened it.
+    /// The id of the agent that opened it.
     pub(super) agent_id: u64,
     /// The agent's generation of the counter sets when it opened the query.
     generation: u64,
@@ -55,9 +55,9 @@ impl OpenQuery {
             && self.selections.iter().zip(selections).all(|(one, other)| Arc::ptr_eq(one, other))
     }
 
-    /// Whether the agent refused a selection when it opened the query, and its counter sets have changed since then, so that
-    /// it may accept the selection now. A restarted agent does not know the query at all. `version` is the agent's current id
-    /// and generation.
+    /// Whether the agent refused a selection when it opened the query, and may accept it now because its counter sets have
+    /// changed. False after a restart of the agent, because a restarted agent does not know the query at all. `version` is the
+    /// agent's current id and generation.
     pub(super) fn is_outdated(&self, version: Option<(u64, u64)>) -> bool {
         let is_changed = version.is_some_and(|(agent, now)| agent == self.agent_id && now != self.generation);
         is_changed && self.results.iter().any(Result::is_err)

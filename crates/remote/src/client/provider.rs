@@ -27,7 +27,7 @@ impl RemoteSet {
         Self { info, link, selections: Vec::new(), buffers: FillBuffers::default() }
     }
 
-    /// The selection for these rows. It is the same object as in earlier collections, by which the link finds its query.
+    /// The selection for these rows: the same object as in earlier collections, so that the link finds the query.
     fn selection(&mut self, rows: &Rows) -> Arc<SetSelection> {
         if let Some(known) = self.known_selection(rows) {
             return known;
@@ -60,7 +60,7 @@ impl RemoteSet {
             rows.width() <= known.counter_ids.len()
                 && rows.selected_ids().eq(known.counter_ids.iter().copied().take(rows.width()))
                 && match rows.filters().len() > MAX_FILTERS_PER_SELECTION {
-                    // The agent sends all instances; they are filtered here.
+                    // The agent sends all instances, and this side filters them.
                     true => known.instances == [InstanceFilter::all()],
                     false => rows.filters() == known.instances,
                 }

@@ -21,7 +21,7 @@ use crate::message::{CollectReply, CollectRequest, InstanceReply, OpenReply, enc
 const PAUSE: Duration = Duration::from_millis(250);
 /// The pause after an answer that cannot be used.
 const PAUSE_AFTER_ANSWER: Duration = Duration::from_secs(1);
-/// The pause after the agent has refused this consumer: agents throttle wrong tokens.
+/// The pause after the agent has refused this consumer, because agents throttle wrong tokens.
 const PAUSE_AFTER_DENIAL: Duration = Duration::from_secs(5);
 /// After an exchange that timed out sooner than this, the next one continues to wait for the answer without a pause. After a
 /// longer wait, there is a pause, so that not every call waits this long.
@@ -29,7 +29,7 @@ const MAX_WITHOUT_PAUSE: Duration = Duration::from_secs(1);
 
 /// Maximum number of queries that are kept open; the least recently used one is closed for a new one.
 const MAX_QUERIES: usize = 16;
-/// Maximum time for closing the queries when the link is no longer used, also for those of many links together.
+/// Maximum time for closing the queries of a link that is no longer used, or of many such links together.
 pub(super) const MAX_CLOSING: Duration = Duration::from_millis(200);
 
 /// The instances of a set, or why they cannot be read.
@@ -38,7 +38,7 @@ type Listed = Result<Vec<Arc<InstanceKey>>, Failure>;
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) transport: Box<dyn Transport>,
-    /// The process that uses the connection and the queries: a forked child must not share those of its parent.
+    /// The process that uses the connection and the queries. A forked child must not share them with its parent.
     pub(super) process: u32,
     /// When the agent last replied.
     pub(super) replied: Option<Instant>,
@@ -56,7 +56,7 @@ pub(super) struct Session {
     pub(super) is_connected: Arc<AtomicBool>,
     /// The body of the last response.
     pub(super) body: Vec<u8>,
-    /// A frame that is no longer used, whose memory the next one reuses.
+    /// A frame that is no longer used. The next frame reuses its memory.
     spare: Option<Arc<Frame>>,
     /// Buffers for the selections and the lists of instances that a collection requests.
     pub(super) wanted: Vec<Arc<SetSelection>>,
@@ -82,7 +82,7 @@ impl Session {
         }
     }
 
-    /// In a forked child, closes its copy of the parent's connection.
+    /// In a forked child, closes the child's copy of the parent's connection.
     pub(super) fn check_process(&mut self) {
         let process = std::process::id();
         if self.process != process {
@@ -104,7 +104,7 @@ impl Session {
         }
     }
 
-    /// Releases the memory of a large response, which is followed by small ones.
+    /// Releases the memory of a large response, because the next responses are small.
     pub(super) fn shrink(&mut self) {
         if self.body.capacity() > MAX_IDLE_BUFFER {
             self.body = Vec::new();
@@ -167,14 +167,14 @@ impl Session {
         }
     }
 
-    /// Stores a failure, with which exchanges fail until the pause is over.
+    /// Stores a failure, which all exchanges return until the pause is over.
     fn fail(&mut self, failure: Failure, pause: Duration) -> Failure {
         self.is_connected.store(false, Ordering::Relaxed);
         self.failed = Some((Instant::now() + pause, failure.clone()));
         failure
     }
 
-    /// Fails because of a response with an error status.
+    /// The failure for a response with an error status. Stores it like [`fail`](Self::fail).
     fn fail_with_status(&mut self, status: u16) -> Failure {
         let peer = self.transport.peer();
         let message = error_text(&self.body);
@@ -225,7 +225,7 @@ impl Session {
         self.fail(Failure::new(code, reason), pause)
     }
 
-    /// Fails because of an invalid message, and closes the connection.
+    /// The failure for an invalid message. Stores it like [`fail`](Self::fail), and closes the connection.
     pub(super) fn invalid(&mut self, error: impl fmt::Display) -> Failure {
         self.transport.close();
         let error = ExchangeError::Invalid(error.to_string());
@@ -278,8 +278,8 @@ impl Session {
         self.exchange(Method::Delete, &query.path, &[], deadline)
     }
 
-    /// The failure of the first collection after a restart of the agent. Totals that the agent's process keeps have restarted:
-    /// one sample without values ensures that they are not paired with those from before the restart.
+    /// The failure of the first collection after a restart of the agent. The totals that the agent's process keeps were reset.
+    /// One sample without values ensures that they are not paired with totals from before the restart.
     fn restarted(&self) -> Failure {
         let address = &self.transport.peer().address;
         Failure::new(
@@ -297,7 +297,7 @@ impl Session {
         self.number += 1;
         let query = &mut self.queries[index];
         let request = CollectRequest { number: self.number, held: query.held_number() };
-        // Taken out, because the exchange needs the whole session.
+        // Taken out, because the exchange borrows the whole session.
         let path = std::mem::take(&mut query.collect_path);
         let status = self.exchange(Method::Post, &path, &request.encode(), deadline);
         self.queries[index].collect_path = path;
@@ -397,7 +397,7 @@ fn error_text(body: &[u8]) -> Cow<'_, str> {
 }
 
 impl Drop for Session {
-    /// Closes the queries at the agent, which limits their number, unless that requires a new connection.
+    /// Closes the queries, because the agent limits their number; but not if that would require a new connection.
     fn drop(&mut self) {
         let deadline = Instant::now() + MAX_CLOSING;
         for query in std::mem::take(&mut self.queries) {

@@ -104,14 +104,14 @@ impl Tls {
     }
 }
 
-/// The number of tickets that are kept of one agent, with which connecting again needs no full handshake. Each link has its own,
-/// so that all agents of a fleet can be connected again quickly after an outage of the network.
+/// The number of session tickets that are kept per agent. With a ticket, reconnecting needs no full handshake. Each link has its
+/// own tickets, so that all agents of a fleet can be reconnected quickly after a network outage.
 const SESSION_TICKETS: usize = 8;
 
-/// A verifier in use, by the certificates of its authorities.
+/// The contents of the authorities' PEM file, and the verifier that uses them.
 type SharedVerifier = (Vec<u8>, Weak<WebPkiServerVerifier>);
 
-/// The verifiers in use: the machines of a fleet have the same authorities, whose certificates are kept once.
+/// The verifiers in use. The machines of a fleet have the same authorities, so they share one verifier.
 static VERIFIERS: Mutex<Vec<SharedVerifier>> = Mutex::new(Vec::new());
 
 /// The verifier with the authorities in `pem`, the contents of `file`.
@@ -151,8 +151,8 @@ pub(super) fn alert(alert: AlertDescription) -> String {
     }
 }
 
-/// Accepts one certificate only. Names and dates of the certificate are ignored: its fingerprint was copied from the agent's
-/// machine, as with SSH keys.
+/// Accepts one certificate only. Names and dates of the certificate are ignored, because its fingerprint was copied from the
+/// agent's machine, as with SSH keys.
 #[derive(Debug)]
 struct PinnedCertificate {
     expected: Fingerprint,

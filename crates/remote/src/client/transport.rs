@@ -88,13 +88,13 @@ pub trait Transport: Send + fmt::Debug {
 /// How much of a response has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
-    /// Not all of it.
+    /// A part of the response.
     Part,
-    /// Not all of it: the limit of one call was reached, and more may have arrived already.
+    /// A part of the response. The limit of one call was reached, and more may have arrived already.
     More,
-    /// More than is received on the thread of all machines. [`Transport::exchange`] receives it.
+    /// The response is too large for the thread that serves all machines. [`Transport::exchange`] receives it.
     TooLarge,
-    /// All of it, with HTTP status 200.
+    /// The whole response, with HTTP status 200.
     Complete,
     /// The connection has failed or was closed, no request was sent ahead, or the response is an error.
     Broken,
@@ -112,13 +112,13 @@ pub struct Peer {
 /// Why an exchange failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExchangeError {
-    /// Nothing answers at the address; the cause.
+    /// Nothing answers at the address. Contains the cause.
     Unreachable(String),
-    /// The connection was closed or failed after it was established; the cause.
+    /// The connection was closed or failed after it was established. Contains the cause.
     Broken(String),
-    /// The deadline passed; the step that took too long.
+    /// The deadline passed. Contains the step that took too long.
     TimedOut(&'static str),
-    /// The peer is not the agent that was expected, such as one with another certificate.
+    /// The peer is not the expected agent, for example because it has another certificate. Contains the cause.
     NotTrusted(String),
     /// The response is invalid.
     Invalid(String),

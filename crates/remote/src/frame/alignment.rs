@@ -1,4 +1,4 @@
-//! Matches the parts of a frame with those of its base: the rows of instances move when other instances start or end.
+//! Matches the parts of a frame with those of its base, because the rows of instances move when other instances start or end.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -88,7 +88,7 @@ impl Layout {
         self.parts.capacity() * size_of::<Part>()
     }
 
-    /// The segments of the base frame (with the layout `base`) to compare with the parts of this one; none if every part is
+    /// The segments of the base frame (with the layout `base`) to compare with the parts of this frame; empty if every part is
     /// at the same position in both frames.
     pub fn segments(&self, base: &Self) -> Vec<Segment> {
         if self.parts == base.parts || base.parts.is_empty() {

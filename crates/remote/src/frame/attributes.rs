@@ -1,10 +1,10 @@
-//! The attributes of an instance for which a block has no field.
+//! The attributes of an instance that have no field in a raw data block.
 
 use tachograph_perflib::InstanceKey;
 
 use crate::wire::{MessageError, Reader, push_u32, push_u64};
 
-/// The attributes of an instance for which a block has no field.
+/// The attributes of an instance that have no field in a raw data block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attributes {
     /// See [`InstanceKey::identity`].

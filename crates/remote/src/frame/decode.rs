@@ -58,7 +58,7 @@ impl From<BlockError> for FrameError {
 #[derive(Clone, Debug, Default)]
 pub struct Frame {
     bytes: Vec<u8>,
-    /// The ends of the block, the attributes and the statuses.
+    /// The offsets in `bytes` at which the block, the attributes and the statuses end.
     ends: [usize; 3],
     timestamps: Timestamps,
     times: FrameTimes,
@@ -72,7 +72,7 @@ pub struct FillBuffers {
     /// The instances of the last collection. The keys of unchanged instances are reused.
     keys: Vec<Arc<InstanceKey>>,
     sources: Vec<ColumnSource>,
-    /// The values of a row, and the statuses of those that are missing.
+    /// The values of a row, and the status of each, which applies if the value is missing.
     values: Vec<Option<u64>>,
     statuses: Vec<Status>,
 }
@@ -299,7 +299,8 @@ fn check_results<'a>(
     Ok(rows)
 }
 
-/// How many instances of the previous collection are searched for the next one. Those that are skipped have ended.
+/// How many keys of the previous collection are searched for the key of an instance. Skipped keys are those of instances that
+/// have ended.
 const MAX_ENDED: usize = 64;
 
 /// The key of an instance. If the instance is unchanged, the key from the previous collection is reused.
@@ -329,8 +330,9 @@ struct ColumnSource {
     /// The index of the counter's own value.
     first: Option<usize>,
     /// The index of the base or of the provider's clock; `Some(None)` if the result lacks it. `None` if the counter has
-    /// neither: its second number is the time of the collection.
+    /// neither, so that its second number is the time of the collection.
     second: Option<Option<usize>>,
+    /// The index of the multiplier; `None` if the counter has none or the result lacks it.
     multiplier: Option<usize>,
 }
 

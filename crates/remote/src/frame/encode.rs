@@ -18,7 +18,7 @@ pub fn selected_set<'a>(query: &'a Query, selection: &SetSelection) -> Option<&'
 ///
 /// # Errors
 ///
-/// [`ErrorCode::OUT_OF_MEMORY`] if the frame would exceed [`MAX_FRAME_BYTES`], or those of [`Query::data_within`].
+/// [`ErrorCode::OUT_OF_MEMORY`] if the frame would exceed [`MAX_FRAME_BYTES`]; the errors of [`Query::data_within`].
 pub fn encode(
     query: &Query,
     selections: &[SetSelection],

@@ -56,7 +56,7 @@ impl<'a> Statuses<'a> {
         Some((result as usize, value as usize, Status(status)))
     }
 
-    /// The status of the value with this index, if it is missing. Calls must be in ascending order of values.
+    /// The status that the value with this index has if it is missing. Calls must be in ascending order of values.
     pub(super) fn status(&mut self, value: usize) -> Status {
         while let Some((result, known, status)) = self.next {
             match (result, known).cmp(&(self.result, value)) {

@@ -1,4 +1,4 @@
-//! A machine that does not answer while others ask about it.
+//! Threads that use a machine while it does not answer.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -54,7 +54,7 @@ fn what_is_known_of_a_machine_can_be_read_during_an_exchange() {
     let other = Arc::clone(&machine);
     let refreshing = std::thread::spawn(move || other.refresh());
     begun.recv().expect("an exchange");
-    // These would wait for the exchange, which ends only afterwards.
+    // None of these calls waits for the exchange, which ends only after them.
     assert!(!machine.is_connected() && !machine.has_sets());
     assert_eq!(machine.registry().counter_sets().count(), 0);
     assert!((machine.clock_difference(), machine.other_name()) == (None, None));
@@ -66,7 +66,7 @@ fn what_is_known_of_a_machine_can_be_read_during_an_exchange() {
 }
 
 #[test]
-fn a_sample_waits_for_its_own_time_limit_for_a_machine_that_does_not_answer() {
+fn a_refresh_waits_at_most_its_time_limit_for_a_machine_that_does_not_answer() {
     let (machine, begun, allow) = silent();
     allow.send(()).expect("a machine");
     let max_wait = Duration::from_millis(200);

@@ -13,7 +13,7 @@ use crate::fixture::{Times, Wire, agent, machine};
 
 type Events = Arc<Mutex<Vec<String>>>;
 
-/// A transport whose requests can be sent ahead. Records when these are sent and when their answers are received.
+/// A transport whose requests can be sent ahead. Records when requests are sent and when their answers are received.
 #[derive(Debug)]
 struct Ahead {
     inner: Box<dyn Transport>,
@@ -93,7 +93,7 @@ fn the_queries_of_all_machines_are_closed_at_the_same_time() {
     let open = |wire: &Wire| wire.with(|wire| wire.agent.as_ref().map(|agent| agent.open_queries()));
     assert_eq!(wires.iter().map(open).collect::<Vec<_>>(), [Some(2); 3]);
     drop(ExchangePoll::new(machines).expect("a poll"));
-    // Nothing is left to close when the machines are dropped; an agent that does not answer is not waited for again.
+    // Nothing is left to close when the machines are dropped, so there is no second wait for the agent that does not answer.
     drop(queries);
     assert_eq!(wires.iter().map(open).collect::<Vec<_>>(), [Some(0), Some(2), Some(0)]);
     let events = events.lock().expect("no panic");

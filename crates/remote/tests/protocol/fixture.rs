@@ -34,7 +34,7 @@ impl Provider for FakeProvider {
     }
 }
 
-/// The clock of the fixture: a collection reads it once.
+/// The clock of the fixture, which a collection reads once.
 #[derive(Clone, Default)]
 pub(crate) struct Times(Arc<AtomicI64>);
 
@@ -175,6 +175,7 @@ pub(crate) struct WireState {
     pub(crate) client: String,
     /// How long the next exchange takes to connect.
     pub(crate) connecting: Option<Duration>,
+    /// The total sizes of the bodies of requests and of responses, in bytes.
     pub(crate) sent: usize,
     pub(crate) received: usize,
     peer: Peer,

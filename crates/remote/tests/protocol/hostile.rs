@@ -71,7 +71,7 @@ fn truncated_frames_are_refused() {
 }
 
 #[test]
-fn no_changed_word_makes_a_consumer_panic_or_accept_other_counters() {
+fn changed_words_do_not_make_a_consumer_panic() {
     let (selections, frame) = frame();
     for offset in (0..frame.len() - 3).step_by(4) {
         let value = u32::from_le_bytes(frame[offset..offset + 4].try_into().expect("4 bytes"));
@@ -107,10 +107,10 @@ fn times_out_of_range_are_refused() {
     }
 }
 
-/// Applies the negative test vectors of the block format to the first result of a frame: the offset in the block, and the
-/// value.
+/// Applies the negative test vectors of the block format to the first result of a frame. A vector is an offset in the block,
+/// and the value that is written there.
 #[test]
-fn the_negative_vectors_of_blocks_are_refused_over_the_wire() {
+fn invalid_blocks_in_frames_are_refused() {
     let (selections, frame) = frame();
     let block_bytes = u64::from_le_bytes(frame[16..24].try_into().expect("8 bytes")) as u32;
     let u32_at =
@@ -184,7 +184,7 @@ fn truncated_messages_are_refused_and_flipped_bits_do_not_panic() {
     for (name, message, decode) in messages {
         assert!(decode(&message), "{name}");
         for length in 0..message.len() {
-            // A list of instances has no end marker: if attributes are missing, it is refused when it is used.
+            // A list of instances has no end marker, so a list without all attributes is refused only when it is used.
             assert!(!decode(&message[..length]) || name == "instances", "{name} cut to {length}");
         }
         for bit in 0..message.len() * 8 {
@@ -283,7 +283,7 @@ fn each_selection_has_its_own_status() {
 
 /// Runs the check of the fuzz target on all messages, truncated and with flipped bits.
 #[test]
-fn the_fuzz_target_accepts_altered_messages() {
+fn altered_messages_pass_the_check_of_the_fuzz_target() {
     let agent = agent(&machine(&Times::default()));
     let wanted = crate::remote_checks::selections();
     let opened = agent.open("a", &encode_selections(wanted.iter())).expect("a query");
@@ -515,7 +515,7 @@ fn the_frames_that_a_consumer_keeps_are_bounded() {
     let sizes: Vec<_> = (0..8).map(|index| collect(index).1).collect();
     let kept = MAX_BASE_BYTES / sizes[0];
     assert!((1..8).contains(&kept), "{kept} of 8 frames fit");
-    // The most recently used ones are kept; the least recently used ones are not.
+    // The frame of the most recently used query is kept; that of the least recently used one is not.
     assert_ne!(collect(7).0, 0);
     assert_eq!(collect(0).0, 0);
 }

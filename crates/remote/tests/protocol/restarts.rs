@@ -62,11 +62,11 @@ fn callers_without_a_query_see_that_an_agent_is_gone_and_back() {
     let remote = RemoteMachine::new("web1", wire.transport());
     let known = remote.recheck().expect("the agent answers");
     let gone = wire.with(|wire| wire.agent.take());
-    // Longer than a reply is considered recent.
+    // A reply is considered recent for two seconds.
     std::thread::sleep(Duration::from_millis(2100));
-    assert!(Arc::ptr_eq(&remote.refresh().expect("the last reply is recent enough"), &known));
+    assert!(Arc::ptr_eq(&remote.refresh().expect("no exchange has failed"), &known));
     assert_eq!(remote.recheck().map_err(|failure| failure.code).err(), Some(ErrorCode::SERVER_UNAVAILABLE));
-    // Another agent: its sets are read again, and the same ones are the same objects.
+    // The sets of another agent are read. They are equal, so the registry stays the same object.
     wire.with(|wire| wire.agent = Some(Arc::new(agent(&machine(&Times::default())))));
     let until = Instant::now() + Duration::from_secs(5);
     let back = loop {
@@ -117,7 +117,7 @@ fn a_lost_answer_is_not_collected_twice() {
     assert_eq!(collect("a", 2, 1).expect("the same differences"), second);
     let base = |reply: &[u8]| CollectReply::decode(reply).expect("a reply").base;
     assert_eq!((base(&first), base(&second)), (0, 1));
-    // A consumer that never received an answer gets a complete frame.
+    // A consumer that did not receive the last answer gets a complete frame, because the agent has dropped the frame it holds.
     assert_eq!(base(&collect("a", 4, 1).expect("a frame")), 0);
     // Queries belong to their client.
     assert!(collect("b", 5, 4).is_err());

@@ -154,7 +154,7 @@ fn two_queries_do_not_disturb_each_other() {
     }
 }
 
-/// A set whose list of instances changes with each collection: the clock decides which instances exist.
+/// A set whose list of instances changes with each collection, because the clock decides which instances exist.
 fn changing(times: &Times) -> Arc<Registry> {
     let mut registry = Registry::new("WEB1", times.clock());
     let mut info = CounterSetInfo::new("Process", TASKS, InstanceType::Multiple);

@@ -69,7 +69,7 @@ fn invalid_counters_are_rejected() {
     info.check().unwrap();
 }
 
-/// The table lists each type that needs companions, and their types. Source: \[MS-PCQ\] 2.2.4.2.
+/// The table lists each type that needs companions, with the types of these companions. Source: \[MS-PCQ\] 2.2.4.2.
 #[test]
 fn needed_companions_must_exist_and_have_the_needed_type() {
     let base = |t| [Some(t), None, None, None];

@@ -102,7 +102,7 @@ impl PaneAxis {
         }
     }
 
-    /// How many of the available rows to use so that each label is in the row of its value.
+    /// The number of available rows to use, so that each label is in the row of its value.
     fn usable_rows(&self, rows: usize) -> usize {
         match self {
             Self::Scaled if rows > 4 && scaled_parts(rows - 1) > scaled_parts(rows) => rows - 1,

@@ -78,7 +78,7 @@ impl App {
         let mut next = 0;
         for column in 0..count {
             let Some(at) = column_time(column) else { continue };
-            // After a gap, the begin of the interval is unknown.
+            // After a gap, it is unknown when the interval began.
             let is_continued = before.is_some_and(|before| at.since(before) as f64 <= gap);
             let first = if is_continued { next } else { column };
             sources[first..=column].fill(Some(column));

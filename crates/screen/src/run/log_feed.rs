@@ -37,12 +37,14 @@ pub struct Logs {
     pub problems: fn(&LogBoard) -> Vec<String>,
 }
 
+/// A job for the thread that reads the logs.
 enum Job {
     Paths(Vec<PathPattern>),
     Figures(Span, usize, Vec<PathPattern>),
     Table(TableId, Span, Vec<PathPattern>),
 }
 
+/// A result from the thread that reads the logs.
 enum Outcome {
     Opened { span: Option<Span>, zone: tachograph_counters::time_zone::TimeZone, paths: Vec<PathPattern> },
     Read { selection: Selection, span: Option<Span>, problems: Vec<String> },

@@ -183,7 +183,7 @@ fn adding_many_lines_must_be_confirmed() {
     screen.instances = 1_200;
     screen.type_in("aj");
     screen.press(KeyCode::Enter);
-    // Two counters per instance, except two counters that are already on the chart.
+    // Two lines per instance, except two lines that are already on the chart.
     screen.line_with("This adds 2,398 lines. Continue? (y/n)");
     screen.line_with("y: yes   any other key: no");
     screen.type_in("n");

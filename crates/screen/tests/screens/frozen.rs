@@ -29,7 +29,7 @@ impl Watched {
         Self { machine, screen: TestScreen::board(SIZE, board, &paths), samples: 0 }
     }
 
-    /// Takes n samples of these processes.
+    /// Takes `count` samples of these processes.
     fn collect(&mut self, names: &[&str], count: u32) {
         for _ in 0..count {
             self.samples += 1;
@@ -42,7 +42,7 @@ impl Watched {
         }
     }
 
-    /// A chart that was frozen so long ago that all samples of the ring have been replaced several times; now other processes run.
+    /// A chart that was frozen so long ago that all samples that the board keeps have been replaced several times; now other processes run.
     fn frozen_long_ago() -> (Self, String) {
         let mut watched = Self::new();
         watched.collect(&["a", "b"], 25);
@@ -152,7 +152,7 @@ fn stepping_visits_all_kept_samples() {
     }
     assert_eq!(screen.text().lines().next(), before.lines().next());
     assert_eq!(rows(&screen.text()), rows(&before), "{}", screen.text());
-    // The samples of the ring follow; after the last one, each step collects a sample.
+    // Later samples that the board keeps follow; after the last one, each step collects a sample.
     for _ in 0..POINTS + 5 {
         screen.type_in(".");
         assert!(screen.line(0).contains("FROZEN"), "{}", screen.text());

@@ -142,7 +142,7 @@ fn all_panels_share_one_cursor() {
     screen.line_with(&used(89.0));
     screen.line_with(&format!("{:.1} MB/s", read(89.0)));
     let cursors = screen.text().lines().map(|line| line.matches("│").count()).max();
-    // The vertical lines are four edges, and a cursor in each panel.
+    // A row has the four edges of two panels and a cursor in each.
     assert_eq!(cursors, Some(6), "{}", screen.text());
 }
 
@@ -350,7 +350,7 @@ fn no_sequence_of_keys_panics() {
     }
 }
 
-/// A view of these paths in one panel.
+/// A view of these paths in one panel; `keys` are lines of TOML with settings of the panel.
 fn one_panel(keys: &str, paths: &[&str]) -> View {
     let counters: String = paths.iter().map(|path| format!("[[panel.counter]]\npath = '{path}'\n")).collect();
     View::parse(&format!("version = 2\n[[panel]]\n{keys}\n{counters}")).expect("a view")
@@ -420,7 +420,7 @@ fn titles_name_the_counter_that_all_lines_have() {
     assert!(stalls.starts_with("Pressure Stall: % Some Stall Time "), "{stalls}");
     let memory = title(&[r"\Memory\Used Bytes", r"\Memory\Cache Bytes"]);
     assert!(memory.starts_with("Memory ─"), "{memory}");
-    // For a set without instances, the panel names what is missing, and that it can appear.
+    // The title for a set without instances is its name, and the panel says that it has none.
     let nothing = title(&[r"\Bonding(*)\*"]);
     assert!(nothing.starts_with("Bonding ─"), "{nothing}");
     let view = one_panel("", &[r"\Bonding(*)\*"]);

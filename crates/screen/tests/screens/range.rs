@@ -148,7 +148,7 @@ fn statistics_from(begin: FileTime, whole: Span, seconds: u64) -> Vec<Summary> {
 #[test]
 fn a_selection_to_the_right_edge_extends_to_the_end_of_the_log() {
     let left = MouseButton::Left;
-    // About as many dots as samples, and many more samples than dots.
+    // About as many columns of Braille dots as samples, and many more samples than columns.
     for seconds in [150, 229, 7200] {
         let new = || {
             let mut screen = TestScreen::log((120, 40), seconds);

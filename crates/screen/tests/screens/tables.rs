@@ -304,7 +304,7 @@ fn control_characters_are_escaped() {
 fn the_selection_moves_with_its_row() {
     let mut tables = Tables::live((80, 24), Theme::default());
     assert_eq!(tables.ids()[..4], ["[1300]", "1301", "700", "801"]);
-    // Until a row is selected, the first line is.
+    // Until the user selects a row, the first line is selected.
     tables.factor = 1000.0;
     tables.collect();
     assert_eq!(tables.ids()[..3], ["[977]", "1300", "1301"]);

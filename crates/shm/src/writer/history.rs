@@ -14,6 +14,7 @@ pub(super) fn fold(
     ended: &[AtomicU64],
     history: &[AtomicU64],
 ) {
+    // In the history's slot, this word is the number of instances that were added.
     let folded_before = history[slot::ID_AND_LENGTH].fetch_add(1, Ordering::Relaxed);
     for (counter, &(first, count)) in description.counters.iter().zip(cells) {
         let line_words = |slot: &'_ [AtomicU64], line: u32| {
@@ -48,7 +49,8 @@ pub(super) fn fold(
                     let (smaller, larger) =
                         ((value as i64).min(before as i64), (value as i64).max(before as i64));
                     let after = match counter.aggregate {
-                        // A striped value is the sum of its lines, so there is no minimum or maximum of a single line.
+                        // The value of a striped counter is the sum of its lines. The minimum or maximum of one line means
+                        // nothing, so the lines of striped counters are always added.
                         Aggregate::Minimum | Aggregate::Maximum if count == 1 && is_first => value,
                         Aggregate::Minimum if count == 1 => smaller as u64,
                         Aggregate::Maximum if count == 1 => larger as u64,

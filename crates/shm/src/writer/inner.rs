@@ -147,7 +147,8 @@ impl Inner {
         let Some(&index) = owner.indexes.first() else { return };
         let words = self.mapping.words();
         if self.description.instance_type == InstanceType::SingleAggregateHistory {
-            // `FOLDS` is odd while the values are moved: a concurrent reader could count the instance twice, or not at all.
+            // `FOLDS` is odd while the values are moved, so that a concurrent reader does not count the instance twice, or
+            // not at all.
             words[header::FOLDS].fetch_add(1, Ordering::AcqRel);
             self.slot(index)[slot::LIFE].store(0, Ordering::Release);
             history::fold(&self.description, &self.cells, self.slot(index), self.slot(0));

@@ -15,7 +15,7 @@ pub(super) fn parse(text: &str) -> Result<SocketAddr, String> {
     let rest = rest.strip_suffix('/').unwrap_or(rest);
     let address = match rest.parse::<SocketAddr>() {
         Ok(address) => Some(address),
-        Err(_) => without_port(rest).or_else(|| of_localhost(rest)),
+        Err(_) => with_default_port(rest).or_else(|| parse_localhost(rest)),
     };
     match address {
         Some(address) if address.ip().is_loopback() => Ok(address),
@@ -28,12 +28,12 @@ pub(super) fn parse(text: &str) -> Result<SocketAddr, String> {
     }
 }
 
-fn without_port(text: &str) -> Option<SocketAddr> {
+fn with_default_port(text: &str) -> Option<SocketAddr> {
     let text = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
     Some(SocketAddr::new(text.parse::<IpAddr>().ok()?, SCHEDULER_PORT))
 }
 
-fn of_localhost(text: &str) -> Option<SocketAddr> {
+fn parse_localhost(text: &str) -> Option<SocketAddr> {
     let rest = text.strip_prefix("localhost")?;
     let port = match rest {
         "" => SCHEDULER_PORT,

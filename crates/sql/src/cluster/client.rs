@@ -91,7 +91,7 @@ impl Cluster {
         Ok(SessionContext::new_with_state(state))
     }
 
-    /// The tables of a query. Executors read the same files, so that paths become absolute.
+    /// The tables of a query. Their paths are absolute, because executors may have another working folder.
     ///
     /// # Errors
     ///
@@ -127,7 +127,7 @@ impl Cluster {
     }
 }
 
-/// Plans a query that reads files on the cluster, and others, such as `DESCRIBE`, in this process.
+/// Plans a query that reads files so that the cluster runs it, and other queries, such as `DESCRIBE`, for this process.
 struct ClusterPlanner {
     cluster: BallistaQueryPlanner<LogicalPlanNode>,
     local: DefaultPhysicalPlanner,

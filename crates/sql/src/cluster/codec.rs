@@ -89,7 +89,7 @@ fn damaged(error: impl std::fmt::Display) -> DataFusionError {
 }
 
 fn table_of(code: u32) -> Result<Table> {
-    Table::of_code(code).ok_or_else(|| damaged(format!("unknown table {code}")))
+    Table::from_code(code).ok_or_else(|| damaged(format!("unknown table {code}")))
 }
 
 fn bytes_of(paths: &[PathBuf]) -> Vec<Vec<u8>> {
@@ -294,7 +294,7 @@ mod tests {
     fn scans_survive_a_message() {
         let filters = vec![col("set").eq(lit("Memory")), col("machine").like(lit("web-%"))];
         let partitions = [vec![Source::Archive(vec![path(b"/a.parquet")])], vec![]];
-        let scan = ScanExec::of_sources(Table::Samples, vec![0, 4], filters.clone(), &partitions);
+        let scan = ScanExec::from_sources(Table::Samples, vec![0, 4], filters.clone(), &partitions);
         let scan: Arc<dyn ExecutionPlan> = Arc::new(scan.expect("a scan"));
         let input = Arc::clone(scan.children()[0]);
         let (codec, converter) = (PhysicalCodec::default(), DefaultPhysicalProtoConverter {});

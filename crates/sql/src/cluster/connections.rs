@@ -18,7 +18,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 const MAX_TABLE_BYTES: u64 = 64 << 20;
 
 /// The accepted connections of this user and of root. Others are closed.
-pub(super) fn of_this_user(listener: TcpListener) -> impl Stream<Item = io::Result<TcpStream>> + Send {
+pub(super) fn accept_from_this_user(
+    listener: TcpListener,
+) -> impl Stream<Item = io::Result<TcpStream>> + Send {
     stream::unfold(listener, |listener| async move {
         loop {
             match listener.accept().await {
@@ -129,11 +131,11 @@ mod tests {
     #[test]
     fn the_owner_of_an_open_connection_is_found() {
         let server = "0100007F:C382";
-        let of = |client: &str| owner_in(TABLE, client, server);
-        assert_eq!(of("0100007F:C384"), Some(1001));
+        let owner_of = |client: &str| owner_in(TABLE, client, server);
+        assert_eq!(owner_of("0100007F:C384"), Some(1001));
         // A listening socket, a closed connection, one without a process, a cut line, no line.
         for other in ["0100007F:C382", "0100007F:C383", "0100007F:C385", "0100007F:C386", "0100007F:C387"] {
-            assert_eq!(of(other), None, "{other}");
+            assert_eq!(owner_of(other), None, "{other}");
         }
         assert_eq!(owner_in("", server, server), None);
     }

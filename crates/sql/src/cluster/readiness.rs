@@ -1,4 +1,4 @@
-//! Checks that a scheduler can run queries, before a query is sent: without executors, Ballista waits for ever.
+//! Checks that a scheduler can run queries, before a query is sent, because Ballista waits forever if it has no executors.
 
 use std::io;
 use std::net::SocketAddr;
@@ -73,7 +73,7 @@ pub(super) fn response(has_executors: bool) -> impl IntoResponse {
     (status, [(header::SERVER, SERVER)])
 }
 
-/// Requests the readiness. Returns the response, and whether this user has the other end of the connection.
+/// Requests the readiness. Returns the response, and an error if neither this user nor root owns the other end of the connection.
 async fn get(scheduler: SocketAddr) -> io::Result<(Vec<u8>, io::Result<()>)> {
     let mut connection = TcpStream::connect(scheduler).await?;
     let request = format!("GET {PATH} HTTP/1.1\r\nHost: {scheduler}\r\nConnection: keep-alive\r\n\r\n");
@@ -84,7 +84,7 @@ async fn get(scheduler: SocketAddr) -> io::Result<(Vec<u8>, io::Result<()>)> {
             break;
         }
     }
-    // The server has accepted the connection, and still has it unless it has closed it.
+    // The server has accepted the connection, so its end can be found unless the server has closed it.
     let owner = connections::check_owner(scheduler, connection.local_addr()?);
     Ok((response, owner))
 }

@@ -1,7 +1,7 @@
 //! The step of a plan that reads files.
 //!
-//! Its input is a table in memory that lists the files: the scheduler divides tables in memory among tasks, but would run
-//! an unknown step without an input completely in every task.
+//! Its input is a table in memory that lists the files, because the scheduler divides tables in memory among tasks, but
+//! would run an unknown step without an input completely in every task.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -57,7 +57,7 @@ pub(super) struct ScanExec {
 
 impl ScanExec {
     /// A scan whose partitions read these sources.
-    pub(super) fn of_sources(
+    pub(super) fn from_sources(
         table: Table,
         projection: Vec<usize>,
         filters: Vec<Expr>,
@@ -189,7 +189,7 @@ impl ExecutionPlan for ScanExec {
         vec![&self.input]
     }
 
-    /// Each row of the input is a file, so that distributing rows would not balance the work.
+    /// Each row of the input is a file, so distributing rows would not balance the work.
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {
         vec![false]
     }
@@ -219,7 +219,7 @@ impl ExecutionPlan for ScanExec {
     }
 }
 
-/// The columns of a list of files: the number of its source, which is 0 for files of archives, and its path.
+/// The columns of a list of files: for each file, the number of its source, which is 0 for files of archives, and its path.
 fn files_schema() -> SchemaRef {
     Arc::new(Schema::new(vec![
         Field::new("source", DataType::UInt32, false),

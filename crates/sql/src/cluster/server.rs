@@ -45,8 +45,8 @@ use crate::memory::QueryMemory;
 use crate::query::{Interrupt, WORKER_STACK};
 use crate::run_command;
 
-/// An executor that has not asked for work for this time is dead, and others repeat its tasks. A busy executor asks every
-/// 5 s, so that a limit of 5 s would also lose executors that work.
+/// An executor that has not asked for work for this time counts as dead, and others repeat its tasks. A busy executor
+/// asks every 5 s, so with a limit of 5 s, busy executors would count as dead, too.
 const EXECUTOR_TIMEOUT_SECONDS: u64 = 8;
 /// How often the scheduler looks for dead executors.
 const EXPIRY_INTERVAL_SECONDS: u64 = 2;
@@ -128,7 +128,7 @@ async fn serve_scheduler(address: SocketAddr) -> Result<(), Failure> {
     let routes = Routes::new(service).into_axum_router().route(readiness::PATH, readiness);
     print(&format!("scheduler of tacho-sql at {}", address::url(address)));
     let server = Server::builder().accept_http1(true).add_routes(Routes::from(routes));
-    server.serve_with_incoming(connections::of_this_user(listener)).await.map_err(Failure::runtime)
+    server.serve_with_incoming(connections::accept_from_this_user(listener)).await.map_err(Failure::runtime)
 }
 
 fn execute(arguments: &ExecutorArguments) -> Result<(), Failure> {
@@ -227,7 +227,7 @@ fn results_server(listener: TcpListener) -> Arc<ArrowFlightServerProvider> {
                 .max_encoding_message_size(MAX_MESSAGE_BYTES)
                 .max_decoding_message_size(MAX_MESSAGE_BYTES);
             let server = Server::builder().add_service(service);
-            let connections = connections::of_this_user(listener);
+            let connections = connections::accept_from_this_user(listener);
             let ended = server.serve_with_incoming_shutdown(connections, shutdown.recv()).await;
             ended.map_err(BallistaError::TonicError)
         })

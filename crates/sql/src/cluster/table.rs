@@ -39,7 +39,7 @@ impl Table {
         }
     }
 
-    pub(super) fn of_code(code: u32) -> Option<Self> {
+    pub(super) fn from_code(code: u32) -> Option<Self> {
         let all = [Self::Samples, Self::Inventory(Inventory::Machines), Self::Inventory(Inventory::Counters)];
         all.into_iter().find(|table| table.code() == code)
     }
@@ -98,7 +98,7 @@ impl TableProvider for ClusterTable {
                 vec![sources]
             }
         };
-        Ok(Arc::new(ScanExec::of_sources(self.table, projection, filters.to_vec(), &partitions)?))
+        Ok(Arc::new(ScanExec::from_sources(self.table, projection, filters.to_vec(), &partitions)?))
     }
 }
 

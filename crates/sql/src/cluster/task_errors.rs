@@ -1,7 +1,7 @@
 //! The messages of tasks that fail.
 //!
-//! Ballista sends an error as its debug output. So that the user sees the same message as of a query in one process, an
-//! executor adds the message in a form that survives that.
+//! Ballista sends an error as its debug output. An executor therefore adds the message in a form that survives debug
+//! output, so that the user sees the same message as for a query in one process.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use datafusion::prelude::SessionConfig;
 
 use crate::failure::Failure;
 
-/// Begins a message, in hexadecimal digits up to a semicolon.
+/// Begins an encoded message. Its bytes follow in hexadecimal digits, up to a semicolon.
 const MARK: &str = "tacho-sql-message:";
 
 /// Maximum length of a message in bytes.
@@ -43,7 +43,7 @@ pub(crate) fn message_in(error: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes?).into_owned())
 }
 
-/// Adds a message to an error, except to those by which Ballista decides to repeat a task.
+/// Adds a message to an error, unless Ballista repeats a task because of this error.
 fn for_user(error: DataFusionError) -> DataFusionError {
     match cause(&error) {
         None => error,

@@ -53,7 +53,7 @@ struct TestCluster {
     executors: Vec<Process>,
     scheduler: Process,
     url: String,
-    /// Has a folder for each executor.
+    /// Contains a folder for each executor.
     folder: TempFolder,
     started: usize,
 }
@@ -158,7 +158,7 @@ const QUERIES: [&str; 14] = [
     r#"SELECT machine, counter FROM samples WHERE num < 0 UNION ALL SELECT machine, 'none' FROM machines"#,
 ];
 
-/// The same answers in every digit as in one process.
+/// The answers equal those of one process in every digit.
 #[test]
 fn a_cluster_gives_the_answers_of_one_process() {
     let cluster = TestCluster::start(2);
@@ -181,9 +181,8 @@ fn a_cluster_gives_the_answers_of_one_process() {
     }
 }
 
-/// The queries of docs/sql.md.
 #[test]
-fn the_examples_of_the_page_print_what_it_shows() {
+fn the_queries_of_docs_sql_print_the_same_on_a_cluster() {
     const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/sql.md");
     let page = std::fs::read_to_string(PAGE).expect("docs/sql.md");
     let cluster = TestCluster::start(2);
@@ -254,12 +253,12 @@ fn a_killed_executor_changes_no_answer() {
             std::thread::sleep(Duration::from_millis(5));
         }
         cluster.executors[victim].kill();
-        let is_hit = is_running(&mut client);
+        let was_running = is_running(&mut client);
         let killed_at = Instant::now();
         let ran = client.wait_with_output().expect("wait for the client");
         println!("the query ended {:?} after the kill", killed_at.elapsed());
         let message = String::from_utf8_lossy(&ran.stderr).into_owned();
-        if is_hit {
+        if was_running {
             assert!(ran.status.success(), "{message}");
             assert_eq!(String::from_utf8_lossy(&ran.stdout), expected);
             assert_eq!(message, "");

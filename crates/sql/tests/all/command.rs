@@ -144,7 +144,7 @@ fn errors_say_what_to_write() {
 
 /// A condition with many terms is a deep syntax tree.
 #[test]
-fn long_conditions_are_planned() {
+fn long_conditions_do_not_overflow_the_planner() {
     let folder = folder_with_log();
     let terms: Vec<String> = (0..300).map(|number| format!("num + {number} = {}", 2 * number)).collect();
     let query = format!("SELECT count(*) > 0 AS found FROM samples WHERE {}", terms.join(" OR "));
@@ -282,7 +282,7 @@ pub(crate) fn write_archive_of_page(folder: &TempFolder) {
 
 /// Runs the queries of docs/sql.md and compares the output. `TACHO_UPDATE=1` writes the output into the page instead.
 #[test]
-fn the_examples_of_the_page_print_what_it_shows() {
+fn the_examples_in_docs_sql_print_the_output_shown_there() {
     const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/sql.md");
     let page = std::fs::read_to_string(PAGE).expect("docs/sql.md");
     let folder = TempFolder::new();

@@ -6,8 +6,7 @@ use crate::answers::{query, try_query};
 use crate::generated::{TempFolder, recording, write};
 use crate::log_fixture::mixed;
 
-/// Pairs of equivalent filters. The first is applied while reading; the second is one that DataFusion applies to all
-/// rows.
+/// Pairs of equivalent filters. The first is applied while reading; DataFusion applies the second to all rows.
 const FILTERS: [(&str, &str); 12] = [
     (r#""set" = 'Process'"#, r#"concat("set", '') = 'Process' AND num IS NOT DISTINCT FROM num"#),
     (

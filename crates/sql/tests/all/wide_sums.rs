@@ -13,7 +13,7 @@ use crate::log_fixture::{LogFixture, counter, one};
 const STEP: i64 = 4_000_000_000_000_000_000;
 
 /// Writes an archive with a counter that is reset before each large step; returns it with the counter's exact rate per second.
-fn wide(folder: &TempFolder) -> (PathBuf, f64) {
+fn write_wide_archive(folder: &TempFolder) -> (PathBuf, f64) {
     let mut log = LogFixture::new("WEB1").value("Memory", counter("Bytes/sec", CounterType::BULK_COUNT));
     let mut seconds = 0;
     for second in 0..10 {
@@ -43,7 +43,7 @@ fn documented() -> String {
 #[test]
 fn sums_across_2_to_the_63_do_not_wrap() {
     let folder = TempFolder::new();
-    let (archive, expected) = wide(&folder);
+    let (archive, expected) = write_wide_archive(&folder);
     let inputs = [archive];
     let sum = query(&inputs, "SELECT CAST(sum(CAST(num AS DECIMAL(38,0))) AS VARCHAR) FROM samples");
     assert_eq!(sum.texts(0), [Some((i128::from(STEP) * 5).to_string())]);
@@ -62,7 +62,7 @@ fn sums_in_other_engines_do_not_wrap() {
         return;
     };
     let folder = TempFolder::new();
-    let (archive, expected) = wide(&folder);
+    let (archive, expected) = write_wide_archive(&folder);
     let ran = Command::new(python)
         .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/wide_sums_oracle.py"))
         .arg(&archive)

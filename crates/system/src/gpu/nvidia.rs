@@ -251,7 +251,7 @@ impl Library {
             self.wait_until_closed()?;
             match Worker::start(&self.path) {
                 Ok(worker) => self.state = State::Open(worker),
-                Err(error) => return self.fail(format!("NVML: no thread: {error}"), ticks),
+                Err(error) => return self.fail(format!("NVML: cannot start a thread: {error}"), ticks),
             }
         }
         let State::Open(worker) = &mut self.state else { return Ok(()) };
@@ -265,7 +265,9 @@ impl Library {
                 }
             }
             Err(Unanswered::Late(time)) => Err(late(time)),
-            Err(Unanswered::Ended) => self.fail("NVML: the thread has ended".to_owned(), ticks),
+            Err(Unanswered::Ended) => {
+                self.fail("NVML: the thread that calls the library has ended".to_owned(), ticks)
+            }
         }
     }
 

@@ -378,7 +378,7 @@ fn values_of_this_machine_are_plausible() {
     }
 }
 
-/// The name of the counter of the value at `place`, and whether it is a running total.
+/// The name of the counter to which the value with the index `place` belongs, and whether it is a running total.
 fn rows_counter(set: &dyn Provider, place: usize) -> (String, bool) {
     let rows = Rows::unfiltered(set.info().clone());
     let counter = rows.counter(place % rows.width());

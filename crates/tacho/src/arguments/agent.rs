@@ -32,7 +32,7 @@ pub(crate) struct AgentArguments {
     pub(crate) folder: AgentFolder,
     #[command(flatten)]
     pub(crate) clients: ClientArguments,
-    /// Counters that --to sends. Default: those of the machine, except per process, thread and control group.
+    /// Counters that --to sends. Default: all of the machine, except those per process, thread and control group.
     #[arg(long, num_args = 1.., value_name = "PATH", requires = "targets")]
     pub(crate) metrics: Vec<String>,
     #[command(flatten)]

@@ -22,7 +22,7 @@ pub(crate) struct RecordArguments {
     #[command(flatten)]
     pub(crate) live: LiveArguments,
     /// Also record the counters of a view: overview, cpu, memory, disk, network, processes, cgroups, pressure, gpu,
-    /// applications, or else a file (docs/views.md). Samples at the view's interval unless -si is used.
+    /// applications, or else a file (docs/views.md). The sampling interval is then that of the view, unless -si is given.
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) view: Option<PathBuf>,
     /// The log to write, the folder of an archive, or a log in a database (SQL:FILE.db!NAME). An existing log is only
@@ -30,8 +30,8 @@ pub(crate) struct RecordArguments {
     #[arg(short, long, value_name = "LOG", value_parser = super::log_name())]
     pub(crate) output: PathBuf,
     /// Format of the log: bin and bincirc are BLG with raw values; csv and tsv store displayed values of the instances
-    /// in the first sample; archive is a folder of Parquet files with raw values; sql is PDH's tables in a database. Default: by the name of
-    /// LOG, otherwise bin.
+    /// in the first sample; archive is a folder of Parquet files with raw values; sql is PDH's tables in a database. Default: chosen by the
+    /// extension of LOG; bin if it has no known extension.
     #[arg(short, long, value_enum, ignore_case = true)]
     pub(crate) format: Option<RecordFormat>,
     /// Stop after this time: seconds, mm:ss or hh:mm:ss (-d, -rf).
@@ -41,9 +41,9 @@ pub(crate) struct RecordArguments {
     /// (-cnf, -segment TIME), or new samples replace the oldest (-circular).
     #[arg(long, visible_alias = "max", value_name = "MB", allow_negative_numbers = true, value_parser = parse_megabytes)]
     pub(crate) max_size: Option<u64>,
-    /// Start a new file after a time (in the form of -d) or at a size (64KB, 100MB, 1GB); without a value, at -max
-    /// (-segment, -cnf). Each file is a complete log. Default for an archive: every 10 minutes, counted from midnight
-    /// UTC.
+    /// Start a new file after a time (in the form of -d) or at a size (64KB, 100MB, 1GB); without a value, at the size of
+    /// -max. Also -segment, -cnf. Each file is a complete log. Default for an archive: every 10 minutes, counted from
+    /// midnight UTC.
     #[arg(long, value_name = "TIME|SIZE", num_args = 0..=1, require_equals = true, value_parser = parse_segment)]
     pub(crate) segment: Option<Option<SegmentLimit>>,
     /// Replace the oldest samples when the file has reached -max MB (BLG only).
@@ -52,7 +52,7 @@ pub(crate) struct RecordArguments {
     /// Append to LOG if it exists; it must have the same counters and earlier times.
     #[arg(short, long)]
     pub(crate) append: bool,
-    /// Suffix of file names: a number, one higher than the highest existing one, or month, day, hour and minute.
+    /// Suffix of file names: a number (one above the highest existing number), or the date as month, day, hour and minute.
     /// Default for segments: a number.
     #[arg(short = 'v', long = "suffix", ignore_case = true, value_name = "nnnnnn|mmddhhmm", value_parser = words(SUFFIXES))]
     pub(crate) suffix: Option<Suffix>,
@@ -94,8 +94,9 @@ const AFTER_HELP: &str = r"Examples:
 
 const AFTER_LONG_HELP: &str = concat!(
     r"Examples:
-  Until Ctrl-C, every second; ten times a second, for a minute:
+  Every second, until Ctrl-C:
     tacho record '\Processor Information(*)\*' '\Memory\*' -o server.blg
+  Ten times a second, for a minute:
     tacho record '\Process(*)\*' -si 0.1 -d 1:00 -o burst.blg
   web_000001.blg, web_000002.blg, ... of one hour each; then statistics over all of them:
     tacho record -cf counters.txt -si 15 -segment 1:00:00 -o web.blg

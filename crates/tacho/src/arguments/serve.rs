@@ -89,9 +89,9 @@ pub(crate) struct ServeArguments {
     /// Memory limit for all open logs together, in MB; a log that needs more is rejected.
     #[arg(long, value_name = "MB", default_value = "512", allow_negative_numbers = true, value_parser = parse_count)]
     pub(crate) max_memory: u64,
-    /// Memory for the kept samples of this machine (its history), in MB. If the requested counters need more, fewer
+    /// Memory for the kept live samples (the history), in MB. If the requested counters need more, fewer
     /// samples are kept.
-    #[arg(long, value_name = "MB", default_value = "128", allow_negative_numbers = true, value_parser = parse_count)]
+    #[arg(long, value_name = "MB", default_value = "96", allow_negative_numbers = true, value_parser = parse_count)]
     pub(crate) max_history: u64,
     /// Clients with the token can record this machine's counters into logs in this folder, one recording at a time.
     #[arg(long, value_name = "FOLDER", requires = "token_file", help_heading = "Recording from the page")]

@@ -100,6 +100,7 @@ fn serve(arguments: &AgentArguments) -> Result<ExitCode, Failure> {
         max_bytes: 0,
         zone: this_machine::current_zone(),
         boot_time: this_machine::boot_time(),
+        facts: None,
         default_paths: Vec::new(),
         history: Vec::new(),
     };
@@ -124,6 +125,7 @@ fn serve(arguments: &AgentArguments) -> Result<ExitCode, Failure> {
         view: None,
         views: None,
         metrics: metrics.clone(),
+        repeating_sets: Vec::new(),
         processes: None,
         logs: Vec::new(),
         recordings: None,

@@ -93,7 +93,7 @@ pub(crate) fn append(
     Ok(samples)
 }
 
-/// The bit that distinguishes the indexes of appended logs from those of the existing log.
+/// Is set in the log index of appended samples (`Sample::log`), because the existing log has the same indexes.
 const APPENDED: u32 = 1 << 31;
 
 /// Skips a baseline that is also the last sample of the existing log.

@@ -1,14 +1,13 @@
 //! `tacho compare`: the averages of two logs side by side.
 
-use std::collections::HashSet;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use tachograph_counters::AverageKind;
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::sinks::{
-    ComparedLog, ComparisonOrder, ComparisonRow, InstancePairing, ReportForm, compare, sort_comparison,
-    strongest_rows, write_comparison,
+    AverageChange, ComparedLog, ComparisonOrder, ComparisonRow, InstancePairing, ReportForm, compare,
+    remove_repeating_sets, sort_comparison, strongest_rows, write_comparison,
 };
 use tachograph_logs::Grouping;
 use tachograph_monitor::figures::NumberForm;
@@ -18,6 +17,7 @@ use crate::arguments::{CompareArguments, ReportFormat};
 use crate::failure::Failure;
 use crate::pager::PagedOutput;
 use crate::table::{Column, figure, grouped, line, push_wrapped, terminal_width, write_columns};
+use crate::this_machine;
 
 pub(crate) fn run(arguments: &CompareArguments) -> Result<ExitCode, Failure> {
     let mut queries = arguments.selection.queries(&arguments.files)?;
@@ -27,9 +27,8 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<ExitCode, Failure> {
         ));
     };
     let mut rows = compare(statistics_of(arguments, before)?, statistics_of(arguments, after)?);
-    rows.retain(|row| !row.counter.is_identifier());
     let omitted = match before.selection.is_everything() {
-        true => remove_repeating_sets(&mut rows),
+        true => remove_repeating_sets(&mut rows, this_machine::repeating_sets()),
         false => Vec::new(),
     };
     if arguments.sort != ComparisonOrder::Weight {
@@ -82,20 +81,6 @@ fn table_rows(arguments: &CompareArguments, mut rows: Vec<ComparisonRow>) -> Vec
     }
     let others = strongest_rows(&mut rows);
     rows.into_iter().zip(others).collect()
-}
-
-/// Removes the sets that repeat another set of the rows. Returns pairs of names: the removed set, and the set that it
-/// repeats.
-fn remove_repeating_sets(rows: &mut Vec<ComparisonRow>) -> Vec<(&'static str, &'static str)> {
-    let names: HashSet<&str> = rows.iter().map(english_name).collect();
-    let repeats = tachograph_system::tables().filter_map(|table| Some((table.name, table.repeats?)));
-    let removed: Vec<_> = repeats.filter(|(set, of)| names.contains(set) && names.contains(of)).collect();
-    rows.retain(|row| !removed.iter().any(|(set, _)| english_name(row) == *set));
-    removed
-}
-
-fn english_name(row: &ComparisonRow) -> &str {
-    row.set.english_name.as_deref().unwrap_or(&row.set.name)
 }
 
 /// The headings, whether the cells are numbers, and the order in which columns are dropped.
@@ -272,20 +257,15 @@ fn ratio(row: &ComparisonRow) -> String {
         factor if factor >= 9.995 => format!("{factor:.1}"),
         factor => format!("{factor:.2}"),
     };
-    match (&row.before, &row.after) {
-        (None, _) => "only after".to_owned(),
-        (_, None) => "only before".to_owned(),
-        _ => match row.change() {
-            None => "-".to_owned(),
-            Some(0.0) => "same".to_owned(),
-            Some(change) if change.is_infinite() => match row.average_before() {
-                Some(0.0) => "from 0".to_owned(),
-                _ => if row.average_after() == Some(0.0) { "to 0" } else { "sign" }.to_owned(),
-            },
-            Some(change) => {
-                let sign = if row.ratio().is_some_and(|ratio| ratio > 1.0) { "x" } else { "/" };
-                format!("{sign} {}", factor(change.exp()))
-            }
-        },
+    match row.average_change() {
+        AverageChange::OnlyAfter => "only after".to_owned(),
+        AverageChange::OnlyBefore => "only before".to_owned(),
+        AverageChange::Unknown => "-".to_owned(),
+        AverageChange::Same => "same".to_owned(),
+        AverageChange::FromZero => "from 0".to_owned(),
+        AverageChange::ToZero => "to 0".to_owned(),
+        AverageChange::SignChanged => "sign".to_owned(),
+        AverageChange::Multiplied(times) => format!("x {}", factor(times)),
+        AverageChange::Divided(times) => format!("/ {}", factor(times)),
     }
 }

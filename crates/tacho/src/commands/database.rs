@@ -120,7 +120,7 @@ impl DatabaseSink<'_> {
             Some(writer) => writer,
             None => self.writer.insert(SqlLogWriter::open(self.name, self.zone, self.start)?),
         };
-        // The sample that opens the first interval can already be the last sample of the log.
+        // The sample that opens the first interval may already be in the log, as its last sample.
         if sample.is_baseline
             && writer.appended_to().is_some_and(|last| sample.at.utc.cut_to_milliseconds() <= last)
         {

@@ -207,8 +207,8 @@ fn show(
     if failures.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(Failure::merge(failures)) }
 }
 
-/// Searches for the operands as words. Returns `None` if they are not words, because one of them is a log or a path or all
-/// are names of sets, and if a single operand is not found, because it may be a misspelt name.
+/// Searches for the operands as words. Returns `None` if they are not words (one of them is a log or a path, or all are names
+/// of sets), or if a single operand is not found, because it may be a misspelt name.
 fn search(
     request: &Request<'_>,
     mut registry: impl FnMut() -> Result<Arc<Registry>, Failure>,

@@ -131,8 +131,8 @@ fn this_machine(paths: Vec<PathPattern>, mut view: View, look: Look) -> Result<E
     show(Source::Live(Box::new(source)), view, look, messages)
 }
 
-/// Samples wait for other machines for a share of the interval, or of this one if it is shorter, because the screen does not
-/// respond to keys meanwhile.
+/// A sample waits for other machines for a share of the interval. The share of a longer interval than this one is that of this
+/// one, because the screen does not respond to keys during the wait.
 const MAX_WAITED_INTERVAL: Duration = Duration::from_millis(400);
 
 /// Shows the machines that a name selects.

@@ -5,19 +5,20 @@ mod machines;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use tachograph_counters::IgnorePoison as _;
 use tachograph_logs::Budget;
 use tachograph_machine::Machine;
 use tachograph_metrics::MetricsOptions;
 use tachograph_monitor::{Axis, AxisScale, Chosen, Panel, View};
 use tachograph_perflib::Registry;
-use tachograph_system::Roots;
+use tachograph_system::{OnlineProcessors, Roots};
 use tachograph_web::{
-    Embedding, LineLog, LiveOptions, MachineList, RecordingOptions, ServeError, ServeOptions, Server,
-    Services, Token, Uploads,
+    Embedding, HostFacts, HostFactsNow, LineLog, LiveOptions, MachineList, RecordingOptions, ServeError,
+    ServeOptions, Server, Services, Token, Uploads,
 };
 
 use super::sampled_export::{self, SampledExport};
@@ -80,6 +81,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         max_bytes: usize::try_from(arguments.max_history.saturating_mul(1 << 20)).unwrap_or(usize::MAX),
         zone: this_machine::current_zone(),
         boot_time: this_machine::boot_time(),
+        facts: Some(host_facts()),
         default_paths: default_paths.iter().map(ToString::to_string).collect(),
         history: history.unwrap_or_default(),
     };
@@ -98,6 +100,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         view,
         views: arguments.views.clone(),
         metrics: metrics.clone(),
+        repeating_sets: this_machine::repeating_sets().collect(),
         processes: Some(Box::new(MachineProperties::new(&Roots::of_this_machine()))),
         logs: arguments.logs.clone(),
         recordings: recordings(arguments)?,
@@ -118,6 +121,17 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     export.into_iter().for_each(SampledExport::finish);
     outcome?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Reads the operating system once, and the online processors at each call.
+fn host_facts() -> HostFactsNow {
+    let roots = Roots::of_this_machine();
+    let operating_system = tachograph_system::operating_system(&roots);
+    let online = Mutex::new(OnlineProcessors::new(&roots));
+    Arc::new(move || HostFacts {
+        operating_system: operating_system.clone(),
+        processors: online.lock().ignore_poison().read().ok().map(<[u32]>::len),
+    })
 }
 
 fn token(file: Option<&Path>) -> Result<Option<Token>, Failure> {

@@ -121,7 +121,7 @@ fn archives_are_not_overwritten() {
 }
 
 #[test]
-fn windows_are_added_one_after_another() {
+fn time_ranges_are_added_one_after_another() {
     let folder = Folder::new();
     mixed("WEB1", 0, 20).write(&folder.path("all.blg"));
     let (middle, end) = ("3/5/2024 10:00:10", "3/5/2024 10:00:15");
@@ -137,7 +137,7 @@ fn windows_are_added_one_after_another() {
 }
 
 #[test]
-fn collectors_of_one_machine_are_joined() {
+fn logs_of_one_machine_with_different_counters_are_joined() {
     let folder = Folder::new();
     let rate = |set: &str, step: i64| {
         let mut log = LogFixture::new("WEB1").value(set, counter("Rate", CounterType::COUNTER_COUNTER));
@@ -216,7 +216,8 @@ fn real_logs_are_equal_in_an_archive() {
     }
 }
 
-/// Compares with DuckDB and pyarrow; `None` without them.
+/// Compares the averages that DuckDB and pyarrow compute from an archive with those of `tacho stats` for the log. Returns how
+/// many were compared, or `None` if `TACHO_ARCHIVE_PYTHON` is not set.
 #[track_caller]
 pub(crate) fn compare_with_engines(folder: &Folder, log: &str, archive: &str) -> Option<u64> {
     let Some(python) = std::env::var_os("TACHO_ARCHIVE_PYTHON") else {

@@ -117,7 +117,7 @@ fn undamaged_lines_of_a_text_log_are_saved() {
     let ran = folder.run(["check", "bad.csv", "--salvage", "saved.csv"]);
     assert_eq!((ran.status, ran.stderr.as_str()), (1, ""), "{}", ran.stdout);
     let lines: Vec<_> = ran.stdout.lines().collect();
-    assert!(lines[0].contains("line 9 has no time; it is skipped"), "{lines:#?}");
+    assert!(lines[0].contains("line 9 has no valid time; it is skipped"), "{lines:#?}");
     assert!(lines[1].contains("line 41 is cut short; it is skipped"), "{lines:#?}");
     assert!(lines[2].starts_with("bad.csv: 2 problems; intact: 38 samples from"), "{lines:#?}");
     assert!(folder.prints(["check", "saved.csv"]).starts_with("saved.csv: intact: CSV, 38 samples"));

@@ -124,7 +124,7 @@ fn a_hyphen_is_standard_output() {
 }
 
 #[test]
-fn the_command_has_standard_input_and_output() {
+fn the_command_inherits_standard_input_and_output() {
     let folder = Folder::new();
     folder.write("in.txt", "a\nb");
     let mut command = folder.command(["cpi", "-f", "csv", "--", "cat"]);

@@ -124,7 +124,7 @@ fn ignored_signals_do_not_end_the_measurement() {
     send("-HUP", &child);
     let ran = end(child, stdout);
     assert_eq!(ran.status, 0, "{ran:?}");
-    // The command was not interrupted.
+    // The measurement was not cut short.
     let seconds = |line: &str| objects(line)[0]["seconds"].as_f64().expect("a number");
     let whole = seconds(&first) + ran.stdout.lines().map(seconds).sum::<f64>();
     assert!(whole > 0.8, "{whole} {ran:?}");

@@ -22,6 +22,7 @@ fn traced(folder: &Folder, options: &[&str]) -> Vec<(String, u64)> {
     hooks.iter().map(kind).collect()
 }
 
+/// Hooks of these kinds, all with this minor code.
 fn of(kinds: &[&str], minor: u64) -> Vec<(String, u64)> {
     kinds.iter().map(|kind| ((*kind).to_owned(), minor)).collect()
 }

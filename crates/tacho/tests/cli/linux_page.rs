@@ -31,10 +31,10 @@ fn page() -> String {
     let figures: Vec<_> = tools.iter().flat_map(|tool| rows_of(tool)).collect();
     let here = figures.iter().filter(|(_, rows)| rows.iter().any(|row| row.path.is_some())).count();
     let mut text = format!(
-        "# Figures of other tools\n\n\
+        "# Metrics of other tools\n\n\
          Generated from `crates/monitor/src/search/foreign_names.tsv`; do not edit. Regenerate it with\n\
          `TACHO_UPDATE=1 cargo test -p tachograph --test cli linux_page`.\n\n\
-         Of {} figures of other tools, {here} have a counter here. `tacho list` finds the counters by all these names, and by\n\
+         Of {} metrics of other tools, {here} have a counter here. `tacho list` finds the counters by all these names, and by\n\
          the [everyday words](#everyday-words): `tacho list r_await`, `tacho list process cpu`.\n\n\
          A `*` in a path stands for any text. Values are in base units, such as bytes and seconds, unless the counter says\n\
          otherwise.\n",
@@ -43,7 +43,7 @@ fn page() -> String {
     for tool in tools.iter().chain(&[EVERYDAY]) {
         let (title, column) = match *tool {
             EVERYDAY => ("Everyday words", "word"),
-            tool => (tool, "figure"),
+            tool => (tool, "metric"),
         };
         write!(text, "\n## {title}\n\n| {column} | counters | remark |\n| --- | --- | --- |\n")
             .expect("a string");

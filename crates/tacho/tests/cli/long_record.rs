@@ -14,7 +14,7 @@ fn is_enabled() -> bool {
     std::env::var_os("TACHO_LONG").is_some()
 }
 
-/// All samples of a log.
+/// Calls `each` for each sample of a log, which must be undamaged.
 fn for_each_sample(folder: &Folder, log: &str, mut each: impl FnMut(&Sample)) {
     let mut reader = tachograph_logs::open(&folder.path(log)).expect("a log");
     let mut sample = Sample::default();

@@ -15,7 +15,7 @@ fn folder() -> Folder {
     folder
 }
 
-/// The command with registrations in the folder itself.
+/// `tacho manifest`, with registrations in the subfolder `registered`.
 fn command(folder: &Folder, arguments: &[&str]) -> Command {
     let mut command = folder.command([&["manifest"], arguments].concat());
     command

@@ -95,14 +95,14 @@ fn the_notice_appears_only_for_selected_intervals() {
         .column("Process", counter("Thread Count", CounterType::RAWCOUNT))
         .column("Process", counter("% Processor Time", CounterType::TIMER_100NS));
     for second in 0..4 {
-        let number = if second < 2 { 100 } else { 200 };
+        let id = if second < 2 { 100 } else { 200 };
         let time = raw(second * TICKS, second * TICKS);
         log.at(
             second,
             vec![
                 one(raw(5, 0)),
                 one(time),
-                rows(&[("svchost", [raw(number, 0)])]),
+                rows(&[("svchost", [raw(id, 0)])]),
                 rows(&[("svchost", [raw(7, 0)])]),
                 rows(&[("svchost", [time])]),
             ],
@@ -157,8 +157,8 @@ fn threads_are_identified_by_their_thread_id() {
             let processes = rows(&[("python/0", [raw(100, 0)]), ("python/1", [raw(100, 0)])]);
             let time = raw(second * TICKS / 2, second * TICKS);
             let times = rows(&[("python/0", [time]), ("python/1", [time])]);
-            let numbers = if is_thread_first { [threads, processes] } else { [processes, threads] };
-            log.at(second, numbers.into_iter().chain([times]).collect());
+            let ids = if is_thread_first { [threads, processes] } else { [processes, threads] };
+            log.at(second, ids.into_iter().chain([times]).collect());
         }
         let name = format!("{is_thread_first}.blg");
         log.write(&folder.path(&name));
@@ -178,8 +178,8 @@ fn identities_in_another_language_are_unknown() {
         .column("Prozess", counter("Prozesskennung", CounterType::RAWCOUNT))
         .column("Prozess", counter("Threadanzahl", CounterType::RAWCOUNT));
     for second in 0..4 {
-        let number = if second < 2 { 100 } else { 200 };
-        log.at(second, vec![rows(&[("svchost", [raw(number, 0)])]), rows(&[("svchost", [raw(5, 0)])])]);
+        let id = if second < 2 { 100 } else { 200 };
+        log.at(second, vec![rows(&[("svchost", [raw(id, 0)])]), rows(&[("svchost", [raw(5, 0)])])]);
     }
     log.write(&folder.path("in.blg"));
     assert_eq!(folder.run(["stats", "in.blg"]).stderr, "");

@@ -70,7 +70,7 @@ const BLOCK_TYPES: [CounterType; 4] = [
     CounterType::COUNTER_COUNTER,
 ];
 
-/// What a group of values contains, and how a log stores it.
+/// The content of a group of values, and how a log stores it.
 #[derive(Clone, Copy)]
 enum Kind {
     /// One counter of a set without instances.
@@ -267,7 +267,8 @@ fn stats(folder: &Folder, logs: &[String]) -> String {
     ran.stdout
 }
 
-/// Compares with the results of the script; returns the number of compared values. `None` without Python.
+/// Compares stats.json with the statistics that the script computes from the logs; returns the number of compared values.
+/// `None` without Python.
 #[track_caller]
 fn compare_with_script(folder: &Folder, logs: &[String], context: &str) -> Option<u64> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/statistics_oracle.py");

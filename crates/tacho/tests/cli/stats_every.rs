@@ -6,7 +6,7 @@ use tachograph_counters::CounterType;
 use crate::log_fixture::{LogFixture, TICKS, counter, failed, mixed, one, raw, rows};
 use crate::run::{Folder, row};
 
-/// Twenty minutes with a sample every 7 s. Process `b` is absent for five minutes, and from one sample.
+/// Twenty minutes with a sample every 7 s. Process `b` is absent for five minutes, and cannot be read in one sample.
 fn twenty_minutes() -> Folder {
     let folder = Folder::new();
     let mut log = LogFixture::new("WEB1")
@@ -25,7 +25,7 @@ fn twenty_minutes() -> Folder {
     folder
 }
 
-/// All figures of a row.
+/// The keys and values of a row, except the bounds of its time range.
 fn figures(row: &Value) -> Vec<(String, Value)> {
     let object = row.as_object().expect("an object");
     object

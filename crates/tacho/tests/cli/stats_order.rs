@@ -226,7 +226,7 @@ fn totals_idle_and_ended_processes_have_no_rank() {
 }
 
 #[test]
-fn ids_have_no_average() {
+fn ids_of_several_processes_have_no_average() {
     let folder = Folder::new();
     let mut log = LogFixture::new("WEB1")
         .column("Process", counter("ID Process", CounterType::RAWCOUNT))

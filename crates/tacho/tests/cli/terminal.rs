@@ -9,6 +9,7 @@ use crate::run::{Folder, Outcome};
 const CLEAR: &str = "\u{1b}[2J";
 const SHOWN: &str = r"\u{1b}[2J";
 
+/// A log whose names contain control characters, and the damaged start of that log.
 fn hostile() -> Folder {
     let folder = Folder::new();
     let name = format!("{CLEAR}evil\u{9b}31m\nname\r");

@@ -1,6 +1,7 @@
 //! Time ranges of a source: charts, statistics, exports.
 
 mod cache;
+mod comparison;
 mod names;
 
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use tachograph_flow::sinks::{
 use tachograph_flow::{
     FlowError, NameSums, NameSumsSource, Select, Selection, Sink as _, Source, WindowBounds,
 };
-use tachograph_logs::{Budget, LogError};
+use tachograph_logs::{Budget, LogError, Reservation};
 use tachograph_monitor::{Reduced, Reducer, Reduction, SeriesTable, Span};
 
 use super::sources::LIVE;
@@ -36,6 +37,7 @@ use crate::sources::Log;
 use crate::workers::{Cancel, Cancellable};
 
 pub(crate) use cache::ChartCache;
+pub(super) use comparison::compare;
 use names::Summed;
 pub(super) use names::machine_sums;
 
@@ -134,7 +136,7 @@ fn charts_text(reduced: Option<&Reduced>, missing: &[(String, String)]) -> Resul
     text.map_err(|_| ApiError::conflict("the chart cannot be written as JSON"))
 }
 
-/// The requested time range; a missing begin or end defaults to that of `full_span`.
+/// The requested time range. Without a `begin` or `end`, that of `full_span` is used.
 fn requested_span(full_span: Span, (begin, end): Bounds) -> Result<Span, ApiError> {
     let (begin, end) = (begin.unwrap_or(full_span.begin()), end.unwrap_or(full_span.end()));
     match begin < end {
@@ -291,23 +293,33 @@ impl RequestedSamples {
         parse_format: impl FnOnce(Option<&str>) -> Result<F, ApiError>,
     ) -> Result<(Self, F), ApiError> {
         let parameters = Parameters::parse(query, &["path", "except", "begin", "end", "format", "group_by"])?;
-        let (mut bounds, except) = (parameters.window()?, parameters.exceptions()?);
+        let (bounds, except) = (parameters.window()?, parameters.exceptions()?);
         let sums_names = parameters.sums_names()?;
         let format = parse_format(parameters.one("format")?)?;
         let (samples, paths) = if id == LIVE {
             let (live, paths) = lease(web, parameters.required_paths()?).await?;
             (Samples::Live(live), paths)
         } else {
-            let (paths, log) = (parameters.paths()?, web.sources.get(id)?);
-            let end = log.facts()?.span.map(|span| span.end());
-            // A chart shows a growing log only as far as it was last read, and statistics must match the chart.
-            bounds.1 = bounds.1.into_iter().chain(end).min();
-            (Samples::Log(log), paths)
+            let paths = parameters.paths()?;
+            if paths.is_empty() && !except.is_empty() {
+                return Err(ApiError::bad_request("except: requires path"));
+            }
+            let requested = Self::of_log(web.sources.get(id)?, paths, bounds, sums_names)?;
+            return Ok((Self { except, ..requested }, format));
         };
-        if paths.is_empty() && !except.is_empty() {
-            return Err(ApiError::bad_request("except: requires path"));
-        }
         Ok((Self { samples, paths, except, bounds, sums_names }, format))
+    }
+
+    /// The samples of a log.
+    fn of_log(
+        log: Arc<Log>,
+        paths: Vec<PathPattern>,
+        (begin, end): Bounds,
+        sums_names: bool,
+    ) -> Result<Self, ApiError> {
+        // A chart shows a growing log only as far as it was last read, and statistics must match the chart.
+        let end = end.into_iter().chain(log.facts()?.span.map(|span| span.end())).min();
+        Ok(Self { samples: Samples::Log(log), paths, except: Vec::new(), bounds: (begin, end), sums_names })
     }
 
     /// Processes the samples with `process_live` or `process_log`. If it returns `None`, nothing was selected, which is an
@@ -320,7 +332,7 @@ impl RequestedSamples {
     ) -> Result<T, ApiError> {
         let (begin, end) = self.bounds;
         let selected = Selection::new(self.paths.clone()).without(&self.except);
-        // Exceptions are sums: an instance that was excluded would be missing from one.
+        // Exceptions exclude whole sums. If they excluded instances, these would be missing from their sum.
         let (selection, sums) = match self.sums_names {
             true => (Selection::new(self.paths.clone()), Some(selected)),
             false => (selected, None),
@@ -384,15 +396,19 @@ fn nothing_selected(selection: &Selection) -> ApiError {
     ApiError::not_found("no samples in this time range")
 }
 
+/// Statistics, and the memory that they occupy.
+type StatisticsOfLog = (Vec<StatisticsRow>, Reservation);
+
 /// Statistics of a source; `None` if the source has no counters.
 fn statistics_of(
     source: impl Source,
+    options: StatisticsOptions,
     memory: &Budget,
     cancel: &Cancel,
-) -> Result<Option<Vec<StatisticsRow>>, ExportError> {
+) -> Result<Option<StatisticsOfLog>, ExportError> {
     let over = |over| FlowError::from(LogError::over_budget(over));
     let mut memory = memory.reserve(0).map_err(over)?;
-    let mut sink = StatisticsSink::new(StatisticsOptions::default());
+    let mut sink = StatisticsSink::new(options);
     let mut source = Cancellable::new(source, cancel);
     let mut sample = Sample::default();
     while source.next(&mut sample)? {
@@ -402,7 +418,8 @@ fn statistics_of(
         memory.grow_to(sink.len() as u64 * ROW_BYTES).map_err(over)?;
     }
     sink.finish()?;
-    Ok(Some(sink.rows()).filter(|rows| !rows.is_empty()))
+    let rows = Some(sink.rows()).filter(|rows| !rows.is_empty());
+    Ok(rows.map(|rows| (rows, memory)))
 }
 
 pub(super) async fn statistics(
@@ -419,10 +436,11 @@ pub(super) async fn statistics(
     let workers = if id == LIVE { &web.live_workers } else { &web.sources.workers };
     workers
         .run(move |cancel| {
-            let rows = requested.process(
-                // The ring bounds the number of series.
-                |window| statistics_of(window(), &Budget::new(u64::MAX), cancel),
-                |query| statistics_of(query.samples()?.source, &query.reading.budget, cancel),
+            let options = StatisticsOptions::default;
+            let (rows, _memory) = requested.process(
+                // The limited memory of the ring of live samples bounds the number of series.
+                |window| statistics_of(window(), options(), &Budget::new(u64::MAX), cancel),
+                |query| statistics_of(query.samples()?.source, options(), &query.reading.budget, cancel),
                 cancel,
             )?;
             let mut text = Vec::new();

@@ -84,7 +84,7 @@ struct Table {
 #[derive(Serialize)]
 struct Column {
     path: String,
-    /// The path of the counter that the column shows. It differs from `path` if that selects several counters.
+    /// The path of the counter that the column shows. It differs from `path` if `path` selects several counters.
     shown: String,
     /// The name of the counter; `null` if no machine has a value.
     counter: Option<String>,

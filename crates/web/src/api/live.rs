@@ -72,7 +72,7 @@ pub(super) async fn stream(
     let parameters = Parameters::parse(query.as_deref(), &["path", "every", "window", "group_by"])?;
     let sums_names = parameters.sums_names()?;
     let (paths, _) = parameters.valid_paths()?;
-    // Averages are computed from the samples in the ring.
+    // An event covers at most the samples in the ring, because averages are computed from them.
     let max = web.hub.options().points.clamp(1, MAX_EVERY);
     let every = parameters.count("every", 1, max)?;
     let window = match parameters.one("window")? {

@@ -104,7 +104,7 @@ pub(super) async fn read_body(body: Body) -> Result<Bytes, ApiError> {
 pub(super) async fn read_json<T: Fields>(headers: &HeaderMap, body: Body) -> Result<T, ApiError> {
     check_type(headers, "application/json")?;
     let text = read_body(body).await?;
-    // Messages contain no values: the text can contain a token.
+    // Messages contain no values, because the text can contain a token.
     serde_json::from_slice(&text).map_err(|_| {
         ApiError::bad_request(match serde_json::from_slice(&text) {
             Ok(value) => wrong_fields(&value, T::FIELDS),

@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::time_zone::TimeZone;
+use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_monitor::{Catalogue, MachineCatalogue, SearchIndex, SetEntry, Span};
 
 use super::Web;
@@ -53,6 +54,8 @@ struct Source {
     problems: Vec<String>,
     error: Option<String>,
     default_paths: Vec<String>,
+    operating_system: Option<String>,
+    processors: Option<usize>,
     is_uploaded: bool,
     is_closable: bool,
 }
@@ -79,6 +82,8 @@ impl Source {
         // The page uses this response for later samples too.
         let later = span.map(|span| span.end().saturating_add(LOOK_AHEAD));
         let errors = live.report.errors();
+        let facts = options.facts.as_ref().filter(|_| options.machines.is_none()).map(|facts| facts());
+        let facts = facts.unwrap_or_default();
         let problems = errors.iter().take(MAX_PROBLEMS);
         Self {
             id: LIVE.to_owned(),
@@ -92,6 +97,8 @@ impl Source {
             points: Some(live.points),
             problems: problems.map(|error| format!("{}: {}", error.path, error.reason)).collect(),
             default_paths: options.default_paths.clone(),
+            operating_system: facts.operating_system,
+            processors: facts.processors,
             ..Self::from_span(span, later, &options.zone)
         }
     }
@@ -125,6 +132,8 @@ impl Source {
                 _ => None,
             },
             default_paths: facts.map(|facts| facts.default_paths.clone()).unwrap_or_default(),
+            operating_system: facts.and_then(|facts| facts.operating_system.clone()),
+            processors: facts.and_then(|facts| facts.processors),
             is_uploaded: log.origin == Origin::Uploaded,
             is_closable: log.is_closable(),
             ..Self::from_span(span, span.map(|span| span.end()), zone)
@@ -277,17 +286,23 @@ struct SetCounter<'a> {
 }
 
 impl<'a> Set<'a> {
-    fn from_entry(set: &'a SetEntry) -> Self {
+    /// Logs have no descriptions: those of `known`, which has the same counter set on this machine, are used instead.
+    fn new(set: &'a SetEntry, known: Option<&'a SetEntry>) -> Self {
+        let known_counters = known.map(|set| &set.counters[..]).unwrap_or_default();
+        let help_of = |name: &str| {
+            let known = known_counters.iter().find(|known| eq_ignore_case(&known.counter.name, name));
+            known.map_or("", |known| &*known.help)
+        };
         let counters = set.counters.iter().map(|entry| SetCounter {
             name: &entry.counter.name,
             counter_type: entry.counter.counter_type.to_string(),
             unit: entry.counter.unit().into_owned(),
-            help: &entry.help,
+            help: if entry.help.is_empty() { help_of(&entry.counter.name) } else { &entry.help },
             default_scale: entry.counter.default_scale,
         });
         Self {
             name: &set.name,
-            help: &set.help,
+            help: if set.help.is_empty() { known.map_or("", |known| &*known.help) } else { &set.help },
             has_instances: set.has_instances,
             counters: counters.collect(),
         }
@@ -297,13 +312,13 @@ impl<'a> Set<'a> {
 /// What a request needs from a catalogue.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Needs {
-    /// Counter sets. Those of any machine are known.
+    /// Counter sets. They are known without an exchange with a machine.
     Sets,
-    /// Instances, which a machine has to be asked for.
+    /// Instances, which are requested from the machine.
     Instances,
 }
 
-/// `machine` selects a machine of the live source. It is ignored for logs.
+/// Calls `query` with the catalogue of a source. `machine` selects a machine of the live source; it is ignored for logs.
 async fn query_catalogue<T: Send + 'static>(
     web: Web,
     id: String,
@@ -318,7 +333,7 @@ async fn query_catalogue<T: Send + 'static>(
     let hub = Arc::clone(&web.hub);
     let is_remote = hub.options().machines.is_some();
     match machine {
-        // Other machines may not answer: they must not occupy the threads of live requests.
+        // Other machines may not answer, so they must not occupy the threads of live requests.
         Some(machine) => {
             let query = move |registry| query(&MachineCatalogue(registry));
             web.machine_sets.query(&web.hub, &machine, query).await
@@ -336,9 +351,13 @@ pub(super) async fn sets(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let machine = machine_of(&Parameters::parse(query.as_deref(), &["machine"])?)?;
-    query_catalogue(web, id, machine, Needs::Sets, |catalogue| {
+    let hub = Arc::clone(&web.hub);
+    query_catalogue(web, id, machine, Needs::Sets, move |catalogue| {
         let sets = catalogue.sets();
-        let sets: Vec<_> = sets.iter().map(Set::from_entry).collect();
+        let lacks_help = sets.iter().any(|set| set.help.is_empty());
+        let known = if lacks_help { MachineCatalogue(hub.any_registry()).sets() } else { Vec::new() };
+        let known_as = |set: &SetEntry| known.iter().find(|known| eq_ignore_case(&known.name, &set.name));
+        let sets: Vec<_> = sets.iter().map(|set| Set::new(set, known_as(set))).collect();
         Ok(json(&HashMap::from([("sets", sets)])))
     })
     .await

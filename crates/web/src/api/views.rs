@@ -1,4 +1,4 @@
-//! Views: ready-made, from the folder of views, the one that the page opens with, and view files that clients send.
+//! Views: ready-made views, those in the folder of views, the one that the page opens with, and view files that clients send.
 
 use std::path::{Path, PathBuf};
 
@@ -9,6 +9,7 @@ use axum::response::Response;
 use serde::Serialize;
 use tachograph_counters::civil::{FileTime, TimeArgument};
 use tachograph_counters::path::PathPattern;
+use tachograph_counters::set::Counter;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_monitor::scale::Scale;
 use tachograph_monitor::{
@@ -33,7 +34,7 @@ const OVERVIEW: &str = "overview";
 const APPLICATIONS: &str = "applications";
 /// The overview of a log has panels for sets that no other panel shows, up to this number of panels.
 const MAX_PANELS: usize = 6;
-/// The maximum number of counters of such a panel, if its set has no instances.
+/// The maximum number of counters of a panel that is created for a set without instances.
 const MAX_COUNTERS: usize = 4;
 
 /// The maximum number of files in the folder of views.
@@ -61,6 +62,8 @@ struct FittedView {
     points: Option<usize>,
     begin: Option<String>,
     end: Option<String>,
+    /// Counters whose values are in the first line.
+    headline: Vec<FittedCounter>,
     panels: Vec<FittedPanel>,
     /// `name`: the instances of each name are one series.
     group_by: Option<&'static str>,
@@ -125,9 +128,11 @@ struct FittedTable {
 struct FittedColumn {
     title: String,
     counter: Option<String>,
+    /// The description of the counter; empty without one.
+    help: String,
     /// A property of processes: `User`, `State`, `Command` or `Control Group`.
     property: Option<String>,
-    /// Whether the values identify instances, such as process ids: then the last value is shown.
+    /// Whether the values are identifiers, such as process ids, so that the last value is shown instead of an average.
     is_last: bool,
 }
 
@@ -153,7 +158,7 @@ fn shared_files(folder: Option<&Path>) -> Vec<(String, PathBuf)> {
     let entries = folder.and_then(|folder| std::fs::read_dir(folder).ok()).into_iter().flatten().flatten();
     let named = entries.filter_map(|entry| {
         let file = entry.path();
-        // Symbolic links are not followed: they can lead out of the folder.
+        // Symbolic links are not followed, because they can lead out of the folder.
         let is_view = entry.file_type().is_ok_and(|kind| kind.is_file()) && file.extension()? == "toml";
         let name = file.file_name()?.to_str()?.to_owned();
         is_view.then_some((name, file))
@@ -275,6 +280,36 @@ fn simplify(panel: &mut Panel, sets: &[SetEntry]) {
     panel.axis = Axis { scale: AxisScale::Linear, ..Axis::default() };
 }
 
+/// The counters of the first line: the capacities of the panels, which are not drawn as lines, with the titles of the panels, and
+/// those of the view.
+fn headline_of(view: &View) -> Vec<FittedCounter> {
+    let capacities = view.panels.iter().flat_map(|panel| {
+        let label = panel.title.as_ref().map(|title| title.to_lowercase());
+        let capacities = panel.counters.iter().filter(|chosen| chosen.is_capacity);
+        capacities.map(move |chosen| FittedCounter { label: label.clone(), ..FittedCounter::new(chosen) })
+    });
+    capacities.chain(view.headline.iter().map(FittedCounter::new)).collect()
+}
+
+impl FittedCounter {
+    fn new(chosen: &Chosen) -> Self {
+        Self {
+            path: chosen.path.to_string(),
+            or: chosen.alternatives.iter().map(ToString::to_string).collect(),
+            label: chosen.label.clone(),
+            only_active: chosen.only_active,
+            colour: chosen.settings.style.map(|style| style.0 + 1),
+            scale: match chosen.settings.scale {
+                Scale::Default => None,
+                Scale::Exponent(exponent) => Some(exponent),
+            },
+            is_shown: chosen.settings.is_shown,
+            is_highlighted: chosen.settings.is_highlighted,
+            except: chosen.except.clone(),
+        }
+    }
+}
+
 /// The source to which a view is fitted: a log, or `None` for this machine.
 struct Target(Option<TargetLog>);
 
@@ -344,7 +379,8 @@ impl FittingTarget<'_> {
     fn fit(&self, name: String, mut view: View) -> FittedView {
         if self.log.is_none() {
             // Paths may name this machine.
-            for chosen in view.panels.iter_mut().flat_map(|panel| &mut panel.counters) {
+            let of_panels = view.panels.iter_mut().flat_map(|panel| &mut panel.counters);
+            for chosen in view.headline.iter_mut().chain(of_panels) {
                 let resolve = |path: &PathPattern| self.hub.resolve_paths(std::slice::from_ref(path)).pop();
                 chosen.path = resolve(&chosen.path).unwrap_or_else(|| chosen.path.clone());
             }
@@ -359,6 +395,7 @@ impl FittingTarget<'_> {
             points: view.points,
             begin: begin.map(rfc3339),
             end: end.map(rfc3339),
+            headline: headline_of(&view),
             // The page has no panels that depend on the size of a terminal.
             panels: view
                 .panels
@@ -384,20 +421,7 @@ impl FittingTarget<'_> {
     fn panel(&self, panel: &Panel) -> FittedPanel {
         // A capacity is not drawn as a line.
         let drawn = panel.counters.iter().filter(|chosen| !chosen.is_capacity);
-        let counters = drawn.map(|chosen| FittedCounter {
-            path: chosen.path.to_string(),
-            or: chosen.alternatives.iter().map(ToString::to_string).collect(),
-            label: chosen.label.clone(),
-            only_active: chosen.only_active,
-            colour: chosen.settings.style.map(|style| style.0 + 1),
-            scale: match chosen.settings.scale {
-                Scale::Default => None,
-                Scale::Exponent(exponent) => Some(exponent),
-            },
-            is_shown: chosen.settings.is_shown,
-            is_highlighted: chosen.settings.is_highlighted,
-            except: chosen.except.clone(),
-        });
+        let counters = drawn.map(FittedCounter::new);
         FittedPanel {
             title: panel.title.clone(),
             kind: panel.kind.name(),
@@ -414,7 +438,16 @@ impl FittingTarget<'_> {
         }
     }
 
-    /// The columns of a table, if the panel is one and the source has its set.
+    /// The set with descriptions. Those of this machine are used for logs, which have none.
+    fn described(&self, set: &SetEntry) -> Option<SetEntry> {
+        if self.log.is_none() {
+            return Some(set.clone());
+        }
+        let sets = MachineCatalogue(self.hub.any_registry()).sets();
+        sets.into_iter().find(|known| known.name.eq_ignore_ascii_case(&set.name))
+    }
+
+    /// The table of a panel, if the panel is a table and the source has its set.
     fn table(&self, panel: &Panel) -> Option<FittedTable> {
         if panel.kind != ViewKind::Table {
             return None;
@@ -432,9 +465,16 @@ impl FittingTarget<'_> {
             .columns
             .iter()
             .filter(|column| !matches!(column.content, ColumnContent::Machine | ColumnContent::Presence));
+        let described = self.described(set);
+        let help_of = |counter: &Counter| {
+            let known = described.iter().flat_map(|set| &set.counters);
+            let mut known = known.filter(|known| known.counter.name.eq_ignore_ascii_case(&counter.name));
+            known.next().map(|known| known.help.to_string()).unwrap_or_default()
+        };
         let columns = columns.map(|column| FittedColumn {
             title: column.title.to_string(),
             counter: column.counter().map(|counter| counter.name.to_string()),
+            help: column.counter().map(help_of).unwrap_or_default(),
             property: matches!(column.content, ColumnContent::Property(_))
                 .then(|| column.setting().to_owned()),
             is_last: column.figure() == tachograph_monitor::Figure::Last,

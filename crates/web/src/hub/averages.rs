@@ -15,7 +15,7 @@ use crate::series::unix_seconds;
 pub(super) struct Averages {
     /// When the first interval begins, in Unix seconds.
     pub(super) begin: Option<f64>,
-    /// In the order of the series; `None` for one interval, whose values are used instead.
+    /// In the order of the series; `None` if an event covers only one interval, whose values need no average.
     pub(super) values: Option<Vec<Option<f64>>>,
 }
 

@@ -20,7 +20,7 @@ use super::streams::{Collected, Streams};
 use super::{LiveSnapshot, PathState, Progress, Shared};
 use crate::series::unix_seconds;
 
-/// The ring keeps at least this many samples, even if they need more memory than allowed: values are computed from them.
+/// The ring keeps at least this many samples, even if they need more memory than allowed, because values are computed from them.
 const MIN_SAMPLES: usize = 3;
 
 /// Collects until the server stops.
@@ -79,9 +79,9 @@ impl Drop for EndNotifier<'_> {
 }
 
 impl Shared {
-    /// Makes a registry of one of the machines known to handlers.
+    /// Stores a registry of one of the machines for handlers.
     fn publish(&self, registry: &Arc<Registry>) {
-        let mut known = self.of_machines.lock().ignore_poison();
+        let mut known = self.machine_registry.lock().ignore_poison();
         if !known.as_ref().is_some_and(|known| Arc::ptr_eq(known, registry)) {
             *known = Some(Arc::clone(registry));
         }
@@ -144,10 +144,10 @@ impl Collector {
         }
     }
 
-    /// Removes columns that no path selects any longer from the samples in the ring. Otherwise they would use memory
+    /// Removes columns that no path selects any longer from the samples in the ring. Otherwise these columns would use memory
     /// until the samples are dropped.
     fn remove_unrequested(&mut self, shared: &Shared) {
-        // Columns are compared with the paths, not with the registry: charts still show sets that the machine no longer has.
+        // Columns are compared with the paths, not with the registry, because charts still show sets that the machine no longer has.
         let mut requested = SelectedColumns::new(self.paths.clone());
         let mut state = shared.lock();
         for kept in &mut state.live.samples {

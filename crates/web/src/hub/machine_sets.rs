@@ -15,14 +15,14 @@ use crate::workers::Workers;
 
 /// Number of threads that wait for answers of machines.
 const THREADS: usize = 4;
-/// How long requests for a machine fail at once after it did not answer.
+/// After a machine did not answer, requests for it fail immediately for this long.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
-/// Reads counter sets on threads of its own, since a machine that does not answer keeps a thread waiting for seconds. Requests for the same
-/// machine run one after another, and do not occupy a thread before it is their turn.
+/// Reads counter sets on separate threads, because a machine that does not answer keeps a thread waiting for seconds. Requests
+/// for the same machine run one after another, and a waiting request occupies no thread.
 pub(crate) struct MachineSets {
     workers: Workers,
-    /// The state of each machine, by its name. There are no entries for other names.
+    /// The last failure of each machine, by its name. Names that are no machine have no entries.
     machines: Mutex<HashMap<String, Arc<AsyncMutex<LastFailure>>>>,
 }
 

@@ -14,8 +14,8 @@ use super::layout::SelectedColumns;
 /// A selection of the ring's samples in a time range.
 pub(crate) type RingWindow = Select<Window<RingSource>>;
 
-/// The samples of the ring, oldest first. Except for tables, each counter has a separate group: the groups of the ring can
-/// divide the same counters differently, and sinks identify a group by its counters.
+/// The samples of the ring, oldest first. Except for tables, each counter has a separate group, because the groups of the ring
+/// can divide the same counters differently, and sinks identify a group by its counters.
 pub(crate) struct RingSource {
     samples: VecDeque<Arc<Sample>>,
     columns: SelectedColumns,
@@ -38,7 +38,7 @@ impl RingSource {
         Select::new(Window::new(source, bounds), Selection::new(paths.to_vec()))
     }
 
-    /// A source of the samples that are added to it.
+    /// A source of the samples that [`push`](Self::push) adds.
     pub(super) fn following(paths: &[PathPattern]) -> Select<Self> {
         let source = Self { samples: VecDeque::new(), columns: SelectedColumns::new(paths.to_vec()) };
         Select::new(source, Selection::new(paths.to_vec()))

@@ -11,7 +11,7 @@ use tachograph_flow::{NameSums, Select, Source as _};
 use super::RingSource;
 use super::layout::Layout;
 
-/// The number of samples from which the first sums are computed: a value needs two.
+/// The number of samples from which the first sums are computed, because a value needs two samples.
 const FIRST_SAMPLES: usize = 3;
 
 /// The series that the paths of a stream select.
@@ -64,12 +64,12 @@ impl StreamSelection {
         has_changed
     }
 
-    /// Finds the series of the paths. `values` are those of the instances.
+    /// Finds the series of the paths. `values` has the values of the instances.
     pub(super) fn update_layout(&mut self, values: &LiveValues) {
         self.layout = Layout::new(self.shown(values), &self.paths);
     }
 
-    /// The values in the order of the series. `values` are those of the instances.
+    /// The values in the order of the series. `values` has the values of the instances.
     pub(super) fn values(&self, values: &LiveValues) -> Vec<Option<f64>> {
         self.layout.values(self.shown(values)).collect()
     }
@@ -78,7 +78,7 @@ impl StreamSelection {
         self.sums.as_ref().map_or(values, |sums| &sums.values)
     }
 
-    /// The number of values of a sample from which those of the series are computed.
+    /// The number of values of a sample that are read to compute the values of the series.
     pub(super) fn read_values(&self) -> usize {
         let series = self.layout.series.len();
         self.sums.as_ref().map_or(series, |sums| sums.sample.len().max(series))

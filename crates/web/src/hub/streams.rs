@@ -30,9 +30,9 @@ const MAX_ALL_PATHS: usize = 1 << 13;
 
 /// Maximum number of values over which the events of one stream average: its series, times `every`.
 const MAX_AVERAGED: usize = 1_000_000;
-/// The same for all streams together. Streams with the same selection count once.
+/// Like [`MAX_AVERAGED`], for all streams together. Streams with the same selection count once.
 const MAX_ALL_AVERAGED: usize = 2_000_000;
-/// Maximum number of values in the windows of all streams together, in one collection. Streams beyond it get no statistics.
+/// Maximum number of values in the windows of all streams together, in one collection. Streams beyond the limit get no statistics.
 /// Streams with the same selection count once.
 const MAX_ALL_WINDOW_VALUES: usize = 1_000_000;
 
@@ -153,7 +153,7 @@ impl Streams {
         }
     }
 
-    /// The number of last samples from which events are computed.
+    /// The number of latest samples that are needed to compute events.
     pub(super) fn needed_samples(&self) -> usize {
         let of_groups = self.groups.iter().map(|group| (group.every, group.window));
         let of_added = self.added.iter().map(|new| (new.request.every, new.request.window));
@@ -178,7 +178,7 @@ impl Streams {
         true
     }
 
-    /// Sends a collection to all subscribers for which it is due. Without a runtime, they are sent on this thread.
+    /// Sends a collection to all subscribers for which it is due. Without a runtime, it is sent on this thread.
     pub(super) fn publish(&mut self, collected: &Collected<'_>, runtime: Option<&Handle>) {
         if !self.finish_sending() {
             self.has_missed_change |= collected.has_changed;
@@ -427,8 +427,8 @@ mod tests {
         (values, samples)
     }
 
-    /// Subscribes to `\\Set(*)\Counter` or, for further streams, to equivalent paths; publishes once. Returns the events
-    /// of each.
+    /// Subscribes `streams` streams to `\Set(*)\Counter`, each with another second path, so that their selections differ.
+    /// Publishes one collection, and returns the events of each stream.
     fn published(instances: u32, streams: usize, every: usize, window: Option<usize>) -> Vec<String> {
         let (values, samples) = values_of(instances);
         let collected = Collected {
@@ -471,7 +471,7 @@ mod tests {
             MAX_ALL_WINDOW_VALUES / 6000
         );
         assert!(texts.iter().all(|text| text.contains("event: sample")), "values are sent in any case");
-        // A single window over its limit.
+        // A window has at most the 12 samples of the ring, so this one is within the limit of a single window.
         let texts = published(10_000, 1, 1, Some(30));
         assert!(texts[0].contains("event: sample") && texts[0].contains("event: statistics"), "12 samples");
     }

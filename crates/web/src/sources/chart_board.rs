@@ -1,4 +1,4 @@
-//! The board of a log, and the counter paths that it is prepared for.
+//! The board of a log, from which charts are computed, and the counter paths that it is prepared for.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;

@@ -81,6 +81,7 @@ impl Stamp {
     }
 }
 
+/// The facts about a log that was read.
 pub(crate) struct LogSummary {
     pub(crate) machines: Vec<String>,
     pub(crate) span: Option<Span>,
@@ -92,6 +93,10 @@ pub(crate) struct LogSummary {
     /// Whether the log holds formatted values, from which only arithmetic averages can be computed.
     pub(crate) is_formatted: bool,
     pub(crate) default_paths: Vec<String>,
+    /// The operating system that wrote the log, if the log says so.
+    pub(crate) operating_system: Option<String>,
+    /// The number of processors whose counters the log has.
+    pub(crate) processors: Option<usize>,
     pub(crate) catalogue: Arc<LogCatalogue>,
 }
 
@@ -316,6 +321,7 @@ impl Log {
 impl LogSummary {
     fn from_board(board: &LogBoard) -> Self {
         let catalogue = board.catalogue();
+        let build = board.reports().iter().find_map(|report| report.facts().windows_build);
         let is_text = board.reports().iter().any(|report| report.facts().format.is_formatted());
         Self {
             machines: catalogue.machines().iter().map(ToString::to_string).collect(),
@@ -325,9 +331,24 @@ impl LogSummary {
             zone: board.zone().clone(),
             is_formatted: is_text || has_formatted_values(&catalogue),
             default_paths: catalogue.first_choice().to_vec(),
+            operating_system: build.map(|build| format!("Windows build {build}")),
+            processors: processors_in(&catalogue),
             catalogue,
         }
     }
+}
+
+/// The number of processors with counters of their own; `None` if there are none, or if the log is of several machines.
+fn processors_in(catalogue: &LogCatalogue) -> Option<usize> {
+    if catalogue.machines().len() > 1 {
+        return None;
+    }
+    let count = |set: &str| {
+        let instances = catalogue.instances(set).unwrap_or_default();
+        // `_Total` is of all processors, and `0,_Total` of those of a group.
+        instances.iter().filter(|instance| !instance.to_ascii_lowercase().contains("_total")).count()
+    };
+    ["Processor Information", "Processor"].into_iter().map(count).find(|&processors| processors > 0)
 }
 
 /// Whether any counter has only arithmetic averages. Like `tacho stats`, this looks at the counter type, because a BLG

@@ -4,27 +4,12 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
 import { legendThat, plotBox, rangeAfter, saved, scratch, serve, tacho, test, withPage } from "./harness.mjs";
-import { textLog } from "./logs.mjs";
-
-const panelLink = (...panels) => panels.map((panel) => `panel=${encodeURIComponent(JSON.stringify(panel))}`).join("&");
-
-/** A CSV log of one sample per second: `counters` maps a path to its value at a sample. */
-function logOf(name, counters, samples = 60, machine = "WEB1") {
-  const two = (number) => String(number).padStart(2, "0");
-  const lines = [`"(PDH-CSV 4.0) (UTC)(0)",${Object.keys(counters).map((one) => `"\\\\${machine}${one}"`).join(",")}`];
-  for (let index = 0; index < samples; index += 1) {
-    const at = new Date(Date.UTC(2024, 2, 5, 10, 0, index));
-    lines.push(`"03/05/2024 ${two(at.getUTCHours())}:${two(at.getUTCMinutes())}:${two(at.getUTCSeconds())}.000",${Object.values(counters).map((valueAt) => `"${valueAt(index)}"`).join(",")}`);
-  }
-  const file = path.join(scratch, name);
-  fs.writeFileSync(file, `${lines.join("\r\n")}\r\n`);
-  return file;
-}
+import { logOf, panelLink, textLog } from "./logs.mjs";
 
 const USER = "\\Processor(_Total)\\% User Time";
 const SYSTEM = "\\Processor(_Total)\\% Privileged Time";
 
-test("compare: stacks of two logs are lines, with the colours of the first log, and their change", async () => {
+test("compare: for two logs, a stacked panel shows lines with equal colours, and the change", async () => {
   const before = logOf("before.csv", { [USER]: () => 40, [SYSTEM]: () => 20 });
   const after = logOf("after.csv", { [USER]: () => 50, [SYSTEM]: () => 5 }, 60, "WEB2");
   const stacked = { id: 1, title: "All processors", kind: "stacked", unit: "%", min: 0, max: 100, counters: [{ path: USER, label: "user" }, { path: SYSTEM, label: "system" }] };
@@ -35,7 +20,7 @@ test("compare: stacks of two logs are lines, with the colours of the first log, 
     assert.match(fs.readFileSync(file.path, "utf8"), /fill-opacity="0\.55"/);
     assert.equal(file.name, "before - All processors.svg");
     assert.equal(await page.textContent("#chart-title"), "All processors");
-    // Columns that say nothing are not shown.
+    // Columns that do not distinguish the lines are not shown.
     assert.deepEqual(await page.$$eval("#legend-head [data-column]", (all) => all.map(({ dataset }) => dataset.column)), ["show", "colour", "average", "last", "minimum", "maximum", "counter", "instance", "set", "remove"]);
   });
   await one.stop();
@@ -55,20 +40,20 @@ test("compare: stacks of two logs are lines, with the colours of the first log, 
     const svg = fs.readFileSync(file.path, "utf8");
     assert.ok(!/fill-opacity="0\.(55|16)"/.test(svg), "no areas");
     assert.equal(file.name, "before+after - All processors.svg");
-    // A chosen colour stays.
+    // A click on the swatch chooses another colour.
     await page.locator("#legend-body tr[title*=WEB2] .swatch-place").first().click();
     await page.waitForFunction((old) => document.querySelector("#legend-body tr[title*=WEB2] .swatch line").getAttribute("stroke") !== old, style("WEB2", "% User Time")[0]);
   });
   await server.stop();
 });
 
-test("compare: panels that users have changed show the counters of another log by their alternatives", async () => {
+test("compare: panels that users have changed show the alternatives of their counters in another log", async () => {
   const windows = logOf("windows.csv", { [USER]: () => 40, "\\Memory\\Committed Bytes": () => 2 ** 20 });
   const linux = logOf("linux.csv", { "\\Processor Information(_Total)\\% User Time": () => 30, "\\Memory\\Used Bytes": () => 2 ** 21 });
   const server = await serve("--interval", "0.5", windows, linux);
   await withPage("refit", `${server.url}#source=1&open=overview`, async (page) => {
     await page.waitForFunction(() => /All processors/.test(document.getElementById("panels").textContent));
-    // A changed view is no view of the server.
+    // A changed view is no longer one of the server's views.
     await page.locator(".panel", { hasText: "All processors" }).first().focus();
     await page.keyboard.press("w");
     await page.waitForFunction(() => /panel=/.test(location.hash));
@@ -84,7 +69,7 @@ test("compare: panels that users have changed show the counters of another log b
   await server.stop();
 });
 
-test("compare: a saved view has its name, and few missing paths are listed", async () => {
+test("compare: a saved view has the typed name, and only the first missing paths are listed", async () => {
   const server = await serve(textLog("named.csv", 60));
   const counters = ["A", "B", "C", "D", "E"].map((name) => ({ path: `\\Missing\\${name}` }));
   await withPage("named", `${server.url}#${panelLink({ id: 1, title: "One", counters: [{ path: "\\System\\Threads" }, ...counters] })}`, async (page) => {
@@ -102,7 +87,7 @@ test("compare: a saved view has its name, and few missing paths are listed", asy
   await server.stop();
 });
 
-test("compare: averages of processes that were not always there say how long they were", async () => {
+test("compare: a table shows the share of the time in which each process was present", async () => {
   const always = () => 10;
   // Present in 6 of 60 samples.
   const short = (index) => (index >= 20 && index < 26 ? 90 : "");
@@ -115,7 +100,7 @@ test("compare: averages of processes that were not always there say how long the
     const heads = await page.$$eval("#report .instances thead th", (all) => all.map(({ textContent }) => textContent.trim()));
     assert.deepEqual(heads, ["CPU", "THREADS", "PRESENT %", "Name"]);
     const rows = await page.$$eval("#report .instances tbody tr", (all) => all.map((row) => [...row.cells].map((cell) => cell.dataset.value ?? cell.textContent)));
-    // The averages are those of the time in which they were present; the order weights them.
+    // Averages cover only the time in which a process was present. For sorting, they are multiplied by that time.
     assert.deepEqual(rows.map((row) => row[3]), ["always", "short"]);
     for (const row of rows) assert.equal(row[0], String(expected.find(({ instance, counter }) => instance === row[3] && counter === "% Processor Time").average));
     assert.deepEqual(rows.map((row) => Number(row[2])), [1, 0.1]);
@@ -138,7 +123,7 @@ test("compare: the moment of the largest value is shown on request", async () =>
     await page.click("#time-around:has-text('Around 10:00:3')");
     const { begin, end } = await rangeAfter(page, null);
     assert.ok(begin < Date.UTC(2024, 2, 5, 10, 0, 36) && end > Date.UTC(2024, 2, 5, 10, 0, 38) && end - begin <= 7000, JSON.stringify([begin, end]));
-    // Also of a part of the log.
+    // The largest value of a part of the log is shown, too.
     await page.keyboard.press("r");
     await page.fill("#from-field", "10:00:40");
     await page.fill("#to-field", "10:00:50");

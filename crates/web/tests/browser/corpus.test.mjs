@@ -1,4 +1,4 @@
-// Logs written by Windows, if available.
+// Logs that Windows wrote, if `TACHO_CORPUS` names their folder.
 
 import assert from "node:assert/strict";
 import path from "node:path";
@@ -7,7 +7,7 @@ import { classic, drag, inLegend, iso, legendIs, legendThat, PATIENCE, rangeAfte
 const corpus = process.env.TACHO_CORPUS;
 const ZOOMS = 20;
 const FIGURES = ["average", "last", "minimum", "maximum"];
-/** Random zooms differ with each run; `SEED` repeats those of a run. */
+/** Each run zooms to other random ranges; `SEED` repeats those of an earlier run. */
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
 
 /** Random numbers from 0 to 1. */
@@ -19,7 +19,7 @@ function randomFrom(start) {
   };
 }
 
-/** The statistics of `tacho stats` over a range, by path; none if a short range is between two samples. */
+/** The statistics of `tacho stats` over a range, by path; empty if a short range is between two samples. */
 async function expectedIn(log, { begin, end }) {
   try {
     const lines = JSON.parse(await tacho("stats", log, "-b", iso(begin), "-e", iso(end), "-f", "json"));
@@ -30,7 +30,7 @@ async function expectedIn(log, { begin, end }) {
   }
 }
 
-/** Compares the answer of the server for all counters. Returns the number of compared figures. */
+/** Compares the server's statistics of all counters with `expected`. Returns the number of compared figures. */
 async function compareAnswer(server, { begin, end }, expected, columns) {
   const query = new URLSearchParams([["path", "\\*(*)\\*"], ["path", "\\*\\*"], ["begin", iso(begin)], ["end", iso(end)], ["columns", columns]]);
   const response = await fetch(`${server.url}api/sources/1/series?${query}`);
@@ -58,7 +58,7 @@ async function dragFirst(page, from, to) {
 const panelFigures = (page) =>
   page.$$eval("#panels .legend-line", (rows) => rows.map((row) => [row.title.split("\n")[0], row.querySelector("[data-value]").dataset.value]));
 
-/** Waits until all panels have these figures; returns the number of compared ones. */
+/** Waits until all panels have these figures; returns the number of compared figures. */
 async function panelsHave(page, expected, figure) {
   await page.$eval("#figure-list", (list, value) => {
     list.value = value;
@@ -77,7 +77,7 @@ async function panelsHave(page, expected, figure) {
 if (corpus) {
   const log = path.join(corpus, "BasicPerfCounters.blg");
 
-  test("corpus: BasicPerfCounters.blg has Windows' average of Avg. Disk Bytes/Read", async () => {
+  test("corpus: the average of Avg. Disk Bytes/Read in BasicPerfCounters.blg is that of Windows", async () => {
     const server = await serve(log);
     await withPage("corpus", classic(server), async (page) => {
       await page.keyboard.press("a");
@@ -96,7 +96,7 @@ if (corpus) {
     await server.stop();
   });
 
-  // CorruptBlg.blg is not a log.
+  // The third file of the corpus, CorruptBlg.blg, is not a log.
   for (const name of ["BasicPerfCounters", "SampleLog"]) {
     test(`corpus: ${ZOOMS} random zooms into ${name}.blg have the figures of tacho stats in all panels`, async () => {
       console.log(`${name}: SEED=${seed}`);

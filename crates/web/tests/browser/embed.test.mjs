@@ -8,7 +8,7 @@ import { PATIENCE, scratch, serve, test, withPage } from "./harness.mjs";
 
 const [TOKEN, VIEWS_TOKEN] = ["a-token-of-many-letters", "views+only/token=="];
 
-/** A site with a page that has a frame: `{origin, page}`. Its host differs from the server's, so it is another site. */
+/** A site with a page that shows `frameOf()` in a frame: `{origin, page}`. Its host differs from the server's, so it is another site. */
 async function siteWith(frameOf) {
   const site = http.createServer((_, response) => {
     response.setHeader("Content-Type", "text/html");
@@ -28,7 +28,7 @@ function tokenFile(name, token) {
 
 /** Checks that the frame does not show the page, once it has loaded. */
 async function isRefused(page, server) {
-  // A page has loaded when its frames have.
+  // A page has loaded only when its frames have loaded.
   await page.waitForLoadState("load");
   const address = page.frames().find((one) => one !== page.mainFrame()).url();
   assert.ok(!address.startsWith(server.url), `the page is shown: ${address}`);
@@ -46,7 +46,7 @@ test("embed: an allowed site shows the overview with the token of embedded pages
     await frame.locator("#panels .panel canvas").first().waitFor();
     const value = frame.locator(".legend-value").first();
     await value.waitFor();
-    // It is live: the figures of a panel change.
+    // The page is live, so the figures of its panels change.
     const content = async () => (await frame.locator("#panels").innerText());
     const before = await content();
     for (const end = Date.now() + PATIENCE; (await content()) === before; ) {
@@ -55,7 +55,7 @@ test("embed: an allowed site shows the overview with the token of embedded pages
     }
     assert.equal(await frame.locator("#live-state").textContent(), "Live");
     for (const hidden of ["#top", "#add-button", "#token-dialog"]) assert.equal(await frame.locator(hidden).isVisible(), false, hidden);
-    // The link of the frame stays complete.
+    // The address of the frame keeps the token.
     const inner = page.frames().find((one) => one.url().startsWith(server.url));
     assert.ok(inner.url().includes(`embed=${encodeURIComponent(VIEWS_TOKEN)}`), inner.url());
   }, { allowed: ofServer });

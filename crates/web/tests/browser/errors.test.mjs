@@ -20,7 +20,7 @@ test("errors: names in a log are shown as text", async () => {
     const box = await plotBox(page);
     await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
     await page.waitForSelector("#hover:not([hidden])");
-    // In the tree too.
+    // The tree shows the name as text, too.
     await page.fill("#tree-search", "");
     await page.focus("#tree [role=treeitem]");
     await page.keyboard.press("End");
@@ -109,7 +109,7 @@ test("errors: files that are not logs are rejected, and damaged logs show their 
   fs.writeFileSync(wrong, "not a log");
   const damaged = path.join(scratch, "damaged.blg");
   fs.copyFileSync(await recordedLog(), damaged);
-  // The end of the file is unused: truncate until the log is damaged.
+  // The end of the file is unused, so the file is truncated until the log is damaged.
   const isUndamaged = () => tacho("check", damaged).then(() => true, () => false);
   while (await isUndamaged()) fs.truncateSync(damaged, Math.floor(fs.statSync(damaged).size * 0.8));
   await withPage("damaged", classic(server), async (page) => {
@@ -175,7 +175,7 @@ test("errors: the page works after a link with an invalid path", async () => {
   await server.stop();
 });
 
-test("errors: a server with a token asks for it", async () => {
+test("errors: the page asks for the token of the server", async () => {
   const file = path.join(scratch, "token");
   fs.writeFileSync(file, "a-secret-of-the-tests-123\n", { mode: 0o600 });
   const server = await serve("--token-file", file, "-c", "\\Memory\\Available Bytes");

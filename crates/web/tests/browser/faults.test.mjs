@@ -23,7 +23,7 @@ test("faults: counters with very long names are shown and exported", async () =>
     await legendThat(page, (rows) => rows.length === 2 && rows.every((row) => row.average !== "---"), "both counters");
     const csv = fs.readFileSync((await saved(page, "#save-csv")).path, "utf8");
     assert.ok(csv.includes(name) && csv.includes("(short)"));
-    // One of them hidden: the other is named in the request.
+    // If one counter is hidden, the request names the other one.
     await page.uncheck("#legend-body tr:has-text('short') input");
     const alone = fs.readFileSync((await saved(page, "#save-csv")).path, "utf8");
     assert.ok(alone.includes(name) && !alone.includes("(short)"));
@@ -37,7 +37,7 @@ test("faults: a value without neighbours is visible", async () => {
   await withPage("isolated", `${server.url}#${new URLSearchParams({ path: "\\Thing(a)\\Number" })}`, async (page) => {
     await legendThat(page, (rows) => rows.length === 1 && rows[0].average === "5.000", "the value");
     await page.waitForSelector("#chart canvas");
-    // The pixels of the line's colour.
+    // Counts the pixels with the line's colour.
     const coloured = () => page.evaluate(() => {
       const canvas = document.querySelector("#chart canvas");
       const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
@@ -120,7 +120,7 @@ test("faults: on a phone the chart is near the top, and the box does not cover i
     assert.ok(first.y < 150, `the first panel begins at ${first.y}`);
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360);
     await page.waitForFunction(() => [...document.querySelectorAll(".legend-value")].some((value) => value.dataset.value !== ""));
-    // The first values can change the height of legends, and so move the plot away from the pointer: both boxes are read at one time.
+    // The first values can change the height of legends, and so move the plot away from the pointer, so both boxes are read at one time.
     let plot, box;
     for (let step = 0; !box; step++) {
       plot = await page.locator(".panel .u-over").first().boundingBox();
@@ -169,7 +169,7 @@ test("faults: counters are found by the metric names of other tools", async () =
         return /result/.test(state) && (name === null || found.includes(name));
       }, [counter]);
     }
-    // A whole view.
+    // The tree also finds whole views.
     await page.fill("#tree-search", "disk");
     await page.click("#tree .tree-row:has-text('View: Disk') .tree-name");
     await page.waitForFunction(() => document.querySelectorAll("#panels .panel").length > 3);
@@ -182,7 +182,7 @@ test("faults: a legend is filtered, limited, and reduced to one counter", async 
   const server = await serve(logOf("many.csv", columns));
   await withPage("legend-filter", `${server.url}#${new URLSearchParams({ path: "\\Thing(*)\\Number" })}`, async (page) => {
     await legendThat(page, (rows) => rows.length === 20 && rows[0].average !== "---", "all");
-    // Numbers descending first.
+    // The first click sorts numbers in descending order.
     await page.click("#legend-head th[data-column=average] button");
     await legendThat(page, (rows) => rows[0].instance === "t19", "the largest first");
     await page.fill("#legend-top", "3");

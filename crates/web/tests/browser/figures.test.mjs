@@ -19,10 +19,10 @@ async function drop(page, name, text) {
   await page.dispatchEvent("body", "drop", { dataTransfer: transfer });
 }
 
-/** All digits of a column of the legend, by path. */
+/** The figures of a column of the legend with all digits: `[path, value]` for each row. */
 const column = (page, name) => page.$$eval("#legend-body tr", (rows, id) => rows.map((row) => [row.title, row.querySelector(`[data-column="${id}"]`)?.dataset.value]), name);
 
-/** Waits until columns of the legend have the figures of `tacho stats -f json`, all digits. */
+/** Waits until columns of the legend have the figures of `tacho stats -f json`, with all digits. */
 async function columnsAre(page, expected, names) {
   const end = Date.now() + PATIENCE;
   for (;;) {
@@ -41,7 +41,7 @@ async function columnsAre(page, expected, names) {
   }
 }
 
-test("figures: a range can have one end: typed, in a link, in a view file", async () => {
+test("figures: a range with only one end can be typed, and is kept in links and view files", async () => {
   const log = textLog("one-end.csv", 600);
   const server = await serve(log);
   const stats = async (...range) => JSON.parse(await tacho("stats", log, ...range, "-f", "json"));
@@ -100,7 +100,7 @@ test("figures: percentiles are columns of the legend, as in tacho stats", async 
     await page.waitForSelector("#legend-head [data-column=p95][aria-sort=descending]");
     const sorted = (await column(page, "p95")).map(([, value]) => Number(value));
     assert.deepEqual(sorted, [...sorted].sort((one, other) => other - one));
-    // Of the visible range, also after a reload.
+    // The percentiles are those of the visible range, also after a reload.
     await page.keyboard.press("r");
     await page.fill("#from-field", "-2s");
     await page.fill("#to-field", "end");
@@ -111,7 +111,7 @@ test("figures: percentiles are columns of the legend, as in tacho stats", async 
     await page.waitForFunction(() => /range=/.test(location.hash) && /p99/.test(location.hash));
     await page.reload();
     await columnsAre(page, part, names);
-    // Bars and the legends of panels can show them, too.
+    // Bars, numbers and the legends of panels can show percentiles, too.
     await page.click("summary:text-is('Display')");
     await page.selectOption("#figure-list", "p95");
     await page.keyboard.press("Escape");
@@ -167,7 +167,7 @@ test("figures: instances with the same name are summed as by tacho stats --group
     await page.keyboard.press("Escape");
     await columnsAre(page, expected, ["average", "maximum", "p95"]);
     assert.ok(!(await names()).some((full) => /#/.test(full)));
-    // The table, too.
+    // The table shows the sums, too.
     await page.click("#panel-back");
     await page.waitForFunction(() => /group=name/.test(location.hash) && !/alone=/.test(location.hash));
     const sum = String(expected.find((line) => line.instance === "sleep" && line.counter === "Thread Count").average);
@@ -187,7 +187,7 @@ test("figures: instances with the same name are summed as by tacho stats --group
     await page.click(".panel-title");
     const svg = fs.readFileSync((await saved(page, "#save-svg")).path, "utf8");
     assert.ok(svg.includes("Thread Count (sleep)") && !svg.includes("sleep#1"));
-    // A view file keeps the choice.
+    // A view file keeps the grouping by name.
     await page.click("#view-menu > summary");
     const [download] = await Promise.all([page.waitForEvent("download"), page.click("#view-download")]);
     const file = path.join(scratch, "sums.toml");
@@ -221,7 +221,7 @@ test("figures: live sums over names are streamed", async () => {
       const before = await page.textContent("#range-text");
       await page.waitForFunction((text) => document.getElementById("range-text").textContent !== text, before);
       assert.ok(opened.some((parameters) => parameters.get("group_by") === "name" && parameters.has("window")), opened.join(" "));
-      // Another process of the name is part of the sum.
+      // Another process with the name is added to the sum.
       children.push(spawn("sleep", ["60"]));
       await legendThat(page, (all) => all.length === 1 && Number(all[0].last) >= Number(rows[0].last) + 1, "a larger sum");
       // Without sums there is a line per process again.
@@ -235,7 +235,7 @@ test("figures: live sums over names are streamed", async () => {
   await server.stop();
 });
 
-test("figures: a table of processes has properties, and is a tree", async () => {
+test("figures: a table of processes has properties, and can be a tree", async () => {
   const child = spawn("bash", ["-c", "sleep 86317 & wait"], { detached: true });
   const server = await serve("--interval", "0.5");
   try {
@@ -253,19 +253,19 @@ test("figures: a table of processes has properties, and is a tree", async () => 
       assert.ok(command > 0 && owner > 0, heads.join());
       const found = await rows();
       assert.ok(found.some((cells) => cells[command] === "sleep 86317" && cells[owner] === user), JSON.stringify(found));
-      // Below its parent, which is shown as context.
+      // In the tree, the process is below its parent.
       await page.selectOption("#report .table-tree", "parent");
       await page.waitForFunction(() => [...document.querySelectorAll("#report .instances tbody th")].some((name) => /sleep/.test(name.textContent) && Number(name.dataset.depth) > 0));
       const tree = await page.$$eval("#report .instances tbody th", (all) => all.map((name) => [name.title, Number(name.dataset.depth ?? 0)]));
       const at = tree.findIndex(([name]) => name.startsWith("sleep"));
       assert.ok(tree[at - 1][0].startsWith("bash") && tree[at][1] === tree[at - 1][1] + 1, JSON.stringify(tree));
-      // The control group is a column on request, and a heading.
+      // The control group can be a column, and a heading of the tree.
       await page.check("#report .choices input[value='Control Group']");
       await page.waitForFunction(() => [...document.querySelectorAll("#report .instances thead th")].some((head) => head.textContent === "CONTROL GROUP"));
       await page.selectOption("#report .table-tree", "cgroup");
       const group = fs.readFileSync(`/proc/${child.pid}/cgroup`, "utf8").trim().split("\n").map((line) => line.split(":")[2]).find((one) => one !== "/") ?? "/";
       await page.waitForFunction((wanted) => [...document.querySelectorAll("#report .instances .group")].some((row) => row.textContent.startsWith(wanted)), group);
-      // The view file keeps it.
+      // The view file keeps the columns, the tree and the filter.
       await page.click("#view-menu > summary");
       const [download] = await Promise.all([page.waitForEvent("download"), page.click("#view-download")]);
       const file = path.join(scratch, "tree.toml");
@@ -276,7 +276,7 @@ test("figures: a table of processes has properties, and is a tree", async () => 
       await page.waitForFunction(() => document.querySelector(".instances .group"));
     });
   } finally {
-    // Both processes.
+    // Ends both processes.
     process.kill(-child.pid);
   }
   // Logs have no properties.

@@ -42,7 +42,7 @@ async function rowsThat(page, isWanted, what) {
   throw new Error(`${what}: ${JSON.stringify(await rows(page))}`);
 }
 
-test("fleet: a row for each machine and one for all, and a click opens a machine", async () => {
+test("fleet: the table has a row for each machine and one for all, and a click opens a machine", async () => {
   const server = await fleet();
   await withPage("fleet", server.url, async (page) => {
     // With many machines, the page begins with the table.
@@ -51,12 +51,12 @@ test("fleet: a row for each machine and one for all, and a click opens a machine
     assert.equal(all.at(-1).name, "absent", "a machine without values is last");
     const own = all.slice(1, -1).map(({ values }) => values[0]);
     assert.deepEqual(own, own.toSorted((one, other) => other - one), "sorted by the first column");
-    // The merged value is between those of the machines.
+    // The merged value is between the values of the machines.
     assert.ok(all[0].values[0] >= Math.min(...own) - 1e-9 && all[0].values[0] <= Math.max(...own) + 1e-9, JSON.stringify(all));
     await page.waitForSelector("#fleet-chart canvas");
     assert.match(await page.textContent("#fleet-chart"), /All machines/);
 
-    // A counter with instances: the sum of them, with a line per machine.
+    // For a counter with instances, the chart has the sum of the instances as a line per machine.
     await page.click("#fleet-head button:has-text('Bytes Total/sec (*)')");
     await page.waitForFunction(() => document.querySelectorAll(".fleet-line").length === 10);
     const lines = await page.evaluate(() => [...document.querySelectorAll(".fleet-line")].map((line) => line.childNodes[1].textContent));

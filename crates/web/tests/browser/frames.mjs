@@ -1,5 +1,5 @@
-// Measures the rate of animation frames while the crosshair moves over a chart with 2,300 live series: `run TACHO --frames`. A
-// measurement and no test: the result depends on what else runs on the machine.
+// Measures the rate of animation frames while the crosshair moves over a chart with 2,300 live series: `run TACHO --frames`. This
+// is not a test, because the result depends on what else runs on the machine.
 
 import { spawn } from "node:child_process";
 import fs from "node:fs";
@@ -7,7 +7,7 @@ import os from "node:os";
 import path from "node:path";
 import { scratch, serve, test, withPage } from "./harness.mjs";
 
-/** Idle processes, so that the series remain the same, and counters of each: 2,300 series. */
+/** 2,300 series: 23 counters of each of 100 processes, which sleep, so that no series begins or ends. */
 const PROCESSES = 100;
 const COUNTERS = 23;
 const SECONDS = 10;
@@ -24,7 +24,7 @@ test("frames", async () => {
   await withPage("frames", `${server.url}#points=100&panel=${encodeURIComponent(JSON.stringify(panel))}`, async (page) => {
     await page.waitForSelector("#live-state[data-state=live]");
     await page.locator("#chart .u-over").waitFor();
-    // Several samples, so that the chart is in its usual state.
+    // After several samples, the chart is in its usual state.
     const range = () => page.textContent("#range-text");
     for (let sample = 0; sample < 5; sample += 1) {
       const before = await range();

@@ -25,7 +25,7 @@ export async function tacho(...args) {
   return stdout;
 }
 
-/** Starts a server: `{url, port, stop()}`. It is killed when the tests end. */
+/** Starts a server: `{url, port, stop(), output()}`. It is killed when the tests end. */
 export async function serve(...args) {
   const child = spawn(TACHO, ["serve", ...(args.includes("--port") ? [] : ["--port", "0"]), ...args], { stdio: ["ignore", "pipe", "pipe"] });
   running.add(child);
@@ -130,7 +130,7 @@ export async function withPage(name, url, act, { width = 1280, height = 800, the
   }
 }
 
-/** Waits until a counter of this machine was collected n times. */
+/** Waits until a counter of this machine was collected `count` times. */
 export async function collections(url, path, count) {
   const answer = await fetch(`${url}api/stream?${new URLSearchParams({ path })}`);
   let seen = 0;
@@ -145,7 +145,7 @@ export async function collections(url, path, count) {
 /** The page with the counters of Performance Monitor on one chart. */
 export const classic = (server) => `${server.url}#open=classic`;
 
-/** The legend: `[{counter, instance, average, ...}]`. Figures are those with all digits, to three decimals. */
+/** The rows of the legend: `[{counter, instance, average, ...}]`. Figures are read with all digits, and rounded to three decimals. */
 export async function legend(page) {
   const rows = await page.$$eval("#legend-body tr", (all) =>
     all.map((row) => Object.fromEntries([...row.cells].map((cell) => [cell.dataset.column, cell.querySelector("select")?.value ?? (cell.dataset.value === undefined ? cell.textContent : { value: cell.dataset.value })]))),
@@ -172,7 +172,7 @@ export async function legendThat(page, accept, what) {
   throw new Error(`the legend never had ${what}: ${JSON.stringify(rows, null, 1)}`);
 }
 
-/** The zoomed range of the displayed figures: `{begin, end}` in milliseconds, null for the whole. */
+/** The zoomed range of the displayed figures: `{begin, end}` in milliseconds; null for the whole range. */
 export async function rangeOf(page) {
   const expected = await page.getAttribute("#content", "data-range");
   if (!expected) return null;
@@ -180,7 +180,7 @@ export async function rangeOf(page) {
   return { begin, end };
 }
 
-/** The range when it differs from `before`. */
+/** Waits until the range differs from `before`; returns the new range. */
 export async function rangeAfter(page, before) {
   const end = Date.now() + PATIENCE;
   for (;;) {
@@ -193,7 +193,7 @@ export async function rangeAfter(page, before) {
 
 export const iso = (milliseconds) => new Date(milliseconds).toISOString();
 
-/** The plot's position on the page. Waits until the chart is drawn: it is hidden for a moment after the view changes. */
+/** The plot's position on the page. Waits until the chart is drawn, because it is hidden for a moment after the view changes. */
 export async function plotBox(page) {
   const plot = page.locator(".u-over");
   await plot.waitFor({ state: "visible" });
@@ -254,7 +254,7 @@ export function compare(rows, statistics) {
   }
 }
 
-/** Waits until the legend has the figures of `tacho stats -f json`. `isOf` selects the statistics, `isRow` the rows. */
+/** Waits until the legend has the figures of `tacho stats -f json`. `isOf` selects the compared statistics, `isRow` the compared rows. */
 export async function legendIs(page, statistics, { isOf = () => true, isRow = () => true } = {}) {
   const end = Date.now() + PATIENCE;
   for (;;) {
@@ -268,7 +268,7 @@ export async function legendIs(page, statistics, { isOf = () => true, isRow = ()
   }
 }
 
-/** Whether the legend has a counter of `tacho stats`. */
+/** Whether the legend has the counter of a line of `tacho stats`. */
 export const inLegend = (line, rows) => rows.some((row) => row.counter === line.counter && row.set === line.set && row.instance === (line.instance === null ? "---" : line.index ? `${line.instance}#${line.index}` : line.instance));
 
 after(async () => {

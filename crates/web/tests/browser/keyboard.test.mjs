@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { barFigure, classic, legend, legendThat, rangeAfter, serve, shown, test, withPage } from "./harness.mjs";
 import { recordedLog } from "./logs.mjs";
 
-test("keyboard: the tree, the legend, the views, the chart", async () => {
+test("keyboard: keys operate the tree, the legend and the chart, and switch the kind of panel", async () => {
   const server = await serve(await recordedLog());
   await withPage("keyboard", classic(server), async (page) => {
     await legendThat(page, (rows) => rows.length > 0 && rows[0].average !== "---", "counters");
@@ -13,7 +13,7 @@ test("keyboard: the tree, the legend, the views, the chart", async () => {
     };
     const focused = () => page.evaluate(() => document.activeElement.querySelector(".tree-name")?.textContent ?? document.activeElement.id);
 
-    // The tree: open a set, a counter, add one instance.
+    // The tree: open a set and a counter, and add one instance.
     await press("a");
     await page.waitForSelector("#tree [role=treeitem]");
     await press("ArrowDown", "End", "Home");
@@ -39,7 +39,7 @@ test("keyboard: the tree, the legend, the views, the chart", async () => {
     assert.equal(await focused(), "add-button");
     await page.evaluate(() => document.activeElement.blur());
 
-    // All instances by an entered path; then the views.
+    // Type a path, and switch the kind of panel.
     await press("a");
     await page.focus("#path-field");
     await page.keyboard.type("no path");
@@ -120,15 +120,15 @@ test("keyboard: Tab reaches all controls, with a visible focus", async () => {
     const seen = [];
     for (let index = 0; index < 60; index += 1) {
       await page.keyboard.press("Tab");
-      const expected = await page.evaluate(() => {
+      const found = await page.evaluate(() => {
         const at = document.activeElement;
         if (at === document.body) return null;
         const style = getComputedStyle(at.matches(".segments input") ? at.nextElementSibling : at);
         return { id: at.id || at.className || at.tagName, outline: `${style.outlineStyle} ${style.outlineWidth}` };
       });
-      if (!expected) break;
-      assert.match(expected.outline, /^(solid|auto) [1-9]/, `the focus on ${expected.id} is seen`);
-      seen.push(expected.id);
+      if (!found) break;
+      assert.match(found.outline, /^(solid|auto) [1-9]/, `the focus on ${found.id} is visible`);
+      seen.push(found.id);
     }
     for (const id of ["skip", "help-button", "theme-button", "add-button", "zoom-in", "chart"]) assert.ok(seen.includes(id), `${id} is reached: ${seen.join(" ")}`);
   });

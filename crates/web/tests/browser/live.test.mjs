@@ -44,7 +44,7 @@ test("live: a counter added in the tree is updated, frozen and zoomed", async ()
     await page.keyboard.press("Escape");
     await legendThat(page, (found) => found.every((row) => row.average !== "---"), "averages of all");
 
-    // The lines move: picture and range change.
+    // The lines move, so the picture and the range change.
     const range = () => page.textContent("#range-text");
     const [picture, before] = [await canvas(page), await range()];
     await page.waitForFunction((then) => document.getElementById("range-text").textContent !== then, before);
@@ -63,7 +63,7 @@ test("live: a counter added in the tree is updated, frozen and zoomed", async ()
     assert.equal(await range(), frozen, "a frozen chart does not change");
     assert.deepEqual(await page.evaluate(() => [...new Set(window.seen)]), [frozen], "the range did not change after the first drawing");
 
-    // Zoomed by dragging: statistics of the range from the server's raw values.
+    // After zooming by dragging, the server computes the statistics of the range from its raw values.
     await drag(page, 0.8, 0.999);
     const zoomed = await rangeAfter(page, null);
     assert.ok(zoomed && zoomed.end - zoomed.begin < 60_000, JSON.stringify(zoomed));
@@ -126,7 +126,7 @@ except = ['${processors.replace("*", "_Total")}']
   await server.stop();
 });
 
-test("live: every other collection, and few points", async () => {
+test("live: the page can use every third collection, and few points", async () => {
   const server = await serve("--interval", "0.2", "-c", "\\Processor Information(_Total)\\% Processor Time");
   await withPage("live-every", server.url, async (page) => {
     await page.waitForSelector("#live-state[data-state=live]");
@@ -153,10 +153,10 @@ test("live: a frozen chart stays when the server has discarded its samples", asy
   await withPage("frozen-gone", server.url, async (page) => {
     await page.waitForSelector("#live-state[data-state=live]");
     await legendThat(page, (rows) => rows.length === 2 && rows.every((row) => row.average !== "---"), "averages");
-    // The window is full: each part of it has samples.
+    // Wait until the window is full, so that each part of it has samples.
     await collections(server.url, "\\Memory\\Available Bytes", 101);
     await freeze(page);
-    // Wait until the ring has no sample of it.
+    // Wait until the ring has no sample of the frozen range.
     const frozenAt = Date.now();
     const isGone = async () => Date.parse((await (await page.request.get(`${server.url}api/sources/live`)).json()).begin) > frozenAt;
     while (!(await isGone())) await page.waitForTimeout(200);
@@ -175,7 +175,7 @@ test("live: a frozen chart stays when the server has discarded its samples", asy
     await page.waitForFunction(() => /no longer has the samples/.test(document.getElementById("missing-text").textContent));
     assert.deepEqual((await legend(page)).map((row) => [row.counter, row.average]), rows.map((row) => [row.counter, "---"]));
     await page.keyboard.press("0");
-    await legendThat(page, (found) => JSON.stringify(found) === JSON.stringify(rows), "the figures of all of it again");
+    await legendThat(page, (found) => JSON.stringify(found) === JSON.stringify(rows), "the figures of the whole range again");
     await page.waitForFunction(() => document.getElementById("missing-text").textContent === "");
 
     // A new page shows that there are no samples.
@@ -190,17 +190,19 @@ test("live: a frozen chart stays when the server has discarded its samples", asy
 });
 
 test("live: a range before the first sample shows a message", async () => {
-  // The window is 100 s long: the server has run only for a small part of it.
   const server = await serve("--interval", "0.1", "-c", "\\Memory\\Available Bytes");
   await withPage("before-first", `${server.url}#points=1000`, async (page) => {
     const rows = await legendThat(page, (found) => found.length === 1 && found[0].average !== "---", "an average");
     await freeze(page);
-    await page.keyboard.press("+");
+    await page.keyboard.press("r");
+    await page.fill("#from-field", "-2h");
+    await page.fill("#to-field", "-1h");
+    await page.press("#to-field", "Enter");
     await page.waitForFunction(() => document.getElementById("chart-empty").textContent .startsWith("There are no samples in this time range. The data is from "));
     assert.ok(await page.isVisible("#chart-empty"));
     assert.equal(await page.textContent("#missing-text"), "");
     await page.keyboard.press("0");
-    await legendThat(page, (found) => found.length === 1 && found[0].counter === rows[0].counter && found[0].average !== "---", "the figures of all of it");
+    await legendThat(page, (found) => found.length === 1 && found[0].counter === rows[0].counter && found[0].average !== "---", "the figures of the whole range");
     assert.ok(await page.isHidden("#chart-empty"));
   });
   await server.stop();
@@ -214,7 +216,7 @@ async function waitForTwoUpdates(page) {
   }
 }
 
-/** Makes a page visible or hidden: without a screen all pages are visible. */
+/** Makes a page visible or hidden for its scripts, because a browser without a screen treats all pages as visible. */
 const setVisible = (page, isSeen) => page.evaluate((isHidden) => {
   Object.defineProperty(document, "hidden", { configurable: true, get: () => isHidden });
   document.dispatchEvent(new Event("visibilitychange"));
@@ -231,7 +233,7 @@ test("live: eight tabs of one browser are updated", async () => {
     }
     for (const page of pages) await page.waitForSelector("#live-state[data-state=live]");
     await Promise.all(pages.map(waitForTwoUpdates));
-    // Few streams, so that connections remain for other requests.
+    // Only three tabs have streams, so that connections remain for other requests.
     const streams = (count) => first.waitForFunction(async (wanted) => (await navigator.locks.query()).held.length === wanted, count);
     await streams(3);
 
@@ -254,7 +256,7 @@ test("live: eight tabs of one browser are updated", async () => {
   await server.stop();
 });
 
-test("live: without locks a tab has a stream while it is visible", async () => {
+test("live: without navigator.locks, a tab has a stream while it is visible", async () => {
   const server = await serve("--interval", "0.2", "-c", "\\Memory\\Available Bytes");
   await withPage("no-locks", server.url, async (page) => {
     const stream = (request) => request.url().includes("/api/stream");
@@ -272,7 +274,7 @@ test("live: samples between the first response and the stream are shown", async 
   const panel = { id: 1, counters: [{ path: "\\Memory\\Available Bytes" }] };
   await collections(server.url, panel.counters[0].path, 3);
   await withPage("live-begin", `${server.url}assets/icon.svg`, async (page) => {
-    // The stream opens several collections later.
+    // Delay the stream by several collections.
     await page.route(/\/api\/stream/, async (route) => {
       await collections(server.url, panel.counters[0].path, 4);
       await route.continue();

@@ -6,7 +6,7 @@ import { scratch, tacho } from "./harness.mjs";
 
 let recorded = null;
 
-/** A recorded BLG: processors, memory, context switches; 60 samples at 0.1 s. */
+/** A recorded BLG with processors, memory and context switches: 60 samples at an interval of 0.1 s. */
 export function recordedLog() {
   recorded ??= (async () => {
     const file = path.join(scratch, "recorded.blg");
@@ -23,8 +23,8 @@ export const TURNED = "a\u202eexe.txt\u2066\u0007";
 export const HOSTILE = `<img src=x onerror="document.title='taken'">`;
 
 /**
- * A CSV log of `samples` samples at 1 s from 2024-03-05 10:00:00 UTC. The counters have distinct values. `machine` is the
- * name of the machine.
+ * A CSV log with `samples` samples, one per second. The first is `from` seconds after 2024-03-05 10:00:00 UTC. The counters have
+ * distinct values. `machine` is the name of the machine. With `instance`, one of the counters is of this process.
  */
 export function textLog(name, samples, { machine = "WEB1", instance = null, from = 0 } = {}) {
   const file = path.join(scratch, name);
@@ -39,6 +39,22 @@ export function textLog(name, samples, { machine = "WEB1", instance = null, from
     const values = [50 + 40 * Math.sin(index / 90) + 10 * random(), 4000 + 500 * random(), Math.floor(300 * random())];
     lines.push(`"${time}",${values.map((value) => `"${value}"`).join(",")}`);
   }
+  fs.writeFileSync(file, `${lines.join("\r\n")}\r\n`);
+  return file;
+}
+
+/** The part of a link that describes panels. */
+export const panelLink = (...panels) => panels.map((panel) => `panel=${encodeURIComponent(JSON.stringify(panel))}`).join("&");
+
+/** A CSV log of one sample per second: `counters` maps a path to its value at a sample. */
+export function logOf(name, counters, samples = 60, machine = "WEB1") {
+  const two = (number) => String(number).padStart(2, "0");
+  const lines = [`"(PDH-CSV 4.0) (UTC)(0)",${Object.keys(counters).map((one) => `"\\\\${machine}${one}"`).join(",")}`];
+  for (let index = 0; index < samples; index += 1) {
+    const at = new Date(Date.UTC(2024, 2, 5, 10, 0, index));
+    lines.push(`"03/05/2024 ${two(at.getUTCHours())}:${two(at.getUTCMinutes())}:${two(at.getUTCSeconds())}.000",${Object.values(counters).map((valueAt) => `"${valueAt(index)}"`).join(",")}`);
+  }
+  const file = path.join(scratch, name);
   fs.writeFileSync(file, `${lines.join("\r\n")}\r\n`);
   return file;
 }

@@ -15,7 +15,7 @@ test("logs: an uploaded BLG, zoomed by dragging, has the figures of tacho stats"
   await withPage("upload", classic(server), async (page) => {
     await page.setInputFiles("#file-field", log);
     await page.waitForFunction(() => document.getElementById("source-names").textContent === "recorded.blg");
-    // All counters of the log, by typed paths.
+    // Add all counters of the log by typed paths.
     await page.keyboard.press("a");
     for (const expected of ["\\Processor Information(*)\\% Processor Time", "\\Memory\\Available Bytes", "\\System\\Context Switches/sec"]) {
       await page.fill("#path-field", expected);
@@ -81,7 +81,7 @@ test("logs: the last sample belongs to a range up to the end", async () => {
   await server.stop();
 });
 
-test("logs: a counter that two paths select is removed, and returns by either", async () => {
+test("logs: a counter that two paths select can be removed, and added again by either path", async () => {
   const server = await serve(textLog("twice.csv", 60));
   const [all, one] = ["\\Processor Information(*)\\% Processor Time", "\\Processor Information(_Total)\\% Processor Time"];
   const chosen = new URLSearchParams([all, one, "\\System\\Threads"].map((path) => ["path", path]));
@@ -122,7 +122,7 @@ test("logs: a link restores the view", async () => {
     rows = await legend(page);
     await page.waitForFunction(() => ["line=", "sort=counter%7Edown", "range="].every((part) => location.hash.includes(part)));
     link = page.url();
-    // By a saved view too, and by the clipboard.
+    // The view is also saved, and its link is copied to the clipboard.
     await page.click("#view-menu > summary");
     await page.fill("#view-field", "threads");
     await page.press("#view-field", "Enter");
@@ -134,7 +134,7 @@ test("logs: a link restores the view", async () => {
     assert.equal(await rangeAfter(page, range), null);
     await page.click("#view-menu > summary");
     await page.click("#view-list button:has-text('threads')");
-    await legendThat(page, (found) => JSON.stringify(found) === JSON.stringify(rows), "the rows of the kept view");
+    await legendThat(page, (found) => JSON.stringify(found) === JSON.stringify(rows), "the rows of the saved view");
   }, { permissions: ["clipboard-read", "clipboard-write"] });
   await withPage("link-after", link, async (page) => {
     await legendThat(page, (found) => JSON.stringify(found) === JSON.stringify(rows), "the rows of the link");
@@ -143,7 +143,7 @@ test("logs: a link restores the view", async () => {
   await server.stop();
 });
 
-test("logs: files are dropped onto the page", async () => {
+test("logs: a file that is dropped onto the page is opened", async () => {
   const log = textLog("dropped.csv", 300);
   const server = await serve();
   await withPage("drop", classic(server), async (page) => {
@@ -168,7 +168,7 @@ test("logs: files are dropped onto the page", async () => {
   await server.stop();
 });
 
-test("logs: an upload is stopped", async () => {
+test("logs: an upload can be stopped", async () => {
   const server = await serve();
   await withPage("stopped", classic(server), async (page) => {
     // An upload that never ends.
@@ -216,7 +216,7 @@ test("logs: scales change the chart but not the figures", async () => {
     const fit = await legend(page);
     assert.ok(fit.every((row) => row.scale === "fit"));
     assert.deepEqual(fit.map(({ scale, ...row }) => row), rows.map(({ scale, ...row }) => row));
-    // Memory in bytes: the largest power of ten at or below 100.
+    // For memory in bytes, the scale is the largest power of ten with which the maximum is at most 100.
     const maximum = Number(fit.find((row) => row.counter === "Available Bytes").maximum.replaceAll(",", ""));
     const label = await page.$eval("#legend-body tr:has-text('Available Bytes') select", (list) => list.selectedOptions[0].textContent);
     const power = Math.log10(Number(/^[\d.]+/.exec(label)[0]));
@@ -231,7 +231,7 @@ test("logs: two machines are overlaid by time and aligned at their starts", asyn
   await withPage("overlay", classic(server), async (page) => {
     await page.waitForFunction(() => document.getElementById("source-names").textContent.includes(" + "));
     await legendThat(page, (rows) => ["ALPHA", "BETA"].every((machine) => rows.some((row) => row.computer.includes(machine) && row.average !== "---")), "counters of both machines");
-    // They do not overlap, so they are aligned at their starts.
+    // The logs do not overlap, so they are aligned at their starts.
     await page.waitForFunction(() => /^(9:59|10:00)$/.test(document.getElementById("value-duration").textContent));
     await page.click("#source-menu summary");
     await page.check("input[name=align][value=absolute]");
@@ -239,7 +239,7 @@ test("logs: two machines are overlaid by time and aligned at their starts", asyn
     await page.check("input[name=align][value=start]");
     await page.keyboard.press("Escape");
     await page.waitForFunction(() => /^(9:59|10:00)$/.test(document.getElementById("value-duration").textContent));
-    // Zoomed from the starts, each log has its own range.
+    // The zoomed range is relative to the start of each log.
     await drag(page, 0.5, 0.75);
     const { begin, end } = await rangeAfter(page, null);
     for (const [log, machine, start] of [[one, "ALPHA", Date.UTC(2024, 2, 5, 10)], [other, "BETA", Date.UTC(2024, 2, 5, 12)]]) {
@@ -260,13 +260,13 @@ test("logs: a log in a folder of the server is opened and closed", async () => {
     await page.click("#log-list button:has-text('inside.csv')");
     await page.waitForFunction(() => /inside\.csv$/.test(document.getElementById("source-names").textContent));
     await legendThat(page, (rows) => rows.length > 0 && rows[0].average !== "---", "the log's counters");
-    // After a reload the log can still be closed.
     await page.waitForFunction(() => location.hash.includes("inside.csv"));
     // A new page does not show logs that other users have opened.
     await withPage("folder-other", classic(server), async (other) => {
       await other.waitForSelector("#live-state[data-state=live]");
       assert.ok(!(await other.textContent("#source-names")).includes("inside.csv"));
     });
+    // After a reload the log can still be closed.
     await page.reload();
     await legendThat(page, (rows) => rows.length > 0 && rows[0].average !== "---", "the log's counters again");
     await page.click("#source-menu summary");
@@ -277,7 +277,7 @@ test("logs: a log in a folder of the server is opened and closed", async () => {
   await server.stop();
 });
 
-test("logs: hover shows the values at the pointer, in the chosen zone", async () => {
+test("logs: the box shows the values at the pointer, in the chosen time zone", async () => {
   const log = textLog("hover.csv", 120);
   const server = await serve(log);
   await withPage("hover", classic(server), async (page) => {

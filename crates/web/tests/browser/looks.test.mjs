@@ -5,13 +5,13 @@ import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { classic, drag, legendThat, plotBox, rangeAfter, screenshots, serve, showAs, test, withPage } from "./harness.mjs";
-import { recordedLog, textLog } from "./logs.mjs";
+import { logOf, panelLink, recordedLog, textLog } from "./logs.mjs";
 
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** The violations that axe finds. */
 async function violations(page) {
-  // Evaluated by the debugger: the page's policy allows no other scripts.
+  // The debugger evaluates axe, because the page's content security policy allows no other scripts.
   await page.evaluate(axe);
   const { violations: found } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
   return found.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.slice(0, 3).map((node) => `${node.html.slice(0, 160)} ${node.failureSummary}`) }));
@@ -60,6 +60,32 @@ for (const [name, options] of Object.entries({
       await clean("keys");
       await page.click("#help-close");
       await showAs(page, "line");
+    }, options);
+    await server.stop();
+  });
+}
+
+for (const [name, options] of Object.entries({ light: { theme: "light" }, dark: { theme: "dark" }, phone: { theme: "light", width: 360, height: 740, hasTouch: true } })) {
+  test(`looks: changes and a pinned box, ${name}, without a violation of accessibility rules`, async () => {
+    const logs = [1, 3].map((factor) => logOf(`looks-${factor}.csv`, { "\\System\\Threads": () => 100 * factor, "\\Memory\\Available Bytes": (index) => 2 ** 30 / factor + index }));
+    const server = await serve(...logs);
+    await withPage(`looks-changes-${name}`, `${server.url}#${panelLink({ id: 1, counters: [{ path: "\\System\\Threads" }] })}`, async (page) => {
+      await legendThat(page, (rows) => rows.length === 2 && rows[0].average !== "---", "the counters");
+      const clean = async (where) => {
+        await shot(page, `looks-changes-${name}-${where}`);
+        assert.deepEqual(await violations(page), [], `${name}: ${where}`);
+      };
+      await page.click("#compare-button");
+      await page.click(".compare-name >> nth=0");
+      await page.waitForSelector(".compare-name[aria-pressed=true]");
+      await clean("list");
+      await page.click("#compare-close");
+      const plot = page.locator(".panel .u-over").first();
+      await plot.hover();
+      await page.mouse.down();
+      await page.waitForSelector("#hover.pinned");
+      await page.mouse.up();
+      await clean("pinned");
     }, options);
     await server.stop();
   });

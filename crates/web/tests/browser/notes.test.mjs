@@ -9,7 +9,7 @@ import { textLog } from "./logs.mjs";
 const panelLink = (...panels) => panels.map((panel) => `panel=${encodeURIComponent(JSON.stringify(panel))}`).join("&");
 const BUSY = "\\Processor(*)\\% Processor Time";
 
-/** A log of four processors, every minute for two days: processor N is busy N times ten percent, twice as much on the second day. */
+/** A log of four processors with a sample per minute, usually for two days: processor N is busy N * 10 %, twice as much on day two. */
 function processorLog(name, minutes = 2 * 1440) {
   const file = path.join(scratch, name);
   const two = (number) => String(number).padStart(2, "0");
@@ -27,7 +27,7 @@ function processorLog(name, minutes = 2 * 1440) {
 const colours = (page, selector, places) =>
   page.$eval(selector, (place, wanted) => {
     const [canvas, over] = [place.querySelector("canvas"), place.querySelector(".u-over")];
-    // A copy, because the browser warns of reading a canvas that it draws itself.
+    // The pixels are read from a copy, because the browser warns when the chart's own canvas is read.
     const context = Object.assign(document.createElement("canvas"), { width: canvas.width, height: canvas.height }).getContext("2d", { willReadFrequently: true });
     context.drawImage(canvas, 0, 0);
     return wanted.map(([across, down]) => {
@@ -54,7 +54,7 @@ for (const theme of ["light", "dark"]) {
       await page.mouse.move(box.x + box.width * 0.75, box.y + box.height * 0.6);
       await page.waitForSelector("#hover:not([hidden])");
       assert.match(await page.textContent("#hover tr.nearest"), /% Processor Time \(3\)60\.0 %/);
-      // Keys read values, too.
+      // Keys also announce values.
       await page.mouse.move(5, 5);
       await page.keyboard.press("ArrowDown");
       await page.keyboard.press(".");
@@ -68,12 +68,12 @@ for (const theme of ["light", "dark"]) {
       const svg = fs.readFileSync((await saved(page, "#save-svg")).path, "utf8");
       for (const value of [20, 40, 60, 80]) assert.ok(svg.includes(`fill="${colourOf(value)}"`), String(value));
     }, { theme });
-    // Among other panels, and counters of another unit are named.
+    // A heat map next to another panel has a scale, too.
     const panels = [{ id: 1, title: "Heat", kind: "heatmap", counters: [{ path: BUSY }] }, { id: 2, title: "Lines", counters: [{ path: BUSY }] }];
     await withPage(`heat-map-panels-${theme}`, `${server.url}#${panelLink(...panels)}`, async (page) => {
       await page.waitForFunction(() => document.querySelector(".panel canvas.heat-canvas") && document.querySelectorAll(".panel .u-over").length === 2);
       await page.waitForFunction(() => document.querySelector(".panel-place[data-scale]"));
-      // One crosshair.
+      // Both panels show the same crosshair.
       await page.locator(".panel .u-over").nth(1).hover();
       await page.waitForSelector(".heat-cursor:not([hidden])");
       await page.focus(".panel");
@@ -94,14 +94,14 @@ test("heat map: the unit is that of the first counter, in any order of the legen
     await page.click("#legend-head [data-column=average] button");
     await page.waitForFunction(() => /Available/.test(document.querySelector("#legend-body th").textContent));
     assert.equal(await page.getAttribute("#heatmap", "data-scale"), "0 % to 100 %");
-    // Without the first counter, the unit is that of the next.
+    // Without the first counter, the unit is that of the next counter.
     await page.uncheck("#legend-body tr:last-child input");
     await page.waitForFunction(() => /iB$/.test(document.getElementById("heatmap").dataset.scale));
   });
   await server.stop();
 });
 
-test("heat map: ranges of values are shaded, typed and saved", async () => {
+test("bands: ranges of values can be typed, are shaded, and are saved", async () => {
   const server = await serve(processorLog("bands.csv", 300));
   await withPage("bands", `${server.url}#${panelLink({ id: 1, min: 0, max: 100, counters: [{ path: BUSY }] })}`, async (page) => {
     await legendThat(page, (rows) => rows.length === 4, "the processors");
@@ -148,7 +148,7 @@ test("earlier: a log is compared with itself a day earlier", async () => {
     await page.fill("#shift-field", "1d");
     await page.press("#shift-field", "Enter");
     await legendThat(page, (rows) => rows.length === 8 && rows.every((row) => row.average !== "---"), "both days");
-    // The second day compared with the first: the legend names the shift, and the figures are those of the earlier range.
+    // When the second day is compared with the first, the legend names the shift, and the figures are those of the earlier range.
     await page.keyboard.press("r");
     await page.fill("#from-field", "2024-03-06 02:00");
     await page.fill("#to-field", "2024-03-06 20:00");
@@ -163,10 +163,10 @@ test("earlier: a log is compared with itself a day earlier", async () => {
     const hover = await pointAt(page, box.x + box.width * 0.5, box.y + box.height * 0.5, (text) => text.includes("earlier"));
     assert.match(hover, /\(4\)80\.0 %/);
     assert.match(hover, /\(4\) · 1 d earlier40\.0 %/);
-    // Both have the same colour.
+    // The lines of a counter have the same colour on both days.
     const strokes = await page.$$eval("#legend-body tr", (all) => all.map((row) => row.querySelector(".swatch line").getAttribute("stroke")));
     assert.equal(new Set(strokes).size, 4);
-    // The link has it.
+    // The link has the shift.
     await page.waitForFunction(() => /shift=86400/.test(location.hash));
     await page.reload();
     await legendThat(page, (all) => all.length === 8, "both days again");
@@ -189,13 +189,13 @@ test("earlier: this machine is compared with its own history", async () => {
     }, "values of now and of two seconds ago");
     const [now, before] = ["", "earlier"].map((part) => rows.find((row) => row.counter === "System Up Time" && row.computer.includes("earlier") === Boolean(part)));
     const apart = Number(now.last.replaceAll(",", "")) - Number(before.last.replaceAll(",", ""));
-    // The earlier values are loaded from time to time.
+    // The earlier values are loaded only from time to time, so the difference is not always two seconds.
     assert.ok(apart > 1.5 && apart < 12, `${apart} s apart`);
   });
   await server.stop();
 });
 
-test("notes: added for moments and ranges, drawn in all panels, saved with the view", async () => {
+test("notes: they can be for moments and ranges, are drawn in all panels, and are saved with the view", async () => {
   const log = textLog("notes.csv", 600);
   const server = await serve(log);
   const panels = [{ id: 1, title: "One", counters: [{ path: "\\Memory\\Available MBytes" }] }, { id: 2, title: "Two", counters: [{ path: "\\System\\Threads" }] }];
@@ -231,7 +231,7 @@ test("notes: added for moments and ranges, drawn in all panels, saved with the v
     // The pointer shows the texts.
     await pointAt(page, box.x + box.width * 0.3, y, (text) => text.includes("backup"));
     await page.mouse.move(2, 2);
-    // A click shows it in the middle.
+    // A click on a note of the list moves the note to the middle of the charts.
     await page.click("#notes-menu > summary");
     await page.waitForFunction(() => document.querySelectorAll("#note-list .view-name").length === 2);
     const listed = await page.$$eval("#note-list .view-name", (all) => all.map((one) => one.textContent));
@@ -241,7 +241,7 @@ test("notes: added for moments and ranges, drawn in all panels, saved with the v
     const range = await rangeAfter(page, null);
     assert.ok(Math.abs((range.begin + range.end) / 2 - Date.UTC(2024, 2, 5, 10, 5)) < 1500, JSON.stringify(range));
     await page.click("#zoom-whole");
-    // The link and the view file have them.
+    // The link and the view file have the notes.
     const saveView = async () => {
       await page.click("#view-menu > summary");
       const [download] = await Promise.all([page.waitForEvent("download"), page.click("#view-download")]);
@@ -278,7 +278,7 @@ test("notes: added for moments and ranges, drawn in all panels, saved with the v
   await server.stop();
 });
 
-test("notes: of logs that are aligned at their starts are at their own times", async () => {
+test("notes: with logs that are aligned at their starts, each note is at its time in its log", async () => {
   // The second log begins 1000 s after the first, and is half as long.
   const server = await serve(textLog("aligned-1.csv", 600), textLog("aligned-2.csv", 300, { machine: "WEB2", from: 1000 }));
   const note = (seconds, text, end = null) => ["note", `${Date.UTC(2024, 2, 5, 10) / 1000 + seconds}.000~${end === null ? "" : `${Date.UTC(2024, 2, 5, 10) / 1000 + end}.000`}~${text}`];
@@ -294,7 +294,7 @@ test("notes: of logs that are aligned at their starts are at their own times", a
     assert.deepEqual(await notesAt(300), ["first · aligned-1.csv"]);
     assert.deepEqual(await notesAt(120), ["second · aligned-2.csv"]);
     assert.deepEqual(await notesAt(160), []);
-    // Pictures have the two that are visible.
+    // Pictures have the two notes that are visible.
     const svg = fs.readFileSync((await saved(page, "#save-svg")).path, "utf8");
     assert.ok(svg.includes("first · aligned-1.csv") && svg.includes("second · aligned-2.csv") && !svg.includes("neither"), svg.slice(0, 2000));
     // The menu has the time of the log that users choose.
@@ -318,7 +318,7 @@ test("notes: of logs that are aligned at their starts are at their own times", a
     await page.click("#note-list li:nth-child(4) .view-name");
     const range = await rangeAfter(page, null);
     assert.ok(Math.abs((range.begin + range.end) / 2 - 200_000) < 1500, JSON.stringify(range));
-    // By time, each is where it was.
+    // If the logs are aligned by time, each note is at its own time.
     await page.click("#zoom-whole");
     await rangeAfter(page, range);
     await page.click("#source-menu summary");

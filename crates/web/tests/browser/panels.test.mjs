@@ -21,13 +21,13 @@ test("panels: this machine opens with the overview, each chart with its unit", a
     const found = await figures(page);
     const unitOf = { "All processors": / %$/, Memory: / ([KMGT]i)?B$/, "Disk throughput": / [kMG]?B\/s$/, "Disk latency": /( [mµn]?s|---)$/, Network: / [kMG]?B\/s$/ };
     for (const [panel, name, , text] of found) if (unitOf[panel]) assert.match(text, unitOf[panel], `${panel}: ${name}`);
-    // The window is not empty: the server has collected these counters since its start.
+    // The page is not wider than the window.
     assert.equal(await page.evaluate(() => document.getElementById("content").scrollWidth <= document.documentElement.clientWidth), true);
-    // One crosshair for all charts.
+    // All charts show the same crosshair.
     const plot = page.locator(".panel .u-over").first();
     for (let attempt = 0; !(await page.locator("#hover").isVisible()); attempt += 1) {
       assert.ok(attempt < 100, "the pointer shows no values");
-      // Legends that grow move the plot from under the pointer.
+      // Legends can grow and thereby move the plot away from the pointer.
       const { width, height } = await plot.boundingBox();
       await plot.hover({ position: { x: width * (0.9 - (attempt % 5) / 100), y: height / 2 } });
     }
@@ -37,10 +37,10 @@ test("panels: this machine opens with the overview, each chart with its unit", a
   await server.stop();
 });
 
-test("panels: a page does not start empty", async () => {
+test("panels: a page begins with the values that the server collected before", async () => {
   const server = await serve("--interval", "0.1");
   const live = async () => (await fetch(`${server.url}api/sources/live`)).json();
-  // Without a client.
+  // The server collects without a client.
   while ((await live()).samples < 40) await new Promise((resolve) => setTimeout(resolve, 100));
   await withPage("history", server.url, async (page) => {
     await page.waitForFunction(() => [...document.querySelectorAll(".legend-value")].some((value) => value.dataset.value !== ""));
@@ -51,7 +51,7 @@ test("panels: a page does not start empty", async () => {
   await server.stop();
 });
 
-test("panels: a log's panels have the figures of tacho stats, also zoomed and typed", async () => {
+test("panels: a log's panels have the figures of tacho stats, also for zoomed and typed ranges", async () => {
   const log = await recordedLog();
   const server = await serve(log);
   const stats = async (range) => JSON.parse(await tacho("stats", log, ...(range ? ["-b", iso(range.begin), "-e", iso(range.end)] : []), "-f", "json"));
@@ -69,7 +69,7 @@ test("panels: a log's panels have the figures of tacho stats, also zoomed and ty
   await withPage("log-overview", server.url, async (page) => {
     await page.waitForFunction(() => document.querySelectorAll("#panels .panel .u-over").length >= 3);
     await equal(page, null);
-    // Drag over one panel: all zoom, and the selection is visible.
+    // Dragging over one panel zooms all panels, and shows the selected range.
     const box = await page.locator(".panel .u-over").nth(1).boundingBox();
     const y = box.y + box.height / 2;
     await page.mouse.move(box.x + box.width * 0.25, y);
@@ -83,7 +83,7 @@ test("panels: a log's panels have the figures of tacho stats, also zoomed and ty
     const range = await rangeAfter(page, null);
     assert.equal(await page.locator(".selection:visible").count(), 0);
     await equal(page, range);
-    // Typed: the last two seconds.
+    // A typed range: the last two seconds.
     await page.keyboard.press("r");
     await page.fill("#from-field", "-2s");
     await page.fill("#to-field", "end");
@@ -101,7 +101,7 @@ test("panels: a log's panels have the figures of tacho stats, also zoomed and ty
   await server.stop();
 });
 
-test("panels: moved, resized, removed and opened by keyboard and mouse", async () => {
+test("panels: keyboard and mouse can move, resize, remove and open panels", async () => {
   const server = await serve("--interval", "0.5");
   await withPage("arranged", server.url, async (page) => {
     await page.waitForFunction(() => document.querySelectorAll("#panels .panel").length >= 5);
@@ -116,7 +116,7 @@ test("panels: moved, resized, removed and opened by keyboard and mouse", async (
     await page.keyboard.press("w");
     await page.waitForFunction(([title, before]) => document.querySelector(`.panel[aria-label="${title}"]`).getBoundingClientRect().width > before * 1.5, [names[0], narrow]);
     await page.keyboard.press("W");
-    // By mouse: drag the handle of the first over the third.
+    // By mouse: drag the handle of the first panel over the third panel.
     const first = page.locator(".panel").first();
     await first.hover();
     const handle = await first.locator(".panel-handle").boundingBox();
@@ -126,7 +126,7 @@ test("panels: moved, resized, removed and opened by keyboard and mouse", async (
     await page.mouse.move(target.x + target.width / 2, target.y + target.height / 2, { steps: 5 });
     await page.mouse.up();
     await titlesAre(page, [moved[1], moved[2], moved[0], ...moved.slice(3)]);
-    // By mouse: drag the corner to twice the width.
+    // By mouse: drag the corner of the panel to twice its width.
     const sized = page.locator(".panel").first();
     await sized.hover();
     const before = await sized.boundingBox();
@@ -135,7 +135,7 @@ test("panels: moved, resized, removed and opened by keyboard and mouse", async (
     await page.mouse.move(before.x + before.width * 1.9, before.y + before.height - 5, { steps: 5 });
     await page.mouse.up();
     await page.waitForFunction((was) => document.querySelector(".panel").getBoundingClientRect().width > was * 1.5, before.width);
-    // Alone, and back.
+    // Show one panel alone, and then all panels again.
     await page.focus(".panel:nth-child(2)");
     await page.keyboard.press("Enter");
     await page.waitForSelector("#legend-body tr");
@@ -146,12 +146,12 @@ test("panels: moved, resized, removed and opened by keyboard and mouse", async (
     await page.focus(".panel:last-child");
     await page.keyboard.press("Delete");
     await page.waitForFunction((count) => document.querySelectorAll("#panels .panel").length === count, names.length - 1);
-    // The link has all of it.
+    // The link has the arrangement.
     const now = await titles(page);
     await page.waitForFunction((count) => new URLSearchParams(location.hash.slice(1)).getAll("panel").length === count, now.length);
     await page.reload();
     await titlesAre(page, now);
-    // A new panel by the tree.
+    // Adding a counter in the tree creates a panel.
     await page.keyboard.press("a");
     await page.fill("#path-field", "\\System\\Context Switches/sec");
     await page.press("#path-field", "Enter");
@@ -160,7 +160,7 @@ test("panels: moved, resized, removed and opened by keyboard and mouse", async (
   await server.stop();
 });
 
-test("panels: kinds, axes, limits and two units", async () => {
+test("panels: the kind, the axis, the range and the limits of a panel change its picture, and each unit has an axis", async () => {
   const server = await serve(await recordedLog());
   const panel = (given) => `panel=${encodeURIComponent(JSON.stringify(given))}`;
   const counters = [{ path: "\\Processor Information(_Total)\\% Processor Time" }, { path: "\\Memory\\Available Bytes" }];
@@ -216,7 +216,7 @@ test("panels: a table of processes is sorted, filtered and limited", async () =>
     await page.fill("#panels .table-top", "3");
     await page.press("#panels .table-top", "Enter");
     await page.waitForFunction(() => document.querySelectorAll(".instances tbody tr").length === 3);
-    // A negative number is no limit; others are rounded.
+    // A negative number means no limit; other numbers are rounded.
     await page.fill("#panels .table-top", "-5");
     await page.press("#panels .table-top", "Enter");
     await page.waitForFunction(() => document.querySelectorAll(".instances tbody tr").length > 5);
@@ -229,7 +229,7 @@ test("panels: a table of processes is sorted, filtered and limited", async () =>
   await server.stop();
 });
 
-test("panels: a view is downloaded, opened by the terminal's parser, and dropped onto the page", async () => {
+test("panels: a downloaded view can be used by tacho record, and dropped onto the page", async () => {
   const server = await serve("--interval", "0.5");
   await withPage("view-file", `${server.url}#open=disk`, async (page) => {
     await page.waitForFunction(() => document.querySelectorAll("#panels .panel").length >= 2);
@@ -239,7 +239,7 @@ test("panels: a view is downloaded, opened by the terminal's parser, and dropped
     const file = path.join(scratch, "downloaded.toml");
     await download.saveAs(file);
     const text = fs.readFileSync(file, "utf8");
-    // The command opens it.
+    // The command accepts the view file.
     const log = path.join(scratch, "by-view.blg");
     await tacho("record", "--view", file, "-sc", "2", "-si", "0.1", "-o", log, "-y");
     assert.ok(fs.statSync(log).size > 0);
@@ -266,7 +266,7 @@ test("panels: a view is downloaded, opened by the terminal's parser, and dropped
   await server.stop();
 });
 
-test("panels: a link to the overview follows the source, and an invalid path does not affect the others", async () => {
+test("panels: the overview of a link follows the source, and an invalid path does not affect other paths", async () => {
   const log = textLog("follow.csv", 60);
   const server = await serve(log);
   const bad = ["\\Memory\\Available MBytes", "\\No\\Such", "not a path"].map((one) => ["path", one]);
@@ -278,7 +278,7 @@ test("panels: a link to the overview follows the source, and an invalid path doe
     await titlesAre(page, ["Memory", "Process", "Processor Information", "System"].filter((title) => title !== "Process"));
     await page.click("#source-menu summary");
     await page.click("#source-list .source-name:has-text('(live)')");
-    // The menu closes, and the overview is that of this machine.
+    // The menu closes, and the page shows the overview of this machine.
     await page.waitForFunction(() => !document.getElementById("source-menu").open);
     await page.waitForFunction(() => [...document.querySelectorAll(".panel-title")].some((title) => title.textContent === "Disk latency"));
     assert.equal(shown(0), "0.000");
@@ -320,7 +320,7 @@ test("panels: a view that arrives late does not replace newer panels, and an inv
   await server.stop();
 });
 
-test("panels: a table has the values of the last range", async () => {
+test("panels: a table requests the last range although an earlier request is slow", async () => {
   const server = await serve("--interval", "0.5");
   const table = { id: 1, kind: "table", table: { set: "Processor", columns: [{ title: "Name" }, { title: "BUSY", counter: "% Processor Time" }] } };
   const set = `panel=${encodeURIComponent(JSON.stringify(table))}`;

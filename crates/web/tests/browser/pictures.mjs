@@ -1,5 +1,5 @@
-// Draws the pictures of the documentation: run TACHO --pictures FOLDER. The values are generated, so that pictures change only with
-// the page.
+// Draws the pictures of the documentation: run TACHO --pictures FOLDER. The values are generated, so that the pictures change only
+// when the page changes.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -8,13 +8,13 @@ import { scratch, serve, test, withPage } from "./harness.mjs";
 const { PICTURES } = process.env;
 const two = (number) => String(number).padStart(2, "0");
 
-/** A pseudo-random number generator, from 0 to 1. */
+/** A generator of pseudo-random numbers from 0 to 1. */
 function randomOf(seed) {
   let state = seed;
   return () => (state = (state * 1103515245 + 12345) % 2147483648) / 2147483648;
 }
 
-/** A value that wanders between 0 and 1, with peaks. */
+/** A generator of values that wander between 0 and 1, with peaks. */
 function wander(seed) {
   const random = randomOf(seed);
   let level = random();
@@ -26,7 +26,7 @@ function wander(seed) {
   };
 }
 
-/** Two days of a server, every 30 seconds: its processors, memory, disks, network and processes. */
+/** A log of two days with a sample every 30 seconds: the processors, memory, disks, network and processes of a server. */
 function serverLog(name, machine, seed) {
   const processors = Array.from({ length: 16 }, (_, index) => [`Processor Information(0,${index})\\% Processor Time`, (value) => value * 100]);
   const disks = ["0 C:", "1 D:", "2 E:", "3 F:"].flatMap((disk) => [

@@ -39,7 +39,7 @@ test("record: one page starts a recording, another one stops it, and its log is 
     [started] = fs.readdirSync(folder);
   }, unauthorized);
   assert.match(started, /^[\w.-]+_\d{8}\.blg$/);
-  // The page that started it is closed; the recording continues.
+  // The recording continues although the page that started it is closed.
   const size = fs.statSync(path.join(folder, started)).size;
   await withPage("record-stop", server.url, async (page) => {
     await signIn(page);

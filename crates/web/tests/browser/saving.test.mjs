@@ -1,4 +1,4 @@
-// Saving: the selection as a log, the chart as a picture.
+// Saving the selected counters as a log, and the chart as a picture.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -9,7 +9,7 @@ import { HOSTILE, recordedLog, textLog } from "./logs.mjs";
 /** Rows of a CSV without quotes in fields. */
 const rowsOf = (text) => text.split("\r\n").filter(Boolean).map((line) => line.slice(1, -1).split('","'));
 
-test("saving: the visible range as CSV equals the output of tacho relog, and as BLG has the same figures", async () => {
+test("saving: a CSV of the visible range equals the output of tacho relog, and a BLG has the same figures", async () => {
   const log = await recordedLog();
   const server = await serve(log);
   await withPage("save-log", classic(server), async (page) => {
@@ -35,7 +35,7 @@ test("saving: the visible range as CSV equals the output of tacho relog, and as 
     assert.deepEqual(got.map((row) => row[0]), wanted.map((row) => row[0]), "times");
     assert.deepEqual(columns(got), columns(wanted), "values");
 
-    // A BLG of the range has the same averages: it contains the baseline of the first interval.
+    // A BLG of the range has the same averages, because it contains the baseline of the first interval.
     const blg = await saved(page, "#save-blg");
     const statistics = JSON.parse(await tacho("stats", blg.path, "-f", "json"));
     for (const row of rows) {
@@ -52,7 +52,7 @@ test("saving: the visible range as CSV equals the output of tacho relog, and as 
   await server.stop();
 });
 
-test("saving: the chart as PNG and SVG", async () => {
+test("saving: pictures of the chart are valid PNG and SVG files", async () => {
   const server = await serve(textLog("picture.csv", 5000, { instance: HOSTILE }));
   await withPage("save-picture", classic(server), async (page) => {
     await page.keyboard.press("a");

@@ -1,4 +1,4 @@
-// The server's scripts and style sheets have no comments, and otherwise mean the same as the sources. The page is small.
+// The server's scripts and style sheets have no comments, but otherwise the meaning of their sources. The page is small.
 
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -7,14 +7,14 @@ import { PAGE, serve, test, withPage } from "./harness.mjs";
 import { textLog } from "./logs.mjs";
 import { parse } from "acorn";
 
-/** With the files of the source in place of those of the server, there is nothing to compare. */
+/** With `FROM_SOURCE`, the source files are used instead of the server's, so there is nothing to compare. */
 const testBuilt = process.env.FROM_SOURCE ? () => {} : test;
 
 /** The syntax tree without positions and raw texts. */
 const meaning = (text) =>
   JSON.stringify(parse(text, { ecmaVersion: "latest", sourceType: "module" }), (name, value) => (["start", "end", "raw"].includes(name) ? undefined : typeof value === "bigint" ? `${value}n` : value));
 
-/** The own files of the page with this extension. */
+/** The files of the page with this extension, without those in vendor/. */
 const own = (extension) => fs.readdirSync(PAGE).filter((name) => name.endsWith(extension));
 
 testBuilt("stripped: scripts have the syntax trees of their sources", async () => {
@@ -22,7 +22,7 @@ testBuilt("stripped: scripts have the syntax trees of their sources", async () =
   try {
     for (const name of own(".js")) {
       const text = await (await fetch(`${server.url}assets/${name}`)).text();
-      // Without the trees, which are long.
+      // `assert.equal` would print the trees, which are long.
       assert.ok(meaning(text) === meaning(fs.readFileSync(path.join(PAGE, name), "utf8")), name);
       assert.ok(!/^\s*(\/\/|\/?\*)/m.test(text), `${name} has a comment`);
     }
@@ -53,7 +53,7 @@ testBuilt("stripped: style sheets have the rules of their sources", async () => 
 });
 
 testBuilt("stripped: opening the page transfers less than 150 kB", async () => {
-  // Without a stream, which would not end.
+  // A page of a log opens no stream, which would not end.
   const server = await serve(textLog("weight.csv", 20));
   try {
     const sizes = new Map();
@@ -69,7 +69,7 @@ testBuilt("stripped: opening the page transfers less than 150 kB", async () => {
       await session.send("Network.setCacheDisabled", { cacheDisabled: true });
       await page.reload({ waitUntil: "networkidle" });
     });
-    // Compressed contents, without the headers of the responses.
+    // The sizes are those of the compressed contents, without headers.
     const files = [...sizes].filter(([url]) => !url.includes("/api/"));
     const total = files.reduce((sum, [, size]) => sum + size, 0);
     assert.ok(files.length > 40, `${files.length} files`);

@@ -8,7 +8,7 @@ import { PAGE, test } from "./harness.mjs";
 
 const importModule = (name) => import(pathToFileURL(path.join(PAGE, name)).href);
 
-test("units: figures and durations", async () => {
+test("units: figures have three decimals, and durations have colons", async () => {
   const { axisFigure, duration, figure } = await importModule("figures.js");
   for (const [value, text] of [
     [null, "---"], [undefined, "---"], [NaN, "---"], [Infinity, "---"], [0, "0.000"], [5309.188746893078, "5,309.189"],
@@ -40,7 +40,7 @@ test("units: times keep seven decimals and their zones", async () => {
   });
   const shown = (text) => `${moment(seconds(text), changing).slice(5, 16)} ${changing.nameAt(seconds(text))}`;
   assert.deepEqual(["2013-03-10T09:59:00Z", march, "2013-11-03T08:59:00Z", november].map(shown), ["03-10 01:59 PST", "03-10 03:00 PDT", "11-03 01:59 PDT", "11-03 01:00 PST"]);
-  // Days begin at midnight on both sides of a change; skipped hours have no tick, and no tick appears twice.
+  // Days begin at midnight before and after a clock change; skipped hours have no tick, and no tick appears twice.
   const labels = (begin, end, most) => timeMarks(seconds(begin), seconds(end), most, changing).map(({ label }) => label);
   assert.deepEqual(labels("2013-11-01T07:00:00Z", "2013-11-06T08:00:00Z", 6), ["11-01", "11-02", "11-03", "11-04", "11-05", "11-06"]);
   assert.deepEqual(labels("2013-11-03T01:00:00Z", "2013-11-04T02:00:00Z", 5), ["18:00", "00:00", "06:00", "12:00", "18:00"]);
@@ -105,12 +105,12 @@ test("units: a link restores the state, and a forged one is harmless", async () 
   assert.deepEqual(expected.missing, []);
   assert.deepEqual(expected.panels, state.panels);
   for (const [name, value] of Object.entries(expected.parts)) assert.deepEqual(value, state[name], name);
-  // The id of the log has changed.
+  // A link is valid although the id of its log has changed.
   const moved = fromFragment(toFragment((id) => `log ${id}`), (id) => (id === "2" ? "7" : null));
   assert.deepEqual(moved.missing, ["log live"]);
   assert.deepEqual(moved.parts.sources, ["7"]);
   assert.equal(moved.parts.selected, panelKey(panel, keyOf("7", `\\\\VM${path}`)));
-  // A view of the server, and a link of an earlier version.
+  // Links to a view of the server, and links of an earlier version.
   state.viewName = "overview";
   const named = fromFragment(toFragment((id) => id), (id) => id);
   assert.deepEqual([named.viewName, named.panels], ["overview", null]);
@@ -165,9 +165,9 @@ test("units: a removed counter returns only when a path that selects it is added
     return { paths: counters.map((counter) => counter.path), removed: [...removed], isMore };
   };
   start();
-  // By its own path.
+  // Its own path is added.
   assert.deepEqual(add(times.replace("*", "INIT (1)")), { paths: [times, faults, times.replace("*", "INIT (1)")], removed: [key(faults), key(faults, other)], isMore: true });
-  // By the known path with wildcards, in this panel only.
+  // The known path with wildcards is added again. The counter returns only in this panel.
   assert.deepEqual(add(faults), { paths: [times, faults], removed: [key(times), key(faults, other)], isMore: true });
   state.removed = new Set();
   assert.ok(!add(faults).isMore, "already known");
@@ -176,7 +176,7 @@ test("units: a removed counter returns only when a path that selects it is added
 
 test("units: values have the units of the terminal monitor", async () => {
   const { tickText, valueText } = await importModule("units.js");
-  // Written and checked by crates/web/tests/units.rs.
+  // crates/web/tests/units.rs writes and checks this file.
   const rows = fs.readFileSync(path.join(PAGE, "../tests/units.tsv"), "utf8").trim().split("\n");
   assert.ok(rows.length > 1000, `${rows.length} rows`);
   for (const row of rows) {
@@ -186,7 +186,7 @@ test("units: values have the units of the terminal monitor", async () => {
   }
 });
 
-test("units: typed times", async () => {
+test("units: typed times can be relative, without a date, or complete", async () => {
   const { parseTime } = await importModule("typed-time.js");
   const { zoneOf, seconds } = await importModule("time.js");
   const at = (text) => seconds(`${text}Z`);
@@ -194,13 +194,13 @@ test("units: typed times", async () => {
   const berlin = zoneOf("log", { zone: "CET", bias_minutes: -60 });
   for (const [text, expected] of [
     ["-1h", at("2024-03-06T08:00:00")], ["- 90 min", at("2024-03-06T07:30:00")], ["now-30s", at("2024-03-06T08:59:30")], ["end", whole.end], ["start", whole.begin],
-    // On the last day on which the time is within the range.
+    // A time without a date is on the last day on which it is within the range.
     ["09:59", at("2024-03-06T08:59:00")], ["14:05", at("2024-03-05T13:05:00")], ["14:05:30.5", at("2024-03-05T13:05:30.5")],
     ["2024-03-05 14:05", at("2024-03-05T13:05:00")], ["2024-03-05T14:05:30", at("2024-03-05T13:05:30")], ["2024-03-05", at("2024-03-04T23:00:00")],
     ["2024-03-05T14:05:30Z", at("2024-03-05T14:05:30")], ["2024-03-05T14:05:30+02:00", at("2024-03-05T12:05:30")],
     ["", null], ["25:00", null], ["14:60", null], ["2024-02-30", null], ["-1y", null], ["tomorrow", null], ["1:2:3:4", null],
   ]) assert.equal(parseTime(text, whole, berlin), expected, text);
-  // From the start.
+  // Times from the start of the data.
   for (const [text, expected] of [["1:30", 90], ["1:00:05", 3605], ["12.5", 12.5], ["-1m", 540]]) assert.equal(parseTime(text, { begin: 0, end: 600 }, null), expected, text);
 });
 
@@ -238,7 +238,7 @@ test("units: colours have contrast to the background and to each other, also for
     const [x, y, z] = [(0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.95047, luminance([red, green, blue]), (0.0193 * red + 0.1192 * green + 0.9505 * blue) / 1.08883].map(root);
     return [116 * y - 16, 500 * (x - y), 200 * (y - z)];
   };
-  // Colour vision: Machado, Oliveira and Fernandes (2009), full severity.
+  // Matrices for colour blindness of full severity: Machado, Oliveira and Fernandes (2009).
   const eyes = {
     usual: [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
     protanopia: [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
@@ -258,7 +258,7 @@ test("units: colours have contrast to the background and to each other, also for
       }
     }
   }
-  // The others differ in dashes.
+  // Styles with the same colour differ in their dashes.
   const styles = new Set(Array.from({ length: STYLES }, (_, number) => JSON.stringify(lineStyle(number, "dark"))));
   assert.equal(styles.size, STYLES);
 });
@@ -274,16 +274,16 @@ test("units: the ends and limits of a panel belong to its unit", async () => {
   assert.deepEqual([axes[0].format.symbol, axisOf(load).side, axisOf(memory).side], ["%", 3, 1]);
   assert.deepEqual(ends(axisOf(load)), [0, 100]);
   assert.notEqual(ends(axisOf(memory))[1], 100);
-  // Of a hidden line: not for the others. Without a unit: that of the first line, with its factor.
+  // If the line with the unit is hidden, the ends do not apply to other lines. Without a unit, they have the unit of the first line.
   assert.equal(axesOf(panel, [memory], [memory, load]).axes[0].isMain, false);
   const free = { ...panel, unit: null };
   assert.equal(axesOf(free, [load], [memory, load]).axes[0].isMain, false);
   assert.equal(rangeOf(free, axesOf(free, [load, memory], [memory, load]).axes[0], { low: 0, high: 7, positive: 1 }, 5)[1], 102_400);
-  // A unit that the panel has no line of.
+  // If no line has the unit, the ends apply to the first axis.
   assert.equal(axesOf({ ...panel, unit: "seconds" }, [memory], [memory]).axes[0].isMain, true);
 });
 
-test("units: links are not trusted", async () => {
+test("units: invalid values in links are replaced", async () => {
   const { fromFragment } = await importModule("link.js");
   const panels = [{ id: 3, kind: "toString", axis: "constructor" }, { id: 3, kind: "bars" }, { id: 1e12 }, null];
   const text = new URLSearchParams(panels.map((panel) => ["panel", JSON.stringify(panel)]));
@@ -308,7 +308,7 @@ test("units: a colour that the view chose is not assigned to another counter", a
   state.legend.clear();
 });
 
-test("units: typed durations", async () => {
+test("units: typed durations are read and written with their units", async () => {
   const { parseLength } = await importModule("typed-time.js");
   const { lengthText } = await importModule("earlier.js");
   for (const [text, seconds] of [["1d", 86_400], ["-1 h", 3600], ["90 min", 5400], ["2 weeks", 1_209_600], ["1.5 days", 129_600], ["10s", 10], ["7", null], ["0 s", null], ["1 month", null], ["1e9 d", null], ["soon", null]]) assert.equal(parseLength(text), seconds, text);
@@ -325,7 +325,7 @@ test("units: rows are below their parents, sorted by the busiest of their descen
   const text = (lines) => lines.map((line) => `${" ".repeat(line.depth)}${line.row.name}${line.isContext ? "?" : ""}`);
   assert.deepEqual(text(treeLines(sorted, () => true, parentsOf(sorted, table))), ["init", " shell", "  busy", " other", "lost"]);
   assert.deepEqual(text(treeLines(sorted, (each) => each === busy, parentsOf(sorted, table))), ["init?", " shell?", "  busy"]);
-  // Parents that form a cycle.
+  // Parents can form a cycle.
   assert.deepEqual(text(treeLines([one, two], () => true, parentsOf([one, two], table))).sort(), [" two", "one"].sort());
   const groups = new Map([[busy, "/a"], [other, "/b"], [shell, "/a"]]);
   assert.deepEqual(groupLines([busy, other, shell, lost], (each) => groups.get(each)).map((line) => line.group ?? line.row.name), ["/a", "busy", "shell", "/b", "other", "(unknown group)", "lost"]);

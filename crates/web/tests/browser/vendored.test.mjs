@@ -1,4 +1,4 @@
-// The files in vendor/ equal those of the npm package.
+// The files in vendor/ equal the files of the npm package.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";

@@ -1,4 +1,4 @@
-//! The form of responses: compression, times, omitted columns, invalid paths, errors about bodies, sessions, search.
+//! Responses: compression, times, omitted columns, invalid paths, errors about bodies, sessions, search.
 
 use std::io::Read as _;
 
@@ -41,7 +41,7 @@ fn a_range_can_be_given_in_unix_seconds_from_a_response() {
     let server = TestServer::start(&machine, TestOptions::default());
     wait_until_read(&server, "1");
     let whole = get(server.address, &target("/api/sources/1/series", &[PATH, ("columns", "1000")])).json();
-    // The log has 101 samples: columns without values are omitted.
+    // The log has only 101 samples, so columns without values are omitted.
     let times = whole["times"].as_array().expect("times");
     assert_eq!((times.len(), whole["columns"].as_u64()), (101, Some(1000)));
     for name in ["average", "minimum", "maximum"] {

@@ -53,7 +53,7 @@ fn all_responses_for_a_growing_log_cover_the_same_range() {
         assert_eq!(ask("export", more).text().lines().count(), 1 + 5);
     }
     assert_eq!(ask("statistics", &[("begin", "2024-03-05T10:00:06Z")]).status, 404);
-    // Opened again, it has the new samples.
+    // When the log is opened again, it has the new samples.
     let json = [("Content-Type", "application/json")];
     let opened =
         request(server.address, "POST", "/api/sources", &json, br#"{"log":"logs/grows.csv"}"#).json();

@@ -39,7 +39,7 @@ pub(crate) fn connect(address: SocketAddr) -> TcpStream {
 /// Sends bytes; returns the response, or `None` if the server closes the connection without one.
 pub(crate) fn send(address: SocketAddr, request: &[u8]) -> Option<Response> {
     let mut stream = connect(address);
-    // The server can respond and close before it has read all.
+    // The server can respond, and close the connection, before it has read the whole request.
     let _ = stream.write_all(request);
     let mut bytes = Vec::new();
     let _ = stream.read_to_end(&mut bytes);
@@ -69,7 +69,7 @@ fn unchunked(mut rest: &[u8]) -> Vec<u8> {
     body
 }
 
-/// Sends a request with additional headers; a body can be empty.
+/// Sends a request with additional headers. `body` can be empty.
 pub(crate) fn request(
     address: SocketAddr,
     method: &str,
@@ -97,7 +97,7 @@ pub(crate) fn post(address: SocketAddr, target: &str, content_type: &str, body: 
     request(address, "POST", target, &[("Content-Type", content_type)], body)
 }
 
-/// A path with percent-encoded parameters.
+/// A request target: the path and the percent-encoded parameters.
 pub(crate) fn target(path: &str, parameters: &[(&str, &str)]) -> String {
     let encoded = |text: &str| -> String {
         let byte = |byte: u8| match byte.is_ascii_alphanumeric() {

@@ -1,4 +1,4 @@
-//! Hostile requests: they are rejected, no response contains a path of the server, and the server survives.
+//! Hostile requests are rejected, no response contains a path of the server, and the server survives.
 
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
@@ -115,7 +115,7 @@ fn invalid_requests_are_refused() {
     for parameters in queries {
         for id in ["live", "1"] {
             let response = get(server.address, &target(&format!("/api/sources/{id}/series"), &parameters));
-            // Before the first sample, any time range is valid.
+            // Before the first live sample, any time range is valid.
             let is_empty = id == "live" && response.status == 200;
             assert!(response.status == 400 || is_empty, "{id} {parameters:?}: {}", response.text());
             assert!(is_empty || response.json()["error"].is_string());
@@ -172,7 +172,7 @@ fn too_long_requests_are_refused() {
     let stream = [("Content-Type", "application/octet-stream")];
     let big = vec![b'x'; 200_000];
     assert_eq!(request(server.address, "POST", "/api/upload", &stream, &big).status, 413);
-    // Without a `Content-Length`, an upload is rejected when it reaches the limit.
+    // An upload without a `Content-Length` is rejected when it reaches the limit.
     let mut chunked = format!(
         "POST /api/upload HTTP/1.1\r\nHost: {}\r\nContent-Type: application/octet-stream\r\nTransfer-Encoding: chunked\r\n\r\n",
         server.address
@@ -191,7 +191,7 @@ fn too_long_requests_are_refused() {
 }
 
 #[test]
-fn uploads_of_garbage_are_harmless() {
+fn damaged_uploads_fail_or_are_read_in_part() {
     let machine = Machine::new(1);
     let server = TestServer::start(&machine, TestOptions { max_uploads: 2, ..TestOptions::default() });
     let stream = [("Content-Type", "application/octet-stream")];
@@ -274,7 +274,7 @@ fn concurrent_uploads_are_limited() {
 }
 
 #[test]
-fn a_full_disk_is_status_507() {
+fn files_that_cannot_be_stored_are_refused_with_status_507() {
     let machine = Machine::new(1);
     let server = TestServer::start(&machine, TestOptions::default());
     wait_until_read(&server, "1");

@@ -1,4 +1,4 @@
-//! Limits per address, and deadlines. Other clients are not affected.
+//! Limits per address, deadlines, and the limit of memory. A client that reaches a limit does not affect other clients.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -15,10 +15,12 @@ use crate::test_server::{Machine, TestOptions, TestServer};
 use crate::tls::files;
 use crate::wait_until_read;
 
-/// Set in the child process of a test, whose only open files are those of the server and the clients.
+/// An environment variable that is set in the child process of a test. There, the only open files are those of the server and
+/// the clients.
 const ALONE: &str = "TACHO_LIMITS_ALONE";
+/// The number of slow connections.
 const SLOW: usize = 1200;
-/// Idle connections of one address: an eighth of all.
+/// The maximum number of idle connections of one address, an eighth of all connections.
 const MAX_IDLE: usize = 128;
 
 /// A connection from another address of this machine.
@@ -92,10 +94,10 @@ fn connections_that_send_a_response_are_not_closed_in_favour_of_others() {
     write!(stream, "GET {wide} HTTP/1.1\r\nHost: {}\r\n\r\n", server.address).expect("sent");
     let mut response = vec![0; 4096];
     stream.read_exact(&mut response).expect("the first bytes of the response");
-    // Longer than `MIN_IDLE`, after which the server may close idle connections.
+    // This is longer than `MIN_IDLE`, after which the server may close idle connections.
     std::thread::sleep(Duration::from_millis(1500));
     let idle: Vec<TcpStream> = (0..MAX_IDLE + 1).map(|_| connect(server.address)).collect();
-    // Connections are admitted in order.
+    // Connections are admitted in order, so the server has admitted the idle connections when it responds to this one.
     assert_eq!(get(server.address, "/").status, 200);
     let text = String::from_utf8_lossy(&response);
     let (head, _) = text.split_once("\r\n\r\n").expect("a header");
@@ -179,14 +181,14 @@ fn a_content_length_over_the_limit_is_refused_without_the_body() {
         );
         let began = Instant::now();
         let response = send(server.address, text.as_bytes()).expect("a response");
-        // A missing body would be 408.
+        // If the server waited for the missing body, the status would be 408.
         assert_eq!(response.status, 413, "{target} {length}: {}", response.text());
         eprintln!("{target} {length}: refused in {:?}", began.elapsed());
     }
 }
 
 #[test]
-fn wrong_tokens_are_checked_once_a_second() {
+fn after_several_wrong_tokens_one_token_is_checked_per_second() {
     let machine = Machine::new(1);
     let server = TestServer::start(
         &machine,
@@ -205,7 +207,7 @@ fn wrong_tokens_are_checked_once_a_second() {
     let compared = statuses.iter().filter(|&&status| status == 401).count() as u64;
     let refused = statuses.iter().filter(|&&status| status == 429).count() as u64;
     assert_eq!(compared + refused, 100, "{statuses:?}");
-    // The first five tokens are checked at once, and concurrent requests can pass before the fifth is counted.
+    // The first five tokens are checked without delay, and concurrent requests can pass before the fifth is counted.
     assert!(refused > 0 && compared <= 8 + began.elapsed().as_secs(), "{compared} in {:?}", began.elapsed());
     // Requests without a token and for the page are not delayed.
     assert_eq!((get(server.address, "/api/sources").status, get(server.address, "/").status), (401, 200));
@@ -248,7 +250,7 @@ fn wrong_tokens_do_not_delay_a_connection_with_the_right_one() {
     let server = TestServer::start(&machine, TestOptions { token: Some(right), ..TestOptions::default() });
     let mut stream = connect(server.address);
     assert_eq!(status_on(&mut stream, right), 200);
-    // After these, one token per second is compared.
+    // After these requests, only one token per second is compared.
     let mut guesses = connect(server.address);
     for index in 0..6 {
         assert_eq!(status_on(&mut guesses, &format!("wrong-{index}")), 401);
@@ -258,7 +260,7 @@ fn wrong_tokens_do_not_delay_a_connection_with_the_right_one() {
         assert_eq!(status_on(&mut stream, right), 200);
     }
     assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
-    // Another token on the same connection is a guess like any other.
+    // Another token on the connection is a guess like any other.
     let began = Instant::now();
     assert_eq!(status_on(&mut stream, "wrong-again"), 401);
     assert_eq!(status_on(&mut stream, "wrong-again"), 401);
@@ -286,7 +288,7 @@ fn upload(server: &TestServer, name: &str, log: &[u8]) -> (Response, Value) {
     (response, source)
 }
 
-/// Waits until this number of bytes is reserved: threads that still use a closed log drop it later.
+/// Waits until this number of bytes is reserved, because threads that still use a closed log drop it later.
 fn wait_for(memory: &Budget, bytes: u64) {
     let end = Instant::now() + Duration::from_secs(60);
     while memory.used() != bytes {
@@ -303,7 +305,7 @@ fn text_logs_share_the_memory_and_release_it() {
         TestServer::start(&machine, TestOptions { memory: memory.clone(), ..TestOptions::default() });
     wait_until_read(&server, "1");
     let before = memory.used();
-    // A log with too many columns for the whole memory.
+    // The columns of this log do not even fit into the whole memory.
     let (_, source) = upload(&server, "wide.csv", &wide(40_000));
     assert_eq!(source["state"], "failed", "{source}");
     let error = source["error"].as_str().expect("a reason");
@@ -318,7 +320,7 @@ fn text_logs_share_the_memory_and_release_it() {
     }
     // The log is still listed, but has released its memory.
     wait_for(&memory, before);
-    // Several logs, until one does not fit.
+    // Open several logs, until one does not fit.
     let log = wide(9000);
     let opened: Vec<Value> = (0..4)
         .map(|_| upload(&server, "some.csv", &log).1)
@@ -346,7 +348,7 @@ fn binary_logs_and_their_statistics_share_the_memory() {
     let (_, source) = upload(&server, "wide.blg", &log);
     let id = source["id"].as_str().expect("an id");
     assert!(memory.used() > before + 1_000_000, "{before} -> {}: 1500 instances", memory.used());
-    // 3000 counters need 4.5 MB.
+    // The 3000 counters need 4.5 MB, which is more than is left.
     let rest = memory.reserve(memory.limit() - memory.used() - (3 << 20)).expect("all but 3 MiB");
     let ask = |request: &str, path: &str| {
         let (name, columns) = request.split_once('/').unwrap_or((request, ""));

@@ -46,7 +46,7 @@ fn charts_statistics_and_exports_work_live() {
     assert!(chart["series"][2]["statistics"]["values"].as_u64() >= Some(20), "{chart}");
     assert_eq!(chart["series"][2]["average"], serde_json::json!([2.0, 2.0, 2.0, 2.0, 2.0]));
     assert_eq!(chart["missing"][0]["path"], r"\No\Such");
-    // A time range.
+    // The end of a time range.
     let source = get(server.address, "/api/sources/live").json();
     let end = source["end"].as_str().expect("a time");
     let window = [("path", r"\Things(p2)\Things/sec"), ("end", end)];
@@ -77,7 +77,8 @@ fn sets_that_disappear_stay_on_the_chart() {
     assert!(chart["series"][0]["statistics"]["values"].as_u64() >= Some(8), "{chart}");
 }
 
-/// Counters that were requested one after the other have separate groups. When their set is registered again, they share one.
+/// Counters that were requested one after the other have separate groups in the ring. When their set is registered again, they
+/// share a group.
 #[test]
 fn exports_have_one_column_per_series() {
     let machine = Machine::new(1);
@@ -101,7 +102,7 @@ fn exports_have_one_column_per_series() {
     let header = export.lines().next().expect("a header");
     let columns: Vec<_> = header.split(',').skip(1).collect();
     assert_eq!(columns, [r#""\\MADE\Things(p0)\Things/sec""#, r#""\\MADE\Things(p0)\Number""#]);
-    // Both have values before the set was absent, and after.
+    // Both counters have values before and after the absence of the set.
     let mut are_complete: Vec<_> = export.lines().skip(1).map(|row| row.ends_with(r#""0","0""#)).collect();
     are_complete.dedup();
     assert_eq!(are_complete, [false, true, false, true], "{export}");
@@ -158,7 +159,7 @@ fn nothing_is_collected_without_requests() {
     let server = TestServer::start(&machine, TestOptions::default());
     get(server.address, "/api/sources");
     std::thread::sleep(std::time::Duration::from_millis(100));
-    // The samples of the generated logs.
+    // The only collections are those for the generated logs.
     let before = machine.collections.load(std::sync::atomic::Ordering::SeqCst);
     assert_eq!(before, 101 + 3 + 11 + 11);
 }

@@ -105,7 +105,7 @@ fn charts_have_the_requested_columns() {
     assert_eq!(series["average"], serde_json::json!([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]));
     assert_eq!((&series["instance"], &series["unit"]), (&"p1".into(), &"1/s".into()));
     assert_eq!(chart["missing"][0]["path"], r"\Other(*)\X");
-    // Nothing outside the log.
+    // There are no values outside the log.
     let parameters = [("path", RATES), ("begin", "2030-01-01T00:00:00Z"), ("end", "2030-01-02T00:00:00Z")];
     let chart = get(server.address, &target("/api/sources/1/series", &parameters)).json();
     assert_eq!(chart["series"].as_array().expect("a list").len(), 0);
@@ -159,7 +159,7 @@ fn excluded_counters_are_omitted() {
     let machine = Machine::new(300);
     let server = TestServer::start(&machine, TestOptions::default());
     wait_until_read(&server, "1");
-    // More counters than the maximum number of paths.
+    // There are more counters than the maximum number of paths.
     let out = [r"\\MADE\Things(p7)\Things/sec", r"\things(P299)\things/SEC"];
     let parameters = |format| [("path", RATES), ("except", out[0]), ("except", out[1]), ("format", format)];
     let is_kept = |path: &str| !path.contains("(p7)") && !path.contains("(p299)");
@@ -179,7 +179,7 @@ fn excluded_counters_are_omitted() {
         let rows = statistics.as_array().expect("a list");
         assert_eq!(rows.len(), 298, "{id}");
         assert!(rows.iter().all(|row| is_kept(row["path"].as_str().expect("a path"))));
-        // In raw values too.
+        // The counters are omitted from raw values, too.
         let blg = ask("export", &parameters("blg"));
         let headers = [("Content-Type", "application/octet-stream")];
         let uploaded = request(server.address, "POST", "/api/upload", &headers, &blg.body).json();
@@ -216,7 +216,7 @@ fn logs_of_the_folders_are_opened_by_name() {
     assert_eq!(request(server.address, "DELETE", "/api/sources/2", &[], b"").status, 204);
 }
 
-/// A CSV log of n counters; samples are a second apart.
+/// A CSV log; its samples are a second apart.
 fn wide_log(counters: usize, samples: usize) -> Vec<u8> {
     let mut text = String::from("\"(PDH-CSV 4.0) (UTC)(0)\"");
     (0..counters).for_each(|index| text += &format!(r#","\\WEB1\Things(p{index})\Number""#));
@@ -351,7 +351,7 @@ fn instances_with_the_same_name_are_summed() {
     let missing = &ask("series", &one).json()["missing"];
     let expected = json!([{ "path": r"\Things(w#1)\Number", "reason": "included in the sum for its name" }]);
     assert_eq!(missing, &expected);
-    // Exports have the sums of each sample. An exception excludes a sum, not an instance of it.
+    // Exports have the sums of each sample. The parameter `except` excludes a sum, not one of its instances.
     let export = |more: &[(&str, &str)]| {
         ask("export", &[&all[..1], &[("group_by", "name"), ("format", "csv")], more].concat())
             .text()

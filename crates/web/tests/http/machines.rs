@@ -13,7 +13,7 @@ use tachograph_web::MachineList;
 use crate::client::{get, target};
 use crate::test_server::{Machine, TestOptions, TestServer};
 
-/// MADE, and machines that keep their callers waiting until they are released.
+/// The machine MADE, and silent machines, which keep their callers waiting until they are released.
 struct Fleet {
     names: Vec<Arc<str>>,
     registry: Arc<Registry>,
@@ -86,7 +86,7 @@ fn server(silent: usize) -> (Arc<Fleet>, TestServer, Machine) {
     (fleet, server, machine)
 }
 
-/// Repeats a request until its response is wanted.
+/// Repeats a request until `is_wanted` returns true for its response.
 fn wait_for(server: &TestServer, request: &str, is_wanted: impl Fn(&Value) -> bool) -> Value {
     let end = Instant::now() + Duration::from_secs(60);
     loop {
@@ -102,7 +102,7 @@ fn wait_for(server: &TestServer, request: &str, is_wanted: impl Fn(&Value) -> bo
 
 #[test]
 fn machines_that_do_not_answer_block_no_live_requests() {
-    // More of them than there are threads for live requests, and several requests for each.
+    // There are more such machines than threads for live requests, and several requests for each machine.
     let (fleet, server, _machine) = server(3);
     let address = server.address;
     let sets = |machine: &str| target("/api/sources/live/sets", &[("machine", machine)]);
@@ -123,7 +123,7 @@ fn machines_that_do_not_answer_block_no_live_requests() {
     for request in requests {
         assert_eq!(request.join().expect("no panic"), 404);
     }
-    // Further requests fail at once, without another attempt.
+    // Further requests fail immediately, without another attempt.
     assert_eq!(get(address, &sets("silent1")).status, 404);
     let state = fleet.state.lock().expect("no panic");
     assert!(state.attempts.values().all(|attempts| *attempts == 1), "{:?}", state.attempts);

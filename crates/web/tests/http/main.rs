@@ -3,6 +3,7 @@
 mod answers;
 mod changing;
 mod client;
+mod compare;
 mod hostile;
 mod limits;
 mod live;
@@ -26,7 +27,7 @@ fn wait_until_read(server: &TestServer, id: &str) -> Value {
     wait_until_read_with(server, id, &[])
 }
 
-/// Like [`wait_until_read`], with headers.
+/// Like [`wait_until_read`], with additional headers.
 fn wait_until_read_with(server: &TestServer, id: &str, headers: &[(&str, &str)]) -> Value {
     for _ in 0..3000 {
         let source = request(server.address, "GET", &format!("/api/sources/{id}"), headers, b"").json();
@@ -38,13 +39,13 @@ fn wait_until_read_with(server: &TestServer, id: &str, headers: &[(&str, &str)])
     panic!("the log is still being read");
 }
 
-/// Whether to run tests that take minutes: the variable `TACHO_LONG` is set.
+/// Whether to run tests that take minutes: only if the environment variable `TACHO_LONG` is set.
 fn runs_long_tests() -> bool {
     std::env::var_os("TACHO_LONG").is_some()
 }
 
 #[test]
-fn routes_and_their_description_are_equal() {
+fn the_routes_are_those_of_the_openapi_description() {
     let machine = Machine::new(3);
     let server = TestServer::start(&machine, TestOptions::default());
     let description = get(server.address, "/api/openapi.json").json();
@@ -56,7 +57,7 @@ fn routes_and_their_description_are_equal() {
         for method in ["GET", "POST", "DELETE", "PUT", "PATCH"] {
             let is_described = operations.get(method.to_lowercase()).is_some();
             let status = match (method, path.as_str()) {
-                // An endless response.
+                // A successful response would not end.
                 ("GET", "/api/stream") => 400,
                 _ => request(server.address, method, &target, &[], b"").status,
             };

@@ -14,7 +14,7 @@ use crate::stream::Events;
 use crate::test_server::{Machine, TestOptions, TestServer};
 
 const READERS: usize = 200;
-/// Set in the child process of a test, whose memory is only that of the server and the readers.
+/// An environment variable that is set in the child process of a test. There, memory is used only by the server and the readers.
 const ALONE: &str = "TACHO_READERS_ALONE";
 
 /// Resident memory of this process in KiB.
@@ -61,7 +61,7 @@ fn check_readers(interval: Duration, events: usize) {
         })
         .collect();
     start.wait();
-    // The duration is measured around the counts, so that delays can only lengthen it.
+    // The measured time begins before the first count and ends after the last one, so that delays can only lengthen it.
     let began = Instant::now();
     let collections = machine.collections.load(Ordering::SeqCst);
     // After a quarter of the events, memory must not grow.
@@ -74,14 +74,14 @@ fn check_readers(interval: Duration, events: usize) {
     let times = times.lock().expect("no panic");
     assert_eq!(times.len(), READERS);
     for own in times.iter() {
-        // The fake clock advances by a second per collection: no event is missing.
+        // The fake clock advances by a second per collection, so no event is missing.
         assert!(own.windows(2).all(|pair| pair[1] - pair[0] == 1.0), "{own:?}");
     }
-    // One collection per interval for all readers. (Events that were collected before the count can be read after it.)
+    // All readers share one collection per interval. (Events that were collected before the count can be read after it.)
     let intervals = elapsed.as_nanos() / interval.as_nanos();
     assert!(u128::from(collected) <= intervals + 2, "{collected} collections in {intervals} intervals");
     assert!(after < before + 10_000, "{before} KiB -> {after} KiB");
-    // The reader that never read was disconnected: its stream ends.
+    // The stream of the client that never read ends, because the server has disconnected it.
     let mut received = 0;
     let mut buffer = vec![0; 1 << 16];
     while let Ok(bytes @ 1..) = lazy.read(&mut buffer) {
@@ -109,8 +109,12 @@ fn two_hundred_readers_share_one_collection() {
 }
 
 #[test]
-fn long_two_hundred_readers_for_a_minute() {
+fn long_two_hundred_readers_share_one_collection_for_a_minute() {
     if runs_long_tests() {
-        check_in_child("readers::long_two_hundred_readers_for_a_minute", Duration::from_millis(500), 120);
+        check_in_child(
+            "readers::long_two_hundred_readers_share_one_collection_for_a_minute",
+            Duration::from_millis(500),
+            120,
+        );
     }
 }

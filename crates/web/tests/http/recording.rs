@@ -64,7 +64,7 @@ fn a_recording_outlives_its_client_and_can_be_opened() {
     let server = TestServer::start(&machine, options(NO_LIMIT));
     let idle = status(&server);
     assert_eq!((&idle["is_allowed"], &idle["is_running"]), (&json!(true), &json!(false)));
-    // The connection of the request is closed.
+    // `send` closes the connection of its request.
     let started = send(&server, "POST", r#"{"paths":["\\Things(*)\\Number","\\No\\Such"]}"#);
     assert_eq!(started.status, 201, "{}", started.text());
     let started = started.json();
@@ -75,7 +75,7 @@ fn a_recording_outlives_its_client_and_can_be_opened() {
     let running = wait_for(&server, "samples", |status| status["samples"].as_u64() >= Some(3));
     let name = running["file"].as_str().expect("a name");
     assert!(second.text().contains(name) && name.starts_with("MADE_") && name.ends_with(".blg"), "{name}");
-    // While it is recorded, the log is listed and readable.
+    // The log can be read while it is recorded.
     assert!(sample_lengths(&server.file("records").join(name)).len() >= 3);
     let stopped = send(&server, "DELETE", "").json();
     assert_eq!((&stopped["is_running"], &stopped["reason"]), (&json!(false), &json!("stopped")));
@@ -119,7 +119,7 @@ fn streams_report_the_recording() {
     };
     send(&server, "POST", r#"{"all":true}"#);
     while next(&mut events)["is_running"] != true {}
-    // A later reader gets the state too.
+    // A reader that opens its stream later also gets the state.
     let mut later = Events::open_with(server.address, &path, &[BEARER]);
     assert_eq!(next(&mut later)["is_running"], true);
     send(&server, "DELETE", "");
@@ -194,7 +194,7 @@ fn invalid_recordings_are_refused() {
 fn nothing_is_written_outside_of_the_folder() {
     let machine = Machine::new(1);
     let server = TestServer::start(&machine, options(NO_LIMIT));
-    // If the folder is missing, the error names no path.
+    // If the folder is missing, the error does not contain its path.
     std::fs::remove_dir(server.file("records")).expect("removed");
     let refused = send(&server, "POST", r#"{"all":true}"#);
     assert_eq!(refused.status, 507, "{}", refused.text());

@@ -67,7 +67,7 @@ fn cross_site_requests_are_refused() {
     assert_eq!(response.status, 200);
     assert_eq!(response.header("access-control-allow-origin"), None);
     assert_eq!(ask("OPTIONS", "/api/sources", &[("Origin", "http://evil.example")]).status, 403);
-    // Forms of other sites cannot send these.
+    // Forms of other sites can send only these content types, so all of them are refused.
     for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""] {
         for target in ["/api/sources", "/api/login", "/api/upload"] {
             assert_eq!(request(server.address, "POST", target, &[("Content-Type", kind)], b"{}").status, 415);

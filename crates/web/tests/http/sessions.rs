@@ -39,7 +39,7 @@ fn logging_out_ends_the_streams_of_the_session() {
     }
     assert_eq!(request(server.address, "POST", "/api/logout", &[("Cookie", &own)], b"").status, 204);
     for events in &mut ended {
-        // The queued events, then the end.
+        // The stream ends after the queued events.
         while events.next().is_some() {}
     }
     for events in &mut kept {
@@ -71,7 +71,7 @@ fn only_named_sites_can_embed_the_page() {
         let response = request(server.address, "GET", target, &[], b"");
         let policy = response.header("content-security-policy").expect("a policy");
         assert!(policy.ends_with("; frame-ancestors https://wiki.example http://localhost:8080"), "{policy}");
-        // The header cannot list sites, so it would forbid all of them.
+        // `X-Frame-Options` cannot list sites, so it would forbid all of them.
         assert_eq!(response.header("x-frame-options"), None);
     }
     drop(server);

@@ -12,7 +12,7 @@ use tachograph_perflib::InstanceKey;
 use crate::client::{connect, get, target};
 use crate::test_server::{Machine, TestOptions, TestServer};
 
-/// A reader of a stream.
+/// A client that reads a stream of events.
 pub(crate) struct Events(BufReader<TcpStream>);
 
 impl Events {
@@ -85,7 +85,7 @@ fn the_names_of_the_series_precede_the_samples() {
     let second = events.sample();
     assert_eq!(second["values"], serde_json::json!([0.0, 1.0, 0.0, 1.0]));
     assert_eq!(second["begin"], first["time"]);
-    // An instance disappears: the list is sent again.
+    // When an instance disappears, the list is sent again.
     machine.names.lock().expect("no panic").truncate(1);
     let series = loop {
         let (name, data) = events.next().expect("an event");
@@ -175,7 +175,7 @@ fn every_nth_event_has_averages() {
     }
 }
 
-/// The instances w, w#1 and p3, which count 1, 2 and 3 things per second.
+/// A machine with the instances w, w#1 and p3, which count 1, 2 and 3 things per second.
 fn machine_of_one_name() -> Machine {
     let machine = Machine::new(4);
     let named = |name: &str, id: u32| Arc::new(InstanceKey::new(name, id, id.into()));
@@ -215,7 +215,7 @@ fn streams_have_sums_over_the_instances_of_a_name() {
             );
         }
     }
-    // Averages over several collections are sums, too. Other streams have each instance.
+    // Averages over several collections are also averages of the sums. Other streams still have each instance.
     let mut averages = Events::open(server.address, &[rates, ("group_by", "name"), ("every", "3")]);
     averages.sample();
     assert_eq!(averages.sample()["values"], serde_json::json!([3.0, 3.0]));
@@ -252,7 +252,7 @@ fn shutdown_closes_streams() {
     }
 }
 
-/// Streams with many different paths would slow the collection for all.
+/// Streams with many different paths would slow the collection for all clients.
 #[test]
 fn paths_of_streams_are_limited() {
     let machine = Machine::new(3);
@@ -262,7 +262,7 @@ fn paths_of_streams_are_limited() {
     };
     let mut usual = Events::open(server.address, &[("path", r"\Things(p1)\Number")]);
     usual.sample();
-    // 2,048 paths can be collected.
+    // At most 2,048 paths are collected.
     let open = |stream: usize| {
         let paths = paths(stream);
         let parameters: Vec<_> = paths.iter().map(|path| ("path", path.as_str())).collect();
@@ -343,7 +343,7 @@ fn compressed_streams_have_the_same_events() {
     }
     let head = head.to_ascii_lowercase();
     assert!(head.contains("content-encoding: gzip") && head.contains("vary: accept-encoding"), "{head}");
-    // The chunks of the body, until five collections have arrived.
+    // Reads the chunks of the body until five collections have arrived.
     let (mut bytes, mut text) = (Vec::new(), String::new());
     let events = |text: &str, name: &str| text.matches(&format!("event: {name}\n")).count();
     while events(&text, "statistics") < 5 {
@@ -353,7 +353,7 @@ fn compressed_streams_have_the_same_events() {
         std::io::Read::read_exact(&mut reader, &mut chunk).expect("a chunk");
         bytes.extend_from_slice(&chunk[..chunk.len() - 2]);
         let mut inflated = Vec::new();
-        // The stream continues, so the end of the data is an error.
+        // Decompression ends with an error, because the stream continues after these bytes.
         let _ = std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&bytes[..]), &mut inflated);
         text = String::from_utf8(inflated).expect("UTF-8");
     }
@@ -364,9 +364,9 @@ fn compressed_streams_have_the_same_events() {
     assert_eq!(values["values"][199], 199.0);
 }
 
-/// The kept samples of a thousand machines' worth of series stay within the memory that the command line allows.
+/// The series are as many as those of a thousand machines.
 #[test]
-fn the_history_has_a_memory_bound() {
+fn kept_samples_stay_within_the_memory_limit() {
     const SERIES: usize = 60_000;
     const MAX_BYTES: usize = 32 << 20;
     let machine = Machine::new(SERIES as u32);
@@ -377,10 +377,10 @@ fn the_history_has_a_memory_bound() {
     let chart = target("/api/sources/live/series", &[("path", r"\Things(p1)\Number"), ("columns", "30")]);
     let end = Instant::now() + Duration::from_secs(60);
     let before = machine.collections.load(Ordering::SeqCst);
-    // More samples than can be kept. Each has 60,000 values of 24 bytes.
+    // Collects more samples than can be kept. Each has 60,000 values of 24 bytes.
     let max = MAX_BYTES / (SERIES * 24);
     while machine.collections.load(Ordering::SeqCst) < before + 3 * max as u64 {
-        // Refused, because they are too many series, but they are collected.
+        // The request is refused, because it has too many series, but the counters are collected.
         get(server.address, &all);
         assert!(Instant::now() < end, "the machine is not collected");
     }

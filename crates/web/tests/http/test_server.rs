@@ -25,13 +25,13 @@ use tachograph_perflib::registration::{CounterInfo, CounterSetInfo, InstanceType
 use tachograph_perflib::{Clock, FREQUENCY, Failure, Guid, InstanceKey, Provider, Registry, Rows};
 use tachograph_remote::ClientTrust;
 use tachograph_web::{
-    Embedding, LiveOptions, MachineList, RecordingOptions, ServeError, ServeOptions, Server, Services,
-    Stopper, Token, Uploads,
+    Embedding, HostFacts, LiveOptions, MachineList, RecordingOptions, ServeError, ServeOptions, Server,
+    Services, Stopper, Token, Uploads,
 };
 
 const RATE: u32 = 0;
 const NUMBER: u32 = 1;
-/// 2022-06-18. The clock advances by a second with every collection.
+/// The start of the clock: 2022-06-18.
 const START: i64 = 133_000_000_000_000_000;
 
 /// The machine MADE: instance `pN` has the number N and counts N things per second. Every collection advances the clock by a
@@ -45,9 +45,10 @@ pub(crate) struct Machine {
     pub(crate) is_rate_read: Arc<AtomicBool>,
     /// The names of the instances.
     pub(crate) names: Arc<Mutex<Vec<Arc<InstanceKey>>>>,
-    /// Whether the counter set has disappeared.
+    /// Whether the machine has no counter set.
     pub(crate) is_bare: Arc<AtomicBool>,
     registry: Arc<Registry>,
+    /// The registry without the counter set.
     bare: Arc<Registry>,
 }
 
@@ -121,12 +122,16 @@ impl Machine {
             max_bytes: 64 << 20,
             zone: TimeZone::utc(),
             boot_time: FileTime(START),
+            facts: Some(Arc::new(|| HostFacts {
+                operating_system: Some("Made 1.0".to_owned()),
+                processors: Some(3),
+            })),
             default_paths: vec![r"\Things(p1)\Things/sec".to_owned()],
             history: Vec::new(),
         }
     }
 
-    /// Writes a log of n samples, a second apart.
+    /// Writes a log; its samples are a second apart.
     pub(crate) fn write_log(&self, file: &Path, samples: usize) {
         let paths = [PathPattern::parse(r"\Things(*)\*").expect("a path")];
         let (mut source, _) =
@@ -176,7 +181,7 @@ pub(crate) struct TestServer {
     thread: Option<JoinHandle<Result<(), ServeError>>>,
 }
 
-/// Options of a test.
+/// Options of the server of a test.
 pub(crate) struct TestOptions {
     pub(crate) interval: Duration,
     pub(crate) token: Option<&'static str>,
@@ -191,7 +196,7 @@ pub(crate) struct TestOptions {
     pub(crate) view: Option<View>,
     pub(crate) views: Option<PathBuf>,
     pub(crate) history: Vec<PathPattern>,
-    /// The machines to collect in place of the fake one.
+    /// The machines that are collected instead of the fake one.
     pub(crate) machines: Option<Arc<dyn MachineList>>,
     /// The maximum memory of the kept samples.
     pub(crate) max_bytes: usize,
@@ -239,6 +244,7 @@ impl TestServer {
         let server = Server::bind(ServeOptions {
             services: options.services,
             metrics: Default::default(),
+            repeating_sets: vec![("Things", "Others")],
             processes: Some(Box::new(TestProcesses)),
             address: SocketAddr::from(([127, 0, 0, 1], 0)),
             tls: options.tls,
@@ -288,7 +294,7 @@ impl TestServer {
         }
     }
 
-    /// Waits until this process has n open files of uploads and downloads, which have no names.
+    /// Waits until this process has `expected` open files of uploads and downloads. These files have no names.
     pub(crate) fn wait_for_uploads(&self, expected: usize) {
         let folder = self.file("uploads");
         let end = Instant::now() + Duration::from_secs(20);

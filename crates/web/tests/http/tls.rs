@@ -17,7 +17,7 @@ use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, Stream
 use crate::client::{connect, get, send};
 use crate::test_server::{Machine, TestOptions, TestServer};
 
-/// A certificate for localhost and its key, which only this user can read; for these tests only.
+/// A certificate for localhost, and its key, which only this user can read. They are used only in these tests.
 pub(crate) struct Files {
     pub(crate) certificate: PathBuf,
     pub(crate) key: PathBuf,
@@ -33,11 +33,12 @@ pub(crate) fn files() -> Files {
     Files { certificate: source.join("cert.pem"), key, _folder: folder }
 }
 
-/// Options of a server without TLS and token.
+/// Options of a server without TLS and without a token.
 fn options(machine: &Machine, address: &str) -> ServeOptions {
     ServeOptions {
         services: tachograph_web::Services::All,
         metrics: Default::default(),
+        repeating_sets: Vec::new(),
         processes: None,
         address: address.parse().expect("an address"),
         tls: None,

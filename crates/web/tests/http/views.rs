@@ -29,7 +29,7 @@ fn the_page_opens_with_the_view_of_the_command_line() {
     assert_eq!((&start["name"], &start["points"]), (&json!("start"), &json!(40)));
     let panel = &start["panels"][0];
     assert_eq!((&panel["kind"], &panel["axis"]), (&json!("report"), &json!("scaled")));
-    // This machine is not named.
+    // The paths do not contain the name of this machine.
     let expected = json!([
         {
             "path": r"\Things(*)\Number", "or": [], "label": null, "only_active": false, "colour": 3, "scale": -2,
@@ -74,7 +74,7 @@ fn views_are_listed_and_fitted_to_a_source() {
     for name in ["link.toml", "secret.txt", "..%2Fours.toml", "nothing"] {
         assert_eq!(get(server.address, &format!("/api/views/{name}")).status, 404, "{name}");
     }
-    // A log has other counters: the overview shows its sets.
+    // The overview of a log has a panel for each of its sets.
     let id =
         get(server.address, "/api/sources").json()["sources"][1]["id"].as_str().expect("an id").to_owned();
     while get(server.address, &format!("/api/sources/{id}")).json()["state"] == "reading" {}

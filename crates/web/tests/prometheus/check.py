@@ -4,7 +4,7 @@
 Prometheus scrapes `tacho serve` every second while the disk and the processors work. Then each expression of
 packaging/grafana/tachograph.json, each variable of the dashboard, and each PromQL example of docs/metrics.md is evaluated.
 `promtool check metrics` must be silent for current and old names. An expression without data is an error unless this machine
-lacks one of its metrics; that all names exist is tested in crates/web/tests/metrics.
+lacks one of its metrics. A test in crates/metrics/tests/metrics checks that all names exist.
 
 If prometheus-node-exporter is installed (or NODE_EXPORTER is its path), the table of its names in docs/metrics.md is checked too: both
 sides of each row must have the same values.
@@ -35,17 +35,17 @@ ROOT = pathlib.Path(__file__).resolve().parents[4]
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 DASHBOARD = ROOT / "packaging/grafana/tachograph.json"
 DOCS = ROOT / "docs/metrics.md"
-# The time ranges of the expressions are replaced by this one, which contains several scrapes.
+# The time range of all expressions, which replaces their own ranges. It contains several scrapes.
 RANGE = "10s"
 SCRAPES = 5
 DEADLINE = 120
-# By which the ranges of values of two exporters in the same seconds can miss each other, as a share of the value.
+# The maximum distance between the values of two exporters in the same seconds, as a share of the value.
 TOLERANCE = 0.02
-# These change from one moment to the next: only their existence is checked.
+# These values change from one moment to the next, so only their existence is checked.
 VOLATILE = {"node_procs_running", "node_procs_blocked", "node_disk_io_now", "node_cpu_scaling_frequency_hertz"}
-# The selections of the two jobs: what is exported by default, and control groups, as in docs/metrics.md.
+# The paths of the scrape jobs of docs/metrics.md: one scrapes what is exported by default, the other one control groups.
 JOBS = {"tacho": [], "tacho-services": [r"\Cgroup(*)\*"]}
-# The servers are local: proxy settings are ignored.
+# The servers are local, so proxy settings are ignored.
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -66,7 +66,7 @@ class Prometheus:
             return json.loads(fetch(f"{self.url}/api/v1/{path}?{urllib.parse.urlencode(parameters, doseq=True)}"))["data"]
         except urllib.error.HTTPError as error:
             if error.code == 503:
-                # It is still starting.
+                # Prometheus is still starting.
                 raise
             return {"error": json.loads(error.read())["error"]}
 
@@ -122,7 +122,7 @@ def start_prometheus(children, folder, target, node):
     ]
     if node:
         jobs.append({"job_name": "node", "static_configs": [{"targets": [node]}]})
-    # JSON is YAML.
+    # Every JSON text is valid YAML.
     (folder / "prometheus.yml").write_text(json.dumps({"global": {"scrape_interval": "1s"}, "scrape_configs": jobs}))
     port = free_port()
     log = children.enter_context(open(folder / "prometheus.log", "w", encoding="utf-8"))
@@ -132,7 +132,7 @@ def start_prometheus(children, folder, target, node):
 
 
 class Work:
-    """Writes and reads a file past the page cache, so that there are disk transfers, until it is stopped."""
+    """Writes and reads a file past the page cache until it is stopped, so that there are disk transfers."""
 
     def __init__(self, folder):
         self.path = folder / "written"
@@ -162,7 +162,7 @@ class Work:
 
 
 def dashboard_expressions():
-    """Pairs of a description and an expression, with the variables replaced."""
+    """Yields a description and an expression for each target of a panel and for each variable."""
     dashboard = json.loads(DASHBOARD.read_text(encoding="utf-8"))
     for panel in dashboard["panels"]:
         for target in panel.get("targets", []):
@@ -244,12 +244,12 @@ def documented_pairs():
         cells = [re.findall(r"`([^`]+)`", cell) for cell in line.strip("|").split(" | ")]
         if len(cells) == 2 and cells[0] and cells[0][0].startswith("node_"):
             if len(cells[0]) != len(cells[1]):
-                sys.exit(f"check.py: docs/metrics.md: not as many names on both sides: {line}")
+                sys.exit(f"check.py: docs/metrics.md: the sides of a row have different numbers of names: {line}")
             yield from zip(*cells)
 
 
 def ranges_of(prometheus, expression, moment):
-    """The lowest and highest value of each series in the last seconds, with its labels."""
+    """The lowest and the highest value of each series in the range before `moment`, by labels."""
     found = {}
     for function in ["min_over_time", "max_over_time"]:
         result = prometheus.ask("query", query=f"{function}(({expression})[{RANGE}:1s])", time=moment)
@@ -289,7 +289,7 @@ def check_node_exporter(prometheus):
                 failed += 1
     print(f"names of node_exporter: {len(pairs)} pairs, {compared} series compared, {failed} differ")
     if only_one:
-        print("only one of both has data:", *only_one, sep="\n  ")
+        print("only one of the two exporters has data:", *only_one, sep="\n  ")
     return failed
 
 
@@ -329,13 +329,13 @@ def main():
         return 0 if len(sys.argv) == 2 else 2
     tacho = sys.argv[1] if len(sys.argv) == 2 else str(TARGET / "debug/tacho")
     if not os.access(tacho, os.X_OK):
-        print(f"check.py: no {tacho}; build it with: cargo build -p tachograph")
+        print(f"check.py: {tacho} is missing; build it with: cargo build -p tachograph")
         return 2
     for need in ["prometheus", "promtool"]:
         if shutil.which(need) is None:
             print(f"check.py: {need} is missing")
             return 125
-    # On a disk, not in memory: the expressions need disk transfers.
+    # The folder is on a disk, not in memory, because the expressions need disk transfers.
     TARGET.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="prometheus.", dir=TARGET) as folder:
         return 1 if check(tacho, pathlib.Path(folder)) else 0

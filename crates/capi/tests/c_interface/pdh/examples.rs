@@ -10,7 +10,7 @@ fn example(name: &str, link: Link<'_>) -> Program {
 }
 
 #[test]
-fn counters_of_this_machine() {
+fn counters_of_this_machine_are_printed() {
     let program = example("pdh_query.c", Link::Shared);
     let paths = [r"\Memory\Available Bytes", r"\Processor Information(*)\% Processor Time"];
     let printed = succeed(program.command(&["-n", "1"]).args(paths));
@@ -35,7 +35,7 @@ fn counters_of_this_machine() {
 }
 
 #[test]
-fn a_log() {
+fn the_values_and_statistics_of_a_log_are_printed() {
     let program = example("pdh_log.c", Link::Static);
     let log = log_for(&program);
     let path = r"\PhysicalDisk(0 C:)\Avg. Disk sec/Read";

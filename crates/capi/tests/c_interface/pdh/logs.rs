@@ -4,8 +4,8 @@
 //!
 //! - `Memory`, without instances: `Available Bytes` = 5,000,000,000 + 1,000 n.
 //! - `PhysicalDisk`, instances `0 C:` and `_Total`: `Avg. Disk sec/Read` has one read of 150 ms (2147727 ticks of a clock of
-//!   14318180 Hz) between the first and the second sample, and none after, so that the mean of displayed values differs from the average. `Disk
-//!   Reads/sec` is 10.
+//!   14318180 Hz) between the first and the second sample, and none later, so that the mean of displayed values differs from
+//!   the average. `Disk Reads/sec` is 10.
 //! - `Process`, instances `busy`, `idle` and `idle#1`: `% Processor Time` is 300, 0 and 50.
 
 use std::fs::File;

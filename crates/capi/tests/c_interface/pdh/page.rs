@@ -1,4 +1,4 @@
-//! The section of docs/c-interface.md on pdh.h, and the man page, are current.
+//! Checks that the section on pdh.h in docs/c-interface.md and the man page agree with the header.
 
 use super::header::declared;
 use crate::library::crate_folder;

@@ -13,7 +13,7 @@ pub(crate) fn log_for(program: &Program) -> PathBuf {
 }
 
 /// Compiles a program for C and for C++ with 16-bit `wchar_t`, and runs it with a log as its argument.
-fn runs_over_a_log(name: &str) {
+fn run_over_a_log(name: &str) {
     for (standard, link, options) in
         [("c17", Link::Static, &[][..]), ("c++17", Link::Shared, &["-fshort-wchar", "-DUNICODE"][..])]
     {
@@ -23,18 +23,18 @@ fn runs_over_a_log(name: &str) {
 }
 
 #[test]
-fn null_pointers_invalid_handles_and_status_codes() {
-    runs_over_a_log("pdh_arguments.c");
+fn null_pointers_and_invalid_handles_are_errors() {
+    run_over_a_log("pdh_arguments.c");
 }
 
 #[test]
-fn the_protocol_of_sizes() {
-    runs_over_a_log("pdh_sizes.c");
+fn buffers_are_written_only_if_they_are_large_enough() {
+    run_over_a_log("pdh_sizes.c");
 }
 
 #[test]
 fn logs_are_read() {
-    runs_over_a_log("pdh_read.c");
+    run_over_a_log("pdh_read.c");
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn logs_are_written_and_read_back() {
 }
 
 #[test]
-fn this_machine_events_and_threads() {
+fn this_machine_is_read_with_events_and_by_many_threads() {
     for (standard, link, options) in
         [("c17", Link::Shared, &[][..]), ("c++17", Link::Static, &["-fshort-wchar", "-DUNICODE"][..])]
     {

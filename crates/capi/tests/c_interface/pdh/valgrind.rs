@@ -1,4 +1,4 @@
-//! The programs under valgrind: no memory errors, no leaks.
+//! Valgrind finds neither memory errors nor leaks in the programs.
 
 use std::process::Command;
 
@@ -11,7 +11,7 @@ fn is_installed() -> bool {
 }
 
 #[test]
-fn no_error_and_no_leak() {
+fn valgrind_finds_neither_errors_nor_leaks() {
     if !is_installed() {
         eprintln!("skipped: valgrind is not installed");
         return;

@@ -4,8 +4,9 @@ use std::time::Instant;
 
 /// Sends requests to many machines and receives their answers, without a thread for each.
 ///
-/// A machine is identified by its index. An exchange is begun only if the machine is connected and its next request is the
-/// same as its last one. Everything else, such as connecting, is done by the machine's [`LiveSource`](super::LiveSource) on a thread.
+/// An exchange is one request to a machine and the machine's answer. A machine is identified by its index. An exchange is begun
+/// only if the machine is connected and its next request is the same as its last one. Everything else, such as connecting, is
+/// done by the machine's [`LiveSource`](super::LiveSource) on a thread.
 pub trait Exchanges: Send {
     /// Sends the request for the next sample of a machine. Returns false if that would block.
     fn begin(&mut self, machine: usize) -> bool;

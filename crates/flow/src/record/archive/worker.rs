@@ -181,7 +181,7 @@ impl Worker {
         notices
     }
 
-    /// Adds the files that a thread has created. Returns its notices, except for the last notice of the previous thread.
+    /// Counts the files that a thread has created. Returns the thread's notices, except for the last notice of the previous thread.
     fn absorb(&mut self, outcome: Outcome) -> Vec<ArchiveNotice> {
         self.files += outcome.files;
         self.bytes += outcome.bytes;

@@ -19,8 +19,9 @@ pub struct ComparedLog {
     identities: Identities,
 }
 
-/// The result of a [`ComparedLog`].
-pub(super) struct ComparedRows {
+/// The statistics of a log to compare: the result of a [`ComparedLog`], or rows of statistics, whose instances are paired by name
+/// and number.
+pub struct ComparedRows {
     /// A row per counter of an instance.
     pub(super) instances: Vec<StatisticsRow>,
     /// A row per counter of a name; `None` if instances are paired by number.
@@ -61,13 +62,21 @@ impl ComparedLog {
     pub fn is_empty(&self) -> bool {
         !self.instances.has_rows()
     }
+}
 
-    pub(super) fn into_rows(self) -> ComparedRows {
-        ComparedRows {
-            instances: self.instances.rows(),
-            sums: self.sums.map(|sums| sums.sink.rows()),
-            identities: self.identities,
+impl From<ComparedLog> for ComparedRows {
+    fn from(log: ComparedLog) -> Self {
+        Self {
+            instances: log.instances.rows(),
+            sums: log.sums.map(|sums| sums.sink.rows()),
+            identities: log.identities,
         }
+    }
+}
+
+impl From<Vec<StatisticsRow>> for ComparedRows {
+    fn from(instances: Vec<StatisticsRow>) -> Self {
+        Self { instances, sums: None, identities: Identities::default() }
     }
 }
 

@@ -103,7 +103,7 @@ mod tests {
     use tachograph_counters::Summary;
     use tachograph_counters::set::{Counter, CounterSet, Extent, Instance};
 
-    use super::super::InstancePairing;
+    use super::super::{AverageChange, InstancePairing, remove_repeating_sets};
     use super::*;
 
     fn row(name: &str, counter_type: CounterType, before: Option<f64>, after: Option<f64>) -> ComparisonRow {
@@ -153,6 +153,47 @@ mod tests {
         assert_eq!(order(rows(), ComparisonOrder::Before)[..2], ["doubled %", "Busy/sec"]);
         assert_eq!(order(rows(), ComparisonOrder::After)[..2], ["Busy/sec", "new %"]);
         assert_eq!(order(rows(), ComparisonOrder::Path)[0], "Busy/sec");
+    }
+
+    #[test]
+    fn averages_change_by_a_factor_or_from_and_to_0() {
+        let change = |before, after| row("x", CounterType::RAWCOUNT, before, after).average_change();
+        assert_eq!(change(Some(2.0), Some(2.0)), AverageChange::Same);
+        assert_eq!(change(Some(0.0), Some(2.0)), AverageChange::FromZero);
+        assert_eq!(change(Some(2.0), Some(0.0)), AverageChange::ToZero);
+        assert_eq!(change(Some(-2.0), Some(2.0)), AverageChange::SignChanged);
+        assert_eq!(change(None, Some(2.0)), AverageChange::OnlyAfter);
+        assert_eq!(change(Some(2.0), None), AverageChange::OnlyBefore);
+        let mut unknown = row("x", CounterType::RAWCOUNT, Some(2.0), None);
+        unknown.after = Some(Summary::default());
+        assert_eq!(unknown.average_change(), AverageChange::Unknown);
+        for (before, after, name, expected) in
+            [(2.0, 5.0, "multiplied", 2.5), (5.0, 2.0, "divided", 2.5), (-5.0, -2.0, "divided", 2.5)]
+        {
+            let changed = change(Some(before), Some(after));
+            assert_eq!(changed.name(), name);
+            let factor = changed.factor().expect("a factor");
+            assert!((factor - expected).abs() < 1e-12, "{factor}");
+        }
+    }
+
+    #[test]
+    fn a_set_that_repeats_another_is_removed_if_the_other_is_there() {
+        let of_set = |name: &str, english_name: Option<&str>| {
+            let mut row = row("x", CounterType::RAWCOUNT, Some(1.0), Some(1.0));
+            let mut set = CounterSet::new("", name, Extent::Table);
+            set.english_name = english_name.map(Into::into);
+            row.set = Arc::new(set);
+            row
+        };
+        // One of the names is localized.
+        let mut rows =
+            vec![of_set("Prozess", Some("Process")), of_set("Thread", None), of_set("Processor", None)];
+        let repeats =
+            [("Thread", "Process"), ("Processor", "Processor Information"), ("Process V2", "Process")];
+        assert_eq!(remove_repeating_sets(&mut rows, repeats), [("Thread", "Process")]);
+        let left: Vec<_> = rows.iter().map(|row| &*row.set.name).collect();
+        assert_eq!(left, ["Prozess", "Processor"]);
     }
 
     #[test]

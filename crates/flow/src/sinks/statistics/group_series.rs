@@ -38,7 +38,7 @@ impl LowerNames {
 /// The series to which the values of a group belong, and the group's run: consecutive samples with the same instances
 /// whose values were not added to the series yet.
 pub(super) struct GroupSeries {
-    /// The list of groups to which the group belongs.
+    /// The number of the list of groups to which the group belongs.
     layout: u64,
     /// The index of the group in its samples.
     index: usize,

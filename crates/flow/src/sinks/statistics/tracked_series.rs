@@ -53,8 +53,8 @@ pub(super) struct TrackedSeries {
     /// Whether overlapping logs both contain the series. Then which of its values are paired depends on all earlier
     /// samples.
     pub(super) is_shared: bool,
-    /// The list of groups, and the index of the one that supplies the values. A log can contain a counter twice, on its own
-    /// and as part of a wildcard; only the first one counts.
+    /// The group that supplies the values: the number of its list of groups, and its index in the list. A log can contain a counter
+    /// twice, on its own and as part of a wildcard; only the first one counts.
     claimed_by: Option<(u64, usize)>,
     causes: Option<Box<Causes>>,
 }
@@ -173,8 +173,8 @@ impl TrackedSeries {
         self.interrupt();
     }
 
-    /// Forgets the previous value, because the instance was absent from a sample. Then no interval starts at a value
-    /// from before the window, and that value is not part of the time range either.
+    /// Forgets the previous value, because the instance was absent from a sample. If that value is from before the window, no
+    /// interval starts at it, so the statistics' time range does not begin with it either.
     pub(super) fn interrupt(&mut self) {
         self.series.interrupt();
         if !self.is_counted {

@@ -11,8 +11,8 @@ use super::super::interval::{CounterFacts, Interval, counter_facts};
 use super::super::parquet::{ChunkWriter, Numbers, Present, Runs, WrittenChunk, spread};
 use super::super::rows::ColumnValues;
 
-/// The dictionary indexes of a series in the columns that have one value per series. Those of a counter and of an instance are
-/// combined with [`Option::or`].
+/// For each column that has one value per series, the index of the series' value in the column's dictionary. A counter
+/// determines some of the columns and an instance the others; [`Option::or`] combines their indexes.
 pub(super) type SeriesWords = [Option<u32>; OF_SERIES.len()];
 
 /// One row of a series.
@@ -27,7 +27,7 @@ pub(super) struct Row {
     pub(super) status: Status,
 }
 
-/// A column with few distinct values.
+/// A dictionary-encoded column, for values of which few are distinct.
 #[derive(Default)]
 struct Words {
     dictionary: Vec<Vec<u8>>,
@@ -111,7 +111,7 @@ impl Rows {
         self.times.len()
     }
 
-    /// The words of a counter.
+    /// The indexes for the columns that a counter determines.
     pub(super) fn counter_words(&mut self, set: &CounterSet, counter: &Counter) -> SeriesWords {
         let CounterFacts { kind, factor, type_name } = counter_facts(counter);
         self.words([
@@ -126,7 +126,7 @@ impl Rows {
         ])
     }
 
-    /// The words of an instance.
+    /// The indexes for the columns that an instance determines.
     pub(super) fn instance_words(&mut self, set: &CounterSet, instance: &Instance) -> SeriesWords {
         let label = instance.label();
         // The parent has its own column.
@@ -198,7 +198,7 @@ impl Rows {
         ColumnValues::Numbers(spread(numbers.numbers.clone(), &numbers.present, self.len()))
     }
 
-    /// Encodes the columns one after another. Offsets are those in `out`.
+    /// Appends the encoded columns to `out`. The returned offsets are in bytes from the start of `out`.
     pub(in super::super) fn write(
         &self,
         writer: &mut ChunkWriter,

@@ -1,4 +1,4 @@
-//! The groups of one description in the samples of a block.
+//! A slot: the groups of one description in the samples of a block.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ pub(super) struct SlotBuilder {
     /// The index of the set's description in the file; `None` if the file has no group of the slot yet.
     pub(super) set_index: Option<u32>,
     calculators: Vec<Calculator>,
-    /// The words of each counter, once a series has needed them.
+    /// The dictionary indexes of each counter, once a series has needed them.
     words: Vec<Option<SeriesWords>>,
     heads: GroupHeads,
     /// For each group that is part of its sample: the sample's index and the machine's boot time.
     present: Vec<(u32, FileTime)>,
-    /// The groups before which the slot was missing from a sample of its log, so that no interval ends at them.
+    /// The groups before which a sample of the same log has no group of the slot. No interval ends at such a group.
     breaks: Vec<u32>,
     last_log: Option<u32>,
     is_missing: bool,
@@ -47,9 +47,9 @@ struct Span {
     /// The first of the groups, counted from 0 in the block, and their number.
     first: u32,
     groups: u32,
-    /// The position of their values.
+    /// The index of their first value in [`SlotBuilder::values`].
     at: usize,
-    /// The number of rows of each.
+    /// The number of rows of each group.
     rows: usize,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct BlockTime {
     pub(super) is_baseline: bool,
 }
 
-/// One instance.
+/// One instance of the slot.
 struct InstanceBuilder {
     instance: Arc<Instance>,
     /// Its rows in the block.
@@ -81,11 +81,11 @@ struct InstanceBuilder {
     /// Its identities, each with the first span that has it.
     identities: Vec<(u32, u64)>,
     words: Option<SeriesWords>,
-    /// The state of each counter before the block.
+    /// For each counter, the raw value before the block, with which the first one of the block is paired.
     pairers: Vec<Pairer>,
     /// Whether the last group of the previous block had the instance.
     is_continued: bool,
-    /// Whether the list of instances that is being processed already had it.
+    /// Whether `update_instances` has already found the instance in the group that it processes.
     is_in_update: bool,
 }
 
@@ -285,14 +285,14 @@ impl SlotBuilder {
         !self.is_missing && self.last_log.is_some()
     }
 
-    /// Removes the groups, but keeps the state of the instances of the last one. `None` if the block has no group of the slot.
+    /// Removes the groups, but keeps the state of the last group's instances. `None` if the block has no group of the slot.
     pub(super) fn take(&mut self) -> Option<Slot> {
         let set = self.set_index.filter(|_| self.has_groups())?;
         let groups = self.present.len() as u32;
         let mut moved = HashMap::new();
         let mut kept = Vec::new();
         for (at, mut instance) in std::mem::take(&mut self.instances).into_iter().enumerate() {
-            // If this block has no group, the last one of the previous block counts.
+            // If this block has no group, the last group is that of the previous block.
             let is_current = match instance.rows.last() {
                 Some(row) => self.spans[row.span as usize].end() == groups,
                 None => groups == 0 && instance.is_continued,

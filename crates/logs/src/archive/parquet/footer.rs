@@ -21,7 +21,7 @@ pub(in super::super) struct FileFooter<'a> {
 
 /// The position of an index in the file.
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct IndexLocation {
     offset: u64,
     bytes: usize,
 }
@@ -33,39 +33,39 @@ impl FileFooter<'_> {
     /// The bytes from `offset` to the end of the file: the indexes, the footer, its length and the magic.
     pub(in super::super) fn encode(&self, offset: u64) -> Vec<u8> {
         let mut out = Vec::new();
-        let mut places: Vec<Vec<[Place; 2]>> = Vec::new();
+        let mut locations: Vec<Vec<[IndexLocation; 2]>> = Vec::new();
         for group in self.row_groups {
             let mut of_group = Vec::new();
             for chunk in &group.chunks {
                 let mut place = |write: &dyn Fn(&mut Vec<u8>)| {
                     let start = out.len();
                     write(&mut out);
-                    Place { offset: offset + start as u64, bytes: out.len() - start }
+                    IndexLocation { offset: offset + start as u64, bytes: out.len() - start }
                 };
                 let column_index = match has_bounds(chunk) {
                     true => place(&|out| push_column_index(out, chunk)),
-                    false => Place::default(),
+                    false => IndexLocation::default(),
                 };
                 // A single page needs no index.
                 let offset_index = match chunk.pages.len() > 1 || has_bounds(chunk) {
                     true => place(&|out| push_offset_index(out, chunk)),
-                    false => Place::default(),
+                    false => IndexLocation::default(),
                 };
                 of_group.push([column_index, offset_index]);
             }
-            places.push(of_group);
+            locations.push(of_group);
         }
         let start = out.len();
-        self.push_metadata(&mut out, &places);
+        self.push_metadata(&mut out, &locations);
         let bytes = (out.len() - start) as u32;
         out.extend_from_slice(&bytes.to_le_bytes());
         out.extend_from_slice(&super::MAGIC);
         out
     }
 
-    fn push_metadata(&self, out: &mut Vec<u8>, places: &[Vec<[Place; 2]>]) {
+    fn push_metadata(&self, out: &mut Vec<u8>, locations: &[Vec<[IndexLocation; 2]>]) {
         let rows: usize = self.row_groups.iter().map(|group| group.rows).sum();
-        let groups: Vec<_> = self.row_groups.iter().zip(places).enumerate().collect();
+        let groups: Vec<_> = self.row_groups.iter().zip(locations).enumerate().collect();
         push_struct(out, |file| {
             let root = [None];
             let schema: Vec<Option<&Column>> =
@@ -78,8 +78,8 @@ impl FileFooter<'_> {
                 Some(column) => push_column(out, column),
             });
             file.i64(3, rows as i64);
-            file.list(4, Type::Struct, &groups, |out, (ordinal, (group, places))| {
-                push_row_group(out, *ordinal, group, places);
+            file.list(4, Type::Struct, &groups, |out, (ordinal, (group, locations))| {
+                push_row_group(out, *ordinal, group, locations);
             });
             file.list(5, Type::Struct, self.metadata, |out, (key, value)| {
                 push_struct(out, |pair| {
@@ -135,12 +135,12 @@ fn push_column(out: &mut Vec<u8>, column: &Column) {
     });
 }
 
-fn push_row_group(out: &mut Vec<u8>, ordinal: usize, group: &RowGroup, places: &[[Place; 2]]) {
+fn push_row_group(out: &mut Vec<u8>, ordinal: usize, group: &RowGroup, locations: &[[IndexLocation; 2]]) {
     let sum = |of: fn(&WrittenChunk) -> usize| group.chunks.iter().map(of).sum::<usize>() as i64;
-    let chunks: Vec<_> = group.chunks.iter().zip(places).collect();
+    let chunks: Vec<_> = group.chunks.iter().zip(locations).collect();
     push_struct(out, |row_group| {
         row_group
-            .list(1, Type::Struct, &chunks, |out, (chunk, places)| push_chunk(out, chunk, places))
+            .list(1, Type::Struct, &chunks, |out, (chunk, locations)| push_chunk(out, chunk, locations))
             .i64(2, sum(|chunk| chunk.uncompressed_bytes))
             .i64(3, group.rows as i64)
             .i64(5, group.chunks.first().map_or(0, |chunk| chunk.offset) as i64)
@@ -149,7 +149,7 @@ fn push_row_group(out: &mut Vec<u8>, ordinal: usize, group: &RowGroup, places: &
     });
 }
 
-fn push_chunk(out: &mut Vec<u8>, chunk: &WrittenChunk, [column_index, offset_index]: &[Place; 2]) {
+fn push_chunk(out: &mut Vec<u8>, chunk: &WrittenChunk, [column_index, offset_index]: &[IndexLocation; 2]) {
     push_struct(out, |written| {
         written.i64(2, 0).structure(3, |metadata| push_chunk_metadata(metadata, chunk));
         if offset_index.bytes > 0 {
@@ -207,7 +207,7 @@ fn push_column_index(out: &mut Vec<u8>, chunk: &WrittenChunk) {
             .bools(1, &empty)
             .list(2, Type::Binary, &bound(0), |out, bound| push_binary(out, bound))
             .list(3, Type::Binary, &bound(1), |out, bound| push_binary(out, bound))
-            // Unordered.
+            // `boundary_order`: unordered.
             .i32(4, 0)
             .list(5, Type::I64, &nulls, |out, &nulls| super::super::varint::push_signed(out, nulls));
     });

@@ -13,7 +13,7 @@ pub(super) const RLE: i32 = 3;
 pub(super) const RLE_DICTIONARY: i32 = 8;
 pub(super) const BYTE_STREAM_SPLIT: i32 = 9;
 
-/// What a page contains.
+/// The contents of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     /// Values of rows, preceded by definition levels if the column is optional.
@@ -31,7 +31,7 @@ pub(super) struct PageFacts {
     pub(super) encoding: i32,
 }
 
-/// Compresses a page and appends it with its header. Returns the size of the header and the uncompressed body.
+/// Compresses a page and appends it with its header. Returns the total size of the header and the uncompressed body.
 pub(super) fn write(
     out: &mut Vec<u8>,
     compressor: &mut zstd::bulk::Compressor<'_>,
@@ -83,7 +83,7 @@ impl CompressedPage<'_> {
         body.clear();
         body.reserve(self.bytes);
         let bytes = decompressor.decompress_to_buffer(self.compressed, body);
-        // The buffer can have room for more.
+        // The buffer can have room for more bytes than the header states.
         match bytes.map_err(|_| Damage("a page cannot be decompressed"))? == self.bytes {
             true => Ok(()),
             false => Err(Damage("a page has the wrong size")),

@@ -26,7 +26,7 @@ impl<'a> StructWriter<'a> {
     }
 
     fn header(&mut self, id: i16, kind: u8) {
-        // The difference to the previous id always fits into 4 bits: Parquet's ids are small.
+        // The difference to the previous id always fits into 4 bits, because Parquet's ids are small.
         self.out.push(((id - self.last) as u8) << 4 | kind);
         self.last = id;
     }
@@ -172,7 +172,7 @@ impl Fields {
 
 /// Finds the value of a key in a footer's key-value metadata. The rest of the footer is not parsed.
 ///
-/// The last match is used: the metadata follows the statistics, which can contain any name of the log.
+/// The last match is used, because the statistics, which precede the metadata, can contain any name in the log.
 pub(in super::super) fn find_text<'a>(footer: &'a [u8], key: &str) -> Result<&'a str, Damage> {
     let mut pattern = Vec::new();
     // Field 1 of the pair, the key, is followed by field 2, the value.

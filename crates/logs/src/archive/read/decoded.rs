@@ -112,6 +112,8 @@ struct DecodedSlot {
     next: SlotPosition,
 }
 
+/// For the next group of a slot: the index of its head, its index among the groups with rows, and the indexes of its first
+/// value and of the next list of instances.
 #[derive(Clone, Copy, Default)]
 struct SlotPosition {
     head: usize,
@@ -140,7 +142,7 @@ struct Columns {
 }
 
 impl DecodedBlock {
-    /// Reads and decodes a row group, into the memory of an earlier one.
+    /// Reads and decodes a row group. Reuses the memory of the earlier one.
     pub(super) fn read<R: Read + Seek>(
         file: &mut ArchiveFile<R>,
         index: usize,
@@ -190,9 +192,9 @@ impl DecodedBlock {
                     slot.instances = Arc::clone(lists);
                 }
             }
-            // For each group, the number of rows that were restored of the current column.
+            // For each group, the number of restored rows of the current column.
             let mut done = vec![0u32; groups as usize];
-            // The row, among those of all groups, of each value of the instance.
+            // For each value of the instance, the index of its row among the rows of all groups.
             let mut targets: Vec<usize> = Vec::new();
             let mut last_instance = None;
             for_each_series(section, runs.len(), |slot, column, instance| {
@@ -313,8 +315,8 @@ impl DecodedSlot {
     }
 }
 
-/// A buffer for the values of each slot of a row group, all of which will be overwritten. Memory of an earlier row group is reused
-/// if it has about the size that is needed: the system fills each page of new memory with zeros.
+/// Returns a buffer for the values of each slot of a row group. All values will be overwritten. A buffer of the earlier row
+/// group is reused if it has about the needed size, because the system fills each page of new memory with zeros.
 fn value_buffers(
     earlier: Option<DecodedBlock>,
     table: &SampleTable,
@@ -372,7 +374,7 @@ fn count_rows(instance: &InstanceRuns, done: &mut [u32]) {
     }
 }
 
-/// Resets the counts; takes time proportional to the rows, not to the groups.
+/// Resets the counts for these instances, in time proportional to their rows, not to the number of groups.
 fn clear_rows(instances: &[InstanceRuns], done: &mut [u32]) {
     for run in instances.iter().flat_map(|instance| &instance.runs) {
         done[run.start as usize..run.end as usize].fill(0);
@@ -399,7 +401,7 @@ fn instance_lists(
     for changes in changes.chunk_by(|one, other| one.0 == other.0) {
         let is_listed =
             |index: u32, begins: bool| changes.binary_search(&(changes[0].0, index, begins)).is_ok();
-        // An instance whose run ends where its next one begins stays.
+        // An instance stays in the list if its next run begins at the group at which a run ends.
         active.retain(|&index| !is_listed(index, false) || is_listed(index, true));
         let begun = changes.iter().filter(|&&(_, index, begins)| begins && !is_listed(index, false));
         active.extend(begun.map(|&(_, index, _)| index));
@@ -435,7 +437,7 @@ impl SeriesValues<'_> {
 fn restore_series(columns: &Columns, row: usize, counter_type: CounterType, mut series: SeriesValues<'_>) {
     let formula = counter_type.formula();
     let count = series.targets.len();
-    // Usually only the first row has more than an interval.
+    // Usually only the first row has values in other columns than `num` and `den`.
     let plain = match count > 1 && columns.are_plain(row + 1..row + count) {
         true => 1..count,
         false => count..count,

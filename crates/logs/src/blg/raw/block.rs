@@ -50,8 +50,8 @@ pub struct DataBlock {
     pub default_object: U32,
     /// Time of the sample, local, as SYSTEMTIME.
     pub system_time: [U16; 8],
-    /// Padding, 0. In a block without objects, Tachograph stores the group's status here, which says why there are
-    /// none.
+    /// Padding, 0. In a block without objects, Tachograph stores the group's status here, which is the reason why there are
+    /// no objects.
     pub status: U32,
     /// Performance counter at the time of the sample, in ticks.
     pub ticks: I64,

@@ -84,7 +84,7 @@ pub struct Entry {
     pub machine: Option<String>,
     /// The counter set's name.
     pub object: Option<String>,
-    /// The instance's name; `*` in wildcard entries.
+    /// The instance's name; `*` in multi and block entries.
     pub instance: Option<String>,
     /// The parent instance's name.
     pub parent: Option<String>,

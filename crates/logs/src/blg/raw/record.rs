@@ -14,7 +14,8 @@ pub const KIND_SAMPLE: u8 = 0;
 pub const KIND_SINGLE: u8 = 1;
 /// Record kind: one counter of all instances.
 pub const KIND_MULTI: u8 = 2;
-/// Record kind: all counters of all instances, as a PERF_DATA_BLOCK; in a catalogue, an object.
+/// Record kind: all counters of all instances, as a PERF_DATA_BLOCK; in the log's catalogue, the description of a counter set
+/// (an object).
 pub const KIND_BLOCK: u8 = 5;
 
 /// Header of every record, 8 bytes.

@@ -84,7 +84,7 @@ impl BlockDecoder {
     }
 
     /// Decodes a record into `group`; fails if the record has more than `max_values` values. The caller has checked
-    /// the record's size. Returns a problem that affects only single counters.
+    /// the record's size. If only some counters are damaged, the result is `Ok` with the problem.
     pub(super) fn decode(
         &mut self,
         record: &[u8],
@@ -163,7 +163,7 @@ impl BlockDecoder {
     }
 
     /// Checks that all counter blocks are long enough for all counters. `lengths` has the minimum and the maximum
-    /// length of the counter blocks; `None` if there are none.
+    /// length of the counter blocks; `None` if there are no counter blocks.
     fn check_lengths(
         &self,
         object: &Object<'_>,
@@ -178,7 +178,7 @@ impl BlockDecoder {
         // wrong offset.
         if shortest != longest {
             return Err(Problem::new(offset, "the length of a counter block of an object is wrong")
-                .found(shortest, format!("{min_bytes}, or {longest} like others")));
+                .found(shortest, format!("{min_bytes}, or {longest} like the other blocks")));
         }
         Ok(Some(
             Problem::new(offset, "a counter is outside the counter block of its object; it is skipped")

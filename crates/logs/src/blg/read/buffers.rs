@@ -295,7 +295,7 @@ impl<R: Read + Seek> Buffers<R> {
         if self.contradiction()?.is_none() {
             return Ok(None);
         }
-        // Read the header again: a recorder may have finished the log in the meantime.
+        // Read the header again, because a recorder may have finished the log in the meantime.
         let mut fields = [0; DECLARED_END_BYTES];
         self.stream.seek(SeekFrom::Start(END_TIME_AT)).map_err(LogError::io)?;
         match self.stream.read_exact(&mut fields) {
@@ -393,7 +393,7 @@ impl<R: Read + Seek> Buffers<R> {
             return unknown(available);
         }
         // Writers pad with FF. Other bytes mean that the recorder was killed while writing a sample, or that the
-        // length is wrong. In a sequential log, the complete events among them are read.
+        // length is wrong. In a sequential log, the complete events among these bytes are read.
         if !are_all(&self.bytes[fill..], 0xFF) {
             if self.order.is_some() {
                 let used = self.circular_fill(&header, fill, problems);

@@ -34,8 +34,8 @@ enum Source {
     Missing,
 }
 
-/// A column whose first number can be read without knowing its size, and whose second number is that of a clock or of a
-/// base, which can be read in the same way. Most columns are of this kind.
+/// A column that is read without a check of sizes: the first number and the base, if any, are each read as 8 bytes and
+/// shifted. Without a base, the second number is 0 or that of a clock. Most columns are of this kind.
 #[derive(Clone, Copy, Debug, Default)]
 struct PlainColumn {
     first: ShiftedNumber,
@@ -67,7 +67,7 @@ pub(super) struct Columns {
     frequencies: (i64, i64),
     set: Arc<CounterSet>,
     list: Vec<Column>,
-    /// One per column. Those of columns that are not plain are unused.
+    /// One per column; unused for columns that are not plain.
     plain: Vec<PlainColumn>,
     /// The second numbers of the plain columns without a base, in the current record. One per column.
     seconds: Vec<i64>,
@@ -256,7 +256,7 @@ impl Columns {
             });
         }
         self.find_plain();
-        // Keep the description if it is equal: with a new one, samples would not be paired.
+        // Keep the description if the new one is equal; with another object, samples would not be paired.
         if set != *self.set {
             self.set = Arc::new(set);
         }
@@ -269,7 +269,7 @@ impl Columns {
 }
 
 impl NumberLocation {
-    /// The location of a counter's number. The definition determines its size, not the counter type.
+    /// The location of a counter's number. The definition, not the counter type, determines the number's size.
     fn from_definition(definition: &CounterDefinition) -> Option<Self> {
         let is_32_bit = match definition.data_bytes.get() {
             4 => true,
@@ -353,7 +353,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn data() -> impl Strategy<Value = NumberLocation> {
+    fn location() -> impl Strategy<Value = NumberLocation> {
         (prop_oneof![9 => 0..40u32, 1 => any::<u32>()], any::<bool>())
             .prop_map(|(offset, is_32_bit)| NumberLocation { offset, is_32_bit })
     }
@@ -364,15 +364,12 @@ mod tests {
             Just(Source::Ticks),
             Just(Source::SystemTime),
             Just(Source::ObjectTime),
-            data().prop_map(Source::Base),
+            location().prop_map(Source::Base),
             Just(Source::Missing),
         ];
-        let first = prop::option::weighted(0.9, data());
-        (first, second, prop::option::weighted(0.2, data())).prop_map(|(first, second, multiplier)| Column {
-            first,
-            second,
-            multiplier,
-        })
+        let first = prop::option::weighted(0.9, location());
+        (first, second, prop::option::weighted(0.2, location()))
+            .prop_map(|(first, second, multiplier)| Column { first, second, multiplier })
     }
 
     proptest! {

@@ -33,8 +33,8 @@ pub(super) struct Events<R> {
     unfinished: Option<EventHeader>,
     /// Whether events of other classes were skipped.
     has_others: bool,
-    /// Offsets in the buffer of the last two events, the later one last. `None` for an unsplit sample: its payload also
-    /// states its size, and if the sizes differ, the reader calls [`rescan_payload`](Self::rescan_payload).
+    /// Offsets in the buffer of the last two events, the later one last. `None` for an unsplit sample, because its payload
+    /// also states its size; if the two sizes differ, the reader calls [`rescan_payload`](Self::rescan_payload).
     starts: [Option<usize>; 2],
     /// Whether the next events can be the last parts of an event whose first parts were overwritten in a circular log.
     follows_gap: bool,

@@ -10,6 +10,7 @@ use crate::blg::clock::system_times;
 const TOLERANCE: i64 = 10 * FileTime::PER_MINUTE;
 
 /// Returns the moment of a sample whose local time is `local`.
+///
 /// One hour of local time occurs twice when daylight saving time ends. In that hour, UTC is determined by a system
 /// time among the values or, without one, by the time of the previous sample ([`TimeZone::local_to_moment`]).
 pub(super) fn resolve(

@@ -65,7 +65,8 @@ impl Names {
     }
 }
 
-/// The English name of a base counter of Windows. Base counters have the same index in every language.
+/// The English name of a base counter of Windows: one that Windows itself defines, not the base of another counter. Base
+/// counters have the same index in every language.
 ///
 /// Source: the registry value `Counter` under `Perflib\009`, up to `Last Base Counter`.
 pub(super) fn english_name(index: u32) -> Option<&'static str> {
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_truncated_table_keeps_complete_pairs() {
+    fn a_truncated_table_causes_no_panic() {
         let mut payload = Vec::new();
         for text in [r"\\M", "2", "System", "4", "Memory"] {
             push_utf16_nul(&mut payload, text);

@@ -53,11 +53,14 @@ impl Numbering {
     ) -> Result<Arc<Instance>, Problem> {
         let bytes = text.len() + parent.map_or(0, str::len);
         let Some(remaining) = self.remaining_bytes.checked_sub(bytes) else {
-            return Err(Problem::new(0, "the instance names of a record are longer than the record allows")
-                .found(
-                    format_args!("more than {}", self.max_bytes),
-                    format!("at most {} bytes", self.max_bytes),
-                ));
+            return Err(Problem::new(
+                0,
+                "the instance names of a record are together longer than 4 times the record",
+            )
+            .found(
+                format_args!("more than {}", self.max_bytes),
+                format!("at most {} bytes", self.max_bytes),
+            ));
         };
         self.remaining_bytes = remaining;
         let (name, index) = split_index(text);

@@ -22,9 +22,10 @@ use crate::error::LogError;
 const PARENT_OBJECT: u32 = 230;
 
 /// Encodes the blocks of one set from a template, into which it copies times and values.
+///
 /// A block can express errors only in a counter's definition, which applies to all instances. So if one value of a
-/// counter is an error, all values of the counter in that sample are written as errors: a missing number is better
-/// than a wrong one.
+/// counter is an error, all values of the counter in that sample are written as errors, because a missing number is
+/// better than a wrong one.
 #[derive(Default)]
 pub(super) struct BlockEncoder {
     set: Option<Arc<CounterSet>>,
@@ -211,7 +212,7 @@ impl BlockEncoder {
     }
 }
 
-/// Checks that a block can represent the set: a block identifies counters by title index alone.
+/// Checks that a block, which identifies counters by title index alone, can represent the set.
 pub(super) fn check(set: &CounterSet) -> Result<(), LogError> {
     let unsupported = |counter: &Counter, why: &str| {
         Err(LogError::unsupported(format!(
@@ -268,7 +269,7 @@ fn set_lengths(record: &mut [u8], objects: u32) {
     });
 }
 
-/// Turns a record into one without objects. `status` says why there are none.
+/// Turns a record into one without objects. `status` is the reason.
 fn set_no_objects(record: &mut [u8], status: Status) {
     set_lengths(record, 0);
     update_data_block(record, |block| block.status = U32::new(status.0));

@@ -29,7 +29,8 @@ const UNKNOWN: u64 = u64::MAX;
 /// The end of a buffer after its events consists of these bytes.
 static FILL: [u8; 4096] = [0xFF; 4096];
 
-/// The memory for events is reduced if it is at least this large, and four times as large as needed at this many flushes.
+/// The memory for events is reduced after [`SPARE_FLUSHES`] consecutive flushes at which it had at least this number of
+/// bytes, and four times as many as needed.
 const MIN_SPARE: usize = 4096;
 const SPARE_FLUSHES: u32 = 8;
 
@@ -304,8 +305,8 @@ impl<W: Write + Seek> BufferWriter<W> {
     fn write_header(&mut self, flags: u16, next_event_bytes: usize) -> Result<(), LogError> {
         let start = self.buffer_start();
         if self.ring.is_some() && !self.is_emptied {
-            // Empty the oldest buffer before reusing it. Otherwise its old samples would be read after the new
-            // ones, and the new ones before newer buffers.
+            // Empty the oldest buffer before reusing it. Otherwise, if the process died between two writes, old events
+            // could be read with the new header, or new events with the old header, and so in the wrong order.
             let header = self.empty_header(flags);
             self.empty[..BUFFER_HEADER_BYTES].copy_from_slice(header.as_bytes());
             let empty = std::mem::take(&mut self.empty);

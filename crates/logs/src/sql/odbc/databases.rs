@@ -18,7 +18,7 @@ const POSTGRESQL: Dialect = Dialect {
     holds_results: false,
     begin_reading: &["SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"],
     begin_writing: &[],
-    // Otherwise one of two programs fails.
+    // Otherwise, if two programs create the tables at the same time, one of them fails.
     begin_creating: &["SELECT pg_advisory_xact_lock(hashtext('tachograph'))"],
     sync_commits: &["SET synchronous_commit = on"],
 };
@@ -60,7 +60,7 @@ const SQL_SERVER: Dialect = Dialect {
     sync_commits: &[],
 };
 
-/// SQLite, whose driver begins transactions. It has no types of tables.
+/// SQLite through ODBC. The driver begins transactions. The query for tables does not detect generated columns.
 const SQLITE_DRIVER: Dialect = Dialect {
     find_tables: "SELECT name, type FROM sqlite_master WHERE lower(name) IN ('counterdetails', 'displaytoid', 'counterdata')",
     begin_reading: &[],
@@ -69,7 +69,7 @@ const SQLITE_DRIVER: Dialect = Dialect {
     ..SQLITE
 };
 
-/// The names that drivers report, in lower case, with the dialects, and the statements that begin a session.
+/// For each database: the name that its driver reports, in lower case; the dialect; and the statements that begin a session.
 const DATABASES: [(&str, &Dialect, &[&str]); 4] = [
     ("postgresql", &POSTGRESQL, &[]),
     (
@@ -187,7 +187,7 @@ mod tests {
         }
     }
 
-    /// Only the text: no SQL Server runs in the tests.
+    /// Checks only the text of the statements, because no SQL Server runs in the tests.
     #[test]
     fn tables_of_sql_server_have_the_types_of_perfmon() {
         let [details, displays, data] = SQL_SERVER.create_tables();

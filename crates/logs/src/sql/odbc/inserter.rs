@@ -13,11 +13,11 @@ type Statement = StatementConnection<SharedConnection<'static>>;
 
 /// A prepared statement. Its parameters are bound once; their buffers have one row.
 ///
-/// Several rows are parameters of one statement instead of several rows of parameters: it either inserts all rows or none, and
-/// drivers execute it faster.
+/// The values of several rows are parameters of a single statement, not an array of parameters for a statement that inserts one
+/// row. A single statement inserts either all rows or none, and drivers execute it faster.
 pub(super) struct Inserter {
     statement: ColumnarBulkInserter<Statement, WithDataType<BoxColumnBuffer>>,
-    /// A text in UTF-16.
+    /// A reused buffer for a text in UTF-16.
     text: Vec<u16>,
 }
 

@@ -5,7 +5,7 @@ use odbc_api::{DataType, Error, ResultSetMetadata};
 
 use crate::sql::database::SqlValue;
 
-/// Maximum length of a text, in UTF-16 code units: names have 1024 characters of up to two.
+/// Maximum length of a text, in UTF-16 code units. Names have up to 1024 characters of one or two units.
 pub(super) const MAX_TEXT: usize = 2048;
 
 /// Maximum length of a number in digits.
@@ -61,7 +61,7 @@ impl Rows {
         Ok((Self { kinds, row: Vec::new() }, buffer))
     }
 
-    /// Passes each fetched row to `each` until it returns false; then returns false.
+    /// Passes each fetched row to `each`. If `each` returns false, stops and returns false.
     pub(super) fn pass(
         &mut self,
         fetched: &ColumnarDynBuffer,
@@ -135,7 +135,7 @@ fn of_type(data_type: DataType) -> (Kind, BufferDesc) {
             let units = length.map_or(MAX_TEXT, |length| length.get().saturating_mul(2).min(MAX_TEXT));
             (Kind::Text, BufferDesc::WText { max_str_len: units })
         }
-        // Among them times and GUIDs; texts without a bound.
+        // Times, GUIDs, texts without a maximum length, and all others.
         _ => (Kind::Text, BufferDesc::WText { max_str_len: MAX_TEXT }),
     }
 }

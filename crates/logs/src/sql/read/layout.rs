@@ -1,4 +1,4 @@
-//! The sets, counters and instances of a log, and where the values of a sample belong.
+//! The sets, counters and instances of a log, and the position of each value in a sample.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::sql::database::{Database, SqlValue};
 use crate::sql::halves::join;
 use crate::sql::{MAX_COUNTERS, MAX_NAME_BYTES, MAX_TOTAL_NAME_BYTES};
 
-/// Maximum number of values of a sample if all instances are present: 24 bytes each.
+/// Maximum number of values of a sample if all instances are present. A value takes 24 bytes.
 const MAX_CELLS: usize = 4 << 20;
 
 /// The counters of a log.
@@ -33,7 +33,7 @@ struct SetLayout {
     description: Arc<CounterSet>,
     /// All instances in the log, in the order of the counters' ids.
     instances: Vec<Arc<Instance>>,
-    /// The values of the current sample: a row for each instance, of which one without values is empty.
+    /// The values of the current sample: a row for each instance. The row is empty if the instance has no value.
     values: Vec<Vec<RawValue>>,
     /// The indexes of the instances of the last sample, and the list shared with its group.
     shown: Vec<usize>,
@@ -175,7 +175,7 @@ impl Layout {
 impl From<Draft> for SetLayout {
     fn from(mut draft: Draft) -> Self {
         if !draft.set.has_instances {
-            // A BLG has no other records for counters without instances.
+            // In a BLG, only single records can store counters without instances.
             draft.set.extent = Extent::Row;
             draft.set.instance = draft.instances.first().cloned();
         }
@@ -203,7 +203,8 @@ impl Draft {
         }
     }
 
-    /// The indexes of the instance and of the counter, which are added if they are new. Adds the length of new names.
+    /// The indexes of the instance and of the counter, which are added if they are new. Adds the length of new names to
+    /// `name_bytes`.
     fn add(&mut self, detail: &Detail, name_bytes: &mut usize) -> (usize, usize) {
         let instance = match &detail.instance {
             Some((parent, name, index)) => self.table.intern(parent.as_deref(), name, *index),
@@ -265,7 +266,7 @@ fn detail(row: &[SqlValue]) -> Result<Detail, &'static str> {
             .or_else(|_| i32::try_from(counter_type).map(i32::cast_unsigned))
             .map_err(|_| "impossible CounterType")?,
         default_scale: scale.integer().and_then(|scale| i32::try_from(scale).ok()).unwrap_or(0),
-        // Counters without a clock have none.
+        // Counters without a clock have no time base.
         time_base: join(low, high).unwrap_or(0),
         instance,
     })

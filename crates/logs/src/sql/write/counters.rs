@@ -12,7 +12,7 @@ use crate::sql::dialect::Ids;
 use crate::sql::halves::{halves, join};
 use crate::sql::{MAX_COUNTERS, MAX_NAME_BYTES, MAX_TOTAL_NAME_BYTES};
 
-/// The counters of a database, also those of other logs.
+/// The counters of a database, including those of other logs.
 pub(super) struct Counters {
     by_key: HashMap<CounterKey, usize>,
     pub(super) series: Vec<Series>,
@@ -24,7 +24,7 @@ pub(super) struct Counters {
 pub(super) struct Series {
     /// Its id in `CounterDetails`.
     pub(super) id: i64,
-    /// The sample of its last value: a sample has one value of each counter.
+    /// The record index of the sample with the counter's last value. Further values in the same sample are not written.
     pub(super) record: i64,
     pub(super) calculator: Calculator,
     pub(super) pairer: Pairer,
@@ -89,7 +89,7 @@ const SELECT_KEYS: &str = "SELECT CounterID, MachineName, ObjectName, CounterNam
                            InstanceIndex, ParentName FROM CounterDetails";
 
 impl Counters {
-    /// Reads the counters that the database has, so that equal ones are not added again. Those beyond the bounds of a reader are
+    /// Reads the counters that the database has, so that equal ones are not added again. Counters beyond the limits of a reader are
     /// ignored.
     pub(super) fn read(database: &mut dyn Database) -> Result<Self, LogError> {
         let mut counters = Self { by_key: HashMap::new(), series: Vec::new(), next_id: None };
@@ -188,7 +188,7 @@ impl Counters {
         id.ok_or_else(|| LogError::not_a_log("CounterDetails: the database generates no CounterID"))
     }
 
-    /// The next unused id. Nobody else adds counters until this transaction ends.
+    /// The next unused id. No other program can add counters until this transaction ends.
     fn next_id(&mut self, database: &mut dyn Database) -> Result<i64, LogError> {
         let id = match self.next_id {
             Some(id) => id,
@@ -204,7 +204,7 @@ impl Counters {
         Ok(id)
     }
 
-    /// The transaction ends: other programs can add counters.
+    /// Must be called at the end of a transaction, because other programs can then add counters.
     pub(super) fn end_transaction(&mut self) {
         self.next_id = None;
     }

@@ -16,10 +16,10 @@ use super::super::source::{MAX_ROW_BYTES, MAX_ROW_CELLS, READ_AHEAD, row_too_lon
 use super::{TextReader, into_io};
 use crate::{Format, LogError, Problem};
 
-/// Where a row ends.
+/// The end of a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum RowEnd {
-    /// At the end of a line.
+    /// The end of a line.
     Line,
     /// The end of the file, after a complete cell.
     File,
@@ -209,7 +209,7 @@ impl<R: Read> TextReader<R> {
 const MAX_TRAILING_LINES: usize = 8;
 
 fn no_time(offset: u64, line: u64, cell: &[u8]) -> Problem {
-    Problem::new(offset, format!("line {line} has no time; it is skipped"))
+    Problem::new(offset, format!("line {line} has no valid time; it is skipped"))
         .found(excerpt::of_cell(cell), "a time 'MM/dd/yyyy HH:mm:ss.fff'")
 }
 

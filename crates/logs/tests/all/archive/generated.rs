@@ -36,7 +36,7 @@ impl Drop for TempFolder {
     }
 }
 
-/// A generator with a fixed sequence.
+/// A generator of random numbers with a fixed sequence.
 pub(super) struct Random(u64);
 
 impl Random {
@@ -91,7 +91,7 @@ pub(crate) fn recording(seed: u64, samples: usize) -> Vec<Sample> {
     let mut raws: std::collections::HashMap<(usize, String, usize), RawValue> =
         std::collections::HashMap::new();
     let mut alive: Vec<(String, u64)> = (0..40).map(|pid| (format!("worker{}", pid % 7), pid + 1)).collect();
-    let mut made = Vec::new();
+    let mut generated = Vec::new();
     for index in 0..samples {
         utc += 10_000_000 + random.below(2000) as i64 - 1000;
         if random.one_in(40) {
@@ -153,9 +153,9 @@ pub(crate) fn recording(seed: u64, samples: usize) -> Vec<Sample> {
             }
             sample.groups.push(group);
         }
-        made.push(sample);
+        generated.push(sample);
     }
-    made
+    generated
 }
 
 fn advance(raw: &mut RawValue, counter_type: CounterType, random: &mut Random, utc: i64) {

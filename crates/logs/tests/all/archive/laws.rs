@@ -54,7 +54,7 @@ fn a_copy_of_a_copy_is_equal() {
 #[test]
 fn descriptions_and_instances_are_shared_by_samples() {
     let folder = TempFolder::new();
-    // In ten samples of the first set, no instance appears or disappears.
+    // The first set has no instances, so none appears or disappears.
     let samples = recording(4, 30);
     write(&folder.0, &samples, 5_000);
     let found = read(&folder.0);
@@ -184,7 +184,7 @@ fn samples_before_a_window_are_skipped_without_reading_them() {
             assert!(before.iter().zip(expected).all(|(found, expected)| *found == shown(expected)));
             assert!(index == 0 || !before.is_empty(), "{index}: {}", before.len());
             let bytes = reader.bytes_read();
-            // Local times have a margin of hours.
+            // For a local time, hours before it are read, too.
             let is_exact = matches!(begin, TimeArgument::Utc(_));
             assert!(
                 !is_exact || before.len() <= 12 && (index < 60 || bytes < all / 3),
@@ -195,7 +195,8 @@ fn samples_before_a_window_are_skipped_without_reading_them() {
     }
 }
 
-/// The samples of a window that begins at a time: all samples from the first one that is not before this time.
+/// Asserts for each sample's time that `skip_before` keeps the sample before it, and all samples from the first one that is not
+/// before this time.
 #[track_caller]
 fn assert_window(samples: &[Sample], block_values: usize) {
     let folder = TempFolder::new();
@@ -254,7 +255,7 @@ fn a_window_can_begin_while_a_clock_was_wrong() {
     assert_window(&samples, 15_000);
 }
 
-/// The number of rows of a set that have an interval, in all files.
+/// The number of rows of a set, in all files, that have the length of an interval in the column `den`.
 fn intervals(folder: &std::path::Path, set: &str) -> usize {
     let mut found = 0;
     for path in files(folder) {

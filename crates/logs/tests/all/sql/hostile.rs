@@ -15,7 +15,7 @@ fn error_of(name: &Path) -> String {
     try_read(name).map(|(samples, _)| samples.len()).expect_err("cannot be read").to_string()
 }
 
-/// The error or the problems of a log after changes with SQL.
+/// The samples and problems of a log after changes with SQL, or the error.
 fn after(statements: &str) -> Result<(Vec<Sample>, Vec<String>), String> {
     let folder = TempFolder::new();
     let name = name_in(&folder, "a.db", "log");
@@ -44,7 +44,7 @@ fn missing_tables_and_views_are_refused() {
             ),
             &format!("the table {table} is not an ordinary table"),
         );
-        // A row of a generated column can take hours.
+        // Computing a generated column can take hours for one row.
         assert_refused(
             &format!("ALTER TABLE {table} ADD COLUMN slow AS (instr(hex(zeroblob(250000)), 'x')) VIRTUAL"),
             &format!("the table {table} is not an ordinary table"),
@@ -94,7 +94,7 @@ fn invalid_rows_are_skipped() {
     let (samples, problems) =
         after("UPDATE CounterData SET CounterDateTime = x'00'").expect("the log can be read");
     assert_eq!((samples.len(), problems.len()), (0, 10));
-    // Harmless columns are not needed.
+    // Invalid values in columns that are not needed are ignored.
     let (samples, problems) = after(
         "UPDATE CounterData SET MultiCount = 'x', CounterValue = 'x';
          UPDATE DisplayToID SET MinutesToUTC = 9999999, TimeZoneName = x'00', NumberOfRecords = -5, RunID = 'x', LogStartTime = 7",
@@ -103,7 +103,7 @@ fn invalid_rows_are_skipped() {
     assert_eq!((samples.len(), problems), (10, Vec::new()));
 }
 
-/// Imported tables without types: texts are in another order than numbers.
+/// In imported tables, numbers can be texts, which are sorted in another order.
 #[test]
 fn tables_whose_numbers_are_texts_end_the_log() {
     let (samples, problems) = after(
@@ -223,22 +223,22 @@ fn other_files_are_refused() {
 }
 
 #[test]
-fn a_truncated_or_damaged_file_never_panics() {
+fn a_truncated_or_damaged_file_causes_no_panic() {
     let folder = TempFolder::new();
     let name = name_in(&folder, "a.db", "log");
     let samples = recording(2, 8);
     write(&name, &samples);
     let whole = fs::read(folder.0.join("a.db")).expect("the file");
     let whole_log = expected(&samples);
-    let assert_start = |bytes: &[u8], what: String| {
+    let assert_whole_or_reported = |bytes: &[u8], what: String| {
         fs::write(folder.0.join("a.db"), bytes).expect("a file");
-        // A refusal is as good.
+        // A refusal is fine, too.
         if let Ok((found, problems)) = try_read(&name) {
             assert!(!problems.is_empty() || expected(&found) == whole_log, "{what}: undetected");
         }
     };
     for length in (0..whole.len()).step_by(whole.len() / 97) {
-        assert_start(&whole[..length], format!("cut to {length} bytes"));
+        assert_whole_or_reported(&whole[..length], format!("cut to {length} bytes"));
     }
     for offset in (0..whole.len()).step_by(whole.len() / 97 + 1) {
         let mut bytes = whole.clone();

@@ -94,7 +94,7 @@ fn text_of(raw: &RawValue) -> String {
     format!("{}/{}x{}", raw.first, raw.second, raw.multi_count)
 }
 
-/// The values of all samples that have some.
+/// The values of each sample that has valid values.
 pub(crate) fn expected(samples: &[Sample]) -> Vec<Values> {
     samples.iter().map(values_of).filter(|(_, values)| !values.is_empty()).collect()
 }

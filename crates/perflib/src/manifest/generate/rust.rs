@@ -97,8 +97,8 @@ impl<'a> Fields<'a> {
         fields
     }
 
-    /// The index of the base that shares a counter's field. `None` if another counter uses the base, or if the counter
-    /// type has no field type for both.
+    /// The index of the base that shares a counter's field. `None` if another counter uses the base, or if no field type holds
+    /// both the counter's value and its base.
     fn base_in_field(&self, counter: &Counter) -> Option<usize> {
         pair_field(counter.info.counter_type)?;
         let index = *self.indexes.get(&counter.info.base_id?)?;

@@ -5,15 +5,14 @@ use std::sync::TryLockError;
 use std::time::Instant;
 
 use super::{Link, Session};
-use crate::client::connection::MAX_SHARED;
+use crate::client::connection::MAX_NOW_RESPONSE;
 use crate::client::transport::{Method, Received};
 use crate::message::CollectRequest;
 
 impl Link {
     /// Sends the request for the next collection without waiting, if the last query can be collected again over the open
     /// connection. The next collection of the same selections then only receives the answer. `version` is the version of the
-    /// machine's counter sets: if the agent has a newer one, its sets must be read first. Returns whether the
-    /// request was sent.
+    /// counter sets that were read; nothing is sent if the agent has a newer version. Returns whether the request was sent.
     pub(in crate::client) fn send_ahead(&self, version: (u64, u64)) -> bool {
         let send = |session: &mut Session| session.version == Some(version) && session.send_ahead();
         self.with_free_session(send).unwrap_or(false)
@@ -53,8 +52,8 @@ impl Session {
         let Some(query) = self.queries.last().filter(|query| !query.is_outdated(version)) else {
             return false;
         };
-        // Decoding a large frame would delay the other machines of this thread.
-        let is_large = query.held.as_ref().is_some_and(|(_, frame)| frame.bytes().len() > MAX_SHARED);
+        // Decoding a large frame would delay the other machines that this thread serves.
+        let is_large = query.held.as_ref().is_some_and(|(_, frame)| frame.bytes().len() > MAX_NOW_RESPONSE);
         if self.failed.is_some() || is_large {
             return false;
         }

@@ -87,7 +87,8 @@ fn a_process_of_an_earlier_sample_is_counted_once() {
     set(&machine, (12, 11), (100, 10), (0, 0), 30);
     let mut provider = provider(&machine.roots, "Process");
     assert_eq!(times_of(&sample(&mut *provider, 10), "_Exited"), [40, 5, 400]);
-    // 12 uses 4 more ticks and ends. 11 uses 3 more ticks, reaps 12 and a child with 50 ticks that no sample shows, and ends.
+    // Process 12 uses 4 more ticks and ends. Process 11 uses 3 more ticks, reaps process 12 and a child with 50 ticks that no
+    // sample shows, and ends.
     machine.remove("proc/12");
     machine.remove("proc/11");
     set(&machine, (10, 1), (0, 0), (200 + 40 + 100 + 4 + 3 + 50, 25), 10);
@@ -106,7 +107,7 @@ fn an_orphan_is_subtracted_from_the_process_that_adopted_it() {
     set(&machine, (12, 11), (300, 10), (0, 0), 30);
     let mut provider = provider(&machine.roots, "Process");
     sample(&mut *provider, 10);
-    // 11 ends first: 10 reaps it, and init gets 12, which ends too.
+    // Process 11 ends first: process 10 reaps it. Process 12 becomes a child of init, and ends too.
     machine.remove("proc/12");
     machine.remove("proc/11");
     set(&machine, (10, 1), (0, 0), (3, 0), 10);
@@ -124,7 +125,7 @@ fn children_of_a_process_that_ignores_their_end_are_unattributed() {
     let mut provider = provider(&machine.roots, "Process");
     assert_eq!(times_of(&sample(&mut *provider, 10), "_Total"), [400, 1050, 4000]);
     machine.remove("proc/11");
-    // 11 ran for 6 more ticks; init reaps other processes, which have used more time than 11.
+    // Process 11 ran for 6 more ticks; init reaps other processes, which have used more time than process 11.
     set(&machine, (1, 0), (0, 0), (1000, 0), 0);
     busy(&machine, 1406, 0, 0);
     let rows = sample(&mut *provider, 11);

@@ -76,7 +76,7 @@ fn wait_for_end(child: &mut Child, events: &Events) -> Result<ExitStatus, Failur
     child.wait().map_err(|error| Failure::runtime(format!("cannot wait for the command: {error}")))
 }
 
-/// The exit status that shells report for this way to end.
+/// The exit status that a shell would report for a command that ended like this.
 fn status_of(ended: ExitStatus) -> u8 {
     let by_signal = ended.signal().map(|signal| 128 + signal);
     let status = ended.code().or(by_signal).unwrap_or(1);

@@ -178,7 +178,7 @@ impl Measurement {
             None => None,
             Some(system) => match system.get_and_start() {
                 Ok(_) => Some(system.last()),
-                // Shares of time are still available.
+                // The idle and busy shares are still available.
                 Err(error) if error.kind() == ErrorKind::NeverRan => {
                     system_error = Some(error);
                     Some(system.last())

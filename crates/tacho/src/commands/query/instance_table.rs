@@ -42,7 +42,7 @@ struct Table<'a> {
 
 struct Row<'a> {
     instance: &'a Arc<Instance>,
-    /// The row of the instance in each of the table's groups, if it is there.
+    /// The row of the instance in each of the table's groups; `None` if the group lacks it.
     rows: Vec<Option<usize>>,
 }
 
@@ -203,7 +203,7 @@ impl Table<'_> {
     }
 }
 
-/// Whether an instance is `_Exited` or `_Exited:0`, which has the time that no interval of a process shows.
+/// Whether an instance is `_Exited` or `_Exited:0`: the time of processes that started or ended since the last sample.
 fn is_exited(instance: &Instance) -> bool {
     instance.index() == 0 && matches!(instance.name(), "_Exited" | "_Exited:0")
 }

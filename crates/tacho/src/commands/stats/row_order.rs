@@ -54,7 +54,8 @@ impl RowOrder {
         Ok(Self { key, top: arguments.rows.top, is_counter_known: false, weighs_averages })
     }
 
-    /// Sorts rows, which must be sorted by path, and keeps the first `--top` ones of each counter or set.
+    /// Changes the order of rows from path order to the requested order. With `--top`, keeps the first rows of each counter, or the
+    /// first instances of each set if the key is a counter.
     pub(super) fn apply(&mut self, mut rows: Vec<StatisticsRow>) -> Vec<StatisticsRow> {
         match &self.key {
             Key::Path => rows,
@@ -123,7 +124,7 @@ impl RowOrder {
         })
     }
 
-    /// Whether the counter of `--sort` has occurred. True without such a counter.
+    /// Whether the counter of `--sort` has occurred. True if `--sort` names no counter.
     pub(super) fn is_known(&self) -> bool {
         self.is_counter_known || !matches!(self.key, Key::Counter(_))
     }

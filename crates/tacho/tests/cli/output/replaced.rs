@@ -58,7 +58,7 @@ int fsync(int file)
 }
 "#;
 
-/// A folder with a log, and these functions as a library; `None` without a C compiler.
+/// A folder with a log, and with [`CALLS`] compiled as a library; `None` without a C compiler.
 fn with_calls() -> Option<Folder> {
     let folder = small_log();
     folder.write("calls.c", CALLS);

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::run::{Folder, Outcome};
 
+// Types and semantics of metrics, as numbered in MMV files.
 pub(super) const UNSIGNED_64: u32 = 3;
 const DOUBLE: u32 = 5;
 
@@ -27,7 +28,7 @@ pub(super) fn mmv(metrics: &[Metric<'_>]) -> Vec<u8> {
     };
     let long = |bytes: &mut Vec<u8>, long: usize| bytes.extend((long as u64).to_ne_bytes());
     words(&mut bytes, &[1]);
-    // The header: both generations, two sections, no flags, no process, a cluster.
+    // The header: both generations, two sections (3: metrics, 4: values), no flags, no process, a cluster.
     long(&mut bytes, 1);
     long(&mut bytes, 1);
     words(&mut bytes, &[2, 0, 0, 7]);

@@ -141,7 +141,7 @@ fn a_deleted_log_is_created_again() {
 }
 
 #[test]
-fn another_file_with_its_name_ends_the_recording() {
+fn another_file_with_the_name_of_the_log_ends_the_recording() {
     let folder = Folder::new();
     let mut child = start(&folder, &["-y", "-o", "a.blg"]);
     wait_for(&folder.path("a.blg"), 3, &mut child);

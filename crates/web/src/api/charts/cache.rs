@@ -17,7 +17,7 @@ use crate::response::{ApiError, with_content_type};
 const MAX_CHARTS: usize = 256;
 /// Maximum size of a cached response.
 const MAX_BYTES: usize = 256 << 10;
-/// A response is cached for at most this long: the collection may have ended, so that `sample` does not change.
+/// A response is cached for at most this long, because `sample` does not change once the collection has ended.
 const MAX_AGE: Duration = Duration::from_secs(5);
 
 /// The responses to the requests since the last sample, by query.
@@ -63,8 +63,8 @@ impl IntoResponse for EncodedText {
 }
 
 impl ChartCache {
-    /// The response to a query at the n-th sample, compressed if the client accepts gzip and the response is not short. Clients
-    /// with the same query share one computation. After a failure, the next client computes it again.
+    /// The response to a query after the `sample`-th sample, compressed if the client accepts gzip and the response is not short.
+    /// Clients with the same query share one computation. After a failure, the next client computes the response again.
     pub(crate) async fn get(
         &self,
         query: &str,

@@ -12,9 +12,9 @@ use crate::response::ApiError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Summed {
     None,
-    /// Those with the same name.
+    /// All instances with the same name.
     Names,
-    /// All of a machine.
+    /// All instances of a machine.
     Machines,
 }
 

@@ -46,16 +46,16 @@ pub(super) struct MachineColumn {
     by_machine: HashMap<Arc<str>, Statistics>,
     /// The counter, and its statistics over all machines.
     all: Option<(Counter, Statistics)>,
-    /// The path of the counter that the column shows, and the number of others that its path selects.
+    /// If the path selects several counters: the path of the one that the column shows, and the number of the others.
     others: Option<(PathPattern, usize)>,
-    /// The machines whose counter of this name has another formula. They have no cell.
+    /// The machines whose counter of this name has another formula. Their cells have no value.
     differing: BTreeSet<Arc<str>>,
-    /// Whether the counter is summed, although its values have no sum.
+    /// Whether instances are summed, although the counter's values cannot be summed.
     lacks_sum: bool,
 }
 
 impl MachineColumn {
-    /// Computes the intervals of the samples.
+    /// Computes the statistics of a column over the intervals between the samples.
     pub(super) fn read(
         samples: &[Arc<Sample>],
         path: &PathPattern,
@@ -144,8 +144,8 @@ impl MachineColumn {
     }
 }
 
-/// If a path selects several counters: the path of the first one by name, and the number of the others. The order of the groups does not
-/// matter, since it depends on other requests.
+/// If a path selects several counters: the path of the first one by name, and the number of the others. The order of the groups
+/// is not used, since it depends on other requests.
 fn first_of_several(samples: &[Arc<Sample>], path: &PathPattern) -> Option<(PathPattern, usize)> {
     if path.set().is_literal() && path.counter().is_literal() {
         return None;
@@ -210,8 +210,8 @@ mod tests {
         column.of_machine(machine)?.summary().average
     }
 
-    /// Two machines with interfaces and a total. Instance i of the machine with the factor f receives `f * rates[i]` bytes per
-    /// second, in packets of as many bytes as its index + 1.
+    /// Two machines with interfaces and a total. All values of instance i of the machine with the factor f are derived from
+    /// `f * rates[i]`: the bytes per second, the queue length, and the number of packets of i + 1 bytes per second.
     fn interfaces() -> Vec<Arc<Sample>> {
         let counters = [
             ("Bytes/sec", CounterType::BULK_COUNT),
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_has_one_counter() {
+    fn a_path_that_selects_several_counters_shows_the_first() {
         let counters =
             [("Available Bytes", CounterType::RAWCOUNT), ("Committed Bytes", CounterType::RAWCOUNT)];
         let sets: Vec<_> = ["web1", "web2"].map(|name| set(name, "Memory", false, &counters)).into();

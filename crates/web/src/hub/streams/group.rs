@@ -64,8 +64,8 @@ struct Values {
 }
 
 impl Subscriber {
-    /// Whether another event of `bytes` can be queued, assuming that the queued ones have the same size. `is_full`: the
-    /// queues of all subscribers are full.
+    /// Whether another event of `bytes` can be queued, assuming that the queued ones have the same size. `is_full`:
+    /// whether the queues of all subscribers together are full.
     pub(super) fn has_room_for(&self, bytes: usize, is_full: bool) -> bool {
         let queued = self.sender.max_capacity() - self.sender.capacity();
         match queued {

@@ -29,7 +29,7 @@ pub(in super::super::super) struct Column {
     pub(in super::super::super) name: &'static str,
     pub(in super::super::super) physical_type: PhysicalType,
     pub(in super::super::super) is_optional: bool,
-    /// Whether minima and maxima are stored, by which readers skip rows.
+    /// Whether minima and maxima are stored, so that readers can skip rows.
     pub(in super::super::super) has_statistics: bool,
     /// Whether numbers are stored as byte streams: first the lowest bytes of all numbers, then the next ones.
     pub(in super::super::super) is_split: bool,

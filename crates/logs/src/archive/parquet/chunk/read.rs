@@ -24,8 +24,8 @@ impl ChunkReader {
         Ok(Self { decompressor: zstd::bulk::Decompressor::new()?, body: Vec::new() })
     }
 
-    /// Decodes the numbers of the rows in `wanted`, ascending ranges, of a chunk with `rows` rows. Pages without wanted
-    /// rows are not decompressed.
+    /// Decodes the numbers in the wanted rows of a chunk. `wanted` contains ascending ranges; `rows` is the chunk's number
+    /// of rows. Pages without wanted rows are not decompressed.
     pub(in super::super::super) fn numbers(
         &mut self,
         column: Column,
@@ -114,7 +114,7 @@ impl ChunkReader {
             let mut body = Cursor::new(&self.body);
             let Some(known) = &dictionary else {
                 if facts.content != Content::Dictionary || facts.encoding != PLAIN {
-                    return Err(Damage("a column of texts does not begin with its dictionary"));
+                    return Err(Damage("a dictionary-encoded column does not begin with its dictionary"));
                 }
                 dictionary = Some(read_dictionary(&mut body, facts.values)?);
                 body.end()?;
@@ -124,7 +124,7 @@ impl ChunkReader {
                 || facts.encoding != RLE_DICTIONARY
                 || facts.values > rows - found
             {
-                return Err(Damage("a column of texts has an unknown page"));
+                return Err(Damage("a dictionary-encoded column has an unknown page"));
             }
             check_page(facts, page_bytes)?;
             found += facts.values;
@@ -134,7 +134,7 @@ impl ChunkReader {
             let mut indexes = Vec::new();
             runs::decode(&mut body, bits, with_value, |index, len| {
                 if index as usize >= known.len() {
-                    return Err(Damage("a text is not in its dictionary"));
+                    return Err(Damage("an index is not in its dictionary"));
                 }
                 indexes.push((index, len));
                 Ok(())
@@ -149,12 +149,12 @@ impl ChunkReader {
     }
 }
 
-/// Checks that a data page has rows, and no more bytes than they need. Otherwise, decompressing a hostile chunk could
-/// take hours.
+/// Checks that a data page has rows, and no more bytes than its rows need. A hostile chunk is refused at its first page
+/// that violates this; otherwise, decompressing all pages could take hours.
 fn check_page(facts: PageFacts, bytes: usize) -> Result<(), Damage> {
-    // A run of one row has up to 15 bytes (length and number), and so has a run of definition levels.
+    // A run of one row has up to 15 bytes (length and index), and its run of definition levels up to 15 more.
     if facts.values == 0 || bytes / BYTES_PER_ROW > facts.values + 1 {
-        return Err(Damage("a page has too few rows for its bytes"));
+        return Err(Damage("a page has no rows, or more bytes than its rows need"));
     }
     Ok(())
 }

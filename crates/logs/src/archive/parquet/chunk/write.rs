@@ -10,7 +10,7 @@ use super::{Column, PhysicalType};
 /// Metadata of a page that was written.
 #[derive(Clone, Debug)]
 pub(in super::super::super) struct WrittenPage {
-    /// Its bytes within the chunk.
+    /// The range of the page's bytes within the chunk.
     pub(in super::super) bytes: Range<usize>,
     pub(in super::super) first_row: usize,
     pub(in super::super) nulls: usize,
@@ -165,7 +165,7 @@ impl WrittenChunk {
     }
 }
 
-/// The smallest and the largest number.
+/// The encoded smallest and largest number; `None` without numbers.
 fn bounds_of(numbers: &[i64]) -> Option<[Vec<u8>; 2]> {
     let (min, max) = numbers.iter().min().zip(numbers.iter().max())?;
     Some([min, max].map(|number| number.to_le_bytes().to_vec()))

@@ -94,7 +94,7 @@ fn children_of_a_parent_that_waits_are_counted_once() {
 fn a_parent_that_drops_some_children_counts_the_excess() {
     let mut machine = Machine::new(&[parent(0)]);
     let records = [record(20, 10, 30, 0), record(21, 10, 40, 0)];
-    // 20 is reaped with 33 ticks, 3 of them after its record. These make the dropped time too low.
+    // Process 20 is reaped with 33 ticks, 3 of them after its record. These make the dropped time too low.
     assert_eq!(machine.sample(&records, &[parent(33)], &[]), [33 + (70 - 33 - 2), 0]);
 }
 
@@ -149,13 +149,13 @@ fn children_of_a_parent_that_ended_are_not_counted() {
     let init = |reaped| entry(1, 0, 0, reaped, 0);
     let shell = entry(11, 10, 1, 0, 2);
     let mut machine = Machine::new(&[init(0), parent(0), shell]);
-    // 20 becomes a child of init, which reaps it. 11 is dropped: 5 ticks, of which 1 was shown.
+    // Process 20 becomes a child of init, which reaps it. The record of process 11 is dropped: 5 ticks, of which 1 was shown.
     let records = [record(20, 11, 40, 0), record(11, 10, 5, 0)];
     assert_eq!(machine.sample(&records, &[init(41), parent(0)], &[]), [41 + (5 - 1 - 2), 0]);
-    // The same while 11 is a zombie, which waits.
+    // The same while process 11 is a zombie: its record waits.
     let mut machine = Machine::new(&[init(0), parent(0), shell]);
     assert_eq!(machine.sample(&records, &[init(41), parent(0), zombie(shell)], &[]), [41, 0]);
-    // The same if 11 ends after the processes were read, or without a record.
+    // The same if process 11 ends after the processes were read, or without a record.
     let mut machine = Machine::new(&[init(0), parent(0), shell]);
     assert_eq!(machine.sample(&[], &[init(0), parent(0), shell], &records[..1]), [0, 0]);
     assert_eq!(machine.sample(&records[1..], &[init(41), parent(0)], &[])[0], 41 + (5 - 1 - 2));
@@ -166,8 +166,8 @@ fn children_of_a_parent_that_ended_are_not_counted() {
 #[test]
 fn records_of_a_reused_id_belong_to_several_processes() {
     let mut machine = Machine::new(&[parent(0), entry(20, 10, 100, 0, 2)]);
-    // Three processes 20 end, and a fourth one lives. Of the first one, 100 ticks were shown. The last record can be
-    // that of the living process, and waits.
+    // Three processes with the id 20 end one after another, and a fourth one lives. Of the first one, 100 ticks were
+    // shown. The last record can be that of the living process, and waits.
     let records = [record(20, 10, 110, 0), record(20, 10, 7, 0), record(20, 10, 3, 0)];
     let fourth = |own| entry(20, 10, own, 0, 100);
     assert_eq!(machine.sample(&records, &[parent(0), fourth(4)], &[]), [10 + 7 - 2, 0]);

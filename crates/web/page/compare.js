@@ -1,0 +1,192 @@
+// What changed between two logs: the list of `tacho compare`, beside the panels. A click adds a counter to a panel, which shows both logs.
+
+import * as api from "./api.js";
+import { idOf } from "./earlier.js";
+import { byId, element, setText } from "./element.js";
+import { lineFigure, NONE } from "./figures.js";
+import { announce, showNotice } from "./messages.js";
+import { nameOf } from "./names.js";
+import { counterOf, MAX_PANELS, panelOf, withPanel } from "./panels.js";
+import { withoutMachine } from "./paths.js";
+import { change, onChange, state } from "./state.js";
+import { fixed } from "./units.js";
+
+/** The number of requested rows, of which the first ones are drawn; the filter finds the others. */
+const ROWS = 2000;
+const MAX_DRAWN = 300;
+/** A panel that the list creates has at most this many counters. */
+const MAX_IN_PANEL = 12;
+/** Changes of the range within this time lead to one request, in milliseconds. */
+const PAUSE_MS = 300;
+
+const WORDS = { only_before: "only before", only_after: "only after", unknown: NONE, same: "same", from_zero: "from 0", to_zero: "to 0", sign_changed: "sign" };
+
+/** How an average changed: `× 2.50`, `÷ 2.50`, `from 0`. */
+export function changeWords({ change: kind, factor }) {
+  if (factor === null || factor === undefined) return WORDS[kind] ?? NONE;
+  const decimals = factor >= 99.95 ? 0 : factor >= 9.995 ? 1 : 2;
+  const digits = factor >= 999.5 ? Math.round(factor).toLocaleString("en-US") : fixed(factor, decimals);
+  return `${kind === "divided" ? "÷" : "×"} ${digits}`;
+}
+
+/** The set and the counter of a path without its machine; counters that share them also share a panel. */
+const kindOf = (path) => path.replace(/\(.*\)\\/, "\\").toLowerCase();
+
+export class Comparison {
+  /** `loader` has the shown sources and their ranges; `onAdded(panel)` is called after a counter was added to a panel. */
+  constructor({ loader, onAdded, onOpen }) {
+    Object.assign(this, { loader, onAdded, onOpen, rows: [], total: 0, omitted: [] });
+    /** The ids of the panels that the list created. */
+    this.panels = new Set();
+    this.panel = byId("compare-panel");
+    byId("compare-button").addEventListener("click", () => this.toggle());
+    byId("compare-close").addEventListener("click", () => this.close());
+    byId("compare-filter").addEventListener("input", () => this.draw());
+    for (const name of ["before", "after", "sort"]) byId(`compare-${name}`).addEventListener("change", () => this.update());
+    this.panel.addEventListener("keydown", (event) => event.key === "Escape" && this.close());
+    onChange((names) => {
+      if (["sources", "range", "align", "shift"].some((name) => names.has(name))) this.sourcesChanged();
+      if (names.has("panels")) this.mark();
+    });
+  }
+
+  /** The logs that can be compared: those that are shown, and the same ones some time earlier. */
+  entries() {
+    return this.loader.entries().filter(({ kind, ofKind }) => (ofKind ?? kind) === "log");
+  }
+
+  toggle() {
+    if (this.panel.hidden) this.open();
+    else this.close();
+  }
+
+  open() {
+    if (this.entries().length < 2) return showNotice("Show two logs, or one and earlier values of it (Time menu), to compare them.");
+    this.onOpen();
+    this.panel.hidden = false;
+    byId("compare-button").setAttribute("aria-expanded", "true");
+    this.sourcesChanged();
+    byId("compare-filter").focus();
+    return undefined;
+  }
+
+  close() {
+    const hadFocus = this.panel.contains(document.activeElement);
+    this.panel.hidden = true;
+    byId("compare-button").setAttribute("aria-expanded", "false");
+    this.loading?.abort();
+    this.known = "";
+    if (hadFocus) byId("compare-button").focus();
+  }
+
+  /** Updates the button and the lists of logs. */
+  sourcesChanged() {
+    const entries = this.entries();
+    byId("compare-button").hidden = entries.length < 2;
+    if (this.panel.hidden) return;
+    if (entries.length < 2) return this.close();
+    // A log some time earlier is before itself.
+    const order = [...entries].sort((one, other) => Number(Boolean(other.of)) - Number(Boolean(one.of)));
+    const after = order[0].of ? entries.find(({ id }) => id === order[0].of) : order[1];
+    for (const [name, usual] of [["before", order[0]], ["after", after]]) {
+      const list = byId(`compare-${name}`);
+      const chosen = entries.some(({ id }) => id === list.value) ? list.value : usual.id;
+      list.replaceChildren(...entries.map(({ id, name: text }) => element("option", { value: id }, text)));
+      list.value = chosen;
+    }
+    if (byId("compare-before").value === byId("compare-after").value) byId("compare-after").value = entries.find(({ id }) => id !== byId("compare-before").value).id;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.update(), PAUSE_MS);
+    return undefined;
+  }
+
+  request() {
+    const [before, after] = ["before", "after"].map((name) => this.entries().find(({ id }) => id === byId(`compare-${name}`).value));
+    if (!before || !after) return null;
+    const [earlier, later] = [before, after].map((source) => this.loader.boundsOf(source));
+    return { before: idOf(before), after: idOf(after), before_begin: earlier.begin, before_end: earlier.end, after_begin: later.begin, after_end: later.end, sort: byId("compare-sort").value, top: ROWS };
+  }
+
+  /** Requests the list, unless it is already there. */
+  async update() {
+    const request = this.panel.hidden ? null : this.request();
+    const key = JSON.stringify(request);
+    if (!request || key === this.known) return;
+    this.known = key;
+    this.loading?.abort();
+    const loading = (this.loading = new AbortController());
+    setText(byId("compare-state"), "Comparing…");
+    try {
+      const { rows, total, omitted_sets: omitted } = await api.compare(request, loading.signal);
+      if (loading.signal.aborted) return;
+      Object.assign(this, { rows, total, omitted });
+      this.draw();
+    } catch (problem) {
+      if (loading.signal.aborted) return;
+      this.known = "";
+      Object.assign(this, { rows: [], total: 0, omitted: [] });
+      this.draw();
+      setText(byId("compare-state"), problem.message);
+    }
+  }
+
+  draw() {
+    const words = byId("compare-filter").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = this.rows.filter(({ path }) => words.every((word) => path.toLowerCase().includes(word)));
+    byId("compare-body").replaceChildren(...found.slice(0, MAX_DRAWN).map((row) => this.row(row)));
+    const several = this.rows.length < this.total ? `the first ${this.rows.length.toLocaleString("en-US")} of ${this.total.toLocaleString("en-US")}` : this.total.toLocaleString("en-US");
+    const shown = Math.min(found.length, MAX_DRAWN);
+    const parts = [`${shown} of ${words.length ? `${found.length} found in ` : ""}${several} counters`];
+    if (this.omitted.length) parts.push(`without ${this.omitted.map(({ set }) => set).join(", ")}, whose counters others repeat`);
+    setText(byId("compare-state"), parts.join("; "));
+    this.mark();
+  }
+
+  row(row) {
+    const value = (name) => element("td", { class: row.average_kind === "arithmetic" && row[name] !== null ? "number arithmetic" : "number", "data-value": row[name] ?? "" }, lineFigure(row[name], row));
+    const name = element("button", { type: "button", class: "plain compare-name", title: `${row.path}\nA click adds it to a panel, or removes it`, "aria-pressed": "false", "data-path": this.pathOf(row), onclick: () => this.choose(row) }, nameOf(row));
+    return element("tr", {}, element("th", { scope: "row" }, name, element("span", { class: "hint" }, row.set)), value("before"), value("after"), element("td", { class: "number", "data-value": row.factor ?? "" }, changeWords(row)));
+  }
+
+  /** The path of a panel's counter: it selects the counter in both logs. */
+  pathOf(row) {
+    const isOfSeveral = this.entries().some(({ machines }) => machines.length > 1);
+    return isOfSeveral ? row.path : withoutMachine(row.path);
+  }
+
+  /** The panel of the list that has a path. */
+  holder(path) {
+    const has = ({ counters }) => counters.some((counter) => counter.path.toLowerCase() === path.toLowerCase());
+    return state.panels.find((panel) => this.panels.has(panel.id) && has(panel)) ?? null;
+  }
+
+  mark() {
+    for (const button of byId("compare-body").querySelectorAll(".compare-name")) button.setAttribute("aria-pressed", String(this.holder(button.dataset.path) !== null));
+  }
+
+  /** Adds a counter to a panel, or removes it. */
+  choose(row) {
+    const path = this.pathOf(row);
+    const holder = this.holder(path);
+    if (holder) {
+      const counters = holder.counters.filter((counter) => counter.path.toLowerCase() !== path.toLowerCase());
+      const panels = counters.length ? withPanel(state.panels, holder.id, { counters }) : state.panels.filter(({ id }) => id !== holder.id);
+      change({ panels, viewName: null });
+      announce(`Removed ${nameOf(row)}.`);
+      return;
+    }
+    const fits = ({ id, counters }) => this.panels.has(id) && counters.length < MAX_IN_PANEL && counters.every((counter) => kindOf(counter.path) === kindOf(path));
+    const known = state.panels.find(fits);
+    if (!known && state.panels.length >= MAX_PANELS) {
+      showNotice(`There are already ${MAX_PANELS} panels.`);
+      return;
+    }
+    const added = known ?? panelOf({ title: `${row.set}: ${row.counter}`, counters: [{ path }] });
+    this.panels.add(added.id);
+    // A new panel is first, where it is visible.
+    const panels = known ? withPanel(state.panels, known.id, { counters: [...known.counters, counterOf({ path })] }) : [added, ...state.panels];
+    change({ panels, viewName: null, open: null });
+    announce(`Added ${nameOf(row)}.`);
+    this.onAdded(added.id);
+  }
+}

@@ -1,0 +1,82 @@
+// The line above the panels: facts about each shown machine or log, and the values of the view's headline counters.
+
+import * as api from "./api.js";
+import { byId, element } from "./element.js";
+import { count, lineFigure } from "./figures.js";
+import { matcherOf, withoutMachine } from "./paths.js";
+import { onChange, state } from "./state.js";
+
+/** The time between two updates of live values, in milliseconds: load averages change as often. */
+const UPDATE_MS = 5000;
+/** The number of sources that have a line. */
+const MAX_LINES = 4;
+
+export class Headline {
+  constructor({ sources, loader }) {
+    Object.assign(this, { sources, loader, values: new Map(), known: "" });
+    this.place = byId("headline");
+    onChange((names) => {
+      if (["sources", "headline", "range", "frozen", "align"].some((name) => names.has(name))) this.update();
+    });
+    setInterval(() => !document.hidden && this.loader.isRunning() && this.update(true), UPDATE_MS);
+  }
+
+  /** Requests the values of what is shown; those of running live data again if `isDue`. */
+  async update(isDue = false) {
+    const paths = state.headline.map(({ path }) => path);
+    const shown = paths.length ? this.sources.shown().slice(0, MAX_LINES) : [];
+    const isMoving = ({ kind }) => kind === "live" && this.loader.isRunning();
+    // Without a range, equal requests of several pages share one response.
+    const requests = shown.map((source) => ({ source, paths, ...(isMoving(source) ? { begin: null, end: null } : this.loader.boundsOf(source)) }));
+    const key = JSON.stringify(requests.map(({ source, ...request }) => [source.id, request]));
+    if (key === this.known && !isDue) return;
+    this.known = key;
+    this.loading?.abort();
+    const loading = (this.loading = new AbortController());
+    await Promise.all(
+      requests.map(async ({ source, ...request }) => {
+        try {
+          const { series } = await api.series(source.id, { ...request, columns: 1 }, loading.signal);
+          if (!loading.signal.aborted) this.values.set(source.id, series);
+        } catch {
+          // The charts report problems of the same source; the line has no values then.
+          if (!loading.signal.aborted) this.values.delete(source.id);
+        }
+      }),
+    );
+    if (!loading.signal.aborted) this.draw();
+  }
+
+  /** Shows the lines, or hides them if one panel is shown alone. */
+  show(isShown) {
+    this.isShown = isShown;
+    this.draw();
+  }
+
+  draw() {
+    const shown = this.sources.shown().slice(0, MAX_LINES);
+    const lines = shown.map((source) => [source, this.partsOf(source)]).filter(([, parts]) => parts.length);
+    const text = JSON.stringify(lines.map(([{ name }, parts]) => [name, parts]));
+    this.place.hidden = !this.isShown || !lines.length;
+    if (text === this.drawn) return;
+    this.drawn = text;
+    this.place.replaceChildren(...lines.map(([{ name }, parts]) => element("p", {}, element("strong", {}, name), parts.map(([label, value, kind]) => element("span", { class: kind }, label, label && value ? " " : "", value && element("b", { class: "number" }, value))))));
+  }
+
+  /** The parts of a source's line, `[label, value]` each, and a class. A value with an empty label joins the part before it. */
+  partsOf(source) {
+    const parts = [];
+    if (source.operating_system) parts.push([source.operating_system, "", "headline-system"]);
+    if (source.processors) parts.push([count(source.processors, "processor"), ""]);
+    for (const { path, label } of state.headline) {
+      const found = (this.values.get(source.id) ?? []).filter((line) => matcherOf(path)(line.path));
+      const value = found[0]?.statistics?.last ?? null;
+      // Several machines have no common value.
+      if (found.length !== 1 || value === null) continue;
+      const shown = lineFigure(value, found[0]);
+      if (label === "" && parts.at(-1)?.[1]) parts.at(-1)[1] += ` ${shown}`;
+      else parts.push([label ?? withoutMachine(path).split("\\").at(-1), shown]);
+    }
+    return parts;
+  }
+}
