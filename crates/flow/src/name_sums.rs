@@ -130,7 +130,22 @@ fn name_of(instance: &Instance, has_id: bool) -> &str {
     }
 }
 
+/// The sum to which an instance belongs.
+fn summed_instance(instance: &Instance, has_id: bool) -> Instance {
+    Instance::new(instance.parent(), name_of(instance, has_id), 0)
+}
+
+/// Whether the names of a set's instances end in the id of a process.
+fn has_ids(set: &CounterSet) -> bool {
+    eq_ignore_case(set.english_name.as_deref().unwrap_or(&set.name), PROCESS_V2)
+}
+
 impl NameSums {
+    /// The instance that is the sum of all instances with the name of this one: its parent and name, without `#n`.
+    pub fn name_of(set: &CounterSet, instance: &Instance) -> Instance {
+        summed_instance(instance, has_ids(set))
+    }
+
     /// The name of the instance that is the sum of all instances of a set.
     pub const ALL: &str = "*";
 
@@ -257,7 +272,7 @@ impl SummedSet {
         };
         Self {
             columns: set.counters.iter().map(Column::new).collect(),
-            has_ids: eq_ignore_case(set.english_name.as_deref().unwrap_or(&set.name), PROCESS_V2),
+            has_ids: has_ids(set),
             set: summed,
             members: Vec::new(),
             names: Vec::new(),
@@ -300,7 +315,7 @@ impl SummedSet {
             }
             let plain = match is_total {
                 Some(_) => Instance::new(None, NameSums::ALL, 0),
-                None => Instance::new(member.label.parent(), name_of(&member.label, self.has_ids), 0),
+                None => summed_instance(&member.label, self.has_ids),
             };
             let index = *by_label.entry(plain.label().into()).or_insert_with(|| {
                 let known = before.remove(plain.label());

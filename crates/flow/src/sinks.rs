@@ -12,8 +12,8 @@ mod statistics;
 mod text;
 
 pub use comparison::{
-    AverageChange, ComparisonOrder, ComparisonRow, compare, remove_repeating_sets, sort_comparison,
-    write_comparison,
+    AverageChange, ComparedLog, ComparedRows, ComparisonOrder, ComparisonRow, InstancePairing, compare,
+    remove_repeating_sets, sort_comparison, strongest_rows, write_comparison,
 };
 pub use json::JsonSink;
 pub use late::LateInstances;

@@ -23,7 +23,8 @@ use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_monitor::figures::NumberForm;
 use tachograph_monitor::{
-    Annotation, Chosen, Legend, MAX_POINTS, MIN_POINTS, Reduced, ReducedSeries, Ring, SetEntry, Span, View,
+    Annotation, Chosen, GroupNames, Legend, MAX_POINTS, MIN_POINTS, Reduced, ReducedSeries, Ring, SetEntry,
+    Span, View,
 };
 
 use crate::draw::Areas;
@@ -82,6 +83,8 @@ pub struct App {
     /// The counters whose values the first line shows.
     pub(crate) headline: Legend,
     pub(crate) numbers: NumberForm,
+    /// The names of containers, for control groups.
+    pub(crate) groups: GroupNames,
     /// The title of the view.
     pub(crate) title: Option<String>,
     /// Whether counters that the logs lack are omitted from the view.
@@ -147,11 +150,12 @@ impl App {
         let nothing = Span::new(FileTime(0), FileTime(0));
         let points = view.points.unwrap_or(DEFAULT_POINTS).clamp(MIN_POINTS, MAX_POINTS);
         Self {
+            panes: Panes::new(view.panels).with_table_line(facts.is_live),
             facts,
             theme,
-            panes: Panes::new(view.panels),
             headline: headline_of(view.headline),
             numbers: NumberForm::Units,
+            groups: GroupNames::default(),
             title: view.title,
             is_optional: view.is_optional,
             annotations: view.annotations,
@@ -305,6 +309,7 @@ impl App {
                 self.headline.update(&reduced, true);
                 self.explain_averages(&reduced);
                 self.reduced = reduced;
+                self.request_containers(None, &mut requests);
             }
             Input::Table(id, figures) => self.update_table(id, figures, &mut requests),
             Input::Properties(id, read) => {
@@ -312,7 +317,9 @@ impl App {
                     table.model.set_properties(read);
                     table.repair_selection();
                 }
+                self.request_containers(Some(id), &mut requests);
             }
+            Input::Containers(found) => self.groups.add(found),
             Input::Sets(sets) => {
                 if let Overlay::Tree(tree) = &mut self.overlay {
                     tree.set_sets(Arc::clone(&sets));

@@ -12,6 +12,8 @@ pub(crate) struct Canvas {
     is_braille: bool,
     lines: Vec<[Cell; MAX_SHARING]>,
     bands: Vec<Cell>,
+    /// Characters on top of all dots: column, row, character.
+    marks: Vec<(usize, usize, Cell)>,
 }
 
 /// The maximum number of lines that share a character. If there are more, those drawn first are not visible in it.
@@ -41,7 +43,7 @@ impl Canvas {
         let (columns, rows) = (usize::from(area.width), usize::from(area.height));
         let count = columns * rows;
         let (lines, bands) = (vec![[Cell::default(); MAX_SHARING]; count], vec![Cell::default(); count]);
-        Self { columns, rows, is_braille, lines, bands }
+        Self { columns, rows, is_braille, lines, bands, marks: Vec::new() }
     }
 
     /// The number of dots across `columns` characters.
@@ -90,6 +92,19 @@ impl Canvas {
         let is_same = self.is_braille && cell.style == pen.style;
         cell.dots = if is_same { cell.dots | bit } else { bit };
         cell.style = pen.style;
+    }
+
+    /// The column of characters that contains a column of dots.
+    pub(crate) fn column_of(&self, x: usize) -> usize {
+        if self.is_braille { x / 2 } else { x }
+    }
+
+    /// Draws the character of a pen in place of the character with this dot; ignored if outside the drawing.
+    pub(crate) fn mark(&mut self, x: usize, y: usize, pen: Pen) {
+        if x < self.width() && y < self.height() {
+            let row = if self.is_braille { y / 4 } else { y };
+            self.marks.push((self.column_of(x), row, Cell { dots: pen.mark, style: pen.style }));
+        }
     }
 
     /// Draws a vertical line, both ends included.
@@ -146,6 +161,11 @@ impl Canvas {
                 }
             }
         }
+        for (column, row, cell) in &self.marks {
+            if let Some(target) = buffer.cell_mut((area.x + *column as u16, area.y + *row as u16)) {
+                target.set_char(char::from(cell.dots)).set_style(cell.style);
+            }
+        }
     }
 }
 
@@ -193,6 +213,16 @@ mod tests {
         let shown: Vec<_> = (0..4).map(|x| (buffer[(x, 0)].symbol().to_owned(), buffer[(x, 0)].fg)).collect();
         let expected = [("⣀", Reset), ("⣀", Reset), ("⠉", Red), ("⣀", Reset)];
         assert_eq!(shown, expected.map(|(symbol, colour)| (symbol.to_owned(), colour)));
+    }
+
+    #[test]
+    fn marks_are_on_top() {
+        let marked = |canvas: &mut Canvas| {
+            canvas.mark(5, 4, PEN);
+            canvas.mark(8, 0, PEN);
+            canvas.line((0, 7), (7, 7), PEN, |_| true);
+        };
+        assert_eq!(shown(true, marked), ["    ", "⣀⣀*⣀"]);
     }
 
     #[test]

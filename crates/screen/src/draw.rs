@@ -12,6 +12,7 @@ mod overlay;
 mod report;
 mod stack;
 mod table;
+mod table_line;
 mod times;
 mod tree;
 mod value_bar;
@@ -138,7 +139,12 @@ impl App {
         self.areas.focus = self.panes.focus();
         if self.panes.is_grid() {
             self.draw_header(buffer, Rect { height: 1, ..area });
-            let panels = self.draw_grid(buffer, Rect { y: area.y + 1, height: area.height - 2, ..area });
+            let line = self.panes.table_in_line();
+            let height = area.height - 2 - u16::from(line.is_some());
+            let panels = self.draw_grid(buffer, Rect { y: area.y + 1, height, ..area });
+            if let Some(pane) = line.and_then(|index| self.panes.iter().nth(index)) {
+                self.draw_first_rows(buffer, row(area, usize::from(area.height) - 2), pane);
+            }
             if let Some(focused) = panels.iter().find(|panel| panel.index == self.panes.focus()) {
                 self.panes.focused_mut().report_top = focused.report_top;
             }

@@ -335,6 +335,7 @@ impl Running {
             (Feed::Live(live), Request::Paths(paths)) => return live.set_paths(paths),
             (Feed::Live(live), Request::Interval(interval)) => live.set_interval(interval),
             (Feed::Live(live), Request::Points(points)) => live.set_points(points),
+            (Feed::Live(live), Request::Containers(groups)) => return vec![live.containers(groups)],
             (Feed::Live(live), Request::Properties(id, processes)) => {
                 return vec![live.properties(id, processes)];
             }

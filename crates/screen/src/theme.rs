@@ -121,6 +121,16 @@ impl Theme {
         if self.background.is_some() { bold.fg(Color::Red) } else { bold }
     }
 
+    /// The style of values above a limit.
+    pub fn warning(&self) -> Style {
+        self.problem()
+    }
+
+    /// The mark before values above a limit, if no colour shows them.
+    pub fn warning_mark(&self) -> &'static str {
+        if self.background.is_none() { "!" } else { "" }
+    }
+
     /// The style of the selection.
     pub fn selected(&self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED)

@@ -47,6 +47,7 @@ use tachograph_perflib::registration::CounterSetInfo;
 use table::SetTable;
 
 pub use absence::{Absence, absences};
+pub use kernel::cgroup::ContainerNames;
 pub use online::{OnlineProcessors, processor_list};
 pub use operating_system::operating_system;
 pub use process::properties::{MAX_COMMAND_LINE, ProcessProperties, ProcessReader, ProcessState};

@@ -1,10 +1,11 @@
 //! Properties of processes for the table of the monitor.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tachograph_monitor::{ProcessProperties, RowProperties};
-use tachograph_system::{ProcessReader, Roots};
+use tachograph_system::{ContainerNames, ProcessReader, Roots};
 
 /// How long properties that seldom change are shown before they are read again: user, control group, command line, OOM score.
 const MAX_AGE: Duration = Duration::from_secs(5);
@@ -12,6 +13,7 @@ const MAX_AGE: Duration = Duration::from_secs(5);
 /// Reads properties of the processes of a machine.
 pub(crate) struct MachineProperties {
     reader: ProcessReader,
+    containers: ContainerNames,
     /// The properties that were read recently, by process id.
     known: HashMap<u32, Known>,
     /// When old entries were last removed from `known`.
@@ -29,6 +31,7 @@ impl MachineProperties {
     pub(crate) fn new(roots: &Roots) -> Self {
         Self {
             reader: ProcessReader::new(roots),
+            containers: ContainerNames::new(roots),
             known: HashMap::new(),
             cleaned: Instant::now(),
             max_age: MAX_AGE,
@@ -73,6 +76,10 @@ impl RowProperties for MachineProperties {
         let known = Known { identity: read.identity, read: now, properties: properties.clone() };
         self.known.insert(id, known);
         Some(properties)
+    }
+
+    fn container(&mut self, path: &str) -> Option<Arc<str>> {
+        self.containers.find(path).map(Arc::from)
     }
 }
 

@@ -20,6 +20,9 @@ pub(crate) struct Column {
     pub(crate) drop_rank: u8,
     /// Whether cells can be shortened if dropping columns is not enough.
     pub(crate) can_shrink: bool,
+    /// The column is kept if the column that can be shortened still has this width; `usize::MAX` if nothing is shortened
+    /// for it.
+    pub(crate) worth: usize,
 }
 
 /// Columns are not shortened below this width.
@@ -40,15 +43,45 @@ pub(crate) fn write_columns<Row>(
     rows: &[Row],
     cells: impl Fn(&Row) -> Vec<String>,
 ) -> io::Result<Vec<String>> {
+    let widths = widths(columns, rows, &cells);
+    write_groups(out, columns, (widths, max_width), rows, |_| None, cells)
+}
+
+/// The width of each column: that of its widest cell or of its heading.
+pub(crate) fn widths<Row>(
+    columns: &[Column],
+    rows: &[Row],
+    cells: impl Fn(&Row) -> Vec<String>,
+) -> Vec<usize> {
     let mut widths: Vec<_> = columns.iter().map(|column| column.heading.width()).collect();
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(cells(row)) {
             *width = escape_controls(&cell).width().max(*width);
         }
     }
-    let (shown, dropped) = select_columns(columns, &mut widths, max_width.unwrap_or(usize::MAX));
+    widths
+}
+
+/// As [`write_columns`], for columns of known [widths](widths). The `title` of a row, if any, is a line of its own before
+/// the first of consecutive rows with this title.
+pub(crate) fn write_groups<Row>(
+    out: &mut impl Write,
+    columns: &[Column],
+    (mut widths, max_width): (Vec<usize>, Option<usize>),
+    rows: &[Row],
+    title: impl Fn(&Row) -> Option<String>,
+    cells: impl Fn(&Row) -> Vec<String>,
+) -> io::Result<Vec<String>> {
+    let max_width = max_width.unwrap_or(usize::MAX);
+    let (shown, dropped) = select_columns(columns, &mut widths, max_width);
     let mut line = String::new();
+    let mut last_title = None;
     for row in iter::once(None).chain(rows.iter().map(Some)) {
+        let title = row.and_then(&title);
+        if let Some(title) = title.as_ref().filter(|_| title != last_title) {
+            writeln!(out, "{}", shortened(&escape_controls(title), max_width))?;
+        }
+        last_title = title;
         line.clear();
         let cells = match row {
             Some(row) => cells(row),
@@ -71,7 +104,11 @@ pub(crate) fn write_columns<Row>(
 const GAP: &str = "  ";
 
 /// Decides which columns are shown and which are dropped, and narrows one column if necessary.
-fn select_columns(columns: &[Column], widths: &mut [usize], max_width: usize) -> (Vec<usize>, Vec<usize>) {
+pub(crate) fn select_columns(
+    columns: &[Column],
+    widths: &mut [usize],
+    max_width: usize,
+) -> (Vec<usize>, Vec<usize>) {
     let total = |shown: &[usize], widths: &[usize]| {
         let cells: usize = shown.iter().map(|&index| widths[index]).sum();
         cells + GAP.len() * shown.len().saturating_sub(1)
@@ -80,9 +117,14 @@ fn select_columns(columns: &[Column], widths: &mut [usize], max_width: usize) ->
     let mut dropped = Vec::new();
     while total(&shown, widths) > max_width {
         let droppable = shown.iter().enumerate().filter(|(_, index)| columns[**index].drop_rank > 0);
-        let Some((position, _)) = droppable.max_by_key(|(_, index)| columns[**index].drop_rank) else {
+        let Some((position, &index)) = droppable.max_by_key(|(_, index)| columns[**index].drop_rank) else {
             break;
         };
+        let excess = total(&shown, widths) - max_width;
+        let shrunk = shown.iter().find(|&&index| columns[index].can_shrink);
+        if shrunk.is_some_and(|&shrunk| widths[shrunk] >= columns[index].worth.saturating_add(excess)) {
+            break;
+        }
         dropped.push(shown.remove(position));
     }
     let excess = total(&shown, widths).saturating_sub(max_width);
@@ -99,12 +141,17 @@ fn shortened(text: &str, width: usize) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let room = width.saturating_sub(1);
-    // The end of a path names the counter, so it gets the larger part.
+    // A short instance of a path is kept whole.
+    let end_of_instance = text.rfind(r")\").map_or(0, |index| index + r")\".len());
+    let instance = text[..end_of_instance].width();
+    let instance = if instance <= room * 3 / 5 { instance } else { 0 };
+    // The end of a text gets the larger part, because that of a path names the counter.
+    let max_start = instance + (room - instance) / 3;
     let (mut start, mut end) = (0, text.len());
     let mut used = 0;
     for character in text.chars() {
         used += character.width().unwrap_or_default();
-        if used > room / 3 {
+        if used > max_start {
             break;
         }
         start += character.len_utf8();
@@ -131,6 +178,7 @@ pub(crate) fn write_table<Row, const COLUMNS: usize>(
         is_number: index >= first_number,
         drop_rank: 0,
         can_shrink: false,
+        worth: usize::MAX,
     };
     let columns: Vec<_> = header.into_iter().enumerate().map(column).collect();
     write_columns(out, &columns, None, rows, |row| cells(row).into()).map(drop)
@@ -246,6 +294,7 @@ mod tests {
                 is_number: index > 0,
                 drop_rank,
                 can_shrink: index == 0,
+                worth: usize::MAX,
             })
             .collect();
         let rows = [["プロセス with a quite long text", "12345", "12345", "12345", "12345"]];
@@ -274,6 +323,63 @@ mod tests {
         // A column is not narrowed further than MIN_SHRUNK.
         assert_eq!(written(Some(10)), written(Some(23)));
         assert_eq!(written(None).2.width(), 59);
+    }
+
+    #[test]
+    fn text_is_shortened_for_important_columns() {
+        let column = |heading: &str, drop_rank, worth| Column {
+            heading: heading.to_owned(),
+            is_number: drop_rank > 0,
+            drop_rank,
+            can_shrink: drop_rank == 0,
+            worth,
+        };
+        // The column b is dropped before text is shortened to less than 25 columns, and a only below 18.
+        let columns =
+            [column("path", 0, 0), column("a", 1, 18), column("b", 2, 25), column("c", 3, usize::MAX)];
+        let shown = |max_width: usize| {
+            let mut widths = vec![30, 5, 5, 5];
+            let (shown, dropped) = select_columns(&columns, &mut widths, max_width);
+            (widths[0], shown.len(), dropped)
+        };
+        assert_eq!(shown(51), (30, 4, vec![]));
+        assert_eq!(shown(50), (30, 3, vec![3]));
+        assert_eq!(shown(44), (30, 3, vec![3]));
+        assert_eq!(shown(39), (25, 3, vec![3]));
+        assert_eq!(shown(38), (30, 2, vec![2, 3]));
+        assert_eq!(shown(36), (29, 2, vec![2, 3]));
+        assert_eq!(shown(25), (18, 2, vec![2, 3]));
+        assert_eq!(shown(24), (24, 1, vec![1, 2, 3]));
+    }
+
+    #[test]
+    fn short_instances_of_paths_are_kept() {
+        let path = r"\Process(bash#*)\IO Write Operations/sec";
+        assert_eq!(shortened(path, 41), path);
+        assert_eq!(shortened(path, 39), r"\Process(bash#*)\IO Writ…Operations/sec");
+        assert_eq!(shortened(path, 30), r"\Process(bash#*)\IO W…ions/sec");
+        let path = r"\Cgroup(/docker/0123456789abcdef0123456789abcdef)\Page Faults/sec";
+        assert_eq!(shortened(path, 39), r"\Cgroup(/doc…789abcdef)\Page Faults/sec");
+    }
+
+    #[test]
+    fn consecutive_rows_share_a_title() {
+        let rows = [["a title of 18 columns", "1"], ["a title of 18 columns", "2"], ["b", "3"]];
+        let column = |heading: &str| Column {
+            heading: heading.to_owned(),
+            is_number: true,
+            drop_rank: 0,
+            can_shrink: false,
+            worth: usize::MAX,
+        };
+        let columns = [column("name"), column("x")];
+        let mut out = Vec::new();
+        let cells = |row: &[&str; 2]| vec![row[1].to_owned(), "7".to_owned()];
+        let widths = widths(&columns, &rows, cells);
+        write_groups(&mut out, &columns, (widths, Some(12)), &rows, |row| Some(row[0].to_owned()), cells)
+            .unwrap();
+        let expected = ["name  x", "a t… columns", "   1  7", "   2  7", "b", "   3  7", ""];
+        assert_eq!(String::from_utf8(out).unwrap(), expected.join("\n"));
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! The averages of two logs side by side.
 
+mod compared_log;
 mod order;
+mod pairing;
+mod strongest;
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -10,7 +13,11 @@ use std::sync::Arc;
 use tachograph_counters::Summary;
 use tachograph_counters::set::{Counter, CounterSet, Instance};
 
+pub use compared_log::{ComparedLog, ComparedRows};
 pub use order::{ComparisonOrder, sort_comparison};
+pub use pairing::InstancePairing;
+use pairing::{name_key, pairings, rows_to_compare};
+pub use strongest::strongest_rows;
 
 /// How an average changed from the first log to the second.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,6 +87,10 @@ pub struct ComparisonRow {
     pub before: Option<Summary>,
     /// The statistics in the second log.
     pub after: Option<Summary>,
+    /// How the instances of the two logs were paired.
+    pub pairing: InstancePairing,
+    /// The index of the instance, or of the set without instances, to which the counter belongs.
+    subject: usize,
     /// Whether the log without the instance has this counter for other instances, so that the instance did not exist when that
     /// log was recorded.
     is_missing_instance: bool,
@@ -100,6 +111,8 @@ impl ComparisonRow {
             instance,
             before: None,
             after: None,
+            pairing: InstancePairing::Instance,
+            subject: 0,
             is_missing_instance: false,
             presence: [1.0; 2],
         };
@@ -115,6 +128,20 @@ impl ComparisonRow {
             Log::Before => self.before = Some(summary),
             Log::After => self.after = Some(summary),
         }
+    }
+
+    /// The numbers of instances in the first and the second log whose values are summed; 1 for a single instance and for
+    /// a set without instances, and 0 if the log does not have it.
+    pub fn instances(&self) -> [u64; 2] {
+        match self.pairing {
+            InstancePairing::Sum { before, after } => [before as u64, after as u64],
+            _ => [&self.before, &self.after].map(|summary| u64::from(summary.is_some())),
+        }
+    }
+
+    /// Whether both rows belong to the same instance, or to the same set without instances.
+    pub fn is_of_same_instance(&self, other: &Self) -> bool {
+        self.subject == other.subject
     }
 
     /// The average in the first log.
@@ -184,33 +211,43 @@ enum Log {
 }
 
 /// Pairs the rows of two logs by their paths, case-insensitively. Machine names are compared only if one of the logs has
-/// several machines. Identifiers are omitted. The result is sorted by [weight](ComparisonOrder::Weight).
-pub fn compare(before: Vec<StatisticsRow>, after: Vec<StatisticsRow>) -> Vec<ComparisonRow> {
-    let has_machines = has_several_machines(&before) || has_several_machines(&after);
+/// several machines. Identifiers are omitted. Instances that are not the same in both logs are compared as [`InstancePairing`]
+/// says. The result is sorted by [weight](ComparisonOrder::Weight).
+pub fn compare(before: impl Into<ComparedRows>, after: impl Into<ComparedRows>) -> Vec<ComparisonRow> {
+    let (before, after) = (before.into(), after.into());
+    let has_machines = has_several_machines(&before.instances) || has_several_machines(&after.instances);
+    let pairings = pairings([&before, &after], has_machines);
+    // The rows of sums have at most as many intervals.
+    let intervals = [&before, &after].map(|log| max_intervals(&log.instances));
+    let [before, after] = [before, after].map(|log| rows_to_compare(log, &pairings, has_machines));
     let lower = |text: &str| text.to_lowercase();
     let counter_key = |row: &StatisticsRow| (lower(&row.set.name), lower(&row.counter.name));
-    let key = |row: &StatisticsRow| {
+    let subject_key = |row: &StatisticsRow| {
         let machine = row.machine.as_deref().filter(|_| has_machines).map(lower);
         // On Linux, the names of two instances can differ only in case.
         let instance = row.instance.as_ref().map(|instance| instance.label().to_owned());
-        (machine, counter_key(row), instance)
+        (machine, lower(&row.set.name), instance)
     };
     let counters = [&before, &after].map(|rows| rows.iter().map(counter_key).collect::<HashSet<_>>());
-    let intervals = [&before, &after].map(|rows| max_intervals(rows));
     let mut rows: Vec<ComparisonRow> = Vec::with_capacity(after.len());
     let mut positions: HashMap<_, usize> = HashMap::with_capacity(after.len());
+    let mut subjects: HashMap<_, usize> = HashMap::new();
     for (log, statistics) in [(Log::After, after), (Log::Before, before)] {
         for row in statistics.into_iter().filter(|row| !row.counter.is_identifier()) {
             let other = Log::After as usize - log as usize;
             let is_missing_instance = row.instance.is_some() && counters[other].contains(&counter_key(&row));
             let intervals = intervals[log as usize].get(&interval_key(&row)).copied().unwrap_or_default();
-            let position = positions.entry(key(&row));
+            let next = subjects.len();
+            let subject = *subjects.entry(subject_key(&row)).or_insert(next);
+            let position = positions.entry((subject, lower(&row.counter.name)));
+            let pairing = name_key(&row, has_machines).and_then(|name| pairings.get(&name).copied());
             let (row, summary) = ComparisonRow::new(row);
             match (log, position) {
                 (Log::Before, Entry::Occupied(found)) => rows[*found.get()].set(log, summary, intervals),
                 (_, position) => {
                     position.insert_entry(rows.len());
-                    let mut row = ComparisonRow { is_missing_instance, ..row };
+                    let pairing = pairing.unwrap_or(InstancePairing::Instance);
+                    let mut row = ComparisonRow { is_missing_instance, pairing, subject, ..row };
                     row.set(log, summary, intervals);
                     rows.push(row);
                 }
@@ -255,7 +292,7 @@ fn has_several_machines(rows: &[StatisticsRow]) -> bool {
 
 /// The columns after the [`IDENTITY_COLUMNS`]: the figures, then the numbers of values. Schema: docs/json.md.
 const FIGURES: [&str; 4] = ["before", "after", "difference", "ratio"];
-const COUNTS: [&str; 2] = ["values_before", "values_after"];
+const COUNTS: [&str; 4] = ["values_before", "values_after", "instances_before", "instances_after"];
 
 /// Writes a comparison with full precision: as a JSON array with one object per line, or as CSV with a header line.
 ///
@@ -275,7 +312,8 @@ pub fn write_comparison(
         };
         let values = |summary: &Option<Summary>| summary.as_ref().map_or(0, |summary| summary.values);
         let figures = [row.average_before(), row.average_after(), row.difference(), row.ratio()];
-        let counts = [values(&row.before), values(&row.after)];
+        let [before, after] = row.instances();
+        let counts = [values(&row.before), values(&row.after), before, after];
         frame.push(
             |line| {
                 line.write_figures(

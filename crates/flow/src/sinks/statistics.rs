@@ -89,6 +89,11 @@ impl StatisticsSink {
         rows
     }
 
+    /// Whether [`rows`](Self::rows) returns any.
+    pub fn has_rows(&self) -> bool {
+        self.table.series.iter().any(|tracked| tracked.is_counted)
+    }
+
     /// The errors by counter and status, sorted by path; empty without [`StatisticsOptions::with_causes`].
     pub fn errors(&self) -> Vec<CounterErrors> {
         let mut errors: Vec<_> = self.table.series.iter().flat_map(TrackedSeries::errors).collect();

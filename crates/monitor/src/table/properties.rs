@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::columns::{ColumnContent, TableColumn};
-use super::{RowId, TableModel, TableRow, TreeKind};
+use super::{RowId, TableLine, TableModel, TableRow, TreeKind};
 
 /// Properties of a running process that are not counters; `None` if they cannot be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +27,12 @@ pub struct ProcessProperties {
 pub trait RowProperties: Send {
     /// The properties of the process with this id; `None` if it has ended.
     fn process(&mut self, id: u32) -> Option<ProcessProperties>;
+
+    /// The name of the container to which the control group with this path belongs; `None` if unknown.
+    fn container(&mut self, path: &str) -> Option<Arc<str>> {
+        let _ = path;
+        None
+    }
 }
 
 impl TableModel {
@@ -53,6 +59,19 @@ impl TableModel {
             wanted.dedup();
         }
         wanted
+    }
+
+    /// The control groups that these lines show: those that are rows, those of processes, and those that are headings.
+    pub fn group_paths(&self, lines: Range<usize>) -> impl Iterator<Item = &str> {
+        let end = lines.end.min(self.lines.len());
+        self.lines[lines.start.min(end)..end].iter().filter_map(|line| match line {
+            TableLine::Group { name, .. } => Some(&**name),
+            TableLine::Row { row, .. } => {
+                let row = self.row(*row)?;
+                let group = self.properties.get(&row.id).and_then(|properties| properties.cgroup.as_deref());
+                group.or(Some(row.label()))
+            }
+        })
     }
 
     fn depends_on_properties(&self) -> bool {

@@ -25,6 +25,9 @@ pub enum Input {
     Table(TableId, TableFigures),
     /// The response to [`Request::Properties`](super::Request::Properties); `None` for processes that have ended.
     Properties(TableId, Vec<(RowId, Option<ProcessProperties>)>),
+    /// The response to [`Request::Containers`](super::Request::Containers): the control groups, and the names of their
+    /// containers, `None` if unknown.
+    Containers(Vec<(Box<str>, Option<Arc<str>>)>),
     /// The available counter sets.
     Sets(Arc<[SetEntry]>),
     /// The response to [`Request::Instances`](super::Request::Instances).

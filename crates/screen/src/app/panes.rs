@@ -13,7 +13,13 @@ pub(crate) struct Panes {
     is_zoomed: bool,
     /// The columns and lines of the terminal.
     screen: (u16, u16),
+    /// Whether a table that has no room can be shown in a line. Not for logs, whose tables take long to read.
+    has_table_line: bool,
 }
+
+/// The columns and lines that a terminal must have to show the first rows of a table in a line, if it is too small for the
+/// table.
+const MIN_LINE_SIZE: (u16, u16) = (80, 24);
 
 impl Panes {
     pub(super) fn new(panels: Vec<Panel>) -> Self {
@@ -21,7 +27,12 @@ impl Panes {
         if list.is_empty() {
             list.push(Pane::new(Panel::default()));
         }
-        Self { list, focus: 0, is_zoomed: false, screen: (0, 0) }
+        Self { list, focus: 0, is_zoomed: false, screen: (0, 0), has_table_line: false }
+    }
+
+    /// Shows a table that has no room in a line.
+    pub(super) fn with_table_line(self, has_table_line: bool) -> Self {
+        Self { has_table_line, ..self }
     }
 
     pub(crate) fn iter(&self) -> std::slice::Iter<'_, Pane> {
@@ -42,18 +53,37 @@ impl Panes {
         if !self.is_grid() {
             return index == self.focus;
         }
-        let is_large = |(columns, lines): (u16, u16)| self.screen.0 >= columns && self.screen.1 >= lines;
-        self.list.get(index).is_some_and(|pane| pane.panel.min_size.is_none_or(is_large))
+        let has_room = |pane: &Pane| pane.panel.min_size.is_none_or(|size| self.is_at_least(size));
+        self.list.get(index).is_some_and(has_room)
+    }
+
+    fn is_at_least(&self, (columns, lines): (u16, u16)) -> bool {
+        self.screen.0 >= columns && self.screen.1 >= lines
+    }
+
+    /// The index of the table whose first rows are shown in a line below the panels: the first one that is not among them
+    /// because the terminal is too small.
+    pub(crate) fn table_in_line(&self) -> Option<usize> {
+        if !self.has_table_line || !self.is_grid() || !self.is_at_least(MIN_LINE_SIZE) {
+            return None;
+        }
+        let is_open = |index: &usize| self.list[*index].shown_table().is_some();
+        (0..self.list.len()).filter(is_open).find(|index| !self.is_shown(*index))
+    }
+
+    /// Whether a panel is shown, or its table in a line.
+    fn has_figures(&self, index: usize) -> bool {
+        self.is_shown(index) || self.table_in_line() == Some(index)
     }
 
     /// Sets the columns and lines of the terminal; returns whether this changes which panels are shown.
     pub(crate) fn set_screen(&mut self, screen: (u16, u16)) -> bool {
-        let before = self.shown();
+        let before = (self.shown(), self.table_in_line());
         self.screen = screen;
         if self.is_grid() && !self.is_shown(self.focus) {
             self.move_focus(1);
         }
-        self.shown() != before
+        (self.shown(), self.table_in_line()) != before
     }
 
     /// Whether all panels that are shown are tables.
@@ -65,9 +95,9 @@ impl Panes {
         self.list.iter_mut().filter_map(|pane| pane.table.as_deref_mut())
     }
 
-    /// The tables that are shown.
+    /// The tables that are shown, also in a line.
     pub(super) fn shown_tables_mut(&mut self) -> impl Iterator<Item = &mut Table> {
-        let shown = self.shown();
+        let shown: Vec<_> = (0..self.list.len()).filter(|index| self.has_figures(*index)).collect();
         let shown = self.list.iter_mut().enumerate().filter(move |(index, _)| shown.contains(index));
         let tables = shown.filter(|(_, pane)| pane.kind() == ViewKind::Table);
         tables.filter_map(|(_, pane)| pane.table.as_deref_mut())
@@ -155,7 +185,7 @@ impl Panes {
 
     /// Replaces all panels.
     pub(super) fn replace(&mut self, panels: Vec<Panel>) {
-        *self = Self { screen: self.screen, ..Self::new(panels) };
+        *self = Self { screen: self.screen, has_table_line: self.has_table_line, ..Self::new(panels) };
     }
 
     /// Updates all legends. The figures lack the counters of panels that show tables
@@ -172,7 +202,7 @@ impl Panes {
     /// paths would take long.
     pub(super) fn paths(&self, is_live: bool) -> Vec<PathPattern> {
         let of_tables = self.list.iter().enumerate().filter_map(|(index, pane)| {
-            let is_left_out = is_live && self.is_grid() && !self.is_shown(index);
+            let is_left_out = is_live && self.is_grid() && !self.has_figures(index);
             let table = if is_live { pane.shown_table() } else { pane.table.as_deref() };
             Some(table.filter(|_| !is_left_out)?.model.paths(is_live))
         });

@@ -26,6 +26,8 @@ pub enum Request {
     Table(TableId),
     /// Read the properties of these processes, which are rows of a table.
     Properties(TableId, Vec<(RowId, u32)>),
+    /// Find the names of the containers to which these control groups belong.
+    Containers(Vec<Box<str>>),
     /// List the available counter sets.
     Sets,
     /// List the instances of a set.

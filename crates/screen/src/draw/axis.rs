@@ -76,6 +76,20 @@ impl PaneAxis {
         })
     }
 
+    /// Whether a value of a counter is above one of the limits, which are those of the axis on the left.
+    pub(super) fn exceeds(&self, item: &LegendItem, value: Option<f64>, limits: &[f64]) -> bool {
+        let Some(value) = value else { return false };
+        let value = match self {
+            Self::Scaled => {
+                let default_scale = item.info().map_or(0, |info| info.counter.default_scale);
+                value * item.scale().factor(default_scale)
+            }
+            Self::Values { .. } if self.is_on_the_right(item) => return false,
+            Self::Values { .. } => value,
+        };
+        limits.iter().any(|limit| value > *limit)
+    }
+
     /// The labels on the left for this number of rows, and their heights from 0 to 1, starting at the bottom.
     pub(super) fn labels(&self, rows: usize) -> Vec<(String, f64)> {
         match self {

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use tachograph_counters::civil::FileTime;
-use tachograph_monitor::palette::{COLOURS, LineStyle};
+use tachograph_monitor::palette::{LineStyle, STYLES};
 use tachograph_monitor::{Column, LegendItem, ReducedSeries, Span, ViewKind};
 
 use super::axis::{PaneAxis, row_of};
@@ -15,8 +15,15 @@ use crate::text::row;
 /// Minimum width of the labels of the vertical axis, in columns.
 const MIN_LABEL: u16 = 3;
 
-/// The characters of lines in ASCII.
-pub(super) const MARKS: [u8; COLOURS] = *b"*+ox#%@&";
+/// The characters of lines in ASCII, and the marks on lines without colours: one per style.
+pub(super) const MARKS: [u8; STYLES] = *b"*+ox#%@&ABCDEFGHIJKLMNPQRSTUVWYZ";
+
+/// Without colours, a line has a mark in every twelfth column of characters.
+const MARK_GAP: usize = 12;
+
+/// By this number of columns, the marks of a line are right of those of the line with the previous style, so that they
+/// do not hide each other.
+const MARK_SHIFT: usize = 5;
 
 /// A line does not connect two values whose distance in time exceeds this multiple of the median distance.
 const MAX_GAP_FACTOR: f64 = 2.5;
@@ -103,6 +110,9 @@ impl App {
         };
         let is_drawn = |x: usize| !self.theme.is_unicode || line.is_drawn_at(x);
         let max_distance = max_gap(&series.columns, &self.reduced.span);
+        let has_marks = self.theme.background.is_none() && self.theme.is_unicode;
+        let mut next_mark = style.0 * MARK_SHIFT % MARK_GAP;
+        let mut is_marked = false;
         let mut before: Option<(usize, usize, FileTime)> = None;
         for (index, column) in series.columns.iter().enumerate() {
             let shown = self.drawn_value(series, index);
@@ -139,7 +149,16 @@ impl App {
                     _ => canvas.dot(x, y + below, pen),
                 }
             }
+            if has_marks && canvas.column_of(x) >= next_mark {
+                canvas.mark(x, y, pen);
+                next_mark = canvas.column_of(x) + MARK_GAP;
+                is_marked = true;
+            }
             before = Some((x, y, at));
+        }
+        // A short line has its mark at its end.
+        if let Some((x, y, _)) = before.filter(|_| has_marks && !is_marked) {
+            canvas.mark(x, y, pen);
         }
     }
 

@@ -25,7 +25,10 @@ struct Entry {
     value: String,
     /// Whether the value is 0 or missing.
     is_zero: bool,
+    /// The style of the name.
     style: Style,
+    /// The style of the value.
+    value_style: Style,
 }
 
 impl App {
@@ -194,17 +197,24 @@ impl App {
         let column = self.column_under_cursor();
         let items = pane.charted(&self.reduced);
         let names = pane.legend.short_names(&items);
-        let entry = |(item, mut name): (&LegendItem, String)| {
+        let entry = |(index, (item, mut name)): (usize, (&LegendItem, String))| {
+            if name.starts_with('/') {
+                name = self.groups.text(&name).into_owned();
+            }
             let series = item.series(&self.reduced);
             let value = series.and_then(|series| match column {
                 Some(column) => self.drawn_value(series, column),
                 None => self.shown_value(series),
             });
-            let is_zero = value.is_none_or(|value| value == 0.0);
+            let (is_zero, shown_number) = (value.is_none_or(|value| value == 0.0), value);
             let mut value = match item.info() {
                 Some(info) => shown_steady(&info.counter, value, self.numbers),
                 None => String::new(),
             };
+            let is_over = axis.exceeds(item, shown_number, &pane.panel.limits);
+            if is_over {
+                value.insert_str(0, self.theme.warning_mark());
+            }
             if axis.is_on_the_right(item) {
                 value.push_str(self.theme.either(" →", " >"));
             }
@@ -215,11 +225,15 @@ impl App {
             if self.theme.background.is_none() || !self.theme.is_unicode {
                 // Without colours, the character of the line distinguishes the counters.
                 name.insert(0, ' ');
-                name.insert(0, char::from(MARKS[item.style().0 % MARKS.len()]));
+                match pane.kind() {
+                    ViewKind::Stacked => name.insert_str(0, self.area_mark(index, item)),
+                    _ => name.insert(0, char::from(MARKS[item.style().0 % MARKS.len()])),
+                }
             }
-            Entry { name, value, is_zero, style }
+            let value_style = if is_over { self.theme.warning() } else { Style::new() };
+            Entry { name, value, is_zero, style, value_style }
         };
-        items.into_iter().zip(names).map(entry).collect()
+        items.into_iter().zip(names).enumerate().map(entry).collect()
     }
 
     /// Lists the counters at the right of an area; returns the width of the list. `is_reversed`: in reverse order, like
@@ -258,7 +272,7 @@ impl App {
             let name = cut(&entry.name, room, self.theme.is_unicode);
             self.write_text(buffer, line, 1, &name, entry.style);
             let column = columns.saturating_sub(width(&entry.value) + 1);
-            self.write_text(buffer, line, column, &entry.value, Style::new());
+            self.write_text(buffer, line, column, &entry.value, entry.value_style);
         }
         if shown < entries.len() {
             let text = format!("+{} more", entries.len() - shown);
@@ -271,7 +285,8 @@ impl App {
     fn draw_on_edge(&self, buffer: &mut Buffer, line: Rect, mut column: usize, entries: &[Entry]) {
         for entry in entries {
             column = self.write_text(buffer, line, column, &format!(" {} ", entry.name), entry.style);
-            column = self.write_text(buffer, line, column, &format!("{} ", entry.value), Style::new());
+            column = self.write_text(buffer, line, column, &entry.value, entry.value_style);
+            column = self.write_text(buffer, line, column, " ", Style::new());
             // Two entries share the space between them.
             column -= 1;
         }

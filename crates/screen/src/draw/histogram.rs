@@ -66,7 +66,7 @@ impl App {
         let path = pane.legend.path_of(item);
         let name = match item.info() {
             Some(info) => match info.instance_name() {
-                Some(instance) => format!("{} {instance}", info.counter.name),
+                Some(instance) => format!("{} {}", info.counter.name, self.groups.text(instance)),
                 None => info.counter.name.to_string(),
             },
             None => path,

@@ -10,7 +10,7 @@ use tachograph_counters::AverageKind;
 use tachograph_monitor::figures::NONE;
 use tachograph_monitor::palette::LineStyle;
 use tachograph_monitor::scale::Factor;
-use tachograph_monitor::{ItemId, LegendColumn, LegendItem};
+use tachograph_monitor::{ItemId, LegendColumn, LegendItem, ViewKind};
 
 use super::chart::MARKS;
 use crate::app::{App, Pane};
@@ -59,6 +59,8 @@ impl App {
         }
         let shown: Vec<_> = items.iter().skip(top).take(room).copied().collect();
         let cells: Vec<_> = shown.iter().map(|item| self.cells_of(item, area.width, pane)).collect();
+        let limits = &pane.panel.limits;
+        let axis = (!limits.is_empty()).then(|| self.axis_of(pane));
         let columns = fitting_columns(&cells, area.width);
 
         let heading = row(area, 0);
@@ -110,10 +112,17 @@ impl App {
                     _ => cut(text, *columns, self.theme.is_unicode).into_owned(),
                 };
                 let start = if column.is_number() { x + columns.saturating_sub(width(&text)) } else { x };
+                let value = column.value(item, &self.reduced).filter(|_| *column != LegendColumn::Scale);
+                let is_over = axis.as_ref().is_some_and(|axis| axis.exceeds(item, value, limits));
                 let style = match column {
                     LegendColumn::Colour => self.theme.line(item.style(), item.is_highlighted()),
+                    _ if is_over => base.patch(self.theme.warning()),
                     _ => base,
                 };
+                if is_over {
+                    // In the space before the column if the value fills it.
+                    self.write_text(buffer, line, start.saturating_sub(1), self.theme.warning_mark(), style);
+                }
                 self.write_text(buffer, line, start, &text, style);
                 x += columns + 1;
             }
@@ -142,7 +151,7 @@ impl App {
         let cell = |column: LegendColumn| match column {
             LegendColumn::Show if item.is_shown() => self.theme.either("✓", "x").to_owned(),
             LegendColumn::Show => String::new(),
-            LegendColumn::Colour => self.swatch(item, if width >= WIDE { 5 } else { 2 }),
+            LegendColumn::Colour => self.swatch(item, if width >= WIDE { 5 } else { 2 }, pane),
             LegendColumn::Scale => Factor(item.exponent()).to_string(),
             LegendColumn::Average | LegendColumn::Last | LegendColumn::Minimum | LegendColumn::Maximum => {
                 let max = match width {
@@ -153,14 +162,20 @@ impl App {
                 self.figure_of(item, column, max)
             }
             LegendColumn::Counter if item.info().is_none() => pane.legend.path_of(item),
-            _ => column.name(item).unwrap_or(NONE).to_owned(),
+            _ => self.groups.text(column.name(item).unwrap_or(NONE)).into_owned(),
         };
         LegendColumn::ALL.into_iter().map(|column| (column, cell(column))).collect()
     }
 
     /// A short piece of the item's line, for the column `Colour`.
-    fn swatch(&self, item: &LegendItem, columns: usize) -> String {
+    fn swatch(&self, item: &LegendItem, columns: usize, pane: &Pane) -> String {
         let style = item.style();
+        let has_colours = self.theme.background.is_some();
+        if !has_colours && pane.kind() == ViewKind::Stacked {
+            let charted = pane.charted(&self.reduced);
+            let index = charted.iter().position(|charted| charted.id() == item.id());
+            return self.area_mark(index.unwrap_or(usize::MAX), item).repeat(columns);
+        }
         if !self.theme.is_unicode {
             return char::from(MARKS[style.0 % MARKS.len()]).to_string().repeat(columns);
         }
@@ -174,7 +189,13 @@ impl App {
             LineStyle::Dotted => "┅",
             LineStyle::DashDotted => "┉",
         };
-        piece.repeat(columns)
+        if has_colours {
+            return piece.repeat(columns);
+        }
+        // Without colours, the line has marks.
+        let before = columns.saturating_sub(1) / 2;
+        let mark = char::from(MARKS[style.0 % MARKS.len()]);
+        format!("{}{mark}{}", piece.repeat(before), piece.repeat(columns.saturating_sub(before + 1)))
     }
 }
 

@@ -98,7 +98,8 @@ impl App {
                 heading.push((2, set, Style::new().add_modifier(Modifier::BOLD)));
             }
             for (index, instance) in instances.iter().enumerate() {
-                let text = cut_start(instance, VALUE_WIDTH, self.theme.is_unicode).into_owned();
+                let text =
+                    cut_start(&self.groups.text(instance), VALUE_WIDTH, self.theme.is_unicode).into_owned();
                 heading.push(right_aligned(index, text, Style::new().add_modifier(Modifier::BOLD)));
             }
             lines.push(heading);

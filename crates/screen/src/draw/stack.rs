@@ -57,6 +57,13 @@ impl App {
         }
     }
 
+    /// The character of an area if there are no colours: the first four counters have shades, the others marks, since more
+    /// shades could not be distinguished.
+    pub(super) fn area_mark(&self, index: usize, item: &LegendItem) -> &'static str {
+        let shade = SHADES.get(index).filter(|_| self.theme.is_unicode);
+        shade.copied().unwrap_or(MARK_TEXTS[item.style().0 % MARK_TEXTS.len()])
+    }
+
     /// For each column of figures: the column in which the interval that covers it ends.
     fn sources(&self, layers: &[(&LegendItem, &ReducedSeries)]) -> Vec<Option<usize>> {
         let count = self.reduced.columns;
@@ -104,11 +111,7 @@ impl App {
             let middle = tops.iter().position(|top| *top > bottom + PARTS / 2);
             // In the lowest row, a value that is not 0 is visible even if it is small.
             let index = middle.or(Some(lower).filter(|_| bottom == 0))?;
-            let symbol = match self.theme.is_unicode {
-                true => SHADES[index % SHADES.len()],
-                false => MARK_TEXTS[layers[index].0.style().0 % MARK_TEXTS.len()],
-            };
-            return Some((symbol, style_of(index)));
+            return Some((self.area_mark(index, layers[index].0), style_of(index)));
         }
         if top >= bottom + PARTS {
             return Some((EIGHTHS[PARTS - 1], style_of(lower)));
@@ -135,4 +138,20 @@ impl App {
 }
 
 /// [`MARKS`] as text.
-const MARK_TEXTS: [&str; MARKS.len()] = ["*", "+", "o", "x", "#", "%", "@", "&"];
+const MARK_TEXTS: [&str; MARKS.len()] = [
+    "*", "+", "o", "x", "#", "%", "@", "&", "A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K", "L", "M",
+    "N", "P", "Q", "R", "S", "T", "U", "V", "W", "Y", "Z",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_style_has_its_own_mark() {
+        let mut texts = MARK_TEXTS;
+        assert!(texts.iter().zip(MARKS).all(|(text, mark)| text.as_bytes() == [mark]));
+        texts.sort_unstable();
+        assert!(texts.windows(2).all(|pair| pair[0] != pair[1]));
+    }
+}

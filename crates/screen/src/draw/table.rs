@@ -3,16 +3,17 @@
 mod details;
 mod fitting;
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
-use tachograph_monitor::figures::{NONE, grouped};
-use tachograph_monitor::{ColumnContent, TableLine, TableModel, TreeKind};
+use tachograph_monitor::figures::{NONE, Unit, grouped};
+use tachograph_monitor::{ColumnContent, LegendItem, Property, TableColumn, TableLine, TableModel, TreeKind};
 
 use self::fitting::FittedColumn;
-use crate::app::{App, Table};
+use crate::app::{App, Pane, Table};
 use crate::text::{cut, cut_start, row, width};
 
 /// The keys that the footer lists. Those that do not fit are omitted.
@@ -60,6 +61,9 @@ impl App {
         table.room = room - below;
         table.scroll_to_selected();
         let columns = self.fitted_columns(&table, usize::from(area.width));
+        let limits = self.panes.iter().nth(panel).map_or(Vec::new(), |pane| pane.panel.limits.clone());
+        let unit = self.panes.iter().nth(panel).and_then(limited_unit);
+        let limits = Limits { limits: &limits, unit: unit.as_ref() };
         self.areas.tables.push(TableAreas {
             panel,
             heading: row(area, 0),
@@ -68,7 +72,8 @@ impl App {
         });
         for (index, line) in table.visible().enumerate() {
             let is_selected = is_focused && line == table.selected_line && table.selected.is_some();
-            self.draw_table_line(buffer, row(area, 1 + index), &table.model, line, &columns, is_selected);
+            let line = (line, is_selected);
+            self.draw_table_line(buffer, row(area, 1 + index), &table.model, line, &columns, limits);
         }
         if table.model.lines().is_empty() {
             let is_reading = self.reading.is_some() || !self.facts.is_live && !table.model.has_figures();
@@ -136,9 +141,9 @@ impl App {
         buffer: &mut Buffer,
         area: Rect,
         model: &TableModel,
-        line: usize,
+        (line, is_selected): (usize, bool),
         columns: &[FittedColumn],
-        is_selected: bool,
+        limits: Limits<'_>,
     ) {
         match &model.lines()[line] {
             TableLine::Group { name, rows } => {
@@ -158,7 +163,7 @@ impl App {
                     .find(|fitted| model.layout().columns[fitted.column].content == ColumnContent::Name);
                 let start = names.map_or(1, |fitted| fitted.start);
                 let room = usize::from(area.width).saturating_sub(start + width(&rows) + 1);
-                let name = cut_start(name, room, self.theme.is_unicode);
+                let name = cut_start(&self.groups.text(name), room, self.theme.is_unicode).into_owned();
                 let end = self.write_text(buffer, area, start, &name, bold);
                 self.write_text(buffer, area, end + 1, &rows, self.theme.dim());
             }
@@ -168,7 +173,7 @@ impl App {
                     self.write_text(buffer, area, 0, self.theme.either("▸", ">"), Style::new());
                 }
                 let prefix = self.tree_prefix(model, line);
-                let look = Look { prefix: &prefix, is_dim: *is_context && !is_selected, is_selected };
+                let look = Look { prefix: &prefix, is_dim: *is_context && !is_selected, is_selected, limits };
                 self.draw_cells(buffer, area, model, *row_index, columns, Some(look));
             }
         }
@@ -186,7 +191,7 @@ impl App {
     ) {
         for fitted in columns {
             let column = &model.layout().columns[fitted.column];
-            let text = model.text(row_index, fitted.column, self.numbers);
+            let text = self.cell_text(model, row_index, fitted.column);
             let mut style =
                 if look.as_ref().is_some_and(|look| look.is_dim) { self.theme.dim() } else { Style::new() };
             // Zeros and missing values are dim: they are frequent and uninteresting.
@@ -196,6 +201,11 @@ impl App {
                 style = self.theme.dim();
             } else if model.order().column == fitted.column && look.is_some() {
                 style = style.add_modifier(Modifier::BOLD);
+            }
+            let is_over =
+                look.as_ref().is_some_and(|look| look.limits.are_exceeded(model, row_index, fitted.column));
+            if is_over {
+                style = style.patch(self.theme.warning());
             }
             if column.is_text() {
                 let prefix = match (&column.content, &look) {
@@ -221,7 +231,31 @@ impl App {
             let text = if width(text) > fitted.width { "#".repeat(fitted.width) } else { text.to_owned() };
             let start = fitted.start + fitted.width.saturating_sub(width(&text));
             self.write_text(buffer, area, start, &text, style);
+            if is_over {
+                // In the space before the column if the value fills it.
+                self.write_text(buffer, area, start.saturating_sub(1), self.theme.warning_mark(), style);
+            }
         }
+    }
+
+    /// The text of a cell. Control groups have the names of their containers.
+    pub(super) fn cell_text<'a>(
+        &self,
+        model: &'a TableModel,
+        row: usize,
+        column: usize,
+    ) -> Option<Cow<'a, str>> {
+        let text = model.text(row, column, self.numbers)?;
+        let content = model.layout().columns.get(column).map(|column| &column.content);
+        let is_group =
+            matches!(content, Some(ColumnContent::Name | ColumnContent::Property(Property::Cgroup)));
+        if !is_group || !text.starts_with('/') {
+            return Some(text);
+        }
+        Some(match text {
+            Cow::Borrowed(text) => self.groups.text(text),
+            Cow::Owned(text) => self.groups.text(&text).into_owned().into(),
+        })
     }
 
     /// The lines that connect a row with its parent.
@@ -387,4 +421,37 @@ struct Look<'a> {
     is_dim: bool,
     /// Whether it is the selected row. It is drawn reversed, so a dim text would look like a different background.
     is_selected: bool,
+    limits: Limits<'a>,
+}
+
+/// The unit of a panel's limits: the one that the panel names, or else that of its first counter.
+fn limited_unit(pane: &Pane) -> Option<Unit> {
+    let named = pane.panel.unit.as_deref().map(Unit::named);
+    let first = || pane.legend.items().iter().find_map(LegendItem::info);
+    named.or_else(|| first().map(|info| Unit::of(&info.counter)))
+}
+
+/// The limits of a table.
+#[derive(Clone, Copy)]
+struct Limits<'a> {
+    limits: &'a [f64],
+    /// The unit of the columns to which they apply; `None`: only the column by which the rows are sorted.
+    unit: Option<&'a Unit>,
+}
+
+impl Limits<'_> {
+    /// Whether the value of a cell is above a limit.
+    fn are_exceeded(self, model: &TableModel, row: usize, column: usize) -> bool {
+        if self.limits.is_empty() {
+            return false;
+        }
+        let counter = model.layout().columns.get(column).and_then(TableColumn::counter);
+        let Some(counter) = counter.filter(|counter| !counter.is_identifier()) else { return false };
+        let is_limited = match self.unit {
+            Some(unit) => Unit::of(counter).is_comparable(unit),
+            None => model.order().column == column,
+        };
+        is_limited
+            && model.value(row, column).is_some_and(|value| self.limits.iter().any(|limit| value > *limit))
+    }
 }

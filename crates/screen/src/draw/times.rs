@@ -54,7 +54,7 @@ const STEPS: [i64; 30] = {
 const GAP: usize = 2;
 
 impl App {
-    /// Draws a line with labels at round times of a span.
+    /// Draws a line with labels at round times of a span; if there is no room for two, at its ends.
     pub(super) fn draw_times(&self, buffer: &mut Buffer, line: Rect, span: &Span, across: &str) {
         let dim = self.theme.dim();
         let columns = usize::from(line.width);
@@ -66,7 +66,22 @@ impl App {
             per_column(*step) >= room as f64
         };
         let Some(step) = STEPS.into_iter().find(fits) else { return };
-        // Labels are at multiples of the step in local time.
+        let labels = self.round_times(span, columns, step);
+        let ends = [span.begin(), span.last_moment()].map(|time| self.time_of_day(time, false));
+        let [begin, end] = &ends;
+        if labels.len() < 2 && width(begin) + width(end) + GAP <= columns && step < FileTime::PER_DAY / 2 {
+            self.write_text(buffer, line, 0, begin, dim);
+            self.write_right_aligned(buffer, line, end, dim);
+            return;
+        }
+        for (start, text) in labels {
+            self.write_text(buffer, line, start, &text, dim);
+        }
+    }
+
+    /// The labels at multiples of a step in local time, and their columns.
+    fn round_times(&self, span: &Span, columns: usize, step: i64) -> Vec<(usize, String)> {
+        let mut labels = Vec::new();
         let east = self.moment(span.begin()).local().since(span.begin());
         let mut local = (span.begin().0.saturating_add(east)).div_euclid(step).saturating_mul(step);
         while let Some(next) = local.checked_add(step) {
@@ -81,9 +96,10 @@ impl App {
             let half = width(&text) / 2;
             let start = (at as usize).checked_sub(half);
             if let Some(start) = start.filter(|start| start + width(&text) <= columns) {
-                self.write_text(buffer, line, start, &text, dim);
+                labels.push((start, text));
             }
         }
+        labels
     }
 
     /// The label of a time, with no more digits than necessary. `step` is the time between labels.

@@ -97,7 +97,7 @@ impl App {
                 let entry = tree.set(*set).and_then(|set| set.counters.get(*counter));
                 (1, entry.map_or_else(String::new, |entry| entry.counter.name.to_string()))
             }
-            Node::Instance(.., name) => (2, name.clone()),
+            Node::Instance(.., name) => (2, self.groups.text(name).into_owned()),
             Node::Message(.., text) => (2, format!("({text})")),
         }
     }

@@ -173,6 +173,15 @@ impl LiveFeed {
         Input::Properties(table, processes.into_iter().map(|(row, id)| (row, read(id))).collect())
     }
 
+    pub(super) fn containers(&mut self, groups: Vec<Box<str>>) -> Input {
+        let mut name = |path: &str| self.live.properties.as_mut()?.container(path);
+        let found = groups.into_iter().map(|path| {
+            let name = name(&path);
+            (path, name)
+        });
+        Input::Containers(found.collect())
+    }
+
     /// Starts a recording. Its first sample is the latest one on the board.
     pub(super) fn record(&mut self, path: &Path, may_overwrite: bool) -> Vec<Input> {
         let mut inputs = self.stop_recording();

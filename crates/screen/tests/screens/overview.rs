@@ -88,8 +88,12 @@ fn times_are_round() {
         .filter(|word| word.len() == 8 && word.matches(':').count() == 2)
         .collect();
     assert!(times.len() >= 3, "{text}");
-    // 100 seconds in about 40 columns.
-    assert!(times.iter().all(|time| ["00", "30"].contains(&&time[6..])), "{times:?}");
+    // 100 seconds in about 40 columns. A narrower chart has the first and the last time.
+    let round = times.iter().filter(|time| !["09:59:59", "10:01:39"].contains(time));
+    assert!(
+        round.clone().count() >= 3 && round.clone().all(|time| ["00", "30"].contains(&&time[6..])),
+        "{times:?}"
+    );
     // Labels over two hours have no seconds.
     let mut log = TestScreen::log((120, 40), 7200);
     let line = log.line_with("└");

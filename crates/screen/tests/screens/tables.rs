@@ -655,3 +655,54 @@ fn the_keys_over_a_log_list_the_jump_to_a_time() {
     let mut tables = Tables::live((80, 24), Theme::default());
     assert!(!tables.text().contains("t:jump"), "{}", tables.text());
 }
+
+#[test]
+fn values_above_a_limit_stand_out() {
+    let text = "version = 2\n[[panel]]\nkind = 'table'\nset = 'Process'\nunit = '%'\nlimits = [60]\n";
+    let mut tables = Tables::of_view((120, 30), text);
+    let text = tables.text();
+    let red = Some(ratatui::style::Color::Red);
+    for (value, is_over) in [("98.2", true), ("64.5", true), ("33.1", false), ("12.0", false)] {
+        assert_eq!(tables.screen.style_of(value).fg == red, is_over, "{value} in {text}");
+    }
+    // Neither totals nor columns of other units.
+    assert_ne!(tables.screen.style_of("312").fg, red, "{text}");
+    assert_ne!(tables.screen.style_of("22.9 GiB").fg, red, "{text}");
+    assert!(!text.contains('!'));
+    // Without colours, a mark.
+    let theme = Theme { background: None, ..Theme::default() };
+    let view = "version = 2\n[[panel]]\nkind = 'table'\nset = 'Process'\nlimits = [60]\n";
+    let view = View::parse(view).expect("a view");
+    let screen = TestScreen::with_view(true, (120, 30), 0, theme, &LINES, view);
+    let mut tables = Tables::new(screen);
+    tables.collect();
+    tables.collect();
+    let text = tables.text();
+    // The limits are those of the sorted column if the panel names no unit.
+    assert!(text.contains("!98.2") && text.contains("!64.5"), "{text}");
+    assert_eq!(text.matches('!').count(), 2, "{text}");
+}
+
+#[test]
+fn a_table_without_room_is_a_line() {
+    let panels = "[[panel]]\n[[panel.counter]]\npath = '\\Memory\\Available Bytes'\n[[panel]]\nkind = 'table'\n\
+                  set = 'Process'\nmin_size = [120, 40]\n";
+    let text = format!("version = 2\n{panels}");
+    let mut tables = Tables::of_view((80, 24), &text);
+    let text = tables.text();
+    let line = text.lines().nth(22).expect("a line").trim();
+    assert_eq!(
+        line, r"Process  % OF 1 CPU  rustc 98.2  rustc 64.5  postgres 33.1  evil\u{1b}[2J 12.0",
+        "{text}"
+    );
+    // The figures of the table are read, but no properties, which the line does not show.
+    assert!(tables.screen.app.paths().iter().any(|path| path.to_string().starts_with(r"\Process(")));
+    assert!(!tables.tables.is_empty());
+    // A smaller terminal has no line, and reads no processes.
+    let mut tables = Tables::of_view((79, 24), &format!("version = 2\n{panels}"));
+    assert!(!tables.text().contains("rustc"));
+    assert!(!tables.screen.app.paths().iter().any(|path| path.to_string().starts_with(r"\Process(")));
+    // A larger one has the table.
+    let mut tables = Tables::of_view((120, 40), &format!("version = 2\n{panels}"));
+    assert!(tables.text().contains("% OF 1 CPU▾"));
+}

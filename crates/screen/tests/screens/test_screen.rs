@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseEvent, MouseEventKind};
+use ratatui::style::Style;
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::set::{Counter, CounterSet, Extent, Instance};
@@ -278,6 +279,16 @@ impl TestScreen {
             text.push('\n');
         }
         text
+    }
+
+    /// The style of the first character of a text on the screen.
+    #[track_caller]
+    pub(crate) fn style_of(&mut self, what: &str) -> Style {
+        let text = self.text();
+        let found = text.lines().enumerate().find_map(|(y, line)| Some((line.find(what)?, y, line)));
+        let (start, y, line) = found.unwrap_or_else(|| panic!("no '{what}' in\n{text}"));
+        let x = unicode_width::UnicodeWidthStr::width(&line[..start]);
+        self.terminal.backend().buffer()[(x as u16, y as u16)].style()
     }
 
     pub(crate) fn line(&mut self, index: usize) -> String {

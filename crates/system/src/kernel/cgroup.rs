@@ -23,6 +23,7 @@ mod values;
 
 use disks::DiskNames;
 use mount::Mount;
+pub use names::ContainerNames;
 use names::Names;
 pub(crate) use table::{CONTAINER, DISK, TABLE};
 use table::{

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use tachograph_counters::AverageKind;
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::sinks::{
-    AverageChange, ComparisonOrder, ComparisonRow, ReportForm, StatisticsOptions, StatisticsRow,
-    StatisticsSink, compare, remove_repeating_sets, sort_comparison, write_comparison,
+    AverageChange, ComparedLog, ComparisonOrder, ComparisonRow, InstancePairing, ReportForm, compare,
+    remove_repeating_sets, sort_comparison, strongest_rows, write_comparison,
 };
-use tachograph_logs::{Grouping, LogError};
+use tachograph_logs::Grouping;
 use tachograph_monitor::figures::NumberForm;
 
 use super::{no_sample, no_value, notify_problems, notify_unmatched, stats};
@@ -35,9 +35,14 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<ExitCode, Failure> {
         sort_comparison(&mut rows, arguments.sort);
     }
     let all = rows.len();
-    rows.truncate(arguments.rows.top.unwrap_or(usize::MAX));
+    let top = arguments.rows.top.unwrap_or(usize::MAX);
+    if arguments.format == ReportFormat::Table {
+        write_table(arguments, table_rows(arguments, rows), all, &omitted)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    rows.truncate(top);
     match arguments.format {
-        ReportFormat::Table => write_table(arguments, &rows, all, &omitted)?,
+        ReportFormat::Table => {}
         ReportFormat::Csv => {
             write_comparison(&rows, ReportForm::Csv, &mut BufWriter::new(io::stdout().lock()))?
         }
@@ -49,56 +54,93 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<ExitCode, Failure> {
 }
 
 /// The statistics of the selected counters in one log.
-fn statistics_of(arguments: &CompareArguments, query: &mut LogQuery) -> Result<Vec<StatisticsRow>, Failure> {
+fn statistics_of(arguments: &CompareArguments, query: &mut LogQuery) -> Result<ComparedLog, Failure> {
     query.reading.grouping = Grouping::Neighbours;
     let mut pipeline = query.samples()?;
-    let options = StatisticsOptions { without_quantiles: true, ..StatisticsOptions::default() };
-    let mut sink = StatisticsSink::new(options);
+    let mut sink = ComparedLog::new(arguments.rows.group_by.is_none());
     if pipeline.reports.iter().any(|report| report.facts().format.is_formatted()) {
-        sink.count_memory(query.reading.budget.reserve(0).map_err(LogError::over_budget)?);
+        sink.count_memory(&query.reading)?;
     }
-    let (sink, samples) = stats::read(&mut pipeline, sink, arguments.rows.group_by.is_some())?;
+    let (sink, samples) = stats::read(&mut pipeline, sink, arguments.rows.sums_names())?;
     notify_problems(&pipeline.reports);
     notify_unmatched(query)?;
-    let rows = sink.rows();
-    match rows.is_empty() {
+    match sink.is_empty() {
         true => Err(if samples > 0 { no_value(query) } else { no_sample(query) }),
-        false => Ok(rows),
+        false => Ok(sink),
     }
 }
 
+/// A row of the table, and the number of further counters of its instance that changed.
+type TableRow = (ComparisonRow, usize);
+
+/// The rows of the table, without `--top`.
+fn table_rows(arguments: &CompareArguments, mut rows: Vec<ComparisonRow>) -> Vec<TableRow> {
+    let has_one_instance = rows.windows(2).all(|pair| pair[0].is_of_same_instance(&pair[1]));
+    if arguments.all_counters || has_one_instance || arguments.sort == ComparisonOrder::Path {
+        return rows.into_iter().map(|row| (row, 0)).collect();
+    }
+    let others = strongest_rows(&mut rows);
+    rows.into_iter().zip(others).collect()
+}
+
 /// The headings, whether the cells are numbers, and the order in which columns are dropped.
-const COLUMNS: [(&str, bool, u8); 7] = [
+const COLUMNS: [(&str, bool, u8); 9] = [
     ("counter", false, 0),
     ("before", true, 0),
     ("after", true, 0),
-    ("difference", true, 1),
+    ("difference", true, 2),
     ("ratio", true, 0),
-    ("values before", true, 3),
-    ("values after", true, 2),
+    ("more", true, 0),
+    (INSTANCES, true, 1),
+    ("values before", true, 4),
+    ("values after", true, 3),
 ];
+
+/// The heading of the numbers of instances.
+const INSTANCES: &str = "instances";
+
+/// Paths are shortened to this width, in terminal columns, to make room for the numbers of instances.
+const WORTH_OF_INSTANCES: usize = 36;
 
 fn write_table(
     arguments: &CompareArguments,
-    rows: &[ComparisonRow],
+    mut rows: Vec<TableRow>,
     all: usize,
     omitted: &[(&str, &str)],
 ) -> io::Result<()> {
+    let instances = rows.len();
+    let has_all_counters = instances == all;
+    rows.truncate(arguments.rows.top.unwrap_or(usize::MAX));
+    let rows = rows;
     let mut out = BufWriter::new(PagedOutput::new(!arguments.rows.no_pager));
     let max_width = terminal_width().filter(|_| !arguments.rows.wide);
     let form = arguments.numbers.form();
-    let columns = COLUMNS.map(|(heading, is_number, drop_rank)| Column {
-        heading: heading.to_owned(),
-        is_number,
-        drop_rank,
-        can_shrink: !is_number,
-    });
-    let machine = shared_machine(rows).filter(|_| max_width.is_some());
+    let is_used = |heading: &str| match heading {
+        "more" => rows.iter().any(|(_, others)| *others > 0),
+        INSTANCES => rows.iter().any(|(row, _)| row.pairing != InstancePairing::Instance),
+        _ => true,
+    };
+    let used = COLUMNS.map(|(heading, ..)| is_used(heading));
+    let columns = COLUMNS.into_iter().zip(used).filter(|(_, is_used)| *is_used);
+    let columns: Vec<_> = columns
+        .map(|((heading, is_number, drop_rank), _)| Column {
+            heading: heading.to_owned(),
+            is_number,
+            drop_rank,
+            can_shrink: !is_number,
+            worth: if heading == INSTANCES { WORTH_OF_INSTANCES } else { usize::MAX },
+        })
+        .collect();
+    let machine = shared_machine(&rows).filter(|_| max_width.is_some());
     if let Some(machine) = &machine {
         out.write_all(line(machine).as_bytes())?;
     }
     let start = machine.map_or(0, |machine| machine.len());
-    let dropped = write_columns(&mut out, &columns, max_width, rows, |row| cells(row, start, form))?;
+    let cells = |row: &TableRow| {
+        let cells = cells(row, start, form).into_iter().zip(used);
+        cells.filter(|(_, is_used)| *is_used).map(|(cell, _)| cell).collect()
+    };
+    let dropped = write_columns(&mut out, &columns, max_width, &rows, cells)?;
     let mut notes = Vec::new();
     if arguments.sort == ComparisonOrder::Weight && rows.len() > 1 {
         notes.push(
@@ -107,8 +149,26 @@ fn write_table(
                 .to_owned(),
         );
     }
-    if rows.len() < all {
-        notes.push(format!("{} of {} rows.", grouped(&rows.len().to_string()), grouped(&all.to_string())));
+    let shown = grouped(&rows.len().to_string());
+    if !has_all_counters {
+        notes.push(format!(
+            "{shown} of {} instances, each with the counter that is first in this order; more: how many of its other \
+             counters changed (--all-counters shows all {}).",
+            grouped(&instances.to_string()),
+            grouped(&all.to_string())
+        ));
+    } else if rows.len() < all {
+        notes.push(format!("{shown} of {} rows.", grouped(&all.to_string())));
+    }
+    if rows.iter().any(|(row, _)| is_sum(row)) {
+        notes.push(
+            "NAME#*: the sum over all instances of the name, because their numbers (#1) mean other processes in the \
+             second log, or because there are more or fewer of them (--group-by instance compares them by number)."
+                .to_owned(),
+        );
+    }
+    if rows.iter().any(|(row, _)| row.pairing == InstancePairing::Replaced) {
+        notes.push("other: another process with this name (ID Process differs).".to_owned());
     }
     if let [(first, _), ..] = omitted {
         let sets: Vec<_> = omitted.iter().map(|(set, of)| format!("{set} (see {of})")).collect();
@@ -121,7 +181,7 @@ fn write_table(
     if !dropped.is_empty() {
         notes.push(format!("No room for {}; --wide shows all columns.", dropped.join(", ")));
     }
-    if rows.iter().any(is_arithmetic) {
+    if rows.iter().any(|(row, _)| is_arithmetic(row)) {
         notes.push("* arithmetic mean: a log has only formatted values of this counter.".to_owned());
     }
     if !notes.is_empty() {
@@ -133,10 +193,10 @@ fn write_table(
 }
 
 /// The common prefix `\\machine` of all paths, if any.
-fn shared_machine(rows: &[ComparisonRow]) -> Option<String> {
-    let machine = format!(r"\\{}", rows.first()?.machine.as_ref()?);
+fn shared_machine(rows: &[TableRow]) -> Option<String> {
+    let machine = format!(r"\\{}", rows.first()?.0.machine.as_ref()?);
     let is_shared =
-        |row: &ComparisonRow| row.path.strip_prefix(&machine).is_some_and(|rest| rest.starts_with('\\'));
+        |(row, _): &TableRow| row.path.strip_prefix(&machine).is_some_and(|rest| rest.starts_with('\\'));
     rows.iter().all(is_shared).then_some(machine)
 }
 
@@ -145,7 +205,24 @@ fn is_arithmetic(row: &ComparisonRow) -> bool {
     summaries.into_iter().any(|summary| summary.average_kind == AverageKind::Arithmetic)
 }
 
-fn cells(row: &ComparisonRow, start: usize, form: NumberForm) -> Vec<String> {
+fn is_sum(row: &ComparisonRow) -> bool {
+    matches!(row.pairing, InstancePairing::Sum { .. })
+}
+
+/// The path from `start` on. That of a sum shows which instances are summed: `bash#*`.
+fn path(row: &ComparisonRow, start: usize) -> String {
+    let path = row.path.get(start..).unwrap_or_default();
+    match path
+        .len()
+        .checked_sub(row.counter.name.len() + r")\".len())
+        .and_then(|end| path.split_at_checked(end))
+    {
+        Some((instance, rest)) if is_sum(row) => format!("{instance}#*{rest}"),
+        _ => path.to_owned(),
+    }
+}
+
+fn cells((row, others): &TableRow, start: usize, form: NumberForm) -> [String; COLUMNS.len()] {
     let shown = |value: Option<f64>| figure(&row.counter, value, form);
     let values = |summary: &Option<tachograph_counters::Summary>| {
         summary.as_ref().map_or_else(String::new, |summary| grouped(&summary.values.to_string()))
@@ -155,12 +232,18 @@ fn cells(row: &ComparisonRow, start: usize, form: NumberForm) -> Vec<String> {
         Some(difference) if difference > 0.0 => format!("+{}", shown(Some(difference))),
         difference => shown(difference),
     };
-    vec![
-        row.path.get(start..).unwrap_or_default().to_owned(),
+    [
+        path(row, start),
         shown(row.average_before()) + mark,
         shown(row.average_after()) + mark,
         difference,
         ratio(row),
+        if *others > 0 { format!("+{}", grouped(&others.to_string())) } else { String::new() },
+        match row.pairing {
+            InstancePairing::Instance => String::new(),
+            InstancePairing::Replaced => "other".to_owned(),
+            InstancePairing::Sum { before, after } => format!("{before}, {after}"),
+        },
         values(&row.before),
         values(&row.after),
     ]

@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &StatsArguments) -> Result<ExitCode, Failure> {
     };
     let order = RowOrder::new(arguments, &extra)?;
     let mut output = Output::new(arguments, extra, order);
-    let sums_names = arguments.rows.group_by.is_some();
+    let sums_names = arguments.rows.sums_names();
     let mut pipeline = query.samples()?;
     let has_formatted_log = pipeline.reports.iter().any(|report| report.facts().format.is_formatted());
     let memory = match has_formatted_log {

@@ -130,7 +130,7 @@ fn the_table_shows_what_changed() {
     let line = |index: usize| {
         table.lines().nth(index).unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(line(1), r"\\web1\Disk(e:)\Transfers/sec 0 /s 1 /s +1 /s from 0 3 3");
+    assert_eq!(line(1), r"\\web1\Disk(e:)\Transfers/sec 0 /s 1 /s +1 /s from 0 other 3 3");
     assert_eq!(line(3), r"\\web1\Disk(d:)\Transfers/sec 40 /s 40 /s 0 /s same 3 3");
 }
 
@@ -202,4 +202,155 @@ fn two_logs_are_needed() {
         1,
         "a.blg: no samples in this time range; its samples are from 2024-03-05 10:00:00.000 to 2024-03-05 10:00:03.000",
     );
+}
+
+/// A process: its name, its id, the second of its start, and its reads per second.
+type ComparedProcess = (&'static str, i64, i64, i64);
+
+/// A log of these processes over three seconds.
+fn process_log(folder: &Folder, name: &str, machine: &str, processes: &[ComparedProcess]) {
+    let mut log = LogFixture::new(machine)
+        .column("Process", counter("Reads/sec", CounterType::BULK_COUNT))
+        .column("Process", counter("Writes/sec", CounterType::BULK_COUNT))
+        .column("Process", counter("ID Process", CounterType::RAWCOUNT))
+        .column("Process", counter("Elapsed Time", CounterType::ELAPSED_TIME));
+    for second in 0..4 {
+        let column = |value: &dyn Fn(&ComparedProcess) -> tachograph_counters::RawValue| {
+            processes.iter().map(|process| (process.0.to_owned(), vec![value(process)])).collect()
+        };
+        log.at(
+            second,
+            vec![
+                column(&|process| raw(process.3 * second, second * TICKS)),
+                column(&|process| raw(2 * process.3 * second, second * TICKS)),
+                column(&|process| raw(process.1, 0)),
+                column(&|process| raw(process.2 * TICKS, second * TICKS)),
+            ],
+        );
+    }
+    log.write(&folder.path(name));
+}
+
+const READS: &str = r"\Process(*)\Reads/sec";
+
+/// `INSTANCE BEFORE AFTER (INSTANCES BEFORE, INSTANCES AFTER)` of each row with reads.
+fn compared_reads(folder: &Folder, arguments: &[&str]) -> Vec<String> {
+    let text = folder.prints([&["compare", "a.blg", "b.blg", "-f", "json"], arguments].concat());
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&text).expect("JSON");
+    let reads = rows.iter().filter(|row| row["counter"] == "Reads/sec");
+    reads
+        .map(|row| {
+            let counts = format!("({}, {})", row["instances_before"], row["instances_after"]);
+            let index = row["index"].as_u64().filter(|index| *index > 0);
+            let index = index.map(|index| format!("#{index}")).unwrap_or_default();
+            let name = row["instance"].as_str().unwrap_or_default();
+            format!("{name}{index} {} {} {counts}", row["before"], row["after"])
+        })
+        .collect()
+}
+
+#[test]
+fn different_processes_with_the_same_number_are_summed() {
+    let folder = Folder::new();
+    let before = [
+        ("bash", 10, -50, 5),
+        ("bash#1", 11, -40, 20),
+        ("sshd", 5, -90, 3),
+        ("vi", 7, -5, 1),
+        ("vi#1", 8, -5, 2),
+    ];
+    process_log(&folder, "a.blg", "WEB1", &before);
+    // Another bash#1, and another sshd. Both vi still run.
+    let after = [
+        ("bash", 10, -50, 5),
+        ("bash#1", 99, -2, 900),
+        ("sshd", 6, -1, 6),
+        ("vi", 7, -5, 1),
+        ("vi#1", 8, -5, 3),
+    ];
+    process_log(&folder, "b.blg", "WEB1", &after);
+    let expected = ["bash 25 905 (2, 2)", "sshd 3 6 (1, 1)", "vi#1 2 3 (1, 1)", "vi 1 1 (1, 1)"];
+    assert_eq!(compared_reads(&folder, &[]), expected);
+    // The ids are known even if they are not selected; the time of the start is then not.
+    assert_eq!(compared_reads(&folder, &[READS]), expected);
+    let by_number = compared_reads(&folder, &["--group-by", "instance"]);
+    assert_eq!(by_number[0], "bash#1 20 900 (1, 1)");
+    assert_eq!(by_number.len(), 5);
+    let by_name = compared_reads(&folder, &["--group-by", "name"]);
+    assert_eq!(by_name, ["bash 25 905 (1, 1)", "sshd 3 6 (1, 1)", "vi 3 4 (1, 1)"]);
+}
+
+#[test]
+fn a_process_that_was_started_later_is_another_one() {
+    let folder = Folder::new();
+    process_log(&folder, "a.blg", "WEB1", &[("bash", 10, -50, 5), ("bash#1", 11, -40, 20)]);
+    // The ids are the same, but bash#1 has started half a minute later: after the machine was restarted, for example.
+    process_log(&folder, "b.blg", "WEB1", &[("bash", 10, -50, 5), ("bash#1", 11, -5, 30)]);
+    assert_eq!(compared_reads(&folder, &[]), ["bash 25 35 (2, 2)"]);
+    assert_eq!(compared_reads(&folder, &[READS]), ["bash#1 20 30 (1, 1)", "bash 5 5 (1, 1)"]);
+    // The wall clock was set by a few seconds between the logs.
+    process_log(&folder, "b.blg", "WEB1", &[("bash", 10, -47, 5), ("bash#1", 11, -37, 30)]);
+    assert_eq!(compared_reads(&folder, &[]), ["bash#1 20 30 (1, 1)", "bash 5 5 (1, 1)"]);
+    // On another machine, all processes are others.
+    process_log(&folder, "b.blg", "WEB2", &[("bash", 10, -50, 5), ("bash#1", 11, -40, 30)]);
+    assert_eq!(compared_reads(&folder, &[]), ["bash 25 35 (2, 2)"]);
+}
+
+#[test]
+fn names_with_different_numbers_of_instances_are_summed() {
+    let folder = Folder::new();
+    process_log(&folder, "a.blg", "WEB1", &[("bash", 10, -50, 5), ("bash#1", 11, -40, 20), ("cp", 4, -1, 1)]);
+    process_log(&folder, "b.blg", "WEB1", &[("bash", 10, -50, 5), ("rm", 4, -1, 1), ("rm#1", 9, -1, 1)]);
+    assert_eq!(compared_reads(&folder, &[]), ["bash 25 5 (2, 1)", "rm null 2 (0, 2)", "cp 1 null (1, 0)"]);
+    // Without ids, the numbers of instances decide.
+    let folder = Folder::new();
+    for (name, disks) in [("a.blg", &["sd", "sd#1", "nv", "nv#1"][..]), ("b.blg", &["sd", "sd#1", "nv"])] {
+        let mut log = LogFixture::new("WEB1").column("Disk", counter("Reads/sec", CounterType::BULK_COUNT));
+        for second in 0..3 {
+            let rows = disks.iter().map(|disk| ((*disk).to_owned(), vec![raw(40 * second, second * TICKS)]));
+            log.at(second, vec![rows.collect()]);
+        }
+        log.write(&folder.path(name));
+    }
+    assert_eq!(compared_reads(&folder, &[]), ["nv 80 40 (2, 1)", "sd#1 40 40 (1, 1)", "sd 40 40 (1, 1)"]);
+}
+
+#[test]
+fn the_table_has_a_row_per_instance() {
+    let folder = Folder::new();
+    process_log(
+        &folder,
+        "a.blg",
+        "WEB1",
+        &[("bash", 10, -50, 5), ("bash#1", 11, -40, 20), ("sshd", 5, -90, 300)],
+    );
+    process_log(
+        &folder,
+        "b.blg",
+        "WEB1",
+        &[("bash", 10, -50, 5), ("bash#1", 99, -2, 900), ("sshd", 6, -1, 30)],
+    );
+    let table = |arguments: &[&str]| -> Vec<String> {
+        let text = folder.prints([&["compare", "a.blg", "b.blg"], arguments].concat());
+        text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    };
+    let lines = table(&[]);
+    assert_eq!(lines[0], "counter before after difference ratio more instances values before values after");
+    assert_eq!(lines[1], r"\\WEB1\Process(bash#*)\Writes/sec 50 /s 1.81 k/s +1.76 k/s x 36.2 +1 2, 2 3 3");
+    assert_eq!(lines[2], r"\\WEB1\Process(sshd)\Writes/sec 600 /s 60 /s -540 /s / 10.0 +1 other 3 3");
+    assert_eq!(lines[3], "", "{lines:#?}");
+    let note = lines[4..].join(" ");
+    for part in [
+        "2 of 2 instances, each with",
+        "(--all-counters shows all 6)",
+        "NAME#*: the sum",
+        "other: another process",
+    ] {
+        assert!(note.contains(part), "{note}");
+    }
+    assert_eq!(table(&["--all-counters"])[1..].iter().filter(|line| line.starts_with(r"\\WEB1")).count(), 6);
+    assert_eq!(table(&["--sort", "path"])[1..].iter().filter(|line| line.starts_with(r"\\WEB1")).count(), 6);
+    // All counters of a single instance.
+    let sshd = table(&[r"\Process(sshd)\*"]);
+    assert_eq!(sshd[1..].iter().filter(|line| line.starts_with(r"\\WEB1")).count(), 3, "{sshd:#?}");
 }

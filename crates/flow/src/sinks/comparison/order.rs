@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use tachograph_counters::CounterType;
+
 use super::ComparisonRow;
 
 /// The figure by which the rows of a comparison are sorted.
@@ -52,8 +54,11 @@ impl ComparisonRow {
     /// If an instance is missing from a log that has other instances of the set, its rates and percentages count as 0 there. If
     /// an instance was present for only a part of a log, they count as 0 in the rest of it, so a process that was busy for two
     /// seconds of an hour weighs little. Amounts and ages do not count as 0, because every new process has some. `None` if an
-    /// average is missing.
+    /// average is missing, and for the ages of instances, which always differ.
     pub fn weight(&self) -> Option<f64> {
+        if self.instance.is_some() && self.counter.counter_type == CounterType::ELAPSED_TIME {
+            return None;
+        }
         let unit = self.counter.unit();
         let is_activity = unit == "%" || unit.ends_with("/s");
         let is_zero = |summary: &Option<_>| summary.is_none() && self.is_missing_instance && is_activity;
@@ -95,10 +100,10 @@ pub fn sort_comparison(rows: &mut [ComparisonRow], order: ComparisonOrder) {
 mod tests {
     use std::sync::Arc;
 
-    use tachograph_counters::set::{Counter, CounterSet, Extent};
-    use tachograph_counters::{CounterType, Summary};
+    use tachograph_counters::Summary;
+    use tachograph_counters::set::{Counter, CounterSet, Extent, Instance};
 
-    use super::super::{AverageChange, remove_repeating_sets};
+    use super::super::{AverageChange, InstancePairing, remove_repeating_sets};
     use super::*;
 
     fn row(name: &str, counter_type: CounterType, before: Option<f64>, after: Option<f64>) -> ComparisonRow {
@@ -113,6 +118,8 @@ mod tests {
             instance: None,
             before: summary(before),
             after: summary(after),
+            pairing: InstancePairing::Instance,
+            subject: 0,
             is_missing_instance: false,
             presence: [1.0; 2],
         }
@@ -209,6 +216,11 @@ mod tests {
         // Every process has an age.
         let mut age = row("Elapsed Time", CounterType::ELAPSED_TIME, Some(3600.0), None);
         age.is_missing_instance = true;
+        assert_eq!(age.weight(), None);
+        // The age of a process says nothing about what it does; that of the system is the time since its start.
+        let mut age = row("Elapsed Time", CounterType::ELAPSED_TIME, Some(3600.0), Some(60.0));
+        assert!(age.weight().is_some_and(|weight| weight > 1.0));
+        age.instance = Some(Arc::new(Instance::new(None, "bash", 0)));
         assert_eq!(age.weight(), None);
     }
 }

@@ -58,6 +58,32 @@ impl App {
         if self.facts.is_live && !wanted.is_empty() {
             requests.push(Request::Properties(id, wanted));
         }
+        self.request_containers(Some(id), requests);
+    }
+
+    /// Requests the names of the containers of control groups that are shown: in the legends, or in a table.
+    pub(in super::super) fn request_containers(
+        &mut self,
+        table: Option<TableId>,
+        requests: &mut Vec<Request>,
+    ) {
+        if !self.facts.is_live {
+            return;
+        }
+        let wanted = match table {
+            None => {
+                let items = self.panes.iter().flat_map(|pane| pane.legend.items());
+                self.groups.wanted(items.filter_map(|item| item.info()?.instance_name()))
+            }
+            Some(id) => {
+                let mut tables = self.panes.iter().filter_map(Pane::shown_table);
+                let Some(table) = tables.find(|table| table.id == id) else { return };
+                self.groups.wanted(table.model.group_paths(table.visible()))
+            }
+        };
+        if !wanted.is_empty() {
+            requests.push(Request::Containers(wanted));
+        }
     }
 
     /// Requests the properties of rows that have become visible.

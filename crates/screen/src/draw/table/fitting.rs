@@ -34,7 +34,7 @@ impl App {
             let is_name = column.content == ColumnContent::Name;
             let totals = model.reserved().iter().map(|row| (*row, 0));
             let texts = rows.iter().copied().chain(totals).map(|(row, prefix)| {
-                let text = model.text(row, index, self.numbers).map_or(0, |text| width(&text));
+                let text = self.cell_text(model, row, index).map_or(0, |text| width(&text));
                 text + if is_name { prefix } else { 0 }
             });
             texts.max().unwrap_or(0)

@@ -15,6 +15,22 @@ pub(super) struct GroupName {
 /// The number of digits of a container id that are shown, as in `docker ps`.
 const SHORT_ID: usize = 12;
 
+/// Finds the names of containers, in the files of the programs that create them.
+#[derive(Debug)]
+pub struct ContainerNames(Names);
+
+impl ContainerNames {
+    /// The names on a machine.
+    pub fn new(roots: &Roots) -> Self {
+        Self(Names::new(roots))
+    }
+
+    /// The name of the container, pod or unit whose control group has this path; `None` if there is no file with its name.
+    pub fn find(&self, path: &str) -> Option<String> {
+        self.0.find(path).filter(|found| found.is_final).map(|found| found.name)
+    }
+}
+
 /// Finds the names that people use for control groups, in the files of the programs that create the groups.
 #[derive(Debug)]
 pub(super) struct Names {
@@ -222,6 +238,17 @@ mod tests {
         for path in ["/", "/system.slice", "/user.slice/user-0.slice", "/podium", "/docker", "/a/pod-x"] {
             assert_eq!(names.find(path), None, "{path}");
         }
+    }
+
+    #[test]
+    fn only_names_in_files_are_names_of_containers() {
+        let machine = Machine::new(&[]);
+        let path = format!("/docker/{}", id('a'));
+        let names = ContainerNames::new(&machine.roots);
+        assert_eq!(names.find(&path), None);
+        machine.write(&format!("var/lib/docker/containers/{}/config.v2.json", id('a')), r#"{"Name":"/web"}"#);
+        assert_eq!(names.find(&path).as_deref(), Some("web"));
+        assert_eq!(names.find("/user.slice"), None);
     }
 
     #[test]

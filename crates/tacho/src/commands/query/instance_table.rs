@@ -163,6 +163,7 @@ impl Table<'_> {
             is_number: false,
             drop_rank: 0,
             can_shrink: true,
+            worth: usize::MAX,
         }];
         columns.extend(counters.iter().enumerate().map(|(index, (.., counter))| Column {
             heading: match form {
@@ -177,6 +178,7 @@ impl Table<'_> {
                 false => u8::try_from(index + 1).unwrap_or(u8::MAX),
             },
             can_shrink: false,
+            worth: usize::MAX,
         }));
         write_columns(out, &columns, max_width, &self.rows, |row| {
             // The ids of totals do not identify processes.

@@ -13,7 +13,7 @@ use super::statistics_table::StatisticsTable;
 use crate::arguments::{ReportFormat, StatsArguments};
 use crate::failure::{Failure, notify};
 use crate::pager::PagedOutput;
-use crate::table::{grouped, line, push_wrapped, terminal_width, write_columns, write_table};
+use crate::table::{grouped, line, push_wrapped, terminal_width, widths, write_groups, write_table};
 
 /// Maximum number of rows of a table with rows per time range, because it is kept in memory until the end.
 const MAX_TABLE_ROWS: usize = 1 << 20;
@@ -129,12 +129,15 @@ impl<'a> Output<'a> {
         let is_weighted = self.order.is_weighted(self.rows.iter().map(|row| &row.row));
         let mut table =
             StatisticsTable::new(&self.extra, has_spans, &self.rows, sorted_by, is_weighted, form);
-        let shared = max_width.and_then(|_| table.share_paths(&self.rows));
+        let (shared, widths) = match max_width {
+            Some(max_width) => table.arrange(&self.rows, max_width),
+            None => (None, widths(table.columns(), &self.rows, |row| table.cells(row))),
+        };
         if let Some(shared) = shared {
             out.write_all(line(shared).as_bytes())?;
         }
-        let dropped =
-            write_columns(&mut out, table.columns(), max_width, &self.rows, |row| table.cells(row))?;
+        let (title, cells) = (|row: &TableRow| table.title(row), |row: &TableRow| table.cells(row));
+        let dropped = write_groups(&mut out, table.columns(), (widths, max_width), &self.rows, title, cells)?;
         if !dropped.is_empty() {
             let mut note = String::from("\n");
             let text = format!("No room for {}; --wide shows all columns.", dropped.join(", "));

@@ -8,13 +8,15 @@ use tachograph_monitor::figures::{NumberForm, SEVERAL};
 use super::super::list;
 use super::output::TableRow;
 use super::row_order::figure_name;
-use crate::table::{Column, figure, grouped};
+use crate::table::{Column, figure, grouped, select_columns, widths};
 
 /// The columns of a table of statistics, and the cells of a row.
 pub(super) struct StatisticsTable {
     columns: Vec<Column>,
     contents: Vec<Content>,
     shared: SharedPath,
+    /// What the titles above groups of rows have, if there are titles.
+    titles: Option<Title>,
     form: NumberForm,
     /// The heading of the column that is never dropped, because the rows are sorted by it.
     sorted_by: String,
@@ -30,6 +32,24 @@ enum SharedPath {
     /// Everything but the instance.
     Counter,
 }
+
+/// The part of the path that consecutive rows have in common, shown as a title above them.
+#[derive(Clone, Copy, Debug)]
+enum Title {
+    /// `\Set(instance)`; the rows have the counters.
+    Instance,
+    /// `\Set(*)\Counter`; the rows have the instances.
+    Counter,
+}
+
+/// A group of rows gets a title if the groups have at least this many rows on average.
+const MIN_GROUP: usize = 2;
+
+/// Names are shortened to these widths, in terminal columns, to make room for a column: the number of values; the unit;
+/// minimum and maximum.
+const WORTH_OF_VALUES: usize = 32;
+const WORTH_OF_UNIT: usize = 24;
+const WORTH_OF_EXTREMES: usize = 20;
 
 /// What a column shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,25 +100,31 @@ impl StatisticsTable {
             percentiles.push((percentage, Content::Extra(index)));
         }
         percentiles.sort_by(|(one, _), (other, _)| one.total_cmp(other));
-        let mut table =
-            Self { columns: Vec::new(), contents: Vec::new(), shared: SharedPath::None, form, sorted_by };
+        let mut table = Self {
+            columns: Vec::new(),
+            contents: Vec::new(),
+            shared: SharedPath::None,
+            titles: None,
+            form,
+            sorted_by,
+        };
         if has_spans {
             table.add("from", Content::From, 0);
         }
         table.add("counter", Content::Counter, 0);
         // In other forms, each value includes its unit.
         if form == NumberForm::Raw {
-            table.add("unit", Content::Unit, 2);
+            table.add("unit", Content::Unit, 3);
         }
-        table.add("last", Content::Last, 3);
+        table.add("last", Content::Last, 5);
         table.add("average", Content::Average, 0);
-        table.add("minimum", Content::Minimum, 4);
+        table.add("minimum", Content::Minimum, 2);
         table.add("maximum", Content::Maximum, 1);
         for (percentage, content) in percentiles {
             let rank = match content {
-                Content::Quantile(2) => 5,
-                Content::Quantile(3) => 6,
-                Content::Quantile(_) => 7,
+                Content::Quantile(2) => 6,
+                Content::Quantile(3) => 7,
+                Content::Quantile(_) => 8,
                 _ => 0,
             };
             table.add(&format!("p{percentage}"), content, rank);
@@ -108,25 +134,78 @@ impl StatisticsTable {
         for (index, (heading, _)) in others.enumerate() {
             table.add(heading, Content::Extra(extra.percentiles.len() + index), 0);
         }
-        table.add("values", Content::Values, if is_weighted { 0 } else { 8 });
+        table.add("values", Content::Values, if is_weighted { 0 } else { 4 });
         // Errors are never hidden.
         let has_errors = rows.iter().any(|row| row.row.summary.errors > 0);
         table.add("errors", Content::Errors, if has_errors { 0 } else { 9 });
         table
     }
 
+    /// Arranges the table for a terminal of this width, and returns the part of the paths that all rows have in common, and
+    /// the widths of the columns. If paths leave no room for average, minimum, maximum and number of values, groups of rows
+    /// get a title, and the rows the rest of their paths.
+    pub(super) fn arrange(&mut self, rows: &[TableRow], max_width: usize) -> (Option<String>, Vec<usize>) {
+        let shared = self.share_paths(rows);
+        let all_widths = widths(&self.columns, rows, |row| self.cells(row));
+        let mut fitted = all_widths.clone();
+        let (_, dropped) = select_columns(&self.columns, &mut fitted, max_width);
+        let loses_column = dropped.iter().any(|&index| self.columns[index].worth < usize::MAX);
+        if (!loses_column && fitted == all_widths) || matches!(self.shared, SharedPath::Counter) {
+            return (shared, all_widths);
+        }
+        let groups = |title: Title| {
+            let titles = rows.iter().map(|TableRow { row, .. }| title.key(row));
+            let mut last = None;
+            titles.filter(|title| last.replace(*title) != Some(*title)).count()
+        };
+        let (title, groups) = [Title::Instance, Title::Counter]
+            .map(|title| (title, groups(title)))
+            .into_iter()
+            .min_by_key(|(_, groups)| *groups)
+            .unwrap_or((Title::Instance, usize::MAX));
+        if groups.saturating_mul(MIN_GROUP) > rows.len() {
+            return (shared, all_widths);
+        }
+        self.titles = Some(title);
+        if let Title::Counter = title {
+            self.rename(Content::Counter, "instance");
+        }
+        // Each title has the set.
+        self.shared = SharedPath::None;
+        let machine = shared_machine(rows);
+        if let Some(machine) = &machine {
+            self.shared = SharedPath::Start(machine.len());
+        }
+        (machine, widths(&self.columns, rows, |row| self.cells(row)))
+    }
+
+    /// The title above the row, unless the previous row has the same one.
+    pub(super) fn title(&self, TableRow { row, .. }: &TableRow) -> Option<String> {
+        let start = match self.shared {
+            SharedPath::Start(length) => length,
+            _ => 0,
+        };
+        let own = row.path.get(start..).unwrap_or_default();
+        Some(match self.titles? {
+            Title::Counter if row.instance.is_some() => {
+                let machine = row.machine.as_ref().filter(|_| start == 0);
+                let machine = machine.map(|it| format!(r"\\{it}")).unwrap_or_default();
+                format!(r"{machine}\{}(*)\{}", row.set.name, row.counter.name)
+            }
+            _ => {
+                let end = own.len().saturating_sub(row.counter.name.len() + 1);
+                own.get(..end).unwrap_or_default().to_owned()
+            }
+        })
+    }
+
     /// Removes from the rows the part of the paths that all have in common, and returns it: the machine; machine and
     /// set; or machine, set and counter.
-    pub(super) fn share_paths(&mut self, rows: &[TableRow]) -> Option<String> {
+    fn share_paths(&mut self, rows: &[TableRow]) -> Option<String> {
         let first = &rows.first()?.row;
-        let machine =
-            |row: &StatisticsRow| row.machine.as_ref().map(|it| format!(r"\\{it}")).unwrap_or_default();
-        let set = |row: &StatisticsRow| format!(r"{}\{}", machine(row), row.set.name);
-        let starts = |start: &str, prefix_of: &dyn Fn(&StatisticsRow) -> String| {
-            rows.iter().all(|TableRow { row, .. }| prefix_of(row) == start && row.path.starts_with(start))
-        };
-        let (own_machine, own_set) = (machine(first), set(first));
-        if starts(&own_set, &set) {
+        let set = |row: &StatisticsRow| format!(r"{}\{}", machine_start(row), row.set.name);
+        let own_set = set(first);
+        if all_start(rows, &own_set, set) {
             let is_same =
                 |row: &StatisticsRow| row.instance.is_some() && row.counter.name == first.counter.name;
             if rows.iter().all(|row| is_same(&row.row)) {
@@ -137,11 +216,9 @@ impl StatisticsTable {
             self.shared = SharedPath::Start(own_set.len());
             return Some(own_set);
         }
-        if own_machine.is_empty() || !starts(&own_machine, &machine) {
-            return None;
-        }
-        self.shared = SharedPath::Start(own_machine.len());
-        Some(own_machine)
+        let machine = shared_machine(rows)?;
+        self.shared = SharedPath::Start(machine.len());
+        Some(machine)
     }
 
     fn rename(&mut self, content: Content, heading: &str) {
@@ -155,7 +232,13 @@ impl StatisticsTable {
         let is_number = !matches!(content, Content::From | Content::Counter | Content::Unit);
         let drop_rank = if heading == self.sorted_by { 0 } else { drop_rank };
         let can_shrink = content == Content::Counter;
-        self.columns.push(Column { heading: heading.to_owned(), is_number, drop_rank, can_shrink });
+        let worth = match content {
+            Content::Values => WORTH_OF_VALUES,
+            Content::Unit => WORTH_OF_UNIT,
+            Content::Minimum | Content::Maximum => WORTH_OF_EXTREMES,
+            _ => usize::MAX,
+        };
+        self.columns.push(Column { heading: heading.to_owned(), is_number, drop_rank, can_shrink, worth });
         self.contents.push(content);
     }
 
@@ -164,17 +247,51 @@ impl StatisticsTable {
     }
 
     pub(super) fn cells(&self, row: &TableRow) -> Vec<String> {
-        let cell = |content: &Content| match (content, &self.shared) {
-            (Content::Counter, SharedPath::Counter) => {
-                row.row.instance.as_ref().map(|instance| instance.label().to_owned()).unwrap_or_default()
+        let instance = || row.row.instance.as_ref().map(|instance| instance.label().to_owned());
+        let cell = |content: &Content| match (content, &self.titles, &self.shared) {
+            (Content::Counter, Some(title), _) => {
+                let instance = if let Title::Counter = title { instance() } else { None };
+                format!("{INDENT}{}", instance.unwrap_or_else(|| row.row.counter.name.to_string()))
             }
-            (Content::Counter, SharedPath::Start(length)) => {
+            (Content::Counter, None, SharedPath::Counter) => instance().unwrap_or_default(),
+            (Content::Counter, None, SharedPath::Start(length)) => {
                 row.row.path.get(*length..).unwrap_or_default().to_owned()
             }
-            (content, _) => cell(*content, row, self.form),
+            (content, ..) => cell(*content, row, self.form),
         };
         self.contents.iter().map(cell).collect()
     }
+}
+
+/// The indent of rows below a title.
+const INDENT: &str = "  ";
+
+impl Title {
+    /// What consecutive rows with the same title have in common: machine, set, and the instance or the counter.
+    fn key(self, row: &StatisticsRow) -> (Option<&str>, &str, Option<&str>) {
+        let instance = row.instance.as_ref().map(|instance| instance.label());
+        let part = match self {
+            Self::Instance => instance,
+            Self::Counter => instance.map(|_| &*row.counter.name),
+        };
+        (row.machine.as_deref(), &row.set.name, part)
+    }
+}
+
+/// The part of a path before the set: `\\machine`, or nothing.
+fn machine_start(row: &StatisticsRow) -> String {
+    row.machine.as_ref().map(|machine| format!(r"\\{machine}")).unwrap_or_default()
+}
+
+/// Whether all paths start with this text, which `of` returns for a row.
+fn all_start(rows: &[TableRow], start: &str, of: impl Fn(&StatisticsRow) -> String) -> bool {
+    rows.iter().all(|TableRow { row, .. }| of(row) == start && row.path.starts_with(start))
+}
+
+/// The start `\\machine` of all paths, if they have the same.
+fn shared_machine(rows: &[TableRow]) -> Option<String> {
+    let machine = machine_start(&rows.first()?.row);
+    (!machine.is_empty() && all_start(rows, &machine, machine_start)).then_some(machine)
 }
 
 fn cell(content: Content, TableRow { span, row }: &TableRow, form: NumberForm) -> String {
