@@ -62,7 +62,7 @@ pub(crate) fn widths<Row>(
     widths
 }
 
-/// As [`write_columns`], for columns of known [widths](widths). The `title` of a row, if any, is a line of its own before
+/// As [`write_columns`], for columns of known [`widths`]. The `title` of a row, if any, is a line of its own before
 /// the first of consecutive rows with this title.
 pub(crate) fn write_groups<Row>(
     out: &mut impl Write,
