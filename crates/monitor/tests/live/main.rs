@@ -137,7 +137,7 @@ fn instances_and_paths_appear_and_disappear() {
     let chosen = labels(&mut board, &[path(r"\Process(b)\*"), path(r"\Process(*)\ID Process")]);
     assert_eq!(
         chosen,
-        [r"\\MADE\Process(b)\ID Process", r"\\MADE\Process(b)\Ticks/sec", r"\\MADE\Process(a)\ID Process"]
+        [r"\\FAKE\Process(b)\ID Process", r"\\FAKE\Process(b)\Ticks/sec", r"\\FAKE\Process(a)\ID Process"]
     );
     let id = |board: &mut LiveBoard| board.reduce(whole, 1, &[]).expect("no error").series[0].info.id;
     assert_eq!(id(&mut board), id(&mut board));
