@@ -52,7 +52,7 @@ export class Comparison {
 
   /** The logs that can be compared: those that are shown, and the same ones some time earlier. */
   entries() {
-    return this.loader.entries().filter(({ kind, ofKind }) => (ofKind ?? kind) === "log");
+    return this.loader.entries().filter(({ kind, originalKind }) => (originalKind ?? kind) === "log");
   }
 
   toggle() {
