@@ -13,7 +13,7 @@ use crate::{many, name_in, run_sql, servers};
 
 const DATABASE: char = 'd';
 
-/// The number of samples that the killed process would write: so many that it is killed before the end.
+/// The number of samples of the writer. It is killed before it has written all of them.
 const SAMPLES: usize = 400;
 
 /// The samples that the killed process writes.
