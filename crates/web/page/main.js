@@ -382,7 +382,7 @@ const NEED_ARRANGEMENT = ["panels", "open", "removed", "zone", "frozen", "legend
 /** Parts of the state that users can change before the sources are loaded. */
 const EARLY_STATE = ["align", "zone", "numbers", "figure", "columns", "group", "shift", "every", "points", "sort"];
 const chosenEarly = new Set();
-/** What users do before the sources are loaded: functions that are called afterwards. */
+/** Functions to call once the sources are loaded: what users did before. */
 page.early = [];
 page.isReady = () => isReady;
 onChange((names) => {

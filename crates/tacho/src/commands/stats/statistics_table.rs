@@ -267,7 +267,7 @@ impl StatisticsTable {
 const INDENT: &str = "  ";
 
 impl Title {
-    /// What consecutive rows with the same title have in common: machine, set, and the instance or the counter.
+    /// The key by which consecutive rows share a title: machine, set, and the instance or the counter.
     fn key(self, row: &StatisticsRow) -> (Option<&str>, &str, Option<&str>) {
         let instance = row.instance.as_ref().map(|instance| instance.label());
         let part = match self {
