@@ -404,7 +404,7 @@ fn totals_text(model: &TableModel, shown: usize, room: usize) -> String {
     };
     let mut text = String::from(" totals, not sorted");
     for (start, meaning) in [
-        ("_Exited", "; _Exited: time of processes that just started or ended"),
+        ("_Exited", "; _Exited: processes new or ended since the last sample"),
         ("_Unattributed", "; _Unattributed: time that belongs to no visible process"),
     ] {
         if has(start) && width(&text) + width(meaning) < room {

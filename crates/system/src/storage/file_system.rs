@@ -31,8 +31,9 @@ pub(super) static TABLE: SetTable = SetTable {
            others (overlay), read-only images (squashfs, iso9660), on other machines (nfs, cifs) and provided by processes (fuse).",
     instances: "One per file system, named by its mount point, in the order of /proc/self/mountinfo. The kernel's own file \
                 systems (proc, sysfs, cgroup, devtmpfs and others) are excluded. A file system that is mounted at several \
-                places counts once, at the shortest mount point. A remote one that does not answer within 0.1 s is \
-                an error until it does; while it is slow, its values are those of the previous sample.",
+                places counts once, at the shortest mount point. A remote file system that does not \
+                answer within 0.1 s is an error. Later samples do not wait for it while it is slow: each shows the \
+                answer to the previous sample's request, or an error if that has not arrived.",
     total: "",
     repeats: None,
     counters: &[
