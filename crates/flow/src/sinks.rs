@@ -13,7 +13,7 @@ mod text;
 
 pub use comparison::{
     AverageChange, ComparedLog, ComparedRows, ComparisonOrder, ComparisonRow, InstancePairing, compare,
-    remove_repeating_sets, sort_comparison, strongest_rows, write_comparison,
+    remove_equal_totals, remove_repeating_sets, sort_comparison, strongest_rows, write_comparison,
 };
 pub use json::JsonSink;
 pub use late::LateInstances;

@@ -17,7 +17,7 @@ pub use compared_log::{ComparedLog, ComparedRows};
 pub use order::{ComparisonOrder, sort_comparison};
 pub use pairing::InstancePairing;
 use pairing::{name_key, pairings, rows_to_compare};
-pub use strongest::strongest_rows;
+pub use strongest::{remove_equal_totals, strongest_rows};
 
 /// How an average changed from the first log to the second.
 #[derive(Clone, Copy, Debug, PartialEq)]
