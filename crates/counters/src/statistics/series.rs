@@ -70,12 +70,12 @@ impl Series {
         self.pairer.has_previous()
     }
 
-    /// Reads the memory of the series into the processor's cache. Returns an arbitrary number, so that the compiler keeps the
-    /// reads. The processor can load the memory of several series at the same time if this is called before they are used.
+    /// Prefetches the memory of the series into the processor's cache, by reading it. Returns an arbitrary number, so that
+    /// the compiler keeps the reads. The processor can load the memory of several series at the same time if this is called before they are used.
     #[inline]
     pub fn load(&self) -> u64 {
         let previous = self.pairer.previous.map_or(0, |previous| previous.first as u64);
-        previous | self.statistics.load()
+        previous | self.statistics.prefetch()
     }
 
     /// The statistics so far.

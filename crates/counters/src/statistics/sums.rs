@@ -76,9 +76,9 @@ impl Sums {
         self.main.key()
     }
 
-    /// Reads the memory of the sums; see [`Series::load`](super::Series::load).
+    /// Prefetches the memory of the sums, by reading it; see [`Series::load`](super::Series::load).
     #[inline]
-    pub(super) fn load(&self) -> u64 {
+    pub(super) fn prefetch(&self) -> u64 {
         self.main.count | self.formatted.sum.to_bits()
     }
 

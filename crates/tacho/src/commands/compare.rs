@@ -16,7 +16,7 @@ use super::{no_sample, no_value, notify_problems, notify_unmatched, stats};
 use crate::arguments::{CompareArguments, ReportFormat};
 use crate::failure::Failure;
 use crate::pager::PagedOutput;
-use crate::table::{Column, figure, grouped, line, push_wrapped, terminal_width, write_columns};
+use crate::table::{Column, grouped, line, push_wrapped, terminal_width, value_text, write_columns};
 use crate::this_machine;
 
 pub(crate) fn run(arguments: &CompareArguments) -> Result<ExitCode, Failure> {
@@ -100,7 +100,7 @@ const COLUMNS: [(&str, bool, u8); 9] = [
 const INSTANCES: &str = "instances";
 
 /// Paths are shortened to this width, in terminal columns, to make room for the numbers of instances.
-const WORTH_OF_INSTANCES: usize = 36;
+const MIN_PATH_FOR_INSTANCES: usize = 36;
 
 fn write_table(
     arguments: &CompareArguments,
@@ -128,7 +128,7 @@ fn write_table(
             is_number,
             drop_rank,
             can_shrink: !is_number,
-            worth: if heading == INSTANCES { WORTH_OF_INSTANCES } else { usize::MAX },
+            shortens_to: if heading == INSTANCES { MIN_PATH_FOR_INSTANCES } else { usize::MAX },
         })
         .collect();
     let machine = shared_machine(&rows).filter(|_| max_width.is_some());
@@ -223,7 +223,7 @@ fn path(row: &ComparisonRow, start: usize) -> String {
 }
 
 fn cells((row, others): &TableRow, start: usize, form: NumberForm) -> [String; COLUMNS.len()] {
-    let shown = |value: Option<f64>| figure(&row.counter, value, form);
+    let shown = |value: Option<f64>| value_text(&row.counter, value, form);
     let values = |summary: &Option<tachograph_counters::Summary>| {
         summary.as_ref().map_or_else(String::new, |summary| grouped(&summary.values.to_string()))
     };

@@ -269,7 +269,7 @@ impl GroupSeries {
         };
         let load = |series: &[TrackedSeries], rows: Range<usize>, column: usize| {
             let of_rows = rows.filter_map(|row| series_at(row, column));
-            let loaded = of_rows.fold(0, |loaded, &index| loaded | series[index as usize].load());
+            let loaded = of_rows.fold(0, |bits, &index| bits | series[index as usize].prefetch());
             std::hint::black_box(loaded);
         };
         self.run.for_each_series(series, load, |series, row, column, raws| {
