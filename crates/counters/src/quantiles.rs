@@ -160,18 +160,18 @@ impl Quantiles {
             }
             Storage::Listed(buckets) => match BucketCounts::from_narrow_list(buckets, &mut [0; NARROW_RANGE])
             {
-                Some(counts) => self.at_ranks(ranks, counts.negative(), counts.by_rank()),
+                Some(counts) => self.at_ranks(ranks, counts.negative_count(), counts.by_rank()),
                 None => {
                     let histogram = Histogram::from_buckets(buckets);
                     let counts = histogram.counts();
-                    self.at_ranks(ranks, counts.negative(), counts.by_rank())
+                    self.at_ranks(ranks, counts.negative_count(), counts.by_rank())
                 }
             },
             Storage::Counted(histogram) => {
                 let mut histogram = histogram.clone();
                 histogram.flush();
                 let counts = histogram.counts();
-                self.at_ranks(ranks, counts.negative(), counts.by_rank())
+                self.at_ranks(ranks, counts.negative_count(), counts.by_rank())
             }
             Storage::Off => return None,
         })
@@ -195,7 +195,7 @@ impl Quantiles {
 
 impl Storage {
     /// The number of values that can be added before the state must change.
-    fn room(&self) -> usize {
+    fn remaining_capacity(&self) -> usize {
         match self {
             Self::Exact(values) => MAX_EXACT - values.len(),
             Self::Listed(buckets) => MAX_LISTED - buckets.len(),
@@ -220,10 +220,11 @@ impl Storage {
     /// Adds nonzero values.
     fn extend(&mut self, mut values: &[f64]) {
         while !values.is_empty() {
-            if self.room() == 0 {
+            if self.remaining_capacity() == 0 {
                 self.advance();
             }
-            let (batch, remaining) = values.split_at(values.len().min(self.room()).min(MAX_BATCH));
+            let (batch, remaining) =
+                values.split_at(values.len().min(self.remaining_capacity()).min(MAX_BATCH));
             self.push_all(batch);
             values = remaining;
         }
@@ -248,7 +249,7 @@ impl Storage {
     }
 
     fn merge_buckets(&mut self, added: &[Bucket]) {
-        while matches!(self, Self::Exact(_)) || self.room() < added.len() {
+        while matches!(self, Self::Exact(_)) || self.remaining_capacity() < added.len() {
             self.advance();
         }
         match self {
@@ -259,7 +260,7 @@ impl Storage {
     }
 
     fn merge_histogram(&mut self, other: &Histogram) {
-        while self.room() < usize::MAX {
+        while self.remaining_capacity() < usize::MAX {
             self.advance();
         }
         if let Self::Counted(histogram) = self {

@@ -32,7 +32,7 @@ impl<'a> BucketCounts<'a, u16> {
 
 impl<'a, C: Copy + Into<u64>> BucketCounts<'a, C> {
     /// The number of values below zero.
-    pub(super) fn negative(&self) -> u64 {
+    pub(super) fn negative_count(&self) -> u64 {
         let zero = Bucket::default().max(self.lowest).distance_from(self.lowest);
         total(&self.counts[..zero.min(self.counts.len())])
     }
@@ -83,7 +83,7 @@ mod tests {
             match BucketCounts::from_narrow_list(&buckets, &mut [0; NARROW_RANGE]) {
                 None => prop_assert!(expected.counts.len() > NARROW_RANGE),
                 Some(found) => {
-                    prop_assert_eq!((found.lowest, found.negative()), (expected.lowest, expected.negative()));
+                    prop_assert_eq!((found.lowest, found.negative_count()), (expected.lowest, expected.negative_count()));
                     prop_assert!(found.counts.iter().map(|&count| u32::from(count)).eq(expected.counts.iter().copied()));
                     let ranks = || 0..values.len() as u64;
                     prop_assert!(ranks().map(found.by_rank()).eq(ranks().map(expected.by_rank())));

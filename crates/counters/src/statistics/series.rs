@@ -39,12 +39,12 @@ impl Series {
             return None;
         }
         let error = self.statistics.add(calculator, older.as_ref(), raw, at);
-        let unusable = |status: Status| {
+        let reported_status = |status: Status| {
             let raws = [Some(raw), older.as_ref().filter(|_| two)];
             let unusable = raws.into_iter().flatten().map(|raw| raw.status).find(|status| status.is_error());
             unusable.unwrap_or(status)
         };
-        error.map(unusable)
+        error.map(reported_status)
     }
 
     /// Adds a raw value that only starts the first interval and is not counted.
