@@ -142,7 +142,7 @@ impl Selection {
     }
 
     /// For each path, whether it has matched something so far.
-    pub(crate) fn matched(&self) -> Vec<bool> {
+    pub(crate) fn matched_paths(&self) -> Vec<bool> {
         self.lock().matched.clone()
     }
 
@@ -153,7 +153,7 @@ impl Selection {
             .iter()
             .zip(&state.matched)
             .filter(|(_, matched)| !**matched)
-            .map(|(pattern, _)| (pattern.to_string(), state.advice(pattern)))
+            .map(|(pattern, _)| (pattern.to_string(), state.suggest_correction(pattern)))
             .collect()
     }
 
@@ -257,7 +257,7 @@ impl Selection {
 
 impl State {
     /// Suggests how to correct a path that has not matched.
-    fn advice(&self, pattern: &PathPattern) -> Option<String> {
+    fn suggest_correction(&self, pattern: &PathPattern) -> Option<String> {
         let path = pattern.path();
         if path.machine.is_some() && !self.machines.iter().any(|machine| pattern.matches_machine(machine)) {
             let machines: Vec<_> = self.machines.iter().map(|machine| format!(r"'\\{machine}'")).collect();

@@ -8,7 +8,7 @@ use tachograph_monitor::figures::NumberForm;
 
 use crate::arguments::CompareArguments;
 use crate::pager::PagedOutput;
-use crate::table::{Column, figure, grouped, line, push_wrapped, terminal_width, widths, write_groups};
+use crate::table::{Column, grouped, line, push_wrapped, terminal_width, value_text, widths, write_groups};
 
 /// A row of the table, and the number of further counters of its instance that changed.
 pub(super) type TableRow = (ComparisonRow, usize);
@@ -33,7 +33,7 @@ const NOTE_WIDTH: usize = 120;
 const INSTANCES: &str = "instances";
 
 /// Paths are shortened to this width, in terminal columns, to make room for the numbers of instances.
-const WORTH_OF_INSTANCES: usize = 36;
+const MIN_PATH_FOR_INSTANCES: usize = 36;
 
 /// What the table says about the logs besides the rows.
 pub(super) struct Frame<'a> {
@@ -76,7 +76,7 @@ pub(super) fn write(
             is_number,
             drop_rank,
             can_shrink: !is_number,
-            worth: if heading == INSTANCES { WORTH_OF_INSTANCES } else { usize::MAX },
+            shortens_to: if heading == INSTANCES { MIN_PATH_FOR_INSTANCES } else { usize::MAX },
         })
         .collect();
     let machine = shared_machine(&rows).filter(|_| max_width.is_some());
@@ -184,7 +184,7 @@ fn path(row: &ComparisonRow, start: usize) -> String {
 }
 
 fn cells((row, others): &TableRow, start: usize, form: NumberForm) -> [String; COLUMNS.len()] {
-    let shown = |value: Option<f64>| figure(&row.counter, value, form);
+    let shown = |value: Option<f64>| value_text(&row.counter, value, form);
     let values = |summary: &Option<tachograph_counters::Summary>| {
         summary.as_ref().map_or_else(String::new, |summary| grouped(&summary.values.to_string()))
     };
