@@ -34,7 +34,7 @@ pub struct StatisticsOptions {
     /// The intervals that count for the minimum, the maximum, quantiles and the number of values.
     pub intervals: Intervals,
     /// Merge counters whose paths differ only in the machine.
-    pub merges_machines: bool,
+    pub across_machines: bool,
     /// Compute no quantiles. Charts use this to save memory, since they compute many small statistics.
     pub without_quantiles: bool,
     /// Record the causes of errors for [`StatisticsSink::errors`]. This makes adding samples slower.
@@ -66,7 +66,7 @@ pub struct StatisticsSink {
 impl StatisticsSink {
     /// A sink that has not received any samples.
     pub fn new(options: StatisticsOptions) -> Self {
-        Self { merges_machines: options.merges_machines, table: SeriesTable::new(options), ..Self::default() }
+        Self { merges_machines: options.across_machines, table: SeriesTable::new(options), ..Self::default() }
     }
 
     /// Counts the sink's memory against a budget. Pushing a sample fails if it needs more memory than is left.
