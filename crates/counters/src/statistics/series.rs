@@ -71,7 +71,8 @@ impl Series {
     }
 
     /// Prefetches the memory of the series into the processor's cache, by reading it. Returns an arbitrary number, so that
-    /// the compiler keeps the reads. The processor can load the memory of several series at the same time if this is called before they are used.
+    /// the compiler keeps the reads. The processor can load the memory of several series at the same time if this is
+    /// called before they are used.
     #[inline]
     pub fn load(&self) -> u64 {
         let previous = self.pairer.previous.map_or(0, |previous| previous.first as u64);

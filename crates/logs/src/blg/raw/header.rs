@@ -142,7 +142,7 @@ impl LogfileHeader {
             return Err(problem.found(bytes.len(), "at least 32 bytes"));
         };
         let size = usize::from(system.size.get());
-        let short = |message: &'static str| Problem::new(offset, message).found(size, "more bytes");
+        let cut_off = |message: &'static str| Problem::new(offset, message).found(size, "more bytes");
         let Some(event) = bytes.get(..size).filter(|event| event.len() >= POINTERS) else {
             return Err(Problem::new(offset + 4, "the header event's size is wrong")
                 .found(size, "a size that fits in the buffer"));
@@ -150,7 +150,7 @@ impl LogfileHeader {
         let Some((start, after)) =
             event.get(START..).and_then(|bytes| LogfileHeaderStart::read_from_prefix(bytes).ok())
         else {
-            return Err(short("the header event is cut off"));
+            return Err(cut_off("the header event is cut off"));
         };
         let (pointers, after) = match (start.pointer_size.get(), after) {
             (4, [a0, a1, a2, a3, b0, b1, b2, b3, after @ ..]) => (
@@ -165,7 +165,7 @@ impl LogfileHeader {
                 }
                 (pointers, &after[16..])
             }
-            (4 | 8, _) => return Err(short("the header event is cut off")),
+            (4 | 8, _) => return Err(cut_off("the header event is cut off")),
             (other, _) => {
                 let at = offset + (START + 0x2C) as u64;
                 return Err(Problem::new(at, "the pointer size is wrong").found(other, "4 or 8"));
@@ -176,7 +176,7 @@ impl LogfileHeader {
             let (end, after) = LogfileHeaderEnd::read_from_prefix(after.get(4..)?).ok()?;
             Some((zone, end, after))
         });
-        let Some((zone, end, after)) = parts else { return Err(short("the header event is cut off")) };
+        let Some((zone, end, after)) = parts else { return Err(cut_off("the header event is cut off")) };
         let (logger_name, name_bytes) = utf16_until_nul(after);
         let (file_name, _) = utf16_until_nul(&after[name_bytes..]);
         Ok(Self { system, start, pointers, zone, end, logger_name, file_name })
