@@ -8,6 +8,7 @@ mod thermal;
 use tachograph_perflib::Provider;
 
 use crate::roots::Roots;
+use crate::shared_file::InterruptFiles;
 use crate::table::SetTable;
 
 /// The tables of these sets.
@@ -22,11 +23,11 @@ pub(crate) const TABLES: &[&SetTable] = &[
 ];
 
 /// The providers of the sets that this machine has.
-pub(crate) fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
+pub(crate) fn providers(roots: &Roots, files: &InterruptFiles) -> Vec<Box<dyn Provider>> {
     let mut providers: Vec<Box<dyn Provider>> = Vec::new();
     providers.extend(pressure::provider(roots));
     providers.extend(cgroup::providers(roots));
-    providers.extend(interrupt::providers(roots));
+    providers.extend(interrupt::providers(files));
     providers.extend(thermal::provider(roots));
     providers
 }

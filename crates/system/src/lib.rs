@@ -28,6 +28,7 @@ mod processor;
 mod roots;
 mod scan;
 mod sensors;
+mod shared_file;
 mod stat;
 mod storage;
 pub mod table;
@@ -44,6 +45,7 @@ use tachograph_counters::civil::FileTime;
 use tachograph_perflib::Provider;
 use tachograph_perflib::registration::CounterSetInfo;
 
+use shared_file::InterruptFiles;
 use table::SetTable;
 
 pub use absence::{Absence, absences};
@@ -59,12 +61,13 @@ pub use storage::mount_list::{MountList, MountedFileSystem};
 /// The providers of all sets that this machine has.
 pub fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
     let stat = stat::shared_stat(roots);
-    let mut providers = processor::providers(roots, &stat);
+    let interrupt_files = InterruptFiles::new(roots);
+    let mut providers = processor::providers(roots, &stat, &interrupt_files);
     providers.extend(memory::providers(roots, &stat));
     providers.extend(storage::providers(roots));
     providers.extend(network::providers(roots));
     providers.extend(process::providers(roots, &stat));
-    providers.extend(kernel::providers(roots));
+    providers.extend(kernel::providers(roots, &interrupt_files));
     providers.extend(sensors::providers(roots));
     providers.extend(gpu::providers(roots));
     providers

@@ -20,6 +20,7 @@ use tachograph_perflib::{Provider, SharedReading, Timestamps};
 use crate::roots::Roots;
 use crate::stat::Stat;
 use crate::table::SetTable;
+use keyed::KeyedText;
 
 mod activity;
 mod buddy;
@@ -50,12 +51,13 @@ pub(crate) const TABLES: &[&SetTable] = &[
 /// The providers of the sets that this machine has.
 pub(crate) fn providers(roots: &Roots, stat: &SharedReading<Stat>) -> Vec<Box<dyn Provider>> {
     let at = Timestamps::default();
-    [
-        memory_set::provider(roots),
+    let vmstat = KeyedText::shared(roots.proc.join("vmstat"));
+    let providers: Vec<Box<dyn Provider>> = [
+        memory_set::provider(roots, &vmstat),
         swap::provider(roots),
         numa::provider(roots),
-        activity::provider(roots),
-        cache::provider(roots),
+        activity::provider(&vmstat),
+        cache::provider(&vmstat),
         huge_pages::provider(roots),
         merged_pages::provider(roots),
         buddy::provider(roots),
@@ -63,7 +65,10 @@ pub(crate) fn providers(roots: &Roots, stat: &SharedReading<Stat>) -> Vec<Box<dy
     ]
     .into_iter()
     .flatten()
-    .collect()
+    .collect();
+    // Closes the file, because the sets may never be queried.
+    vmstat.with(KeyedText::close);
+    providers
 }
 
 #[cfg(test)]

@@ -67,7 +67,7 @@ pub(crate) fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
         providers.push(Box::new(interfaces));
     }
     providers.extend(NAMED.iter().filter_map(|set| provider(set, &files)));
-    if let Some(connections) = connections::ConnectionsV6::new(roots) {
+    if let Some(connections) = connections::ConnectionsV6::new(roots, &files) {
         providers.push(Box::new(connections));
     }
     providers.extend(per_processor::providers(roots));

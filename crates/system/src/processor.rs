@@ -30,6 +30,7 @@ use tachograph_perflib::registration::CounterSetInfo;
 use tachograph_perflib::{Failure, Provider, Rows, SharedReading, Timestamps};
 
 use crate::roots::Roots;
+use crate::shared_file::InterruptFiles;
 use crate::stat::Stat;
 use crate::table::SetTable;
 
@@ -53,8 +54,12 @@ use readings::Processors;
 pub(crate) const TABLES: &[&SetTable] = &[&tables::PROCESSOR_INFORMATION, &tables::PROCESSOR];
 
 /// The providers of these sets, with the counters that this machine has.
-pub(crate) fn providers(roots: &Roots, stat: &SharedReading<Stat>) -> Vec<Box<dyn Provider>> {
-    let processors = SharedReading::new(Processors::new(roots, stat));
+pub(crate) fn providers(
+    roots: &Roots,
+    stat: &SharedReading<Stat>,
+    files: &InterruptFiles,
+) -> Vec<Box<dyn Provider>> {
+    let processors = SharedReading::new(Processors::new(roots, stat, files));
     let at = Timestamps::default();
     let present = processors.at(at, |processors| processors.probe(at));
     // Closes the files, because the sets may never be queried.

@@ -96,7 +96,7 @@ pub(crate) fn shared_stat(roots: &Roots) -> SharedReading<Stat> {
 impl Stat {
     fn new(roots: &Roots) -> Self {
         Self {
-            file: OpenFile::new(roots.proc.join("stat")),
+            file: OpenFile::in_one_piece(roots.proc.join("stat")),
             processors: Vec::new(),
             context_switches: None,
             forks: None,

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use tachograph_counters::CounterType;
 use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
-use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
+use tachograph_perflib::{Failure, InstanceKey, Provider, Rows, SharedReading, Timestamps};
 
 use crate::open_file::OpenFile;
 use crate::ordered::{move_if_present, split_complete_lines};
-use crate::roots::Roots;
 use crate::scan::{lines, parse_number, words};
+use crate::shared_file::InterruptFiles;
 use crate::table::{CounterInfo, SetTable};
 
 const RATE: u32 = 1;
@@ -46,13 +46,15 @@ pub(crate) static SOFTIRQ: SetTable = SetTable {
 const MAX_LINES: usize = 16_384;
 
 /// The providers for the files that exist.
-pub(crate) fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
-    [(&INTERRUPT, "interrupts"), (&SOFTIRQ, "softirqs")]
+pub(crate) fn providers(files: &InterruptFiles) -> Vec<Box<dyn Provider>> {
+    [(&INTERRUPT, &files.interrupts), (&SOFTIRQ, &files.softirqs)]
         .into_iter()
         .filter_map(|(table, file)| {
-            let mut file = OpenFile::new(roots.proc.join(file));
-            let processors = processors(split_complete_lines(file.read().ok()?).0);
-            (processors > 0).then(|| Box::new(Interrupts::new(table, file)) as Box<dyn Provider>)
+            let count = |file: &mut OpenFile| processors(split_complete_lines(file.content()).0);
+            let has_processors = file.at(Timestamps::default(), count).is_ok_and(|processors| processors > 0);
+            // Closes the file, because the set may never be queried.
+            file.with(OpenFile::close);
+            has_processors.then(|| Box::new(Interrupts::new(table, file)) as Box<dyn Provider>)
         })
         .collect()
 }
@@ -65,7 +67,7 @@ fn processors(text: &[u8]) -> usize {
 
 struct Interrupts {
     info: Arc<CounterSetInfo>,
-    file: OpenFile,
+    file: SharedReading<OpenFile>,
     /// The first line as last read; it lists the processors.
     header: Vec<u8>,
     /// The lines, in file order.
@@ -92,32 +94,22 @@ struct Line {
 }
 
 impl Interrupts {
-    fn new(table: &SetTable, file: OpenFile) -> Self {
-        let unreadable_failure = format!("{}: the line has no number", file.path().display()).into();
+    fn new(table: &SetTable, file: &SharedReading<OpenFile>) -> Self {
+        let path = file.with(|file| file.path().display().to_string());
         Self {
             info: table.info(),
-            file,
+            file: file.clone(),
             header: Vec::new(),
             lines: Vec::new(),
             total: Arc::new(InstanceKey::new("_Total", 0, 1).reserved()),
             last_total: 0,
             identity: 2,
-            unreadable_failure,
+            unreadable_failure: format!("{path}: the line has no number").into(),
         }
     }
-}
 
-impl Provider for Interrupts {
-    fn info(&self) -> &Arc<CounterSetInfo> {
-        &self.info
-    }
-
-    fn idle(&mut self) {
-        self.file.close();
-    }
-
-    fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
-        let text = split_complete_lines(self.file.read_or_fail()?).0;
+    /// Adds the rows of the file's lines.
+    fn push_rows(&mut self, text: &[u8], rows: &mut Rows) {
         let mut text_lines = lines(text);
         let header = text_lines.next().unwrap_or_default();
         let processors = processors(text);
@@ -175,7 +167,22 @@ impl Provider for Interrupts {
                 row.fail(RATE, &self.unreadable_failure);
             }
         }
-        Ok(())
+    }
+}
+
+impl Provider for Interrupts {
+    fn info(&self) -> &Arc<CounterSetInfo> {
+        &self.info
+    }
+
+    fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
+        let file = self.file.clone();
+        file.at(rows.timestamps(), |file| self.push_rows(split_complete_lines(file.content()).0, rows))
+    }
+
+    fn idle(&mut self) {
+        // If another set still needs the file, its next collection opens it again.
+        self.file.with(OpenFile::close);
     }
 }
 

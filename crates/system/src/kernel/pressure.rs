@@ -115,7 +115,7 @@ pub(crate) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
     let resources: Vec<Resource> = RESOURCES
         .iter()
         .filter_map(|name| {
-            let mut file = OpenFile::new(folder.join(name));
+            let mut file = OpenFile::in_one_piece(folder.join(name));
             // Without PSI the files are missing; if PSI is disabled at boot, reading them fails.
             let pressure = parse(file.read().ok()?);
             found.some = found.some.or(pressure.some);

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use tachograph_counters::CounterType;
 use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
-use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
+use tachograph_perflib::{Failure, InstanceKey, Provider, Rows, Timestamps};
 
-use super::keyed::KeyedFile;
-use crate::roots::Roots;
+use super::keyed::{KeyedFile, SharedText};
 use crate::table::{CounterInfo, SetTable};
 
 /// A counter and the keys whose values it adds up, as far as the kernel has them.
@@ -116,11 +115,10 @@ struct Activity {
 }
 
 /// The provider, if `/proc/vmstat` can be read.
-pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
-    let path = roots.proc.join("vmstat");
+pub(super) fn provider(vmstat: &SharedText) -> Option<Box<dyn Provider>> {
     let all: Vec<&str> = EVENTS.iter().flat_map(|event| event.keys).copied().collect();
-    let mut probe = KeyedFile::new(path.clone(), "", &all);
-    probe.read();
+    let mut probe = KeyedFile::new(vmstat, "", &all);
+    probe.read(Timestamps::default());
     let present: Vec<&str> = all
         .iter()
         .enumerate()
@@ -133,7 +131,7 @@ pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
     let has_counter =
         |id| EVENTS.iter().zip(&indexes).any(|(event, indexes)| event.id == id && !indexes.is_empty());
     let info = TABLE.info_of(has_counter);
-    let vmstat = KeyedFile::for_totals(path, &present);
+    let vmstat = KeyedFile::for_totals(vmstat, &present);
     let has_any = !present.is_empty();
     has_any.then(|| -> Box<dyn Provider> {
         Box::new(Activity { info, instance: Arc::default(), vmstat, indexes })
@@ -146,7 +144,7 @@ impl Provider for Activity {
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
-        self.vmstat.read();
+        self.vmstat.read(rows.timestamps());
         let mut row = rows.push(&self.instance);
         for (event, indexes) in EVENTS.iter().zip(&self.indexes) {
             if !row.wants(event.id) {
@@ -161,5 +159,9 @@ impl Provider for Activity {
             }
         }
         Ok(())
+    }
+
+    fn idle(&mut self) {
+        self.vmstat.close();
     }
 }

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use tachograph_counters::CounterType;
 use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
-use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
+use tachograph_perflib::{Failure, InstanceKey, Provider, Rows, Timestamps};
 
-use super::keyed::KeyedFile;
-use crate::roots::Roots;
+use super::keyed::{KeyedFile, SharedText};
 use crate::table::{CounterInfo, SetTable};
 
 const DIRTY_PAGES: u32 = 1;
@@ -43,9 +42,9 @@ struct Cache {
 }
 
 /// The provider, if `/proc/vmstat` can be read.
-pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
-    let mut vmstat = KeyedFile::new(roots.proc.join("vmstat"), "", KEYS);
-    vmstat.read();
+pub(super) fn provider(vmstat: &SharedText) -> Option<Box<dyn Provider>> {
+    let mut vmstat = KeyedFile::new(vmstat, "", KEYS);
+    vmstat.read(Timestamps::default());
     let has_counter =
         |id| IDS.iter().position(|&other| other == id).is_some_and(|key| vmstat.value(key).is_some());
     let info = TABLE.info_of(has_counter);
@@ -59,7 +58,7 @@ impl Provider for Cache {
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
-        self.vmstat.read();
+        self.vmstat.read(rows.timestamps());
         let mut row = rows.push(&self.instance);
         for (key, id) in IDS.into_iter().enumerate() {
             match self.vmstat.value(key) {
@@ -68,5 +67,9 @@ impl Provider for Cache {
             }
         }
         Ok(())
+    }
+
+    fn idle(&mut self) {
+        self.vmstat.close();
     }
 }

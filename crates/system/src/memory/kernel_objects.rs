@@ -44,7 +44,7 @@ impl KernelObjects {
     /// The files of the counters, as far as they can be read.
     pub(super) fn new(roots: &Roots) -> Self {
         let files = SOURCES.chunk_by(|one, other| one.path == other.path).map(|sources| ObjectFile {
-            file: OpenFile::new(roots.proc.join(sources[0].path)),
+            file: OpenFile::in_one_piece(roots.proc.join(sources[0].path)),
             sources,
             reason: LastReason::default(),
         });

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use tachograph_counters::CounterType;
 use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
-use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
+use tachograph_perflib::{Failure, InstanceKey, Provider, Rows, Timestamps};
 
-use super::keyed::KeyedFile;
+use super::keyed::{KeyedFile, KeyedText, SharedText};
 use crate::roots::Roots;
 use crate::table::{CounterInfo, SetTable};
 
@@ -347,11 +347,13 @@ struct Memory {
 }
 
 /// The provider, if one of the files can be read.
-pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
-    let mut meminfo = KeyedFile::new(roots.proc.join("meminfo"), "", MEMINFO);
-    let mut vmstat = KeyedFile::for_totals(roots.proc.join("vmstat"), VMSTAT);
-    meminfo.read();
-    vmstat.read();
+pub(super) fn provider(roots: &Roots, vmstat: &SharedText) -> Option<Box<dyn Provider>> {
+    let mut meminfo = KeyedFile::new(&KeyedText::shared(roots.proc.join("meminfo")), "", MEMINFO);
+    let mut vmstat = KeyedFile::for_totals(vmstat, VMSTAT);
+    meminfo.read(Timestamps::default());
+    vmstat.read(Timestamps::default());
+    // Closes the file, because the set may never be queried.
+    meminfo.close();
     let has_counter = |id: u32| {
         SOURCES.iter().any(|source| {
             let file = if source.is_vmstat { &vmstat } else { &meminfo };
@@ -377,10 +379,10 @@ impl Provider for Memory {
             )
         };
         if wants(false) {
-            self.meminfo.read();
+            self.meminfo.read(rows.timestamps());
         }
         if wants(true) {
-            self.vmstat.read();
+            self.vmstat.read(rows.timestamps());
         }
         let mut row = rows.push(&self.instance);
         for source in SOURCES {
@@ -405,5 +407,10 @@ impl Provider for Memory {
             }
         }
         Ok(())
+    }
+
+    fn idle(&mut self) {
+        self.meminfo.close();
+        self.vmstat.close();
     }
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use tachograph_counters::CounterType;
 use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
-use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
+use tachograph_perflib::{Failure, InstanceKey, Provider, Rows, Timestamps};
 
-use super::keyed::KeyedFile;
+use super::keyed::{KeyedFile, KeyedText};
 use crate::open_file::OpenFile;
 use crate::roots::Roots;
 use crate::scan::parse_number_list;
@@ -131,10 +131,11 @@ struct Node {
 impl Node {
     fn new(roots: &Roots, number: u32, round: u64) -> Self {
         let folder = roots.sys.join(format!("devices/system/node/node{number}"));
+        let file = |name| KeyedText::shared(folder.join(name));
         Self {
             key: Arc::new(InstanceKey::new(number.to_string(), number, round)),
-            meminfo: KeyedFile::new(folder.join("meminfo"), &format!("Node {number} "), MEMINFO),
-            numastat: KeyedFile::for_totals(folder.join("numastat"), NUMASTAT),
+            meminfo: KeyedFile::new(&file("meminfo"), &format!("Node {number} "), MEMINFO),
+            numastat: KeyedFile::for_totals(&file("numastat"), NUMASTAT),
         }
     }
 }
@@ -152,8 +153,8 @@ pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
     };
     set.update_nodes().ok()?;
     for node in &mut set.nodes {
-        node.meminfo.read();
-        node.numastat.read();
+        node.meminfo.read(Timestamps::default());
+        node.numastat.read(Timestamps::default());
     }
     let any_node = |has_value: &dyn Fn(&Node) -> bool| set.nodes.iter().any(has_value);
     let info = TABLE.info_of(|id| match SIZES.iter().find(|(size, _)| *size == id) {
@@ -207,10 +208,10 @@ impl Provider for NodeMemory {
                 continue;
             }
             if wants_sizes {
-                node.meminfo.read();
+                node.meminfo.read(rows.timestamps());
             }
             if wants_counts {
-                node.numastat.read();
+                node.numastat.read(rows.timestamps());
             }
             let mut row = is_wanted.then(|| rows.push(&node.key));
             let sizes = SIZES.iter().map(|(id, keys)| (*id, *keys, true));

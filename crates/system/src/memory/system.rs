@@ -165,7 +165,7 @@ pub(super) fn provider(
     at: Timestamps,
 ) -> Option<Box<dyn Provider>> {
     let values = stat.at(at, |stat| from_stat(stat)).unwrap_or_default();
-    let mut loadavg = OpenFile::new(roots.proc.join("loadavg"));
+    let mut loadavg = OpenFile::in_one_piece(roots.proc.join("loadavg"));
     let mut processes = ProcessCount::new(&roots.proc);
     let averages = loadavg.read().map(from_loadavg).unwrap_or_default();
     let objects = KernelObjects::new(roots);

@@ -391,3 +391,11 @@ fn naive(path: &str, key: &str) -> i64 {
     let line = text.lines().find(|line| line.split_whitespace().next() == Some(key)).expect("the key");
     line.split_whitespace().nth(1).expect("a number").parse().expect("a number")
 }
+
+#[test]
+fn files_are_closed_while_the_sets_are_idle() {
+    let machine = machine();
+    for name in ["Memory", "Paging Activity", "Cache"] {
+        check_idle(&machine, "proc", &mut *set_of(&machine, name));
+    }
+}

@@ -21,6 +21,7 @@ const AF_INET6: u8 = 10;
 const IPPROTO_TCP: u8 = 6;
 const ESTABLISHED: u8 = 1;
 const CLOSE_WAIT: u8 = 8;
+const LISTEN: u8 = 10;
 
 /// The prefix of IPv4-mapped addresses, `::ffff:a.b.c.d`.
 const MAPPED: [u8; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
@@ -51,33 +52,58 @@ impl Diagnostics {
     ///
     /// When the kernel returns an error, no answer, or something other than a list of connections. The socket may
     /// then still hold part of the answer and must not be used again.
-    pub(super) fn count(&mut self, buffer: &mut [u8]) -> io::Result<u64> {
+    pub(super) fn count_open(&mut self, buffer: &mut [u8]) -> io::Result<u64> {
+        self.count(&[ESTABLISHED, CLOSE_WAIT], buffer, is_open)
+    }
+
+    /// Counts the IPv6 sockets that listen, including those for IPv4-mapped addresses.
+    ///
+    /// # Errors
+    ///
+    /// As for [`count_open`](Self::count_open).
+    pub(super) fn count_listening(&mut self, buffer: &mut [u8]) -> io::Result<u64> {
+        self.count(&[LISTEN], buffer, |socket| Ok(state(socket)? == LISTEN))
+    }
+
+    /// Counts the IPv6 sockets in these states for which `is` returns true.
+    fn count(
+        &mut self,
+        states: &[u8],
+        buffer: &mut [u8],
+        is: fn(&[u8]) -> io::Result<bool>,
+    ) -> io::Result<u64> {
         let mut count = 0;
-        self.0.dump(SOCK_DIAG_BY_FAMILY, &request(), buffer, SOCK_DIAG_BY_FAMILY, &mut |connection| {
-            count += u64::from(is_open(connection)?);
+        self.0.dump(SOCK_DIAG_BY_FAMILY, &request(states), buffer, SOCK_DIAG_BY_FAMILY, &mut |socket| {
+            count += u64::from(is(socket)?);
             Ok(())
         })?;
         Ok(count)
     }
 }
 
-/// The body of a request for the IPv6 connections that are established, or closed only by the remote end.
-fn request() -> [u8; REQUEST_BYTES] {
+/// The body of a request for the IPv6 sockets in these states.
+fn request(states: &[u8]) -> [u8; REQUEST_BYTES] {
     let mut request = [0; REQUEST_BYTES];
     request[..2].copy_from_slice(&[AF_INET6, IPPROTO_TCP]);
-    request[4..8].copy_from_slice(&(1_u32 << ESTABLISHED | 1 << CLOSE_WAIT).to_ne_bytes());
+    let states = states.iter().fold(0_u32, |states, state| states | 1 << state);
+    request[4..8].copy_from_slice(&states.to_ne_bytes());
     request
 }
 
-/// Whether a connection is open and its remote address is not IPv4-mapped.
-fn is_open(connection: &[u8]) -> io::Result<bool> {
-    if connection.len() < CONNECTION_BYTES || connection[0] != AF_INET6 {
-        let length = connection.len();
+/// The state of a socket.
+fn state(socket: &[u8]) -> io::Result<u8> {
+    if socket.len() < CONNECTION_BYTES || socket[0] != AF_INET6 {
+        let length = socket.len();
         return Err(malformed_answer(format_args!(
             "with a connection of {length} bytes, or of another family"
         )));
     }
-    let is_open = matches!(connection[STATE], ESTABLISHED | CLOSE_WAIT);
+    Ok(socket[STATE])
+}
+
+/// Whether a connection is open and its remote address is not IPv4-mapped.
+fn is_open(connection: &[u8]) -> io::Result<bool> {
+    let is_open = matches!(state(connection)?, ESTABLISHED | CLOSE_WAIT);
     Ok(is_open && !connection[REMOTE..].starts_with(&MAPPED))
 }
 

@@ -1,5 +1,6 @@
 //! Sets without instances whose counters are numbers that are found by name in files, or sums of such numbers.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use tachograph_perflib::registration::CounterSetInfo;
@@ -63,11 +64,18 @@ pub(super) fn provider(set: &NamedSet, files: &Files) -> Option<Box<dyn Provider
     if sums.is_empty() {
         return None;
     }
+    terms.sort_by_key(|term: &Term| term.location.file);
+    let files = files.all().into_iter().enumerate().filter_map(|(index, file)| {
+        let start = terms.partition_point(|term| term.location.file < index);
+        let end = terms.partition_point(|term| term.location.file <= index);
+        (start < end).then_some(TermsOfFile { file, terms: start..end })
+    });
+    let files = files.collect();
     let has_counter = |id| sums.iter().any(|sum| sum.id == id);
     Some(Box::new(NamedProvider {
         info: set.table.info_of(has_counter),
         instance: Arc::default(),
-        files: files.all(),
+        files,
         terms,
         sums,
     }))
@@ -77,10 +85,17 @@ pub(super) fn provider(set: &NamedSet, files: &Files) -> Option<Box<dyn Provider
 struct NamedProvider {
     info: Arc<CounterSetInfo>,
     instance: Arc<InstanceKey>,
-    files: Vec<SharedReading<Counts>>,
+    files: Vec<TermsOfFile>,
+    /// In the order of the files.
     terms: Vec<Term>,
     /// One for each counter.
     sums: Vec<Sum>,
+}
+
+/// A file, and the indexes of the terms that it contains.
+struct TermsOfFile {
+    file: SharedReading<Counts>,
+    terms: Range<usize>,
 }
 
 /// A number that is added to a sum.
@@ -110,13 +125,13 @@ impl Provider for NamedProvider {
         let at = rows.timestamps();
         let sums = &mut self.sums;
         sums.iter_mut().for_each(|sum| sum.value = Ok(0));
-        for (index, file) in self.files.iter().enumerate() {
-            let terms = self.terms.iter().filter(|term| term.location.file == index);
-            if !terms.clone().any(|term| rows.wants(sums[term.sum].id)) {
+        for TermsOfFile { file, terms } in &self.files {
+            let terms = &self.terms[terms.clone()];
+            if !terms.iter().any(|term| rows.wants(sums[term.sum].id)) {
                 continue;
             }
             let read = file.at(at, |counts| {
-                for term in terms.clone() {
+                for term in terms {
                     let sum = &mut sums[term.sum];
                     match (counts.value(term.location.entry), &mut sum.value) {
                         (Some(value), Ok(sum)) => *sum = sum.wrapping_add(value),

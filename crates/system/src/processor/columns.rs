@@ -1,8 +1,7 @@
 //! `/proc/interrupts` and `/proc/softirqs`: one column per online processor, one row per interrupt or softirq.
 
-use tachograph_perflib::Timestamps;
+use tachograph_perflib::{SharedReading, Timestamps};
 
-use crate::error_texts::error_text;
 use crate::open_file::OpenFile;
 use crate::scan::{parse_number, words};
 use crate::wrapping_sum::WrappingSum;
@@ -13,8 +12,17 @@ use crate::wrapping_sum::WrappingSum;
 /// 64 bits.
 #[derive(Debug)]
 pub(super) struct ColumnSums {
-    path: std::path::PathBuf,
-    file: OpenFile,
+    file: SharedReading<OpenFile>,
+    sums: Sums,
+    /// The moment of the last read.
+    read_at: Option<Timestamps>,
+    /// The result of the last read.
+    outcome: Result<(), String>,
+}
+
+/// The sums, and what their next update needs.
+#[derive(Debug)]
+struct Sums {
     /// The first line as last read; it lists the processors.
     header: Vec<u8>,
     columns: Vec<Column>,
@@ -22,14 +30,10 @@ pub(super) struct ColumnSums {
     row: Vec<u32>,
     /// The number of rows at the last read.
     row_count: usize,
-    /// The moment of the last read.
-    read_at: Option<Timestamps>,
     /// Returns the kind of a row from its label and the text after its numbers; `None` if the kind has no sum of its own.
     kind_of: fn(&[u8], &[u8]) -> Option<usize>,
     /// For each kind, whether the file has a row of it.
     has_kind: [bool; KINDS],
-    /// The result of the last read.
-    outcome: Result<(), String>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -62,63 +66,68 @@ pub(super) const TIMER: usize = 0;
 const SOFTIRQS: [&[u8]; KINDS] =
     [b"HI", b"TIMER", b"NET_TX", b"NET_RX", b"BLOCK", b"IRQ_POLL", b"TASKLET", b"SCHED", b"HRTIMER", b"RCU"];
 
+const NO_PROCESSORS: &str = "the first line lists no processors";
+
 impl ColumnSums {
     /// `/proc/interrupts`, where only the timer has a sum of its own.
-    pub(super) fn interrupts(path: std::path::PathBuf) -> Self {
-        Self::new(path, |label, rest| (label == b"LOC" || is_timer(rest)).then_some(TIMER))
+    pub(super) fn interrupts(file: &SharedReading<OpenFile>) -> Self {
+        Self::new(file, |label, rest| (label == b"LOC" || is_timer(rest)).then_some(TIMER))
     }
 
     /// `/proc/softirqs`, where each row has a sum of its own.
-    pub(super) fn softirqs(path: std::path::PathBuf) -> Self {
-        Self::new(path, |label, _| SOFTIRQS.iter().position(|&kind| kind == label))
+    pub(super) fn softirqs(file: &SharedReading<OpenFile>) -> Self {
+        Self::new(file, |label, _| SOFTIRQS.iter().position(|&kind| kind == label))
     }
 
-    fn new(path: std::path::PathBuf, kind_of: fn(&[u8], &[u8]) -> Option<usize>) -> Self {
-        Self {
-            file: OpenFile::new(&path),
-            path,
+    fn new(file: &SharedReading<OpenFile>, kind_of: fn(&[u8], &[u8]) -> Option<usize>) -> Self {
+        let sums = Sums {
             header: Vec::new(),
             columns: Vec::new(),
             row: Vec::new(),
             row_count: 0,
-            read_at: None,
             kind_of,
             has_kind: [false; KINDS],
-            outcome: Ok(()),
-        }
+        };
+        Self { file: file.clone(), sums, read_at: None, outcome: Ok(()) }
     }
 
     /// Reads the file, unless it was already read at this moment.
     pub(super) fn read(&mut self, at: Timestamps) -> Result<(), &str> {
         if self.read_at != Some(at) {
             self.read_at = Some(at);
-            self.outcome = self.read_now();
+            let update = |file: &mut OpenFile| {
+                let outcome = self.sums.update(file.content());
+                outcome.map_err(|problem| format!("{}: {problem}", file.path().display()))
+            };
+            self.outcome = self.file.at(at, update).unwrap_or_else(|failure| Err(failure.reason.to_string()));
         }
         self.outcome.as_ref().copied().map_err(String::as_str)
     }
 
     /// Closes the file until the next read.
     pub(super) fn close(&mut self) {
-        self.file.close();
+        self.file.with(OpenFile::close);
     }
 
     /// Whether the file has a row of this kind.
     pub(super) fn has_row(&self, kind: usize) -> bool {
-        self.has_kind.get(kind).copied().unwrap_or_default()
+        self.sums.has_kind.get(kind).copied().unwrap_or_default()
     }
 
     /// The sums of a processor's column.
     pub(super) fn column_sum(&self, processor: u32) -> Option<ColumnSum> {
         // The columns are in the order of the ids, so the index is the id unless some processors are offline.
         let is_processor = |column: &&Column| column.processor == processor;
-        let column = self.columns.get(processor as usize).filter(is_processor);
-        let column = column.or_else(|| self.columns.iter().find(is_processor))?;
+        let columns = &self.sums.columns;
+        let column = columns.get(processor as usize).filter(is_processor);
+        let column = column.or_else(|| columns.iter().find(is_processor))?;
         Some(ColumnSum { all: column.all.total, kinds: column.kinds.map(|sum| sum.total) })
     }
+}
 
-    fn read_now(&mut self) -> Result<(), String> {
-        let name = self.path.display();
-        let text = self.file.read().map_err(|error| error_text(&name, &error))?;
+impl Sums {
+    /// Adds the increases since the last text.
+    fn update(&mut self, text: &[u8]) -> Result<(), &'static str> {
         let mut lines = text.split_inclusive(|&byte| byte == b'\n');
         let header = lines.next().unwrap_or_default();
         if header != self.header {
@@ -126,8 +135,7 @@ impl ColumnSums {
             for word in words(header.trim_ascii_end()) {
                 let processor = word.strip_prefix(b"CPU").and_then(parse_number);
                 let processor = processor.and_then(|number| u32::try_from(number).ok());
-                let processor =
-                    processor.ok_or_else(|| format!("{name}: the first line lists no processors"))?;
+                let processor = processor.ok_or(NO_PROCESSORS)?;
                 let known = before.iter().find(|column| column.processor == processor).copied();
                 self.columns.push(known.unwrap_or(Column {
                     processor,
@@ -141,7 +149,7 @@ impl ColumnSums {
         }
         if self.columns.is_empty() {
             self.header.clear();
-            return Err(format!("{name}: the first line lists no processors"));
+            return Err(NO_PROCESSORS);
         }
 
         for column in &mut self.columns {
@@ -152,7 +160,7 @@ impl ColumnSums {
         let mut rows = 0;
         for line in lines {
             let Some(line) = line.strip_suffix(b"\n") else {
-                return Err(format!("{name}: the last line is truncated"));
+                return Err("the last line is truncated");
             };
             let Some(colon) = line.iter().position(|&byte| byte == b':') else { continue };
             let label = line[..colon].trim_ascii_start();

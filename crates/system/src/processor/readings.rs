@@ -14,6 +14,7 @@ use super::softnet::{COUNTS, Softnet};
 use super::times::{Processor, ProcessorTimes};
 use super::topology::Topology;
 use crate::roots::Roots;
+use crate::shared_file::InterruptFiles;
 use crate::stat::Stat;
 
 /// The processors of this machine.
@@ -61,14 +62,14 @@ impl Present {
 }
 
 impl Processors {
-    pub(super) fn new(roots: &Roots, stat: &SharedReading<Stat>) -> Self {
+    pub(super) fn new(roots: &Roots, stat: &SharedReading<Stat>, files: &InterruptFiles) -> Self {
         Self {
             roots: roots.clone(),
             stat: stat.clone(),
             times: ProcessorTimes::default(),
             topology: Topology::default(),
-            interrupts: ColumnSums::interrupts(roots.proc.join("interrupts")),
-            softirqs: ColumnSums::softirqs(roots.proc.join("softirqs")),
+            interrupts: ColumnSums::interrupts(&files.interrupts),
+            softirqs: ColumnSums::softirqs(&files.softirqs),
             softnet: Softnet::new(roots),
             total_generation: 0,
             members: Vec::new(),

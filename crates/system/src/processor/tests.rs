@@ -22,7 +22,11 @@ const SOFTIRQS: &str = "                    CPU0       CPU1       \n\
     \x20      TIMER:         30         40\n";
 
 fn sets(machine: &Machine) -> Vec<Box<dyn Provider>> {
-    providers(&machine.roots, &crate::stat::shared_stat(&machine.roots))
+    sets_of(&machine.roots)
+}
+
+fn sets_of(roots: &Roots) -> Vec<Box<dyn Provider>> {
+    providers(roots, &crate::stat::shared_stat(roots), &InterruptFiles::new(roots))
 }
 
 fn information(machine: &Machine) -> Box<dyn Provider> {
@@ -100,7 +104,7 @@ fn ticks_of(processor: &str) -> i64 {
 #[test]
 fn times_of_this_machine_add_up_to_the_kernels_sum() {
     let roots = Roots::of_this_machine();
-    let mut set = providers(&roots, &crate::stat::shared_stat(&roots)).swap_remove(1);
+    let mut set = sets_of(&roots).swap_remove(1);
     assert_eq!(set.info().name, "Processor");
     for moment in 1..=3 {
         let (before, rows, after) = (ticks_of("cpu0 "), collect(&mut *set, at(moment)), ticks_of("cpu0 "));
@@ -464,7 +468,7 @@ fn only_requested_files_are_read() {
 fn values_of_this_machine_are_plausible() {
     let roots = Roots::of_this_machine();
     let clock = Clock::of_this_machine();
-    for mut set in providers(&roots, &crate::stat::shared_stat(&roots)) {
+    for mut set in sets_of(&roots) {
         let before = collect(&mut *set, clock.now());
         std::hint::black_box((0..20_000_000_u64).fold(0, |sum, number| sum ^ std::hint::black_box(number)));
         let after = collect(&mut *set, clock.now());

@@ -1,4 +1,5 @@
 use super::*;
+use crate::roots::Roots;
 use crate::testing::{Machine, at, collect, first_value, names, value};
 
 const INTERRUPTS: &str = "           CPU0       CPU1       
@@ -9,7 +10,7 @@ ERR:          3
 ";
 
 fn interrupts(machine: &Machine) -> Box<dyn Provider> {
-    providers(&machine.roots).remove(0)
+    providers(&InterruptFiles::new(&machine.roots)).remove(0)
 }
 
 fn identity(rows: &Rows, name: &str) -> u64 {
@@ -50,7 +51,7 @@ fn instances_are_named_by_label_and_device() {
 fn softirqs_are_summed_over_processors() {
     let text = "                    CPU0       CPU1       \n          HI:          0          5\n      NET_RX:        449        622\n";
     let machine = Machine::new(&[("proc/softirqs", text)]);
-    let mut provider = providers(&machine.roots).remove(0);
+    let mut provider = providers(&InterruptFiles::new(&machine.roots)).remove(0);
     let rows = collect(&mut *provider, at(10));
     assert_eq!(&*rows.info().name, "SoftIRQ");
     assert_eq!(names(&rows), ["HI", "NET_RX", "_Total"]);
@@ -129,9 +130,12 @@ fn values_continue_after_a_32_bit_count_wraps() {
 fn malformed_files_are_errors() {
     let machine = Machine::new(&[("proc/interrupts", INTERRUPTS)]);
     let mut provider = interrupts(&machine);
+    // The file is read once per moment.
+    let mut moments = (1..).map(at);
+    let mut moment = || moments.next().unwrap_or_default();
     for length in 0..INTERRUPTS.len() {
         machine.write("proc/interrupts", &INTERRUPTS[..length]);
-        let rows = collect(&mut *provider, at(10));
+        let rows = collect(&mut *provider, moment());
         let lines = INTERRUPTS[..length].matches('\n').count().saturating_sub(1);
         assert_eq!(names(&rows).len(), lines + 1, "cut at {length}");
         assert_eq!(value(&rows, "_Total", RATE).status.is_good(), lines > 0, "cut at {length}");
@@ -140,12 +144,12 @@ fn malformed_files_are_errors() {
         ["25: 99999999999999999999 1 x 1-edge d", "25: 18446744073709551615 1 x 1-edge d", "25: x", "25:"]
     {
         machine.write("proc/interrupts", format!("  CPU0 CPU1\n{line}\n:\n\0\nwords\n"));
-        let rows = collect(&mut *provider, at(10));
+        let rows = collect(&mut *provider, moment());
         assert_eq!(names(&rows).len(), 2, "{line}");
         assert!(!rows.values(0)[0].status.is_good(), "{line}");
     }
     machine.remove("proc/interrupts");
-    assert!(providers(&machine.roots).is_empty());
+    assert!(providers(&InterruptFiles::new(&machine.roots)).is_empty());
 }
 
 #[test]
@@ -161,7 +165,7 @@ fn only_requested_lines_are_collected() {
 
 #[test]
 fn this_machine_can_be_collected() {
-    for mut provider in providers(&Roots::of_this_machine()) {
+    for mut provider in providers(&InterruptFiles::new(&Roots::of_this_machine())) {
         let older = collect(&mut *provider, at(1));
         let newer = collect(&mut *provider, at(2));
         assert_eq!(names(&older), names(&newer));

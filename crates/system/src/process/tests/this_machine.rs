@@ -65,7 +65,7 @@ fn values_equal_those_of_a_naive_read() {
             .parse::<i64>()
             .expect("a number")
     };
-    assert_eq!(value_of(&rows, pid, CREATING_PROCESS_ID), std::process::id().into());
+    assert_eq!(value_of(&rows, pid, CREATING_PROCESS_ID), i64::from(std::process::id()));
     assert_eq!(value_of(&rows, pid, PAGE_FAULTS), number(10) + number(12));
     assert_eq!(value_of(&rows, pid, THREAD_COUNT), number(20));
     assert_eq!(value_of(&rows, pid, VIRTUAL_BYTES), number(23));

@@ -92,15 +92,15 @@ pub(super) fn write(
         let cells = cells(row, start, form).into_iter().zip(used);
         cells.filter(|(_, is_used)| *is_used).map(|(cell, _)| cell).collect()
     };
-    let widths = (widths(&columns, &rows, &cells), max_width);
+    let widths = (widths(&columns, &rows, cells), max_width);
     let (totals, changes) = rows.split_at(totals_count);
     let mut dropped = Vec::new();
     if !totals.is_empty() {
-        dropped = write_groups(&mut out, &columns, widths.clone(), totals, |_| None, &cells)?;
+        dropped = write_groups(&mut out, &columns, widths.clone(), totals, |_| None, cells)?;
         out.write_all(b"\n")?;
     }
     if totals.is_empty() || !changes.is_empty() {
-        dropped = write_groups(&mut out, &columns, widths, changes, |_| None, &cells)?;
+        dropped = write_groups(&mut out, &columns, widths, changes, |_| None, cells)?;
     }
     let mut notes = Vec::new();
     if arguments.sort == ComparisonOrder::Weight && changes.len() > 1 {
