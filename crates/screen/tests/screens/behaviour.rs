@@ -85,10 +85,7 @@ fn the_legend_can_be_sorted_by_every_column() {
     }
     screen.type_in("s");
     assert!(!screen.text().contains('▴'));
-    screen.press(KeyCode::BackTab);
-    screen.line_with("Computer▴");
     screen.type_in("ssss");
-    screen.type_in("s");
     screen.line_with("Average▾");
     assert!(legend(&mut screen)[0].contains("Available Bytes"));
     screen.type_in("o");
