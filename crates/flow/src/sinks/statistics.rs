@@ -80,7 +80,7 @@ impl StatisticsSink {
             let row = |(tracked, state): &(&TrackedSeries, Statistics)| {
                 tracked.row_across_machines(state, &self.table.options.extra)
             };
-            self.merged().iter().map(row).collect()
+            self.merge_machines().iter().map(row).collect()
         } else {
             let counted = self.table.series.iter().filter(|tracked| tracked.is_counted);
             counted.map(|tracked| tracked.row(&self.table.options.extra)).collect()
@@ -184,7 +184,7 @@ impl StatisticsSink {
 
     /// Merges the series that differ only in the machine. Machines are merged in the order of their names, so the
     /// result does not depend on the order of the logs.
-    fn merged(&self) -> Vec<(&TrackedSeries, Statistics)> {
+    fn merge_machines(&self) -> Vec<(&TrackedSeries, Statistics)> {
         let tracked = |index: u32| &self.table.series[index as usize];
         let mut series: Vec<_> =
             self.table.by_key.iter().filter(|(_, index)| tracked(**index).is_counted).collect();
@@ -220,7 +220,7 @@ impl StatisticsSink {
         let Self { groups, table, oldest_needed, last_samples, .. } = self;
         oldest_needed.has_other_lists = true;
         // The last sample of this log is needed to detect which instances are gone in the next one.
-        last_samples.get(&log).into_iter().for_each(|&last| oldest_needed.include(last));
+        last_samples.get(&log).into_iter().for_each(|&last| oldest_needed.extend_to(last));
         forget_old_logs(last_samples, previous);
         last_samples.insert(previous, sample - 1);
         // Both logs may contain the same counters, and values must be added in the order of time.

@@ -59,7 +59,7 @@ impl App {
                 self.show_kind(kind, requests);
             }
             Command::Axis => {
-                let what = self.panes.focused_mut().next_axis();
+                let what = self.panes.focused_mut().next_axis_scale();
                 self.messages.answer(what, false);
             }
             Command::Limit => {

@@ -19,7 +19,8 @@ pub(crate) enum Bands {
     None,
 }
 
-/// A panel: a legend, and how its counters are shown. All panels show the same figures, of the same time range.
+/// A [`Panel`] on the screen, with its legend and the state of its display. All panes show statistics of the same time range,
+/// which the methods get as a [`Reduced`].
 pub(crate) struct Pane {
     /// The settings of the panel. Its counters are in `legend`; the settings of a table that was opened are in `table`.
     pub(crate) panel: Panel,
@@ -45,8 +46,8 @@ pub(crate) struct Pane {
 impl Pane {
     pub(super) fn new(mut panel: Panel) -> Self {
         let mut legend = Legend::default();
-        for chosen in std::mem::take(&mut panel.counters) {
-            legend.add(chosen);
+        for counter in std::mem::take(&mut panel.counters) {
+            legend.add(counter);
         }
         Self {
             panel,
@@ -63,7 +64,7 @@ impl Pane {
         }
     }
 
-    /// The settings of the panel with its current counters.
+    /// The settings of the panel with its current counters. The paths of counters contain machines only if `with_machines`.
     pub(super) fn to_panel(&self, with_machines: bool) -> Panel {
         let table = self.table.as_ref().map(|table| table.model.settings());
         Panel {
@@ -73,8 +74,8 @@ impl Pane {
         }
     }
 
-    /// The title of the panel; without one, the counter set of the table or of the counters, with the counter's name if
-    /// all have the same.
+    /// The title of the panel. If it has none: the counter set of the table or of the first counter, followed by the counter's
+    /// name if the panel shows only that counter.
     pub(crate) fn title(&self) -> Cow<'_, str> {
         let of_table = || Some(&*self.shown_table()?.model.layout().set);
         // A title from the view describes the chart, not the table that replaced it.
@@ -157,8 +158,8 @@ impl Pane {
         self.items(reduced).iter().map(|item| item.id()).collect()
     }
 
-    /// Removes the selected item. Returns whether its path was removed from the legend too; `None` if nothing is
-    /// selected.
+    /// Removes the selected item. Returns whether the legend also removed the path that selected it, because it selects no
+    /// other item; `None` if nothing is selected.
     pub(super) fn remove_selected(&mut self, reduced: &Reduced) -> Option<bool> {
         let id = self.selected?;
         let items = self.sorted_ids(reduced);
@@ -187,10 +188,10 @@ impl Pane {
     }
 
     /// Switches to the next scale of the axis. Returns a message.
-    pub(super) fn next_axis(&mut self) -> &'static str {
+    pub(super) fn next_axis_scale(&mut self) -> &'static str {
         let axis = &mut self.panel.axis;
         axis.scale = axis.scale.next();
-        // The ends that the view fixes are for a linear axis; a logarithmic axis ignores ends that are not positive.
+        // A minimum or maximum that the view sets is meant for a linear axis. A logarithmic axis ignores it if it is not positive.
         match axis.scale {
             AxisScale::Scaled => "axis: 0 to 100, each line with its own scale",
             AxisScale::Linear => "axis: linear, in the unit of the counters",
