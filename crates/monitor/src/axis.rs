@@ -41,7 +41,7 @@ impl AxisRange {
         let largest = bound.map_or(values.largest, |bound| values.largest.min(bound));
         let top = axis.max.unwrap_or_else(|| {
             let top = round_up(largest, unit);
-            // Below 0, there is no noise to tell apart from values.
+            // An axis with negative values has its own scale.
             if bottom < 0.0 { top } else { top.max(unit.smallest_top()) }
         });
         let top = if top > bottom { top } else { bottom + 1.0 / unit.factor() };

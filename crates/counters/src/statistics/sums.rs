@@ -89,7 +89,7 @@ impl Sums {
 
     /// Whether the denominator did not change in any interval.
     pub(super) fn has_no_denominator(&self) -> bool {
-        std::iter::once(&self.main).chain(&self.others).all(|part| part.denominator == 0)
+        std::iter::once(&self.main).chain(&self.other_sums).all(|part| part.denominator == 0)
     }
 
     /// The sums in 64 bits each; `None` if there are several time bases or multipliers, sums for the

@@ -1,12 +1,18 @@
 //! Missing columns and panels without values: their reasons, and the states of processes as a substitute.
 
+use std::sync::Arc;
+
 use ratatui::crossterm::event::KeyCode;
-use tachograph_monitor::{View, ViewKind};
+use tachograph_counters::set::{Counter, CounterSet, Extent, Instance};
+use tachograph_counters::{CounterType, Summary};
+use tachograph_monitor::{
+    CounterEntry, Reduced, ReducedSeries, SeriesId, SeriesInfo, SetEntry, View, ViewKind,
+};
 use tachograph_screen::{CounterName, Input, Request, Theme};
 
 use super::fixture::Tables;
 use crate::panels::LINES;
-use crate::test_screen::TestScreen;
+use crate::test_screen::{START, TestScreen};
 
 const PROCESSES: &str = r"
 version = 2
@@ -88,7 +94,7 @@ fn processes_that_wait_for_a_device_come_first_by_state() {
     tables.press(KeyCode::Esc);
     // The states of all processes are read with each sample.
     tables.screen.requests.clear();
-    tables.screen.input(Input::Collected(crate::test_screen::START.saturating_add(90_000_000)));
+    tables.screen.input(Input::Collected(START.saturating_add(90_000_000)));
     let Some(id) = tables.screen.requests.iter().find_map(|request| match request {
         Request::Table(id) => Some(*id),
         _ => None,
@@ -170,4 +176,54 @@ fn the_details_of_a_row_list_ids_once() {
     let text = tables.text();
     assert!(text.contains("Process ") && text.contains("1300") && text.contains("Working Set"), "{text}");
     assert!(!text.contains("ID Process") && !text.contains("Creating Process ID"), "{text}");
+}
+
+/// A control group and its memory in bytes.
+const GROUPS: [(&str, f64); 2] = [("/", 19e9), ("/a", 20e9)];
+
+#[test]
+fn a_group_with_more_memory_than_the_root_is_explained() {
+    let counter = Counter::new("Memory Current Bytes", CounterType::LARGE_RAWCOUNT, 1);
+    let entry = SetEntry {
+        machine: None,
+        name: "Cgroup".into(),
+        help: "".into(),
+        has_instances: true,
+        counters: vec![CounterEntry { counter: counter.clone(), help: "".into() }],
+    };
+    let text = "version = 2\n[[panel]]\nkind = 'table'\nset = 'Cgroup'\n";
+    for factor in [1.0, 0.5] {
+        let view = View::parse(text).expect("a view");
+        let mut screen = TestScreen::with_view(true, (80, 24), 3, Theme::default(), &[], view);
+        screen.input(Input::Sets(vec![entry.clone()].into()));
+        screen.input(Input::Collected(START.saturating_add(30_000_000)));
+        let id = screen.requests.iter().find_map(|request| match request {
+            Request::Table(id) => Some(*id),
+            _ => None,
+        });
+        let id = id.expect("a table");
+        let span = screen.app.required_table(id).expect("a table").0;
+        let mut set = CounterSet::new("WEB1", "Cgroup", Extent::Table);
+        set.counters = vec![counter.clone()].into();
+        let set = Arc::new(set);
+        let series = GROUPS.iter().enumerate().map(|(index, (name, bytes))| {
+            let value = Some(if *name == "/" { *bytes } else { bytes * factor });
+            let instance = Arc::new(Instance::new(None, *name, 0));
+            let info = SeriesInfo {
+                id: SeriesId(index as u64),
+                path: set.path(&instance, &counter),
+                machine: None,
+                set: Arc::clone(&set),
+                counter: counter.clone(),
+                instance: Some(instance),
+            };
+            let summary =
+                Summary { values: 1, intervals: 1, average: value, last: value, ..Summary::default() };
+            ReducedSeries { info: Arc::new(info), summary, columns: Vec::new() }
+        });
+        let reduced = Reduced { span, columns: 0, series: series.collect() };
+        screen.input(Input::Table(id, reduced.into()));
+        let text = screen.text();
+        assert_eq!(text.contains("; / is counted separately (cgroup v1)"), factor == 1.0, "{text}");
+    }
 }
