@@ -82,7 +82,7 @@ impl<S: Source> Identity<S> {
 
     /// Number of pairs that were broken because a name now belongs to another process. The counter is shared, so it can be
     /// read while the stage is in use elsewhere.
-    pub fn count_renumbered(&self) -> Arc<std::sync::atomic::AtomicU64> {
+    pub fn renumbered(&self) -> Arc<std::sync::atomic::AtomicU64> {
         Arc::clone(&self.renumbered)
     }
 

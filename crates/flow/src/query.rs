@@ -288,7 +288,7 @@ impl LogQuery {
         let bytes: u64 = reports.iter().map(|report| report.facts().file_bytes).sum();
         let window = Window::new(Merge::new(logs), self.bounds);
         let identity = Identity::new(Thin::new(window, self.every), self.selection.clone());
-        let renumbered = vec![identity.count_renumbered()];
+        let renumbered = vec![identity.renumbered()];
         let selected = Select::new(identity, self.selection.clone());
         let source: Box<dyn Source> =
             if bytes < READAHEAD_BYTES { Box::new(selected) } else { Box::new(Readahead::new(selected)?) };

@@ -271,7 +271,7 @@ impl App {
         let (Some(mut view), Some(sets)) = (View::ready_made(name), self.sets.clone()) else { return };
         let missing = view.resolve(|path| views::has_counter(&sets, path));
         if view.panels.is_empty() {
-            return self.messages.answer(format!("nothing to show in the view '{name}' here"), false);
+            return self.messages.push_response(format!("nothing to show in the view '{name}' here"), false);
         }
         if !missing.is_empty() {
             let text = |path: &String| format!("view '{name}': not available here: {path}");
@@ -388,12 +388,14 @@ impl App {
                     }
                 }
             }
-            Input::Opened(whole, zone) => self.opened(whole, zone, &mut requests),
-            Input::Grown(samples) => self.grown(samples, &mut requests),
+            Input::Opened(whole, zone) => self.set_samples(whole, zone, &mut requests),
+            Input::Grown(samples) => self.extend_samples(samples, &mut requests),
             Input::Recording(recording) => self.recording = recording,
-            Input::Saved(path) => self.messages.answer(format!("view saved to {}", path.display()), false),
+            Input::Saved(path) => {
+                self.messages.push_response(format!("view saved to {}", path.display()), false)
+            }
             Input::Exists(what) => self.overlay = Overlay::Prompt(Prompt::overwrite(what)),
-            Input::Notice(text) => self.messages.answer(text, false),
+            Input::Notice(text) => self.messages.push_response(text, false),
             Input::Unavailable(counters, texts) => self.messages.add_unavailable(counters, texts),
             Input::Problem(text) => {
                 self.messages.add(text, true);
@@ -470,7 +472,7 @@ impl App {
             Overlay::None => match command_of(key, self.facts.is_live, self.panes.len() > 1, self.is_table())
             {
                 Some(command) => self.run(command, requests),
-                None => self.messages.answer("unknown key; ? lists the keys", false),
+                None => self.messages.push_response("unknown key; ? lists the keys", false),
             },
             Overlay::Help(_) | Overlay::Messages(_) | Overlay::Row(_) => self.scroll_key(key, requests),
             Overlay::Tree(_) => self.tree_key(key, requests),
@@ -484,7 +486,7 @@ impl App {
         if self.waiting_keys.len() < MAX_WAITING_KEYS {
             self.waiting_keys.push(*key);
         }
-        self.messages.answer("keys wait until the log is read (Esc cancels)", false);
+        self.messages.push_response("keys wait until the log is read (Esc cancels)", false);
     }
 
     /// Processes the keys that were pressed while the logs were being opened, if they are open now.

@@ -3,11 +3,11 @@
 /// All messages, for the last line and the list of messages.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
-    pub(crate) all: Vec<Message>,
+    pub(crate) messages: Vec<Message>,
     /// The number of messages when a key was last pressed; messages added since then are new.
-    seen: usize,
+    seen_count: usize,
     /// The number of messages when the screen opened. They are about the view and stay until a key is pressed.
-    opened: usize,
+    opening_count: usize,
     /// A message about counters without values, and the number of samples after which it disappears.
     short: Option<(String, u8)>,
 }
@@ -29,34 +29,34 @@ impl Messages {
     /// Adds a message. If the same problem is already in the list, only its count is incremented.
     pub(crate) fn add(&mut self, text: impl Into<String>, is_problem: bool) {
         let text = text.into();
-        if is_problem && let Some(known) = self.all.iter_mut().find(|known| known.text == text) {
+        if is_problem && let Some(known) = self.messages.iter_mut().find(|known| known.text == text) {
             known.count += 1;
             return;
         }
-        if self.all.len() == MAX_MESSAGES {
-            self.all.remove(0);
-            self.seen = self.seen.saturating_sub(1);
-            self.opened = self.opened.saturating_sub(1);
+        if self.messages.len() == MAX_MESSAGES {
+            self.messages.remove(0);
+            self.seen_count = self.seen_count.saturating_sub(1);
+            self.opening_count = self.opening_count.saturating_sub(1);
         }
-        self.all.push(Message { text, is_problem, count: 1 });
+        self.messages.push(Message { text, is_problem, count: 1 });
     }
 
     /// Adds a message to the list only, unless the list has it.
     pub(crate) fn add_to_list(&mut self, text: String) {
-        if self.all.iter().any(|known| known.text == text) {
+        if self.messages.iter().any(|known| known.text == text) {
             return;
         }
-        let news = self.all.split_off(self.seen.min(self.all.len()));
+        let news = self.messages.split_off(self.seen_count.min(self.messages.len()));
         self.add(text, false);
-        self.seen = self.all.len();
-        self.all.extend(news);
+        self.seen_count = self.messages.len();
+        self.messages.extend(news);
     }
 
     /// Adds the response to a key: a new message, which replaces an earlier one with the same text.
-    pub(crate) fn answer(&mut self, text: impl Into<String>, is_problem: bool) {
+    pub(crate) fn push_response(&mut self, text: impl Into<String>, is_problem: bool) {
         let text = text.into();
-        self.all.retain(|known| known.text != text);
-        self.seen = self.seen.min(self.all.len());
+        self.messages.retain(|known| known.text != text);
+        self.seen_count = self.seen_count.min(self.messages.len());
         self.add(text, is_problem);
     }
 
@@ -87,19 +87,19 @@ impl Messages {
     /// Adds the messages that the screen shows when it opens.
     pub(crate) fn open_with(&mut self, texts: Vec<String>) {
         texts.into_iter().for_each(|text| self.add(text, true));
-        self.opened = self.all.len();
+        self.opening_count = self.messages.len();
     }
 
     /// The new message to show, and the number of new messages. The last message with which the screen opened takes
     /// precedence over later ones.
-    pub(crate) fn news(&self) -> Option<(&Message, usize)> {
-        let news = self.all.get(self.seen..)?;
-        let opening = self.opened.checked_sub(self.seen + 1).and_then(|index| news.get(index));
+    pub(crate) fn new_message(&self) -> Option<(&Message, usize)> {
+        let news = self.messages.get(self.seen_count..)?;
+        let opening = self.opening_count.checked_sub(self.seen_count + 1).and_then(|index| news.get(index));
         Some((opening.or(news.last())?, news.len()))
     }
 
     pub(crate) fn mark_seen(&mut self) {
-        self.seen = self.all.len();
+        self.seen_count = self.messages.len();
         self.short = None;
     }
 }
@@ -113,7 +113,7 @@ mod tests {
         let mut messages = Messages::default();
         messages.add_unavailable(2, vec!["two counters: permission denied".to_owned()]);
         assert_eq!(messages.short(), Some("2 counters unavailable: ! shows"));
-        assert!(messages.news().is_none() && messages.all.len() == 1);
+        assert!(messages.news().is_none() && messages.messages.len() == 1);
         let over: Vec<_> = (0..6).map(|_| messages.sample_taken()).collect();
         assert_eq!(over, [false, false, false, false, true, false]);
         assert_eq!(messages.short(), None);
@@ -128,8 +128,9 @@ mod tests {
         let mut messages = Messages::default();
         messages.open_with(vec!["a column needs a setting".to_owned()]);
         messages.add("a file cannot be read", true);
-        let shown =
-            |messages: &Messages| messages.news().map(|(message, count)| (message.text.clone(), count));
+        let shown = |messages: &Messages| {
+            messages.new_message().map(|(message, count)| (message.text.clone(), count))
+        };
         assert_eq!(shown(&messages), Some(("a column needs a setting".to_owned(), 2)));
         messages.mark_seen();
         assert_eq!(shown(&messages), None);
@@ -139,6 +140,6 @@ mod tests {
         messages.add_to_list("a column is missing".to_owned());
         messages.add_to_list("a column is missing".to_owned());
         assert_eq!(shown(&messages), Some(("another file cannot be read".to_owned(), 1)));
-        assert_eq!(messages.all.iter().filter(|known| known.text == "a column is missing").count(), 1);
+        assert_eq!(messages.messages.iter().filter(|known| known.text == "a column is missing").count(), 1);
     }
 }

@@ -47,7 +47,7 @@ pub struct StatisticsOptions {
 /// A sink that computes the statistics of every counter.
 #[derive(Default)]
 pub struct StatisticsSink {
-    across_machines: bool,
+    merges_machines: bool,
     table: SeriesTable,
     /// Keyed by log: the groups of its last sample.
     groups: HashMap<u32, Vec<GroupSeries>>,
@@ -66,7 +66,7 @@ pub struct StatisticsSink {
 impl StatisticsSink {
     /// A sink that has not received any samples.
     pub fn new(options: StatisticsOptions) -> Self {
-        Self { across_machines: options.across_machines, table: SeriesTable::new(options), ..Self::default() }
+        Self { merges_machines: options.across_machines, table: SeriesTable::new(options), ..Self::default() }
     }
 
     /// Counts the sink's memory against a budget. Pushing a sample fails if it needs more memory than is left.
@@ -76,7 +76,7 @@ impl StatisticsSink {
 
     /// The statistics of every counter, sorted by path. Counters that were only in baselines are omitted.
     pub fn rows(&self) -> Vec<StatisticsRow> {
-        let mut rows: Vec<_> = if self.across_machines {
+        let mut rows: Vec<_> = if self.merges_machines {
             let row = |(tracked, state): &(&TrackedSeries, Statistics)| {
                 tracked.row_across_machines(state, &self.table.options.extra)
             };

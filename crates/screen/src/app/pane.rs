@@ -34,7 +34,7 @@ pub(crate) struct Pane {
     /// If not empty: only counters whose path contains this text are shown.
     pub(crate) filter: String,
     /// The only counter on the chart; `None`: all counters that are not hidden.
-    pub(crate) only: Option<ItemId>,
+    pub(crate) only_item: Option<ItemId>,
     /// The kind of chart to return to, if the table was opened in its place.
     pub(super) chart_kind: Option<ViewKind>,
     /// Whether the panel is a chart whose counters have no values at all.
@@ -57,7 +57,7 @@ impl Pane {
             report_top: 0,
             bands: Bands::Selected,
             filter: String::new(),
-            only: None,
+            only_item: None,
             chart_kind: None,
             is_vacant: false,
             table: None,
@@ -117,9 +117,9 @@ impl Pane {
     }
 
     /// The items that are on the chart, in sort order.
-    pub(crate) fn charted(&self, reduced: &Reduced) -> Vec<&LegendItem> {
+    pub(crate) fn charted_items(&self, reduced: &Reduced) -> Vec<&LegendItem> {
         let mut items = self.items(reduced);
-        match self.only {
+        match self.only_item {
             Some(only) => items.retain(|item| item.id() == only),
             None => items.retain(|item| self.legend.is_charted(item, reduced)),
         }
@@ -129,7 +129,7 @@ impl Pane {
     /// Updates the legend. `keep_absent`: items without figures remain.
     pub(super) fn update(&mut self, reduced: &Reduced, keep_absent: bool) {
         self.legend.update(reduced, keep_absent);
-        self.only = self.only.filter(|id| self.legend.item(*id).is_some());
+        self.only_item = self.only_item.filter(|id| self.legend.item(*id).is_some());
         self.repair_selection(reduced);
     }
 
@@ -172,7 +172,7 @@ impl Pane {
     pub(super) fn clear(&mut self) {
         self.legend.clear();
         self.selected = None;
-        self.only = None;
+        self.only_item = None;
     }
 
     /// Shows only counters whose path contains a text; an empty text shows all.
@@ -184,7 +184,7 @@ impl Pane {
 
     /// Shows only the selected counter on the chart, or all counters again.
     pub(super) fn toggle_only_selected(&mut self) {
-        self.only = if self.only == self.selected { None } else { self.selected };
+        self.only_item = if self.only_item == self.selected { None } else { self.selected };
     }
 
     /// Switches to the next scale of the axis. Returns a message.

@@ -61,7 +61,7 @@ impl App {
         if let Some((_, name, _)) = chosen
             && self.has_view(name) == Some(false)
         {
-            return self.messages.answer(format!("nothing to show in the view '{name}' here"), false);
+            return self.messages.push_response(format!("nothing to show in the view '{name}' here"), false);
         }
         self.overlay = Overlay::None;
         if let Some((_, name, _)) = chosen {
