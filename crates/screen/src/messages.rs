@@ -113,7 +113,7 @@ mod tests {
         let mut messages = Messages::default();
         messages.add_unavailable(2, vec!["two counters: permission denied".to_owned()]);
         assert_eq!(messages.short(), Some("2 counters unavailable: ! shows"));
-        assert!(messages.news().is_none() && messages.messages.len() == 1);
+        assert!(messages.new_message().is_none() && messages.messages.len() == 1);
         let over: Vec<_> = (0..6).map(|_| messages.sample_taken()).collect();
         assert_eq!(over, [false, false, false, false, true, false]);
         assert_eq!(messages.short(), None);

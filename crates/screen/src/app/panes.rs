@@ -49,10 +49,10 @@ impl Panes {
             self.is_zoomed = false;
             return true;
         }
-        let is_table = |pane: &Pane| pane.kind() == ViewKind::Table && pane.chart_kind.is_none();
-        if !self.is_grid() || is_table(self.focused_pane()) {
+        if !self.is_grid() || self.focused_pane().kind() == ViewKind::Table {
             return false;
         }
+        let is_table = |pane: &Pane| pane.shown_table().is_some() && pane.chart_kind.is_none();
         let Some(index) = self.list.iter().position(is_table) else { return false };
         self.before_table = Some(std::mem::replace(&mut self.focus, index));
         self.is_zoomed = true;
