@@ -40,8 +40,11 @@ impl App {
             return;
         }
         let mut wanted: Vec<CounterName> = Vec::new();
-        for table in
-            self.panes.shown_indexes().into_iter().filter_map(|index| self.panes.iter().nth(index)?.shown_table())
+        for table in self
+            .panes
+            .shown_indexes()
+            .into_iter()
+            .filter_map(|index| self.panes.iter().nth(index)?.shown_table())
         {
             let model = &table.model;
             let counters = model.missing_columns().into_iter().flat_map(|column| column.counters);
