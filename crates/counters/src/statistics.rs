@@ -105,6 +105,9 @@ pub struct Summary {
     pub first_time: Option<Moment>,
     /// The time of the last valid raw value.
     pub last_time: Option<Moment>,
+    /// Whether the denominator of the formula did not increase in any interval, for example because there was no operation whose
+    /// duration an average could measure. The values are then 0, as PDH returns in this case, although they mean nothing.
+    pub is_idle: bool,
 }
 
 impl Summary {
@@ -327,6 +330,9 @@ impl Statistics {
                 .map(|found| found.map(|value| value.clamp(self.minimum, self.maximum))),
             first_time: self.first_time,
             last_time: self.last_time,
+            is_idle: has_value
+                && self.formula.is_some_and(Formula::uses_second_difference)
+                && self.sums.has_no_denominator(),
         }
     }
 

@@ -19,7 +19,8 @@ const MAX_DECADES: f64 = 9.0;
 impl AxisRange {
     /// The range of an axis for the visible values. Ends that `axis` does not fix are round numbers. A linear axis begins at 0
     /// if no value is negative. Values above `bound`, the largest possible value, do not extend it: measured values can be
-    /// slightly larger than possible.
+    /// slightly larger than possible. If no end is fixed, the axis extends at least to the
+    /// [smallest top](Unit::smallest_top) of the unit, so that small values do not look like an incident.
     pub fn new(axis: &Axis, values: ValueRange, unit: &Unit, bound: Option<f64>) -> Self {
         let is_logarithmic = axis.scale == AxisScale::Logarithmic;
         if is_logarithmic {
@@ -38,7 +39,11 @@ impl AxisRange {
         }
         let bottom = axis.min.unwrap_or_else(|| -round_up(-values.smallest, unit));
         let largest = bound.map_or(values.largest, |bound| values.largest.min(bound));
-        let top = axis.max.unwrap_or_else(|| round_up(largest, unit));
+        let top = axis.max.unwrap_or_else(|| {
+            let top = round_up(largest, unit);
+            // An axis with negative values has its own scale.
+            if bottom < 0.0 { top } else { top.max(unit.smallest_top()) }
+        });
         let top = if top > bottom { top } else { bottom + 1.0 / unit.factor() };
         Self { is_logarithmic, bottom, top }
     }
@@ -245,12 +250,20 @@ mod tests {
             ("Things", 1.01, 2.0),
             ("Things", 2.2, 3.0),
             ("Things", 37.0, 40.0),
-            ("Things", 0.07, 0.08),
+            ("Things", 0.0, 1.0),
+            ("Things", 0.17, 0.2),
             ("Things", 0.083, 0.1),
-            ("Things", 1e-7, 1e-7),
-            ("Available Bytes", 1025.0, 1536.0),
+            ("Things", 1e-7, 0.1),
+            ("Available Bytes", 1_048_577.0, 1_572_864.0),
             ("Available Bytes", 24e9, 25_769_803_776.0),
-            ("Available Bytes", 1537.0, 2048.0),
+            ("Available Bytes", 1_572_865.0, 2_097_152.0),
+            ("Available Bytes", 17.0, 1_048_576.0),
+            // 17 KiB: 1 MiB.
+            ("Available KBytes", 17.0, 1024.0),
+            ("% Idle Time", 0.0002, 5.0),
+            ("Disk Read Bytes/sec", 50.0, 10_000.0),
+            ("Avg. Disk sec/Read", 0.000_000_3, 0.000_1),
+            ("Packets/sec", 0.2, 1.0),
             // 2049 MiB: 3 GiB.
             ("Available MBytes", 2049.0, 3072.0),
             ("% Idle Time", 99.0, 100.0),
@@ -300,7 +313,8 @@ mod tests {
         };
         assert_eq!(top("% Some Stall Time", "Pressure Stall", 103.0), 100.0);
         assert_eq!(top("% Memory Some Stall Time", "Cgroup", 103.0), 100.0);
-        assert_eq!(top("% Some Stall Time", "Pressure Stall", 1.9), 2.0);
+        assert_eq!(top("% Some Stall Time", "Pressure Stall", 5.9), 6.0);
+        assert_eq!(top("% Some Stall Time", "Pressure Stall", 0.0002), 5.0);
         assert_eq!(top("% Processor Time", "Processor Information", 100.5), 100.0);
         // A process can use several processors.
         assert_eq!(top("% Processor Time", "Process", 103.0), 200.0);
@@ -338,7 +352,8 @@ mod tests {
             ("bytes/s", &[29e6], 0, "0 B/s|30 MB/s"),
             ("bytes", &[24e9], 3, "0 B|6 GiB|12 GiB|18 GiB|24 GiB"),
             ("KB", &[700.0], 1, "0 B|384 KiB|768 KiB"),
-            ("%", &[1.9], 3, "0 %|0.5 %|1 %|1.5 %|2 %"),
+            ("%", &[1.9], 3, "0 %|2.5 %|5 %"),
+            ("%", &[19.0], 3, "0 %|5 %|10 %|15 %|20 %"),
             ("", &[-30.0, 10.0], 3, "-30|-20|-10|0|10"),
             ("", &[-30.0, 50.0], 3, "-30|50"),
             ("", &[7.5], 3, "0|2|4|6|8"),

@@ -52,8 +52,8 @@ pub use search::{
 pub use series::{SeriesId, SeriesInfo, SeriesTable};
 pub use span::Span;
 pub use table::{
-    ColumnContent, Figure, ProcessProperties, Property, READY_MADE_TABLES, RowId, RowProperties, TableColumn,
-    TableFigures, TableLayout, TableLine, TableModel, TableOrder, TableRow, TableSettings, TreeKind,
-    has_no_rank, ready_made_columns,
+    ColumnContent, Figure, MissingColumn, ProcessProperties, Property, READY_MADE_TABLES, RowId,
+    RowProperties, TableColumn, TableFigures, TableLayout, TableLine, TableModel, TableOrder, TableRow,
+    TableSettings, TreeKind, has_no_rank, ready_made_columns,
 };
 pub use view::{Annotation, Axis, AxisScale, MAX_SHARE, MAX_TOP, Panel, View, ViewError, ViewKind};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::path::PathPattern;
-use tachograph_counters::{Statistics, Summary};
+use tachograph_counters::{CounterType, Statistics, Summary};
 
 use crate::logs::cells::StoredState;
 use crate::series::{SeriesId, SeriesInfo, SeriesTable};
@@ -28,13 +28,25 @@ pub struct Column {
     pub errors: u64,
     /// The time of the last valid raw value.
     pub at: Option<FileTime>,
+    /// Whether there was no activity: see [`Summary::is_idle`].
+    pub is_idle: bool,
 }
 
 impl Column {
     fn from_state(state: &Statistics) -> Self {
-        let Summary { average, minimum, maximum, last, values, errors, last_time, .. } = state.summary();
+        let Summary { average, minimum, maximum, last, values, errors, last_time, is_idle, .. } =
+            state.summary();
         let at = last_time.map(|at| at.utc);
-        Self { average, minimum, maximum, last, values, errors, at }
+        Self { average, minimum, maximum, last, values, errors, at, is_idle }
+    }
+
+    /// Removes the values of an average per operation if there was no operation.
+    fn remove_idle_values(&mut self) {
+        if self.is_idle {
+            (self.average, self.minimum, self.maximum, self.last) = (None, None, None, None);
+        } else if self.values > 1 {
+            self.minimum = self.minimum.filter(|minimum| *minimum != 0.0);
+        }
     }
 }
 
@@ -65,6 +77,32 @@ impl Reduced {
     pub fn time_of(&self, column: usize) -> FileTime {
         let last = self.series.iter().filter_map(|series| series.columns.get(column)?.at).max();
         last.unwrap_or_else(|| self.span.column_begin(column + 1, self.columns))
+    }
+
+    /// Removes the values of averages per operation, such as `Avg. Disk sec/Read`, for times without an operation. PDH, logs and
+    /// `tacho stats` have 0 there, which reads like a very fast disk. If some intervals had an operation and others had not, the
+    /// smallest value is unknown, so a smallest value of 0 is removed too.
+    #[must_use]
+    pub fn without_idle_values(mut self) -> Self {
+        let is_per_operation = |series: &&mut ReducedSeries| {
+            [CounterType::AVERAGE_TIMER, CounterType::AVERAGE_BULK]
+                .contains(&series.info.counter.counter_type)
+        };
+        for series in self.series.iter_mut().filter(is_per_operation) {
+            series.columns.iter_mut().for_each(Column::remove_idle_values);
+            let summary = &mut series.summary;
+            if summary.is_idle {
+                (summary.average, summary.minimum, summary.maximum, summary.last) = (None, None, None, None);
+                continue;
+            }
+            if summary.values > 1 {
+                summary.minimum = summary.minimum.filter(|minimum| *minimum != 0.0);
+            }
+            if let Some(last) = series.columns.iter().rfind(|column| column.values > 0) {
+                summary.last = last.last;
+            }
+        }
+        self
     }
 
     /// The times of the first and the last value of any series.
@@ -256,4 +294,78 @@ impl Reduction {
 /// The rank of a series: the position of the first path that selects it; 0 if `paths` is empty; `None` if no path selects it.
 pub(crate) fn rank_of(info: &SeriesInfo, paths: &[PathPattern]) -> Option<usize> {
     if paths.is_empty() { Some(0) } else { paths.iter().position(|path| info.is_selected_by(path)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use tachograph_counters::set::{Counter, CounterSet, Extent};
+
+    use super::*;
+
+    fn series(counter_type: CounterType, summary: Summary, columns: Vec<Column>) -> ReducedSeries {
+        let (set, counter) =
+            (CounterSet::new("M", "Disk", Extent::Table), Counter::new("Latency", counter_type, 1));
+        let info = SeriesInfo {
+            id: SeriesId(1),
+            path: String::new(),
+            machine: None,
+            set: Arc::new(set),
+            counter,
+            instance: None,
+        };
+        ReducedSeries { info: Arc::new(info), summary, columns }
+    }
+
+    fn reduced(series: ReducedSeries) -> Reduced {
+        Reduced {
+            span: Span::new(FileTime(0), FileTime(10)),
+            columns: series.columns.len(),
+            series: vec![series],
+        }
+    }
+
+    fn column(average: f64, values: u64, is_idle: bool) -> Column {
+        let average = Some(average);
+        Column {
+            average,
+            minimum: Some(0.0),
+            maximum: average,
+            last: average,
+            values,
+            is_idle,
+            ..Column::default()
+        }
+    }
+
+    #[test]
+    fn times_without_operations_have_no_latency() {
+        let columns =
+            vec![column(0.0, 1, true), column(0.004, 2, false), column(0.0, 1, false), column(0.0, 1, true)];
+        let summary = Summary {
+            values: 5,
+            average: Some(0.003),
+            minimum: Some(0.0),
+            maximum: Some(0.004),
+            last: Some(0.0),
+            ..Summary::default()
+        };
+        let shown = reduced(series(CounterType::AVERAGE_TIMER, summary.clone(), columns.clone()))
+            .without_idle_values();
+        let averages: Vec<_> = shown.series[0].columns.iter().map(|column| column.average).collect();
+        // The third column has an operation that took no measurable time.
+        assert_eq!(averages, [None, Some(0.004), Some(0.0), None]);
+        let minima: Vec<_> = shown.series[0].columns.iter().map(|column| column.minimum).collect();
+        assert_eq!(minima, [None, None, Some(0.0), None]);
+        let figures = &shown.series[0].summary;
+        assert_eq!((figures.average, figures.minimum, figures.last), (Some(0.003), None, None));
+        // The values of other counters are never removed: 0 % is a value.
+        let timer = reduced(series(CounterType::TIMER_100NS, summary, columns)).without_idle_values();
+        assert_eq!(timer.series[0].columns[0].average, Some(0.0));
+        assert_eq!(timer.series[0].summary.minimum, Some(0.0));
+        // A time range without any operation, without columns.
+        let idle =
+            Summary { values: 1, average: Some(0.0), last: Some(0.0), is_idle: true, ..Summary::default() };
+        let shown = reduced(series(CounterType::AVERAGE_BULK, idle, Vec::new())).without_idle_values();
+        assert_eq!((shown.series[0].summary.average, shown.series[0].summary.last), (None, None));
+    }
 }

@@ -76,6 +76,17 @@ pub struct TableOrder {
     pub is_descending: bool,
 }
 
+/// A ready-made column that is not shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingColumn<'a> {
+    /// The heading.
+    pub title: &'a str,
+    /// The counters of which the column would show the first one that the machine has.
+    pub counters: Vec<&'a str>,
+    /// Whether the machine has the counter, but no row has a value.
+    pub is_empty: bool,
+}
+
 /// A line of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TableLine {
@@ -198,7 +209,8 @@ impl TableModel {
     }
 
     /// Replaces the figures with new ones for the counters of [`paths`](Self::paths).
-    pub fn update(&mut self, figures: TableFigures) {
+    pub fn update(&mut self, mut figures: TableFigures) {
+        figures.reduced = figures.reduced.without_idle_values();
         self.rows.update(&self.layout.set, &self.layout.columns, &figures);
         self.figures = figures;
         let rows = &self.rows.rows;
@@ -219,8 +231,7 @@ impl TableModel {
         let rows = self.rows.rows.iter().enumerate().filter(|(_, row)| !row.is_reserved);
         let rows: Vec<_> = rows.map(|(index, _)| index).collect();
         for column in 0..self.layout.columns.len() {
-            let has_value =
-                self.has_had_value[column] || rows.iter().any(|&row| self.value(row, column).is_some());
+            let has_value = self.has_had_value[column] || rows.iter().any(|&row| self.has_value(row, column));
             self.has_had_value[column] = has_value;
         }
         if !self.is_order_chosen && self.is_empty_column(self.order.column) {
@@ -231,6 +242,12 @@ impl TableModel {
                 self.order = TableOrder { column, is_descending: true };
             }
         }
+    }
+
+    /// Whether a row has a value, or had no activity in which there could have been one.
+    fn has_value(&self, row: usize, column: usize) -> bool {
+        let series = || self.reduced().series.get(self.rows.series(row, column)?);
+        self.value(row, column).is_some() || series().is_some_and(|series| series.summary.is_idle)
     }
 
     /// Whether a column is left out because no row has a value of its counter: the kernel does not count it for these
@@ -244,6 +261,34 @@ impl TableModel {
             && has_rows
             && !self.are_columns_chosen
             && self.has_had_value.get(column) == Some(&false)
+    }
+
+    /// The ready-made columns that are not shown, because the machine lacks their counters or no row has a value.
+    pub fn missing_columns(&self) -> Vec<MissingColumn<'_>> {
+        if self.are_columns_chosen {
+            return Vec::new();
+        }
+        let columns = self.layout.columns.iter().enumerate();
+        let empty = columns.filter(|(index, _)| self.is_empty_column(*index)).filter_map(|(_, column)| {
+            Some(MissingColumn {
+                title: &column.title,
+                counters: vec![&*column.counter()?.name],
+                is_empty: true,
+            })
+        });
+        let has = |title: &str| self.layout.columns.iter().any(|column| *column.title == *title);
+        let absent = ready_made_columns(&self.layout.set).filter(|(title, _)| !has(title));
+        let absent = absent.map(|(title, counters)| MissingColumn {
+            title,
+            counters: counters.to_vec(),
+            is_empty: false,
+        });
+        empty.chain(absent).collect()
+    }
+
+    /// Whether a column shows the states of processes.
+    pub fn has_states(&self) -> bool {
+        self.layout.columns.iter().any(TableColumn::is_state)
     }
 
     /// The headings of the [empty columns](Self::is_empty_column).

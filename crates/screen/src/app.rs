@@ -8,6 +8,7 @@ mod input;
 mod mouse;
 mod pane;
 mod panes;
+mod reasons;
 mod request;
 mod table;
 mod time;
@@ -37,6 +38,8 @@ pub(crate) use dialogs::{Prompt, PromptKind};
 pub use input::{Existing, Input, Recording};
 pub(crate) use pane::{Bands, Pane};
 pub(crate) use panes::Panes;
+pub use reasons::CounterName;
+pub(crate) use reasons::Reasons;
 pub use request::Request;
 pub(crate) use table::Table;
 pub use table::TableId;
@@ -48,6 +51,10 @@ pub const DEFAULT_POINTS: usize = 100;
 
 /// The maximum number of panels on the first screen of a log.
 const MAX_DEFAULT_PANELS: usize = 6;
+
+/// The maximum number of paths whose counters are collected for charts that were shown earlier. All ready-made views
+/// together have fewer.
+const MAX_BACKGROUND: usize = 400;
 
 /// Facts about the machine or the logs that are shown.
 #[derive(Clone, Debug)]
@@ -85,6 +92,8 @@ pub struct App {
     pub(crate) numbers: NumberForm,
     /// The names of containers, for control groups.
     pub(crate) groups: GroupNames,
+    /// Why counters are missing or have no values.
+    pub(crate) reasons: Reasons,
     /// The title of the view.
     pub(crate) title: Option<String>,
     /// Whether counters that the logs lack are omitted from the view.
@@ -97,6 +106,8 @@ pub struct App {
     pub(crate) reduced: Reduced,
     /// The id of the newest table.
     last_table: TableId,
+    /// Paths of charts that were shown earlier, whose counters are still collected.
+    background: Vec<PathPattern>,
     pub(crate) interval: Duration,
     pub(crate) points: usize,
     /// The times of the samples that are kept.
@@ -118,6 +129,11 @@ pub struct App {
     /// chose.
     pub(crate) brush: (Option<Span>, Option<Span>),
     drag: Option<Drag>,
+    /// The keys that were pressed while the logs were being opened. They are processed when the first figures arrive, because
+    /// most keys act on figures.
+    waiting_keys: Vec<KeyEvent>,
+    /// Whether logs are being opened and no figures have arrived.
+    is_loading: bool,
     /// The progress of reading logs: bytes read, bytes in total. `None` while nothing is being read.
     pub(crate) reading: Option<(u64, u64)>,
     pub(crate) recording: Option<Recording>,
@@ -136,6 +152,14 @@ pub struct App {
     is_mark_explained: bool,
 }
 
+/// The maximum number of keys that wait until logs are open.
+const MAX_WAITING_KEYS: usize = 100;
+
+/// Whether a key acts while logs are being opened: Esc cancels, and `q` quits unless it is part of something typed.
+fn acts_while_loading(key: &KeyEvent, is_first: bool) -> bool {
+    key.code == KeyCode::Esc || is_first && matches!(key.code, KeyCode::Char('q' | '?' | '!') | KeyCode::F(1))
+}
+
 fn headline_of(counters: Vec<Chosen>) -> Legend {
     let mut legend = Legend::default();
     for chosen in counters {
@@ -150,18 +174,20 @@ impl App {
         let nothing = Span::new(FileTime(0), FileTime(0));
         let points = view.points.unwrap_or(DEFAULT_POINTS).clamp(MIN_POINTS, MAX_POINTS);
         Self {
-            panes: Panes::new(view.panels).with_table_line(facts.is_live),
+            panes: Panes::new(view.panels),
             facts,
             theme,
             headline: headline_of(view.headline),
             numbers: NumberForm::Units,
             groups: GroupNames::default(),
+            reasons: Reasons::default(),
             title: view.title,
             is_optional: view.is_optional,
             annotations: view.annotations,
             sums_names: view.sums_names,
             reduced: Reduced { span: nothing, columns: 0, series: Vec::new() },
             last_table: TableId::default(),
+            background: Vec::new(),
             interval: view.interval.unwrap_or(Duration::from_secs(1)),
             points,
             times: Ring::new(points + 1),
@@ -173,6 +199,8 @@ impl App {
             cursor: None,
             brush: (None, None),
             drag: None,
+            waiting_keys: Vec::new(),
+            is_loading: false,
             reading: None,
             recording: None,
             overlay: Overlay::None,
@@ -241,22 +269,15 @@ impl App {
     /// Replaces the panels by those of a ready-made view whose counters the machine or log has.
     fn show_ready_made(&mut self, name: &str, requests: &mut Vec<Request>) {
         let (Some(mut view), Some(sets)) = (View::ready_made(name), self.sets.clone()) else { return };
-        let has = |path: &PathPattern| {
-            let mut matching = sets.iter().filter(|set| path.matches_set(&set.name, set.has_instances));
-            matching.any(|set| set.counters.iter().any(|entry| path.matches_counter(&entry.counter.name)))
-        };
-        let missing = view.resolve(has);
+        let missing = view.resolve(|path| views::has_counter(&sets, path));
         if view.panels.is_empty() {
             return self.messages.push_response(format!("nothing to show in the view '{name}' here"), false);
         }
-        match missing.len() {
-            0 => {}
-            1 => self.messages.push_response(format!("{name}: not available here: {}", missing[0]), false),
-            count => self.messages.push_response(
-                format!("{name}: not available here: {} and {} more", missing[0], count - 1),
-                false,
-            ),
+        if !missing.is_empty() {
+            let text = |path: &String| format!("view '{name}': not available here: {path}");
+            self.messages.add_unavailable(missing.len(), missing.iter().map(text).collect());
         }
+        self.keep_collecting(requests);
         self.title = view.title;
         self.is_optional = view.is_optional;
         self.annotations = view.annotations;
@@ -266,6 +287,21 @@ impl App {
         self.panes.set_screen((self.areas.screen.width, self.areas.screen.height));
         self.open_tables();
         self.request_paths(requests);
+    }
+
+    /// Keeps collecting the counters of the charts that are shown, so that the charts have no gap when they are shown again.
+    /// The counters of tables are not kept, because a sample of all processes is expensive.
+    fn keep_collecting(&mut self, requests: &mut Vec<Request>) {
+        if !self.facts.is_live {
+            return;
+        }
+        let shown = self.with_headline(self.panes.paths_of_charts());
+        let new: Vec<_> = shown.into_iter().filter(|path| !self.background.contains(path)).collect();
+        if new.is_empty() || self.background.len() + new.len() > MAX_BACKGROUND {
+            return;
+        }
+        self.background.extend(new);
+        requests.push(Request::Background(self.background.clone()));
     }
 
     /// Shows messages about the view, which stay until a key is pressed.
@@ -305,12 +341,15 @@ impl App {
             Input::Terminal(_) => self.is_changed = false,
             Input::Collected(at) => self.collected(at, &mut requests),
             Input::Figures(reduced) => {
+                let reduced = reduced.without_idle_values();
                 // A frozen chart keeps its rows, even those of instances that appeared after its end.
                 self.panes.update(&reduced, !self.facts.is_live || self.frozen.is_some());
                 self.headline.update(&reduced, true);
                 self.explain_averages(&reduced);
                 self.reduced = reduced;
+                self.find_vacant();
                 self.request_containers(None, &mut requests);
+                self.end_loading(&mut requests);
             }
             Input::Table(id, figures) => self.update_table(id, figures, &mut requests),
             Input::Properties(id, read) => {
@@ -321,9 +360,14 @@ impl App {
                 self.request_containers(Some(id), &mut requests);
             }
             Input::Containers(found) => self.groups.add(found),
+            Input::Reasons(found) => self.add_reasons(found),
             Input::Sets(sets) => {
                 if let Overlay::Tree(tree) = &mut self.overlay {
                     tree.set_sets(Arc::clone(&sets));
+                }
+                // A counter that was missing can be available now.
+                if self.sets.as_ref().is_none_or(|known| **known != *sets) {
+                    self.reasons.clear();
                 }
                 self.sets = Some(sets);
                 self.open_pending_tables(&mut requests);
@@ -335,9 +379,13 @@ impl App {
             }
             Input::Counted(paths, lines) => self.counted(paths, lines, &mut requests),
             Input::Reading(reading) => {
+                self.is_loading |= reading.is_some() && self.reduced.columns == 0;
                 self.reading = reading;
                 if reading.is_none() {
                     self.panes.tables_mut().for_each(|table| table.requested = None);
+                    if self.reduced.columns > 0 {
+                        self.end_loading(&mut requests);
+                    }
                 }
             }
             Input::Opened(whole, zone) => self.set_samples(whole, zone, &mut requests),
@@ -348,7 +396,11 @@ impl App {
             }
             Input::Exists(what) => self.overlay = Overlay::Prompt(Prompt::overwrite(what)),
             Input::Notice(text) => self.messages.push_response(text, false),
-            Input::Problem(text) => self.messages.add(text, true),
+            Input::Unavailable(counters, texts) => self.messages.add_unavailable(counters, texts),
+            Input::Problem(text) => {
+                self.messages.add(text, true);
+                self.end_loading(&mut requests);
+            }
         }
         self.request_tables(&mut requests);
         requests
@@ -363,6 +415,7 @@ impl App {
             requests.push(Request::Paths(self.paths()));
         }
         self.request_new_properties(&mut requests);
+        self.request_reasons(&mut requests);
         let columns = self.required_figures().map_or(0, |(_, columns)| columns);
         if columns != self.columns_requested {
             self.columns_requested = columns;
@@ -384,13 +437,14 @@ impl App {
 
     fn collected(&mut self, at: FileTime, requests: &mut Vec<Request>) {
         self.times.push(at);
+        let is_over = self.messages.sample_taken();
         if std::mem::take(&mut self.is_stepping) {
             requests.extend([self.freeze_at(at), Request::Figures]);
         } else if self.frozen.is_none() {
             self.open_pending_tables(requests);
             requests.push(Request::Figures);
         } else {
-            self.is_changed = self.recording.is_some();
+            self.is_changed = self.recording.is_some() || is_over;
         }
     }
 
@@ -407,11 +461,15 @@ impl App {
             _ => {}
         }
         self.messages.mark_seen();
+        let has_dialog = !matches!(self.overlay, Overlay::None);
+        if self.is_loading && !has_dialog && !acts_while_loading(key, self.waiting_keys.is_empty()) {
+            return self.keep_key(key);
+        }
         if matches!(self.overlay, Overlay::None) && self.filter_key(key, requests) {
             return;
         }
         match &self.overlay {
-            Overlay::None => match command_of(key, self.facts.is_live, self.panes.is_grid(), self.is_table())
+            Overlay::None => match command_of(key, self.facts.is_live, self.panes.len() > 1, self.is_table())
             {
                 Some(command) => self.run(command, requests),
                 None => self.messages.push_response("unknown key; ? lists the keys", false),
@@ -420,6 +478,25 @@ impl App {
             Overlay::Tree(_) => self.tree_key(key, requests),
             Overlay::Views(_) => self.views_key(key, requests),
             Overlay::Prompt(_) => self.prompt_key(key, requests),
+        }
+    }
+
+    /// Keeps a key until the logs are open.
+    fn keep_key(&mut self, key: &KeyEvent) {
+        if self.waiting_keys.len() < MAX_WAITING_KEYS {
+            self.waiting_keys.push(*key);
+        }
+        self.messages.push_response("keys wait until the log is read (Esc cancels)", false);
+    }
+
+    /// Processes the keys that were pressed while the logs were being opened, if they are open now.
+    fn end_loading(&mut self, requests: &mut Vec<Request>) {
+        if !self.is_loading || self.reading.is_some() {
+            return;
+        }
+        self.is_loading = false;
+        for key in std::mem::take(&mut self.waiting_keys) {
+            self.key(&key, requests);
         }
     }
 

@@ -27,7 +27,7 @@ use ratatui::style::Style;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::wildcard::eq_ignore_case;
-use tachograph_monitor::{ItemId, LegendColumn, ViewKind};
+use tachograph_monitor::{ItemId, LegendColumn, LegendItem, ViewKind};
 
 use crate::app::{App, Overlay, Pane, Table};
 use crate::text::{row, width, write_text};
@@ -232,11 +232,24 @@ impl App {
             "reading ..."
         } else if pane.legend.items().is_empty() {
             return self.draw_waiting(buffer, area, pane);
+        } else if self.has_no_capacity(pane) {
+            let text = format!("no {}", pane.title().to_lowercase());
+            self.write_centred(buffer, row(area, usize::from(area.height) / 2), &text);
+            return true;
         } else {
             return false;
         };
         self.write_centred(buffer, row(area, usize::from(area.height) / 2), text);
         true
+    }
+
+    /// Whether a panel shows the use of something of which there is nothing, such as swap: its capacity is 0.
+    fn has_no_capacity(&self, pane: &Pane) -> bool {
+        let mut capacities = pane.legend.capacities().peekable();
+        let is_zero = |item: &LegendItem| {
+            item.series(&self.reduced).is_some_and(|series| series.summary.maximum == Some(0.0))
+        };
+        capacities.peek().is_some() && capacities.all(is_zero)
     }
 
     /// Explains why a panel has no data, or which counters it is waiting for.
@@ -251,10 +264,11 @@ impl App {
         };
         let set = &path.path().set;
         let excluded = pane.legend.excluded_instances();
-        let (text, more) = if self.has_instances(set) {
+        let counters: Vec<_> = paths.iter().map(|path| &*path.path().counter).collect();
+        let reason = self.reasons.of(set, &counters).unwrap_or_default();
+        let (text, more) = if self.has_instances(set) || !reason.is_empty() {
             // Other counters of the set have values.
-            let counters: Vec<_> = paths.iter().map(|path| path.path().counter.clone()).collect();
-            (format!("no values here: {}", counters.join(", ")), "")
+            (format!("no values here: {}", counters.join(", ")), reason)
         } else if excluded.is_empty() {
             (format!("{set} has no instances"), "they are shown when they appear")
         } else {
@@ -266,7 +280,8 @@ impl App {
         let text = crate::text::truncate(&text, usize::from(area.width), self.theme.is_unicode);
         self.write_centred(buffer, row(area, middle), &text);
         if middle + 1 < usize::from(area.height) {
-            self.write_centred(buffer, row(area, middle + 1), more);
+            let more = crate::text::truncate(more, usize::from(area.width), self.theme.is_unicode);
+            self.write_centred(buffer, row(area, middle + 1), &more);
         }
         true
     }

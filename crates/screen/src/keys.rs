@@ -27,7 +27,6 @@ pub(crate) enum Command {
     ScaleDefault,
     Colour,
     Sort,
-    SortBack,
     Reverse,
     NextView,
     Line,
@@ -152,12 +151,7 @@ pub(crate) const KEYS: &[Key] = &[
     key(Both, &[(Char('<'), C::ScaleDown), (Char('>'), C::ScaleUp)], "< >", "scale down, up by 10"),
     key(Both, &[(Char('='), C::Fit), (Char('*'), C::FitAll)], "= *", "fit the scale of this counter, of all"),
     key(Both, &[(Char('~'), C::ScaleDefault)], "~", "default scale"),
-    key(
-        Both,
-        &[(Char('s'), C::Sort), (KeyCode::BackTab, C::SortBack), (KeyCode::Tab, C::Sort)],
-        "s Tab Shift-Tab",
-        "sort by the next, previous column",
-    ),
+    key(Both, &[(Char('s'), C::Sort)], "s", "sort by the next column"),
     key(Both, &[(Char('o'), C::Reverse)], "o", "reverse the order"),
     key(
         Both,
@@ -175,9 +169,14 @@ pub(crate) const KEYS: &[Key] = &[
     ),
     key(
         Both,
-        &[(Char('w'), C::NextPane), (Char('W'), C::PreviousPane)],
-        "w W",
-        "next, previous panel; also Tab, Shift-Tab if several panels are shown",
+        &[
+            (KeyCode::Tab, C::NextPane),
+            (KeyCode::BackTab, C::PreviousPane),
+            (Char('w'), C::NextPane),
+            (Char('W'), C::PreviousPane),
+        ],
+        "Tab Shift-Tab w W",
+        "next, previous panel",
     ),
     key(Both, &[(Char('z'), C::ZoomPane)], "z", "enlarge the panel, or show all again (also Enter, Esc)"),
     key(
@@ -263,12 +262,15 @@ pub(crate) const TABLE_KEYS: &[Key] = &[
         Both,
         &[(KeyCode::Tab, C::NextTable), (KeyCode::BackTab, C::PreviousTable)],
         "Tab Shift-Tab",
-        "next, previous table: processes, threads, disks ... (with several panels: next panel)",
+        NEXT_TABLE,
     ),
 ];
 
+/// The help of the keys for the next table, which are listed only if there is a single panel.
+const NEXT_TABLE: &str = "next, previous table: processes, threads, disks ...";
+
 /// Commands for the lines of a chart, which have no meaning in a table.
-const NOT_IN_TABLES: [Command; 18] = [
+const NOT_IN_TABLES: [Command; 17] = [
     C::Search,
     C::Remove,
     C::Clear,
@@ -281,7 +283,6 @@ const NOT_IN_TABLES: [Command; 18] = [
     C::FitAll,
     C::ScaleDefault,
     C::Sort,
-    C::SortBack,
     C::Band,
     C::Filter,
     C::OnlySelected,
@@ -289,16 +290,18 @@ const NOT_IN_TABLES: [Command; 18] = [
     C::Limit,
 ];
 
-/// The keys that are listed on the main screen.
-pub(crate) fn listed_keys(is_live: bool, is_table: bool) -> Vec<&'static Key> {
+/// The keys that are listed on the main screen. Tab has one meaning: the next panel if there are several; the next table if the
+/// only panel is a table.
+pub(crate) fn listed_keys(is_live: bool, has_panels: bool, is_table: bool) -> Vec<&'static Key> {
     let is_chart_key = |key: &&Key| {
         let is_replaced = |(code, command): &(KeyCode, Command)| {
             NOT_IN_TABLES.contains(command) || table_command(*code, is_live).is_some()
         };
         !is_table || key.keys.is_empty() || !key.keys.iter().all(is_replaced)
     };
-    let table_keys = TABLE_KEYS.iter().filter(|_| is_table);
-    let chart_keys = KEYS.iter().filter(is_chart_key);
+    let table_keys = TABLE_KEYS.iter().filter(|key| is_table && !(has_panels && key.help == NEXT_TABLE));
+    let is_of_panels = |key: &Key| key.keys.iter().any(|(_, command)| *command == C::NextPane);
+    let chart_keys = KEYS.iter().filter(is_chart_key).filter(|key| has_panels || !is_of_panels(key));
     table_keys.chain(chart_keys).filter(|key| key.is_available(is_live)).collect()
 }
 
@@ -307,15 +310,20 @@ fn table_command(code: KeyCode, is_live: bool) -> Option<Command> {
     keys.find(|(known, _)| *known == code).map(|(_, command)| *command)
 }
 
-/// The command that a key triggers on the main screen. `is_grid`: whether several panels are shown; `is_table`: whether the
-/// focused panel is a table.
-pub(crate) fn command_of(event: &KeyEvent, is_live: bool, is_grid: bool, is_table: bool) -> Option<Command> {
+/// The command that a key triggers on the main screen. `has_panels`: whether there are several panels, even if one of them is
+/// enlarged; `is_table`: whether the focused panel is a table.
+pub(crate) fn command_of(
+    event: &KeyEvent,
+    is_live: bool,
+    has_panels: bool,
+    is_table: bool,
+) -> Option<Command> {
     if let Some(command) = control_command(event) {
         return Some(command);
     }
     match event.code {
-        KeyCode::Tab if is_grid => return Some(C::NextPane),
-        KeyCode::BackTab if is_grid => return Some(C::PreviousPane),
+        KeyCode::Tab if has_panels => return Some(C::NextPane),
+        KeyCode::BackTab if has_panels => return Some(C::PreviousPane),
         Enter if is_live && !is_table => return Some(C::Enter),
         _ => {}
     }

@@ -22,7 +22,7 @@ mod text;
 mod theme;
 mod tree;
 
-pub use app::{App, DEFAULT_POINTS, Existing, Facts, Input, Recording, Request, TableId};
+pub use app::{App, CounterName, DEFAULT_POINTS, Existing, Facts, Input, Recording, Request, TableId};
 pub use run::{End, Live, Logs, ScreenError, Source, run};
 pub use theme::{ColourDepth, Theme, ThemeChoice};
 pub use tree::Instances;

@@ -8,7 +8,12 @@ pub(crate) struct Messages {
     seen_count: usize,
     /// The number of messages when the screen opened. They are about the view and stay until a key is pressed.
     opening_count: usize,
+    /// A message about counters without values, and the number of samples after which it disappears.
+    short: Option<(String, u8)>,
 }
+
+/// The number of samples for which the last line shows a message about counters without values.
+const SHORT_SAMPLES: u8 = 5;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Message {
@@ -36,12 +41,47 @@ impl Messages {
         self.messages.push(Message { text, is_problem, count: 1 });
     }
 
+    /// Adds a message to the list only, unless the list has it.
+    pub(crate) fn add_to_list(&mut self, text: String) {
+        if self.messages.iter().any(|known| known.text == text) {
+            return;
+        }
+        let news = self.messages.split_off(self.seen_count.min(self.messages.len()));
+        self.add(text, false);
+        self.seen_count = self.messages.len();
+        self.messages.extend(news);
+    }
+
     /// Adds the response to a key: a new message, which replaces an earlier one with the same text.
     pub(crate) fn push_response(&mut self, text: impl Into<String>, is_problem: bool) {
         let text = text.into();
         self.messages.retain(|known| known.text != text);
         self.seen_count = self.seen_count.min(self.messages.len());
         self.add(text, is_problem);
+    }
+
+    /// Adds messages about a number of counters without values to the list. The last line only points to them, for a few samples,
+    /// because nothing has failed and the keys are more useful.
+    pub(crate) fn add_unavailable(&mut self, counters: usize, texts: Vec<String>) {
+        texts.into_iter().for_each(|text| self.add_to_list(text));
+        let counters = if counters == 1 { "1 counter".to_owned() } else { format!("{counters} counters") };
+        self.short = Some((format!("{counters} unavailable: ! shows"), SHORT_SAMPLES));
+    }
+
+    /// The short message about counters without values.
+    pub(crate) fn short(&self) -> Option<&str> {
+        self.short.as_ref().map(|(text, _)| text.as_str())
+    }
+
+    /// Lets the short message disappear a few samples after it was added. Returns whether it has disappeared now.
+    pub(crate) fn sample_taken(&mut self) -> bool {
+        let Some((_, left)) = &mut self.short else { return false };
+        *left -= 1;
+        let is_over = *left == 0;
+        if is_over {
+            self.short = None;
+        }
+        is_over
     }
 
     /// Adds the messages that the screen shows when it opens.
@@ -60,12 +100,28 @@ impl Messages {
 
     pub(crate) fn mark_seen(&mut self) {
         self.seen_count = self.messages.len();
+        self.short = None;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn unavailable_counters_are_mentioned_for_a_few_samples() {
+        let mut messages = Messages::default();
+        messages.add_unavailable(2, vec!["two counters: permission denied".to_owned()]);
+        assert_eq!(messages.short(), Some("2 counters unavailable: ! shows"));
+        assert!(messages.new_message().is_none() && messages.messages.len() == 1);
+        let over: Vec<_> = (0..6).map(|_| messages.sample_taken()).collect();
+        assert_eq!(over, [false, false, false, false, true, false]);
+        assert_eq!(messages.short(), None);
+        messages.add_unavailable(1, vec!["a counter: no such file".to_owned()]);
+        assert_eq!(messages.short(), Some("1 counter unavailable: ! shows"));
+        messages.mark_seen();
+        assert_eq!(messages.short(), None);
+    }
 
     #[test]
     fn messages_about_the_view_stay_until_a_key_is_pressed() {
@@ -80,5 +136,10 @@ mod tests {
         assert_eq!(shown(&messages), None);
         messages.add("another file cannot be read", true);
         assert_eq!(shown(&messages), Some(("another file cannot be read".to_owned(), 1)));
+        // A message for the list is not news.
+        messages.add_to_list("a column is missing".to_owned());
+        messages.add_to_list("a column is missing".to_owned());
+        assert_eq!(shown(&messages), Some(("another file cannot be read".to_owned(), 1)));
+        assert_eq!(messages.messages.iter().filter(|known| known.text == "a column is missing").count(), 1);
     }
 }

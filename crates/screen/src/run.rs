@@ -333,9 +333,11 @@ impl Running {
         };
         match (&mut self.feed, request) {
             (Feed::Live(live), Request::Paths(paths)) => return live.set_paths(paths),
+            (Feed::Live(live), Request::Background(paths)) => live.set_background(paths),
             (Feed::Live(live), Request::Interval(interval)) => live.set_interval(interval),
             (Feed::Live(live), Request::Points(points)) => live.set_points(points),
             (Feed::Live(live), Request::Containers(groups)) => return vec![live.containers(groups)],
+            (Feed::Live(live), Request::Reasons(counters)) => return vec![live.reasons(counters)],
             (Feed::Live(live), Request::Properties(id, processes)) => {
                 return vec![live.properties(id, processes)];
             }

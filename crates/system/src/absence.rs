@@ -5,7 +5,7 @@ use std::fmt;
 use crate::roots::Roots;
 use crate::table::SetTable;
 
-/// The reason why this machine lacks a counter set, or some counters of one.
+/// The reason why this machine lacks a counter set, or some counters of one, or why these counters have no values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Absence {
     /// The set.
@@ -66,6 +66,12 @@ pub fn absences(roots: &Roots) -> Vec<Absence> {
     crate::requirements().filter_map(|requirement| requirement.absence(roots)).collect()
 }
 
+/// Like [`absences`], for one counter set. Checks only what this set requires, so it is fast enough for a screen.
+pub fn absences_of(roots: &Roots, set: &str) -> Vec<Absence> {
+    let of_set = crate::requirements().filter(|requirement| requirement.table.name == set);
+    of_set.filter_map(|requirement| requirement.absence(roots)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,6 +84,9 @@ mod tests {
         let of_process = all.iter().find(|absence| absence.explains("Process", "% Block IO Wait Time"));
         let text = of_process.expect("an absence").to_string();
         assert_eq!(text, r"\Process(*)\% Block IO Wait Time: needs 'sysctl kernel.task_delayacct=1'");
+        let of_set = absences_of(&machine.roots, "Process");
+        assert!(of_set.iter().any(|absence| absence.to_string() == text));
+        assert!(absences_of(&machine.roots, "Thread").iter().all(|absence| absence.set == "Thread"));
         machine.write("proc/sys/kernel/task_delayacct", "1\n");
         assert!(
             !absences(&machine.roots)

@@ -48,7 +48,7 @@ use tachograph_perflib::registration::CounterSetInfo;
 use shared_file::InterruptFiles;
 use table::SetTable;
 
-pub use absence::{Absence, absences};
+pub use absence::{Absence, absences, absences_of};
 pub use kernel::cgroup::ContainerNames;
 pub use online::{OnlineProcessors, processor_list};
 pub use operating_system::operating_system;

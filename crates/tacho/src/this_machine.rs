@@ -20,7 +20,9 @@ use tachograph_perflib::registration::{CounterInfo, CounterSetInfo};
 use tachograph_system::Roots;
 
 use absent::missing_reason;
-pub(crate) use absent::{absence_of_set, better_matches, notify_of_absences, unmatched_here};
+pub(crate) use absent::{
+    absence_of_counter, absence_of_set, better_matches, notify_of_absences, unmatched_here,
+};
 
 use crate::failure::{Failure, notify};
 use crate::machines::LiveMachines;

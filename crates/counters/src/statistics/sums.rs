@@ -87,6 +87,11 @@ impl Sums {
         std::iter::once(&self.main).chain(&self.other_sums).map(|part| part.count).sum()
     }
 
+    /// Whether the denominator did not change in any interval.
+    pub(super) fn has_no_denominator(&self) -> bool {
+        std::iter::once(&self.main).chain(&self.other_sums).all(|part| part.denominator == 0)
+    }
+
     /// The sums in 64 bits each; `None` if there are several time bases or multipliers, sums for the
     /// standard deviation, or a sum that is too large.
     pub(super) fn to_plain(&self, formula: Option<Formula>) -> Option<PlainSums> {

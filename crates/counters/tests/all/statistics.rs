@@ -417,3 +417,26 @@ fn quantiles_of_a_series_are_within_one_percent() {
         assert!((got - expected).abs() <= expected * 0.01, "{got} for {expected}");
     }
 }
+
+#[test]
+fn an_average_without_operations_is_idle() {
+    let operations = [(CounterType::AVERAGE_TIMER, 10), (CounterType::AVERAGE_BULK, 1)];
+    for (counter_type, time_base) in operations {
+        let calculator = Calculator::new(counter_type, time_base);
+        let summary = |raw: &[(i64, i64)]| {
+            let mut statistics = Statistics::new(counter_type.formula(), Intervals::All, None);
+            let raw: Vec<_> = raw.iter().map(|&(first, second)| RawValue::new(first, second)).collect();
+            for (index, pair) in raw.windows(2).enumerate() {
+                assert_eq!(statistics.add(&calculator, Some(&pair[0]), &pair[1], at(index as i64 + 1)), None);
+            }
+            statistics.summary()
+        };
+        let idle = summary(&[(50, 5), (50, 5), (50, 5)]);
+        assert_eq!((idle.is_idle, idle.average, idle.last), (true, Some(0.0), Some(0.0)));
+        // An operation that took no measurable time.
+        let fast = summary(&[(50, 5), (50, 6)]);
+        assert_eq!((fast.is_idle, fast.average), (false, Some(0.0)));
+        assert!(!summary(&[(50, 5), (50, 5), (70, 7)]).is_idle);
+        assert!(!summary(&[(50, 5)]).is_idle);
+    }
+}

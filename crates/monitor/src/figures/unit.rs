@@ -145,6 +145,22 @@ impl Unit {
         Self { kind, factor }
     }
 
+    /// The smallest value at the top of an axis that begins at 0: a quantity that is small for every machine, so that noise
+    /// does not fill a chart. In the unit of the values. 0 for units without such a quantity.
+    pub fn smallest_top(&self) -> f64 {
+        const MIB: f64 = 1024.0 * 1024.0;
+        let top = match &self.kind {
+            Kind::Bytes => MIB,
+            Kind::Seconds => 100e-6,
+            Kind::Si("B/s" | "bit/s") => 10e3,
+            Kind::Si("/s") | Kind::Load => 1.0,
+            Kind::Plain("%") => 5.0,
+            Kind::Other(_) => 0.1,
+            Kind::Hexadecimal | Kind::Identifier | Kind::Si(_) | Kind::Plain(_) => 0.0,
+        };
+        top / self.factor
+    }
+
     /// Whether another counter's values can share an axis with this one's.
     pub fn is_comparable(&self, other: &Self) -> bool {
         self.kind == other.kind && self.factor == other.factor

@@ -27,8 +27,20 @@ fn rank_of_total(name: &str) -> u8 {
     }
 }
 
+/// The rank of a state: first processes that wait for a device, then those that run or are ready to run.
+fn rank_of_state(state: &str) -> u8 {
+    match state {
+        "d" => 0,
+        "r" => 1,
+        _ => 2,
+    }
+}
+
 /// The heading of processes whose control group is unknown.
 const UNKNOWN_GROUP: &str = "(unknown group)";
+
+/// The start of a word of a filter that selects processes by their state: `state:D`.
+pub(super) const STATE_WORD: &str = "state:";
 
 impl TableModel {
     /// Computes the lines again.
@@ -93,6 +105,9 @@ impl TableModel {
                 text.push(' ');
                 text.push_str(property);
             }
+            if let Some(state) = properties.state {
+                let _ = write!(text, " {STATE_WORD}{state}");
+            }
         }
         let text = fold_case(&text);
         words.iter().all(|word| text.contains(word))
@@ -105,7 +120,11 @@ impl TableModel {
             |ordering: Ordering| if order.is_descending { ordering.reverse() } else { ordering };
         let is_text = self.layout.columns.get(order.column).is_some_and(super::TableColumn::is_text);
         if is_text {
-            let key = |row: usize| self.name(row, order.column).map(|text| fold_case(&text));
+            let is_state = self.layout.columns.get(order.column).is_some_and(super::TableColumn::is_state);
+            let key = |row: usize| {
+                let text = fold_case(&self.name(row, order.column)?);
+                Some(if is_state { format!("{}{text}", rank_of_state(&text)) } else { text })
+            };
             let mut keyed: Vec<_> = rows.into_iter().map(|row| (key(row), row)).collect();
             keyed.sort_by(|(a, _), (b, _)| none_last(a, b, |a, b| with_direction(compare_naturally(a, b))));
             return keyed.into_iter().map(|(_, row)| row).collect();

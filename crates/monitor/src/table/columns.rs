@@ -107,6 +107,11 @@ impl TableColumn {
         self.identity.is_some_and(|identity| identity != Identity::Elapsed)
     }
 
+    /// Whether the column shows the states of processes.
+    pub fn is_state(&self) -> bool {
+        self.content == ColumnContent::Property(Property::State)
+    }
+
     /// Whether the column shows text, which is sorted in ascending order by default.
     pub fn is_text(&self) -> bool {
         self.unit.is_none()

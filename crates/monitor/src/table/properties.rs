@@ -3,6 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use tachograph_counters::wildcard::fold_case;
+
+use super::arrangement::STATE_WORD;
 use super::columns::{ColumnContent, TableColumn};
 use super::{RowId, TableLine, TableModel, TableRow, TreeKind};
 
@@ -53,7 +56,9 @@ impl TableModel {
         let visible = (lines.start.min(end)..end).filter_map(|line| self.row_of(line));
         let mut wanted: Vec<_> = visible.filter_map(process).collect();
         if self.depends_on_properties() {
-            let is_new = |row: &&TableRow| !self.properties.contains_key(&row.id);
+            // States change from sample to sample; other properties seldom do.
+            let reads_all = self.depends_on_states();
+            let is_new = |row: &&TableRow| reads_all || !self.properties.contains_key(&row.id);
             wanted.extend(self.rows.rows.iter().filter(is_new).filter_map(process));
             wanted.sort_unstable();
             wanted.dedup();
@@ -83,6 +88,12 @@ impl TableModel {
                 .columns
                 .get(self.order.column)
                 .is_some_and(|column| matches!(column.content, ColumnContent::Property(_)))
+    }
+
+    /// Whether the arrangement of the lines depends on the states of processes.
+    fn depends_on_states(&self) -> bool {
+        let sorted = self.layout.columns.get(self.order.column);
+        fold_case(&self.filter).contains(STATE_WORD) || sorted.is_some_and(TableColumn::is_state)
     }
 
     /// Adds properties that were read; they are `None` for a process that has ended.

@@ -44,8 +44,7 @@ impl App {
             | Command::Fit
             | Command::Colour => self.panes.focused_mut().change_selected(command, &self.reduced),
             Command::FitAll => self.panes.focused_mut().legend.fit(&[], &self.reduced),
-            Command::Sort => self.sort_by(1),
-            Command::SortBack => self.sort_by(-1),
+            Command::Sort => self.sort_by_next(),
             Command::Reverse => self.panes.focused_mut().reverse_order(),
             Command::NextView => self.show_kind(self.panes.focused_pane().kind().next(), requests),
             Command::Line => self.show_kind(ViewKind::Line, requests),
@@ -53,6 +52,7 @@ impl App {
             Command::Report => self.show_kind(ViewKind::Report, requests),
             Command::Area => self.show_kind(ViewKind::Area, requests),
             Command::Stacked => self.show_kind(ViewKind::Stacked, requests),
+            Command::Table if self.panes.toggle_table() => self.shown_panels_changed(requests),
             Command::Table => {
                 // In a table that replaced a chart, the same key shows the chart again.
                 let kind = self.panes.focused_pane().chart_kind.unwrap_or(ViewKind::Table);
@@ -143,6 +143,12 @@ impl App {
         }
     }
 
+    /// Requests the counters and figures of the panels that are shown now.
+    fn shown_panels_changed(&mut self, requests: &mut Vec<Request>) {
+        self.panes.tables_mut().for_each(|table| table.requested = None);
+        self.request_paths(requests);
+    }
+
     /// Enlarges the focused panel to the whole screen, or shows all panels again.
     fn zoom_pane(&mut self) {
         if self.panes.len() == 1 {
@@ -172,8 +178,8 @@ impl App {
         }
     }
 
-    fn sort_by(&mut self, by: isize) {
-        let what = self.panes.focused_mut().sort_by(by);
+    fn sort_by_next(&mut self) {
+        let what = self.panes.focused_mut().sort_by_next();
         self.messages.push_response(what, false);
     }
 

@@ -173,7 +173,8 @@ impl App {
         Ok(())
     }
 
-    /// Moves the visible range to a moment, and the cursor to it. A time without a date is on the visible day.
+    /// Moves the visible range to a moment, and the cursor to it. Zooms in as far as necessary to show the figures of single
+    /// samples. A time without a date is on the visible day.
     fn jump(&mut self, text: &str, requests: &mut Vec<Request>) -> Result<(), String> {
         let (Some(span), Some(full_span)) = (self.span, self.full_span) else { return Ok(()) };
         let is_time_of_day =
@@ -194,7 +195,11 @@ impl App {
             return Err(format!("the log covers {} to {}", to_seconds(&first), to_seconds(&last)));
         }
         let share = moment.since(span.middle()) as f64 / span.length() as f64;
-        self.show(span.moved(share), requests);
+        let mut shown = span.moved(share);
+        if let Some(length) = self.length_of_single_samples().filter(|length| *length < shown.length()) {
+            shown = shown.zoomed(length as f64 / shown.length() as f64, 0.5);
+        }
+        self.show(shown, requests);
         self.cursor = Some(Span::new(moment, moment));
         Ok(())
     }

@@ -8,6 +8,9 @@ use crate::canvas::Canvas;
 /// The numbers of intervals on a live chart while there are few samples.
 const FIRST_POINTS: [usize; 2] = [20, 50];
 
+/// A column that is narrower than the interval by this factor has one sample at most, even if samples are slightly late.
+const SINGLE_SAMPLE_SHARE: f64 = 0.9;
+
 impl App {
     /// The time range and the number of columns of the figures that the screen needs; `None` if it needs none, for
     /// example while there are no samples.
@@ -46,6 +49,16 @@ impl App {
         i64::try_from(self.interval.as_nanos() / 100).unwrap_or(i64::MAX).max(1)
     }
 
+    /// For logs: the length of a time range in which each column of figures has one sample at most, in units of 100 ns. `None`
+    /// if there are no figures.
+    pub(super) fn length_of_single_samples(&self) -> Option<i64> {
+        let values = self.reduced.series.iter().map(|series| series.summary.values).max()?;
+        let (first, last) = self.reduced.covered()?;
+        let interval = last.utc.since(first.utc) as f64 / values.max(1) as f64;
+        let length = interval * SINGLE_SAMPLE_SHARE * self.dots_across() as f64;
+        (length >= 1.0).then_some(length as i64)
+    }
+
     /// The number of dots across the inside of the widest panel.
     ///
     /// The plot is narrower, but its width depends on the widths of the values at the cursor. If the number of columns depended
@@ -55,7 +68,9 @@ impl App {
             // The cursor moves by columns of figures.
             return usize::from(self.areas.screen.width);
         }
-        let charts = self.areas.panels.iter().filter(|panel| panel.plot.width > 0);
+        // Counted also while a chart has no plot yet, because the logs are being read.
+        let is_chart = |index: usize| self.panes.iter().nth(index).is_some_and(|pane| pane.kind().is_chart());
+        let charts = self.areas.panels.iter().filter(|panel| is_chart(panel.index));
         let width = charts.map(|panel| panel.area.width.saturating_sub(2)).max().unwrap_or_default();
         Canvas::dots_across(usize::from(width), self.theme.is_unicode)
     }

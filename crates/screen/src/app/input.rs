@@ -9,7 +9,7 @@ use tachograph_counters::path::PathPattern;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_monitor::{ProcessProperties, Reduced, RowId, SetEntry, Span, TableFigures};
 
-use super::TableId;
+use super::{CounterName, TableId};
 use crate::tree::Instances;
 
 /// An event that changes the screen.
@@ -28,6 +28,8 @@ pub enum Input {
     /// The response to [`Request::Containers`](super::Request::Containers): the control groups, and the names of their
     /// containers, `None` if unknown.
     Containers(Vec<(Box<str>, Option<Arc<str>>)>),
+    /// The response to [`Request::Reasons`](super::Request::Reasons): the counters, and the reasons, `None` if unknown.
+    Reasons(Vec<(CounterName, Option<String>)>),
     /// The available counter sets.
     Sets(Arc<[SetEntry]>),
     /// The response to [`Request::Instances`](super::Request::Instances).
@@ -48,6 +50,8 @@ pub enum Input {
     Exists(Existing),
     /// A message for the user.
     Notice(String),
+    /// A number of counters became unavailable; the messages say why.
+    Unavailable(usize, Vec<String>),
     /// An error message. Repetitions are only counted.
     Problem(String),
 }

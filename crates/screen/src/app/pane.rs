@@ -37,6 +37,8 @@ pub(crate) struct Pane {
     pub(crate) only_item: Option<ItemId>,
     /// The kind of chart to return to, if the table was opened in its place.
     pub(super) chart_kind: Option<ViewKind>,
+    /// Whether the panel is a chart whose counters have no values at all.
+    pub(crate) is_vacant: bool,
     /// The table that the panel shows or has shown.
     pub(super) table: Option<Box<Table>>,
 }
@@ -57,6 +59,7 @@ impl Pane {
             filter: String::new(),
             only_item: None,
             chart_kind: None,
+            is_vacant: false,
             table: None,
         }
     }
@@ -212,13 +215,11 @@ impl Pane {
         }
     }
 
-    /// Sorts by the next or previous column; "unsorted" is between the last and the first. Returns a message.
-    pub(super) fn sort_by(&mut self, by: isize) -> String {
+    /// Sorts by the next column; "unsorted" is between the last and the first. Returns a message.
+    pub(super) fn sort_by_next(&mut self) -> String {
         let all = LegendColumn::ALL;
         let now = self.legend.order().and_then(|order| all.iter().position(|column| *column == order.column));
-        let count = all.len() as isize + 1;
-        let next = (now.map_or(0, |index| index as isize + 1) + by).rem_euclid(count);
-        let column = usize::try_from(next - 1).ok().and_then(|index| all.get(index));
+        let column = all.get(now.map_or(0, |index| index + 1));
         self.legend.set_order(column.copied().map(SortOrder::of_column));
         match self.legend.order() {
             Some(order) => format!("sorted by {}", order.column.title()),

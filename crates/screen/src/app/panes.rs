@@ -11,15 +11,18 @@ pub(crate) struct Panes {
     list: Vec<Pane>,
     focus: usize,
     is_zoomed: bool,
+    /// While a table is enlarged by the key for tables: the index of the panel that had the focus before.
+    before_table: Option<usize>,
     /// The columns and lines of the terminal.
     screen: (u16, u16),
-    /// Whether a table that has no room can be shown in a line. Not for logs, whose tables take long to read.
-    has_table_line: bool,
 }
 
 /// The columns and lines that a terminal must have to show the first rows of a table in a line, if it is too small for the
 /// table.
 const MIN_LINE_SIZE: (u16, u16) = (80, 24);
+
+/// The columns and lines that a terminal must have to show panels without values next to a table.
+const MIN_SIZE_OF_VACANT: (u16, u16) = (100, 30);
 
 impl Panes {
     pub(super) fn new(panels: Vec<Panel>) -> Self {
@@ -27,12 +30,7 @@ impl Panes {
         if list.is_empty() {
             list.push(Pane::new(Panel::default()));
         }
-        Self { list, focus: 0, is_zoomed: false, screen: (0, 0), has_table_line: false }
-    }
-
-    /// Shows a table that has no room in a line.
-    pub(super) fn with_table_line(self, has_table_line: bool) -> Self {
-        Self { has_table_line, ..self }
+        Self { list, focus: 0, is_zoomed: false, before_table: None, screen: (0, 0) }
     }
 
     pub(crate) fn iter(&self) -> std::slice::Iter<'_, Pane> {
@@ -41,6 +39,24 @@ impl Panes {
 
     pub(super) fn iter_mut(&mut self) -> std::slice::IterMut<'_, Pane> {
         self.list.iter_mut()
+    }
+
+    /// Enlarges the first panel that is a table of its own, or, if it was enlarged in this way, shows the panels again. Returns
+    /// false if there is no such panel, or another panel is enlarged or is the table.
+    pub(super) fn toggle_table(&mut self) -> bool {
+        if let Some(before) = self.before_table.take().filter(|_| self.is_zoomed()) {
+            self.set_focus(before);
+            self.is_zoomed = false;
+            return true;
+        }
+        if !self.is_grid() || self.focused_pane().kind() == ViewKind::Table {
+            return false;
+        }
+        let is_table = |pane: &Pane| pane.shown_table().is_some() && pane.chart_kind.is_none();
+        let Some(index) = self.list.iter().position(is_table) else { return false };
+        self.before_table = Some(std::mem::replace(&mut self.focus, index));
+        self.is_zoomed = true;
+        true
     }
 
     /// The indexes of the panels that are shown.
@@ -54,7 +70,16 @@ impl Panes {
             return index == self.focus;
         }
         let has_room = |pane: &Pane| pane.panel.min_size.is_none_or(|size| self.is_at_least(size));
-        self.list.get(index).is_some_and(has_room)
+        // On a small terminal, panels without values leave their room to the table.
+        let gives_way =
+            |pane: &Pane| pane.is_vacant && !self.is_at_least(MIN_SIZE_OF_VACANT) && self.has_table();
+        self.list.get(index).is_some_and(|pane| has_room(pane) && !gives_way(pane))
+    }
+
+    /// Whether a panel is a table with room on the terminal.
+    fn has_table(&self) -> bool {
+        let has_room = |pane: &Pane| pane.panel.min_size.is_none_or(|size| self.is_at_least(size));
+        self.list.iter().any(|pane| pane.shown_table().is_some() && has_room(pane))
     }
 
     fn is_at_least(&self, (columns, lines): (u16, u16)) -> bool {
@@ -64,7 +89,7 @@ impl Panes {
     /// The index of the table whose first rows are shown in a line below the panels: the first one that is not among them
     /// because the terminal is too small.
     pub(crate) fn table_in_line(&self) -> Option<usize> {
-        if !self.has_table_line || !self.is_grid() || !self.is_at_least(MIN_LINE_SIZE) {
+        if !self.is_grid() || !self.is_at_least(MIN_LINE_SIZE) {
             return None;
         }
         let is_open = |index: &usize| self.list[*index].shown_table().is_some();
@@ -147,6 +172,7 @@ impl Panes {
     }
 
     pub(super) fn set_zoomed(&mut self, is_zoomed: bool) {
+        self.before_table = None;
         self.is_zoomed = is_zoomed;
     }
 
@@ -185,7 +211,7 @@ impl Panes {
 
     /// Replaces all panels.
     pub(super) fn replace(&mut self, panels: Vec<Panel>) {
-        *self = Self { screen: self.screen, has_table_line: self.has_table_line, ..Self::new(panels) };
+        *self = Self { screen: self.screen, ..Self::new(panels) };
     }
 
     /// Updates all legends. The figures lack the counters of panels that show tables
@@ -207,6 +233,12 @@ impl Panes {
             Some(table.filter(|_| !is_left_out)?.model.paths(is_live))
         });
         each_once(self.list.iter().flat_map(|pane| pane.legend.paths()).chain(of_tables.flatten()))
+    }
+
+    /// The paths of the panels that show charts.
+    pub(super) fn paths_of_charts(&self) -> Vec<PathPattern> {
+        let charts = self.list.iter().filter(|pane| pane.kind() != ViewKind::Table);
+        each_once(charts.flat_map(|pane| pane.legend.paths()))
     }
 
     /// The paths of the panels that are not tables; of all panels if all are tables.

@@ -7,7 +7,7 @@ use tachograph_counters::civil::FileTime;
 use tachograph_counters::path::PathPattern;
 use tachograph_monitor::{RowId, View};
 
-use super::TableId;
+use super::{CounterName, TableId};
 
 /// An action that the screen requests.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +20,8 @@ pub enum Request {
     Redraw,
     /// Replace the sampled paths with these.
     Paths(Vec<PathPattern>),
+    /// From now on, also sample these paths, which the screen has shown and may show again.
+    Background(Vec<PathPattern>),
     /// Reduce the samples to the [required](super::App::required_figures) time range and columns.
     Figures,
     /// Reduce the samples to the figures that a table [requires](super::App::required_table).
@@ -28,6 +30,8 @@ pub enum Request {
     Properties(TableId, Vec<(RowId, u32)>),
     /// Find the names of the containers to which these control groups belong.
     Containers(Vec<Box<str>>),
+    /// Find out why these counters are missing or have no values.
+    Reasons(Vec<CounterName>),
     /// List the available counter sets.
     Sets,
     /// List the instances of a set.

@@ -263,6 +263,7 @@ impl App {
 
     pub(super) fn escape(&mut self, requests: &mut Vec<Request>) {
         if self.reading.is_some() {
+            self.waiting_keys.clear();
             requests.push(Request::CancelReading);
             return;
         }

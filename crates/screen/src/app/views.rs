@@ -1,7 +1,8 @@
 //! The menu of ready-made views.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
-use tachograph_monitor::View;
+use tachograph_counters::path::PathPattern;
+use tachograph_monitor::{SetEntry, View};
 
 use super::{App, Overlay, Request};
 
@@ -17,6 +18,12 @@ pub(crate) fn menu() -> impl Iterator<Item = (char, &'static str, String)> {
     })
 }
 
+/// Whether one of the sets has a counter that a path selects.
+pub(super) fn has_counter(sets: &[SetEntry], path: &PathPattern) -> bool {
+    let mut matching = sets.iter().filter(|set| path.matches_set(&set.name, set.has_instances));
+    matching.any(|set| set.counters.iter().any(|entry| path.matches_counter(&entry.counter.name)))
+}
+
 impl App {
     pub(super) fn open_views(&mut self, requests: &mut Vec<Request>) {
         let now = self.title.as_deref();
@@ -25,6 +32,14 @@ impl App {
         if self.sets.is_none() {
             requests.push(Request::Sets);
         }
+    }
+
+    /// Whether the machine or log has any counter of a ready-made view; `None` if its counters are not known yet.
+    pub(crate) fn has_view(&self, name: &str) -> Option<bool> {
+        let sets = self.sets.as_ref()?;
+        let mut view = View::ready_made(name)?;
+        view.resolve(|path| has_counter(sets, path));
+        Some(!view.panels.is_empty())
     }
 
     pub(super) fn views_key(&mut self, key: &KeyEvent, requests: &mut Vec<Request>) {
@@ -43,6 +58,11 @@ impl App {
             KeyCode::Char(character) => menu().find(|(key, ..)| *key == character && character != ' '),
             _ => None,
         };
+        if let Some((_, name, _)) = chosen
+            && self.has_view(name) == Some(false)
+        {
+            return self.messages.push_response(format!("nothing to show in the view '{name}' here"), false);
+        }
         self.overlay = Overlay::None;
         if let Some((_, name, _)) = chosen {
             self.show_ready_made(name, requests);

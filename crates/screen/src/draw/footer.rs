@@ -22,6 +22,9 @@ const LOG_GRID_KEYS: &str = "?:keys|q:quit|Tab:next panel|z:enlarge|t:jump|m:vie
 const LOG_KEYS: &str =
     "?:keys|q:quit|4:table|m:views|t:jump|+-:zoom|0:whole|[ ]:select|a:add|d:remove|h:highlight|=:fit|g:kind";
 
+/// The key of a single table that means the next panel if there are several.
+const NEXT_TABLE: &str = "Tab:next table";
+
 /// The keys that the footer lists next to a message.
 const BASIC_KEYS: &str = "?:keys q:quit";
 
@@ -59,10 +62,15 @@ impl App {
         let jump = (self.is_table() && !self.facts.is_live).then_some("t:jump");
         let mut keys: Vec<_> = keys.split('|').collect();
         if self.panes.is_zoomed() {
+            keys.retain(|key| *key != NEXT_TABLE);
             keys.insert(KEYS_BEFORE_ZOOM, "z:all panels");
+            keys.insert(KEYS_BEFORE_ZOOM, "Tab:next panel");
         }
         keys.splice(TABLE_KEYS_BEFORE_JUMP..TABLE_KEYS_BEFORE_JUMP, jump);
         let mut column = 0;
+        if let Some(text) = self.messages.short() {
+            column = self.write_text(buffer, area, 0, text, Style::new()) + 2;
+        }
         for key in keys {
             if column + key.len() > usize::from(area.width) {
                 break;

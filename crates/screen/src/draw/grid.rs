@@ -16,6 +16,12 @@ use crate::text::{row, truncate, truncate_start, width};
 /// The minimum and maximum width of the list next to a chart, in columns.
 const LIST_WIDTH: (usize, usize) = (14, 34);
 
+/// A chart of at least this number of lines has room for a line with times.
+const MIN_WITH_TIMES: u16 = 4;
+
+/// A small panel names more counters than this on its edges by value, because they do not all fit.
+const MAX_ON_EDGES: usize = 4;
+
 /// The maximum number of instances that a panel without activity names.
 const MAX_NAMED: usize = 3;
 
@@ -23,6 +29,8 @@ const MAX_NAMED: usize = 3;
 struct Entry {
     name: String,
     value: String,
+    /// The value; the lowest number if missing.
+    number: f64,
     /// Whether the value is 0 or missing.
     is_zero: bool,
     /// The style of the name.
@@ -100,6 +108,11 @@ impl App {
         let has_list = area.width >= LIST_SIZE.0 && area.height >= LIST_SIZE.1;
         let mut chart = inside;
         let mut bottom_column = 1;
+        let room = if has_list { usize::from(inside.height) } else { MAX_ON_EDGES };
+        if entries.len() > room && pane.kind() != ViewKind::Stacked {
+            // The largest values are shown; entries with equal values stay in order.
+            entries.sort_by(|a, b| b.number.total_cmp(&a.number));
+        }
         if has_list {
             chart.width -= self.draw_list(buffer, inside, &entries, pane.kind() == ViewKind::Stacked);
         } else {
@@ -120,13 +133,18 @@ impl App {
                 self.write_text(buffer, last, column, &text, self.theme.dim());
             }
         }
+        // If counters are on the lower edge, the times of a log are on a line above it. The first line of the screen shows the
+        // time of a live chart.
+        let has_edge = bottom_column == 1;
+        let has_line = has_times && !has_edge && !self.facts.is_live && chart.height >= MIN_WITH_TIMES;
+        chart.height -= u16::from(has_line);
         let plot = self.draw_labels(buffer, chart, &axis, 0, 1);
         self.draw_plot(buffer, plot, pane, &axis);
-        if has_times
-            && bottom_column == 1
+        if (has_times && has_edge || has_line)
             && let Some(span) = self.shown_span().filter(|span| span.begin().0 > 0)
         {
-            let line = Rect { x: plot.x, width: plot.width, y: area.bottom() - 1, height: 1 };
+            let y = if has_line { chart.bottom() } else { area.bottom() - 1 };
+            let line = Rect { x: plot.x, width: plot.width, y, height: 1 };
             self.draw_times(buffer, line, &span, self.theme.either("─", "-"));
         }
         drawn.plot = plot;
@@ -231,7 +249,8 @@ impl App {
                 }
             }
             let value_style = if is_over { self.theme.warning() } else { Style::new() };
-            Entry { name, value, is_zero, style, value_style }
+            let number = shown_number.unwrap_or(f64::NEG_INFINITY);
+            Entry { name, value, number, is_zero, style, value_style }
         };
         items.into_iter().zip(names).enumerate().map(entry).collect()
     }

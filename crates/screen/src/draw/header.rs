@@ -7,9 +7,13 @@ use tachograph_counters::civil::{FileTime, TimeArgument};
 use tachograph_monitor::Span;
 use tachograph_monitor::figures::{grouped, shown};
 
+use super::arrange::LIST_SIZE;
 use super::{MIN_MESSAGE_AND_KEYS, NO_TIME};
 use crate::app::App;
 use crate::text::width;
+
+/// The minimum width of a screen, in columns, on which two panels side by side list their counters below a heading.
+const MIN_WIDTH_WITH_LISTS: u16 = 2 * LIST_SIZE.0;
 
 /// The minimum number of columns for a log's name.
 const MIN_NAME: usize = 8;
@@ -25,9 +29,11 @@ impl App {
         let name = crate::text::truncate(&self.facts.name, room, self.theme.is_unicode);
         let mut column = self.write_text(buffer, area, 1, &name, bold);
         let mut part = |text: &str, style: Style| {
-            if usize::from(area.width) >= column + 2 + width(text) {
+            let fits = usize::from(area.width) >= column + 2 + width(text);
+            if fits {
                 column = self.write_text(buffer, area, column + 2, text, style);
             }
+            fits
         };
         if let Some(title) = &self.title {
             part(title, Style::new());
@@ -47,8 +53,11 @@ impl App {
             let time = self.time_of_day(self.reduced.time_of(column), false);
             part(&format!("cursor {time}{average}"), bold);
         }
-        if self.panes.is_grid() {
-            self.headline_parts().iter().for_each(|text| part(text, Style::new()));
+        let has_headline = self.panes.is_grid();
+        if has_headline && self.facts.is_live {
+            self.headline_parts().iter().for_each(|text| {
+                part(text, Style::new());
+            });
         }
         if let Some(recording) = &self.recording {
             let mark = self.theme.either("●", "*");
@@ -68,7 +77,9 @@ impl App {
                 part("FROZEN", bold);
             }
             let last = self.frozen.or(self.times.newest().copied());
-            let time = last.map(|last| format!("{} ", self.time_of_day(last, false)));
+            // Small panels have no heading that says which values they show.
+            let what = if has_headline && area.width < MIN_WIDTH_WITH_LISTS { "last " } else { "" };
+            let time = last.map(|last| format!("{what}{} ", self.time_of_day(last, false)));
             // If there is not enough room, the time takes precedence.
             let room = usize::from(area.width).saturating_sub(time.as_deref().map_or(0, width) + 1);
             for text in [format!("every {} s", self.interval.as_secs_f64()), self.points_text()] {
@@ -79,9 +90,24 @@ impl App {
             if let Some(text) = time.filter(|text| usize::from(area.width) > column + width(text) + 1) {
                 self.write_right_aligned(buffer, area, &text, Style::new());
             }
-        } else if !range.is_empty() {
-            part(&range, Style::new());
+        } else if let Some(span) = self.shown_span().filter(|_| !range.is_empty()) {
+            // Without a cursor, panels show the averages over the range. The range takes precedence over the headline.
+            let is_mean = self.panes.is_grid() && self.column_under_cursor().is_none();
+            let texts = [format!("mean of {range}"), range, self.short_range(&span)];
+            let mut texts = texts.iter().skip(usize::from(!is_mean));
+            texts.any(|text| part(text, Style::new()));
+            if has_headline {
+                self.headline_parts().iter().for_each(|text| {
+                    part(text, Style::new());
+                });
+            }
         }
+    }
+
+    /// Formats a time range in whole seconds, without the date: `18:50:17 - 19:00:17`.
+    fn short_range(&self, span: &Span) -> String {
+        let [begin, end] = [span.begin(), span.last_moment()].map(|time| self.time_of_day(time, false));
+        format!("{begin} - {end}")
     }
 
     /// The parts of the first line: facts about the machine, and the values of the view's headline counters. A value

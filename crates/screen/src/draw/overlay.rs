@@ -78,7 +78,7 @@ impl App {
     }
 
     pub(super) fn draw_help(&self, frame: &mut Frame<'_>, top: &mut usize) {
-        let keys = listed_keys(self.facts.is_live, self.is_table());
+        let keys = listed_keys(self.facts.is_live, self.panes.len() > 1, self.is_table());
         let keys = keys.into_iter().map(|key| (key.label, key.help));
         let all: Vec<_> = keys.chain(MORE_HELP).collect();
         let longest = all.iter().map(|(keys, _)| keys.len()).max().unwrap_or(0);

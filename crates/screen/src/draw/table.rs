@@ -10,7 +10,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use tachograph_monitor::figures::{NONE, Unit, grouped};
-use tachograph_monitor::{ColumnContent, LegendItem, Property, TableColumn, TableLine, TableModel, TreeKind};
+use tachograph_monitor::{
+    ColumnContent, LegendItem, MissingColumn, Property, TableColumn, TableLine, TableModel, TreeKind,
+};
 
 use self::fitting::FittedColumn;
 use crate::app::{App, Pane, Table};
@@ -339,9 +341,11 @@ impl App {
         let mut part = |text: &str, style: Style| {
             let begin = if column == 0 { 0 } else { column + gap };
             let text = format!("{edge}{text}{edge}");
-            if begin + width(&text) <= room {
+            let fits = begin + width(&text) <= room;
+            if fits {
                 column = self.write_text(buffer, area, begin, &text, style);
             }
+            fits
         };
         if has_set {
             part(&table.model.layout().set, bold);
@@ -353,15 +357,15 @@ impl App {
         } else {
             part(&format!("{all} {}", if all == "1" { "row" } else { "rows" }), Style::new());
         }
+        if let Some(text) = self.missing_columns_text(&table.model, room / 2) {
+            part(&text, Style::new());
+        }
         if table.model.hidden() > 0 {
             let threads = if table.model.hidden() == 1 { "thread" } else { "threads" };
             part(&format!("+{} idle kernel {threads} (K)", table.model.hidden()), self.theme.dim());
         }
         if let Some(max) = table.model.max_rows() {
             part(&format!("first {max}"), Style::new());
-        }
-        if let Some(text) = empty_columns_text(&table.model, room / 2) {
-            part(&text, Style::new());
         }
         let order = table.model.order();
         if let Some(sorted) = table.model.layout().columns.get(order.column) {
@@ -370,17 +374,42 @@ impl App {
             // Values of processes that were present for only part of the range are weighted.
             let is_weighted = table.model.is_weighted() && !sorted.is_text() && !sorted.is_id();
             let weight = if is_weighted { " weighted by time present," } else { "" };
-            part(format!("by {}{weight} {direction}", sorted.title).trim_end(), self.theme.dim());
+            let full = format!("by {}{weight} {direction}", sorted.title);
+            // The two columns explain the order even without words.
+            let times = self.theme.either("×", "x");
+            let short =
+                if is_weighted { format!("by {} {times} PRESENT %", sorted.title) } else { String::new() };
+            let dim = self.theme.dim();
+            if !part(full.trim_end(), dim) && is_weighted {
+                part(&short, dim);
+            }
         }
         match table.model.tree() {
             TreeKind::None => {}
-            TreeKind::Parent => part("tree by parent", Style::new()),
-            TreeKind::Cgroup => part("by control group", Style::new()),
+            TreeKind::Parent => {
+                part("tree by parent", Style::new());
+            }
+            TreeKind::Cgroup => {
+                part("by control group", Style::new());
+            }
         }
         let visible = table.visible_lines();
         if visible.len() < table.model.lines().len() {
             part(&format!("{}-{}", visible.start + 1, visible.end), self.theme.dim());
         }
+    }
+
+    /// Names the columns that are not shown: the first one with its reason, if it is known; else the columns without values, in
+    /// about `room` characters. `None` if no column is missing.
+    fn missing_columns_text(&self, model: &TableModel, room: usize) -> Option<String> {
+        let missing = model.missing_columns();
+        let reason = |column: &MissingColumn<'_>| self.reasons.of(&model.layout().set, &column.counters);
+        let Some((first, why)) = missing.iter().find_map(|column| Some((column, reason(column)?))) else {
+            return empty_columns_text(model, room);
+        };
+        let others = missing.iter().filter(|column| column.is_empty || reason(column).is_some()).count() - 1;
+        let more = if others > 0 { format!(" (+{others}: !)") } else { String::new() };
+        Some(format!("no {}: {why}{more}", first.title))
     }
 }
 
@@ -415,8 +444,24 @@ fn totals_text(model: &TableModel, shown: usize, room: usize) -> String {
             text.push_str(meaning);
         }
     }
+    let meaning = "; / is counted separately (cgroup v1)";
+    if has_group_above_root(model) && width(&text) + width(meaning) < room {
+        text.push_str(meaning);
+    }
     text.push(' ');
     if width(&text) <= room { text } else { String::new() }
+}
+
+/// Whether a control group has a larger value than the root in the column of memory. Version 1 counts the root separately: it
+/// lacks pages that only groups are charged for.
+fn has_group_above_root(model: &TableModel) -> bool {
+    let is_memory =
+        |column: &TableColumn| column.counter().is_some_and(|it| &*it.name == "Memory Current Bytes");
+    let Some(column) = model.layout().columns.iter().position(is_memory) else { return false };
+    let is_root = |row: &&usize| model.row(**row).is_some_and(|row| row.label() == "/");
+    let root = model.reserved().iter().find(is_root).and_then(|row| model.value(*row, column));
+    let groups = (0..model.rows().len()).filter(|row| !model.reserved().contains(row));
+    root.is_some_and(|root| groups.filter_map(|row| model.value(row, column)).any(|value| value > root))
 }
 
 struct Look<'a> {

@@ -14,7 +14,7 @@ use tachograph_monitor::{
 };
 
 use super::recording::ActiveRecording;
-use crate::app::{Existing, Input, TableId};
+use crate::app::{CounterName, Existing, Input, TableId};
 
 /// This machine as the source of the screen.
 pub struct Live {
@@ -23,6 +23,8 @@ pub struct Live {
     pub board: LiveBoard,
     /// Returns messages about paths that select no counter.
     pub unmatched: fn(&Selection) -> Vec<String>,
+    /// Returns why a counter (the names of its set and of the counter) is missing or has no values, if the reason is known.
+    pub reason: fn(&str, &str) -> Option<String>,
     /// The machine's name.
     pub name: String,
     /// More about the machine for the first line, such as its number of processors.
@@ -43,6 +45,8 @@ pub(super) fn incomplete_message(error: &FlowError) -> String {
 pub(super) struct LiveFeed {
     live: Live,
     paths: Vec<PathPattern>,
+    /// Paths that are not shown at present, but are sampled for charts that may be shown again.
+    background: Vec<PathPattern>,
     interval: Duration,
     cadence: Cadence,
     last_collected: Instant,
@@ -55,6 +59,7 @@ impl LiveFeed {
         Self {
             live,
             paths,
+            background: Vec::new(),
             interval,
             cadence: Cadence::new(now, interval),
             last_collected: now,
@@ -92,13 +97,18 @@ impl LiveFeed {
             }
             inputs.push(Input::Recording(self.recording.as_ref().map(ActiveRecording::state)));
         }
+        let (mut unavailable, mut texts) = (0, Vec::new());
         for problem in self.live.board.report().new_errors() {
             let others = match problem.counters.len().saturating_sub(1) {
                 0 => String::new(),
                 1 => " and 1 other counter".to_owned(),
                 others => format!(" and {others} other counters"),
             };
-            inputs.push(Input::Problem(format!("{}{others}: {}", problem.path, problem.reason)));
+            texts.push(format!("{}{others}: {}", problem.path, problem.reason));
+            unavailable += problem.counters.len().max(1);
+        }
+        if !texts.is_empty() {
+            inputs.push(Input::Unavailable(unavailable, texts));
         }
         if !Arc::ptr_eq(self.live.board.registry(), &known) {
             inputs.push(self.sets());
@@ -124,11 +134,21 @@ impl LiveFeed {
         inputs
     }
 
-    /// The recorded paths, then the other paths of the legend.
+    /// Replaces the paths that are sampled for charts that may be shown again. Takes effect with
+    /// [`set_paths`](Self::set_paths), which always follows.
+    pub(super) fn set_background(&mut self, paths: Vec<PathPattern>) {
+        self.background = paths;
+    }
+
+    /// The recorded paths, then the other paths of the legend, then those of charts that may be shown again.
     fn sampled_paths(&self) -> Vec<PathPattern> {
         let recorded = self.recording.iter().flat_map(ActiveRecording::paths);
-        let mut paths: Vec<_> = recorded.cloned().collect();
-        paths.extend(self.paths.iter().filter(|path| !paths.contains(path)).cloned().collect::<Vec<_>>());
+        let mut paths: Vec<PathPattern> = Vec::new();
+        for path in recorded.chain(&self.paths).chain(&self.background) {
+            if !paths.contains(path) {
+                paths.push(path.clone());
+            }
+        }
         paths
     }
 
@@ -173,6 +193,20 @@ impl LiveFeed {
         Input::Properties(table, processes.into_iter().map(|(row, id)| (row, read(id))).collect())
     }
 
+    /// Why these counters are missing or have no values.
+    pub(super) fn reasons(&self, counters: Vec<CounterName>) -> Input {
+        let reason = |(set, counter): &CounterName| (self.live.reason)(set, counter);
+        Input::Reasons(
+            counters
+                .into_iter()
+                .map(|name| {
+                    let reason = reason(&name);
+                    (name, reason)
+                })
+                .collect(),
+        )
+    }
+
     pub(super) fn containers(&mut self, groups: Vec<Box<str>>) -> Input {
         let mut name = |path: &str| self.live.properties.as_mut()?.container(path);
         let found = groups.into_iter().map(|path| {
@@ -185,6 +219,12 @@ impl LiveFeed {
     /// Starts a recording. Its first sample is the latest one on the board.
     pub(super) fn record(&mut self, path: &Path, may_overwrite: bool) -> Vec<Input> {
         let mut inputs = self.stop_recording();
+        let has_background = !self.background.is_empty();
+        if has_background {
+            // A log has the counters of its first sample: only those that are shown.
+            self.live.board.set_paths(&self.paths);
+            inputs.extend(self.collect());
+        }
         let Live { zone, frequency, .. } = &self.live;
         let begun = ActiveRecording::begin(path, may_overwrite, self.interval, zone, *frequency, &self.paths);
         let written = begun.and_then(|mut recording| {
@@ -207,6 +247,9 @@ impl LiveFeed {
             }
             Err(error) => inputs.push(Input::Notice(format!("cannot record: {error}"))),
         }
+        if has_background {
+            self.live.board.set_paths(&self.sampled_paths());
+        }
         inputs
     }
 
@@ -218,10 +261,11 @@ impl LiveFeed {
             Err(error) => Input::Problem(incomplete_message(&error)),
         };
         let mut inputs = Vec::new();
-        if sampled != self.paths {
+        let remaining = self.sampled_paths();
+        if sampled != remaining {
             // Paths that were sampled only for the recording are removed. A sample without them is taken immediately,
             // because the next recording begins with the latest sample.
-            self.live.board.set_paths(&self.paths);
+            self.live.board.set_paths(&remaining);
             inputs = self.collect();
         }
         inputs.extend([Input::Recording(None), message]);

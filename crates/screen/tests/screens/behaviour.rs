@@ -85,10 +85,7 @@ fn the_legend_can_be_sorted_by_every_column() {
     }
     screen.type_in("s");
     assert!(!screen.text().contains('▴'));
-    screen.press(KeyCode::BackTab);
-    screen.line_with("Computer▴");
     screen.type_in("ssss");
-    screen.type_in("s");
     screen.line_with("Average▾");
     assert!(legend(&mut screen)[0].contains("Available Bytes"));
     screen.type_in("o");
@@ -232,9 +229,10 @@ fn logs_can_be_zoomed_and_moved() {
     assert!(screen.line(0).contains("10:59:59.500 - 11:59:59.001"), "{}", screen.line(0));
     screen.type_in("pp");
     assert!(screen.line(0).contains("10:00:00 - 10:59:59.501"), "{}", screen.line(0));
+    // The jump to a time zooms in until each column has one sample.
     screen.type_in("t11:30");
     screen.press(KeyCode::Enter);
-    assert!(screen.line(0).contains("10:59:59.500 - 11:59:59.001"), "{}", screen.line(0));
+    assert!(screen.line(0).contains("11:28:13.829 - 11:31:46.171"), "{}", screen.line(0));
     screen.type_in("t13:00");
     screen.press(KeyCode::Enter);
     screen.line_with("the log covers 2024-03-05 10:00:00 to 2024-03-05 11:59:59");
@@ -242,7 +240,7 @@ fn logs_can_be_zoomed_and_moved() {
     screen.type_in("0");
     assert_eq!(seconds(&screen).round(), 7199.0);
     screen.press(KeyCode::Backspace);
-    assert_eq!(seconds(&screen).round(), 3600.0);
+    assert_eq!(seconds(&screen).round(), 212.0);
     for _ in 0..60 {
         screen.type_in("+");
     }

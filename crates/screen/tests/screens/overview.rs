@@ -1,11 +1,14 @@
 //! The overview: the first line, capacities, the newest values, round times, and the menu of views.
 
 use ratatui::crossterm::event::KeyCode;
+use tachograph_counters::civil::FileTime;
+use tachograph_counters::time_zone::TimeZone;
+use tachograph_monitor::Span;
 use tachograph_monitor::{View, ViewKind};
-use tachograph_screen::{Request, Theme};
+use tachograph_screen::{App, Facts, Input, Request, Theme};
 
 use crate::panels::{LINES, line, overview};
-use crate::test_screen::{Line, TestScreen};
+use crate::test_screen::{Line, START, TestScreen};
 
 #[test]
 fn the_first_line_has_processors_load_and_up_time() {
@@ -115,15 +118,19 @@ fn a_menu_shows_another_view() {
     let paths: Vec<_> = screen.app.paths().iter().map(ToString::to_string).collect();
     assert_eq!(paths, [r"\Memory\Available Bytes", r"\Memory\Cache Bytes"]);
     assert!(matches!(screen.requests.last(), Some(Request::Paths(_))), "{:?}", screen.requests);
-    screen.line_with("memory: not available here: ");
+    screen.line_with("counters unavailable: ! shows");
     // With arrows and Enter; the current view is selected at first.
     screen.type_in("m");
     screen.press(KeyCode::Up);
     screen.press(KeyCode::Enter);
     assert!(screen.app.view().title.is_some_and(|title| title.contains("rocessor")));
     // Selecting a view for which the machine has no counters changes nothing.
-    screen.type_in("m9");
+    screen.type_in("m");
+    screen.line_with("GPU (nothing here)");
+    screen.type_in("9");
     screen.line_with("nothing to show in the view 'gpu' here");
+    // The menu stays open.
+    screen.line_with("Views (Enter, or the digit)");
 }
 
 #[test]
@@ -176,4 +183,118 @@ except = ['\GPU Engine(0)\Utilization Percentage']
     // Another panel shows that there are control groups.
     screen.line_with("no values here: Tasks");
     screen.line_with("GPU Engine has no instances except 0");
+}
+
+#[test]
+fn a_log_on_a_small_screen_has_its_range_its_times_and_single_samples() {
+    let view = View::ready_made("overview").expect("the overview");
+    let mut log = TestScreen::with_view(false, (80, 24), 200, Theme::default(), &LINES, view);
+    let text = log.text();
+    let first = log.line(0);
+    assert!(first.contains("web1.blg  Overview  mean of 2024-03-05 10:00:00 - 10:03:19.001"), "{first}");
+    // A line with times below the lowest charts.
+    let times: Vec<_> = text.lines().skip(16).filter(|line| line.contains("10:01")).collect();
+    assert!(!times.is_empty(), "{text}");
+    log.assert_matches("overview_log_80x24");
+    // The cursor is on a single sample, whose values the panels show.
+    log.type_in("t10:02:00");
+    log.press(KeyCode::Enter);
+    let first = log.line(0);
+    assert!(first.contains("cursor 10:02:00 ") && !first.contains("average"), "{first}");
+    assert!(first.contains(" - 10:0") && !first.contains("mean of"), "{first}");
+    // 6 GB and 40 MB for each second.
+    log.line_with(&format!("used {:.1} GiB", (6e9 + 4e7 * 120.0) / 1024f64.powi(3)));
+    log.press(KeyCode::Right);
+    assert!(log.line(0).contains("cursor 10:02:01 "), "{}", log.line(0));
+    // The live overview names its values, too.
+    let live = overview((80, 24), Theme::default()).line(0);
+    assert!(live.ends_with("last 10:01:39"), "{live}");
+}
+
+#[test]
+fn keys_wait_until_a_log_is_read() {
+    let zone = TimeZone::fixed("W. Europe Standard Time", -60);
+    let view = View::ready_made("overview").expect("the overview");
+    let mut log = TestScreen::with_view(false, (80, 24), 600, Theme::default(), &LINES, view.clone());
+    let facts =
+        Facts { is_live: false, name: "web1.blg".to_owned(), about: String::new(), zone: zone.clone() };
+    log.app = App::new(facts, view, Theme::default());
+    log.input(Input::Reading(Some((0, 1))));
+    // Without the waiting keys, `0` and `2` would be commands.
+    log.type_in("t10:02:0");
+    log.line_with("keys wait until the log is read (Esc cancels)");
+    let last = START.saturating_add(599 * FileTime::PER_SECOND);
+    log.input(Input::Opened(Some(Span::of_samples(START, last)), zone));
+    log.type_in("5");
+    log.press(KeyCode::Enter);
+    assert!(!log.line(0).contains("cursor"), "{}", log.line(0));
+    log.input(Input::Reading(None));
+    log.app.mark_changed();
+    assert!(log.line(0).contains("cursor 10:02:05"), "{}", log.text());
+    // Later readings do not delay keys.
+    log.input(Input::Reading(Some((0, 1))));
+    log.press(KeyCode::Right);
+    assert!(log.line(0).contains("cursor 10:02:06"), "{}", log.text());
+}
+
+#[test]
+fn small_values_do_not_fill_a_chart() {
+    const NOISE: [Line; 3] = [
+        line("Pressure Stall", Some("memory"), "% Some Stall Time", |_| Some(0.0002)),
+        line("Memory", None, "Swap Used Bytes", |_| Some(0.0)),
+        line("Memory", None, "Swap Total Bytes", |_| Some(0.0)),
+    ];
+    let view = View::ready_made("memory").expect("the view of memory");
+    let mut screen = TestScreen::with_view(true, (120, 40), 100, Theme::default(), &NOISE, view);
+    screen.line_with("5 %");
+    screen.line_with(" no swap ");
+}
+
+#[test]
+fn unavailable_counters_do_not_replace_the_keys() {
+    let mut screen = overview((80, 24), Theme::default());
+    screen.input(Input::Unavailable(2, vec!["a file cannot be read".to_owned()]));
+    screen.line_with("2 counters unavailable: ! shows  ?:keys q:quit Tab:next panel");
+    for second in 100..105 {
+        screen.input(Input::Collected(START.saturating_add(second * FileTime::PER_SECOND)));
+    }
+    assert!(!screen.text().contains("unavailable"), "{}", screen.text());
+    screen.type_in("!");
+    screen.line_with("a file cannot be read");
+}
+
+#[test]
+fn counters_of_earlier_charts_are_still_collected() {
+    let mut screen = overview((100, 30), Theme::default());
+    screen.type_in("m3");
+    let background = screen.requests.iter().find_map(|request| match request {
+        Request::Background(paths) => Some(paths),
+        _ => None,
+    });
+    let texts: Vec<_> = background.expect("a request").iter().map(ToString::to_string).collect();
+    assert!(texts.contains(&r"\Processor Information(_Total)\% User Time".to_owned()), "{texts:?}");
+    // A sample of all processes is expensive.
+    assert!(!texts.iter().any(|path| path.contains("Process(")), "{texts:?}");
+    // The request comes before the new paths, with which it takes effect.
+    let position = |is: fn(&Request) -> bool| screen.requests.iter().rposition(is);
+    let paths = position(|request| matches!(request, Request::Paths(_)));
+    assert!(position(|request| matches!(request, Request::Background(_))) < paths, "{:?}", screen.requests);
+}
+
+#[test]
+fn tab_has_one_meaning() {
+    let mut screen = overview((100, 40), Theme::default());
+    screen.type_in("?");
+    screen.line_with("Tab Shift-Tab w W   next, previous panel");
+    assert_eq!(screen.text().matches("Tab Shift-Tab").count(), 1, "{}", screen.text());
+    screen.press(KeyCode::Esc);
+    // An enlarged panel is one of several, too.
+    screen.type_in("z");
+    screen.line_with("Tab:next panel");
+    screen.press(KeyCode::Tab);
+    screen.line_with("12 GiB ┤");
+    // A single panel has no next panel.
+    let mut single = TestScreen::live((100, 40), 20, Theme::default());
+    single.type_in("?");
+    assert!(!single.text().contains("Tab Shift-Tab"), "{}", single.text());
 }

@@ -10,6 +10,7 @@ use crate::test_screen::{LINES, START, TestScreen};
 use fixture::*;
 
 mod fixture;
+mod missing;
 
 #[test]
 fn tables_are_drawn_as_expected() {

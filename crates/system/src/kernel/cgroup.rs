@@ -25,6 +25,10 @@ use disks::DiskNames;
 use mount::Mount;
 pub use names::ContainerNames;
 use names::Names;
+use table::{
+    ANONYMOUS, MEMORY_CURRENT, MEMORY_USED, PRIVILEGED_TIME, PROCESSOR_TIME, READ_BYTES, READS, TASK_LIMIT,
+    TASKS, USER_TIME, WRITE_BYTES, WRITES,
+};
 pub(crate) use table::{CONTAINER, DISK, TABLE};
 use table::{
     CPU_FULL, CPU_SOME, EVENTS_HIGH, EVENTS_LOW, EVENTS_OOM, IO_FULL, IO_SOME, MEMORY_FULL, MEMORY_SOME, SLAB,
@@ -53,7 +57,20 @@ pub(crate) const REQUIREMENTS: &[Requirement] = &[
     Requirement { table: &CONTAINER, ids: ONLY_VERSION_2_MEMORY, check: check_memory },
     Requirement { table: &TABLE, ids: PRESSURE, check: check_pressure },
     Requirement { table: &CONTAINER, ids: PRESSURE, check: check_pressure },
+    Requirement { table: &TABLE, ids: OF_CPUACCT, check: |roots| check_groups(roots, "cpuacct") },
+    Requirement { table: &TABLE, ids: OF_CPU, check: |roots| check_groups(roots, "cpu") },
+    Requirement { table: &TABLE, ids: OF_MEMORY, check: |roots| check_groups(roots, "memory") },
+    Requirement { table: &TABLE, ids: OF_BLKIO, check: |roots| check_groups(roots, "blkio") },
+    Requirement { table: &TABLE, ids: OF_PIDS, check: |roots| check_groups(roots, "pids") },
+    Requirement { table: &TABLE, ids: PRESSURE, check: check_groups_of_version_2 },
 ];
+
+/// Counters that the controllers of version 1 provide.
+const OF_CPUACCT: &[u32] = &[PROCESSOR_TIME, USER_TIME, PRIVILEGED_TIME];
+const OF_CPU: &[u32] = &[PERIODS, THROTTLED_PERIODS, THROTTLED_TIME];
+const OF_MEMORY: &[u32] = &[MEMORY_CURRENT, MEMORY_USED, ANONYMOUS];
+const OF_BLKIO: &[u32] = &[READ_BYTES, WRITE_BYTES, READS, WRITES];
+const OF_PIDS: &[u32] = &[TASKS, TASK_LIMIT];
 
 /// Counters that the memory controller of version 1 does not have.
 const ONLY_VERSION_2_MEMORY: &[u32] = &[EVENTS_LOW, EVENTS_HIGH, EVENTS_OOM, SLAB];
@@ -85,6 +102,39 @@ fn check_pressure(roots: &Roots) -> Result<(), String> {
         false => Err("version 2 of control groups, which is required for this, is not mounted".to_owned()),
     }
 }
+
+/// Checks that a hierarchy of version 1 with this controller has groups. Without groups, its counters have no values.
+fn check_groups(roots: &Roots, controller: &str) -> Result<(), String> {
+    let mounts = mount::mounts(roots);
+    // Each group of version 2 has its processor time, without a controller.
+    let is_in_version_2 = |mount: &mount::Mount| mount.controllers.is_none() && has_groups(&mount.path);
+    if controller == "cpuacct" && mounts.iter().any(is_in_version_2) {
+        return Ok(());
+    }
+    let has_controller =
+        |mount: &&mount::Mount| mount.controllers.iter().flatten().any(|name| name == controller);
+    match mounts.iter().find(has_controller) {
+        Some(mount) if !has_groups(&mount.path) => Err(format!("cgroup v1: no groups in {controller}")),
+        _ => Ok(()),
+    }
+}
+
+/// Checks that the hierarchy of version 2, if it is mounted, has groups.
+fn check_groups_of_version_2(roots: &Roots) -> Result<(), String> {
+    match mount::mounts(roots).iter().find(|mount| mount.controllers.is_none()) {
+        Some(mount) if !has_groups(&mount.path) => Err("cgroup v2: no groups".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a hierarchy has groups other than its root.
+fn has_groups(folder: &std::path::Path) -> bool {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().map_while(Result::ok);
+    entries.take(MAX_FILES_OF_ROOT).any(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+}
+
+/// The maximum number of files of a root group among which groups are searched. Kernels have about a hundred.
+const MAX_FILES_OF_ROOT: usize = 4096;
 
 fn check_disks(roots: &Roots) -> Result<(), String> {
     match disks(roots, &open_mounts(roots), 0) {

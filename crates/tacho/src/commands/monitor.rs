@@ -122,6 +122,7 @@ fn this_machine(paths: Vec<PathPattern>, mut view: View, look: Look) -> Result<E
     let source = Live {
         board,
         unmatched: this_machine::unmatched_here,
+        reason: this_machine::absence_of_counter,
         name,
         about: about_this_machine(),
         zone,
@@ -173,6 +174,8 @@ fn machines(name: &str, paths: Vec<PathPattern>, mut view: View, look: Look) -> 
     let source = Live {
         board,
         unmatched: unmatched_on_machines,
+        // The reasons of this machine do not apply to others.
+        reason: |_, _| None,
         name: shown,
         about,
         zone,

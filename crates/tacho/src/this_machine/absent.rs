@@ -21,6 +21,12 @@ pub(crate) fn absence_of_set(name: &str) -> Option<String> {
     Some(absences.into_iter().find(is_named)?.reason)
 }
 
+/// Why a counter of this machine is missing or has no values, if the reason is known.
+pub(crate) fn absence_of_counter(set: &str, counter: &str) -> Option<String> {
+    let absences = tachograph_system::absences_of(&Roots::of_this_machine(), set);
+    Some(absences.into_iter().find(|absence| absence.explains(set, counter))?.reason)
+}
+
 /// Prints why this machine lacks counter sets and counters, if the reason is known.
 pub(crate) fn notify_of_absences(is_wanted: impl Fn(&str) -> bool) {
     let absences = tachograph_system::absences(&Roots::of_this_machine());

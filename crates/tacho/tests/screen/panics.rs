@@ -27,6 +27,7 @@ fn this_machine() -> Source {
     Source::Live(Box::new(Live {
         board,
         unmatched: |_| Vec::new(),
+        reason: |_, _| None,
         name: "test".to_owned(),
         about: String::new(),
         zone: tachograph_counters::time_zone::TimeZone::utc(),

@@ -215,6 +215,7 @@ mod tests {
                 quantiles,
                 first_time: time.map(|(utc, bias)| Moment { utc: FileTime(utc), bias_minutes: bias }),
                 last_time: None,
+                is_idle: false,
             },
         )
     }

@@ -38,7 +38,14 @@ impl App {
         }
         property("Machine", Some(row.machine().to_owned()));
         lines.push((String::new(), String::new()));
+        // A counter that several paths select is listed once, and ids only as properties.
+        let mut listed: Vec<&str> = Vec::new();
         for series in model.all_figures(row.id) {
+            let name = &*series.info.counter.name;
+            if listed.contains(&name) || is_property(name) {
+                continue;
+            }
+            listed.push(name);
             let (counter, summary) = (&series.info.counter, &series.summary);
             let format = |value| shown(counter, value, self.numbers);
             let text = if summary.values > 1 {
@@ -64,6 +71,11 @@ impl App {
         let title = format!("{} (Esc closes)", escape_controls(row.label()));
         self.draw_lines(frame, &title, columns, &lines, top);
     }
+}
+
+/// Whether a counter is an id that the list shows as a property.
+fn is_property(counter: &str) -> bool {
+    ["ID Process", "Process ID", "ID Thread", "Creating Process ID"].contains(&counter)
 }
 
 /// The meaning of the kernel's letter for a state.

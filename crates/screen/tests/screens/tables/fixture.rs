@@ -225,7 +225,11 @@ pub(super) fn properties(id: u32) -> Option<ProcessProperties> {
         _ => "",
     };
     Some(ProcessProperties {
-        state: Some(if id == 1300 { 'R' } else { 'S' }),
+        state: Some(match id {
+            1300 => 'R',
+            977 => 'D',
+            _ => 'S',
+        }),
         user: Some(if id == 700 { "postgres".into() } else { "root".into() }),
         cgroup: Some(if id > 900 { "/user.slice".into() } else { "/system.slice".into() }),
         command: Some(command.into()),

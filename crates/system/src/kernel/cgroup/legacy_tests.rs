@@ -286,6 +286,20 @@ fn transfers_of_version_2_are_shown_by_disk() {
 }
 
 #[test]
+fn counters_of_a_hierarchy_without_groups_have_a_reason() {
+    let machine = machine(LEGACY);
+    let reason = |counter: &str| {
+        let absences = crate::absences_of(&machine.roots, "Cgroup");
+        absences.into_iter().find(|absence| absence.explains("Cgroup", counter)).map(|absence| absence.reason)
+    };
+    assert_eq!(reason("% Processor Time"), None);
+    machine.remove("sys/fs/cgroup/cpu,cpuacct/a");
+    assert_eq!(reason("% Processor Time").as_deref(), Some("cgroup v1: no groups in cpuacct"));
+    assert_eq!(reason("% Throttled Time").as_deref(), Some("cgroup v1: no groups in cpu"));
+    assert_eq!(reason("Tasks"), None);
+}
+
+#[test]
 fn counters_that_version_1_lacks_have_a_reason() {
     let reasons = |machine: &Machine, set: &str, counter: &str| {
         let absences = crate::absences(&machine.roots);
