@@ -137,6 +137,9 @@ export class Comparison {
     const several = this.rows.length < this.total ? `the first ${this.rows.length.toLocaleString("en-US")} of ${this.total.toLocaleString("en-US")}` : this.total.toLocaleString("en-US");
     const shown = Math.min(found.length, MAX_DRAWN);
     const parts = [`${shown} of ${words.length ? `${found.length} found in ` : ""}${several} counters`];
+    const means = this.rows.filter((one) => one.average_kind === "arithmetic").length;
+    byId("compare-body").classList.toggle("mixed", means > 0 && means < this.rows.length);
+    if (means) parts.push(`${means < this.rows.length ? "averages in italics" : "averages"} are means of the values in the log, which has no raw values`);
     if (this.omitted.length) parts.push(`without ${this.omitted.map(({ set }) => set).join(", ")}, whose counters others repeat`);
     setText(byId("compare-state"), parts.join("; "));
     this.mark();
