@@ -156,7 +156,7 @@ export class Chart {
       width: this.scene.isStacked ? 1 : style.width,
       dash: style.dash,
       // A value without neighbours has no line, so it is drawn as a point.
-      points: { size: 5, fill: style.colour, stroke: style.colour, filter: (_, __, show) => (show ? null : isolatedRows(this.scene.columns[index].stroke ?? this.scene.columns[index].drawn)) },
+      points: { size: 5, fill: style.colour, stroke: style.colour, filter: (_, __, show) => (show && !this.scene.isStacked ? null : isolatedRows(this.scene.columns[index].stroke ?? this.scene.columns[index].drawn)) },
     };
   }
 
@@ -213,7 +213,9 @@ export class Chart {
       const at = plot.valToPos(limit, "y", true);
       ctx.strokeStyle = limitColour(axes[0].limits, limit);
       ctx.fillStyle = faded(limitColour(axes[0].limits, limit), 0.1);
-      ctx.fillRect(bbox.left, bbox.top, bbox.width, Math.max(0, at - bbox.top));
+      const next = Math.min(...axes[0].limits.filter((other) => other > limit));
+      const above = Number.isFinite(next) ? Math.max(bbox.top, plot.valToPos(next, "y", true)) : bbox.top;
+      ctx.fillRect(bbox.left, above, bbox.width, Math.max(0, at - above));
       ctx.beginPath();
       ctx.moveTo(bbox.left, at);
       ctx.lineTo(bbox.left + bbox.width, at);

@@ -2,14 +2,14 @@
 
 import { logout, serverIsAway } from "./api.js";
 import { areFitting, changePanel, freeze, showAll, showMaximum, step, toggleFit, zoomBy } from "./actions.js";
-import { byId, element, setText } from "./element.js";
+import { byId, element, setText, setTitle } from "./element.js";
 import { duration } from "./figures.js";
 import { copyLink, savePicture, saveSelection } from "./export.js";
 import { sorted } from "./legend.js";
 import { AXES, KINDS } from "./panels.js";
 import { change, changeEntries, state } from "./state.js";
 import { sinceStart } from "./ticks.js";
-import { rangeText } from "./time.js";
+import { rangeText, shortZone } from "./time.js";
 import { FIGURES, LEGEND_FIGURES } from "./values.js";
 import { canGoBack, canGoForward, zoomBack, zoomForward } from "./zoom.js";
 
@@ -151,7 +151,9 @@ export function showControls(page, liveState) {
   }
   setText(byId("view-title"), state.savedName || state.title || (isGrid ? "own panels" : "own chart"));
   setText(byId("time-title"), timeText(page));
-  setText(byId("time-zone"), page.data.zone && page.data.lines.length ? page.data.zone.nameAt(page.data.begin) : "");
+  const { zone, begin, lines } = page.data;
+  setText(byId("time-zone"), zone && lines.length ? shortZone(zone, begin) : "");
+  setTitle(byId("time-zone"), zone ? zone.nameAt(begin) : "");
   byId("log-out").hidden = !page.sources.needsToken;
   for (const radio of document.querySelectorAll('input[name="align"]')) radio.checked = radio.value === state.align;
   for (const name of ["zone", "numbers", "figure", "group"]) byId(`${name}-list`).value = state[name];

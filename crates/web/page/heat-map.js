@@ -7,6 +7,7 @@ import { isEarlier, lengthText } from "./earlier.js";
 import { element } from "./element.js";
 import { count, span } from "./figures.js";
 import { heatColour, heatHeight, heatLayout, heatSceneOf, eachCell, paletteOf, STEPS, usualDistance } from "./heat-scene.js";
+import { columnTitle } from "./legend.js";
 import { state } from "./state.js";
 import { colour, theme } from "./theme.js";
 import { TIME_AXIS, timeMarksWithin } from "./ticks.js";
@@ -77,7 +78,7 @@ export class HeatMap {
     const times = rows[0]?.block.times ?? [];
     const isAveraged = times.length > 1 && rows.some(({ line }) => line.minimum.some((value, index) => value !== line.maximum[index]));
     const texts = [isAveraged ? `a cell: the average of ${span(usualDistance(times))}` : "a cell: one sample"];
-    if (!this.isCompact) texts.push(state.sort ? "rows: in the order of the table" : "rows: by name");
+    if (!this.isCompact) texts.push(state.sort ? `rows: by ${columnTitle(state.sort.column)}, as in the table` : "rows: by name");
     const earlier = rows.find(({ line }) => isEarlier(line));
     const sources = [...new Set(rows.filter(({ line }) => !isEarlier(line)).map(({ line }) => line.source.name))];
     if (sources.length > 1) texts.push(`of each pair of rows, from the top: ${sources.join(", ")}`);

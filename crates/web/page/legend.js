@@ -51,6 +51,9 @@ const COLUMNS = [
   { id: "scale", title: "Scale", sort: scaleOf, make: scaleCell, update: updateScale },
 ];
 
+/** The title of a column. */
+export const columnTitle = (column) => COLUMNS.find(({ id }) => id === column)?.title ?? column;
+
 function showCell(row) {
   return element("input", { type: "checkbox", onchange: (event) => changeEntries([row.line.key], { isHidden: !event.target.checked }) });
 }

@@ -495,7 +495,11 @@ setUpViews({ fragment, open: show, views, onSaved: (name) => change({ savedName:
 setUpTimeMenu(page);
 setUpAnnotations(page);
 api.onReturn(refresh);
-addEventListener("hashchange", () => show(location.hash.slice(1)));
+addEventListener("hashchange", ({ newURL }) => {
+  // A delayed write of the previous state can have replaced the address before this event.
+  clearTimeout(writing);
+  show(new URL(newURL).hash.slice(1));
+});
 
 async function begin() {
   for (;;) {

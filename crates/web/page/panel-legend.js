@@ -14,8 +14,12 @@ import { figureName, figureTitle, shownValue } from "./values.js";
 
 /** The maximum number of lines; a panel that is shown alone has another legend. */
 const MAX_LINES = 60;
-/** The height of two rows, in pixels; on phones rows are higher. */
-const TWO_ROWS = 2.5;
+/** The number of rows; of a high panel, the second one. */
+const ROWS = [2, 6];
+/** The height from which a panel is high, in pixels. */
+const HIGH = 400;
+/** Rows that are less than half visible are hidden. */
+const HALF = 0.5;
 
 /** The line of the same counter in the first source, or at the present time; the line itself if it is that line. */
 const firstKey = (line) => line.sameAs?.key ?? presentKey(line);
@@ -85,7 +89,7 @@ export class PanelLegend {
     for (const line of shown) {
       const row = this.rows.get(line.key) ?? this.add(line.key);
       items.push(row.item);
-      this.update(row, line, { shared, several, isKeyed, value: values.get(line.key), first: values.get(firstKey(line)) ?? null, isBeyond: beyond(line, values.get(line.key)) });
+      this.update(row, line, { shared, several, isKeyed, firstSource: blocks[0]?.source, value: values.get(line.key), first: values.get(firstKey(line)) ?? null, isBeyond: beyond(line, values.get(line.key)) });
     }
     if (isKeyed) items.push(this.keyItem);
     const keys = new Set(values.keys());
@@ -103,7 +107,7 @@ export class PanelLegend {
     return row;
   }
 
-  update(row, line, { shared, several, isKeyed, value, first, isBeyond }) {
+  update(row, line, { shared, several, isKeyed, firstSource, value, first, isBeyond }) {
     const style = styleOf(line);
     const text = JSON.stringify(style);
     if (row.style !== text) {
@@ -112,7 +116,9 @@ export class PanelLegend {
     }
     const isFirst = firstKey(line) === line.key;
     const name = shared ? (line.parent ? `${line.parent}/${line.instance}` : line.instance) : shortName(line);
-    setText(row.name, isKeyed && isFirst ? name : withSource(name, line.source, several));
+    // The key does not name the source of a counter that the first source lacks.
+    const isNamed = isKeyed && isFirst && line.source === firstSource;
+    setText(row.name, isNamed ? name : withSource(name, line.source, several));
     // The other lines of a counter follow it, and the key says what their dashes mean.
     row.name.classList.toggle("visually-hidden", isKeyed && !isFirst);
     row.item.classList.toggle("legend-pair", isKeyed && !isFirst);
@@ -148,20 +154,21 @@ export class PanelLegend {
 
   /** Measures how many lines are below the second row: called for all panels before any of them is changed. */
   measure() {
+    this.isHigh = this.element.parentElement.offsetHeight > HIGH;
     if (this.isOpen || !this.list.firstElementChild) return (this.below = 0);
     const items = [...this.list.children];
     const top = items[0].offsetTop;
-    const max = top + TWO_ROWS * Math.max(18, items.at(-1).offsetHeight);
+    const max = top + (ROWS[Number(this.isHigh)] + HALF) * Math.max(18, items.at(-1).offsetHeight);
     return (this.below = items.filter((item) => item.offsetTop + item.offsetHeight > max).length);
   }
 
   /** Shows how many lines are hidden. */
   limit() {
     const count = this.hidden + this.below;
-    this.list.classList.toggle("cut", this.below > 0);
+    this.list.classList.toggle("high", this.isHigh);
     this.more.hidden = !count && !this.isOpen;
     setText(this.more, this.isOpen ? "fewer" : `+${count} more`);
-    setTitle(this.more, this.isOpen ? "Show fewer lines" : this.left ? `Show all lines; the ${this.keys.length} with the largest maximum are drawn` : "Show the whole legend");
+    setTitle(this.more, this.isOpen ? "Show fewer lines" : this.left ? `Show all lines; the instances with the largest maximum are drawn` : "Show the whole legend");
   }
 }
 

@@ -118,17 +118,15 @@ export class PanelView {
   }
 }
 
-/** The data with the lines that the panel draws at first: those with the largest maximum. */
+/** The data with the instances that the panel draws at first: those with the largest maximum. Instances of several sources are one. */
 function topOf(panel, data) {
   if (!panel.top || (panel.kind !== "line" && panel.kind !== "area")) return data;
+  const instanceOf = ({ path }) => withoutMachine(path).replace(/\\[^\\]*$/, "").toLowerCase();
   const largest = new Map();
-  for (const line of data.lines) {
-    const path = withoutMachine(line.path).toLowerCase();
-    largest.set(path, Math.max(largest.get(path) ?? -Infinity, line.statistics?.maximum ?? -Infinity));
-  }
+  for (const line of data.lines) largest.set(instanceOf(line), Math.max(largest.get(instanceOf(line)) ?? -Infinity, line.statistics?.maximum ?? -Infinity));
   if (largest.size <= panel.top) return data;
-  const chosen = new Set([...largest].sort(([, one], [, other]) => other - one || 0).slice(0, panel.top).map(([path]) => path));
-  const isChosen = (line) => chosen.has(withoutMachine(line.path).toLowerCase());
+  const chosen = new Set([...largest].sort(([, one], [, other]) => other - one || 0).slice(0, panel.top).map(([instance]) => instance));
+  const isChosen = (line) => chosen.has(instanceOf(line));
   return { ...data, lines: data.lines.filter(isChosen), blocks: data.blocks.map((block) => ({ ...block, lines: block.lines.filter(isChosen) })) };
 }
 

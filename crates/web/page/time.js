@@ -56,6 +56,12 @@ function offsetName(minutes) {
   return `UTC${minutes < 0 ? "-" : "+"}${String(Math.floor(size / 60)).padStart(2, "0")}:${String(size % 60).padStart(2, "0")}`;
 }
 
+/** The name of a zone, or its UTC offset if the name is long. */
+export function shortZone(zone, at) {
+  const name = zone.nameAt(at);
+  return name.length <= 16 ? name : offsetName(zone.offsetAt(at));
+}
+
 /** Date, time and milliseconds of a moment in a zone. */
 export function clock(at, zone) {
   const moved = new Date(Math.round(at * 1000) + zone.offsetAt(at) * 60000);

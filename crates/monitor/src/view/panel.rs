@@ -124,7 +124,7 @@ pub struct Panel {
     pub limits: Vec<f64>,
     /// Ranges of values that are shaded across the chart, from low to high, in the counters' unit. Terminals do not show them.
     pub bands: Vec<[f64; 2]>,
-    /// Of a chart of lines or areas: how many counters are drawn at first, those with the largest maximum; `None`: all. Terminals
+    /// Of a chart of lines or areas: how many instances are drawn at first, those with the largest maximum; `None`: all. Terminals
     /// draw all.
     pub max_lines: Option<usize>,
     /// The settings of a panel of kind [`Table`](ViewKind::Table).

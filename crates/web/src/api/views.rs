@@ -89,7 +89,7 @@ struct FittedPanel {
     max: Option<f64>,
     limits: Vec<f64>,
     bands: Vec<[f64; 2]>,
-    /// The number of lines that are drawn at first: those with the largest maximum. `null`: all.
+    /// The number of instances that are drawn at first: those with the largest maximum. `null`: all.
     top: Option<usize>,
     width: u8,
     height: u8,
