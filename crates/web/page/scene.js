@@ -107,7 +107,7 @@ function stack(columns, rows) {
 }
 
 /** The upper edge of a layer, without the parts in which the layer is 0: its line would look like a value of the layer below it. */
-function withoutZeros(average, drawn) {
+export function withoutZeros(average, drawn) {
   const isZero = (row) => average[row] === undefined || average[row] === null || average[row] === 0;
   return drawn.map((value, row) => (isZero(row) && isZero(row - 1) && isZero(row + 1) && value !== undefined ? null : value));
 }

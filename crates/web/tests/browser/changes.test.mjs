@@ -11,6 +11,8 @@ const counters = (factor) => ({
   "\\Process(idle-one)\\% Processor Time": () => 0,
   "\\Process(app)\\Working Set": () => 2 ** 28 * factor,
   "\\Process(app)\\ID Process": () => 77 * factor,
+  // Other processes have the names in the other log.
+  ...Object.fromEntries(["bash", "bash#1"].flatMap((name, index) => [[`\\Process(${name})\\ID Process`, () => 100 * factor + index], [`\\Process(${name})\\% Processor Time`, () => 4 + index * factor]])),
   "\\PhysicalDisk(0 C:)\\Avg. Disk sec/Read": (index) => (index < 30 ? 0.002 : 0.002 * factor ** 3),
   "\\Memory\\Available MBytes": () => 4000 / factor,
 });
@@ -45,6 +47,9 @@ test("changes: the list is that of tacho compare, and a click shows a counter of
     assert.equal(changeOf("Available MBytes"), "÷ 3.00");
     assert.equal(changeOf("(idle-one)"), "same");
     assert.equal(changeOf("(new)"), "only after");
+    const sums = page.locator("#compare-body tr:has(.compare-name[data-path*='(bash)'])");
+    assert.equal(await sums.locator(".hint").textContent(), "Process, sum of 2 and 2 instances");
+    assert.deepEqual(await sums.locator("td[data-value]").evaluateAll((cells) => cells.slice(0, 2).map(({ dataset }) => Number(dataset.value))), [9, 11]);
     assert.ok(!rows.some((row) => row.path.includes("ID Process")), "identifiers are no changes");
 
     // A click makes a panel with the counter of both logs; another counter of the same kind joins it.
