@@ -1,4 +1,4 @@
-// Drawing annotations: flags above the plot, and in charts lines and shaded ranges behind it.
+// Drawing annotations: flags above the plot, and in charts lines and shaded ranges across it.
 
 import { textOf } from "./annotations.js";
 import { faded } from "./palette.js";

@@ -82,7 +82,7 @@ export function count(number, noun) {
   return `${number.toLocaleString("en-US")} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-/** The relative change from one value to another in percent: `+12.3 %`; empty if there is none. */
+/** The relative change from one value to another in percent: `+12.3 %`; empty if either value is missing, or the first one is 0. */
 export function changeText(now, before) {
   if (now === null || !before) return "";
   const change = (now - before) / Math.abs(before);

@@ -101,7 +101,7 @@ export const TIME_AXIS = 38;
 /** The distance of ticks in pixels, if their labels are as long as `14:05`, and if they are longer. */
 const SPACING = { short: 50, long: 78 };
 
-/** The ticks of a time axis that is so many pixels wide: as many as have room for their labels. */
+/** The ticks of a time axis with a width in pixels: as many as have room for their labels. */
 export function timeMarksWithin(begin, end, width, zone) {
   const dense = timeMarks(begin, end, Math.max(2, Math.floor(width / SPACING.short)), zone);
   if (dense.every(({ label }) => label.length <= 5)) return dense;

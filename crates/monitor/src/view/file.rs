@@ -61,9 +61,8 @@ impl Lines<'_> {
     }
 
     fn path_at(&self, text: &str, range: ops::Range<usize>) -> Result<PathPattern, ViewError> {
-        PathPattern::parse(text).map_err(|error| {
-            self.error_at(range, format_args!("'{text}' is not a counter path: {error}"))
-        })
+        PathPattern::parse(text)
+            .map_err(|error| self.error_at(range, format_args!("'{text}' is not a counter path: {error}")))
     }
 
     fn alternative(&self, read: &Spanned<ReadAlternative>) -> Result<Alternative, ViewError> {

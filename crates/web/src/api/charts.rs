@@ -18,9 +18,7 @@ use tachograph_flow::query::LogQuery;
 use tachograph_flow::sinks::{
     StatisticsOptions, StatisticsRow, StatisticsSink, write_statistics_csv, write_statistics_json,
 };
-use tachograph_flow::{
-    FlowError, NameSums, NameSumsSource, Select, Selection, Sink, Source, WindowBounds,
-};
+use tachograph_flow::{FlowError, NameSums, NameSumsSource, Select, Selection, Sink, Source, WindowBounds};
 use tachograph_logs::{Budget, LogError, Reservation};
 use tachograph_monitor::{Reduced, Reducer, Reduction, SeriesTable, Span};
 

@@ -13,8 +13,8 @@ use tachograph_counters::set::Counter;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_monitor::scale::Scale;
 use tachograph_monitor::{
-    Alternative, Axis, AxisScale, Catalogue as _, Chosen, ColumnContent, LogCatalogue, MachineCatalogue, Panel, SetEntry,
-    TableModel, View, ViewKind,
+    Alternative, Axis, AxisScale, Catalogue as _, Chosen, ColumnContent, LogCatalogue, MachineCatalogue,
+    Panel, SetEntry, TableModel, View, ViewKind,
 };
 
 use super::Web;
@@ -384,8 +384,9 @@ impl FittingTarget<'_> {
     }
 
     fn has_any(&self, view: &View) -> bool {
-        let has =
-            |chosen: &Chosen| self.has(&chosen.path) || chosen.alternatives.iter().any(|other| self.has(&other.path));
+        let has = |chosen: &Chosen| {
+            self.has(&chosen.path) || chosen.alternatives.iter().any(|other| self.has(&other.path))
+        };
         view.counters().any(has) || view.has_table()
     }
 

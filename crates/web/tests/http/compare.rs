@@ -134,7 +134,8 @@ fn processes_are_paired_by_identity() {
     // The same log: the same processes.
     let both = [("before", "2"), ("after", "2")];
     let same = get(server.address, &target("/api/compare", &both)).json();
-    let pairings: Vec<_> = same["rows"].as_array().expect("rows").iter().map(|row| row["pairing"].clone()).collect();
+    let pairings: Vec<_> =
+        same["rows"].as_array().expect("rows").iter().map(|row| row["pairing"].clone()).collect();
     assert_eq!(pairings, ["instance", "instance"]);
     let sums = compare(&[("group_by", "name")]);
     assert_eq!((&sums["total"], &sums["rows"][0]["pairing"]), (&json!(1), &json!("instance")));

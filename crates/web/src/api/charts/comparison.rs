@@ -202,8 +202,7 @@ fn statistics(
         |_| Ok(None),
         |query| {
             let (source, sink) = (query.samples()?.source, ComparedLog::new(!samples.sums_names));
-            let (log, memory) =
-                process_all(source, sink, ComparedLog::len, &query.reading.budget, cancel)?;
+            let (log, memory) = process_all(source, sink, ComparedLog::len, &query.reading.budget, cancel)?;
             Ok((!log.is_empty()).then_some((log, memory)))
         },
         cancel,
