@@ -143,7 +143,9 @@ function timeText(page) {
 export function showControls(page, liveState) {
   const panel = page.panel();
   const isGrid = !panel && state.panels.length > 0;
-  for (const id of ["kind-list", "panel-menu", "fit-all"]) byId(id).hidden = !panel;
+  for (const id of ["kind-list", "panel-menu"]) byId(id).hidden = !panel;
+  // A heat map has no scales of counters.
+  byId("fit-all").hidden = !panel || panel.kind === "heatmap";
   byId("panel-back").hidden = !panel || state.panels.length < 2;
   if (panel) {
     byId("kind-list").value = panel.kind;

@@ -88,7 +88,10 @@ export class PanelLegend {
     const beyond = limitTest(panel, lines);
     for (const line of shown) {
       const row = this.rows.get(line.key) ?? this.add(line.key);
-      items.push(row.item);
+      // The values of a counter stay in one row.
+      const first = isKeyed ? this.rows.get(firstKey(line)) : row;
+      if (row.button.parentElement !== first.item) first.item.append(row.button);
+      if (first === row) items.push(row.item);
       this.update(row, line, { shared, several, isKeyed, firstSource: blocks[0]?.source, value: values.get(line.key), first: values.get(firstKey(line)) ?? null, isBeyond: beyond(line, values.get(line.key)) });
     }
     if (isKeyed) items.push(this.keyItem);
@@ -121,7 +124,6 @@ export class PanelLegend {
     setText(row.name, isNamed ? name : withSource(name, line.source, several));
     // The other lines of a counter follow it, and the key says what their dashes mean.
     row.name.classList.toggle("visually-hidden", isKeyed && !isFirst);
-    row.item.classList.toggle("legend-pair", isKeyed && !isFirst);
     setText(row.value, lineFigure(value, line));
     row.value.dataset.value = value ?? "";
     row.value.classList.toggle("beyond", isBeyond);

@@ -1,5 +1,5 @@
-// Draws the pictures of the documentation: run TACHO --pictures FOLDER. The values are generated, so that the pictures change only
-// when the page changes.
+// Draws the pictures of the documentation: run TACHO --pictures FOLDER. The values of logs are generated, so that
+// these pictures change only when the page changes.
 
 import fs from "node:fs";
 import path from "node:path";
@@ -35,7 +35,6 @@ async function serverLog(name, machine, seed) {
     [`PhysicalDisk(${disk})\\Avg. Disk sec/Read`, (value) => 0.0004 + value ** 4 * 0.03],
     [`PhysicalDisk(${disk})\\Avg. Disk sec/Write`, (value) => 0.0008 + value ** 4 * 0.05],
   ]);
-  disks.unshift(...["Read", "Write"].map((way) => [`PhysicalDisk(_Total)\\Disk ${way} Bytes/sec`, (value) => value ** 2 * 4e8]));
   const network = ["Bytes Received/sec", "Bytes Sent/sec"].map((counter) => [`Network Interface(Intel[R] Ethernet 10G)\\${counter}`, (value) => value ** 2 * 6e8]);
   const processes = ["sqlservr", "w3wp", "w3wp#1", "w3wp#2", "MsMpEng", "svchost", "svchost#1", "svchost#2", "explorer"].map((process) => [`Process(${process})\\% Processor Time`, (value) => value ** 2 * 220]);
   const counters = [
@@ -106,7 +105,7 @@ picture(
     { id: 3, title: "Read latency", height: 2, limits: [0.01, 0.02], counters: [{ path: "\\PhysicalDisk(*)\\Avg. Disk sec/Read" }] },
   )}`,
   (page) => drawn(page, 3),
-  { logs: one },
+  { logs: one, height: 940 },
 );
 
 picture("page-live", "", (page) => page.waitForFunction(() => /^Last 45 s/.test(document.getElementById("time-title").textContent), null, { timeout: 120_000 }), { logs: async () => ["--interval", "1"] });

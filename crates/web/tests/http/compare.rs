@@ -68,6 +68,8 @@ fn the_most_important_change_is_first() {
     assert_eq!((&p1["change"], &p1["ratio"]), (&json!("multiplied"), &json!(8.0)));
     assert!((p1["factor"].as_f64().expect("a factor") - 8.0).abs() < 1e-9);
     assert_eq!((&p1["values_before"], &p1["values_after"]), (&json!(100), &json!(100)));
+    let pairing = (&p1["pairing"], &p1["instances_before"], &p1["instances_after"]);
+    assert_eq!(pairing, (&json!("instance"), &json!(1), &json!(1)));
     assert_eq!((&p1["path"], &p1["unit"]), (&json!(r"\\MADE\Things(p1)\Things/sec"), &json!("1/s")));
     let p9 = row("Things/sec", "p9");
     assert_eq!(
@@ -100,45 +102,6 @@ fn rows_are_selected_sorted_and_limited() {
     );
     let rows = response.json()["rows"].as_array().expect("rows").clone();
     assert!(rows.len() == 3 && rows.iter().all(|row| row["change"] == "same"), "{rows:?}");
-}
-
-#[test]
-fn processes_are_paired_by_identity() {
-    let machine = Machine::new(1);
-    let server = TestServer::start(&machine, TestOptions::default());
-    // In the second log, the names are those of other processes.
-    for (name, first_id, values) in [("before", 10, [3, 7]), ("after", 20, [5, 6])] {
-        let columns = ["bash", "bash#1"].map(|instance| {
-            format!("\"\\\\M\\Process({instance})\\ID Process\",\"\\\\M\\Process({instance})\\Thread Count\"")
-        });
-        let row = format!("\"{}\",\"{}\",\"{}\",\"{}\"", first_id, values[0], first_id + 1, values[1]);
-        let log = format!(
-            "\"(PDH-CSV 4.0) (UTC)(0)\",{}\r\n\"03/05/2024 10:00:00.000\",{row}\r\n\"03/05/2024 10:00:01.000\",{row}\r\n",
-            columns.join(",")
-        );
-        std::fs::write(server.file(&format!("logs/{name}.csv")), log).expect("written");
-        open(&server, &format!("logs/{name}.csv"));
-    }
-    wait_until_read(&server, "2");
-    wait_until_read(&server, "3");
-    let compare = |parameters: &[(&str, &str)]| {
-        let both = [("before", "2"), ("after", "3")];
-        get(server.address, &target("/api/compare", &[&both, parameters].concat())).json()
-    };
-    let all = compare(&[]);
-    assert_eq!(all["total"], 1, "{all}");
-    let row = &all["rows"][0];
-    assert_eq!((&row["instance"], &row["counter"]), (&json!("bash"), &json!("Thread Count")));
-    assert_eq!((&row["before"], &row["after"]), (&json!(10.0), &json!(11.0)));
-    assert_eq!((&row["pairing"], &row["instances_before"]), (&json!("sum"), &json!(2)));
-    // The same log: the same processes.
-    let both = [("before", "2"), ("after", "2")];
-    let same = get(server.address, &target("/api/compare", &both)).json();
-    let pairings: Vec<_> =
-        same["rows"].as_array().expect("rows").iter().map(|row| row["pairing"].clone()).collect();
-    assert_eq!(pairings, ["instance", "instance"]);
-    let sums = compare(&[("group_by", "name")]);
-    assert_eq!((&sums["total"], &sums["rows"][0]["pairing"]), (&json!(1), &json!("instance")));
 }
 
 #[test]
