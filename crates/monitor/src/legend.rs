@@ -15,7 +15,7 @@ use crate::reduced::Reduced;
 use crate::scale::Scale;
 use crate::series::SeriesInfo;
 
-pub use chosen::{Chosen, Settings};
+pub use chosen::{Alternative, Chosen, Settings};
 pub use column::{LegendColumn, SortOrder};
 pub(crate) use column::{compare_naturally, none_last};
 pub use item::{ItemId, LegendItem};

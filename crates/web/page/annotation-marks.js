@@ -1,12 +1,18 @@
-// Drawing annotations.
+// Drawing annotations: flags above the plot, and in charts lines and shaded ranges across it.
 
 import { textOf } from "./annotations.js";
 import { faded } from "./palette.js";
 import { colour } from "./theme.js";
 import { visible } from "./visible.js";
 
-/** The longest text on a chart, in characters. */
+/** The longest text of a flag, in characters. */
 const MAX_LABEL = 40;
+/** Flags that would cover each other are on separate lines, up to this number; further ones have no text. */
+const MAX_FLAG_LINES = 3;
+const FLAG = 16;
+/** The width of a character and of the margins of a flag, in pixels. */
+const [CHARACTER, MARGINS] = [6.2, 8];
+const FONT_SIZE = 11;
 
 function labelOf(annotation) {
   const text = visible(textOf(annotation));
@@ -14,54 +20,84 @@ function labelOf(annotation) {
 }
 
 /**
- * Draws annotations on a canvas: a line or a shaded range, with its text at the top. `across(moment)` is the x position of a
- * moment, the fourth parameter is the rectangle of the plot, and `ratio` is the number of canvas pixels per CSS pixel.
+ * Places the flags: `{annotation, label, from, to, start, width, line}` each; `line` is null without room. `across(moment)` is the x position of
+ * a moment. Lengths are in pixels.
  */
-export function drawAnnotations(context, annotations, across, { left, top, width, height }, ratio) {
-  if (!annotations.length) return;
-  const ink = colour("accent");
-  context.save();
-  Object.assign(context, { font: `${11 * ratio}px system-ui, "Segoe UI", Roboto, Cantarell, sans-serif`, textAlign: "left", textBaseline: "top", lineWidth: ratio });
+export function flagsOf(annotations, across, left, width) {
   const ends = [];
-  for (const annotation of annotations) {
+  return annotations.map((annotation) => {
     const from = Math.max(left - 2, across(annotation.begin));
     const to = annotation.end === null ? from : Math.min(left + width + 2, across(annotation.end));
-    context.fillStyle = faded(ink, 0.13);
-    if (to > from) context.fillRect(from, top, to - from, height);
-    context.strokeStyle = ink;
-    context.setLineDash([2 * ratio, 2 * ratio]);
-    context.beginPath();
-    for (const at of annotation.end === null ? [from] : [from, to]) {
-      context.moveTo(at, top);
-      context.lineTo(at, top + height);
-    }
-    context.stroke();
     const label = labelOf(annotation);
-    const labelWidth = context.measureText(label).width + 8 * ratio;
-    const start = Math.max(left, Math.min(from, left + width - labelWidth));
-    // Texts that would cover each other are on separate lines.
+    const long = label.length * CHARACTER + MARGINS;
+    const start = Math.max(left, Math.min(from, left + width - long));
     let line = ends.findIndex((end) => end <= start);
     if (line < 0) line = ends.length;
-    ends[line] = start + labelWidth + 2 * ratio;
-    if (line > 3) continue;
-    const labelTop = top + line * 16 * ratio;
+    if (line >= MAX_FLAG_LINES) return { annotation, label, from, to, start, width: long, line: null };
+    ends[line] = Math.max(start + long, to) + 2;
+    return { annotation, label, from, to, start, width: long, line };
+  });
+}
+
+/** The height of the flags above a plot, in pixels. */
+export function flagsHeight(flags) {
+  const lines = flags.filter(({ line }) => line !== null).map(({ line }) => line + 1);
+  return lines.length ? Math.max(...lines) * FLAG + 2 : 0;
+}
+
+/** Draws flags above the plot, whose top is at `top`; a range has a bracket. `ratio` is the number of canvas pixels per CSS pixel. */
+export function drawFlags(context, flags, top, ratio) {
+  if (!flags.length) return;
+  const ink = colour("mark");
+  context.save();
+  Object.assign(context, { font: `${FONT_SIZE * ratio}px system-ui, "Segoe UI", Roboto, Cantarell, sans-serif`, textAlign: "left", textBaseline: "middle", fillStyle: ink });
+  for (const { label, from, to, start, width, line } of flags) {
+    const foot = line === null ? top : top - line * FLAG * ratio;
     context.fillStyle = ink;
-    context.fillRect(start, labelTop, labelWidth, 15 * ratio);
-    context.fillStyle = colour("accent-ink");
-    context.fillText(label, start + 4 * ratio, labelTop + 2 * ratio);
+    // The bracket of a range, or the foot of a moment.
+    context.fillRect(from * ratio, top - 2 * ratio, Math.max(2 * ratio, (to - from) * ratio), 2 * ratio);
+    if (line === null) continue;
+    if (line > 0) context.fillRect(from * ratio, foot - 2 * ratio, ratio, top - foot);
+    context.fillRect(start * ratio, foot - (FLAG + 1) * ratio, width * ratio, (FLAG - 1) * ratio);
+    context.fillStyle = colour("mark-ink");
+    context.fillText(label, (start + MARGINS / 2) * ratio, foot - (FLAG / 2 + 1) * ratio);
   }
   context.restore();
 }
 
-/** Draws annotations with a pen, for saved pictures. */
-export function penAnnotations(pen, annotations, across, { left, top, width, height }) {
-  const ink = colour("accent");
-  annotations.forEach((annotation, index) => {
-    const from = across(annotation.begin);
-    const to = annotation.end === null ? from : across(annotation.end);
-    if (to > from) pen.area([[from, top], [to, top], [to, top + height], [from, top + height]], ink, 0.13);
-    pen.lines((to > from ? [from, to] : [from]).map((at) => [[at, top], [at, top + height]]), { colour: ink, width: 1, dash: [2, 2] });
-    const start = Math.max(left, from);
-    pen.text(start + 4, top + 12 + 14 * (index % 4), labelOf(annotation), { colour: ink, size: 11, ...(start > left + width - 200 ? { align: "end" } : {}) });
-  });
+/** Draws lines at moments, and shaded ranges, across a plot. */
+export function drawMarks(context, flags, { top, height }, ratio) {
+  const ink = colour("mark");
+  context.save();
+  context.lineWidth = ratio;
+  context.strokeStyle = ink;
+  context.setLineDash([]);
+  for (const { from, to } of flags) {
+    context.fillStyle = faded(ink, 0.08);
+    if (to > from) context.fillRect(from * ratio, top, (to - from) * ratio, height);
+    context.beginPath();
+    for (const at of to > from ? [from, to] : [from]) {
+      context.moveTo(Math.round(at * ratio) + 0.5, top);
+      context.lineTo(Math.round(at * ratio) + 0.5, top + height);
+    }
+    context.stroke();
+  }
+  context.restore();
+}
+
+/** Draws flags, and if `isAcross` lines and ranges across the plot, with a pen, for saved pictures. */
+export function penAnnotations(pen, flags, { top, height }, isAcross) {
+  const ink = colour("mark");
+  for (const { label, from, to, start, width, line } of flags) {
+    const foot = top - (line ?? 0) * FLAG;
+    pen.box(from, top - 2, Math.max(2, to - from), 2, ink);
+    if (line !== null) {
+      if (line > 0) pen.box(from, foot - 2, 1, top - foot, ink);
+      pen.box(start, foot - FLAG - 1, width, FLAG - 1, ink);
+      pen.text(start + MARGINS / 2, foot - 5, label, { colour: colour("mark-ink"), size: FONT_SIZE });
+    }
+    if (!isAcross) continue;
+    if (to > from) pen.area([[from, top], [to, top], [to, top + height], [from, top + height]], ink, 0.08);
+    pen.lines((to > from ? [from, to] : [from]).map((at) => [[at, top], [at, top + height]]), { colour: ink, width: 1 });
+  }
 }

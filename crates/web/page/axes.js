@@ -20,6 +20,13 @@ export function mainUnit(panel, all) {
   return all.length ? formatOf(all[0]) : PLAIN;
 }
 
+/** A function that tests whether a panel's chart shows a line if it is not hidden: a heat map shows the lines of one unit. */
+export function drawnTest(panel, data) {
+  if (panel?.kind !== "heatmap") return () => true;
+  const unit = mainUnit(panel, data.blocks.flatMap(({ lines }) => lines.filter(({ key }) => !entry(key).isHidden)));
+  return (line) => isSameUnit(formatOf(line), unit);
+}
+
 /**
  * The axes for the shown lines of a panel: `{scale, key, format, side, isMain, factor}` each, and `axisOf(line)`, `factorOf(line)`.
  * `scale` is "linear", "logarithmic" or "scaled"; a scaled axis has no format. The panel's ends and limits, multiplied by `factor`,

@@ -1,6 +1,6 @@
 // The chart of a panel: per counter a line of averages and a min-max band, or an area. uPlot draws lines and axes.
 
-import { drawAnnotations } from "./annotation-marks.js";
+import { drawFlags, drawMarks, flagsHeight, flagsOf } from "./annotation-marks.js";
 import { annotationsIn } from "./annotations.js";
 import { marksOf } from "./axes.js";
 import { faded } from "./palette.js";
@@ -8,15 +8,24 @@ import { bandRuns, isolatedRows, valueRuns } from "./runs.js";
 import { bandOpacity, sceneOf } from "./scene.js";
 import { state } from "./state.js";
 import { theme, colour } from "./theme.js";
-import { timeMarks } from "./ticks.js";
+import { drawBandNames, limitColour } from "./limits.js";
+import { TIME_AXIS, timeMarksWithin } from "./ticks.js";
 
 /** The minified uPlot is not a module, so a script before this one defines it. */
 const { uPlot } = globalThis;
+/** Columns that are narrower than this many pixels have bands with steps. */
+const STEPPED_BELOW = 4;
 const FONT = '12px system-ui, "Segoe UI", Roboto, Cantarell, sans-serif';
+
+/** The margins of a plot beside others: the same for all, so that a moment is at the same place in the plots of a column. */
+export const LEFT_EDGE = 76;
+export const RIGHT_EDGE = 30;
+/** Up to this number of lines, bands show the range of each column exactly. */
+const MAX_STEPPED = 40;
 
 /** The chart in an element. */
 export class Chart {
-  /** A compact chart shows the date only if it is not the same everywhere. */
+  /** A compact chart is beside others. */
   constructor(place, isCompact = false) {
     this.place = place;
     this.isCompact = isCompact;
@@ -29,7 +38,7 @@ export class Chart {
 
   /** The width of the plot in columns, which is the number of requested columns. */
   columns() {
-    return Math.max(50, Math.min(2000, Math.round(this.place.clientWidth - 70)));
+    return Math.max(50, Math.min(2000, Math.round(this.place.clientWidth - LEFT_EDGE - RIGHT_EDGE)));
   }
 
   size() {
@@ -46,8 +55,15 @@ export class Chart {
     return Math.max(2, Math.floor(this.size().height / (this.isCompact ? 36 : 45)));
   }
 
-  maxTimeTicks() {
-    return Math.max(2, Math.floor(this.size().width / (this.isCompact ? 80 : 105)));
+  /** The width of the plot in pixels, before it is drawn. */
+  plotWidth() {
+    return this.plot ? this.plot.bbox.width / devicePixelRatio : this.size().width - LEFT_EDGE - RIGHT_EDGE;
+  }
+
+  /** The flags of annotations above a plot of this width, whose left edge is at `left`. */
+  flags(left = 0, width = this.plotWidth()) {
+    const { begin, end } = this.scene;
+    return flagsOf(annotationsIn(this.data), (at) => left + ((at - begin) / (end - begin)) * width, left, width);
   }
 
   /** Draws a panel's `data`: blocks, the range of time, the zone. */
@@ -57,7 +73,7 @@ export class Chart {
     this.scene = sceneOf(data, panel, this.maxValueTicks());
     const { axes, columns, times } = this.scene;
     const shape = JSON.stringify([theme(), data.zone === null, panel.kind, panel.bands, panel.limits, state.annotations, axes.map(({ scale, format }) => [scale, format]), columns.map(({ line, style, axis }) => [line.key, style, axis.key])]);
-    const values = [times, ...columns.map((column) => column.drawn)];
+    const values = [times, ...columns.map((column) => column.stroke ?? column.drawn)];
     if (shape !== this.shape || !this.plot) {
       this.shape = shape;
       this.rebuild(values);
@@ -83,8 +99,7 @@ export class Chart {
       scale: axis.key,
       side: axis.side,
       grid: { ...style.grid, show: axis.key === "y" },
-      // Charts above each other have the same width if their labels fit, so that a moment is at the same place in all.
-      size: (_, labels) => 14 + Math.max(this.isCompact && axis.side === 3 ? 48 : 22, ...(labels ?? []).map((label) => 6.6 * String(label ?? "").length)),
+      size: (_, labels) => 14 + Math.max(this.isCompact && axis.side === 3 ? LEFT_EDGE - 14 : 22, ...(labels ?? []).map((label) => 6.6 * String(label ?? "").length)),
       splits: (_, __, min, max) => marks(min, max).map((mark) => mark.at),
       // All ticks of a logarithmic axis are labelled.
       filter: (_, splits) => splits,
@@ -96,11 +111,7 @@ export class Chart {
     this.plot?.destroy();
     const ink = colour("ink-soft");
     const style = { stroke: ink, font: FONT, grid: { stroke: colour("grid"), width: 1 }, ticks: { show: false } };
-    const across = (min, max) => {
-      const marks = timeMarks(min, max, this.maxTimeTicks(), this.scene.zone);
-      if (this.isCompact && marks.filter(({ second }) => second).length < 2) for (const mark of marks) mark.second = "";
-      return marks;
-    };
+    const across = (min, max) => timeMarksWithin(min, max, this.plotWidth(), this.scene.zone);
     const { axes, columns } = this.scene;
     const range = (_, min, max) => [min, max];
     const scales = axes.map(({ key, scale }) => [key, { range, distr: scale === "logarithmic" ? 3 : 1 }]);
@@ -109,13 +120,16 @@ export class Chart {
       {
         ...this.size(),
         legend: { show: false },
-        padding: [12, axes.length > 1 ? 0 : 30, 0, 0],
+        padding: [() => 12 + flagsHeight(this.flags()), axes.length > 1 ? 0 : RIGHT_EDGE, 0, 0],
         cursor: { drag: { x: false, y: false, setScale: false }, points: { size: 7, show: areFew }, y: false },
         scales: { x: { time: false, range }, ...Object.fromEntries(scales) },
         axes: [
           {
             ...style,
-            size: (_, labels) => (this.isCompact && !(labels ?? []).some((label) => String(label).includes("\n")) ? 26 : 42),
+            size: TIME_AXIS,
+            // The lowest label of the other axis is beside the first one of this axis.
+            gap: 9,
+            lineGap: 1.2,
             splits: (_, __, min, max) => across(min, max).map((mark) => mark.at),
             values: (plot) => across(plot.scales.x.min, plot.scales.x.max).map((mark) => (mark.second ? `${mark.label}\n${mark.second}` : mark.label)),
           },
@@ -142,7 +156,7 @@ export class Chart {
       width: this.scene.isStacked ? 1 : style.width,
       dash: style.dash,
       // A value without neighbours has no line, so it is drawn as a point.
-      points: { size: 5, fill: style.colour, stroke: style.colour, filter: (_, __, show) => (show ? null : isolatedRows(this.scene.columns[index].drawn)) },
+      points: { size: 5, fill: style.colour, stroke: style.colour, filter: (_, __, show) => (show && !this.scene.isStacked ? null : isolatedRows(this.scene.columns[index].stroke ?? this.scene.columns[index].drawn)) },
     };
   }
 
@@ -162,7 +176,18 @@ export class Chart {
       for (const row of [...rows].reverse()) ctx.lineTo(across(row), plot.valToPos(lower(row), key, true));
       ctx.fill();
     };
+    /** Fills each row from its minimum to its maximum, because slanted sides would hide the extremes of narrow rows. */
+    const steps = (rows, { axis, minimum, maximum }, fill) => {
+      ctx.fillStyle = fill;
+      const at = rows.map(across);
+      rows.forEach((row, index) => {
+        const [from, to] = [index ? (at[index - 1] + at[index]) / 2 : at[index] - 0.5, index + 1 < at.length ? (at[index] + at[index + 1]) / 2 : at[index] + 0.5].map(Math.round);
+        const [top, bottom] = [maximum[row], minimum[row]].map((value) => plot.valToPos(value, axis.key, true));
+        if (to > from && bottom > top) ctx.fillRect(from, top, to - from, bottom - top);
+      });
+    };
     const opacity = bandOpacity(columns.length);
+    const isStepped = columns.length <= MAX_STEPPED;
     for (const column of columns) {
       const { axis, drawn, lower, minimum, maximum, style } = column;
       if (isFilled) {
@@ -171,31 +196,40 @@ export class Chart {
         for (const rows of valueRuns(drawn)) between(rows, (row) => drawn[row], (row) => (isStacked ? lower[row] : floor), axis.key, fill);
       }
       if (isStacked || !column.hasBand) continue;
-      for (const rows of bandRuns(column)) between(rows, (row) => maximum[row], (row) => minimum[row], axis.key, faded(style.colour, opacity));
+      for (const rows of bandRuns(column)) {
+        const fill = faded(style.colour, opacity);
+        if (isStepped && across(rows.at(-1)) - across(rows[0]) < STEPPED_BELOW * rows.length * devicePixelRatio) steps(rows, column, fill);
+        else between(rows, (row) => maximum[row], (row) => minimum[row], axis.key, fill);
+      }
     }
     for (const [low, high] of axes[0]?.bands ?? []) {
       const [top, bottom] = [high, low].map((end) => plot.valToPos(end, "y", true));
       ctx.fillStyle = faded(colour("warning"), 0.16);
       ctx.fillRect(bbox.left, top, bbox.width, bottom - top);
     }
-    ctx.strokeStyle = colour("danger");
-    ctx.fillStyle = faded(colour("danger"), 0.07);
     ctx.lineWidth = Math.max(1, devicePixelRatio);
     ctx.setLineDash([6, 4]);
     for (const limit of axes[0]?.limits ?? []) {
       const at = plot.valToPos(limit, "y", true);
-      ctx.fillRect(bbox.left, bbox.top, bbox.width, Math.max(0, at - bbox.top));
+      ctx.strokeStyle = limitColour(axes[0].limits, limit);
+      ctx.fillStyle = faded(limitColour(axes[0].limits, limit), 0.1);
+      const next = Math.min(...axes[0].limits.filter((other) => other > limit));
+      const above = Number.isFinite(next) ? Math.max(bbox.top, plot.valToPos(next, "y", true)) : bbox.top;
+      ctx.fillRect(bbox.left, above, bbox.width, Math.max(0, at - above));
       ctx.beginPath();
       ctx.moveTo(bbox.left, at);
       ctx.lineTo(bbox.left + bbox.width, at);
       ctx.stroke();
     }
+    drawMarks(ctx, this.flags(bbox.left / devicePixelRatio), bbox, devicePixelRatio);
     ctx.restore();
   }
 
-  /** Draws annotations above the lines. */
+  /** Draws the names of limits above the lines, and flags above the plot. */
   drawAbove(plot) {
-    drawAnnotations(plot.ctx, annotationsIn(this.data), (at) => plot.valToPos(at, "x", true), plot.bbox, devicePixelRatio);
+    const { ctx, bbox } = plot;
+    if (this.scene.axes[0]) drawBandNames(ctx, this.scene.axes[0], (value) => plot.valToPos(value, "y", true), bbox, devicePixelRatio);
+    drawFlags(ctx, this.flags(bbox.left / devicePixelRatio), bbox.top, devicePixelRatio);
   }
 
   /** Discards the drawing, so that the next one uses new colours. */

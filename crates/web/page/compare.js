@@ -137,6 +137,9 @@ export class Comparison {
     const several = this.rows.length < this.total ? `the first ${this.rows.length.toLocaleString("en-US")} of ${this.total.toLocaleString("en-US")}` : this.total.toLocaleString("en-US");
     const shown = Math.min(found.length, MAX_DRAWN);
     const parts = [`${shown} of ${words.length ? `${found.length} found in ` : ""}${several} counters`];
+    const means = this.rows.filter((one) => one.average_kind === "arithmetic").length;
+    byId("compare-body").classList.toggle("mixed", means > 0 && means < this.rows.length);
+    if (means) parts.push(`${means < this.rows.length ? "averages in italics" : "averages"} are means of the values in the log, which has no raw values`);
     if (this.omitted.length) parts.push(`without ${this.omitted.map(({ set }) => set).join(", ")}, whose counters others repeat`);
     setText(byId("compare-state"), parts.join("; "));
     this.mark();
@@ -145,13 +148,20 @@ export class Comparison {
   row(row) {
     const value = (name) => element("td", { class: row.average_kind === "arithmetic" && row[name] !== null ? "number arithmetic" : "number", "data-value": row[name] ?? "" }, lineFigure(row[name], row));
     const name = element("button", { type: "button", class: "plain compare-name", title: `${row.path}\nA click adds it to a panel, or removes it`, "aria-pressed": "false", "data-path": this.pathOf(row), onclick: () => this.choose(row) }, nameOf(row));
-    return element("tr", {}, element("th", { scope: "row" }, name, element("span", { class: "hint" }, row.set)), value("before"), value("after"), element("td", { class: "number", "data-value": row.factor ?? "" }, changeWords(row)));
+    const hint = row.pairing === "sum" ? `${row.set}, sum of ${row.instances_before} and ${row.instances_after} instances` : row.pairing === "replaced" ? `${row.set}, another process` : row.set;
+    return element("tr", {}, element("th", { scope: "row" }, name, element("span", { class: "hint" }, hint)), value("before"), value("after"), element("td", { class: "number", "data-value": row.factor ?? "" }, changeWords(row)));
   }
 
-  /** The path of a panel's counter: it selects the counter in both logs. */
+  /** The path of a panel's counter: it selects the counter in both logs; of a sum, the first instance. */
   pathOf(row) {
     const isOfSeveral = this.entries().some(({ machines }) => machines.length > 1);
     return isOfSeveral ? row.path : withoutMachine(row.path);
+  }
+
+  /** The paths of a panel's counters: of a sum, those of all instances of the name. */
+  pathsOf(row) {
+    const path = this.pathOf(row);
+    return row.pairing === "sum" ? [path, path.replace(/\)(\\[^\\]*)$/, "#*)$1")] : [path];
   }
 
   /** The panel of the list that has a path. */
@@ -169,7 +179,8 @@ export class Comparison {
     const path = this.pathOf(row);
     const holder = this.holder(path);
     if (holder) {
-      const counters = holder.counters.filter((counter) => counter.path.toLowerCase() !== path.toLowerCase());
+      const removed = this.pathsOf(row).map((one) => one.toLowerCase());
+      const counters = holder.counters.filter((counter) => !removed.includes(counter.path.toLowerCase()));
       const panels = counters.length ? withPanel(state.panels, holder.id, { counters }) : state.panels.filter(({ id }) => id !== holder.id);
       change({ panels, viewName: null });
       announce(`Removed ${nameOf(row)}.`);
@@ -181,10 +192,10 @@ export class Comparison {
       showNotice(`There are already ${MAX_PANELS} panels.`);
       return;
     }
-    const added = known ?? panelOf({ title: `${row.set}: ${row.counter}`, counters: [{ path }] });
+    const added = known ?? panelOf({ title: `${row.set}: ${row.counter}`, counters: this.pathsOf(row).map((one) => ({ path: one })) });
     this.panels.add(added.id);
     // A new panel is first, where it is visible.
-    const panels = known ? withPanel(state.panels, known.id, { counters: [...known.counters, counterOf({ path })] }) : [added, ...state.panels];
+    const panels = known ? withPanel(state.panels, known.id, { counters: [...known.counters, ...this.pathsOf(row).map((one) => counterOf({ path: one }))] }) : [added, ...state.panels];
     change({ panels, viewName: null, open: null });
     announce(`Added ${nameOf(row)}.`);
     this.onAdded(added.id);

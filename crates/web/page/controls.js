@@ -2,12 +2,14 @@
 
 import { logout, serverIsAway } from "./api.js";
 import { areFitting, changePanel, freeze, showAll, showMaximum, step, toggleFit, zoomBy } from "./actions.js";
-import { byId, element, setText } from "./element.js";
+import { byId, element, setText, setTitle } from "./element.js";
+import { duration } from "./figures.js";
 import { copyLink, savePicture, saveSelection } from "./export.js";
 import { sorted } from "./legend.js";
 import { AXES, KINDS } from "./panels.js";
 import { change, changeEntries, state } from "./state.js";
-import { clock } from "./time.js";
+import { sinceStart } from "./ticks.js";
+import { rangeText, shortZone } from "./time.js";
 import { FIGURES, LEGEND_FIGURES } from "./values.js";
 import { canGoBack, canGoForward, zoomBack, zoomForward } from "./zoom.js";
 
@@ -128,25 +130,32 @@ function number(name, min, max) {
 
 const WORDS = { live: "Live", connecting: "Connecting…", away: "No connection, trying again…", refused: "Not collected" };
 
-/** A zoomed range: `14:05:00 – 14:10:30`, with dates if they differ. */
-function rangeText({ begin, end, zone }) {
-  const [from, to] = [begin, end].map((at) => clock(at, zone));
-  const shown = ({ date, time }) => (from.date === to.date ? time : `${date.slice(5)} ${time}`);
-  return `${shown(from)} – ${shown(to)}`;
+/** The text of the Time button: the visible range with its date and zone, or the length of running live values. */
+function timeText(page) {
+  const { begin, end, zone, blocks } = page.data;
+  if (!blocks.some((block) => block.end > block.begin)) return "Time";
+  if (page.loader.isRunning()) return `Last ${duration(end - begin)}`;
+  if (!zone) return `${sinceStart(begin)} – ${sinceStart(end)} from the start`;
+  return rangeText(begin, end, zone);
 }
 
 /** Shows the state in the controls. */
 export function showControls(page, liveState) {
   const panel = page.panel();
   const isGrid = !panel && state.panels.length > 0;
-  for (const id of ["kind-list", "panel-menu", "fit-all"]) byId(id).hidden = !panel;
+  for (const id of ["kind-list", "panel-menu"]) byId(id).hidden = !panel;
+  // A heat map has no scales of counters.
+  byId("fit-all").hidden = !panel || panel.kind === "heatmap";
   byId("panel-back").hidden = !panel || state.panels.length < 2;
   if (panel) {
     byId("kind-list").value = panel.kind;
     showPanelMenu(panel);
   }
-  setText(byId("view-title"), state.savedName || state.title || (isGrid ? "Panels" : "View"));
-  setText(byId("time-title"), state.range && page.data.zone ? rangeText(page.data) : "Time");
+  setText(byId("view-title"), state.savedName || state.title || (isGrid ? "own panels" : "own chart"));
+  setText(byId("time-title"), timeText(page));
+  const { zone, begin, lines } = page.data;
+  setText(byId("time-zone"), zone && lines.length ? shortZone(zone, begin) : "");
+  setTitle(byId("time-zone"), zone ? zone.nameAt(begin) : "");
   byId("log-out").hidden = !page.sources.needsToken;
   for (const radio of document.querySelectorAll('input[name="align"]')) radio.checked = radio.value === state.align;
   for (const name of ["zone", "numbers", "figure", "group"]) byId(`${name}-list`).value = state[name];

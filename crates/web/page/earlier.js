@@ -11,6 +11,9 @@ export const idOf = (source) => source.of ?? source.id;
 /** The key of the same counter without a shift. */
 export const presentKey = (line) => (line.source.of ? line.key.replace("-earlier ", " ") : line.key);
 
+/** Whether a line shows earlier values of its source. */
+export const isEarlier = (line) => Boolean(line.source.of);
+
 /** A length of time in its largest whole unit: `1 d`, `90 min`. */
 export function lengthText(seconds) {
   const [unit, size] = LENGTHS.find(([, size]) => seconds >= size && seconds % size === 0) ?? ["s", 1];

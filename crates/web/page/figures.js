@@ -42,13 +42,27 @@ export function axisFigure(value, step) {
   return value.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
 }
 
-/** A duration in seconds as `m:ss`, or `h:mm:ss` from an hour; rounded down. */
+/** The units of durations, in seconds. */
+const LENGTHS = [["d", 86_400], ["h", 3600], ["min", 60], ["s", 1]];
+
+/** A duration in seconds: `20 s`, `1 h 23 min 45 s`, `1 d 23 h 59 min`; rounded down to seconds, and from a day on to minutes. */
 export function duration(seconds) {
   if (seconds === null || !Number.isFinite(seconds) || seconds < 0) return NONE;
-  const whole = Math.floor(seconds + 1e-7);
-  const two = (number) => String(number).padStart(2, "0");
-  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
-  return hours ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
+  let rest = Math.floor(seconds + 1e-7);
+  if (rest < 1) return seconds >= 0.0005 ? `${Number(seconds.toFixed(3))} s` : "0 s";
+  if (rest >= 86_400) rest -= rest % 60;
+  const parts = [];
+  for (const [unit, length] of LENGTHS) {
+    if (rest >= length) parts.push(`${Math.floor(rest / length)} ${unit}`);
+    rest %= length;
+  }
+  return parts.join(" ");
+}
+
+/** The length of an interval with three digits, in the largest unit that it reaches: `30 s`, `5.62 min`. */
+export function span(seconds) {
+  const [unit, length] = LENGTHS.find(([, size]) => seconds >= size * (1 - 1e-6)) ?? LENGTHS.at(-1);
+  return `${Number((seconds / length).toPrecision(3))} ${unit}`;
 }
 
 /** A size of a file: `393 kB`. */
@@ -66,4 +80,12 @@ export function fileSize(bytes) {
 /** `1 counter`, `2 counters`. */
 export function count(number, noun) {
   return `${number.toLocaleString("en-US")} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+/** The relative change from one value to another in percent: `+12.3 %`; empty if either value is missing, or the first one is 0. */
+export function changeText(now, before) {
+  if (now === null || !before) return "";
+  const change = (now - before) / Math.abs(before);
+  const size = Math.abs(change) * 100;
+  return `${change < 0 ? "−" : "+"}${size >= 999.5 ? `${Math.round(size).toLocaleString("en-US")}` : size.toPrecision(3)} %`;
 }

@@ -10,12 +10,19 @@ import { change, state } from "./state.js";
 const USUAL_WIDTH = 400;
 const MIN_HEIGHT = 250;
 const GAP = 8;
+/** The height of a panel without its chart, in pixels. */
+const HEADER = 40;
 
-/** The grid. `onChart(chart)` is called for every chart that is created; `onRow(path)` shows a counter of a table's row. */
+/**
+ * The grid. `onChart(chart)` is called for every chart that is created; `onRow(path)` shows a counter of a table's row; `onRedraw()` draws the
+ * page again.
+ */
 export class Grid {
-  constructor({ onChart, onRow }) {
+  constructor({ onChart, onRow, onRedraw }) {
     this.place = byId("panels");
     this.views = new Map();
+    /** The numbers of rows that heat maps need, by panel. */
+    this.needs = new Map();
     this.acts = {
       open: (id) => change({ open: id }),
       move: (id, by) => this.move(id, by),
@@ -23,6 +30,8 @@ export class Grid {
       remove: (id) => this.remove(id),
       chartMade: onChart,
       chart: onRow,
+      redraw: onRedraw,
+      unit: (id, unit) => change({ panels: withPanel(state.panels, id, { unit }), viewName: null }),
     };
     this.place.addEventListener("keydown", (event) => this.key(event));
     this.place.addEventListener("pointerdown", (event) => this.press(event));
@@ -33,7 +42,17 @@ export class Grid {
     const width = this.place.clientWidth || document.documentElement.clientWidth;
     if (width < 620) return 1;
     const all = state.panels.reduce((sum, panel) => sum + panel.width, 0);
-    return Math.max(1, Math.min(4, all, Math.max(2, Math.floor((width + GAP) / (USUAL_WIDTH + GAP)))));
+    let columns = Math.max(1, Math.min(4, all, Math.max(2, Math.floor((width + GAP) / (USUAL_WIDTH + GAP)))));
+    // A few panels are below each other rather than higher than wide.
+    while (columns > 1 && this.rowHeight(columns) > width / columns) columns -= 1;
+    return columns;
+  }
+
+  /** The height at which all panels fit into the window, but at least the minimum. */
+  rowHeight(columns) {
+    const rows = this.rowCount(columns);
+    const room = this.place.parentElement.clientHeight - this.place.offsetTop + this.place.parentElement.offsetTop - 36;
+    return Math.max(MIN_HEIGHT, Math.floor((room - GAP * (rows - 1)) / rows));
   }
 
   charts() {
@@ -63,35 +82,70 @@ export class Grid {
       view.element.remove();
       this.views.delete(id);
     }
-    const rows = this.rowCount(columns);
-    // The height at which all panels fit into the window, but at least the minimum.
-    const room = this.place.parentElement.clientHeight - this.place.offsetTop + this.place.parentElement.offsetTop - 36;
-    const height = columns === 1 ? MIN_HEIGHT : Math.max(MIN_HEIGHT, Math.floor((room - GAP * (rows - 1)) / rows));
+    const height = document.documentElement.clientWidth <= 760 ? MIN_HEIGHT : this.rowHeight(columns);
     this.place.style.gridAutoRows = `${height}px`;
+    const places = this.places(columns);
+    const wide = this.lastSpan(columns, places);
     state.panels.forEach((panel, index) => {
       let view = this.views.get(panel.id);
       if (!view) this.views.set(panel.id, (view = new PanelView(panel.id, this.acts)));
-      view.element.style.gridColumn = `span ${Math.min(columns, panel.width)}`;
-      view.element.style.gridRow = `span ${panel.height}`;
+      view.element.style.gridColumn = `span ${index === state.panels.length - 1 ? wide : Math.min(columns, panel.width)}`;
+      view.element.style.gridRow = `span ${this.rowsOf(panel)}`;
       if (this.place.children[index] !== view.element) this.place.insertBefore(view.element, this.place.children[index] ?? null);
     });
-    for (const panel of state.panels) this.views.get(panel.id).draw(panel, dataFor(panel), rowsFor(panel), whyFor(panel));
+    const views = state.panels.map((panel) => this.views.get(panel.id));
+    state.panels.forEach((panel, index) => views[index].draw(panel, dataFor(panel), rowsFor(panel), whyFor(panel)));
+    // All legends are measured before any of them is changed, so that the page is arranged once.
+    for (const { legend } of views) legend.measure();
+    for (const { legend } of views) legend.limit();
+    this.growHeatMaps(height);
   }
 
-  /** The number of rows that the panels take, placed as the browser does (`grid-auto-flow: dense`). */
+  /** Makes heat maps as high as their names need, in rows of the grid. */
+  growHeatMaps(height) {
+    const { needs } = this;
+    let isChanged = false;
+    for (const panel of state.panels) {
+      const view = this.views.get(panel.id);
+      const wanted = panel.kind === "heatmap" && view.chart?.wantedHeight ? view.chart.wantedHeight() : 0;
+      const rows = wanted ? Math.min(MAX_SHARE, Math.ceil((wanted + HEADER + GAP) / (height + GAP))) : 1;
+      if ((needs.get(panel.id) ?? 1) === rows) continue;
+      needs.set(panel.id, rows);
+      isChanged = true;
+    }
+    if (isChanged) requestAnimationFrame(() => this.acts.redraw());
+  }
+
+  /** The number of rows that the panels take. */
   rowCount(columns) {
+    return Math.max(1, ...this.places(columns).map(({ row, height }) => row + height));
+  }
+
+  /** The width of the last panel: if nothing is right of it, it takes the rest of its row. */
+  lastSpan(columns, places) {
+    const last = places.at(-1);
+    if (!last) return 1;
+    const isFree = places.every((other) => other === last || other.row + other.height <= last.row || other.column + other.width <= last.column);
+    return isFree ? columns - last.column : last.width;
+  }
+
+  /** Where the panels are: `{row, column, width, height}`, placed as the browser does (`grid-auto-flow: dense`). */
+  places(columns) {
     const taken = new Set();
-    let rows = 1;
-    for (const { width, height } of state.panels) {
-      const wide = Math.min(columns, width);
+    return state.panels.map((panel) => {
+      const [wide, height] = [Math.min(columns, panel.width), this.rowsOf(panel)];
       const cells = (row, column) => Array.from({ length: wide * height }, (_, index) => `${row + Math.floor(index / wide)} ${column + (index % wide)}`);
       let at = 0;
       const fits = () => (at % columns) + wide <= columns && cells(Math.floor(at / columns), at % columns).every((cell) => !taken.has(cell));
       while (!fits()) at += 1;
       for (const cell of cells(Math.floor(at / columns), at % columns)) taken.add(cell);
-      rows = Math.max(rows, Math.floor(at / columns) + height);
-    }
-    return rows;
+      return { row: Math.floor(at / columns), column: at % columns, width: wide, height };
+    });
+  }
+
+  /** The height of a panel in rows. */
+  rowsOf(panel) {
+    return Math.max(panel.height, this.needs.get(panel.id) ?? 1);
   }
 
   discardDrawings() {

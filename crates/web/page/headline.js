@@ -2,9 +2,10 @@
 
 import * as api from "./api.js";
 import { byId, element } from "./element.js";
-import { count, lineFigure } from "./figures.js";
+import { count, lineFigure, span } from "./figures.js";
 import { matcherOf, withoutMachine } from "./paths.js";
 import { onChange, state } from "./state.js";
+import { rangeText, seconds, zoneOf } from "./time.js";
 
 /** The time between two updates of live values, in milliseconds: load averages change as often. */
 const UPDATE_MS = 5000;
@@ -16,7 +17,7 @@ export class Headline {
     Object.assign(this, { sources, loader, values: new Map(), known: "" });
     this.place = byId("headline");
     onChange((names) => {
-      if (["sources", "headline", "range", "frozen", "align"].some((name) => names.has(name))) this.update();
+      if (["sources", "headline", "range", "frozen", "align", "zone"].some((name) => names.has(name))) this.update();
     });
     setInterval(() => !document.hidden && this.loader.isRunning() && this.update(true), UPDATE_MS);
   }
@@ -47,17 +48,18 @@ export class Headline {
     if (!loading.signal.aborted) this.draw();
   }
 
-  /** Shows the lines, or hides them if one panel is shown alone. */
+  /** Shows the lines; if one panel is shown alone, only those of logs. */
   show(isShown) {
     this.isShown = isShown;
     this.draw();
   }
 
   draw() {
-    const shown = this.sources.shown().slice(0, MAX_LINES);
+    // A panel that is shown alone has the room of the facts about live machines; logs are named.
+    const shown = this.sources.shown().filter(({ kind }) => this.isShown || kind === "log").slice(0, MAX_LINES);
     const lines = shown.map((source) => [source, this.partsOf(source)]).filter(([, parts]) => parts.length);
     const text = JSON.stringify(lines.map(([{ name }, parts]) => [name, parts]));
-    this.place.hidden = !this.isShown || !lines.length;
+    this.place.hidden = !lines.length;
     if (text === this.drawn) return;
     this.drawn = text;
     this.place.replaceChildren(...lines.map(([{ name }, parts]) => element("p", {}, element("strong", {}, name), parts.map(([label, value, kind]) => element("span", { class: kind }, label, label && value ? " " : "", value && element("b", { class: "number" }, value))))));
@@ -67,6 +69,7 @@ export class Headline {
   partsOf(source) {
     const parts = [];
     if (source.operating_system) parts.push([source.operating_system, "", "headline-system"]);
+    if (source.kind === "log" && source.machines.length) parts.push([source.machines.slice(0, 3).join(", ") + (source.machines.length > 3 ? ` and ${source.machines.length - 3} more` : ""), ""]);
     if (source.processors) parts.push([count(source.processors, "processor"), ""]);
     for (const { path, label } of state.headline) {
       const found = (this.values.get(source.id) ?? []).filter((line) => matcherOf(path)(line.path));
@@ -76,6 +79,11 @@ export class Headline {
       const shown = lineFigure(value, found[0]);
       if (label === "" && parts.at(-1)?.[1]) parts.at(-1)[1] += ` ${shown}`;
       else parts.push([label ?? withoutMachine(path).split("\\").at(-1), shown]);
+    }
+    if (source.kind === "log" && source.begin) {
+      const [zone, begin, end] = [zoneOf(state.zone, source), seconds(source.begin), seconds(source.end)];
+      parts.push([`${rangeText(begin, end, zone)} (${zone.nameAt(begin)})`, ""]);
+      if (source.interval) parts.push([`a sample every ${span(source.interval)}`, ""]);
     }
     return parts;
   }

@@ -1,7 +1,8 @@
 // The legend: a row per counter with style, scale and figures; selects, hides, scales, highlights, sorts and removes counters.
 
 import { byId, element, setLabel, setText, setTitle, swatch } from "./element.js";
-import { figure, lineFigure, NONE } from "./figures.js";
+import { formatOf } from "./axes.js";
+import { changeText, count, figure, lineFigure, NONE } from "./figures.js";
 import { STYLES } from "./palette.js";
 import { factorText, POWERS, powerOf } from "./scale.js";
 import { styleOf } from "./scene.js";
@@ -22,19 +23,21 @@ function changeOf(line) {
   return now === null || !before ? null : (now - before) / Math.abs(before);
 }
 
-/** The relative difference in percent: `+12.3 %`. */
-function changeText(line) {
-  const change = changeOf(line);
-  if (change === null) return line.sameAs ? NONE : "";
-  const size = Math.abs(change) * 100;
-  return `${change < 0 ? "−" : "+"}${size >= 999.5 ? `${Math.round(size).toLocaleString("en-US")}` : size.toPrecision(3)} %`;
+/** The difference in percent: `+12.3 %`. */
+function changeFigure(line) {
+  if (changeOf(line) === null) return line.sameAs ? NONE : "";
+  return changeText(line.statistics.average, line.sameAs.line.statistics.average);
 }
 
 /** The columns in order: sort key, and functions that create and update a cell. */
 const COLUMNS = [
   { id: "show", title: "Show", sort: (line) => Number(entry(line.key).isHidden), make: showCell, update: updateShow },
   { id: "colour", title: "Colour", sort: (line) => entry(line.key).styleIndex, make: swatchCell, update: updateSwatch },
-  { id: "scale", title: "Scale", sort: scaleOf, make: scaleCell, update: updateScale },
+  { id: "counter", title: "Counter", sort: (line) => line.counter, text: (line) => line.counter, isHead: true },
+  { id: "instance", title: "Instance", sort: instanceOf, text: (line) => words(instanceOf(line)) },
+  { id: "parent", title: "Parent", sort: (line) => line.parent, text: (line) => words(line.parent) },
+  { id: "set", title: "Object", help: "The counter set, which Performance Monitor calls object", sort: (line) => line.set, text: (line) => line.set },
+  { id: "computer", title: "Computer", sort: (line) => line.machine, text: (line) => words(line.machine && `\\\\${line.machine}`) },
   ...LEGEND_FIGURES.map((name) => ({
     id: name,
     title: name.startsWith("p") ? name.toUpperCase() : name[0].toUpperCase() + name.slice(1),
@@ -44,13 +47,12 @@ const COLUMNS = [
     value: (line) => figureOf(line, name),
     text: (line) => lineFigure(figureOf(line, name), line),
   })),
-  { id: "change", title: "Change", help: "The average compared with that of the first source", sort: changeOf, text: changeText, isDifference: true },
-  { id: "counter", title: "Counter", sort: (line) => line.counter, text: (line) => line.counter, isHead: true },
-  { id: "instance", title: "Instance", sort: instanceOf, text: (line) => words(instanceOf(line)) },
-  { id: "parent", title: "Parent", sort: (line) => line.parent, text: (line) => words(line.parent) },
-  { id: "set", title: "Set", sort: (line) => line.set, text: (line) => line.set },
-  { id: "computer", title: "Computer", sort: (line) => line.machine, text: (line) => words(line.machine && `\\\\${line.machine}`) },
+  { id: "change", title: "Change", help: "The average compared with that of the first source", sort: changeOf, text: changeFigure, isDifference: true },
+  { id: "scale", title: "Scale", sort: scaleOf, make: scaleCell, update: updateScale },
 ];
+
+/** The title of a column. */
+export const columnTitle = (column) => COLUMNS.find(({ id }) => id === column)?.title ?? column;
 
 function showCell(row) {
   return element("input", { type: "checkbox", onchange: (event) => changeEntries([row.line.key], { isHidden: !event.target.checked }) });
@@ -91,8 +93,9 @@ function updateScale(list, line) {
 const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
 /** The columns that are shown: the statistics that the user chose, and other columns only if they distinguish the lines. */
-function columnsFor(lines, isScaled) {
+function columnsFor(lines, { isScaled, hasColours }) {
   const needed = {
+    colour: hasColours,
     scale: isScaled,
     change: lines.some(({ sameAs }) => sameAs),
     parent: lines.some(({ parent }) => parent),
@@ -102,12 +105,22 @@ function columnsFor(lines, isScaled) {
   return COLUMNS.filter(({ id, isNumber }) => (isNumber ? state.columns.includes(id) : (needed[id] ?? true)));
 }
 
-/** The lines in the legend's order. Lines without a value are last, also in descending order. */
+/** The position of each unit: in the order of the lines. */
+function unitOrder(lines) {
+  const order = new Map();
+  const keyOf = (line) => `${formatOf(line).kind} ${formatOf(line).symbol}`;
+  for (const line of lines) if (!order.has(keyOf(line))) order.set(keyOf(line), order.size);
+  return (line) => order.get(keyOf(line));
+}
+
+/** The lines in the legend's order: numbers within their unit. Lines without a value are last, also in descending order. */
 export function sorted(lines) {
   const column = COLUMNS.find(({ id }) => id === state.sort?.column);
   if (!column) return lines;
   const turn = state.sort.isDescending ? -1 : 1;
+  const unitOf = column.isNumber ? unitOrder(lines) : () => 0;
   return [...lines].sort((one, other) => {
+    if (unitOf(one) !== unitOf(other)) return unitOf(one) - unitOf(other);
     const [a, b] = [column.sort(one), column.sort(other)];
     if (a === null || b === null) return Number(a === null) - Number(b === null);
     return turn * (typeof a === "number" ? a - b : collator.compare(a, b));
@@ -123,9 +136,11 @@ function filtered(lines) {
 
 /** The legend's table. */
 export class Legend {
-  /** `onRemove(keys)` removes counters; `onOnly(line)` shows only one. */
-  constructor({ onRemove, onOnly }) {
-    Object.assign(this, { onRemove, onOnly });
+  /** `onRemove(keys)` removes counters; `onOnly(line)` shows only one; `onUnit(unit)` shows the counters of another unit. */
+  constructor({ onRemove, onOnly, onUnit }) {
+    Object.assign(this, { onRemove, onOnly, onUnit });
+    /** The row above the counters that the chart does not show. */
+    this.divider = element("tr", { class: "legend-divider" });
     this.columns = [];
     this.rows = new Map();
     this.order = [];
@@ -164,15 +179,20 @@ export class Legend {
     change({ sort: next ? { column: next.id, isDescending: next.isNumber === true } : null });
   }
 
-  /** Shows these lines. `isScaled`: whether the chart multiplies values by the counters' scales. */
-  draw(lines, severalSources, isScaled) {
+  /**
+   * Shows these lines, first those that the chart shows: `isDrawn(line)`. `isScaled`: whether the chart multiplies values by the
+   * counters' scales; `hasColours`: whether each counter has a colour.
+   */
+  draw(lines, severalSources, { isScaled, hasColours, isDrawn }) {
     this.severalSources = severalSources;
-    const columns = columnsFor(lines, isScaled);
+    const columns = columnsFor(lines, { isScaled, hasColours });
     this.columns = columns;
     const shape = columns.map(({ id }) => id).join();
     if (shape !== this.shape) this.build(columns);
     this.shape = shape;
-    const order = filtered(sorted(lines));
+    const all = filtered(sorted(lines));
+    const others = all.filter((line) => !isDrawn(line));
+    const order = others.length ? [...all.filter(isDrawn), ...others] : all;
     const keys = new Set(order.map((line) => line.key));
     for (const [key, row] of this.rows) {
       if (keys.has(key)) continue;
@@ -181,9 +201,13 @@ export class Legend {
     }
     const selected = keys.has(state.selected) ? state.selected : order[0]?.key;
     let place = this.body.firstElementChild;
+    if (!others.length) this.divider.remove();
+    if (place === this.divider) place = this.divider.nextElementSibling;
     for (const line of order) {
+      if (line === others[0]) this.divide(others, place);
       const row = this.rows.get(line.key) ?? this.add(line.key);
       this.update(row, line, line.key === selected);
+      row.element.classList.toggle("not-drawn", others.length > 0 && !isDrawn(line));
       if (row.element === place) place = place.nextElementSibling;
       else this.body.insertBefore(row.element, place);
     }
@@ -197,7 +221,23 @@ export class Legend {
     byId("legend-controls").hidden = lines.length === 0;
     byId("legend-all").hidden = !lines.some(({ key }) => entry(key).isHidden);
     byId("legend-search").hidden = lines.length < MIN_FILTERED && !state.filter && !state.top;
+    const means = lines.filter((line) => line.average_kind === "arithmetic").length;
+    this.body.classList.toggle("mixed", means > 0 && means < lines.length);
+    setText(byId("legend-note"), means ? `${means < lines.length ? "Averages in italics" : "Averages"} are means of the values in the log, which has no raw values.` : "");
     setText(byId("legend-count"), order.length < lines.length ? `${order.length} of ${lines.length}` : "");
+  }
+
+  /** Puts the divider before a row: how many counters the chart does not show, and buttons for their units. */
+  divide(others, place) {
+    const units = [...new Set(others.map(({ unit }) => unit))];
+    const text = `Not in this chart: ${count(others.length, "counter")} of ${units.length === 1 ? "another unit" : "other units"}. Show instead:`;
+    const key = JSON.stringify([text, units, this.columns.length]);
+    if (this.divided !== key) {
+      this.divided = key;
+      const buttons = units.slice(0, 6).map((unit) => element("button", { type: "button", class: "link", "data-unit": unit, onclick: () => this.onUnit(unit) }, unit || "plain numbers"));
+      this.divider.replaceChildren(element("td", { colspan: this.columns.length + 1 }, text, ...buttons.flatMap((button) => [" ", button])));
+    }
+    if (this.divider.nextElementSibling !== place || !this.divider.isConnected) this.body.insertBefore(this.divider, place);
   }
 
   add(key) {

@@ -14,8 +14,8 @@ const POLL_MS = { min: 500, max: 20_000 };
 /** A gap before one of this many first samples of a stream makes the page load the ring again; a later gap means missing collections. */
 const UNCHECKED = 3;
 
-/** A window has at least this many intervals, also if the server has fewer. */
-const MIN_INTERVALS = 20;
+/** A window has at least this many intervals, also if the server has fewer: the axis fits the values. */
+const MIN_INTERVALS = 4;
 
 /** A moving window of live values. */
 export class LiveFeed {

@@ -1,9 +1,9 @@
 // Assembles the page: state, data, and the components that show them.
 
 import * as api from "./api.js";
-import { addPanel, addPaths, keyTable, onlyThis, removeLines } from "./actions.js";
+import { addPanel, addPaths, changePanel, keyTable, onlyThis, removeLines } from "./actions.js";
 import { annotate, setUpAnnotations } from "./annotation-menu.js";
-import { axesOf } from "./axes.js";
+import { axesOf, drawnTest } from "./axes.js";
 import { Chart } from "./chart.js";
 import { setUpControls, showControls } from "./controls.js";
 import { Comparison } from "./compare.js";
@@ -45,9 +45,9 @@ import { watchPointer, zoomTo } from "./zoom.js";
 
 const sources = new Sources();
 const chart = new Chart(byId("chart"));
-const heatMap = new HeatMap(byId("heatmap"));
+const heatMap = new HeatMap(byId("heatmap"), false, (unit) => changePanel(page, { unit }));
 const hover = new Hover(byId("hover"), (line) => legend.markRow(line?.key ?? null));
-const grid = new Grid({ onChart: watchChart, onRow: (path) => addPanel(page, [path]) });
+const grid = new Grid({ onChart: watchChart, onRow: (path) => addPanel(page, [path]), onRedraw: () => draw() });
 const columns = () => (panelAlone() ? Math.max(50, Math.min(2000, byId("chart-region").clientWidth - 80)) : grid.chartColumns());
 const feed = new LiveFeed({ onData: showLiveData, onState: showLiveState, onProblem: problemOfData });
 const loader = new Loader({ sources, feed, columns, onData: showNewData, onBusy: (isBusy) => (byId("chart-busy").hidden = !isBusy), onProblem: problemOfData });
@@ -73,7 +73,7 @@ sources.onChange = () => {
 sources.onView = (text, name) => views.openText(text, name);
 /** Shared by the components. */
 const page = { sources, chart: () => (panelAlone()?.kind === "heatmap" ? heatMap : chart), hover, feed, loader, tree, views, grid, comparison, data: loader.data(), choose, line: selectedLine, panel: panelAlone };
-const legend = new Legend({ onRemove: (keys) => removeLines(page, keys), onOnly: (line) => onlyThis(page, line) });
+const legend = new Legend({ onRemove: (keys) => removeLines(page, keys), onOnly: (line) => onlyThis(page, line), onUnit: (unit) => changePanel(page, { unit }) });
 page.legend = legend;
 const table = new TableView(byId("report"), (path) => addPanel(page, [path]));
 
@@ -83,6 +83,8 @@ let isDragging = false;
 let drawing = 0;
 let liveState = "connecting";
 let problemText = "";
+/** The distances of a chart from the edges of its region, in pixels. */
+const CHART_MARGINS = 30;
 const SAMPLES_GONE = "The server no longer has the samples of this time range";
 const MAX_MISSING = 3;
 let following = "";
@@ -95,7 +97,9 @@ function panelAlone() {
 
 /** The selected counter, or the first one of the legend. */
 function selectedLine() {
-  return page.data.lines.find((line) => line.key === state.selected) ?? sorted(page.data.lines)[0] ?? null;
+  const { lines } = page.data;
+  const first = () => sorted(lines).find(drawnTest(panelAlone(), page.data)) ?? lines[0];
+  return lines.find((line) => line.key === state.selected) ?? first() ?? null;
 }
 
 /** Updates the data of each panel. The data of the page is that of the panel that is shown alone, otherwise that of all panels. */
@@ -205,6 +209,7 @@ function whyEmpty(data, panel) {
   if (panel && !panel.counters.length) return "The panel has no counters. Press A to add some.";
   if (!panel) return views.wanted ? "…" : "The chart has no counters. Press A to add some.";
   if (data.missing.length >= panel.counters.length && data.blocks.length) return missingText(data.missing);
+  if (loader.isRunning() && !data.blocks.some(({ times }) => times.length > 1)) return "Collecting the first values…";
   if (data.isEmpty) return `There are no samples in this time range. ${wholeText(data)}`.trim();
   // Some counters show only instances that are active.
   if (data.blocks.some(({ lines, removed }) => !lines.length && removed?.length)) return "All values are 0 in this time range.";
@@ -263,7 +268,11 @@ function drawAlone(panel, data) {
   } else if (data.lines.length && panel) page.chart().draw({ ...data, lines }, panel);
   for (const name of ["chart", "heatmap"]) byId(name).classList.toggle("invisible", !data.lines.length);
   byId("value-bar").hidden = byId("legend").hidden = kind === "table";
-  legend.draw(data.lines, several, Boolean(panel) && axesOf(panel, lines.filter(({ key }) => !entry(key).isHidden), lines).isScaled);
+  const isScaled = Boolean(panel) && kind !== "heatmap" && axesOf(panel, lines.filter(({ key }) => !entry(key).isHidden), lines).isScaled;
+  legend.draw(data.lines, several, { isScaled, hasColours: kind !== "heatmap", isDrawn: drawnTest(panel, data) });
+  // A heat map is as high as its names need; the page scrolls.
+  const high = kind === "heatmap" && data.lines.length ? heatMap.wantedHeight() + CHART_MARGINS : 0;
+  byId("chart-region").style.minHeight = high ? `${high}px` : "";
   drawValueBar(selectedLine(), data.lines.length ? data.end - data.begin : null, areSeveral(data.blocks));
   setText(byId("chart-title"), panel ? panelTitle(panel) : "");
   const empty = byId("chart-empty");
@@ -486,7 +495,11 @@ setUpViews({ fragment, open: show, views, onSaved: (name) => change({ savedName:
 setUpTimeMenu(page);
 setUpAnnotations(page);
 api.onReturn(refresh);
-addEventListener("hashchange", () => show(location.hash.slice(1)));
+addEventListener("hashchange", ({ newURL }) => {
+  // A delayed write of the previous state can have replaced the address before this event.
+  clearTimeout(writing);
+  show(new URL(newURL).hash.slice(1));
+});
 
 async function begin() {
   for (;;) {

@@ -5,8 +5,6 @@ import { byId, element, setText } from "./element.js";
 /** Announcements are kept this long, for slow screen readers. */
 const ANNOUNCED_MS = 10_000;
 
-let silence = null;
-
 /** Announces a text to screen readers. Later announcements do not replace it. */
 export function announce(text) {
   const item = element("p", {}, text);
@@ -40,5 +38,4 @@ export function serverState(text) {
   const banner = byId("server-state");
   banner.hidden = text === null;
   setText(banner, text ?? "");
-  if (text !== silence) silence = text;
 }

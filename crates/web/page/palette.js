@@ -20,6 +20,9 @@ export function lineStyle(number, theme) {
   };
 }
 
+/** Whether a style has no dashes. */
+export const isPlainStyle = (number) => number < LIGHT.length;
+
 /** The dashes of a counter of the n-th source; `number` is the style of the same counter of the first source. */
 export const dashOf = (number, nth) => DASHES[(Math.floor(number / LIGHT.length) + nth) % DASHES.length];
 

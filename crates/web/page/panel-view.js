@@ -1,19 +1,18 @@
 // One panel of the grid: its header, its chart, bars, numbers or table, and a short legend.
 
 import { Chart } from "./chart.js";
-import { element, setText, setTitle, swatch } from "./element.js";
-import { figure, lineFigure } from "./figures.js";
+import { element, setText } from "./element.js";
+import { lineFigure, span } from "./figures.js";
 import { HeatMap } from "./heat-map.js";
+import { usualDistance } from "./heat-scene.js";
 import { drawHistogram } from "./histogram.js";
-import { areSeveral, nameOf, shortName, withSource } from "./names.js";
+import { shortName } from "./names.js";
+import { PanelLegend } from "./panel-legend.js";
 import { isChart, isOverTime, titleOf } from "./panels.js";
-import { styleOf } from "./scene.js";
-import { changeEntries, entry, state } from "./state.js";
+import { withoutMachine } from "./paths.js";
+import { entry } from "./state.js";
 import { TableView } from "./table-view.js";
-import { figureName, figureTitle, shownValue } from "./values.js";
-
-/** The maximum number of rows of a panel's legend; a panel that is shown alone has another legend. */
-const MAX_ROWS = 60;
+import { shownValue } from "./values.js";
 
 /** A panel in the grid. `acts` are the actions of its header. */
 export class PanelView {
@@ -23,24 +22,23 @@ export class PanelView {
     this.title = element("button", { type: "button", class: "plain panel-title", title: "Show this panel alone (Enter)", onclick: () => acts.open(id) });
     this.handle = element("span", { class: "panel-handle", "aria-hidden": "true", title: "Drag to move" }, "⠿");
     /** The statistic of the legend's values. */
-    this.figure = element("span", { class: "panel-figure", title: "The legend's values, of the visible range (Display menu)" });
+    this.figure = element("span", { class: "panel-figure", title: "The values of the legend, of the visible range (Display menu), and what lines and bands are" });
     this.menu = this.menuOf();
     this.place = element("div", { class: "panel-place" });
     this.empty = element("p", { class: "panel-empty", hidden: true });
-    this.legend = element("ul", { class: "panel-legend plain-list" });
+    this.legend = new PanelLegend(() => acts.redraw());
     this.corner = element("span", { class: "panel-corner", "aria-hidden": "true", title: "Drag to resize" });
     this.element = element(
       "section",
       { class: "panel", tabindex: 0, "data-panel": id },
       element("header", { class: "panel-header" }, this.handle, element("h2", {}, this.title), element("span", { class: "grow" }), this.figure, this.menu),
       element("div", { class: "panel-body" }, this.place, this.empty),
-      this.legend,
+      this.legend.element,
       this.corner,
     );
     this.chart = null;
     /** The charts that were created: one for lines, one for heat maps. */
     this.charts = new Map();
-    this.rows = new Map();
   }
 
   menuOf() {
@@ -66,7 +64,8 @@ export class PanelView {
   }
 
   /** Draws the panel's data; `why` is the message if it is empty. `table` are the rows of a table. */
-  draw(panel, data, table, why) {
+  draw(panel, all, table, why) {
+    const data = this.legend.isOpen ? all : topOf(panel, all);
     const lines = data.lines;
     const kind = panel.kind === "table" && !panel.table ? "report" : panel.kind;
     setText(this.title, titleOf(panel));
@@ -80,7 +79,8 @@ export class PanelView {
     else if (kind === "table") this.table.draw(panel, table);
     else if (kind === "bars") drawHistogram(this.place, lines, panel, () => this.acts.open(this.id));
     else this.drawNumbers(lines);
-    this.drawLegend(isChart(kind) ? lines : [], areSeveral(data.blocks));
+    const figure = this.legend.draw(panel, isChart(kind) ? lines : [], data.blocks, isChart(kind) ? all.lines.length - lines.length : 0);
+    setText(this.figure, figure ? [`legend: ${figure}`, ...chartFacts(this.chart?.scene, data)].join("; ") : "");
     const summary = data.lines.slice(0, 12).map((line) => `${shortName(line)} ${lineFigure(shownValue(line), line)}`);
     this.place.setAttribute("aria-label", isEmpty ? why : summary.join(", "));
   }
@@ -99,7 +99,7 @@ export class PanelView {
   drawChart(panel, data) {
     if (!this.chart) {
       const isHeatMap = panel.kind === "heatmap";
-      this.chart = isHeatMap ? new HeatMap(this.place, true) : new Chart(this.place, true);
+      this.chart = isHeatMap ? new HeatMap(this.place, true, (unit) => this.acts.unit(this.id, unit)) : new Chart(this.place, true);
       this.charts.set(isHeatMap, this.chart);
       this.acts.chartMade(this.chart);
     }
@@ -116,58 +116,24 @@ export class PanelView {
       ),
     );
   }
+}
 
-  /** A click shows only this line, or all lines again; with Ctrl or Shift, it hides or shows this line. */
-  clickLine(key, event) {
-    const keys = this.keys;
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return changeEntries([key], { isHidden: !entry(key).isHidden });
-    const isAlone = keys.every((other) => entry(other).isHidden === (other !== key)) && keys.length > 1;
-    for (const other of keys) Object.assign(entry(other), { isOfView: false, isHidden: !isAlone && other !== key });
-    return changeEntries([], {});
-  }
+/** The data with the instances that the panel draws at first: those with the largest maximum. Instances of several sources are one. */
+function topOf(panel, data) {
+  if (!panel.top || (panel.kind !== "line" && panel.kind !== "area")) return data;
+  const instanceOf = ({ path }) => withoutMachine(path).replace(/\\[^\\]*$/, "").toLowerCase();
+  const largest = new Map();
+  for (const line of data.lines) largest.set(instanceOf(line), Math.max(largest.get(instanceOf(line)) ?? -Infinity, line.statistics?.maximum ?? -Infinity));
+  if (largest.size <= panel.top) return data;
+  const chosen = new Set([...largest].sort(([, one], [, other]) => other - one || 0).slice(0, panel.top).map(([instance]) => instance));
+  const isChosen = (line) => chosen.has(instanceOf(line));
+  return { ...data, lines: data.lines.filter(isChosen), blocks: data.blocks.map((block) => ({ ...block, lines: block.lines.filter(isChosen) })) };
+}
 
-  drawLegend(lines, several) {
-    this.keys = lines.map(({ key }) => key);
-    // Hidden lines are last, so that lines on the chart have rows even if there are more than `MAX_ROWS`.
-    const isHidden = ({ key }) => entry(key).isHidden;
-    const ordered = lines.length > MAX_ROWS && lines.some(isHidden) ? [...lines.filter((line) => !isHidden(line)), ...lines.filter(isHidden)] : lines;
-    const shown = ordered.slice(0, MAX_ROWS);
-    setText(this.figure, shown.length ? figureTitle(shown) : "");
-    const keys = new Set(shown.map((line) => line.key));
-    for (const [key, row] of this.rows) {
-      if (keys.has(key)) continue;
-      row.item.remove();
-      this.rows.delete(key);
-    }
-    shown.forEach((line, index) => {
-      let row = this.rows.get(line.key);
-      if (!row) {
-        row = { mark: element("span", { class: "legend-mark" }), name: element("span", { class: "legend-name" }), value: element("span", { class: "number legend-value" }) };
-        row.button = element("button", { type: "button", class: "plain legend-line", onclick: (event) => this.clickLine(line.key, event) }, row.mark, row.name, row.value);
-        row.item = element("li", {}, row.button);
-        this.rows.set(line.key, row);
-      }
-      if (this.legend.children[index] !== row.item) this.legend.insertBefore(row.item, this.legend.children[index] ?? null);
-      const style = styleOf(line);
-      const text = JSON.stringify(style);
-      if (row.style !== text) {
-        row.style = text;
-        row.mark.replaceChildren(swatch(style));
-      }
-      const value = shownValue(line);
-      setText(row.name, withSource(shortName(line), line.source, several));
-      setText(row.value, lineFigure(value, line));
-      row.value.dataset.value = value ?? "";
-      row.button.classList.toggle("hidden-line", entry(line.key).isHidden);
-      row.button.setAttribute("aria-pressed", String(!entry(line.key).isHidden));
-      setTitle(row.button, `${line.path}\n${figureName(line)}: ${figure(value, line.type)}${state.numbers === "raw" ? "" : `\n${nameOf(line)}. Click: only this one; with Ctrl: hide or show`}`);
-    });
-    setText(this.element.querySelector(".panel-more") ?? this.more(), lines.length > MAX_ROWS ? `and ${lines.length - MAX_ROWS} more` : "");
-  }
-
-  more() {
-    const more = element("span", { class: "panel-more hint" });
-    this.legend.after(more);
-    return more;
-  }
+/** What the points of a chart are, in short sentences. */
+function chartFacts(scene, data) {
+  if (!scene?.columns) return [];
+  if (scene.isStacked) return ["stacked"];
+  if (!scene.columns.some(({ hasBand }) => hasBand)) return [];
+  return [`line: average of ${span(usualDistance(data.blocks[0].times))}, band: minimum to maximum`];
 }

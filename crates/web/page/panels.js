@@ -30,13 +30,16 @@ const share = (value) => (Number.isInteger(value) && value >= 1 && value <= MAX_
 const oneOf = (names, value, usual) => (typeof value === "string" && Object.hasOwn(names, value) ? value : usual);
 const list = (value) => (Array.isArray(value) ? value.slice(0, 1000) : []);
 
+/** Alternative paths: texts, or `{path, label}`. */
+const alternatives = (given) => list(given).map((one) => (text(one?.path) && text(one.label) ? { path: text(one.path), label: text(one.label) } : text(one?.path ?? one))).filter(Boolean);
+
 /** A counter of a panel; `given` is not trusted. */
 export function counterOf(given) {
   const colour = number(given?.colour);
   const scale = number(given?.scale);
   return {
     path: text(given?.path),
-    or: list(given?.or).map(text).filter(Boolean),
+    or: alternatives(given?.or),
     label: text(given?.label),
     only_active: given?.only_active === true,
     colour: Number.isInteger(colour) && colour >= 1 && colour <= 32 ? colour : null,
@@ -51,7 +54,7 @@ export function counterOf(given) {
 export const headlineOf = (given) =>
   list(given)
     .slice(0, MAX_HEADLINE)
-    .map((one) => ({ path: text(one?.path), or: list(one?.or).map(text).filter(Boolean), label: typeof one?.label === "string" ? one.label.slice(0, 200) : null }))
+    .map((one) => ({ path: text(one?.path), or: alternatives(one?.or), label: typeof one?.label === "string" ? one.label.slice(0, 200) : null }))
     .filter(({ path }) => path);
 
 function tableOf(given) {
@@ -76,6 +79,7 @@ export function panelOf(given) {
     max: number(given?.max),
     limits: list(given?.limits).map(number).filter((limit) => limit !== null),
     bands: list(given?.bands).filter((band) => Array.isArray(band) && number(band[0]) !== null && number(band[1]) !== null && band[0] < band[1]).map(([low, high]) => [low, high]),
+    top: Number.isInteger(given?.top) && given.top > 0 ? given.top : null,
     width: share(given?.width),
     height: share(given?.height),
     counters: list(given?.counters).map(counterOf).filter(({ path }) => path),

@@ -1,10 +1,11 @@
 // The chart as a picture: title, axes, bands, lines, and the legend with its figures. A pen draws it, so SVG and PNG are equal.
 
-import { penAnnotations } from "./annotation-marks.js";
+import { flagsOf, penAnnotations } from "./annotation-marks.js";
 import { annotationsIn } from "./annotations.js";
 import { marksOf } from "./axes.js";
+import { lengthText } from "./earlier.js";
 import { duration, lineFigure, NONE } from "./figures.js";
-import { eachCell, heatColour, heatSceneOf, paletteOf, rowName } from "./heat-map.js";
+import { eachCell, heatColour, heatLayout, heatSceneOf, paletteOf } from "./heat-scene.js";
 import { barsOf } from "./histogram.js";
 import { nameOf } from "./names.js";
 import { titleOf as panelTitle } from "./panels.js";
@@ -13,14 +14,15 @@ import { factorText, powerOf } from "./scale.js";
 import { bandOpacity, sceneOf, styleOf } from "./scene.js";
 import { entry } from "./state.js";
 import { colour, theme } from "./theme.js";
-import { sinceStart, timeMarks } from "./ticks.js";
-import { moment } from "./time.js";
-import { tickText } from "./units.js";
+import { namesOf, limitColour } from "./limits.js";
+import { sinceStart, timeMarksWithin } from "./ticks.js";
+import { areWhole, sampleMoment } from "./time.js";
+import { axisTexts } from "./units.js";
 import { figureTitle } from "./values.js";
 
 const WIDTH = 1200;
 /** Room on the right for the second axis, and for half of the last time label. */
-const PLOT = { left: 84, top: 44, width: WIDTH - 84 - 84, height: 420 };
+const PLOT = { left: 84, top: 78, width: WIDTH - 84 - 84, height: 420 };
 const ROW = 20;
 const MAX_ROWS = 60;
 
@@ -32,7 +34,7 @@ export function pictureSize(lines) {
 
 /** Draws the picture of a panel. `lines` are those of the legend, in its order. */
 export function drawPicture(pen, data, panel, lines, size) {
-  const ink = { colour: colour("ink"), soft: colour("ink-soft"), grid: colour("grid"), limit: colour("danger"), band: colour("warning") };
+  const ink = { colour: colour("ink"), soft: colour("ink-soft"), grid: colour("grid"), band: colour("warning") };
   pen.box(0, 0, size.width, size.height, colour("surface"));
   const shown = lines.filter((line) => !entry(line.key).isHidden);
   const title = `${panel.title ? `${panelTitle(panel)}: ` : ""}${titleOf(data)}`;
@@ -45,10 +47,11 @@ export function drawPicture(pen, data, panel, lines, size) {
 
 /** The title: sources and time range. */
 export function titleOf(data) {
-  const sources = data.blocks.map((block) => block.source.name).join(" + ");
-  const length = duration(data.end - data.begin);
+  const sources = data.blocks.filter(({ source }) => !source.of).map((block) => block.source.name).join(" + ");
+  const earlier = data.blocks.find(({ source }) => source.of)?.source;
+  const length = duration(data.end - data.begin) + (earlier ? `; dashed: ${lengthText(earlier.shift)} earlier` : "");
   if (!data.zone) return `${sources}, ${sinceStart(data.begin, 0.1)} – ${sinceStart(data.end, 0.1)} from the start, ${length}`;
-  const [begin, end] = [data.begin, data.end].map((at) => ({ time: moment(at, data.zone), name: data.zone.nameAt(at) }));
+  const [begin, end] = [data.begin, data.end].map((at) => ({ time: sampleMoment(at, data.zone, areWhole(data.blocks)), name: data.zone.nameAt(at) }));
   const changed = begin.name === end.name ? "" : ` (${begin.name})`;
   return `${sources}, ${begin.time}${changed} – ${end.time} (${end.name}), ${length}`;
 }
@@ -80,23 +83,28 @@ function drawLines(pen, data, panel, ink) {
       if (isStacked) continue;
       for (const rows of bandRuns({ minimum, maximum, average })) pen.area([...points(rows, maximum, axis), ...points(rows, minimum, axis).reverse()], style.colour, bandOpacity(columns.length));
     }
-    for (const { drawn, style, axis } of columns) {
+    for (const { drawn: all, stroke, style, axis } of columns) {
+      const drawn = stroke ?? all;
       const runs = valueRuns(drawn).map((rows) => points(rows, drawn, axis));
       // A single value between gaps is a point.
       for (const run of runs) if (run.length === 1) run.push([run[0][0] + 0.01, run[0][1]]);
       pen.lines(runs, style);
     }
     for (const [low, high] of axes[0].bands) pen.area([[PLOT.left, axes[0].down(low)], [PLOT.left + PLOT.width, axes[0].down(low)], [PLOT.left + PLOT.width, axes[0].down(high)], [PLOT.left, axes[0].down(high)]], ink.band, 0.16);
-    for (const limit of axes[0].limits) pen.lines([[[PLOT.left, axes[0].down(limit)], [PLOT.left + PLOT.width, axes[0].down(limit)]]], { colour: ink.limit, width: 1, dash: [6, 4] });
+    for (const limit of axes[0].limits) pen.lines([[[PLOT.left, axes[0].down(limit)], [PLOT.left + PLOT.width, axes[0].down(limit)]]], { colour: limitColour(axes[0].limits, limit), width: 1, dash: [6, 4] });
+    for (const { text, at, colour: name, isLimit } of namesOf(axes[0])) pen.text(PLOT.left + PLOT.width - 4, axes[0].down(at) + (isLimit ? -4 : 14), text, { colour: name, size: 11, weight: 600, align: "end" });
   });
   pen.lines([[[PLOT.left, PLOT.top], [PLOT.left, PLOT.top + PLOT.height], [PLOT.left + PLOT.width, PLOT.top + PLOT.height]]], { colour: ink.soft, width: 1 });
-  pen.within(PLOT.left, PLOT.top, PLOT.width, PLOT.height, () => penAnnotations(pen, annotationsIn(data), across, PLOT));
+  drawFlags(pen, data, across, true);
 }
+
+/** Draws the annotations above the plot, and if `isAcross` across it. */
+const drawFlags = (pen, data, across, isAcross) => penAnnotations(pen, flagsOf(annotationsIn(data), across, PLOT.left, PLOT.width), PLOT, isAcross);
 
 /** Draws the ticks of the time axis; returns a function from a moment to its horizontal position. */
 function drawTimes(pen, { begin, end, zone }, ink) {
   const across = (at) => PLOT.left + (PLOT.width * (at - begin)) / (end - begin);
-  for (const { at, label, second } of timeMarks(begin, end, 11, zone)) {
+  for (const { at, label, second } of timeMarksWithin(begin, end, PLOT.width, zone)) {
     pen.lines([[[across(at), PLOT.top], [across(at), PLOT.top + PLOT.height]]], { colour: ink.grid, width: 1 });
     pen.text(across(at), PLOT.top + PLOT.height + 18, label, { colour: ink.soft, align: "middle" });
     if (second) pen.text(across(at), PLOT.top + PLOT.height + 34, second, { colour: ink.soft, align: "middle" });
@@ -106,23 +114,25 @@ function drawTimes(pen, { begin, end, zone }, ink) {
 
 function drawHeatMap(pen, data, panel, ink) {
   const scene = heatSceneOf(data, panel);
-  const { rows, axis } = scene;
+  const layout = heatLayout(scene, PLOT.height);
   const across = drawTimes(pen, scene, ink);
   const palette = paletteOf(theme());
-  const step = PLOT.height / Math.max(1, rows.length);
   pen.within(PLOT.left, PLOT.top, PLOT.width, PLOT.height, () => {
-    rows.forEach((row, index) => eachCell(row, (from, to, value) => pen.box(across(from), PLOT.top + index * step, across(to) - across(from) + 0.3, Math.max(0.5, step - (step > 6 ? 1 : 0)), heatColour(axis, value, palette))));
-    penAnnotations(pen, annotationsIn(data), across, PLOT);
+    for (const { row, axis, top, height } of layout.rows) eachCell(row, (from, to, value) => pen.box(across(from), PLOT.top + top, across(to) - across(from) + 0.3, Math.max(0.5, height - (height > 6 ? 1 : 0)), heatColour(axis, value, palette)));
   });
-  const every = Math.ceil(13 / step);
-  rows.forEach(({ line }, index) => {
-    if (index % every) return;
-    const name = rowName(line, rows);
-    pen.text(PLOT.left - 6, PLOT.top + (index + 0.5) * step + 4, name.length > 12 ? `${name.slice(0, 11)}…` : name, { colour: ink.soft, align: "end" });
+  drawFlags(pen, data, across, false);
+  const every = Math.max(1, Math.ceil(10 / Math.min(...layout.groups.map(({ height }) => height))));
+  layout.groups.forEach(({ name, top, height }, index) => {
+    if (index % every === 0) pen.text(PLOT.left - 6, PLOT.top + top + height / 2 + 4, name.length > 12 ? `${name.slice(0, 11)}…` : name, { colour: ink.soft, align: "end", size: Math.max(8, Math.min(12, height - 1)) });
   });
-  palette.forEach((fill, at) => pen.box(WIDTH - 76, PLOT.top + PLOT.height - 180 + ((palette.length - 1 - at) * 180) / palette.length, 14, 180 / palette.length + 0.5, fill));
-  pen.text(WIDTH - 76, PLOT.top + PLOT.height - 188, tickText(axis.high, axis.format), { colour: ink.soft });
-  pen.text(WIDTH - 76, PLOT.top + PLOT.height + 14, tickText(axis.low, axis.format), { colour: ink.soft });
+  for (const { title, axis, top } of layout.heads) {
+    const [low, high] = axisTexts([axis.low, axis.high], axis.format);
+    const [right, middle] = [PLOT.left + PLOT.width - 72, PLOT.top + top + 13];
+    pen.text(PLOT.left, middle, title, { colour: ink.colour, weight: 600 });
+    pen.text(right - 166, middle, low, { colour: ink.soft, align: "end" });
+    palette.forEach((fill, at) => pen.box(right - 160 + (at * 160) / palette.length, middle - 9, 160 / palette.length + 0.5, 10, fill));
+    pen.text(right + 6, middle, high, { colour: ink.soft });
+  }
 }
 
 function drawBars(pen, shown, panel, ink) {

@@ -8,8 +8,10 @@ import { presentKey } from "./earlier.js";
 import { entry, state } from "./state.js";
 import { theme } from "./theme.js";
 
+/** Percentages that cannot exceed 100 have an axis up to 100 from this share on; smaller ones would be flat lines. */
+const WHOLE_FROM = 0.25;
 /** Dashes of lines that show earlier values. */
-const EARLIER = [3, 3];
+export const EARLIER = [3, 3];
 
 /**
  * The style of a line. A highlighted line is thick and black or white. Earlier values have the colour of the present values. A counter
@@ -52,11 +54,14 @@ export function sceneOf(data, panel, maxTicks) {
     const limits = axis.isMain ? panel.limits.map((limit) => limit * axis.factor) : [];
     const reached = extent(values, limits);
     // Late samples can be slightly above the largest possible value.
-    if (!isStacked && own.length && own.every(({ line }) => line.bound)) reached.high = Math.min(reached.high, Math.max(...own.map(({ line }) => line.bound * axis.factor)));
+    if (!isStacked && own.length && own.every(({ line }) => line.bound)) {
+      const bound = Math.max(...own.map(({ line }) => line.bound * axis.factor));
+      reached.high = axis.format?.symbol === "%" && reached.high >= bound * WHOLE_FROM ? bound : Math.min(reached.high, bound);
+    }
     const range = rangeOf(panel, axis, reached, maxTicks);
     if (axis.scale === "scaled") cut += own.filter((column) => clamp(column, range)).length;
     const bands = axis.isMain ? panel.bands.map((ends) => ends.map((end) => end * axis.factor)) : [];
-    Object.assign(axis, { low: range[0], high: range[1], limits, bands: bands.map((ends) => ends.map((end) => Math.max(range[0], Math.min(range[1], end)))) });
+    Object.assign(axis, { low: range[0], high: range[1], limits, namedBands: bands, bands: bands.map((ends) => ends.map((end) => Math.max(range[0], Math.min(range[1], end)))) });
   }
   return { times, columns, axes, cut, isScaled, isStacked, isFilled, factorOf, begin: data.begin, end: data.end, zone: data.zone };
 }
@@ -96,11 +101,18 @@ function stack(columns, rows) {
     column.lower = below;
     const top = below.slice();
     column.drawn = average.map((value, row) => (typeof value === "number" ? (top[row] += value) : value));
+    column.stroke = withoutZeros(average, column.drawn);
     below = top;
   }
 }
 
-/** The opacity of bands. Many bands are fainter than a few. */
+/** The upper edge of a layer, without the parts in which the layer is 0: its line would look like a value of the layer below it. */
+export function withoutZeros(average, drawn) {
+  const isZero = (row) => average[row] === undefined || average[row] === null || average[row] === 0;
+  return drawn.map((value, row) => (isZero(row) && isZero(row - 1) && isZero(row + 1) && value !== undefined ? null : value));
+}
+
+/** The opacity of bands. Many bands are fainter than a few; up to four are visible beside their lines. */
 export function bandOpacity(lines) {
-  return Math.max(0.05, 0.24 / Math.sqrt(Math.max(1, lines / 2)));
+  return Math.max(0.06, 0.4 / Math.sqrt(Math.max(1, lines / 4)));
 }

@@ -2,7 +2,7 @@
 
 import { axisFigure } from "./figures.js";
 import { clock } from "./time.js";
-import { stepOf, tickText } from "./units.js";
+import { axisTexts, stepOf, tickText } from "./units.js";
 
 export { roundStep } from "./steps.js";
 
@@ -22,8 +22,9 @@ export function valueMarks(low, high, max, format = null) {
   for (let index = first; index * step <= high + step * 1e-9 && index <= first + max; index += 1) {
     // The product can differ from the decimal number in its last bit.
     const at = Number((index * step).toPrecision(15));
-    marks.push({ at, label: format ? tickText(at, format) : axisFigure(at, step) });
+    marks.push({ at, label: format ? "" : axisFigure(at, step) });
   }
+  if (format) axisTexts(marks.map(({ at }) => at), format).forEach((label, index) => (marks[index].label = label));
   return marks;
 }
 
@@ -87,10 +88,24 @@ export function timeMarks(begin, end, max, zone) {
     }
     const { date, time, milliseconds } = clock(at, zone);
     const text = step < 1 ? time + milliseconds : step < 60 ? time : time.slice(0, 5);
-    marks.push({ at, label: step >= 86400 ? date.slice(5) : text, second: date === day ? "" : date });
-    day = date;
+    // The first date has its year; days have it in place of the date.
+    const shown = step >= 86400 ? date.slice(0, 4) : day === null || day.slice(0, 4) !== date.slice(0, 4) ? date : date.slice(5);
+    marks.push({ at, label: step >= 86400 ? date.slice(5) : text, second: (step >= 86400 ? shown : date) === day ? "" : shown });
+    day = step >= 86400 ? shown : date;
   }
   return marks;
+}
+
+/** The height of a time axis with dates, in pixels. */
+export const TIME_AXIS = 38;
+/** The distance of ticks in pixels, if their labels are as long as `14:05`, and if they are longer. */
+const SPACING = { short: 50, long: 78 };
+
+/** The ticks of a time axis with a width in pixels: as many as have room for their labels. */
+export function timeMarksWithin(begin, end, width, zone) {
+  const dense = timeMarks(begin, end, Math.max(2, Math.floor(width / SPACING.short)), zone);
+  if (dense.every(({ label }) => label.length <= 5)) return dense;
+  return timeMarks(begin, end, Math.max(2, Math.floor(width / SPACING.long)), zone);
 }
 
 /** Seconds from the start as `m:ss` or `h:mm:ss`, with milliseconds if ticks are less than a second apart. */

@@ -56,6 +56,12 @@ function offsetName(minutes) {
   return `UTC${minutes < 0 ? "-" : "+"}${String(Math.floor(size / 60)).padStart(2, "0")}:${String(size % 60).padStart(2, "0")}`;
 }
 
+/** The name of a zone, or its UTC offset if the name is long. */
+export function shortZone(zone, at) {
+  const name = zone.nameAt(at);
+  return name.length <= 16 ? name : offsetName(zone.offsetAt(at));
+}
+
 /** Date, time and milliseconds of a moment in a zone. */
 export function clock(at, zone) {
   const moved = new Date(Math.round(at * 1000) + zone.offsetAt(at) * 60000);
@@ -69,4 +75,25 @@ export function clock(at, zone) {
 export function moment(at, zone) {
   const { date, time, milliseconds } = clock(at, zone);
   return `${date} ${time}${milliseconds}`;
+}
+
+/** The text of a moment without milliseconds, if the samples have whole seconds. */
+export function sampleMoment(at, zone, isWhole) {
+  if (!isWhole) return moment(at, zone);
+  // The end of a log is just after its last sample.
+  const { date, time } = clock(Math.floor(at + 1e-6), zone);
+  return `${date} ${time}`;
+}
+
+/** Whether all samples of blocks are at whole seconds. */
+export const areWhole = (blocks) => blocks.length > 0 && blocks.every(({ interval }) => interval >= 1 && Number.isInteger(interval));
+
+/** A short range: `2024-03-05 14:05 – 15:10`, with seconds if it is short, and the second date if it differs. */
+export function rangeText(begin, end, zone) {
+  const digits = end - begin < 10 ? 12 : end - begin < 7200 ? 8 : 5;
+  const [from, to] = [begin, end].map((at) => clock(at, zone));
+  const text = ({ time, milliseconds }) => (time + milliseconds).slice(0, digits);
+  const isSameYear = from.date.slice(0, 4) === to.date.slice(0, 4);
+  const second = from.date === to.date ? "" : `${isSameYear ? to.date.slice(5) : to.date} `;
+  return `${from.date} ${text(from)} – ${second}${text(to)}`;
 }

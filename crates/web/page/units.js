@@ -105,6 +105,32 @@ export function tickText(value, format) {
   return number.includes(".") ? number.replace(/\.?0+$/, "") + text.slice(end) : text;
 }
 
+/** The unit and prefix of an axis by the size of its largest value: its length and symbol; null if each value has its own unit. */
+function axisUnit(size, { kind, symbol }) {
+  const steps = (step, prefixes) => {
+    const index = Math.max(0, Math.min(prefixes.length - 1, Math.floor(Math.log(size * (1 + 1e-12)) / Math.log(step))));
+    return [step ** index, prefixes[index]];
+  };
+  if (!(size > 0)) return null;
+  if (kind === "bytes") return steps(1024, BINARY);
+  if (kind === "seconds") {
+    if (size >= MAX_THREE_DIGITS) return null;
+    const index = Math.max(0, Math.min(SMALL.length - 1, Math.ceil(-Math.log10(size * (1 + 1e-12)) / 3)));
+    return [1000 ** -index, `${SMALL[index]}s`];
+  }
+  if (kind !== "si") return null;
+  const [length, prefix] = steps(1000, LARGE);
+  return [length, `${prefix}${symbol}`];
+}
+
+/** The texts of the ticks of an axis: all with the unit of the largest one, so that they can be compared. */
+export function axisTexts(values, format) {
+  const unit = axisUnit(Math.max(...values.map(Math.abs)), format);
+  if (!unit) return values.map((value) => tickText(value, format));
+  const [length, symbol] = unit;
+  return values.map((value) => `${grouped(String(Number((value / length).toPrecision(4))))} ${symbol}`);
+}
+
 /** Whether the values of two counters can share an axis. Factors are applied on the axis. */
 export const isSameUnit = (one, other) => one.kind === other.kind && one.symbol === other.symbol;
 

@@ -141,7 +141,8 @@ export class Views {
 }
 
 const quoted = (text) => (/['\u0000-\u001f\u007f]/.test(text) ? JSON.stringify(text).replace(/\u007f/g, "\\u007F") : `'${text}'`);
-const array = (values) => `[${values.map((value) => (typeof value === "string" ? quoted(value) : value)).join(", ")}]`;
+const inline = (value) => (typeof value === "string" ? quoted(value) : typeof value === "object" ? `{ path = ${quoted(value.path)}, label = ${quoted(value.label)} }` : value);
+const array = (values) => `[${values.map(inline).join(", ")}]`;
 
 /** The text of a view file, version 2. Counters have the settings that users chose on the page. */
 export function textOfView(sources) {
@@ -180,6 +181,7 @@ export function textOfView(sources) {
     }
     if (panel.limits.length) put("limits", panel.limits);
     if (panel.bands.length) lines.push(`bands = [${panel.bands.map(array).join(", ")}]`);
+    if (!panel.table && (panel.kind === "line" || panel.kind === "area")) put("top", panel.top);
     put("width", panel.width, 1);
     put("height", panel.height, 1);
     if (panel.table) {

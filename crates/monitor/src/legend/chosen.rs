@@ -27,6 +27,15 @@ impl Default for Settings {
     }
 }
 
+/// A path to use in place of another one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Alternative {
+    /// The path.
+    pub path: PathPattern,
+    /// The short name of its counter; `None`: that of the path that it replaces.
+    pub label: Option<String>,
+}
+
 /// A chosen path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
@@ -37,7 +46,7 @@ pub struct Chosen {
     /// Full paths that the user removed from the selection.
     pub except: Vec<String>,
     /// Paths to use in place of `path`, in order of preference, if the machine or log lacks it.
-    pub alternatives: Vec<PathPattern>,
+    pub alternatives: Vec<Alternative>,
     /// A short name for small charts, in place of the counter's name.
     pub label: Option<String>,
     /// Whether instances whose values in the visible range are all 0 are left out of charts.
@@ -67,10 +76,15 @@ impl Chosen {
         if has(&self.path) {
             return true;
         }
-        let Some(index) = self.alternatives.iter().position(has) else { return false };
+        let Some(index) = self.alternatives.iter().position(|other| has(&other.path)) else { return false };
         // The path stays an alternative, for another machine or log.
-        let found = self.alternatives.remove(index);
-        self.alternatives.insert(0, std::mem::replace(&mut self.path, found));
+        let Alternative { path, label } = self.alternatives.remove(index);
+        let path = std::mem::replace(&mut self.path, path);
+        let label = match label {
+            Some(label) => self.label.replace(label),
+            None => None,
+        };
+        self.alternatives.insert(0, Alternative { path, label });
         true
     }
 

@@ -10,10 +10,10 @@ use tachograph_counters::path::PathPattern;
 use tachograph_flow::WindowBounds;
 use toml::Spanned;
 
-use self::document::{ReadAnnotation, ReadCounter, ReadPanel, ReadRange, ReadView};
+use self::document::{ReadAlternative, ReadAnnotation, ReadCounter, ReadPanel, ReadRange, ReadView};
 use super::annotation::{MAX_ANNOTATIONS, MAX_TEXT};
 use super::{Annotation, Axis, AxisScale, MAX_SHARE, MAX_TOP, Panel, View, ViewError, ViewKind};
-use crate::legend::{Chosen, Settings};
+use crate::legend::{Alternative, Chosen, Settings};
 use crate::live::{MAX_POINTS, MIN_POINTS};
 use crate::palette::{STYLES, Style};
 use crate::scale::{MAX_EXPONENT, MIN_EXPONENT, Scale};
@@ -57,9 +57,17 @@ impl Lines<'_> {
     }
 
     fn path(&self, text: &Spanned<String>) -> Result<PathPattern, ViewError> {
-        PathPattern::parse(text.get_ref()).map_err(|error| {
-            self.error_at(text.span(), format_args!("'{}' is not a counter path: {error}", text.get_ref()))
-        })
+        self.path_at(text.get_ref(), text.span())
+    }
+
+    fn path_at(&self, text: &str, range: ops::Range<usize>) -> Result<PathPattern, ViewError> {
+        PathPattern::parse(text)
+            .map_err(|error| self.error_at(range, format_args!("'{text}' is not a counter path: {error}")))
+    }
+
+    fn alternative(&self, read: &Spanned<ReadAlternative>) -> Result<Alternative, ViewError> {
+        let ReadAlternative { path, label } = read.get_ref();
+        Ok(Alternative { path: self.path_at(path, read.span())?, label: label.clone() })
     }
 
     fn time(&self, text: &Option<Spanned<String>>) -> Result<Option<TimeArgument>, ViewError> {
@@ -121,7 +129,7 @@ impl Lines<'_> {
             is_shown: read.shown,
             is_highlighted: read.highlighted,
         };
-        let alternatives = read.alternatives.iter().map(|path| self.path(path));
+        let alternatives = read.alternatives.iter().map(|read| self.alternative(read));
         Ok(Chosen {
             path,
             settings,
@@ -198,7 +206,6 @@ impl Lines<'_> {
                 ("columns", read.columns.as_ref().map(Spanned::span)),
                 ("sort", read.sort.as_ref().map(Spanned::span)),
                 ("reversed", read.reversed.as_ref().map(Spanned::span)),
-                ("top", read.top.as_ref().map(Spanned::span)),
                 ("tree", read.tree.as_ref().map(Spanned::span)),
                 ("filter", read.filter.as_ref().map(Spanned::span)),
                 ("kernel_threads", read.kernel_threads.as_ref().map(Spanned::span)),
@@ -207,6 +214,9 @@ impl Lines<'_> {
                 let message = format_args!("{key}: only a panel of kind table has it");
                 return Err(self.error_at(span, message));
             }
+        }
+        if let (Some(top), false) = (&read.top, kind == ViewKind::Table || kind.has_lines()) {
+            return Err(self.error_at(top.span(), "top: only a panel of kind table, line or area has it"));
         }
         let trees = [TreeKind::Parent, TreeKind::Cgroup].map(|tree| (tree.name(), tree));
         let text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| text.get_ref().clone());
@@ -221,11 +231,16 @@ impl Lines<'_> {
             columns: read.columns.as_ref().map(|columns| columns.get_ref().clone()).unwrap_or_default(),
             sort: text(&read.sort),
             reversed: read.reversed.as_ref().is_some_and(|reversed| *reversed.get_ref()),
-            top: self.optional_integer("top", &read.top, 1..MAX_TOP as i64 + 1)?.map(|top| top as usize),
+            top: self.top(read)?.filter(|_| kind == ViewKind::Table),
             tree: self.choice("tree", &read.tree, &trees)?.unwrap_or_default(),
             filter: text(&read.filter).unwrap_or_default(),
             kernel_threads: read.kernel_threads.as_ref().is_some_and(|shown| *shown.get_ref()),
         })
+    }
+
+    /// The number of rows or lines.
+    fn top(&self, read: &ReadPanel) -> Result<Option<usize>, ViewError> {
+        Ok(self.optional_integer("top", &read.top, 1..MAX_TOP as i64 + 1)?.map(|top| top as usize))
     }
 
     fn min_size(&self, size: &Option<Spanned<Vec<i64>>>) -> Result<Option<(u16, u16)>, ViewError> {
@@ -253,6 +268,7 @@ impl Lines<'_> {
             axis: self.axis(&read)?,
             limits: limits.collect::<Result<_, _>>()?,
             bands: read.bands.iter().map(|band| self.band(band)).collect::<Result<_, _>>()?,
+            max_lines: self.top(&read)?.filter(|_| kind.has_lines()),
             table: self.table(&read, kind)?,
             width: share("width", &read.width)?,
             height: share("height", &read.height)?,

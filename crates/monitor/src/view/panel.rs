@@ -50,6 +50,11 @@ impl ViewKind {
         }
     }
 
+    /// Whether each counter has a line, apart from those of other counters.
+    pub fn has_lines(self) -> bool {
+        matches!(self, Self::Line | Self::Area)
+    }
+
     /// Whether values are drawn over time.
     pub fn is_chart(self) -> bool {
         matches!(self, Self::Line | Self::Area | Self::Stacked | Self::HeatMap)
@@ -119,6 +124,9 @@ pub struct Panel {
     pub limits: Vec<f64>,
     /// Ranges of values that are shaded across the chart, from low to high, in the counters' unit. Terminals do not show them.
     pub bands: Vec<[f64; 2]>,
+    /// Of a chart of lines or areas: how many instances are drawn at first, those with the largest maximum; `None`: all. Terminals
+    /// draw all.
+    pub max_lines: Option<usize>,
     /// The settings of a panel of kind [`Table`](ViewKind::Table).
     pub table: TableSettings,
     /// A hint: the width relative to the other panels, 1 to [`MAX_SHARE`].
@@ -139,6 +147,7 @@ impl Default for Panel {
             axis: Axis::default(),
             limits: Vec::new(),
             bands: Vec::new(),
+            max_lines: None,
             table: TableSettings::default(),
             width: 1,
             height: 1,

@@ -32,7 +32,7 @@ fn the_documented_example_is_a_view() {
     assert_eq!((processor.axis.min, processor.axis.max), (Some(0.0), Some(100.0)));
     assert_eq!((processor.limits.as_slice(), processor.width), (&[80.0][..], 2));
     assert_eq!(processor.counters[0].label.as_deref(), Some("user"));
-    assert_eq!(processor.counters[0].alternatives[0].to_string(), r"\Processor(_Total)\% User Time");
+    assert_eq!(processor.counters[0].alternatives[0].path.to_string(), r"\Processor(_Total)\% User Time");
     let settings =
         Settings { style: Some(Style(0)), scale: Scale::Default, is_shown: true, is_highlighted: true };
     assert_eq!(disk.counters[0].settings, settings);
@@ -113,6 +113,7 @@ optional = true
 [[panel.counter]]
 path = '\A\a'
 or = ['\B\b', '\C\c']
+label = 'a'
 [[panel.counter]]
 path = '\D\d'
 [[panel]]
@@ -128,6 +129,36 @@ path = '\E\e'
     let mut view = View::parse(&text.replace("optional = true", "")).expect("a view");
     assert!(view.resolve(has).is_empty());
     assert_eq!((view.panels.len(), view.counters().count()), (2, 3));
+}
+
+#[test]
+fn an_alternative_can_have_a_label_of_its_own() {
+    let text = r"
+version = 2
+[[panel]]
+top = 3
+[[panel.counter]]
+path = '\Memory\Used Bytes'
+or = [{ path = '\Memory\Committed Bytes', label = 'committed' }, '\Memory\Other Bytes']
+label = 'used'
+";
+    let of = |set: &'static str| move |path: &PathPattern| path.to_string().ends_with(set);
+    let mut view = View::parse(text).expect("a view");
+    assert_eq!((view.panels[0].max_lines, view.panels[0].table.top), (Some(3), None));
+    let shown = |view: &View| {
+        let counter = &view.panels[0].counters[0];
+        (counter.path.to_string(), counter.label.clone().expect("a label"))
+    };
+    let named = |path: &str, label: &str| (path.to_owned(), label.to_owned());
+    view.resolve(of("Committed Bytes"));
+    assert_eq!(shown(&view), named(r"\Memory\Committed Bytes", "committed"));
+    // Files keep the labels, so that another source gets its own.
+    let mut again = View::parse(&view.to_text()).expect("a view");
+    assert_eq!(again, view);
+    again.resolve(of("Used Bytes"));
+    assert_eq!(shown(&again), named(r"\Memory\Used Bytes", "used"));
+    again.resolve(of("Other Bytes"));
+    assert_eq!(shown(&again), named(r"\Memory\Other Bytes", "used"));
 }
 
 #[test]
@@ -249,7 +280,23 @@ fn errors_have_line_numbers() {
             "version = 2\n[[panel]]\nkind = 'table'\nmachine = '\\\\a'",
             "line 4: machine: expected a name without backslashes",
         ),
-        ("version = 2\n[[panel]]\ntop = 5", "line 3: top: only a panel of kind table has it"),
+        (
+            "version = 2\n[[panel]]\nkind = 'stacked'\ntop = 5",
+            "line 4: top: only a panel of kind table, line or area has it",
+        ),
+        ("version = 2\n[[panel]]\ntop = 0", "line 3: top is 0: expected an integer from 1 to 100000"),
+        (
+            "version = 2\n[[panel]]\n[[panel.counter]]\npath = '\\S\\C'\nor = [{ path = 'S' }]",
+            "line 5: 'S' is not a counter path: does not start with a backslash",
+        ),
+        (
+            "version = 2\n[[panel]]\n[[panel.counter]]\npath = '\\S\\C'\nor = [{ label = 'S' }]",
+            "line 5: missing field `path`",
+        ),
+        (
+            "version = 2\n[[panel]]\n[[panel.counter]]\npath = '\\S\\C'\nor = [{ path = '\\S\\D', x = 1 }]",
+            "line 5: unknown field `x`",
+        ),
         (
             "version = 2\n[[panel]]\nkind = 'table'\ntree = 'user'",
             "line 4: tree is 'user': expected parent or cgroup",

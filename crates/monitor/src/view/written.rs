@@ -5,7 +5,7 @@ use tachograph_counters::civil::{Moment, TimeArgument};
 use tachograph_counters::path::PathPattern;
 
 use super::{AxisScale, Panel, View, ViewKind};
-use crate::legend::{Chosen, Settings};
+use crate::legend::{Alternative, Chosen, Settings};
 use crate::palette::STYLES;
 use crate::scale::Scale;
 use crate::table::{TableSettings, TreeKind};
@@ -140,7 +140,7 @@ impl<'a> WrittenPanel<'a> {
             columns: &table.columns,
             sort: table.sort.as_deref(),
             reversed: table.reversed,
-            top: table.top,
+            top: table.top.or(panel.max_lines.filter(|_| panel.kind.has_lines())),
             tree: (table.tree != TreeKind::None).then(|| table.tree.name()),
             filter: &table.filter,
             kernel_threads: table.kernel_threads,
@@ -153,7 +153,7 @@ impl<'a> WrittenPanel<'a> {
 struct WrittenCounter<'a> {
     path: String,
     #[serde(rename = "or", skip_serializing_if = "Vec::is_empty")]
-    alternatives: Vec<String>,
+    alternatives: Vec<WrittenAlternative<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<&'a str>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -172,6 +172,24 @@ struct WrittenCounter<'a> {
     except: Vec<&'a str>,
 }
 
+/// An alternative path, with its label if it has one.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum WrittenAlternative<'a> {
+    Path(String),
+    Labelled { path: String, label: &'a str },
+}
+
+impl<'a> WrittenAlternative<'a> {
+    fn of(alternative: &'a Alternative) -> Self {
+        let path = alternative.path.to_string();
+        match &alternative.label {
+            Some(label) => Self::Labelled { path, label },
+            None => Self::Path(path),
+        }
+    }
+}
+
 fn is_true(value: &bool) -> bool {
     *value
 }
@@ -181,7 +199,7 @@ impl<'a> WrittenCounter<'a> {
         let Settings { style, scale, is_shown, is_highlighted } = chosen.settings;
         Self {
             path: chosen.path.to_string(),
-            alternatives: chosen.alternatives.iter().map(ToString::to_string).collect(),
+            alternatives: chosen.alternatives.iter().map(WrittenAlternative::of).collect(),
             label: chosen.label.as_deref(),
             only_active: chosen.only_active,
             capacity: chosen.is_capacity,

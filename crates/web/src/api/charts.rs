@@ -18,9 +18,7 @@ use tachograph_flow::query::LogQuery;
 use tachograph_flow::sinks::{
     StatisticsOptions, StatisticsRow, StatisticsSink, write_statistics_csv, write_statistics_json,
 };
-use tachograph_flow::{
-    FlowError, NameSums, NameSumsSource, Select, Selection, Sink as _, Source, WindowBounds,
-};
+use tachograph_flow::{FlowError, NameSums, NameSumsSource, Select, Selection, Sink, Source, WindowBounds};
 use tachograph_logs::{Budget, LogError, Reservation};
 use tachograph_monitor::{Reduced, Reducer, Reduction, SeriesTable, Span};
 
@@ -384,20 +382,33 @@ fn statistics_of(
     memory: &Budget,
     cancel: &Cancel,
 ) -> Result<Option<StatisticsOfLog>, ExportError> {
+    let sink = StatisticsSink::new(options);
+    let (sink, memory) = process_all(source, sink, StatisticsSink::len, memory, cancel)?;
+    let rows = Some(sink.rows()).filter(|rows| !rows.is_empty());
+    Ok(rows.map(|rows| (rows, memory)))
+}
+
+/// Pushes the samples of a source into a sink, whose series `series` counts. The reservation is for the states of the series, and
+/// for the rows that are made of them.
+fn process_all<S: Sink>(
+    source: impl Source,
+    mut sink: S,
+    series: impl Fn(&S) -> usize,
+    memory: &Budget,
+    cancel: &Cancel,
+) -> Result<(S, Reservation), ExportError> {
     let over = |over| FlowError::from(LogError::over_budget(over));
     let mut memory = memory.reserve(0).map_err(over)?;
-    let mut sink = StatisticsSink::new(options);
     let mut source = Cancellable::new(source, cancel);
     let mut sample = Sample::default();
     while source.next(&mut sample)? {
         // Checked before the sink allocates a state for each series.
-        check_series(sample.len().max(sink.len())).map_err(ExportError::Rejected)?;
+        check_series(sample.len().max(series(&sink))).map_err(ExportError::Rejected)?;
         sink.push(&sample)?;
-        memory.grow_to(sink.len() as u64 * ROW_BYTES).map_err(over)?;
+        memory.grow_to(series(&sink) as u64 * ROW_BYTES).map_err(over)?;
     }
     sink.finish()?;
-    let rows = Some(sink.rows()).filter(|rows| !rows.is_empty());
-    Ok(rows.map(|rows| (rows, memory)))
+    Ok((sink, memory))
 }
 
 pub(super) async fn statistics(

@@ -116,8 +116,9 @@ pub(super) async fn read_json<T: Fields>(headers: &HeaderMap, body: Body) -> Res
 /// A message about the fields of a body that are unknown, missing or wrong.
 fn wrong_fields(body: &serde_json::Value, known: &[&str]) -> String {
     let names = known.join(", ");
+    let fields = if known.len() == 1 { "field" } else { "fields" };
     let serde_json::Value::Object(fields) = body else {
-        return format!("the body must be a JSON object with the field {names}");
+        return format!("the body must be a JSON object with the {fields} {names}");
     };
     match fields.keys().find(|name| !known.contains(&name.as_str())) {
         Some(name) => {

@@ -13,8 +13,8 @@ use tachograph_counters::set::Counter;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_monitor::scale::Scale;
 use tachograph_monitor::{
-    Axis, AxisScale, Catalogue as _, Chosen, ColumnContent, LogCatalogue, MachineCatalogue, Panel, SetEntry,
-    TableModel, View, ViewKind,
+    Alternative, Axis, AxisScale, Catalogue as _, Chosen, ColumnContent, LogCatalogue, MachineCatalogue,
+    Panel, SetEntry, TableModel, View, ViewKind,
 };
 
 use super::Web;
@@ -89,6 +89,8 @@ struct FittedPanel {
     max: Option<f64>,
     limits: Vec<f64>,
     bands: Vec<[f64; 2]>,
+    /// The number of instances that are drawn at first: those with the largest maximum. `null`: all.
+    top: Option<usize>,
     width: u8,
     height: u8,
     counters: Vec<FittedCounter>,
@@ -98,7 +100,7 @@ struct FittedPanel {
 #[derive(Serialize)]
 struct FittedCounter {
     path: String,
-    or: Vec<String>,
+    or: Vec<FittedAlternative>,
     label: Option<String>,
     only_active: bool,
     /// The line style, counted from 1.
@@ -107,6 +109,14 @@ struct FittedCounter {
     is_shown: bool,
     is_highlighted: bool,
     except: Vec<String>,
+}
+
+/// An alternative path, with its label if it has one.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum FittedAlternative {
+    Path(String),
+    Labelled { path: String, label: String },
 }
 
 #[derive(Serialize)]
@@ -297,7 +307,7 @@ impl FittedCounter {
     fn new(chosen: &Chosen) -> Self {
         Self {
             path: chosen.path.to_string(),
-            or: chosen.alternatives.iter().map(ToString::to_string).collect(),
+            or: chosen.alternatives.iter().map(FittedAlternative::new).collect(),
             label: chosen.label.clone(),
             only_active: chosen.only_active,
             colour: chosen.settings.style.map(|style| style.0 + 1),
@@ -308,6 +318,16 @@ impl FittedCounter {
             is_shown: chosen.settings.is_shown,
             is_highlighted: chosen.settings.is_highlighted,
             except: chosen.except.clone(),
+        }
+    }
+}
+
+impl FittedAlternative {
+    fn new(alternative: &Alternative) -> Self {
+        let path = alternative.path.to_string();
+        match alternative.label.clone() {
+            Some(label) => Self::Labelled { path, label },
+            None => Self::Path(path),
         }
     }
 }
@@ -364,8 +384,9 @@ impl FittingTarget<'_> {
     }
 
     fn has_any(&self, view: &View) -> bool {
-        let has =
-            |chosen: &Chosen| self.has(&chosen.path) || chosen.alternatives.iter().any(|path| self.has(path));
+        let has = |chosen: &Chosen| {
+            self.has(&chosen.path) || chosen.alternatives.iter().any(|other| self.has(&other.path))
+        };
         view.counters().any(has) || view.has_table()
     }
 
@@ -433,6 +454,7 @@ impl FittingTarget<'_> {
             max: panel.axis.max,
             limits: panel.limits.clone(),
             bands: panel.bands.clone(),
+            top: panel.max_lines,
             width: panel.width,
             height: panel.height,
             counters: counters.collect(),

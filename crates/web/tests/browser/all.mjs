@@ -9,6 +9,7 @@ import "./notes.test.mjs";
 import "./fleet.test.mjs";
 import "./compare.test.mjs";
 import "./changes.test.mjs";
+import "./clear.test.mjs";
 import "./overview.test.mjs";
 import "./reading.test.mjs";
 import "./faults.test.mjs";

@@ -1,8 +1,10 @@
 // The list of what changed between two logs, and adding its counters to panels.
 
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import fs from "node:fs";
 import path from "node:path";
-import { rangeAfter, screenshots, serve, tacho, test, withPage } from "./harness.mjs";
+import { rangeAfter, scratch, screenshots, serve, tacho, test, withPage } from "./harness.mjs";
 import { logOf } from "./logs.mjs";
 
 const counters = (factor) => ({
@@ -78,6 +80,38 @@ test("changes: the list is that of tacho compare, and a click shows a counter of
     await page.keyboard.press("Escape");
     assert.equal(await page.isVisible("#compare-panel"), false);
     assert.equal(await page.evaluate(() => document.activeElement.id), "compare-button");
+  });
+  await server.stop();
+});
+
+test("changes: processes whose numbers mean others in the second log are compared as sums", async () => {
+  const program = path.join(scratch, "renumbered");
+  fs.copyFileSync("/bin/sleep", program);
+  const record = async (name) => {
+    const running = [0, 1].map(() => spawn(program, ["600"], { stdio: "ignore" }));
+    const file = path.join(scratch, name);
+    await tacho("record", "\\Process(renumbered*)\\ID Process", "\\Process(renumbered*)\\Thread Count", "\\Process(renumbered*)\\Working Set", "-o", file, "-si", "0.2", "-sc", "3");
+    for (const one of running) one.kill("SIGKILL");
+    await Promise.all(running.map((one) => new Promise((resolve) => (one.exitCode === null && one.signalCode === null ? one.once("exit", resolve) : resolve()))));
+    return file;
+  };
+  const logs = [await record("renumbered-1.blg"), await record("renumbered-2.blg")];
+  const expected = JSON.parse(await tacho("compare", ...logs, "-f", "json"));
+  assert.deepEqual(expected.map(({ counter, instances_before: before, instances_after: after }) => [counter, before, after]).sort(), [["Thread Count", 2, 2], ["Working Set", 2, 2]]);
+  const server = await serve(...logs);
+  await withPage("changes-sums", `${server.url}#open=overview`, async (page) => {
+    await page.click("#compare-button");
+    await listThat(page, expected);
+    assert.deepEqual(await page.$$eval("#compare-body .hint", (all) => all.map(({ textContent }) => textContent)), ["Process, sum of 2 and 2 instances", "Process, sum of 2 and 2 instances"]);
+    // A click shows all instances of the name, of both logs. The list can be drawn again under the pointer, because the logs are aligned.
+    const threads = page.locator(".compare-name[data-path*='Thread Count']");
+    await assert.doesNotReject(async () => {
+      while ((await threads.getAttribute("aria-pressed")) !== "true") {
+        await threads.click();
+        await page.waitForTimeout(500);
+      }
+    });
+    await page.waitForFunction(() => document.querySelectorAll(".panel:first-child .legend-line").length === 4);
   });
   await server.stop();
 });

@@ -21,7 +21,7 @@ test("compare: for two logs, a stacked panel shows lines with equal colours, and
     assert.equal(file.name, "before - All processors.svg");
     assert.equal(await page.textContent("#chart-title"), "All processors");
     // Columns that do not distinguish the lines are not shown.
-    assert.deepEqual(await page.$$eval("#legend-head [data-column]", (all) => all.map(({ dataset }) => dataset.column)), ["show", "colour", "average", "last", "minimum", "maximum", "counter", "instance", "set", "remove"]);
+    assert.deepEqual(await page.$$eval("#legend-head [data-column]", (all) => all.map(({ dataset }) => dataset.column)), ["show", "colour", "counter", "instance", "set", "average", "last", "minimum", "maximum", "remove"]);
   });
   await one.stop();
   const server = await serve(before, after);

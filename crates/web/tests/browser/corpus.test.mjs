@@ -87,7 +87,7 @@ if (corpus) {
       await page.click("#tree-close");
       const rows = await legendThat(page, (found) => found.some((row) => row.counter === "Avg. Disk Bytes/Read" && row.average !== "---"), "the counter");
       assert.ok(rows.some((row) => row.counter === "Avg. Disk Bytes/Read" && row.average === "5,309.189"), JSON.stringify(rows));
-      assert.equal(await page.textContent("#value-duration"), "9:59");
+      assert.equal(await page.textContent("#value-duration"), "9 min 59 s");
       await drag(page, 0.3, 0.5);
       const range = await rangeAfter(page, null);
       const expected = JSON.parse(await tacho("stats", log, "-b", iso(range.begin), "-e", iso(range.end), "-f", "json"));

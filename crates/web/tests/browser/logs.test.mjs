@@ -232,13 +232,13 @@ test("logs: two machines are overlaid by time and aligned at their starts", asyn
     await page.waitForFunction(() => document.getElementById("source-names").textContent.includes(" + "));
     await legendThat(page, (rows) => ["ALPHA", "BETA"].every((machine) => rows.some((row) => row.computer.includes(machine) && row.average !== "---")), "counters of both machines");
     // The logs do not overlap, so they are aligned at their starts.
-    await page.waitForFunction(() => /^(9:59|10:00)$/.test(document.getElementById("value-duration").textContent));
+    await page.waitForFunction(() => /^(9 min 59 s|10 min)$/.test(document.getElementById("value-duration").textContent));
     await page.click("#source-menu summary");
     await page.check("input[name=align][value=absolute]");
-    await page.waitForFunction(() => /^2:(09|10):\d\d$/.test(document.getElementById("value-duration").textContent));
+    await page.waitForFunction(() => /^2 h (9|10) min/.test(document.getElementById("value-duration").textContent));
     await page.check("input[name=align][value=start]");
     await page.keyboard.press("Escape");
-    await page.waitForFunction(() => /^(9:59|10:00)$/.test(document.getElementById("value-duration").textContent));
+    await page.waitForFunction(() => /^(9 min 59 s|10 min)$/.test(document.getElementById("value-duration").textContent));
     // The zoomed range is relative to the start of each log.
     await drag(page, 0.5, 0.75);
     const { begin, end } = await rangeAfter(page, null);

@@ -36,7 +36,7 @@ const colours = (page, selector, places) =>
     });
   }, places);
 
-const paletteOf = async (page, name) => page.evaluate(async (theme) => (await import("/assets/heat-map.js")).paletteOf(theme), name);
+const paletteOf = async (page, name) => page.evaluate(async (theme) => (await import("/assets/heat-scene.js")).paletteOf(theme), name);
 
 for (const theme of ["light", "dark"]) {
   test(`heat map: the colours represent the values, ${theme}`, async () => {
@@ -92,10 +92,20 @@ test("heat map: the unit is that of the first counter, in any order of the legen
     await legendThat(page, (rows) => rows.length === 2, "both counters");
     await page.waitForSelector("#heatmap[data-scale='0 % to 100 %']");
     await page.click("#legend-head [data-column=average] button");
-    await page.waitForFunction(() => /Available/.test(document.querySelector("#legend-body th").textContent));
+    await page.waitForSelector("#legend-head [data-column=average][aria-sort=descending]");
     assert.equal(await page.getAttribute("#heatmap", "data-scale"), "0 % to 100 %");
+    // The other counter is below, and says that it is not in the chart; it can be shown instead.
+    const rows = () => page.$$eval("#legend-body tr", (all) => all.map((row) => (row.className.includes("divider") ? row.textContent : `${row.querySelector("th").textContent}${row.classList.contains("not-drawn") ? ", not drawn" : ""}`)));
+    assert.deepEqual(await rows(), ["% Processor Time", "Not in this chart: 1 counter of another unit. Show instead: MB", "Available MBytes, not drawn"]);
+    assert.match(await page.textContent("#heatmap .heat-note"), /1 counter of another unit is not shown; show instead: MB/);
+    assert.deepEqual(await page.$$eval("#legend-head [data-column]", (all) => all.map(({ dataset }) => dataset.column)), ["show", "counter", "instance", "set", "average", "last", "minimum", "maximum", "remove"]);
+    await page.click(".legend-divider button");
+    await page.waitForFunction(() => /iB$/.test(document.getElementById("heatmap").dataset.scale));
+    await page.waitForFunction(() => /Available/.test(document.querySelector("#legend-body th").textContent));
+    await page.click(".heat-note button[data-unit='%']");
+    await page.waitForSelector("#heatmap[data-scale='0 % to 100 %']");
     // Without the first counter, the unit is that of the next counter.
-    await page.uncheck("#legend-body tr:last-child input");
+    await page.uncheck("#legend-body tr:first-child input");
     await page.waitForFunction(() => /iB$/.test(document.getElementById("heatmap").dataset.scale));
   });
   await server.stop();

@@ -8,7 +8,7 @@ import { PAGE, test } from "./harness.mjs";
 
 const importModule = (name) => import(pathToFileURL(path.join(PAGE, name)).href);
 
-test("units: figures have three decimals, and durations have colons", async () => {
+test("units: figures have three decimals, and durations have units", async () => {
   const { axisFigure, duration, figure } = await importModule("figures.js");
   for (const [value, text] of [
     [null, "---"], [undefined, "---"], [NaN, "---"], [Infinity, "---"], [0, "0.000"], [5309.188746893078, "5,309.189"],
@@ -18,7 +18,7 @@ test("units: figures have three decimals, and durations have colons", async () =
   const knowsTies = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0, roundingMode: "halfEven" }).format(0.5) === "0";
   if (knowsTies) assert.equal(figure(0.0625), "0.062");
   assert.equal(figure(255, "PERF_COUNTER_RAWCOUNT_HEX"), "0xff");
-  for (const [seconds, text] of [[0, "0:00"], [599.996, "9:59"], [600, "10:00"], [3600, "1:00:00"], [5025.9, "1:23:45"], [-1, "---"]]) assert.equal(duration(seconds), text);
+  for (const [seconds, text] of [[0, "0 s"], [0.25, "0.25 s"], [20, "20 s"], [599.996, "9 min 59 s"], [600, "10 min"], [3600, "1 h"], [5025.9, "1 h 23 min 45 s"], [172_770, "1 d 23 h 59 min"], [-1, "---"]]) assert.equal(duration(seconds), text);
   assert.equal(axisFigure(2500, 500), "2,500");
   assert.equal(axisFigure(0.25, 0.05), "0.25");
 });
@@ -208,14 +208,35 @@ test("units: axes have round steps in their units, and powers of ten", async () 
   const { powerMarks, powerRange, valueMarks, valueRange } = await importModule("ticks.js");
   const format = (kind, symbol = "") => ({ kind, symbol, factor: 1 });
   const labels = (high, of) => valueMarks(...valueRange(0, high, 4, of), 4, of).map(({ label }) => label);
-  assert.deepEqual(labels(24e9, format("bytes")), ["0 B", "8 GiB", "16 GiB", "24 GiB"]);
-  assert.deepEqual(labels(0.0123, format("seconds")), ["0 s", "5 ms", "10 ms", "15 ms"]);
+  assert.deepEqual(labels(24e9, format("bytes")), ["0 GiB", "8 GiB", "16 GiB", "24 GiB"]);
+  // All ticks of an axis have the same prefix.
+  assert.deepEqual(labels(1.4 * 2 ** 30, format("bytes")), ["0 GiB", "0.5 GiB", "1 GiB", "1.5 GiB"]);
+  assert.deepEqual(labels(0.0123, format("seconds")), ["0 ms", "5 ms", "10 ms", "15 ms"]);
   assert.deepEqual(labels(3000, format("seconds")).slice(0, 2), ["0 s", "20 min"]);
-  assert.deepEqual(labels(28.8e6, format("si", "B/s")), ["0 B/s", "10 MB/s", "20 MB/s", "30 MB/s"]);
+  assert.deepEqual(labels(28.8e6, format("si", "B/s")), ["0 MB/s", "10 MB/s", "20 MB/s", "30 MB/s"]);
   assert.deepEqual(labels(99.9, format("plain", "%")), ["0 %", "50 %", "100 %"]);
   const [low, high] = powerRange(0.004, 30);
   assert.deepEqual([low, high], [0.001, 100]);
   assert.deepEqual(powerMarks(low, high, 9, format("plain", "%")).map(({ label }) => label), ["0.001 %", "0.01 %", "0.1 %", "1 %", "10 %", "100 %"]);
+});
+
+test("units: ticks of time are dense, with dates where the day changes", async () => {
+  const { timeMarksWithin } = await importModule("ticks.js");
+  const { rangeText, sampleMoment, zoneOf } = await importModule("time.js");
+  const utc = zoneOf("utc", null);
+  const at = (text) => Date.parse(`${text}Z`) / 1000;
+  const marks = (from, to, width) => timeMarksWithin(at(from), at(to), width, utc).map(({ label, second }) => [label, second].filter(Boolean).join(" "));
+  assert.deepEqual(marks("2026-03-04T00:00", "2026-03-05T23:59", 472), ["00:00 2026-03-04", "06:00", "12:00", "18:00", "00:00 03-05", "06:00", "12:00", "18:00"]);
+  assert.deepEqual(marks("2026-03-05T06:00", "2026-03-05T09:00", 300), ["06:00 2026-03-05", "06:30", "07:00", "07:30", "08:00", "08:30", "09:00"]);
+  // Labels with seconds have more room.
+  assert.deepEqual(marks("2026-03-05T06:00:00", "2026-03-05T06:01:00", 320), ["06:00:00 2026-03-05", "06:00:15", "06:00:30", "06:00:45", "06:01:00"]);
+  assert.deepEqual(marks("2025-12-30T00:00", "2026-01-02T12:00", 250), ["12-30 2025", "12-31", "01-01 2026", "01-02"]);
+  assert.equal(rangeText(at("2026-03-04T00:00"), at("2026-03-05T23:59:30"), utc), "2026-03-04 00:00 – 03-05 23:59");
+  assert.equal(rangeText(at("2026-03-05T06:00"), at("2026-03-05T06:00:20"), utc), "2026-03-05 06:00:00 – 06:00:20");
+  assert.equal(rangeText(at("2025-12-31T23:00"), at("2026-01-01T05:00"), utc), "2025-12-31 23:00 – 2026-01-01 05:00");
+  // The end of a log is a millisecond after its last sample.
+  assert.equal(sampleMoment(at("2026-03-05T23:59:30.001"), utc, true), "2026-03-05 23:59:30");
+  assert.equal(sampleMoment(at("2026-03-05T23:59:30.25"), utc, false), "2026-03-05 23:59:30.250");
 });
 
 test("units: values without neighbours are points, and areas are stacked on values only", async () => {

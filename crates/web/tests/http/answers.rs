@@ -93,7 +93,9 @@ fn errors_about_bodies_name_the_field() {
     );
     assert!(refused("/api/sources", r#"{"log":5}"#).starts_with("the field 'log' has the wrong type"));
     assert_eq!(refused("/api/login", "{}"), "a field is missing: token");
-    assert!(refused("/api/login", r#"["a secret", 5]"#).contains("JSON object"));
+    let object = "the body must be a JSON object with the";
+    assert_eq!(refused("/api/login", r#"["a secret", 5]"#), format!("{object} field token"));
+    assert_eq!(refused("/api/sources", "[]"), format!("{object} fields log, logs"));
     assert!(!refused("/api/login", r#"{"token":["a secret"]}"#).contains("secret"));
 }
 

@@ -66,6 +66,11 @@ impl ComparedLog {
         Ok(())
     }
 
+    /// The number of series whose state is held: of instances, and of sums.
+    pub fn len(&self) -> usize {
+        self.instances.len() + self.sums.as_ref().map_or(0, |sums| sums.sink.len())
+    }
+
     /// Whether the log had no values of the selected counters.
     pub fn is_empty(&self) -> bool {
         !self.instances.has_rows()

@@ -1,6 +1,9 @@
 //! The tables and keys of a view file, before they are checked.
 
-use serde::Deserialize;
+use std::fmt;
+
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
 #[derive(Deserialize)]
@@ -76,7 +79,7 @@ pub(super) struct ReadCounter {
     pub(super) path: Spanned<String>,
     /// Alternative paths.
     #[serde(default, rename = "or")]
-    pub(super) alternatives: Vec<Spanned<String>>,
+    pub(super) alternatives: Vec<Spanned<ReadAlternative>>,
     pub(super) label: Option<String>,
     #[serde(default)]
     pub(super) only_active: bool,
@@ -94,4 +97,41 @@ pub(super) struct ReadCounter {
 
 fn yes() -> bool {
     true
+}
+
+/// An alternative path: its text, or a TOML table with `path` and `label`.
+pub(super) struct ReadAlternative {
+    pub(super) path: String,
+    pub(super) label: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for ReadAlternative {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Alternative;
+        impl<'de> Visitor<'de> for Alternative {
+            type Value = ReadAlternative;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("a counter path, or a table with path and label")
+            }
+
+            fn visit_str<E>(self, path: &str) -> Result<ReadAlternative, E> {
+                Ok(ReadAlternative { path: path.to_owned(), label: None })
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ReadAlternative, A::Error> {
+                let (mut path, mut label) = (None, None);
+                while let Some(key) = map.next_key::<String>()? {
+                    match key.as_str() {
+                        "path" => path = Some(map.next_value()?),
+                        "label" => label = Some(map.next_value()?),
+                        _ => return Err(A::Error::unknown_field(&key, &["path", "label"])),
+                    }
+                }
+                let path = path.ok_or_else(|| A::Error::missing_field("path"))?;
+                Ok(ReadAlternative { path, label })
+            }
+        }
+        deserializer.deserialize_any(Alternative)
+    }
 }

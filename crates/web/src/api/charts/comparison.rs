@@ -7,10 +7,11 @@ use axum::response::Response;
 use serde::Serialize;
 use tachograph_counters::{AverageKind, Summary};
 use tachograph_flow::sinks::{
-    ComparisonOrder, ComparisonRow, StatisticsOptions, remove_repeating_sets, sort_comparison,
+    ComparedLog, ComparisonOrder, ComparisonRow, InstancePairing, remove_repeating_sets, sort_comparison,
 };
+use tachograph_logs::Reservation;
 
-use super::{RequestedSamples, StatisticsOfLog, statistics_of};
+use super::{RequestedSamples, process_all};
 use crate::api::Web;
 use crate::api::sources::LIVE;
 use crate::parameters::Parameters;
@@ -59,6 +60,11 @@ struct ComparedCounter<'a> {
     factor: Option<f64>,
     values_before: u64,
     values_after: u64,
+    /// `instance`, `replaced` or `sum`.
+    pairing: &'static str,
+    /// The numbers of instances whose values are summed; 1 or 0 if none are summed.
+    instances_before: u64,
+    instances_after: u64,
 }
 
 /// A set that was not compared, because it repeats another one.
@@ -77,6 +83,7 @@ impl<'a> ComparedCounter<'a> {
         }
         let values = |summary: &Option<Summary>| summary.as_ref().map_or(0, |summary| summary.values);
         let change = row.average_change();
+        let [instances_before, instances_after] = row.instances();
         Self {
             name,
             before: row.average_before(),
@@ -89,6 +96,13 @@ impl<'a> ComparedCounter<'a> {
             factor: change.factor(),
             values_before: values(&row.before),
             values_after: values(&row.after),
+            pairing: match row.pairing {
+                InstancePairing::Instance => "instance",
+                InstancePairing::Replaced => "replaced",
+                InstancePairing::Sum { .. } => "sum",
+            },
+            instances_before,
+            instances_after,
         }
     }
 }
@@ -106,9 +120,9 @@ pub(crate) async fn compare(State(web): State<Web>, RawQuery(query): RawQuery) -
         .run(move |cancel| {
             let (before, after) = (statistics(&before, cancel)?, statistics(&after, cancel)?);
             // The reservations hold until the response is written.
-            let (before_rows, _before) = before;
-            let (after_rows, _after) = after;
-            let mut rows = tachograph_flow::sinks::compare(before_rows, after_rows);
+            let (before_log, _before) = before;
+            let (after_log, _after) = after;
+            let mut rows = tachograph_flow::sinks::compare(before_log, after_log);
             let omitted = match is_selected {
                 true => Vec::new(),
                 false => remove_repeating_sets(&mut rows, shared.repeating_sets.iter().copied()),
@@ -179,15 +193,18 @@ impl Side {
     }
 }
 
-/// The statistics of one log. Errors name it.
+/// The statistics of one log, with the identities of its processes, unless the samples are already sums. Errors name the log.
 fn statistics(
     (log, samples): &(Arc<Log>, RequestedSamples),
     cancel: &Cancel,
-) -> Result<StatisticsOfLog, ApiError> {
-    let options = || StatisticsOptions { without_quantiles: true, ..StatisticsOptions::default() };
+) -> Result<(ComparedLog, Reservation), ApiError> {
     let statistics = samples.process(
         |_| Ok(None),
-        |query| statistics_of(query.samples()?.source, options(), &query.reading.budget, cancel),
+        |query| {
+            let (source, sink) = (query.samples()?.source, ComparedLog::new(!samples.sums_names));
+            let (log, memory) = process_all(source, sink, ComparedLog::len, &query.reading.budget, cancel)?;
+            Ok((!log.is_empty()).then_some((log, memory)))
+        },
         cancel,
     );
     statistics.map_err(|error| error.about(&log.name()))
