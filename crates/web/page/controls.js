@@ -3,7 +3,7 @@
 import { logout, serverIsAway } from "./api.js";
 import { areFitting, changePanel, freeze, showAll, showMaximum, step, toggleFit, zoomBy } from "./actions.js";
 import { byId, element, setText } from "./element.js";
-import { copyLink, savePicture, saveSelection } from "./export.js";
+import { copyLink, savePicture, saveSelection, saveViewPicture } from "./export.js";
 import { sorted } from "./legend.js";
 import { AXES, KINDS } from "./panels.js";
 import { change, changeEntries, state } from "./state.js";
@@ -43,7 +43,10 @@ export function setUpControls(page) {
   number("points", 2, 1000);
   click("fit-all", () => toggleFit(page));
   for (const format of ["csv", "tsv", "blg"]) click(`save-${format}`, () => saveSelection(page.data, format, (source) => ({ ...page.loader.boundsOf(source), ...page.loader.parameters() })));
-  for (const format of ["png", "svg"]) click(`save-${format}`, () => savePictures(page, format));
+  for (const format of ["png", "svg"]) {
+    click(`save-${format}`, () => savePictures(page, format));
+    click(`save-view-${format}`, () => saveViewPicture(state.panels.map((panel) => pictured(page, panel)).filter(Boolean), state.savedName || state.title || "view", format));
+  }
   click("copy-link", () => {
     page.writeAddress(true);
     copyLink();
@@ -66,10 +69,13 @@ function setUpColumns() {
 /** Saves the picture of the panel that is shown alone, or of every chart. */
 async function savePictures(page, format) {
   const alone = page.panel();
-  for (const panel of alone ? [alone] : state.panels) {
-    const data = page.panelData.get(panel.id);
-    if (data.lines.length && panel.kind !== "table") await savePicture(data, panel, sorted(data.lines), format);
-  }
+  for (const part of (alone ? [alone] : state.panels).map((panel) => pictured(page, panel)).filter(Boolean)) await savePicture(part, format);
+}
+
+/** What a picture of a panel shows; null if there is nothing to draw. Tables are not drawn. */
+function pictured(page, panel) {
+  const data = page.panelData.get(panel.id);
+  return data.lines.length && panel.kind !== "table" ? { data, panel, lines: sorted(data.lines) } : null;
 }
 
 /** The fields of the Panel menu. Empty fields mean automatic. */
@@ -140,12 +146,14 @@ export function showControls(page, liveState) {
   const panel = page.panel();
   const isGrid = !panel && state.panels.length > 0;
   for (const id of ["kind-list", "panel-menu", "fit-all"]) byId(id).hidden = !panel;
+  byId("save-view").hidden = !isGrid;
+  setText(byId("save-chart-title"), isGrid ? "Pictures of the panels, a file for each" : "Picture of the chart");
   byId("panel-back").hidden = !panel || state.panels.length < 2;
   if (panel) {
     byId("kind-list").value = panel.kind;
     showPanelMenu(panel);
   }
-  setText(byId("view-title"), state.savedName || state.title || (isGrid ? "Panels" : "View"));
+  setText(byId("view-title"), `${state.savedName || state.title || (isGrid ? "Panels" : "View")}${state.isChanged ? " (changed)" : ""}`);
   setText(byId("time-title"), state.range && page.data.zone ? rangeText(page.data) : "Time");
   byId("log-out").hidden = !page.sources.needsToken;
   for (const radio of document.querySelectorAll('input[name="align"]')) radio.checked = radio.value === state.align;

@@ -271,6 +271,7 @@ test("logs: a log in a folder of the server is opened and closed", async () => {
     await legendThat(page, (rows) => rows.length > 0 && rows[0].average !== "---", "the log's counters again");
     await page.click("#source-menu summary");
     await page.click("#source-list .source.shown button[aria-label^=Close]");
+    await page.click(".question button:text-is('Close for everybody')");
     await page.waitForFunction(() => !document.querySelector("#source-list button[aria-label^=Close]"));
     await page.waitForSelector("#log-list button:has-text('inside.csv')", { state: "attached" });
   });
