@@ -163,7 +163,7 @@ test("steps: closing a log for everybody is confirmed, and other pages say it an
     await other.goto(page.url());
     await other.waitForFunction((name) => document.getElementById("source-names").textContent === name, NAME);
     await openView(other, "memory");
-    await other.waitForSelector(".panel");
+    await titleIs(other, "Memory");
     // Removing it from this page leaves it open.
     const open = async () => (await (await page.request.get(`${server.url}api/sources`)).json()).sources.some(({ name }) => name === NAME);
     await page.click("#source-menu > summary");
@@ -192,7 +192,7 @@ test("steps: closing a log for everybody is confirmed, and other pages say it an
     await page.waitForSelector("#open-again:not([hidden])");
     await page.click("#open-again");
     await names(NAME);
-    await page.waitForFunction(() => document.getElementById("view-title").textContent === "Memory" && document.querySelector(".panel .legend-line"));
+    await page.waitForFunction(() => document.getElementById("view-title").textContent === "Memory" && document.querySelector("#legend-body tr"));
     assert.equal(await page.locator("#open-again:not([hidden])").count(), 0);
     // The other page opens it, too, and shows the view that was chosen meanwhile.
     await other.click("#open-again");

@@ -29,9 +29,10 @@ test("tables: a process that has ended leaves the live table with the next sampl
 });
 
 test("tables: on a phone, the name and the processor time are visible, and stay readable when scrolled", async () => {
-  const log = logOf("phone.csv", Object.fromEntries(["ID Process", "Thread Count", "% Processor Time", "Handle Count", "Private Bytes"].map((counter, at) => [`\\Process(a-process-with-a-very-long-name)\\${counter}`, () => 10 + at])));
+  const more = ["Handle Count", "Private Bytes", "Working Set", "Page Faults/sec", "IO Read Bytes/sec"];
+  const log = logOf("phone.csv", Object.fromEntries(["ID Process", "Thread Count", "% Processor Time", ...more].map((counter, at) => [`\\Process(a-process-with-a-very-long-name)\\${counter}`, () => 10 + at])));
   const server = await serve(log);
-  const columns = [...processes.columns, { title: "HANDLES", counter: "Handle Count" }, { title: "PRIVATE", counter: "Private Bytes" }];
+  const columns = [...processes.columns, ...more.map((counter) => ({ title: counter.toUpperCase(), counter }))];
   for (const other of [[], [{ id: 2, counters: [{ path: "\\Process(*)\\Thread Count" }] }]]) {
     await withPage(`phone-table-${other.length}`, `${server.url}#${panelLink({ id: 1, kind: "table", table: { ...processes, columns } }, ...other)}`, async (page) => {
       await page.waitForSelector(".instances tbody td");
