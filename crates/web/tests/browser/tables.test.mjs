@@ -45,7 +45,7 @@ test("tables: on a phone, the name and the processor time are visible, and stay 
       assert.ok(filter.width >= 100, `the filter is ${filter.width} px wide`);
       // Scrolled to the side, the name keeps its heading, and covers no part of a value.
       await page.evaluate(() => {
-        const scroller = [document.querySelector("#report:not([hidden])"), document.querySelector(".table-scroll")].find((one) => one && one.scrollWidth > one.clientWidth);
+        const scroller = [document.querySelector("#report:not([hidden])"), document.querySelector(".panel .table-scroll")].find((one) => one && one.scrollWidth > one.clientWidth);
         scroller.scrollLeft = 75;
       });
       await page.waitForFunction(() => {
