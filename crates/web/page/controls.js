@@ -181,7 +181,8 @@ export function showControls(page, liveState) {
   byId("fit-all").setAttribute("aria-pressed", String(areFitting(page)));
   const chip = byId("live-state");
   chip.hidden = !hasLive;
-  const now = liveState === "away" || serverIsAway() ? "away" : isRunning ? liveState : "frozen";
+  // Tables have no stream.
+  const now = liveState === "away" || serverIsAway() ? "away" : !isRunning ? "frozen" : state.paths.length ? liveState : "live";
   setText(chip, now === "frozen" ? "Frozen" : WORDS[now]);
   chip.dataset.state = now;
 }
