@@ -7,9 +7,9 @@ use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
 use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 
 use crate::open_file::OpenFile;
-use crate::ordered::{move_to, split_complete_lines};
+use crate::ordered::{move_if_present, split_complete_lines};
 use crate::roots::Roots;
-use crate::scan::{lines, number, words};
+use crate::scan::{lines, parse_number, words};
 use crate::table::{CounterInfo, SetTable};
 
 const RATE: u32 = 1;
@@ -75,7 +75,7 @@ struct Interrupts {
     /// The identity of the next new instance.
     identity: u64,
     /// The reason for missing values.
-    unreadable: Arc<str>,
+    unreadable_failure: Arc<str>,
 }
 
 /// A line as last read.
@@ -93,7 +93,7 @@ struct Line {
 
 impl Interrupts {
     fn new(table: &SetTable, file: OpenFile) -> Self {
-        let unreadable = format!("{}: the line has no number", file.path().display()).into();
+        let unreadable_failure = format!("{}: the line has no number", file.path().display()).into();
         Self {
             info: table.info(),
             file,
@@ -102,7 +102,7 @@ impl Interrupts {
             total: Arc::new(InstanceKey::new("_Total", 0, 1).reserved()),
             last_total: 0,
             identity: 2,
-            unreadable,
+            unreadable_failure,
         }
     }
 }
@@ -136,7 +136,7 @@ impl Provider for Interrupts {
             let Some((label, sum, tail)) = split(line, processors) else { continue };
             let index = count;
             count += 1;
-            if !move_to(&mut self.lines, index, |line| line.label == label && line.tail == tail) {
+            if !move_if_present(&mut self.lines, index, |line| line.label == label && line.tail == tail) {
                 self.lines.insert(index, Line::new(label, tail, &mut self.identity));
             }
             let line = &mut self.lines[index];
@@ -155,7 +155,7 @@ impl Provider for Interrupts {
             let mut row = rows.push(&line.instance);
             match sum {
                 Some(sum) => row.set(RATE, sum),
-                None => row.fail(RATE, &self.unreadable),
+                None => row.fail(RATE, &self.unreadable_failure),
             }
         }
         has_lost_counts |= self.lines.len() > count;
@@ -172,7 +172,7 @@ impl Provider for Interrupts {
             if count > 0 {
                 row.set(RATE, total);
             } else {
-                row.fail(RATE, &self.unreadable);
+                row.fail(RATE, &self.unreadable_failure);
             }
         }
         Ok(())
@@ -193,7 +193,7 @@ impl Line {
     }
 
     fn renew_instance(&mut self, identity: &mut u64) {
-        let number = number(&self.label);
+        let number = parse_number(&self.label);
         let name = name_of(&self.label, &self.tail, number.is_some());
         self.instance = Arc::new(InstanceKey::new(name, number.unwrap_or_default() as u32, *identity));
         *identity += 1;
@@ -238,7 +238,7 @@ fn split(line: &[u8], processors: usize) -> Option<(&[u8], Option<u64>, &[u8])> 
         if !word.first().is_some_and(u8::is_ascii_digit) {
             break;
         }
-        sum = sum.zip(number(&word[..end])).and_then(|(sum, number)| sum.checked_add(number));
+        sum = sum.zip(parse_number(&word[..end])).and_then(|(sum, number)| sum.checked_add(number));
         rest = &word[end..];
         count += 1;
     }

@@ -130,8 +130,9 @@ pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
     let index = |name: &&str| present.iter().position(|key| key == name);
     let indexes: Vec<Vec<usize>> =
         EVENTS.iter().map(|event| event.keys.iter().filter_map(index).collect()).collect();
-    let has = |id| EVENTS.iter().zip(&indexes).any(|(event, indexes)| event.id == id && !indexes.is_empty());
-    let info = TABLE.info_of(has);
+    let has_counter =
+        |id| EVENTS.iter().zip(&indexes).any(|(event, indexes)| event.id == id && !indexes.is_empty());
+    let info = TABLE.info_of(has_counter);
     let vmstat = KeyedFile::for_totals(path, &present);
     let has_any = !present.is_empty();
     has_any.then(|| -> Box<dyn Provider> {

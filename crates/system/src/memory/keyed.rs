@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::error_texts::error_text;
-use crate::scan::{number, words};
+use crate::scan::{parse_number, words};
 
 /// A file of keys and numbers, and the keys to read.
 ///
@@ -207,7 +207,7 @@ enum Outcome {
 fn value_of(line: &[u8], prefix: &[u8], key: &str) -> Option<Option<u64>> {
     let rest = line.strip_prefix(prefix)?.strip_prefix(key.as_bytes())?;
     let is_end = matches!(rest.first(), Some(b':' | b' ' | b'\t'));
-    is_end.then(|| words(rest.strip_prefix(b":").unwrap_or(rest)).next().and_then(number))
+    is_end.then(|| words(rest.strip_prefix(b":").unwrap_or(rest)).next().and_then(parse_number))
 }
 
 #[cfg(test)]

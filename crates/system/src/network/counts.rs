@@ -7,7 +7,7 @@ use tachograph_perflib::{Failure, Reading, SharedReading, Timestamps};
 use crate::open_file::OpenFile;
 use crate::ordered::split_complete_lines;
 use crate::roots::Roots;
-use crate::scan::{lines, number, words};
+use crate::scan::{lines, parse_number, words};
 
 /// The format of a file.
 #[derive(Clone, Copy, Debug)]
@@ -94,8 +94,8 @@ impl Counts {
     }
 
     fn locate(&self, group: &str, name: &str) -> Option<usize> {
-        let is = |entry: &Entry| *entry.group == *group.as_bytes() && *entry.name == *name.as_bytes();
-        self.entries.iter().position(is)
+        let is_wanted = |entry: &Entry| *entry.group == *group.as_bytes() && *entry.name == *name.as_bytes();
+        self.entries.iter().position(is_wanted)
     }
 
     /// The number of an entry; `None` if the file does not have it.
@@ -111,9 +111,9 @@ impl Reading for Counts {
         let mut next = 0;
         let (entries, order) = (&mut self.entries, &mut self.order);
         let mut store = |group: &[u8], name: &[u8], value: &[u8]| {
-            let is = |entry: &Entry| *entry.name == *name && *entry.group == *group;
-            let known = order.get(next).copied().filter(|&entry| is(&entries[entry]));
-            let entry = match known.or_else(|| entries.iter().position(is)) {
+            let is_wanted = |entry: &Entry| *entry.name == *name && *entry.group == *group;
+            let known = order.get(next).copied().filter(|&entry| is_wanted(&entries[entry]));
+            let entry = match known.or_else(|| entries.iter().position(is_wanted)) {
                 Some(entry) => entry,
                 None if entries.len() < MAX_ENTRIES => {
                     entries.push(Entry { group: group.into(), name: name.into(), value: None });
@@ -125,7 +125,7 @@ impl Reading for Counts {
                 Some(place) => *place = entry,
                 None => order.push(entry),
             }
-            entries[entry].value = number(value);
+            entries[entry].value = parse_number(value);
             next += 1;
         };
         let mut all = lines(split_complete_lines(text).0);
@@ -137,7 +137,7 @@ impl Reading for Counts {
                 }
             }),
             Layout::InLine => all.for_each(|line| {
-                let Some((group, rest)) = grouped(line) else { return };
+                let Some((group, rest)) = split_at_colon(line) else { return };
                 let mut words = words(rest);
                 while let (Some(name), Some(value)) = (words.next(), words.next()) {
                     store(group, name, value);
@@ -145,7 +145,8 @@ impl Reading for Counts {
             }),
             Layout::TwoLines => {
                 while let (Some(names), Some(values)) = (all.next(), all.next()) {
-                    let (Some((group, names)), Some((same, values))) = (grouped(names), grouped(values))
+                    let (Some((group, names)), Some((same, values))) =
+                        (split_at_colon(names), split_at_colon(values))
                     else {
                         break;
                     };
@@ -162,7 +163,7 @@ impl Reading for Counts {
 }
 
 /// Splits at the first colon.
-fn grouped(line: &[u8]) -> Option<(&[u8], &[u8])> {
+fn split_at_colon(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let colon = line.iter().position(|&byte| byte == b':')?;
     Some((&line[..colon], &line[colon + 1..]))
 }

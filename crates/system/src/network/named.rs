@@ -63,9 +63,9 @@ pub(super) fn provider(set: &NamedSet, files: &Files) -> Option<Box<dyn Provider
     if sums.is_empty() {
         return None;
     }
-    let has = |id| sums.iter().any(|sum| sum.id == id);
+    let has_counter = |id| sums.iter().any(|sum| sum.id == id);
     Some(Box::new(NamedProvider {
-        info: set.table.info_of(has),
+        info: set.table.info_of(has_counter),
         instance: Arc::default(),
         files: files.all(),
         terms,

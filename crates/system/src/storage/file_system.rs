@@ -85,7 +85,7 @@ impl FileSystem {
         }
     }
 
-    fn set(&self, row: &mut Row<'_>, space: &Space) {
+    fn set_space(&self, row: &mut Row<'_>, space: &Space) {
         if space.blocks == 0 {
             row.fail_all(SPACE_IDS, &self.no_size);
         } else {
@@ -127,7 +127,7 @@ impl Provider for FileSystem {
                 row.set(READ_ONLY, mount.line.is_read_only.into());
                 if wants_space {
                     match &mount.space {
-                        Ok(space) => self.set(&mut row, space),
+                        Ok(space) => self.set_space(&mut row, space),
                         Err(reason) => row.fail_all(SPACE_IDS.into_iter().chain(INODE_IDS), reason),
                     }
                 }

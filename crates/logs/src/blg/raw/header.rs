@@ -19,7 +19,7 @@ pub const END_TIME_AT: u64 = BUFFER_HEADER_BYTES as u64 + 0x20 + 0x10;
 /// Offset of the number of buffers in the file.
 pub const BUFFERS_WRITTEN_AT: u64 = BUFFER_HEADER_BYTES as u64 + 0x20 + 0x24;
 
-/// Header of the header event, 0x20 bytes.
+/// The fixed part of the event, 0x20 bytes, before TRACE_LOGFILE_HEADER.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -90,7 +90,7 @@ pub struct LogfileHeaderStart {
 pub struct LogfileHeaderEnd {
     /// Boot time of the machine, UTC; 0 if unknown.
     pub boot_time: I64,
-    /// Performance counter, ticks per second.
+    /// Frequency of the performance counter, in ticks per second.
     pub performance_frequency: I64,
     /// Creation time of the file, UTC.
     pub start_time: I64,
@@ -104,7 +104,7 @@ pub struct LogfileHeaderEnd {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[doc(alias = "TRACE_LOGFILE_HEADER")]
 pub struct LogfileHeader {
-    /// The event's own header.
+    /// The fixed part of the event.
     pub system: SystemTraceHeader,
     /// Sizes, version, mode.
     pub start: LogfileHeaderStart,
@@ -114,7 +114,7 @@ pub struct LogfileHeader {
     pub zone: TimeZoneInformation,
     /// Times and clock.
     pub end: LogfileHeaderEnd,
-    /// The log GUID as text.
+    /// Name of the log session: its GUID as text.
     pub logger_name: String,
     /// The path of the log when it was created.
     pub file_name: String,
