@@ -78,6 +78,12 @@ export function change(parts) {
   }
   // Parts that belong to no view are changes of users, unless the caller says otherwise.
   if (parts.viewName === null) parts = { isChanged: true, ...parts };
+  if (parts.legend && parts.legend !== state.legend) {
+    // The colours of the previous counters are free again.
+    present = new Set(parts.legend.keys());
+    taken = new Map();
+    for (const [key, { styleIndex }] of parts.legend) takenIn(panelOf(key)).add(styleIndex);
+  }
   Object.assign(state, parts);
   const names = new Set(Object.keys(parts));
   for (const callback of listeners) callback(names);

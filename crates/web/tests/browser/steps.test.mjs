@@ -14,6 +14,7 @@ const messageWith = (page, text) => page.waitForFunction((part) => document.getE
 const hash = (page) => new URLSearchParams(new URL(page.url()).hash.slice(1));
 /** Waits until the address has been written. */
 const addressHas = (page, part, isThere = true) => page.waitForFunction(([text, wanted]) => decodeURIComponent(location.hash).includes(text) === wanted, [part, isThere]);
+const colour = (page) => page.getAttribute("#legend-body .swatch line", "stroke");
 const entries = (page) => page.evaluate(() => history.length);
 
 async function openView(page, name) {
@@ -28,6 +29,7 @@ test("steps: Back returns to the range, the view and the source before", async (
     await legendThat(page, (rows) => rows.length === 1, "the counter");
     await addressHas(page, "steps-one.csv");
     const first = await entries(page);
+    const firstColour = await colour(page);
     // Two zooms are two steps; a drag is one.
     await drag(page, 0.25, 0.75);
     const wide = await rangeAfter(page, null);
@@ -48,6 +50,7 @@ test("steps: Back returns to the range, the view and the source before", async (
     await page.goBack();
     await addressHas(page, "panel=");
     await legendThat(page, (rows) => rows.length === 1, "the counter again");
+    assert.equal(await colour(page), firstColour);
     await page.waitForFunction((range) => document.getElementById("content").dataset.range === range, `${(narrow.begin / 1000).toFixed(3)}~${(narrow.end / 1000).toFixed(3)}`);
     await page.goBack();
     await page.waitForFunction((range) => document.getElementById("content").dataset.range === range, `${(wide.begin / 1000).toFixed(3)}~${(wide.end / 1000).toFixed(3)}`);
@@ -58,6 +61,7 @@ test("steps: Back returns to the range, the view and the source before", async (
     await page.click("#zoom-back");
     await rangeAfter(page, wide);
     assert.equal(await rangeOf(page), null);
+    await addressHas(page, "range=", false);
     await page.goBack();
     assert.deepEqual(await rangeAfter(page, null), wide);
   });
