@@ -271,7 +271,7 @@ function drawAlone(panel, data) {
     drawReport(byId("report"), lines, several, select);
   } else if (data.lines.length && panel) page.chart().draw({ ...data, lines }, panel);
   for (const name of ["chart", "heatmap"]) byId(name).classList.toggle("invisible", !data.lines.length);
-  byId("value-bar").hidden = byId("legend").hidden = kind === "table";
+  byId("value-bar").hidden = byId("legend").hidden = kind === "table" || sources.gone().length > 0;
   legend.draw(data.lines, several, Boolean(panel) && axesOf(panel, lines.filter(({ key }) => !entry(key).isHidden), lines).isScaled);
   drawValueBar(selectedLine(), data.lines.length ? data.end - data.begin : null, areSeveral(data.blocks));
   setText(byId("chart-title"), panel ? panelTitle(panel) : "");

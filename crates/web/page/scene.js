@@ -63,7 +63,7 @@ export function sceneOf(data, panel, maxTicks) {
 }
 
 /** The part of an axis by which late samples can be beyond its end without a mark. */
-const LATE = 0.01;
+const LATE = 0.05;
 
 /** Draws values beyond the ends of an axis at the ends, as Performance Monitor does. Returns whether there are any to mention. */
 function clamp(column, [low, high], scale) {
