@@ -114,7 +114,7 @@ export function removeLines(page, keys) {
   const isEmpty = !rest.length;
   const isSame = !isEmpty && counters === panel.counters;
   const panels = withPanel(state.panels, panel.id, { counters: isEmpty ? [] : counters });
-  change({ removed: isEmpty ? new Set() : removed, selected, ...(isSame ? {} : { panels, viewName: null }) });
+  change({ isChanged: true, removed: isEmpty ? new Set() : removed, selected, ...(isSame ? {} : { panels, viewName: null }) });
   const hadFocus = document.activeElement === document.body || byId("legend-body").contains(document.activeElement);
   announce(`Removed ${lines.map(nameOf).join(", ")}.`);
   if (hadFocus && selected) requestAnimationFrame(() => requestAnimationFrame(() => page.legend.step(0, true)));

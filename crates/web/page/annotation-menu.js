@@ -66,9 +66,9 @@ export function setUpAnnotations(page) {
     const of = origin();
     const zone = of?.zone ?? page.data.zone;
     const whole = of ?? page.loader.whole() ?? page.data;
-    const timeOf = (name) => (zone ? parseTime(field(name).value, whole, zone) : null);
+    const timeOf = (name, from = whole.begin) => (zone ? parseTime(field(name).value, whole, zone, from) : null);
     const begin = timeOf("from");
-    const end = field("to").value.trim() ? timeOf("to") : undefined;
+    const end = field("to").value.trim() ? timeOf("to", begin ?? undefined) : undefined;
     const words = field("text").value.trim();
     field("from").setAttribute("aria-invalid", String(begin === null));
     field("to").setAttribute("aria-invalid", String(end === null || end <= begin));

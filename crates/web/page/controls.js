@@ -4,7 +4,7 @@ import { logout, serverIsAway } from "./api.js";
 import { areFitting, changePanel, freeze, showAll, showMaximum, step, toggleFit, zoomBy } from "./actions.js";
 import { byId, element, setText, setTitle } from "./element.js";
 import { duration } from "./figures.js";
-import { copyLink, savePicture, saveSelection } from "./export.js";
+import { copyLink, savePicture, saveSelection, saveViewPicture } from "./export.js";
 import { sorted } from "./legend.js";
 import { AXES, KINDS } from "./panels.js";
 import { change, changeEntries, state } from "./state.js";
@@ -45,7 +45,10 @@ export function setUpControls(page) {
   number("points", 2, 1000);
   click("fit-all", () => toggleFit(page));
   for (const format of ["csv", "tsv", "blg"]) click(`save-${format}`, () => saveSelection(page.data, format, (source) => ({ ...page.loader.boundsOf(source), ...page.loader.parameters() })));
-  for (const format of ["png", "svg"]) click(`save-${format}`, () => savePictures(page, format));
+  for (const format of ["png", "svg"]) {
+    click(`save-${format}`, () => savePictures(page, format));
+    click(`save-view-${format}`, () => saveViewPicture(state.panels.map((panel) => pictured(page, panel)).filter(Boolean), state.savedName || state.title || "view", format));
+  }
   click("copy-link", () => {
     page.writeAddress(true);
     copyLink();
@@ -68,10 +71,13 @@ function setUpColumns() {
 /** Saves the picture of the panel that is shown alone, or of every chart. */
 async function savePictures(page, format) {
   const alone = page.panel();
-  for (const panel of alone ? [alone] : state.panels) {
-    const data = page.panelData.get(panel.id);
-    if (data.lines.length && panel.kind !== "table") await savePicture(data, panel, sorted(data.lines), format);
-  }
+  for (const part of (alone ? [alone] : state.panels).map((panel) => pictured(page, panel)).filter(Boolean)) await savePicture(part, format);
+}
+
+/** What a picture of a panel shows; null if there is nothing to draw. Tables are not drawn. */
+function pictured(page, panel) {
+  const data = page.panelData.get(panel.id);
+  return data.lines.length && panel.kind !== "table" ? { data, panel, lines: sorted(data.lines) } : null;
 }
 
 /** The fields of the Panel menu. Empty fields mean automatic. */
@@ -146,12 +152,14 @@ export function showControls(page, liveState) {
   for (const id of ["kind-list", "panel-menu"]) byId(id).hidden = !panel;
   // A heat map has no scales of counters.
   byId("fit-all").hidden = !panel || panel.kind === "heatmap";
+  byId("save-view").hidden = !isGrid;
+  setText(byId("save-chart-title"), isGrid ? "Pictures of the panels, a file for each" : "Picture of the chart");
   byId("panel-back").hidden = !panel || state.panels.length < 2;
   if (panel) {
     byId("kind-list").value = panel.kind;
     showPanelMenu(panel);
   }
-  setText(byId("view-title"), state.savedName || state.title || (isGrid ? "own panels" : "own chart"));
+  setText(byId("view-title"), `${state.savedName || state.title || (isGrid ? "own panels" : "own chart")}${state.isChanged ? " (changed)" : ""}`);
   setText(byId("time-title"), timeText(page));
   const { zone, begin, lines } = page.data;
   setText(byId("time-zone"), zone && lines.length ? shortZone(zone, begin) : "");
@@ -182,7 +190,8 @@ export function showControls(page, liveState) {
   byId("fit-all").setAttribute("aria-pressed", String(areFitting(page)));
   const chip = byId("live-state");
   chip.hidden = !hasLive;
-  const now = liveState === "away" || serverIsAway() ? "away" : isRunning ? liveState : "frozen";
+  // Tables have no stream.
+  const now = liveState === "away" || serverIsAway() ? "away" : !isRunning ? "frozen" : state.paths.length ? liveState : "live";
   setText(chip, now === "frozen" ? "Frozen" : WORDS[now]);
   chip.dataset.state = now;
 }

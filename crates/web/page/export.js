@@ -3,9 +3,10 @@
 import * as api from "./api.js";
 import { showError, showNotice } from "./messages.js";
 import { drawPicture, pictureSize } from "./picture.js";
-import { CanvasPen, SvgPen } from "./pens.js";
+import { CanvasPen, MovedPen, SvgPen } from "./pens.js";
 import { titleOf } from "./panels.js";
 import { entry } from "./state.js";
+import { colour } from "./theme.js";
 
 /** The maximum length of the name of a picture, in characters. */
 const MAX_NAME = 120;
@@ -47,14 +48,48 @@ export async function saveSelection(data, format, requestFor) {
   if (!data.blocks.some((block) => block.lines.length)) showNotice("Nothing to save: the chart has no counters.");
 }
 
+const sizeOf = ({ lines }) => pictureSize(lines.filter((line) => !entry(line.key).isHidden));
+
+/** The largest height or width of a picture of two pixels per unit. */
+const MAX_SHARP = 16_000;
+const penFor = (format, width, height) => (format === "svg" ? new SvgPen(width, height) : new CanvasPen(width, height, Math.max(width, height) * 2 > MAX_SHARP ? 1 : 2));
+
 /** Saves the chart of a panel as "png" or "svg". */
-export async function savePicture(data, panel, lines, format) {
-  const size = pictureSize(lines.filter((line) => !entry(line.key).isHidden));
-  const pen = format === "svg" ? new SvgPen(size.width, size.height) : new CanvasPen(size.width, size.height, 2);
-  drawPicture(pen, data, panel, lines, size);
+export async function savePicture(part, format) {
+  const size = sizeOf(part);
+  const pen = penFor(format, size.width, size.height);
+  drawPicture(pen, part.data, part.panel, part.lines, size);
+  await savePen(pen, part.data, titleOf(part.panel), format);
+}
+
+/** Saves the charts of all panels as one picture, in one column or, from three on, in two. */
+export async function saveViewPicture(parts, title, format) {
+  if (!parts.length) return showNotice("Nothing to save: no panel has a chart with values.");
+  const across = parts.length > 2 ? 2 : 1;
+  const sizes = parts.map(sizeOf);
+  const rows = [];
+  for (let at = 0; at < parts.length; at += across) rows.push(Math.max(...sizes.slice(at, at + across).map(({ height }) => height)));
+  const { width } = sizes[0];
+  const pen = penFor(format, width * across, rows.reduce((sum, height) => sum + height, 0));
+  let top = 0;
+  rows.forEach((height, row) => {
+    // A row without a second panel has an empty area of the same colour.
+    for (let column = 0; column < across; column += 1) {
+      const part = parts[row * across + column];
+      const moved = new MovedPen(pen, column * width, top);
+      if (part) drawPicture(moved, part.data, part.panel, part.lines, { width, height });
+      else moved.box(0, 0, width, height, colour("surface"));
+    }
+    top += height;
+  });
+  return savePen(pen, parts[0].data, title, format);
+}
+
+/** Saves what a pen has drawn, under the names of the sources and a title. */
+async function savePen(pen, data, title, format) {
   try {
     const stems = data.blocks.filter(({ source }) => !source.of).map(({ source }) => source.name.split("/").at(-1).replace(/\.\w+$/, ""));
-    const stem = `${stems.join("+") || "chart"} - ${titleOf(panel)}`.replace(/[^\p{L}\p{N} .+_-]/gu, "_").slice(0, MAX_NAME);
+    const stem = `${stems.join("+") || "chart"} - ${title}`.replace(/[^\p{L}\p{N} .+_-]/gu, "_").slice(0, MAX_NAME);
     save(`${stem}.${format}`, await pen.blob("Performance counters"));
     showNotice(`Saved ${stem}.${format}.`);
   } catch (problem) {

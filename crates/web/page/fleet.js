@@ -162,7 +162,7 @@ export class Fleet {
         }),
       );
       this.close();
-      change({ panels, headline: headlineOf(view.headline).map((counter) => ({ ...counter, path: onThis(counter.path) })), sources: [source.id], title: machine, viewName: null, open: null, removed: new Set(), legend: new Map(), selected: null, range: null, frozen: null });
+      change({ panels, headline: headlineOf(view.headline).map((counter) => ({ ...counter, path: onThis(counter.path) })), sources: [source.id], title: machine, savedName: null, isChanged: false, viewName: null, open: null, removed: new Set(), legend: new Map(), selected: null, range: null, frozen: null });
     } catch (problem) {
       showError(problem);
     }

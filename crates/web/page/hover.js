@@ -26,7 +26,7 @@ export function valuesAt(chart, at, top) {
     const row = nearestRow(block, line, at, Math.max(8 * perPixel, (block.interval ?? 0) / 2 + perPixel));
     if (row < 0) continue;
     const value = line.average[row] * scene.factorOf(line);
-    const drawnAt = scene.isStacked ? (drawn[row] ?? value) : axis.scale === "scaled" ? Math.max(axis.low, Math.min(axis.high, value)) : value;
+    const drawnAt = scene.isStacked ? (drawn[row] ?? value) : Math.max(axis.low, Math.min(axis.high, value));
     const y = top === null ? 0 : plot.valToPos(drawnAt, axis.key);
     found.push({ line, row, value, at: block.times[row], distance: top === null ? Infinity : Math.abs(y - top) });
   }

@@ -19,6 +19,8 @@ export function toFragment(nameOf) {
   if (state.viewName) text.set("open", state.viewName);
   else for (const panel of state.panels) text.append("panel", JSON.stringify(shortened(panel)));
   if (!state.viewName) put("title", state.title, "");
+  put("name", state.savedName, null);
+  if (state.isChanged) text.set("changed", "1");
   if (!state.viewName && state.headline.length) put("headline", JSON.stringify(state.headline.map(({ path, or, label }) => ({ path, ...(or.length ? { or } : {}), ...(label === null ? {} : { label }) }))));
   put("alone", state.open, null);
   if (state.range) text.set("range", [state.range.begin, state.range.end].map((at) => at?.toFixed(3) ?? "").join("~"));
@@ -47,22 +49,28 @@ export function toFragment(nameOf) {
 /** The maximum length of a view's name, which can be the name of a file. */
 const MAX_NAME = 255;
 
-/** The panels of a link, or null if it names none. Links of earlier versions have the paths of one chart. */
-function panelsOf(text) {
+/** The parts of links, including those of earlier versions. */
+const PARTS = "source open panel path view axis title name changed headline alone range align shift group columns note zone numbers figure every points filter top sort selected without line embed".split(" ");
+
+/** The panels of a link, or null if it names none that can be read. Links of earlier versions have the paths of one chart. */
+function panelsOf(text, ignore) {
   if (text.has("panel")) {
     const ids = new Set();
-    return text.getAll("panel").slice(0, MAX_PANELS).flatMap((written) => {
+    const panels = text.getAll("panel").slice(0, MAX_PANELS).flatMap((written) => {
       try {
         const given = JSON.parse(written);
+        if (typeof given !== "object" || given === null || Array.isArray(given)) throw new SyntaxError("not a panel");
         const panel = panelOf(given);
         // Two panels cannot have the same id.
         const own = ids.has(panel.id) ? panelOf({ ...given, id: null }) : panel;
         ids.add(own.id);
         return [own];
       } catch {
+        ignore("panel", written);
         return [];
       }
     });
+    if (panels.length) return panels;
   }
   const paths = text.getAll("path").filter(Boolean);
   if (!paths.length) return null;
@@ -72,10 +80,11 @@ function panelsOf(text) {
 }
 
 /** The counters of the line above the panels. */
-function headlineIn(text) {
+function headlineIn(text, ignore) {
   try {
     return headlineOf(JSON.parse(text.get("headline") ?? "[]"));
   } catch {
+    ignore("headline", text.get("headline"));
     return [];
   }
 }
@@ -99,14 +108,28 @@ function rangeOf(text) {
   return begin !== null && end !== null && begin >= end ? null : { begin, end };
 }
 
-/** Parses a fragment, which is not trusted. `idOf` finds a source by id and name, or null. */
+/**
+ * Parses a fragment, which is not trusted. `idOf` finds a source by id and name, or null. `missing` are the names of sources that were not
+ * found, `problems` the parts that are ignored.
+ */
 export function fromFragment(fragment, idOf) {
   const text = new URLSearchParams(fragment);
-  const one = (key, allowed, usual) => (allowed.includes(text.get(key)) ? text.get(key) : usual);
+  const problems = [];
+  const ignore = (key, value) => problems.push(`${key}=${value}`.slice(0, 60));
+  const one = (key, allowed, usual) => {
+    if (!text.has(key) || allowed.includes(text.get(key))) return text.get(key) ?? usual;
+    ignore(key, text.get(key));
+    return usual;
+  };
   const number = (key, min, max, usual) => {
     const value = Number(text.get(key));
-    return text.has(key) && Number.isInteger(value) && value >= min && value <= max ? value : usual;
+    if (text.has(key) && Number.isInteger(value) && value >= min && value <= max) return value;
+    if (text.has(key)) ignore(key, text.get(key));
+    return usual;
   };
+  for (const [key, value] of text) if (!PARTS.includes(key)) ignore(key, value);
+  const range = rangeOf(text.get("range") ?? "");
+  if (text.get("range") && !range) ignore("range", text.get("range"));
   const missing = [];
   const renamed = new Map();
   const sources = text.getAll("source").flatMap((source) => {
@@ -134,15 +157,18 @@ export function fromFragment(fragment, idOf) {
   const [column, direction] = (text.get("sort") ?? "").split("~");
   return {
     missing,
+    problems,
     viewName: open && open.length <= MAX_NAME ? open : null,
-    panels: panelsOf(text),
+    panels: panelsOf(text, ignore),
     parts: {
       title: (text.get("title") ?? "").slice(0, 200),
-      headline: headlineIn(text),
+      savedName: text.get("name")?.slice(0, 80) || null,
+      isChanged: text.has("changed"),
+      headline: headlineIn(text, ignore),
       open: number("alone", 1, 1e9, null),
       sources: [...new Set(sources)],
       removed: new Set(text.getAll("without").map(keyToday)),
-      range: rangeOf(text.get("range") ?? ""),
+      range,
       align: one("align", ["absolute", "start"], "absolute"),
       isAlignChosen: text.has("align"),
       filter: (text.get("filter") ?? "").slice(0, 200),

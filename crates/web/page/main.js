@@ -7,6 +7,7 @@ import { axesOf, drawnTest } from "./axes.js";
 import { Chart } from "./chart.js";
 import { setUpControls, showControls } from "./controls.js";
 import { Comparison } from "./compare.js";
+import { Address } from "./address.js";
 import { byId, setText } from "./element.js";
 import { count } from "./figures.js";
 import { Fleet } from "./fleet.js";
@@ -41,7 +42,7 @@ import { setUpTimeMenu } from "./time-menu.js";
 import { Tree } from "./tree.js";
 import { drawValueBar } from "./valuebar.js";
 import { Views } from "./views.js";
-import { watchPointer, zoomTo } from "./zoom.js";
+import { setZoomHistory, watchPointer, zoomTo } from "./zoom.js";
 
 const sources = new Sources();
 const chart = new Chart(byId("chart"));
@@ -53,7 +54,7 @@ const feed = new LiveFeed({ onData: showLiveData, onState: showLiveState, onProb
 const loader = new Loader({ sources, feed, columns, onData: showNewData, onBusy: (isBusy) => (byId("chart-busy").hidden = !isBusy), onProblem: problemOfData });
 const tables = new TableLoader({ sources, loader, onData: () => draw(), onProblem: problemOfData });
 const percentiles = new PercentileLoader({ sources, loader, onData: () => { arrange(); draw(); }, onProblem: problemOfData });
-const views = new Views({ sources });
+const views = new Views({ sources, onOther: () => address.replaceNext(), onGone: () => refresh() });
 const recorder = new Recorder({ feed, sources });
 const tree = new Tree({ sources: () => sources.ready(), add: (paths) => addPaths(page, paths), views: () => views.all, addView: (name, source) => views.add(name, source) });
 const fleet = new Fleet({ sources });
@@ -173,6 +174,7 @@ function fallBack() {
   const names = sources.shown().map((source) => source.id).join(" ");
   if (!names || fellBackFor === names) return false;
   fellBackFor = names;
+  address.replaceNext();
   views.open("start");
   return true;
 }
@@ -202,6 +204,7 @@ function draw() {
 
 /** Why a panel shows nothing. */
 function whyEmpty(data, panel) {
+  if (sources.gone().length) return goneText();
   const isReading = sources.all.some((source) => source.state === "reading" && state.sources.includes(source.id));
   if (isReading) return "Reading the log…";
   if (problemText) return problemText;
@@ -215,6 +218,9 @@ function whyEmpty(data, panel) {
   if (data.blocks.some(({ lines, removed }) => !lines.length && removed?.length)) return "All values are 0 in this time range.";
   return data.blocks.length ? "No values in this time range." : "…";
 }
+
+/** That the logs of the link are not open any more. */
+const goneText = () => `No longer open on the server: ${sources.gone().join(", ")}. Open it again, or choose another source at the top.`;
 
 /** The time range of the sources, as a sentence. */
 function wholeText({ zone }) {
@@ -231,7 +237,9 @@ function missingText(missing) {
 function drawNow() {
   const { data } = page;
   const alone = panelAlone();
-  const isGrid = !alone && state.panels.length > 0;
+  const isGone = sources.gone().length > 0;
+  const isGrid = !alone && state.panels.length > 0 && !isGone;
+  byId("open-again").hidden = !isGone;
   byId("panels").hidden = !isGrid;
   headline.show(isGrid);
   for (const id of ["chart-region", "value-bar", "legend"]) byId(id).hidden = isGrid;
@@ -242,7 +250,8 @@ function drawNow() {
   setText(byId("range-text"), data.blocks.some(({ begin, end }) => end > begin) ? titleOf(data) : "");
   const gone = data.isGone && data.lines.length ? `${SAMPLES_GONE}: showing loaded values without statistics` : "";
   const cut = !isGrid && alone && isChart(alone.kind) && chart.scene ? chart.scene.cut : 0;
-  setText(byId("cut-text"), cut ? `${count(cut, "counter")} drawn at the edge, because ${cut === 1 ? "its values are" : "their values are"} not between 0 and 100: “Scale to fit” (*) shows ${cut === 1 ? "it" : "them"}.` : "");
+  const reason = () => (chart.scene.isScaled ? `not between 0 and 100: “Scale to fit” (*) shows ${cut === 1 ? "it" : "them"}` : "beyond the axis, whose ends are in the Panel menu");
+  setText(byId("cut-text"), cut ? `${count(cut, "counter")} drawn at the edge, because ${cut === 1 ? "its values are" : "their values are"} ${reason()}.` : "");
   const missing = isGrid && state.viewName ? "" : missingText(data.missing);
   setText(byId("missing-text"), [gone, missing].filter(Boolean).join("; "));
   setText(byId("chart-summary"), summaryOf(data));
@@ -267,7 +276,7 @@ function drawAlone(panel, data) {
     drawReport(byId("report"), lines, several, select);
   } else if (data.lines.length && panel) page.chart().draw({ ...data, lines }, panel);
   for (const name of ["chart", "heatmap"]) byId(name).classList.toggle("invisible", !data.lines.length);
-  byId("value-bar").hidden = byId("legend").hidden = kind === "table";
+  byId("value-bar").hidden = byId("legend").hidden = kind === "table" || sources.gone().length > 0;
   const isScaled = Boolean(panel) && kind !== "heatmap" && axesOf(panel, lines.filter(({ key }) => !entry(key).isHidden), lines).isScaled;
   legend.draw(data.lines, several, { isScaled, hasColours: kind !== "heatmap", isDrawn: drawnTest(panel, data) });
   // A heat map is as high as its names need; the page scrolls.
@@ -276,7 +285,7 @@ function drawAlone(panel, data) {
   drawValueBar(selectedLine(), data.lines.length ? data.end - data.begin : null, areSeveral(data.blocks));
   setText(byId("chart-title"), panel ? panelTitle(panel) : "");
   const empty = byId("chart-empty");
-  empty.hidden = data.lines.length > 0 || kind === "table";
+  empty.hidden = !sources.gone().length && (data.lines.length > 0 || kind === "table");
   setText(empty, empty.hidden ? "" : whyEmpty(data, panel));
 }
 
@@ -313,28 +322,24 @@ function load() {
   }
 }
 
-let writing = 0;
-/** Writes the view to the URL, with a delay, because browsers limit the rate; immediately if `isNow`. */
-function writeAddress(isNow = false) {
-  clearTimeout(writing);
-  const write = () => history.replaceState(null, "", `#${fragment()}`);
-  if (isNow) write();
-  else writing = setTimeout(write, 200);
-}
-page.writeAddress = writeAddress;
+const fragment = () => withEmbed(toFragment((id) => sources.nameOf(id)));
+const address = new Address({ fragment, show });
+page.writeAddress = (isNow) => address.write(isNow);
 
-const fragment = () => withEmbed(toFragment((id) => sources.byId(id)?.name ?? ""));
-
-/** Opens the state that a link or a saved view describes. */
-function show(text) {
+/** Opens the state that a link or, if `isSaved`, a saved view describes. */
+function show(text, isSaved = false) {
   const idOf = (id, name) => {
     const all = sources.all;
     const found = all.find((source) => source.id === id && (!name || source.name === name)) ?? all.find((source) => source.name === name);
-    return found?.id ?? null;
+    // A link to the machine of another server shows this machine.
+    return found?.id ?? (id === "live" && all.some((source) => source.id === id) ? id : null);
   };
-  const { parts, panels, viewName, missing } = fromFragment(text, idOf);
-  if (missing.length) showError(`No longer open on the server: ${missing.join(", ")}.`);
-  if (!parts.sources.length) parts.sources = firstSources();
+  const { parts, panels, viewName, missing, problems } = fromFragment(text, idOf);
+  if (problems.length) showError(`Parts of the link are ignored: ${problems.slice(0, 5).join("; ")}${problems.length > 5 ? `; and ${problems.length - 5} more` : ""}.`);
+  if (missing.length && parts.sources.length) showError(`No longer open on the server: ${missing.join(", ")}.`);
+  // Another source must not be shown in the place of a log, but saved views are also used for other logs.
+  if (!parts.sources.length && isSaved && sources.shown().length) parts.sources = state.sources;
+  if (!parts.sources.length) parts.sources = missing.length ? missing.map((name) => sources.addGone(name)) : firstSources();
   // A range of live data means that it is frozen.
   const isLive = parts.sources.some((id) => sources.byId(id)?.kind === "live");
   const frozen = isLive && parts.range ? closed(parts.range) : null;
@@ -343,8 +348,8 @@ function show(text) {
     return change({ ...parts, panels, frozen, viewName: null });
   }
   // The panels come from the server; the rest of the link applies to them.
-  const { legend: settings, removed, open, selected } = parts;
-  const after = { open, selected, removed, legend: settings };
+  const { legend: settings, removed, open, selected, savedName, isChanged } = parts;
+  const after = { open, selected, removed, legend: settings, savedName, isChanged };
   if (text.includes("points=")) after.points = parts.points;
   change({ ...parts, panels: [], frozen, viewName: viewName ?? "start" });
   return views.open(viewName ?? "start", after);
@@ -371,11 +376,13 @@ function firstSources() {
 async function refresh() {
   try {
     await sources.load();
-    const gone = state.sources.filter((id) => !sources.byId(id));
+    const gone = state.sources.filter((id) => !sources.byId(id) && !sources.isGone(id));
     if (gone.length) {
-      showError("A log is no longer open on the server.");
+      const names = gone.map((id) => sources.nameOf(id));
+      showError(`No longer open on the server: ${names.join(", ")}.`);
       const rest = state.sources.filter((id) => sources.byId(id));
-      change({ sources: rest.length ? rest : firstSources(), range: null, frozen: null });
+      address.replaceNext();
+      change(rest.length ? { sources: rest, range: null, frozen: null } : { sources: names.map((name) => sources.addGone(name)) });
     } else {
       following = "";
       load();
@@ -417,7 +424,7 @@ onChange((names) => {
     hover.hide();
   }
   draw();
-  writeAddress();
+  address.write();
 });
 
 /** Connects a chart with the pointer: selections, clicks, and one crosshair for all charts. */
@@ -469,6 +476,7 @@ function alignDisjointLogs() {
   const overlap = spans.some(([begin, end], index) => spans.some(([from, to], other) => other !== index && from < end && begin < to));
   if (state.align !== "absolute" || state.isAlignChosen || spans.length < shown.length || overlap || state.range) return false;
   announce("The logs do not overlap in time: they are aligned at their starts.");
+  address.replaceNext();
   change({ align: "start", sources: state.sources });
   return true;
 }
@@ -491,15 +499,15 @@ setUpTheme(() => {
 });
 setUpControls(page);
 setUpKeys(keyTable(page));
-setUpViews({ fragment, open: show, views, onSaved: (name) => change({ savedName: name }) });
+setUpViews({ fragment, open: (text) => show(text, true), views, onSaved: (name) => change({ savedName: name, isChanged: false }) });
 setUpTimeMenu(page);
+byId("view-new").addEventListener("click", () => change({ panels: [], headline: [], title: "", savedName: null, viewName: null, isChanged: false, open: null, removed: new Set(), legend: new Map(), selected: null }));
+byId("panel-new").addEventListener("click", () => addPanel(page, []));
+byId("open-again").addEventListener("click", () => sources.openAgain());
 setUpAnnotations(page);
 api.onReturn(refresh);
-addEventListener("hashchange", ({ newURL }) => {
-  // A delayed write of the previous state can have replaced the address before this event.
-  clearTimeout(writing);
-  show(new URL(newURL).hash.slice(1));
-});
+// Another page can have closed a log while this one was hidden.
+document.addEventListener("visibilitychange", () => !document.hidden && sources.shown().some(({ is_closable: isClosable }) => isClosable) && sources.checkOpen(refresh));
 
 async function begin() {
   for (;;) {
@@ -511,10 +519,11 @@ async function begin() {
       await new Promise((resolve) => setTimeout(resolve, 1000));
     }
   }
+  setZoomHistory(history.state);
   const early = Object.fromEntries(EARLY_STATE.filter((name) => chosenEarly.has(name)).map((name) => [name, state[name]]));
   isReady = true;
   if (fleet.isFirst(location.hash.slice(1))) {
-    change({ sources: firstSources(), panels: [], viewName: null });
+    change({ sources: firstSources(), panels: [], viewName: null, isChanged: false });
     fleet.open();
   } else await show(location.hash.slice(1));
   // Apply changes that were made before the sources were loaded.

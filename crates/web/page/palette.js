@@ -24,7 +24,7 @@ export function lineStyle(number, theme) {
 export const isPlainStyle = (number) => number < LIGHT.length;
 
 /** The dashes of a counter of the n-th source; `number` is the style of the same counter of the first source. */
-export const dashOf = (number, nth) => DASHES[(Math.floor(number / LIGHT.length) + nth) % DASHES.length];
+export const dashOf = (number, nth) => DASHES[1 + ((Math.floor(number / LIGHT.length) + nth - 1) % (DASHES.length - 1))];
 
 /** The colour of a highlighted counter: black or white, as in Performance Monitor. */
 export function highlightColour(theme) {

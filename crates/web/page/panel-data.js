@@ -7,9 +7,14 @@ import { entry, panelKey, state } from "./state.js";
 /** Whether a line has only zeros, or no value, in the visible range. */
 const isIdle = ({ statistics, average }) => (statistics ? !statistics.minimum && !statistics.maximum : !average.some(Boolean));
 
+/** The name of a line by which lines of several logs are equal. */
+const nameOf = ({ path }) => withoutMachine(path).toLowerCase();
+
 /** The loaded data reduced to the lines of a panel. Lines that are not shown are in `removed` of their block. */
 export function dataOf(panel, data) {
   const coloured = new Set();
+  // An instance that is active in one log is shown for all logs.
+  const active = new Set(data.blocks.length > 1 && panel.counters.some((counter) => counter.only_active) ? data.lines.filter((line) => !isIdle(line)).map(nameOf) : []);
   // The lines of the first source by path without machine, and the number of sources before the present one.
   const first = new Map();
   let before = 0;
@@ -21,14 +26,15 @@ export function dataOf(panel, data) {
       const counter = counterFor(panel, line.path);
       if (!counter) continue;
       const own = { ...line, key: panelKey(panel, line.key), base: line };
-      if (counter === "except" || state.removed.has(own.key) || (counter.only_active && isIdle(line))) {
+      if (counter === "except" || state.removed.has(own.key) || (counter.only_active && isIdle(line) && !active.has(nameOf(line)))) {
         removed.push(own);
         continue;
       }
       own.label = labelOf(counter, line);
       entry(own.key, settingsOf(counter, coloured));
       if (!block.source.of) {
-        const path = withoutMachine(line.path).toLowerCase();
+        const path = nameOf(line);
+        own.nth = nth;
         if (!nth) first.set(path, own);
         else if (first.has(path) && !paired.has(path)) own.sameAs = { key: first.get(path).key, nth, line: first.get(path) };
         paired.add(path);

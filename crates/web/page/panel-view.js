@@ -23,6 +23,8 @@ export class PanelView {
     this.handle = element("span", { class: "panel-handle", "aria-hidden": "true", title: "Drag to move" }, "⠿");
     /** The statistic of the legend's values. */
     this.figure = element("span", { class: "panel-figure", title: "The values of the legend, of the visible range (Display menu), and what lines and bands are" });
+    /** The mark of values that are beyond the axis. */
+    this.cut = element("span", { class: "panel-cut warning-text", title: "Some values are beyond the axis: they are drawn at its edge" });
     this.menu = this.menuOf();
     this.place = element("div", { class: "panel-place" });
     this.empty = element("p", { class: "panel-empty", hidden: true });
@@ -31,7 +33,7 @@ export class PanelView {
     this.element = element(
       "section",
       { class: "panel", tabindex: 0, "data-panel": id },
-      element("header", { class: "panel-header" }, this.handle, element("h2", {}, this.title), element("span", { class: "grow" }), this.figure, this.menu),
+      element("header", { class: "panel-header" }, this.handle, element("h2", {}, this.title), element("span", { class: "grow" }), this.cut, this.figure, this.menu),
       element("div", { class: "panel-body" }, this.place, this.empty),
       this.legend.element,
       this.corner,
@@ -104,6 +106,7 @@ export class PanelView {
       this.acts.chartMade(this.chart);
     }
     if (data.lines.length) this.chart.draw(data, panel);
+    setText(this.cut, data.lines.length && this.chart.scene?.cut ? "▲ beyond the axis" : "");
   }
 
   /** Draws single values, in large type if there are few. */

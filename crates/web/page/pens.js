@@ -113,3 +113,31 @@ export class CanvasPen {
     return new Promise((resolve, reject) => this.canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("The browser could not create the picture."))), "image/png"));
   }
 }
+
+/** Draws with another pen, moved to a place. */
+export class MovedPen {
+  constructor(pen, left, top) {
+    this.pen = pen;
+    this.moved = ([x, y]) => [x + left, y + top];
+  }
+
+  box(x, y, width, height, fill) {
+    this.pen.box(...this.moved([x, y]), width, height, fill);
+  }
+
+  lines(polylines, style) {
+    this.pen.lines(polylines.map((points) => points.map(this.moved)), style);
+  }
+
+  area(points, colour, opacity) {
+    this.pen.area(points.map(this.moved), colour, opacity);
+  }
+
+  text(x, y, text, style) {
+    this.pen.text(...this.moved([x, y]), text, style);
+  }
+
+  within(x, y, width, height, draw) {
+    this.pen.within(...this.moved([x, y]), width, height, draw);
+  }
+}

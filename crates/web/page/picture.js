@@ -2,13 +2,13 @@
 
 import { flagsOf, penAnnotations } from "./annotation-marks.js";
 import { annotationsIn } from "./annotations.js";
-import { marksOf } from "./axes.js";
+import { axesOf, marksOf } from "./axes.js";
 import { lengthText } from "./earlier.js";
 import { duration, lineFigure, NONE } from "./figures.js";
 import { eachCell, heatColour, heatLayout, heatSceneOf, paletteOf } from "./heat-scene.js";
 import { barsOf } from "./histogram.js";
 import { nameOf } from "./names.js";
-import { titleOf as panelTitle } from "./panels.js";
+import { isChart, titleOf as panelTitle } from "./panels.js";
 import { bandRuns, valueRuns } from "./runs.js";
 import { factorText, powerOf } from "./scale.js";
 import { bandOpacity, sceneOf, styleOf } from "./scene.js";
@@ -42,7 +42,8 @@ export function drawPicture(pen, data, panel, lines, size) {
   if (panel.kind === "bars") drawBars(pen, shown, panel, ink);
   else if (panel.kind === "heatmap") drawHeatMap(pen, data, panel, ink);
   else drawLines(pen, data, panel, ink);
-  drawLegend(pen, shown, ink, PLOT.top + PLOT.height + 66, data.blocks.length > 1);
+  const isScaled = isChart(panel.kind) && axesOf(panel, shown, lines).isScaled;
+  drawLegend(pen, shown, ink, PLOT.top + PLOT.height + 66, data.blocks.length > 1, isScaled);
 }
 
 /** The title: sources and time range. */
@@ -151,12 +152,13 @@ function drawBars(pen, shown, panel, ink) {
   pen.text(PLOT.left, PLOT.top + PLOT.height + 18, `Bars: ${figureTitle(shown)}`, { colour: ink.soft });
 }
 
-function drawLegend(pen, shown, ink, top, several) {
+function drawLegend(pen, shown, ink, top, several, isScaled) {
   const figures = [["Last", "last", 560], ["Average", "average", 680], ["Minimum", "minimum", 800], ["Maximum", "maximum", 920]];
   const head = { colour: ink.soft, weight: 600 };
   pen.text(PLOT.left, top, "Counter", head);
   for (const [title, , right] of figures) pen.text(right, top, title, { ...head, align: "end" });
-  pen.text(1000, top, "Scale", { ...head, align: "end" });
+  // Only a scaled axis multiplies values.
+  if (isScaled) pen.text(1000, top, "Scale", { ...head, align: "end" });
   pen.text(1016, top, "Computer", head);
   shown.slice(0, MAX_ROWS).forEach((line, index) => {
     const y = top + ROW * (index + 1);
@@ -164,7 +166,7 @@ function drawLegend(pen, shown, ink, top, several) {
     const name = `${several ? `${line.source.name} · ` : ""}${line.set} · ${nameOf(line)}`;
     pen.text(PLOT.left, y, name.length > 62 ? `${name.slice(0, 61)}…` : name, { colour: ink.colour });
     for (const [, key, right] of figures) pen.text(right, y, lineFigure(line.statistics?.[key], line), { colour: ink.colour, align: "end" });
-    pen.text(1000, y, factorText(powerOf(entry(line.key).scale, line)), { colour: ink.colour, align: "end" });
+    if (isScaled) pen.text(1000, y, factorText(powerOf(entry(line.key).scale, line)), { colour: ink.colour, align: "end" });
     pen.text(1016, y, line.machine ? `\\\\${line.machine}`.slice(0, 24) : NONE, { colour: ink.colour });
   });
   if (shown.length > MAX_ROWS) pen.text(PLOT.left, top + ROW * (MAX_ROWS + 1), `and ${shown.length - MAX_ROWS} more`, { colour: ink.soft });

@@ -2,6 +2,7 @@
 
 import { byId, element } from "./element.js";
 import { showError, showNotice } from "./messages.js";
+import { state } from "./state.js";
 
 const KEY = "tachograph.views";
 
@@ -44,18 +45,23 @@ export function setUpViews({ fragment, open, views, onSaved }) {
       ),
     );
     byId("server-views").replaceChildren(
-      ...views.all.map(({ name, title }) => element("li", {}, element("button", { type: "button", class: "view-name", "data-view": name, "data-closes": true, onclick: () => views.open(name) }, title))),
+      ...views.all.map(({ name, title }) => element("li", {}, element("button", { type: "button", class: "view-name", "data-view": name, "data-closes": true, "aria-current": name === state.viewName && !state.savedName ? "true" : null, onclick: () => views.open(name) }, title))),
     );
   };
   byId("view-menu").addEventListener("toggle", draw);
   byId("view-form").addEventListener("submit", (event) => {
     event.preventDefault();
     const name = byId("view-field").value.trim();
-    if (!name) return;
+    if (!name) {
+      showNotice("Type a name for the view first.");
+      byId("view-field").focus();
+      return;
+    }
+    const isKnown = all().some(([other]) => other === name);
     if (!store([...all().filter(([other]) => other !== name), [name, fragment()]])) return;
     byId("view-field").value = "";
     onSaved(name);
-    showNotice(`Saved the view “${name}”.`);
+    showNotice(`${isKnown ? "Replaced" : "Saved"} the view “${name}”.`);
     draw();
   });
   byId("view-download").addEventListener("click", () => views.download());

@@ -23,7 +23,8 @@ export function styleOf(line) {
   const isSame = line.sameAs && (!isColoured || isOfView) && state.legend.has(line.sameAs.key);
   const { styleIndex } = isSame ? entry(line.sameAs.key) : (state.legend.get(present) ?? entry(line.key));
   const style = lineStyle(styleIndex, theme());
-  if (isSame) style.dash = dashOf(styleIndex, line.sameAs.nth);
+  // Solid lines are those of the first source.
+  if (line.nth) style.dash = dashOf(styleIndex, line.nth);
   if (present !== line.key) Object.assign(style, { dash: EARLIER, width: 1.25 });
   return isHighlighted ? { ...style, colour: highlightColour(theme()), width: style.width + 1.5, isHighlighted } : style;
 }
@@ -59,20 +60,25 @@ export function sceneOf(data, panel, maxTicks) {
       reached.high = axis.format?.symbol === "%" && reached.high >= bound * WHOLE_FROM ? bound : Math.min(reached.high, bound);
     }
     const range = rangeOf(panel, axis, reached, maxTicks);
-    if (axis.scale === "scaled") cut += own.filter((column) => clamp(column, range)).length;
+    cut += own.filter((column) => clamp(column, range, axis.scale)).length;
     const bands = axis.isMain ? panel.bands.map((ends) => ends.map((end) => end * axis.factor)) : [];
     Object.assign(axis, { low: range[0], high: range[1], limits, namedBands: bands, bands: bands.map((ends) => ends.map((end) => Math.max(range[0], Math.min(range[1], end)))) });
   }
   return { times, columns, axes, cut, isScaled, isStacked, isFilled, factorOf, begin: data.begin, end: data.end, zone: data.zone };
 }
 
-/** Draws values beyond the ends of an axis at the ends, as Performance Monitor does. Returns whether there are any. */
-function clamp(column, [low, high]) {
-  const isBeyond = (value) => typeof value === "number" && (value < low || value > high);
+/** The part of an axis by which late samples can be beyond its end without a mark. */
+const LATE = 0.05;
+
+/** Draws values beyond the ends of an axis at the ends, as Performance Monitor does. Returns whether there are any to mention. */
+function clamp(column, [low, high], scale) {
+  const isBeyond = (value) => typeof value === "number" && (value < low || value > high) && (scale !== "logarithmic" || value > 0);
+  const late = scale === "scaled" ? 0 : (high - low) * LATE;
+  const isFar = (value) => isBeyond(value) && (value < low - late || value > high + late);
   let isCut = false;
-  for (const name of ["drawn", "minimum", "maximum"]) {
-    if (!column[name].some(isBeyond)) continue;
-    isCut = true;
+  for (const name of ["drawn", "stroke", "lower", "minimum", "maximum"]) {
+    if (!column[name]?.some(isBeyond)) continue;
+    isCut ||= column[name].some(isFar);
     column[name] = column[name].map((value) => (isBeyond(value) ? Math.max(low, Math.min(high, value)) : value));
   }
   return isCut;

@@ -16,6 +16,12 @@ export class Sources {
   constructor() {
     this.all = [];
     this.logs = [];
+    /** The names of logs that are not open any more, by the ids of `addGone`. */
+    this.goneNames = new Map();
+    /** The names of all sources that were open, by id. */
+    this.known = new Map();
+    /** The id of the source whose closing must be confirmed. */
+    this.closing = null;
     this.maxUpload = null;
     /** Whether the server requires a token. */
     this.needsToken = false;
@@ -45,6 +51,50 @@ export class Sources {
 
   byId(id) {
     return this.all.find((source) => source.id === id) ?? null;
+  }
+
+  /** Adds a log that the server does not have open; returns its id, which no source of the server has. */
+  addGone(name) {
+    const id = `gone:${encodeURIComponent(name).replaceAll("~", "%7E")}`;
+    this.goneNames.set(id, name);
+    return id;
+  }
+
+  isGone(id) {
+    return this.goneNames.has(id);
+  }
+
+  /** The names of the chosen logs that the server does not have open. */
+  gone() {
+    return state.sources.filter((id) => this.isGone(id)).map((id) => this.goneNames.get(id));
+  }
+
+  nameOf(id) {
+    return this.byId(id)?.name ?? this.goneNames.get(id) ?? this.known.get(id) ?? "";
+  }
+
+  /** Opens the logs again that are not open any more: from the folders of the server, or by a dialog. */
+  async openAgain() {
+    const names = this.gone();
+    await this.load();
+    const logs = names.map((name) => this.logs.find((log) => log.name === name || log.name.split("/").at(-1) === name));
+    if (!logs.every(Boolean)) return byId("file-field").click();
+    let isOverlaid = false;
+    for (const log of logs) {
+      await this.open(log.name, isOverlaid);
+      isOverlaid = true;
+    }
+    return undefined;
+  }
+
+  /** Calls `onClosed` if the server has closed one of the shown logs. */
+  async checkOpen(onClosed) {
+    try {
+      const { sources } = await api.sources();
+      if (this.shown().some(({ id }) => !sources.some((source) => source.id === id))) onClosed();
+    } catch {
+      // Shown by the line at the top.
+    }
   }
 
   ready() {
@@ -87,13 +137,15 @@ export class Sources {
 
   /** Shows only this source. */
   showOnly(id) {
-    clearZoomHistory();
-    change({ sources: [id], range: null, frozen: null });
+    // A log that is opened again continues at the same time range.
+    const isAgain = this.gone().includes(this.byId(id)?.name);
+    if (!isAgain) clearZoomHistory();
+    change({ sources: [id], range: isAgain ? state.range : null, frozen: null });
   }
 
   /** Adds a source to the chart or removes it. */
   overlay(id, isShown) {
-    const rest = state.sources.filter((other) => other !== id);
+    const rest = state.sources.filter((other) => other !== id && !this.isGone(other));
     clearZoomHistory();
     change({ sources: isShown ? [...rest, id] : rest, range: null });
   }
@@ -110,15 +162,23 @@ export class Sources {
     announce(`${source.name} is open.`);
   }
 
-  async open(log) {
+  async open(log, isOverlaid = false) {
     try {
-      await this.show(await api.openLog(log));
+      await this.show(await api.openLog(log), isOverlaid);
     } catch (problem) {
       showError(problem);
     }
   }
 
+  /** Removes a source from this page; the server keeps it. */
+  leave(id) {
+    this.closing = null;
+    this.overlay(id, false);
+  }
+
+  /** Closes a source for all pages. */
   async close(id) {
+    this.closing = null;
     try {
       await api.closeSource(id);
     } catch (problem) {
@@ -126,7 +186,7 @@ export class Sources {
     }
     this.all = this.all.filter((source) => source.id !== id);
     this.draw();
-    if (state.sources.includes(id)) this.overlay(id, false);
+    if (state.sources.includes(id)) this.leave(id);
   }
 
   /** Uploads logs in sequence; several are overlaid. */
@@ -208,12 +268,31 @@ export class Sources {
     );
     if (focused) list.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
     const problems = this.all.filter((source) => state.sources.includes(source.id)).flatMap((source) => source.problems);
-    const names = state.sources.map((id) => this.byId(id)?.name).filter(Boolean);
+    for (const { id, name } of this.all) this.known.set(id, name);
+    const names = state.sources.map((id) => (this.isGone(id) ? `${this.nameOf(id)} (not open)` : this.byId(id)?.name)).filter(Boolean);
     setText(byId("source-names"), names.length ? names.join(" + ") : "No source");
     setText(byId("source-problems"), problems.length ? count(problems.length, "problem") : "");
     setTitle(byId("source-problems"), problems.slice(0, 5).join("\n"));
     byId("source-problems").hidden = !problems.length;
     this.onChange();
+  }
+
+  /** Asks whether a source is closed for everybody. A log that could not be read is closed without a question. */
+  askToClose(id) {
+    if (this.byId(id)?.state === "failed") return this.close(id);
+    this.closing = this.closing === id ? null : id;
+    this.draw();
+    return byId("source-list").querySelector(".question button")?.focus();
+  }
+
+  question({ id, name }, isShown) {
+    const button = (text, act) => element("button", { type: "button", "data-focus": `${text} ${id}`, onclick: act }, text);
+    return element(
+      "div",
+      { class: "question", role: "group", "aria-label": `Close ${name}` },
+      element("p", { class: "hint" }, "Other pages can show this log. Closing it on the server closes it for them, too."),
+      element("div", { class: "button-row" }, isShown ? button("Remove from this page", () => this.leave(id)) : null, button("Close for everybody", () => this.close(id)), button("Cancel", () => this.askToClose(id))),
+    );
   }
 
   row(source) {
@@ -223,12 +302,13 @@ export class Sources {
     const box = element("input", { type: "checkbox", "data-focus": `box ${source.id}`, disabled: !isReady, "aria-label": `Overlay ${name}`, title: "Overlay on the chart", onchange: (event) => this.overlay(source.id, event.target.checked) });
     box.checked = isShown;
     const only = element("button", { type: "button", class: "source-name", "data-focus": `only ${source.id}`, disabled: !isReady, title: "Show only this source", "data-closes": true, onclick: () => this.showOnly(source.id) }, name);
-    const close = source.is_closable ? element("button", { type: "button", class: "plain", "aria-label": `Close ${name}`, onclick: () => this.close(source.id) }, "×") : null;
+    const close = source.is_closable ? element("button", { type: "button", class: "plain", "aria-label": `Close ${name}`, onclick: () => this.askToClose(source.id) }, "×") : null;
     const reading = source.state === "reading" ? element("progress", { max: 1, value: source.progress ?? 0, "aria-label": `Reading ${name}` }) : null;
     const problems = source.problems.length
       ? element("details", { class: "problems" }, element("summary", {}, count(source.problems.length, "problem")), element("ul", {}, source.problems.map((problem) => element("li", {}, problem))))
       : null;
-    return element("li", { class: isShown ? "source shown" : "source" }, box, only, close, reading, element("div", { class: "soft source-facts" }, factsOf(source)), problems);
+    const ask = this.closing === source.id ? this.question(source, isShown) : null;
+    return element("li", { class: isShown ? "source shown" : "source" }, box, only, close, reading, element("div", { class: "soft source-facts" }, factsOf(source)), ask, problems);
   }
 }
 

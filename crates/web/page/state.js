@@ -15,8 +15,10 @@ export const state = {
   headline: [],
   /** The title of the view. */
   title: "",
-  /** The name under which the view was saved last, which the View menu shows and a view file gets; not part of a link. */
+  /** The name under which the view was saved last, which the View menu shows and a view file gets. */
   savedName: null,
+  /** Whether users have changed the view since it was opened or saved. */
+  isChanged: false,
   /** Ids of the sources on the chart, in order. */
   sources: [],
   /** The counter paths of all charts, which can have wildcards. Derived from the panels. */
@@ -73,6 +75,14 @@ export function change(parts) {
   if (parts.panels) {
     const paths = pathsOf(parts.panels);
     if (paths.join("\n") !== state.paths.join("\n")) parts = { ...parts, paths };
+  }
+  // Parts that belong to no view are changes of users, unless the caller says otherwise.
+  if (parts.viewName === null) parts = { isChanged: true, ...parts };
+  if (parts.legend && parts.legend !== state.legend) {
+    // The colours of the previous counters are free again.
+    present = new Set(parts.legend.keys());
+    taken = new Map();
+    for (const [key, { styleIndex }] of parts.legend) takenIn(panelOf(key)).add(styleIndex);
   }
   Object.assign(state, parts);
   const names = new Set(Object.keys(parts));

@@ -18,11 +18,23 @@ const isName = ({ counter, property, isPresence }) => !counter && !property && !
 /** Tables that are narrower than this, in pixels, begin with the name. */
 const NARROW = 520;
 
+/** The counter column by which a table is sorted, or else its first one. */
+function mainColumn({ columns, sort }) {
+  const counters = columns.filter(({ counter, is_last: isLast }) => counter && !isLast);
+  return counters.find(({ title }) => title === sort) ?? counters[0] ?? null;
+}
+
+/** The order of the columns of a narrow table. */
+const rankOf = (column, main) => (isName(column) ? 0 : column === main ? 1 : 2);
+
 /** Explanations of rows that are not processes. */
 const EXPLAINED = {
   _exited: "Time of processes that ended between two samples",
   _unattributed: "Processor time that the kernel attributes to no process",
 };
+
+/** Whether a row is counted: sums and the time of ended processes are not. */
+const isCounted = (row) => !row.isReserved && !EXPLAINED[row.name.toLowerCase()];
 
 /** The table in an element. */
 export class TableView {
@@ -57,8 +69,9 @@ export class TableView {
     const hasProperties = Boolean(table.process && (rows ?? []).some(({ source }) => source.kind === "live"));
     const columns = table.columns.filter(({ property }) => !property || hasProperties);
     if (needsPresence(rows ?? [])) columns.splice(columns.findIndex(isName) > 0 ? columns.findIndex(isName) : columns.length, 0, PRESENCE);
-    // On narrow screens, the name is first.
-    if (this.place.clientWidth < NARROW) columns.sort((one, other) => Number(isName(other)) - Number(isName(one)));
+    const main = mainColumn({ ...table, columns });
+    // On narrow screens, the name is first, and then the counter that matters.
+    if (this.place.clientWidth < NARROW) columns.sort((one, other) => rankOf(one, main) - rankOf(other, main));
     const shape = JSON.stringify([panel.id, columns.map(({ title }) => title), hasProperties]);
     if (shape !== this.shape) this.build(panel, columns, hasProperties, shape);
     this.panel = panel;
@@ -66,11 +79,20 @@ export class TableView {
     for (const box of this.choices.querySelectorAll("input")) box.checked = table.columns.some(({ property }) => property === box.value);
     if (document.activeElement !== this.filter) this.filter.value = table.filter;
     if (document.activeElement !== this.top) this.top.value = table.top ?? "";
-    columns.forEach((column, index) => this.heads[index].setAttribute("aria-sort", column.title === table.sort ? (table.is_descending ? "descending" : "ascending") : "none"));
-    const { lines, total } = arranged(rows ?? [], table);
+    const isWeighted = columns.includes(PRESENCE);
+    columns.forEach((column, index) => {
+      const head = this.heads[index];
+      const isSorted = column.title === table.sort;
+      head.setAttribute("aria-sort", isSorted ? (table.is_descending ? "descending" : "ascending") : "none");
+      // The order is that of the average multiplied by the presence, so the heading says it.
+      head.classList.toggle("weighted", isWeighted && isSorted && Boolean(column.counter) && !column.is_last);
+    });
+    const { lines, found } = arranged(rows ?? [], table);
+    const total = found.filter(isCounted).length;
     const shown = lines.slice(0, MAX_ROWS);
     const first = shown.find(({ row }) => row)?.row;
-    setText(this.state, rows ? `${shown.filter(({ row, isContext }) => row && !isContext).length} of ${total}${first ? `, ${figureTitle([...first.lines.values()])}` : ""}` : "Reading…");
+    const areCounted = shown.filter(({ row, isContext }) => row && !isContext && isCounted(row)).length;
+    setText(this.state, rows ? `${areCounted} of ${total}${first ? `, ${figureTitle([...first.lines.values()])}` : ""}` : "Reading…");
     const several = areSeveral(rows ?? []);
     const heading = ({ group, count }) => element("tr", { class: "group" }, element("th", { scope: "rowgroup", colspan: columns.length }, `${group} (${count})`));
     const focused = this.body.contains(document.activeElement) ? document.activeElement.dataset.path : null;
@@ -98,8 +120,7 @@ export class TableView {
 
   /** The counter by which the table is sorted, or else its first one. */
   chartCounter(columns) {
-    const counters = columns.filter(({ counter, is_last: isLast }) => counter && !isLast);
-    return (counters.find(({ title }) => title === this.panel.table.sort) ?? counters[0])?.counter ?? null;
+    return mainColumn({ ...this.panel.table, columns })?.counter ?? null;
   }
 
   /** The path of a counter of a row. */

@@ -110,7 +110,8 @@ export class TableLoader {
           return answer;
         }),
       );
-      const rows = answers.flatMap((answer, index) => rowsOf(sources[index], answer));
+      // An instance that has ended has no last value.
+      const rows = answers.flatMap((answer, index) => rowsOf(sources[index], answer)).filter((row) => !row.hasEnded || figureName(row) !== "last");
       if (panel.table.process && hasProperties(panel.table)) await this.addProperties(panel.table, rows);
       if (isPresent()) {
         show(rows);
@@ -140,8 +141,9 @@ function pathsOf(panel) {
 }
 
 /**
- * A row per instance of a machine: `{name, source, machine, isReserved, lines, present}`. `lines` maps the lower-case name of each
- * counter to its series; `present` is the share of the range in which the instance had values.
+ * A row per instance of a machine: `{name, source, machine, isReserved, lines, present, hasEnded}`. `lines` maps the lower-case name of each
+ * counter to its series; `present` is the share of the range in which the instance had values; `hasEnded`: the last sample of a live source
+ * does not have the instance.
  */
 function rowsOf(source, { series }) {
   const rows = new Map();
@@ -155,7 +157,10 @@ function rowsOf(source, { series }) {
   // Instances that were present in the whole range have the most values.
   const valuesOf = ({ lines }) => Math.max(0, ...[...lines.values()].map(({ statistics }) => statistics?.values ?? 0));
   const most = Math.max(1, ...all.map(valuesOf));
-  for (const row of all) row.present = valuesOf(row) / most;
+  for (const row of all) {
+    row.present = valuesOf(row) / most;
+    row.hasEnded = (source.originalKind ?? source.kind) === "live" && [...row.lines.values()].every((line) => line.has_ended);
+  }
   return all;
 }
 
@@ -186,7 +191,7 @@ export const needsPresence = (rows) => rows.some((row) => !row.isReserved && row
 
 const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
-/** The lines of a table in its order, filtered and limited: `{lines, total}`; `total` is the number of found rows. */
+/** The lines of a table in its order, filtered and limited: `{lines, found}`; `found` are the rows with the words of the filter. */
 export function arranged(rows, table) {
   const { columns, sort, is_descending: isDescending, top, filter, tree } = table;
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
@@ -204,8 +209,8 @@ export function arranged(rows, table) {
     return turn * (typeof a === "number" ? a - b : collator.compare(a, b)) || collator.compare(one.name, other.name);
   });
   const limited = top ? sorted.slice(0, top) : sorted;
-  if (tree === "cgroup") return { lines: groupLines(limited, (row) => row.properties?.cgroup), total: found.size };
-  if (tree !== "parent") return { lines: limited.map((row) => ({ row, depth: 0, isContext: false })), total: found.size };
+  if (tree === "cgroup") return { lines: groupLines(limited, (row) => row.properties?.cgroup), found: [...found] };
+  if (tree !== "parent") return { lines: limited.map((row) => ({ row, depth: 0, isContext: false })), found: [...found] };
   const lines = treeLines(sorted, (row) => found.has(row), parentsOf(rows, table));
-  return { lines: top ? lines.slice(0, top) : lines, total: found.size };
+  return { lines: top ? lines.slice(0, top) : lines, found: [...found] };
 }

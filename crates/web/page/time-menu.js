@@ -26,10 +26,11 @@ export function setUpTimeMenu(page) {
     event.preventDefault();
     const texts = ["from", "to"].map((name) => byId(`${name}-field`).value.trim());
     // An empty field is an open end: undefined.
-    const [from, to] = texts.map((text) => (text ? parseTime(text, whole(), page.data.zone) : undefined));
+    const from = texts[0] ? parseTime(texts[0], whole(), page.data.zone) : undefined;
+    const to = texts[1] ? parseTime(texts[1], whole(), page.data.zone, from ?? whole().begin) : undefined;
     for (const [name, at] of [["from", from], ["to", to]]) byId(`${name}-field`).setAttribute("aria-invalid", String(at === null));
     const wrong = from === null ? texts[0] : to === null ? texts[1] : null;
-    const problem = wrong !== null ? `“${wrong}” is not a time. Examples: 14:05, 2024-03-05 14:05, -1h, end` : (to ?? whole().end) <= (from ?? whole().begin) ? "The start must be before the end." : "";
+    const problem = wrong !== null ? `“${wrong}” is not a time. Examples: 14:05, 2024-03-05 14:05, -1h, end, and +30s after the start` : (to ?? whole().end) <= (from ?? whole().begin) ? "The start must be before the end." : "";
     setText(byId("time-error"), problem);
     if (problem) return;
     // For live data, "-5min" to now is a moving window.

@@ -17,7 +17,9 @@ export function parseLength(text) {
   return length > 0 && length <= MAX_LENGTH ? length : null;
 }
 
-const CLOCK = /^(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d{1,7})?))?$/;
+const CLOCK = /^(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d{1,7})?))?(?:\s*([ap])m)?$/i;
+/** A date as in Performance Monitor and the command: month first. */
+const MONTH_FIRST = /^(\d{1,2})\/(\d{1,2})\/(\d{4}|\d\d)(?:\s+(\S.*))?$/;
 const DATE = /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ]+(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d{1,7})?))?)?$/;
 const RELATIVE = /^(?:now\s*)?([-+−])\s*(\d+(?:\.\d+)?)\s*([a-z]+)$/i;
 
@@ -27,27 +29,47 @@ function momentOf(local, zone) {
   return local - zone.offsetAt(first) * 60;
 }
 
+/** The hours, minutes and seconds of a clock time, with or without AM or PM; null if it does not exist. */
+function clockOf(text) {
+  const found = CLOCK.exec(text);
+  if (!found) return null;
+  const [hours, minutes, seconds] = [Number(found[1]), Number(found[2]), Number(found[3] ?? 0)];
+  const half = found[4]?.toLowerCase();
+  if (minutes > 59 || seconds >= 60 || (half && (hours < 1 || hours > 12))) return null;
+  return { hours: half ? (hours % 12) + (half === "p" ? 12 : 0) : hours, minutes, seconds, isShort: found[3] === undefined, isHalf: Boolean(half) };
+}
+
+/** A date that is written as in Performance Monitor, in the form of ISO 8601; other texts are unchanged. */
+function isoOf(text) {
+  const found = MONTH_FIRST.exec(text);
+  if (!found) return text;
+  const clock = found[4] === undefined ? { hours: 0, minutes: 0, seconds: 0 } : clockOf(found[4]);
+  if (!clock) return "";
+  const year = Number(found[3]) + (found[3].length > 2 ? 0 : Number(found[3]) < 50 ? 2000 : 1900);
+  return `${year}-${found[1]}-${found[2]} ${clock.hours}:${String(clock.minutes).padStart(2, "0")}:${clock.seconds < 10 ? "0" : ""}${clock.seconds}`;
+}
+
 /**
  * The moment that a text names, in seconds on the time axis. `whole` is the range of the data: clock times are on its last day,
- * or on the last day on which they are within the range; relative times count from its end. `zone` is null if the axis counts seconds from
- * the start. Returns null if the text is not a time.
+ * or on the last day on which they are within the range; `-1h` counts from its end, `+30s` from `from`. `zone` is null if the axis
+ * counts seconds from the start. Returns null if the text is not a time.
  */
-export function parseTime(text, whole, zone) {
-  const typed = text.trim();
+export function parseTime(text, whole, zone, from = whole.begin) {
+  const typed = isoOf(text.trim());
   if (/^(now|end)$/i.test(typed)) return whole.end;
   if (/^(start|begin)$/i.test(typed)) return whole.begin;
   const relative = RELATIVE.exec(typed);
   if (relative) {
     const unit = UNITS[relative[3].toLowerCase()];
-    if (!unit) return null;
-    return whole.end + (relative[1] === "+" ? 1 : -1) * Number(relative[2]) * unit;
+    if (!unit || (relative[1] === "+" && /^now/i.test(typed))) return null;
+    return relative[1] === "+" ? from + Number(relative[2]) * unit : whole.end - Number(relative[2]) * unit;
   }
-  const clock = CLOCK.exec(typed);
+  const clock = clockOf(typed);
   if (clock) {
-    const [hours, minutes, seconds] = [Number(clock[1]), Number(clock[2]), Number(clock[3] ?? 0)];
-    if (minutes > 59 || seconds >= 60) return null;
+    const { hours, minutes, seconds } = clock;
     // From the start: hours, minutes and seconds, or minutes and seconds.
-    if (!zone) return clock[3] === undefined ? hours * 60 + minutes : hours * 3600 + minutes * 60 + seconds;
+    if (!zone && clock.isHalf) return null;
+    if (!zone) return clock.isShort ? hours * 60 + minutes : hours * 3600 + minutes * 60 + seconds;
     if (hours > 24) return null;
     const ofDay = hours * 3600 + minutes * 60 + seconds;
     const local = whole.end + zone.offsetAt(whole.end) * 60;

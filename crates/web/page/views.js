@@ -11,7 +11,7 @@ import { seconds, textOf, ticksOfSeconds } from "./time.js";
 /** The parts of the state that a view sets. `isFirst` is true for a view of the server, false for a view file. */
 function partsOf(view, isFirst) {
   const panels = view.panels.map((panel) => panelOf(panel));
-  const parts = { panels, headline: headlineOf(view.headline), title: view.title ?? "", savedName: null, open: null, removed: new Set(), legend: new Map(), selected: null };
+  const parts = { panels, headline: headlineOf(view.headline), title: view.title ?? "", savedName: null, isChanged: false, open: null, removed: new Set(), legend: new Map(), selected: null };
   if (view.points) parts.points = view.points;
   // A view of the server keeps the grouping that users chose, unless it has its own.
   if (view.group_by || !isFirst) parts.group = view.group_by ?? "none";
@@ -33,10 +33,21 @@ async function isReading(id) {
   }
 }
 
+/** Whether a source is still open on the server. */
+async function isOpen(id) {
+  try {
+    await api.source(id);
+    return true;
+  } catch (problem) {
+    return problem.status !== 404;
+  }
+}
+
 /** Fits views to the first of the shown sources. */
 export class Views {
-  constructor({ sources, onFitted }) {
-    Object.assign(this, { sources, onFitted });
+  /** `onOther()`: another view than the wanted one is shown; `onGone()`: the server has closed the source. */
+  constructor({ sources, onOther, onGone }) {
+    Object.assign(this, { sources, onOther, onGone });
     this.generation = 0;
     this.fitted = "";
     this.all = [];
@@ -58,7 +69,7 @@ export class Views {
     const generation = (this.generation += 1);
     this.wanted = { name, parts };
     this.fitted = "";
-    if (!source) return change({ viewName: name, panels: [], ...parts });
+    if (!source) return change({ viewName: name, isChanged: false, panels: [], ...parts });
     try {
       const view = await api.view(name, source.id);
       if (generation !== this.generation) return undefined;
@@ -75,8 +86,10 @@ export class Views {
         return undefined;
       }
       if (generation !== this.generation) return undefined;
-      showError(problem);
-      if (name !== "start") return this.open("start");
+      if (problem.status === 404 && !(await isOpen(source.id))) return this.onGone();
+      showError(problem.status === 404 ? `There is no view “${name}” on this server: the start view is shown.` : problem);
+      this.onOther();
+      if (name !== "start") return this.open("start", parts);
     }
     return undefined;
   }
@@ -126,7 +139,7 @@ export class Views {
       const view = await api.fitView(text, this.sources.shown()[0]?.id ?? "live");
       this.cancel();
       this.fitted = this.sources.shown()[0]?.id ?? "";
-      change({ ...partsOf(view, false), viewName: null, title: view.title ?? name.replace(/\.toml$/i, "") });
+      change({ ...partsOf(view, false), isChanged: false, viewName: null, title: view.title ?? name.replace(/\.toml$/i, "") });
       this.report(view);
       showNotice(`The view ${name} is open.`);
     } catch (problem) {

@@ -44,6 +44,16 @@ export function clearZoomHistory() {
   forward.length = 0;
 }
 
+/** The history, for the browser's history. */
+export const zoomHistory = () => ({ back: [...back], forward: [...forward] });
+
+/** Replaces the history by one that `zoomHistory` returned, which is not trusted; null clears it. */
+export function setZoomHistory(kept) {
+  const isEnd = (end) => end === null || Number.isFinite(end);
+  const isRange = (range) => range === null || (isEnd(range?.begin) && isEnd(range?.end));
+  for (const [list, ranges] of [[back, kept?.back], [forward, kept?.forward]]) list.splice(0, list.length, ...(Array.isArray(ranges) ? ranges.filter(isRange) : []));
+}
+
 /** A range in whole milliseconds inside `whole`; null if it is all of `whole`. */
 export function withinWhole(range, whole) {
   const all = inMilliseconds(whole);

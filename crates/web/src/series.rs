@@ -1,7 +1,9 @@
 //! Series in responses: names, statistics, charts, and limits on the number of series.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
-use tachograph_counters::civil::FileTime;
+use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::set::{Counter, CounterSet, Instance};
 use tachograph_counters::{AverageKind, Summary};
 use tachograph_monitor::figures::Unit;
@@ -132,6 +134,9 @@ impl Statistics {
 struct Chart<'a> {
     #[serde(flatten)]
     name: SeriesName<'a>,
+    /// Whether the last sample of the machine in the range has no raw value of the series. Omitted if it has one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    has_ended: bool,
     statistics: Statistics,
     average: Vec<Option<f64>>,
     minimum: Vec<Option<f64>>,
@@ -139,8 +144,8 @@ struct Chart<'a> {
 }
 
 impl<'a> Chart<'a> {
-    /// `filled` are the indices of the columns to include.
-    fn from_series(series: &'a ReducedSeries, filled: &[usize]) -> Self {
+    /// `filled` are the indices of the columns to include, `last` is the time of the last sample of the machine.
+    fn from_series(series: &'a ReducedSeries, filled: &[usize], last: Option<Moment>) -> Self {
         let ReducedSeries { info, summary, columns } = series;
         let mut name = SeriesName::new(&info.path, &info.set, info.instance.as_deref(), &info.counter);
         if summary.average_kind == AverageKind::Arithmetic {
@@ -148,6 +153,7 @@ impl<'a> Chart<'a> {
         }
         Self {
             name,
+            has_ended: summary.last_time < last,
             statistics: Statistics::new(summary, &info.counter),
             average: filled.iter().map(|&column| columns[column].average).collect(),
             minimum: filled.iter().map(|&column| columns[column].minimum).collect(),
@@ -189,6 +195,14 @@ impl<'a> Charts<'a> {
             })
         };
         let filled: Vec<_> = (0..reduced.columns).filter(has_value).collect();
+        // Machines are sampled at different times.
+        let mut last_times = HashMap::new();
+        for ReducedSeries { info, summary, .. } in &reduced.series {
+            let last = last_times.entry(&*info.set.machine).or_insert(summary.last_time);
+            *last = (*last).max(summary.last_time);
+        }
+        let last_time_of =
+            |series: &ReducedSeries| last_times.get(&*series.info.set.machine).copied().flatten();
         Self {
             begin: Some(rfc3339(reduced.span.begin())),
             end: Some(rfc3339(reduced.span.end())),
@@ -196,7 +210,11 @@ impl<'a> Charts<'a> {
             times: filled.iter().map(|&column| unix_seconds(reduced.time_of(column))).collect(),
             first_time: covered.map(|(first, _)| rfc3339(first.utc)),
             last_time: covered.map(|(_, last)| rfc3339(last.utc)),
-            series: reduced.series.iter().map(|series| Chart::from_series(series, &filled)).collect(),
+            series: reduced
+                .series
+                .iter()
+                .map(|series| Chart::from_series(series, &filled, last_time_of(series)))
+                .collect(),
             missing: missing_paths(missing),
         }
     }

@@ -7,6 +7,8 @@ import "./panels.test.mjs";
 import "./figures.test.mjs";
 import "./notes.test.mjs";
 import "./fleet.test.mjs";
+import "./tables.test.mjs";
+import "./steps.test.mjs";
 import "./compare.test.mjs";
 import "./changes.test.mjs";
 import "./clear.test.mjs";

@@ -129,7 +129,10 @@ test("logs: a link restores the view", async () => {
     await page.waitForSelector("#view-list button:has-text('threads')");
     await page.click("#copy-link");
     await page.waitForSelector(".message:has-text('clipboard')");
-    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), link);
+    // The saved view has a name, and is not changed.
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    assert.equal(copied.replace("name=threads", "changed=1"), link);
+    link = copied;
     await page.keyboard.press("0");
     assert.equal(await rangeAfter(page, range), null);
     await page.click("#view-menu > summary");
@@ -271,6 +274,7 @@ test("logs: a log in a folder of the server is opened and closed", async () => {
     await legendThat(page, (rows) => rows.length > 0 && rows[0].average !== "---", "the log's counters again");
     await page.click("#source-menu summary");
     await page.click("#source-list .source.shown button[aria-label^=Close]");
+    await page.click(".question button:text-is('Close for everybody')");
     await page.waitForFunction(() => !document.querySelector("#source-list button[aria-label^=Close]"));
     await page.waitForSelector("#log-list button:has-text('inside.csv')", { state: "attached" });
   });

@@ -99,7 +99,7 @@ test("units: a link restores the state, and a forged one is harmless", async () 
   const panel = panelOf({ id: 3, title: "Ours", kind: "stacked", axis: "logarithmic", min: 1, limits: [5, 7.5], bands: [[-1, 2.5]], width: 2, counters: [{ path, label: "a~b", except: ["\\X\\Y"], colour: 5 }, { path: "\\Memory\\Available Bytes", or: ["\\Memory\\Available MBytes"] }] });
   const table = panelOf({ id: 4, kind: "table", table: { set: "Process", columns: [{ title: "NAME" }, { title: "CPU %", counter: "% Processor Time" }, { title: "USER", property: "User" }], sort: "CPU %", top: 5, filter: "a b", tree: "parent", process: "ID Process", parent: "Creating Process ID" } });
   const key = panelKey(panel, keyOf("2", `\\\\VM${path}`));
-  Object.assign(state, { shift: 86_400, group: "name", columns: ["average", "p95"], annotations: [{ begin: 1361328617.5, end: null, text: "a~b <c>" }, { begin: 1361328618, end: 1361328619.25, text: "" }], viewName: null, isAlignChosen: true, title: "Two", panels: [panel, table], open: 4, numbers: "raw", sources: ["live", "2"], range: { begin: 1361328617.844, end: 1361328620.001 }, align: "start", zone: "utc", figure: "maximum", every: 5, points: 1000, selected: key, sort: { column: "average", isDescending: true }, removed: new Set([key]) });
+  Object.assign(state, { shift: 86_400, group: "name", columns: ["average", "p95"], annotations: [{ begin: 1361328617.5, end: null, text: "a~b <c>" }, { begin: 1361328618, end: 1361328619.25, text: "" }], viewName: null, isAlignChosen: true, title: "Two", savedName: "Ours ~", isChanged: true, panels: [panel, table], open: 4, numbers: "raw", sources: ["live", "2"], range: { begin: 1361328617.844, end: 1361328620.001 }, align: "start", zone: "utc", figure: "maximum", every: 5, points: 1000, selected: key, sort: { column: "average", isDescending: true }, removed: new Set([key]) });
   state.legend.set(key, { styleIndex: 11, scale: "-3", isHidden: true, isHighlighted: true, isColoured: true });
   const expected = fromFragment(toFragment((id) => `log ~${id}`), (id, name) => (name === `log ~${id}` ? id : null));
   assert.deepEqual(expected.missing, []);
@@ -118,7 +118,8 @@ test("units: a link restores the state, and a forged one is harmless", async () 
   assert.deepEqual(earlier.panels.map(({ kind, counters }) => [kind, counters.map((counter) => counter.path)]), [["bars", ["\\Memory\\A", "\\Memory\\B"]]]);
   assert.deepEqual([...earlier.parts.legend.keys()], ["1.live \\\\vm\\memory\\a"]);
   for (const forged of ["", "range=5~1&every=0&points=1e9&view=evil&line=~~~", "line=99999~fit~~x&line=1~55~~x&range=NaN~x&source=~&sort=", "%E0%A4%A&path=&=&&&range=~", "note=&note=x~y~z&note=5~1~a&note=~~&shift=-1&shift=1e9&group=evil&columns=evil&range=~x", "panel=%7B&panel=null&panel=%5B1%5D&panel=%7B%22kind%22%3A%22evil%22%2C%22id%22%3A%22x%22%2C%22counters%22%3A5%2C%22limits%22%3A%5B%22a%22%5D%2C%22width%22%3A99%7D&open=%2F..%2F&alone=-1"]) {
-    const { parts, panels } = fromFragment(forged, () => null);
+    const { parts, panels, problems } = fromFragment(forged, () => null);
+    assert.equal(problems.length > 0, forged !== "", forged);
     assert.equal(parts.range, null);
     assert.equal(parts.every, 1);
     assert.deepEqual([parts.annotations, parts.shift, parts.group], [[], 0, "none"]);
@@ -198,10 +199,14 @@ test("units: typed times can be relative, without a date, or complete", async ()
     ["09:59", at("2024-03-06T08:59:00")], ["14:05", at("2024-03-05T13:05:00")], ["14:05:30.5", at("2024-03-05T13:05:30.5")],
     ["2024-03-05 14:05", at("2024-03-05T13:05:00")], ["2024-03-05T14:05:30", at("2024-03-05T13:05:30")], ["2024-03-05", at("2024-03-04T23:00:00")],
     ["2024-03-05T14:05:30Z", at("2024-03-05T14:05:30")], ["2024-03-05T14:05:30+02:00", at("2024-03-05T12:05:30")],
+    // Month first, as in Performance Monitor; `+` counts from the start, or from a given moment.
+    ["3/5/2024 2:05:30 PM", at("2024-03-05T13:05:30")], ["03/05/2024 12:21:00.5 am", at("2024-03-04T23:21:00.5")], ["3/5/24", at("2024-03-04T23:00:00")], ["3/5/2024 14:05", at("2024-03-05T13:05:00")], ["02:05 pm", at("2024-03-05T13:05:00")],
+    ["+30s", at("2024-03-05T08:30:30")], ["13/5/2024", null], ["2/30/2024", null], ["3/5/2024 13:05 PM", null], ["3/5/2024 0:05 AM", null], ["3/5/2024 noon", null], ["now+30s", null],
     ["", null], ["25:00", null], ["14:60", null], ["2024-02-30", null], ["-1y", null], ["tomorrow", null], ["1:2:3:4", null],
   ]) assert.equal(parseTime(text, whole, berlin), expected, text);
+  assert.equal(parseTime("+30s", whole, berlin, at("2024-03-05T10:00:00")), at("2024-03-05T10:00:30"));
   // Times from the start of the data.
-  for (const [text, expected] of [["1:30", 90], ["1:00:05", 3605], ["12.5", 12.5], ["-1m", 540]]) assert.equal(parseTime(text, { begin: 0, end: 600 }, null), expected, text);
+  for (const [text, expected] of [["1:30", 90], ["1:00:05", 3605], ["12.5", 12.5], ["-1m", 540], ["+1m", 60], ["1:30 PM", null]]) assert.equal(parseTime(text, { begin: 0, end: 600 }, null), expected, text);
 });
 
 test("units: axes have round steps in their units, and powers of ten", async () => {
@@ -308,8 +313,9 @@ test("units: invalid values in links are replaced", async () => {
   const { fromFragment } = await importModule("link.js");
   const panels = [{ id: 3, kind: "toString", axis: "constructor" }, { id: 3, kind: "bars" }, { id: 1e12 }, null];
   const text = new URLSearchParams(panels.map((panel) => ["panel", JSON.stringify(panel)]));
-  const read = fromFragment(text.toString(), () => null).panels;
-  assert.equal(new Set(read.map(({ id }) => id)).size, 4);
+  const { panels: read, problems } = fromFragment(text.toString(), () => null);
+  assert.equal(new Set(read.map(({ id }) => id)).size, 3);
+  assert.deepEqual(problems, ["panel=null"]);
   assert.ok(read.every(({ id }) => id < 1e9));
   assert.deepEqual([read[0].id, read[0].kind, read[0].axis, read[1].kind], [3, "line", "linear", "bars"]);
   const name = "Übersicht (Büro).toml";

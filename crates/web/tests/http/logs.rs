@@ -261,9 +261,9 @@ fn requests_for_too_many_counters_are_refused() {
 /// A text log of one sample, whose counter has a name in Windows' code page 1251.
 const CYRILLIC: &[u8] = b"\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\M\\\xcf\xe0\xec\xff\xf2\xfc\\Free\"\r\n\"01/02/2024 00:00:00.000\",\"78.80082537392173947\"\r\n";
 
-fn upload(server: &TestServer) -> String {
+fn upload(server: &TestServer, text: &[u8]) -> String {
     let stream = [("Content-Type", "application/octet-stream")];
-    let response = request(server.address, "POST", "/api/upload?name=a.csv", &stream, CYRILLIC);
+    let response = request(server.address, "POST", "/api/upload?name=a.csv", &stream, text);
     assert_eq!(response.status, 201, "{}", response.text());
     let id = response.json()["id"].as_str().expect("an id").to_owned();
     assert_eq!(wait_until_read(server, &id)["state"], "ready");
@@ -276,17 +276,34 @@ fn text_logs_are_read_in_the_configured_encoding() {
     for (code_page, name) in [("1251", "Память"), ("1252", "Ïàìÿòü")] {
         let encoding = Some(code_page.parse().expect("a code page"));
         let server = TestServer::start(&machine, TestOptions { encoding, ..TestOptions::default() });
-        let id = upload(&server);
+        let id = upload(&server, CYRILLIC);
         let sets = get(server.address, &format!("/api/sources/{id}/sets")).text();
         assert!(sets.contains(name), "{sets}");
     }
 }
 
 #[test]
+fn series_without_a_value_in_the_last_sample_have_ended() {
+    let machine = Machine::new(1);
+    let server = TestServer::start(&machine, TestOptions::default());
+    // The last sample has no value of `a` and of the other machine, whose samples have other times.
+    let log = b"\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\M\\Things(a)\\N\",\"\\\\M\\Things(b)\\N\",\"\\\\O\\Things(c)\\N\"\r\n\
+        \"01/02/2024 00:00:00.000\",\"1\",\"2\",\"3\"\r\n\"01/02/2024 00:00:01.000\",\" \",\"2\",\" \"\r\n";
+    let path = format!("/api/sources/{}/series", upload(&server, log));
+    let ended = |end: &str| {
+        let chart = get(server.address, &target(&path, &[("path", r"\Things(*)\N"), ("end", end)])).json();
+        let series = chart["series"].as_array().expect("a list").clone();
+        series.iter().map(|line| line["has_ended"] == true).collect::<Vec<_>>()
+    };
+    assert_eq!(ended("2024-01-02T00:00:01.5Z"), [true, false, false]);
+    assert_eq!(ended("2024-01-02T00:00:00.5Z"), [false, false, false]);
+}
+
+#[test]
 fn exports_have_the_digits_of_their_log() {
     let machine = Machine::new(1);
     let server = TestServer::start(&machine, TestOptions::default());
-    let id = upload(&server);
+    let id = upload(&server, CYRILLIC);
     for format in ["csv", "tsv"] {
         let path = format!("/api/sources/{id}/export");
         let parameters = [("format", format), ("path", r"\*\Free")];

@@ -204,11 +204,11 @@ fn a_group_with_more_memory_than_the_root_is_explained() {
         let id = id.expect("a table");
         let span = screen.app.required_table(id).expect("a table").0;
         let mut set = CounterSet::new("WEB1", "Cgroup", Extent::Table);
-        set.counters = vec![counter.clone()].into();
+        set.counters = vec![counter.clone()];
         let set = Arc::new(set);
         let series = GROUPS.iter().enumerate().map(|(index, (name, bytes))| {
             let value = Some(if *name == "/" { *bytes } else { bytes * factor });
-            let instance = Arc::new(Instance::new(None, *name, 0));
+            let instance = Arc::new(Instance::new(None, name, 0));
             let info = SeriesInfo {
                 id: SeriesId(index as u64),
                 path: set.path(&instance, &counter),
