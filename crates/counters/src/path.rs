@@ -127,18 +127,18 @@ impl CounterPath {
     /// is not equal to one with a machine.
     #[must_use]
     pub fn eq_ignore_case(&self, other: &Self) -> bool {
-        let same = |a: Option<&str>, b: Option<&str>| match (a, b) {
+        let equal_ignore_case = |a: Option<&str>, b: Option<&str>| match (a, b) {
             (Some(a), Some(b)) => eq_ignore_case(a, b),
             (None, None) => true,
             _ => false,
         };
         eq_ignore_case(&self.counter, &other.counter)
             && eq_ignore_case(&self.set, &other.set)
-            && same(
+            && equal_ignore_case(
                 self.instance.as_ref().map(InstanceName::as_str),
                 other.instance.as_ref().map(InstanceName::as_str),
             )
-            && same(self.machine.as_deref(), other.machine.as_deref())
+            && equal_ignore_case(self.machine.as_deref(), other.machine.as_deref())
     }
 }
 
@@ -174,7 +174,7 @@ fn check_length(part: PathPart, name: &str) -> Result<(), PathError> {
     if length <= limit { Ok(()) } else { Err(PathError::TooLong { part, length, limit }) }
 }
 
-fn unbalanced(offset: usize) -> PathError {
+fn unbalanced_parenthesis(offset: usize) -> PathError {
     PathError::Unbalanced { offset, meant: None }
 }
 
@@ -279,7 +279,7 @@ impl<'a> Reader<'a> {
                     }
                     at = end;
                 }
-                b')' => return Err(unbalanced(at)),
+                b')' => return Err(unbalanced_parenthesis(at)),
                 _ => at += 1,
             }
         }
@@ -293,7 +293,7 @@ impl<'a> Reader<'a> {
         while at < bytes.len() {
             match bytes[at] {
                 b'(' => at = self.group_end(at)?,
-                b')' => return Err(unbalanced(at)),
+                b')' => return Err(unbalanced_parenthesis(at)),
                 b'\\' => return Err(PathError::StrayBackslash { offset: at }),
                 _ => at += 1,
             }
@@ -316,7 +316,7 @@ impl<'a> Reader<'a> {
                 _ => {}
             }
         }
-        Err(unbalanced(open))
+        Err(unbalanced_parenthesis(open))
     }
 }
 

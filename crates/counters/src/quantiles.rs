@@ -1,11 +1,11 @@
-//! Quantiles of interval values: exact for a few values, within 1 % for many.
+//! Quantiles of a set of values: exact for a few values, within 1 % for many.
 
 mod bucket;
 mod bucket_counts;
 mod histogram;
 
 use bucket::Bucket;
-use bucket_counts::{BucketCounts, SHORT_RANGE};
+use bucket_counts::{BucketCounts, NARROW_RANGE};
 use histogram::Histogram;
 
 /// Maximum number of nonzero values that are stored exactly.
@@ -13,8 +13,8 @@ const MAX_EXACT: usize = 128;
 /// Maximum number of nonzero values that are stored as a list of buckets (rounded values). The list usually takes less
 /// memory than a histogram.
 const MAX_LISTED: usize = 2048;
-/// Initial capacity of the list. In bytes, it equals a buffer of [`MAX_EXACT`] values, so the allocator can reuse a
-/// buffer that another summary has just freed.
+/// Initial capacity of the list. The list then has as many bytes as a buffer of [`MAX_EXACT`] values, so the allocator can
+/// reuse a buffer that another summary has just freed.
 const INITIAL_LISTED: usize = MAX_EXACT * size_of::<f64>() / size_of::<Bucket>();
 /// Initial capacity of the list of exact values.
 const INITIAL_EXACT: usize = 8;
@@ -93,20 +93,20 @@ impl Quantiles {
             if zeros == 0 {
                 self.storage.extend(values);
             } else if zeros < values.len() {
-                let (mut others, mut len) = ([0.0; MAX_BATCH], 0);
+                let (mut nonzero, mut len) = ([0.0; MAX_BATCH], 0);
                 for &value in values {
                     // Overwritten by the next value if this one is zero.
-                    others[len] = value;
+                    nonzero[len] = value;
                     len += usize::from(value != 0.0);
                 }
-                self.storage.extend(&others[..len]);
+                self.storage.extend(&nonzero[..len]);
             }
         }
     }
 
-    /// Reads the memory to which the next value is written; see [`Series::load`](crate::Series::load).
+    /// Prefetches the memory to which the next value is written, by reading it; see [`Series::load`](crate::Series::load).
     #[inline]
-    pub(crate) fn load(&self) -> u64 {
+    pub(crate) fn prefetch(&self) -> u64 {
         match &self.storage {
             Storage::Exact(values) => values.last().map_or(0, |value| value.to_bits()),
             Storage::Listed(buckets) => {
@@ -129,16 +129,16 @@ impl Quantiles {
 
     /// The number of values that were added.
     pub fn count(&self) -> u64 {
-        let others = match &self.storage {
+        let nonzero = match &self.storage {
             Storage::Exact(values) => values.len() as u64,
             Storage::Listed(buckets) => buckets.len() as u64,
             Storage::Counted(histogram) => histogram.count(),
             Storage::Off => return 0,
         };
-        self.zeros + others
+        self.zeros + nonzero
     }
 
-    /// The values of these quantiles (nearest rank), each of which is between 0 and 1. `None` if there are no values.
+    /// The values of `quantiles`, which are numbers between 0 and 1. `None` if no values were added.
     ///
     /// By nearest rank, the quantile `q` of `n` values is the `ceil(q * n)`-th smallest value.
     pub fn at<const N: usize>(&self, quantiles: [f64; N]) -> Option<[f64; N]> {
@@ -147,7 +147,7 @@ impl Quantiles {
             return None;
         }
         let ranks = quantiles.map(|quantile| {
-            // A product can be slightly above a whole number because of rounding: 0.999 is not exactly a double.
+            // A product can be slightly above a whole number because of rounding: a double cannot represent 0.999 exactly.
             let rank = quantile * count as f64 * (1.0 - 4.0 * f64::EPSILON);
             (rank.ceil() as u64).clamp(1, count) - 1
         });
@@ -158,43 +158,44 @@ impl Quantiles {
                 let negative = sorted.partition_point(|value| *value < 0.0);
                 self.at_ranks(ranks, negative as u64, |rank| sorted[rank as usize])
             }
-            Storage::Listed(buckets) => match BucketCounts::of_short_list(buckets, &mut [0; SHORT_RANGE]) {
-                Some(counts) => self.at_ranks(ranks, counts.negative(), counts.by_rank()),
+            Storage::Listed(buckets) => match BucketCounts::from_narrow_list(buckets, &mut [0; NARROW_RANGE])
+            {
+                Some(counts) => self.at_ranks(ranks, counts.negative_count(), counts.by_rank()),
                 None => {
                     let histogram = Histogram::from_buckets(buckets);
                     let counts = histogram.counts();
-                    self.at_ranks(ranks, counts.negative(), counts.by_rank())
+                    self.at_ranks(ranks, counts.negative_count(), counts.by_rank())
                 }
             },
             Storage::Counted(histogram) => {
                 let mut histogram = histogram.clone();
                 histogram.flush();
                 let counts = histogram.counts();
-                self.at_ranks(ranks, counts.negative(), counts.by_rank())
+                self.at_ranks(ranks, counts.negative_count(), counts.by_rank())
             }
             Storage::Off => return None,
         })
     }
 
-    /// The values with these ranks, counted from 0 in ascending order. `others` returns a nonzero value by its rank among
-    /// the nonzero values. `negative` is the number of values below zero.
+    /// The values with these ranks, counted from 0 in ascending order. `nonzero_at` returns a nonzero value by its rank
+    /// among the nonzero values. `negative` is the number of values below zero.
     fn at_ranks<const N: usize>(
         &self,
         ranks: [u64; N],
         negative: u64,
-        mut others: impl FnMut(u64) -> f64,
+        mut nonzero_at: impl FnMut(u64) -> f64,
     ) -> [f64; N] {
         ranks.map(|rank| match rank {
-            _ if rank < negative => others(rank),
+            _ if rank < negative => nonzero_at(rank),
             _ if rank < negative + self.zeros => 0.0,
-            _ => others(rank - self.zeros),
+            _ => nonzero_at(rank - self.zeros),
         })
     }
 }
 
 impl Storage {
     /// The number of values that can be added before the state must change.
-    fn room(&self) -> usize {
+    fn remaining_capacity(&self) -> usize {
         match self {
             Self::Exact(values) => MAX_EXACT - values.len(),
             Self::Listed(buckets) => MAX_LISTED - buckets.len(),
@@ -219,12 +220,13 @@ impl Storage {
     /// Adds nonzero values.
     fn extend(&mut self, mut values: &[f64]) {
         while !values.is_empty() {
-            if self.room() == 0 {
+            if self.remaining_capacity() == 0 {
                 self.advance();
             }
-            let (first, others) = values.split_at(values.len().min(self.room()).min(MAX_BATCH));
-            self.push_all(first);
-            values = others;
+            let (batch, remaining) =
+                values.split_at(values.len().min(self.remaining_capacity()).min(MAX_BATCH));
+            self.push_all(batch);
+            values = remaining;
         }
     }
 
@@ -247,7 +249,7 @@ impl Storage {
     }
 
     fn merge_buckets(&mut self, added: &[Bucket]) {
-        while matches!(self, Self::Exact(_)) || self.room() < added.len() {
+        while matches!(self, Self::Exact(_)) || self.remaining_capacity() < added.len() {
             self.advance();
         }
         match self {
@@ -258,7 +260,7 @@ impl Storage {
     }
 
     fn merge_histogram(&mut self, other: &Histogram) {
-        while self.room() < usize::MAX {
+        while self.remaining_capacity() < usize::MAX {
             self.advance();
         }
         if let Self::Counted(histogram) = self {
@@ -311,22 +313,22 @@ mod tests {
     }
 
     /// The state of the storage depends only on the number of nonzero values, not on their order, nor on the sizes
-    /// of the parts in which they are added, merged or cloned.
+    /// of the chunks in which they are added, merged or cloned.
     #[test]
-    fn order_parts_and_clones_change_nothing() {
+    fn quantiles_do_not_depend_on_order_chunks_or_clones() {
         for count in [1, MAX_EXACT, MAX_EXACT + 1, MAX_LISTED, MAX_LISTED + 1, 3 * MAX_LISTED] {
             let values: Vec<f64> = (0..count).map(|at| (at * 7919 % 4001) as f64 * 1.37 - 99.0).collect();
             let mut sorted = values.clone();
             sorted.sort_by(f64::total_cmp);
             let whole = summary(&values).at(QUANTILES);
             assert_eq!(summary(&sorted).at(QUANTILES), whole, "{count}");
-            for part in [1, 100, 1_000] {
+            for chunk_size in [1, 100, 1_000] {
                 let mut added = Quantiles::default();
                 let mut merged = Quantiles::default();
-                for part in values.chunks(part) {
+                for chunk in values.chunks(chunk_size) {
                     added = added.clone();
-                    added.add_all(part);
-                    let mut reversed = summary(part);
+                    added.add_all(chunk);
+                    let mut reversed = summary(chunk);
                     reversed.merge(&merged);
                     merged = reversed;
                 }

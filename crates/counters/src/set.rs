@@ -152,14 +152,15 @@ fn unit_in_name(name: &str) -> Option<&'static str> {
         return Some("bytes");
     }
     let words = || name.split(|c: char| !c.is_alphabetic());
-    let has = |wanted: &[&str]| words().any(|word| wanted.iter().any(|unit| word.eq_ignore_ascii_case(unit)));
-    if has(&["kbytes", "kilobytes", "kb"]) {
+    let has_word =
+        |wanted: &[&str]| words().any(|word| wanted.iter().any(|unit| word.eq_ignore_ascii_case(unit)));
+    if has_word(&["kbytes", "kilobytes", "kb"]) {
         Some("KB")
-    } else if has(&["mbytes", "megabytes", "mb"]) {
+    } else if has_word(&["mbytes", "megabytes", "mb"]) {
         Some("MB")
-    } else if has(&["bytes", "byte"]) {
+    } else if has_word(&["bytes", "byte"]) {
         Some("bytes")
-    } else if has(&["bits", "bandwidth"]) {
+    } else if has_word(&["bits", "bandwidth"]) {
         Some("bits")
     } else {
         None

@@ -182,11 +182,16 @@ impl Statistics {
         empty
     }
 
-    /// Reads the memory of the state; see [`Series::load`].
+    /// Prefetches the memory of the state, by reading it; see [`Series::load`].
     #[inline]
-    fn load(&self) -> u64 {
+    fn prefetch(&self) -> u64 {
         let times = [self.first_time, self.last_time].map(|at| at.map_or(0, |at| at.utc.0 as u64));
-        self.values | self.minimum.to_bits() | times[0] | times[1] | self.sums.load() | self.quantiles.load()
+        self.values
+            | self.minimum.to_bits()
+            | times[0]
+            | times[1]
+            | self.sums.prefetch()
+            | self.quantiles.prefetch()
     }
 
     /// Whether nothing was added, that is, no valid raw values and no errors.

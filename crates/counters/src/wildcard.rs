@@ -5,7 +5,7 @@
 //! tools of the PDH world", 1.2).
 
 /// Converts a character to lower case with Unicode's simple mapping.
-fn lower(character: char) -> char {
+fn to_lower(character: char) -> char {
     if character.is_ascii() {
         return character.to_ascii_lowercase();
     }
@@ -26,7 +26,7 @@ pub fn eq_ignore_case(a: &str, b: &str) -> bool {
     if a.is_ascii() && b.is_ascii() {
         return a.eq_ignore_ascii_case(b);
     }
-    a.chars().map(lower).eq(b.chars().map(lower))
+    a.chars().map(to_lower).eq(b.chars().map(to_lower))
 }
 
 /// Converts a name to lower case. The result is the same for all names that are equal according to [`eq_ignore_case`].
@@ -37,7 +37,7 @@ pub fn eq_ignore_case(a: &str, b: &str) -> bool {
 /// ```
 #[must_use]
 pub fn fold_case(name: &str) -> String {
-    name.chars().map(lower).collect()
+    name.chars().map(to_lower).collect()
 }
 
 /// A name with wildcards: `*` matches any text, including the empty text, and `?` matches exactly one character.
@@ -119,7 +119,7 @@ impl Pattern {
                 matches_parts(self.folded.bytes(), lower_case, b'*', b'?')
             }
             Shape::Ascii | Shape::Unicode => {
-                matches_parts(self.folded.chars(), name.chars().map(lower), '*', '?')
+                matches_parts(self.folded.chars(), name.chars().map(to_lower), '*', '?')
             }
         }
     }
@@ -175,7 +175,7 @@ where
 /// assert_eq!(closest("Disk Reads/sec", counters.into_iter()), None);
 /// ```
 pub fn closest<'a>(wanted: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let wanted: Vec<char> = wanted.chars().map(lower).collect();
+    let wanted: Vec<char> = wanted.chars().map(to_lower).collect();
     if wanted.is_empty() {
         return None;
     }
@@ -186,7 +186,7 @@ pub fn closest<'a>(wanted: &str, candidates: impl Iterator<Item = &'a str>) -> O
     for candidate in candidates {
         characters.clear();
         // One more character than could match is enough to reject a candidate that is too long.
-        characters.extend(candidate.chars().map(lower).take(wanted.len() + limit + 1));
+        characters.extend(candidate.chars().map(to_lower).take(wanted.len() + limit + 1));
         let Some(distance) = edit_distance(&wanted, &characters, limit, &mut rows) else { continue };
         best = Some(candidate);
         if distance == 0 {

@@ -20,18 +20,18 @@ mod table;
 mod tables_tests;
 
 use sums::{NoCounts, ProcessorSums, Totals};
-use table::{CORE_CPI, CORE_CYCLES, CPI, CPI_WHILE_BUSY, INSTRUCTIONS, PROCESSOR_CPI, RUNNING, SHOWN};
+use table::{ALL_COUNTERS, CORE_CPI, CORE_CYCLES, CPI, CPI_WHILE_BUSY, INSTRUCTIONS, PROCESSOR_CPI, RUNNING};
 
 const TABLES: &[&SetTable] = &[&PROCESSOR_CPI];
 
 /// The provider of `Processor CPI` on this machine.
 ///
-/// The first collection opens the counters, which then stay open. To determine whether the machine has counters, this
-/// function briefly counts the calling thread.
+/// The first collection opens the hardware counters, which then stay open. To determine whether the machine has hardware
+/// counters, this function briefly counts the events of the calling thread.
 ///
 /// # Errors
 ///
-/// If the machine has no such counters; the error gives the cause. Missing permission and other conditions that can
+/// If the machine has no hardware counters; the error gives the cause. Missing permission and other conditions that can
 /// change are reported as errors of the values instead.
 pub fn provider(roots: &Roots) -> Result<Box<dyn Provider>, Error> {
     match Cpi::new(Mode::ON_THREAD) {
@@ -45,7 +45,7 @@ pub fn known_sets() -> impl Iterator<Item = Arc<CounterSetInfo>> {
     TABLES.iter().map(|set| set.info())
 }
 
-/// Whether an error means that the machine has no counters and never will.
+/// Whether an error means that the machine has no hardware counters and never will.
 fn is_absence(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::EventNotSupported { .. } | ErrorKind::NotSupported | ErrorKind::NoSystemCall)
 }
@@ -92,7 +92,7 @@ enum Counting {
 struct Reasons {
     never_ran: Arc<str>,
     no_counters: Arc<str>,
-    no_busy_share: Arc<str>,
+    no_busy_time: Arc<str>,
     /// The last error from opening or reading the counters.
     error: Option<Arc<str>>,
     /// Whether `error` applies to the current collection.
@@ -105,7 +105,7 @@ impl Provider for ProcessorCpi {
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
-        if rows.wants_any(SHOWN) {
+        if rows.wants_any(ALL_COUNTERS) {
             self.measure();
         }
         self.update_online()?;
@@ -127,10 +127,10 @@ impl ProcessorCpi {
             reasons: Reasons {
                 never_ran:
                     "the counters of a processor never ran in the interval, because other programs used the hardware counters: \
-                    the next interval covers this one too; longer intervals help"
+                    the next interval includes this one; use longer intervals"
                         .into(),
                 no_counters: "a processor has no hardware counters".into(),
-                no_busy_share: "this machine does not provide the busy time of its processors".into(),
+                no_busy_time: "this machine does not provide the busy time of its processors".into(),
                 error: None,
                 has_error: false,
             },
@@ -193,14 +193,14 @@ impl ProcessorCpi {
             let key = &instance.key;
             if wants_all || rows.wants_instance(key.full_name(), key.id()) {
                 let processors = &self.instances.processors()[instance.members.clone()];
-                set(&mut rows.push(key), &self.sums.totals_of(processors), &self.reasons);
+                fill_row(&mut rows.push(key), &self.sums.totals_of(processors), &self.reasons);
             }
         }
     }
 }
 
 /// Sets the values of an instance, or reports why they are missing.
-fn set(row: &mut Row<'_>, totals: &Totals, reasons: &Reasons) {
+fn fill_row(row: &mut Row<'_>, totals: &Totals, reasons: &Reasons) {
     let reason = match totals.no_counts {
         _ if reasons.has_error => reasons.error.as_ref(),
         Some(NoCounts::NeverRan) => Some(&reasons.never_ran),
@@ -208,13 +208,13 @@ fn set(row: &mut Row<'_>, totals: &Totals, reasons: &Reasons) {
         None => None,
     };
     if let Some(reason) = reason {
-        return row.fail_all(SHOWN, reason);
+        return row.fail_all(ALL_COUNTERS, reason);
     }
     let sums = &totals.sums;
-    row.set_with_base(CPI, sums.cycles, sums.elapsed_instructions);
+    row.set_with_base(CPI, sums.elapsed_cycles, sums.elapsed_instructions);
     match totals.has_busy_share {
         true => row.set_with_base(CPI_WHILE_BUSY, sums.busy_cycles, sums.busy_instructions),
-        false => row.fail(CPI_WHILE_BUSY, &reasons.no_busy_share),
+        false => row.fail(CPI_WHILE_BUSY, &reasons.no_busy_time),
     }
     row.set_with_base(CORE_CPI, sums.core_cycles, sums.instructions);
     row.set(INSTRUCTIONS, sums.instructions);

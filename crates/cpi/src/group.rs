@@ -310,13 +310,13 @@ impl Reading {
         if running_ns == 0 && enabled_ns > 0 {
             return None;
         }
-        let scaled = |now: u64, then: u64| scale(now.saturating_sub(then), enabled_ns, running_ns);
+        let scaled_difference = |now: u64, then: u64| scale(now.saturating_sub(then), enabled_ns, running_ns);
         Some(Self {
             enabled_ns,
             running_ns,
-            cycles: scaled(self.cycles, earlier.cycles),
-            instructions: scaled(self.instructions, earlier.instructions),
-            reference_cycles: scaled(self.reference_cycles, earlier.reference_cycles),
+            cycles: scaled_difference(self.cycles, earlier.cycles),
+            instructions: scaled_difference(self.instructions, earlier.instructions),
+            reference_cycles: scaled_difference(self.reference_cycles, earlier.reference_cycles),
         })
     }
 }

@@ -81,8 +81,8 @@ impl ProcessCpi {
             .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
             .map(|thread| Target::Thread(Some(thread)))
             .collect();
-        let inherited = |event: Event| Event { inherit: true, ..event };
-        let mut process = Self::open(&machine(), &threads, user_only, events, inherited)?;
+        let with_inherit = |event: Event| Event { inherit: true, ..event };
+        let mut process = Self::open(&machine(), &threads, user_only, events, with_inherit)?;
         process.start()?;
         Ok(process)
     }

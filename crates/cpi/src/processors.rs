@@ -32,7 +32,7 @@ pub(crate) struct Processors {
 struct OpenGroups {
     by_id: Vec<Option<OpenGroup>>,
     /// How many times the counters of a processor were opened so far, for all processors together.
-    opened: u32,
+    open_count: u32,
 }
 
 /// The open counters of a processor.
@@ -128,7 +128,7 @@ impl Processors {
         Ok(processors)
     }
 
-    fn excluded(&self) -> Excluded {
+    fn excluded_code(&self) -> Excluded {
         if self.user_only { Excluded::KernelAndHypervisor } else { Excluded::Nothing }
     }
 
@@ -167,8 +167,8 @@ impl Processors {
         }
         match self.open_group(id) {
             Ok(group) => {
-                groups.opened += 1;
-                let (opening, has_unhalted) = (groups.opened, group.has_reference_cycles());
+                groups.open_count += 1;
+                let (opening, has_unhalted) = (groups.open_count, group.has_reference_cycles());
                 groups.by_id[index] = Some(OpenGroup { group, opening, has_unhalted });
                 Ok(())
             }
@@ -189,7 +189,7 @@ impl Processors {
 
     fn open_group(&self, id: u32) -> Result<Group, OpenError> {
         let target = Target::Processor(id);
-        let excluded = self.excluded();
+        let excluded = self.excluded_code();
         let mut first = None;
         for plan in self.plans.for_processor(id, excluded) {
             match Group::open(&self.kernel, &plan, target, excluded) {

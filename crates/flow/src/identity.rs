@@ -17,7 +17,7 @@ const IDENTITY_COUNTERS: [&str; 2] = ["ID Thread", "ID Process"];
 pub struct Identity<S> {
     source: S,
     /// The groups of the last sample; roles are recomputed only when the groups change.
-    known: Vec<(Arc<CounterSet>, Role)>,
+    known_groups: Vec<(Arc<CounterSet>, Role)>,
     /// The sets whose instances have identities in the last sample.
     sets: Vec<IdentitySet>,
     /// Only changes that break a pair of a selected counter are counted.
@@ -44,16 +44,16 @@ struct IdentitySet {
     /// The result of [`key_of`].
     key: (String, String),
     /// The identities in the last sample, keyed by [`Instance::id`](tachograph_counters::set::Instance::id).
-    now: HashMap<u32, Known>,
+    current_identities: HashMap<u32, Known>,
     /// Like `now`, but in the sample before the last one.
-    before: HashMap<u32, Known>,
+    previous_identities: HashMap<u32, Known>,
     /// The identities in the last sample of the previous log, keyed by the instance's label.
     carried: HashMap<Box<str>, Known>,
     /// The instance lists of the groups that supply the current identities.
     instances: Vec<Instances>,
     /// The identities of the instances of one group of the last sample. Kept because other groups usually have the same
     /// instances.
-    listed: Vec<u64>,
+    group_identities: Vec<u64>,
     /// The index of that group.
     listed_group: Option<usize>,
     /// See [`Selection::selecting_pairs`].
@@ -73,7 +73,7 @@ struct Known {
 impl<S: Source> Identity<S> {
     /// A stage over `source`. The selection only decides which broken pairs are counted; a later stage applies it.
     pub fn new(source: S, selection: Selection) -> Self {
-        Self { source, known: Vec::new(), sets: Vec::new(), selection, renumbered: Arc::default() }
+        Self { source, known_groups: Vec::new(), sets: Vec::new(), selection, renumbered: Arc::default() }
     }
 
     pub(crate) fn source_mut(&mut self) -> &mut S {
@@ -87,7 +87,7 @@ impl<S: Source> Identity<S> {
     }
 
     fn find_roles(&mut self, sample: &Sample) {
-        if sample.has_sets(self.known.iter().map(|(set, _)| set)) {
+        if sample.has_sets(self.known_groups.iter().map(|(set, _)| set)) {
             return;
         }
         let mut earlier: HashMap<_, _> =
@@ -117,7 +117,7 @@ impl<S: Source> Identity<S> {
                 }
             }
         }
-        self.known = sample.groups.iter().map(|group| Arc::clone(&group.set)).zip(roles).collect();
+        self.known_groups = sample.groups.iter().map(|group| Arc::clone(&group.set)).zip(roles).collect();
     }
 }
 
@@ -146,7 +146,7 @@ impl IdentitySet {
         let mut carried = HashMap::new();
         if let Some(before) = before {
             for instance in before.instances.iter().flat_map(|list| list.iter()) {
-                if let Some(known) = before.now.get(&instance.id()) {
+                if let Some(known) = before.current_identities.get(&instance.id()) {
                     carried.insert(instance.label().into(), *known);
                 }
             }
@@ -165,7 +165,7 @@ impl IdentitySet {
             // plus 1.
             let identity = (raw.first as u64).wrapping_add(1);
             let known = Known { identity, counter, is_compared: false };
-            let now = self.now.entry(instance.id()).or_insert(known);
+            let now = self.current_identities.entry(instance.id()).or_insert(known);
             if counter < now.counter {
                 *now = known;
             }
@@ -173,15 +173,16 @@ impl IdentitySet {
     }
 
     /// Number of selected instances that belong to a different process or thread than in the previous sample.
-    fn renumbered(&mut self, group: &Group, selection: &Selection) -> u64 {
+    fn count_renumbered(&mut self, group: &Group, selection: &Selection) -> u64 {
         let mut renumbered = 0;
         for instance in group.instances.iter() {
-            let Some(now) = self.now.get_mut(&instance.id()) else { continue };
+            let Some(now) = self.current_identities.get_mut(&instance.id()) else { continue };
             if std::mem::replace(&mut now.is_compared, true) {
                 continue;
             }
             // A process id cannot be compared with a thread id.
-            let before = self.before.get(&instance.id()).or_else(|| self.carried.get(instance.label()));
+            let before =
+                self.previous_identities.get(&instance.id()).or_else(|| self.carried.get(instance.label()));
             let is_another =
                 before.is_some_and(|before| before.counter == now.counter && before.identity != now.identity);
             let is_paired = || self.paired.iter().any(|&path| selection.selects(path, &group.set, instance));
@@ -201,27 +202,28 @@ impl<S: Source> Source for Identity<S> {
             return Ok(true);
         }
         for set in &mut self.sets {
-            std::mem::swap(&mut set.now, &mut set.before);
-            set.now.clear();
+            std::mem::swap(&mut set.current_identities, &mut set.previous_identities);
+            set.current_identities.clear();
             set.instances.clear();
             set.listed_group = None;
         }
-        let present = || self.known.iter().zip(&sample.groups).filter(|(_, group)| group.is_present());
-        for ((_, role), group) in present() {
+        let present_groups =
+            || self.known_groups.iter().zip(&sample.groups).filter(|(_, group)| group.is_present());
+        for ((_, role), group) in present_groups() {
             if let Role::Source { set, column, counter } = *role {
                 self.sets[set].read(group, column, counter);
             }
         }
         // Identities are compared only after all groups were read, since the most specific counter can be in the last group.
         let mut renumbered = 0;
-        for ((_, role), group) in present() {
+        for ((_, role), group) in present_groups() {
             if let Role::Source { set, .. } = *role {
-                renumbered += self.sets[set].renumbered(group, &self.selection);
+                renumbered += self.sets[set].count_renumbered(group, &self.selection);
             }
         }
         self.sets.iter_mut().filter(|set| !set.instances.is_empty()).for_each(|set| set.carried.clear());
         self.renumbered.fetch_add(renumbered, std::sync::atomic::Ordering::Relaxed);
-        for (index, (_, role)) in self.known.iter().enumerate() {
+        for (index, (_, role)) in self.known_groups.iter().enumerate() {
             let (Role::Source { set, .. } | Role::Lookup(set)) = *role else { continue };
             let set = &mut self.sets[set];
             let instances = &sample.groups[index].instances;
@@ -230,12 +232,12 @@ impl<S: Source> Source for Identity<S> {
                 .is_some_and(|listed| Arc::ptr_eq(&sample.groups[listed].instances, instances))
             {
                 set.listed_group = Some(index);
-                let now = &set.now;
+                let now = &set.current_identities;
                 let identity = |id: u32| now.get(&id).map_or(0, |known| known.identity);
-                set.listed.clear();
-                set.listed.extend(instances.iter().map(|instance| identity(instance.id())));
+                set.group_identities.clear();
+                set.group_identities.extend(instances.iter().map(|instance| identity(instance.id())));
             }
-            sample.groups[index].identities.clone_from(&set.listed);
+            sample.groups[index].identities.clone_from(&set.group_identities);
         }
         Ok(true)
     }

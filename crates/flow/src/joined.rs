@@ -15,7 +15,7 @@ use crate::{FlowError, Source};
 pub struct Joined<S> {
     source: S,
     /// The sample that follows the last returned one.
-    next: Sample,
+    next_sample: Sample,
     state: State,
 }
 
@@ -30,11 +30,11 @@ enum State {
 impl<S: Source> Joined<S> {
     /// A stage over `source`.
     pub fn new(source: S) -> Self {
-        Self { source, next: Sample::default(), state: State::NotStarted }
+        Self { source, next_sample: Sample::default(), state: State::NotStarted }
     }
 
     fn advance(&mut self) -> Result<(), FlowError> {
-        self.state = if self.source.next(&mut self.next)? { State::HasNext } else { State::Ended };
+        self.state = if self.source.next(&mut self.next_sample)? { State::HasNext } else { State::Ended };
         Ok(())
     }
 }
@@ -47,11 +47,11 @@ impl<S: Source> Source for Joined<S> {
         if self.state == State::Ended {
             return Ok(false);
         }
-        std::mem::swap(sample, &mut self.next);
+        std::mem::swap(sample, &mut self.next_sample);
         self.advance()?;
-        while self.state == State::HasNext && can_join(sample, &self.next) {
-            let boot_time = self.next.boot_time;
-            for (group, next) in sample.groups.iter_mut().zip(&mut self.next.groups) {
+        while self.state == State::HasNext && can_join(sample, &self.next_sample) {
+            let boot_time = self.next_sample.boot_time;
+            for (group, next) in sample.groups.iter_mut().zip(&mut self.next_sample.groups) {
                 if next.is_present() {
                     std::mem::swap(group, next);
                     if group.boot_time.0 == 0 {
@@ -79,11 +79,11 @@ fn can_join(one: &Sample, other: &Sample) -> bool {
 pub struct JoinedLogs<S> {
     source: S,
     /// The sample that follows the last returned one.
-    next: Sample,
+    next_sample: Sample,
     state: State,
     indexes: GroupIndexes,
     /// The last occurrence of each group, by group index.
-    last: Vec<LastGroup>,
+    last_groups: Vec<LastGroup>,
 }
 
 struct LastGroup {
@@ -101,15 +101,15 @@ impl<S: Source> JoinedLogs<S> {
     pub fn new(source: S) -> Self {
         Self {
             source,
-            next: Sample::default(),
+            next_sample: Sample::default(),
             state: State::NotStarted,
             indexes: GroupIndexes::default(),
-            last: Vec::new(),
+            last_groups: Vec::new(),
         }
     }
 
     fn advance(&mut self) -> Result<(), FlowError> {
-        self.state = if self.source.next(&mut self.next)? { State::HasNext } else { State::Ended };
+        self.state = if self.source.next(&mut self.next_sample)? { State::HasNext } else { State::Ended };
         Ok(())
     }
 
@@ -117,19 +117,19 @@ impl<S: Source> JoinedLogs<S> {
     fn record(&mut self, part: &Sample, returned_log: u32, sample: u64) {
         for (set, index) in self.indexes.find(part) {
             let group = LastGroup { set: Arc::clone(set), log: part.log, returned_log, sample };
-            match self.last.get_mut(*index) {
+            match self.last_groups.get_mut(*index) {
                 Some(last) => *last = group,
                 // Indexes are assigned in the order of appearance.
-                None => self.last.push(group),
+                None => self.last_groups.push(group),
             }
         }
     }
 
     /// Whether `next` has no group in common with the returned sample with the sequence number `sample`.
     fn is_disjoint(&mut self, sample: u64) -> bool {
-        let last = &self.last;
+        let last = &self.last_groups;
         self.indexes
-            .find(&self.next)
+            .find(&self.next_sample)
             .iter()
             .all(|(_, index)| last.get(*index).is_none_or(|group| group.sample != sample))
     }
@@ -143,18 +143,18 @@ impl<S: Source> Source for JoinedLogs<S> {
         if self.state == State::Ended {
             return Ok(false);
         }
-        std::mem::swap(sample, &mut self.next);
-        let number = self.last.iter().map(|group| group.sample).max().unwrap_or_default() + 1;
+        std::mem::swap(sample, &mut self.next_sample);
+        let number = self.last_groups.iter().map(|group| group.sample).max().unwrap_or_default() + 1;
         let mut logs = vec![sample.log];
         self.record(sample, sample.log, number);
         self.advance()?;
         while self.state == State::HasNext
-            && sample.at.utc == self.next.at.utc
-            && sample.is_baseline == self.next.is_baseline
-            && !logs.contains(&self.next.log)
+            && sample.at.utc == self.next_sample.at.utc
+            && sample.is_baseline == self.next_sample.is_baseline
+            && !logs.contains(&self.next_sample.log)
             && self.is_disjoint(number)
         {
-            let mut next = std::mem::take(&mut self.next);
+            let mut next = std::mem::take(&mut self.next_sample);
             self.record(&next, sample.log, number);
             for group in next.groups.iter_mut().filter(|group| group.boot_time.0 == 0) {
                 group.boot_time = next.boot_time;
@@ -165,7 +165,7 @@ impl<S: Source> Source for JoinedLogs<S> {
         }
         let is_of_other_log =
             |group: &&LastGroup| group.returned_log == sample.log && !logs.contains(&group.log);
-        let absent = self.last.iter().filter(is_of_other_log).map(|group| {
+        let absent = self.last_groups.iter().filter(is_of_other_log).map(|group| {
             let mut absent = Group::new(Arc::clone(&group.set));
             absent.status = Status::ITEM_NOT_VALIDATED;
             absent

@@ -100,7 +100,7 @@ impl LiveSource {
         self.paths = paths.to_vec();
         let selection = Selection::new(paths.to_vec());
         self.groups.select(&mut self.query, paths, &selection);
-        selection.matched()
+        selection.matched_paths()
     }
 
     fn select(&mut self, paths: &[PathPattern]) -> Selection {

@@ -22,12 +22,12 @@ pub struct SideBySide {
 struct Follower {
     source: Box<dyn Source>,
     /// The follower's last sample that is not after the leader's; `None` once it has been used.
-    current: Option<Sample>,
+    current_sample: Option<Sample>,
     /// The sample after `current`, unless the source has ended.
-    next: Option<Sample>,
-    started: bool,
+    next_sample: Option<Sample>,
+    has_started: bool,
     /// Buffer for the next sample that is read.
-    spare: Sample,
+    spare_sample: Sample,
 }
 
 impl SideBySide {
@@ -37,10 +37,10 @@ impl SideBySide {
             .into_iter()
             .map(|source| Follower {
                 source,
-                current: None,
-                next: None,
-                started: false,
-                spare: Sample::default(),
+                current_sample: None,
+                next_sample: None,
+                has_started: false,
+                spare_sample: Sample::default(),
             })
             .collect();
         Self { leader, followers, tolerance: interval / 2, dropped_samples: Arc::default() }
@@ -59,7 +59,7 @@ pub struct Interleaved {
     machines: Vec<Machine>,
     /// The index of the machine whose head was returned last. The next call reads this machine's next sample.
     returned: Option<usize>,
-    started: bool,
+    has_started: bool,
     /// The log id of the last returned sample.
     log: u32,
 }
@@ -69,7 +69,7 @@ struct Machine {
     source: Box<dyn Source>,
     /// The next sample, unless the source has ended.
     head: Sample,
-    ended: bool,
+    has_ended: bool,
     /// The log id of the last returned sample, as numbered by `source`.
     log: Option<u32>,
 }
@@ -77,27 +77,32 @@ struct Machine {
 impl Interleaved {
     /// A source over one source per machine. Samples of the same moment are in the order of `sources`.
     pub fn new(sources: Vec<Box<dyn Source>>) -> Self {
-        let machine = |source| Machine { source, head: Sample::default(), ended: false, log: None };
-        Self { machines: sources.into_iter().map(machine).collect(), returned: None, started: false, log: 0 }
+        let machine = |source| Machine { source, head: Sample::default(), has_ended: false, log: None };
+        Self {
+            machines: sources.into_iter().map(machine).collect(),
+            returned: None,
+            has_started: false,
+            log: 0,
+        }
     }
 
     fn advance(&mut self, index: usize) -> Result<(), FlowError> {
         let machine = &mut self.machines[index];
-        machine.ended = !machine.source.next(&mut machine.head)?;
+        machine.has_ended = !machine.source.next(&mut machine.head)?;
         Ok(())
     }
 }
 
 impl Source for Interleaved {
     fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
-        if !std::mem::replace(&mut self.started, true) {
+        if !std::mem::replace(&mut self.has_started, true) {
             for index in 0..self.machines.len() {
                 self.advance(index)?;
             }
         } else if let Some(returned) = self.returned.take() {
             self.advance(returned)?;
         }
-        let running = (0..self.machines.len()).filter(|&index| !self.machines[index].ended);
+        let running = (0..self.machines.len()).filter(|&index| !self.machines[index].has_ended);
         let Some(first) = running.min_by_key(|&index| (self.machines[index].head.at.utc, index)) else {
             return Ok(false);
         };
@@ -117,7 +122,7 @@ impl Source for Interleaved {
 
 impl Follower {
     fn read(&mut self) -> Result<Option<Sample>, FlowError> {
-        let mut sample = std::mem::take(&mut self.spare);
+        let mut sample = std::mem::take(&mut self.spare_sample);
         Ok(self.source.next(&mut sample)?.then_some(sample))
     }
 
@@ -125,16 +130,16 @@ impl Follower {
     /// counting baselines.
     fn read_until(&mut self, utc: i64) -> Result<u64, FlowError> {
         let mut skipped = 0;
-        if !self.started {
-            self.started = true;
-            self.next = self.read()?;
+        if !self.has_started {
+            self.has_started = true;
+            self.next_sample = self.read()?;
         }
-        while self.next.as_ref().is_some_and(|next| next.at.utc.0 <= utc) {
-            let skipped_sample = std::mem::replace(&mut self.current, self.next.take());
+        while self.next_sample.as_ref().is_some_and(|next| next.at.utc.0 <= utc) {
+            let skipped_sample = std::mem::replace(&mut self.current_sample, self.next_sample.take());
             skipped +=
                 u64::from(skipped_sample.as_ref().is_some_and(|skipped_sample| !skipped_sample.is_baseline));
-            self.spare = skipped_sample.unwrap_or_default();
-            self.next = self.read()?;
+            self.spare_sample = skipped_sample.unwrap_or_default();
+            self.next_sample = self.read()?;
         }
         Ok(skipped)
     }
@@ -144,7 +149,8 @@ impl Source for SideBySide {
     fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
         if !self.leader.next(sample)? {
             for follower in &mut self.followers {
-                let unused = follower.read_until(i64::MAX)? + u64::from(follower.current.take().is_some());
+                let unused =
+                    follower.read_until(i64::MAX)? + u64::from(follower.current_sample.take().is_some());
                 self.dropped_samples.fetch_add(unused, Ordering::Relaxed);
             }
             return Ok(false);
@@ -154,10 +160,10 @@ impl Source for SideBySide {
             self.dropped_samples.fetch_add(follower.read_until(utc)?, Ordering::Relaxed);
             // The logs of two machines can be arbitrarily far apart in time.
             let is_near = follower
-                .current
+                .current_sample
                 .as_ref()
                 .is_some_and(|current| sample.at.utc.since(current.at.utc) <= self.tolerance);
-            if is_near && let Some(current) = follower.current.take() {
+            if is_near && let Some(current) = follower.current_sample.take() {
                 let boot_time = current.boot_time;
                 sample.groups.extend(current.groups.into_iter().map(|mut group| {
                     group.boot_time = boot_time;

@@ -22,7 +22,7 @@ pub struct Merge {
     inputs: Vec<Input>,
     /// The index of the input whose head was returned last. The next call reads this input's next sample.
     returned: Option<usize>,
-    started: bool,
+    has_started: bool,
     /// The id for the next log or part of a log.
     next_log: u32,
     /// For each pair of inputs that had samples of the same moment: the versions ([`Input::list_version`]) of the lists of counters
@@ -36,7 +36,7 @@ struct Input {
     path: PathBuf,
     /// The next sample, unless the log has ended.
     head: Sample,
-    ended: bool,
+    has_ended: bool,
     /// The machines of the head's groups, in lower case.
     machines: BTreeSet<String>,
     /// The descriptions of the head's groups.
@@ -76,7 +76,7 @@ impl Merge {
                 path: source.report().path().to_path_buf(),
                 source,
                 head: Sample::default(),
-                ended: false,
+                has_ended: false,
                 machines: BTreeSet::new(),
                 sets: Vec::new(),
                 list_version: 0,
@@ -85,22 +85,22 @@ impl Merge {
                 head_mark: None,
             })
             .collect();
-        Self { inputs, returned: None, started: false, next_log: 0, compared: HashMap::new() }
+        Self { inputs, returned: None, has_started: false, next_log: 0, compared: HashMap::new() }
     }
 
     fn start(&mut self) -> Result<(), FlowError> {
         for index in 0..self.inputs.len() {
             self.advance(index)?;
         }
-        self.started = true;
+        self.has_started = true;
         Ok(())
     }
 
     fn advance(&mut self, index: usize) -> Result<(), FlowError> {
         let input = &mut self.inputs[index];
         input.head_mark = input.source.mark();
-        input.ended = !input.source.next(&mut input.head)?;
-        if !input.ended {
+        input.has_ended = !input.source.next(&mut input.head)?;
+        if !input.has_ended {
             // Each part of each log has its own id; ids ascend with time.
             if input.part != Some(input.head.log) {
                 input.part = Some(input.head.log);
@@ -127,14 +127,14 @@ impl Merge {
     }
 
     /// The position of the next sample; `None` if a log does not support positions.
-    pub(crate) fn mark(&mut self) -> Result<Option<MergeMark>, FlowError> {
+    pub(crate) fn position_mark(&mut self) -> Result<Option<MergeMark>, FlowError> {
         if let [only] = self.inputs.as_mut_slice() {
             let mark = only.source.mark().map(|mark| InputMark { mark: Some(mark), part: None, log: 0 });
             return Ok(mark.map(|mark| MergeMark { inputs: vec![mark], next_log: 0 }));
         }
         self.load_heads()?;
         let mark = |input: &Input| {
-            let mark = if input.ended { None } else { Some(input.head_mark.clone()?) };
+            let mark = if input.has_ended { None } else { Some(input.head_mark.clone()?) };
             Some(InputMark { mark, part: input.part, log: input.log })
         };
         let inputs = self.inputs.iter().map(mark).collect::<Option<Vec<_>>>();
@@ -154,10 +154,10 @@ impl Merge {
             let input = &mut self.inputs[index];
             (input.part, input.log) = (position.part, position.log);
             let Some(position) = &position.mark else {
-                input.ended = true;
+                input.has_ended = true;
                 continue;
             };
-            if !input.ended && input.head_mark.as_ref() == Some(position) {
+            if !input.has_ended && input.head_mark.as_ref() == Some(position) {
                 input.head.log = input.log;
                 continue;
             }
@@ -172,7 +172,7 @@ impl Merge {
 
     /// Ensures that the head of every log has been read.
     fn load_heads(&mut self) -> Result<(), FlowError> {
-        if !self.started {
+        if !self.has_started {
             self.start()?;
         }
         if let Some(returned) = self.returned.take() {
@@ -182,8 +182,8 @@ impl Merge {
     }
 
     /// The index of the input whose head is returned next.
-    fn first(&self) -> Option<usize> {
-        (0..self.inputs.len()).filter(|&index| !self.inputs[index].ended).min_by_key(|&index| {
+    fn earliest_input(&self) -> Option<usize> {
+        (0..self.inputs.len()).filter(|&index| !self.inputs[index].has_ended).min_by_key(|&index| {
             // Of two samples of the same moment, the baseline comes last, since it may be redundant.
             (self.inputs[index].head.at.utc, self.inputs[index].head.is_baseline, index)
         })
@@ -194,8 +194,8 @@ impl Merge {
     fn check_same_moment(&mut self, first: usize) -> Result<(), FlowError> {
         let at = self.inputs[first].head.at;
         for other in 0..self.inputs.len() {
-            let same = |input: &Input| !input.ended && input.head.at.utc <= at.utc;
-            if other == first || !same(&self.inputs[other]) || !self.share_machine(first, other) {
+            let is_same_time = |input: &Input| !input.has_ended && input.head.at.utc <= at.utc;
+            if other == first || !is_same_time(&self.inputs[other]) || !self.share_machine(first, other) {
                 continue;
             }
             if !self.inputs[other].head.is_baseline {
@@ -292,7 +292,7 @@ impl Source for Merge {
             return only.source.next(sample);
         }
         self.load_heads()?;
-        let Some(first) = self.first() else { return Ok(false) };
+        let Some(first) = self.earliest_input() else { return Ok(false) };
         self.check_same_moment(first)?;
         // The next call fills the buffers that are swapped in here.
         std::mem::swap(sample, &mut self.inputs[first].head);

@@ -245,12 +245,12 @@ impl NameSums {
 
     /// The index in `sets` of the set to which a group belongs. Adds the set if it is new.
     fn set_of(&mut self, group: &Group) -> usize {
-        let lower = |name: &str| Arc::from(name.to_lowercase());
+        let lower_case = |name: &str| Arc::from(name.to_lowercase());
         let counters = group.set.counters.iter();
         let key = (
-            lower(&group.set.machine),
-            lower(&group.set.name),
-            counters.map(|it| (lower(&it.name), it.counter_type, it.time_base)).collect(),
+            lower_case(&group.set.machine),
+            lower_case(&group.set.name),
+            counters.map(|it| (lower_case(&it.name), it.counter_type, it.time_base)).collect(),
         );
         let next = self.sets.len();
         let index = *self.by_key.entry(key).or_insert(next);

@@ -11,14 +11,14 @@ use crate::{FlowError, Source};
 /// after they have been consumed.
 pub struct Readahead<S = Box<dyn Source>> {
     /// Receives the batches that the thread has read.
-    full: Receiver<Batch>,
+    filled_batches: Receiver<Batch>,
     /// Sends consumed buffers back to the thread.
-    empty: SyncSender<Vec<Sample>>,
+    returned_buffers: SyncSender<Vec<Sample>>,
     /// The current batch.
     batch: Vec<Sample>,
     /// Consumed buffers that were not sent back yet. They are sent back several at a time, so that the thread wakes up
     /// less often.
-    used: Vec<Vec<Sample>>,
+    used_buffers: Vec<Vec<Sample>>,
     /// Number of consumed buffers that are sent back at a time.
     max_used: usize,
     /// Number of samples in the batch.
@@ -27,7 +27,7 @@ pub struct Readahead<S = Box<dyn Source>> {
     returned: usize,
     /// The error with which the source ended, if any.
     outcome: Option<FlowError>,
-    ended: bool,
+    has_ended: bool,
     /// Whether no batch has been received yet. The number of buffers depends on the size of the samples in the first
     /// batch.
     is_first: bool,
@@ -40,7 +40,7 @@ struct Batch {
     /// Number of samples that were read; the rest of `samples` are unused buffers.
     filled: usize,
     /// Present if the source has ended.
-    end: Option<Result<(), FlowError>>,
+    end_of_source: Option<Result<(), FlowError>>,
 }
 
 /// Target number of values in a batch: large enough that waking the other thread costs little compared to reading a
@@ -71,7 +71,7 @@ impl<S: Source + 'static> Readahead<S> {
                 // A closed channel means that the consumer is gone.
                 while let Ok(samples) = empty_receiver.recv() {
                     let batch = fill(&mut source, samples);
-                    let is_last = batch.end.is_some();
+                    let is_last = batch.end_of_source.is_some();
                     if full_sender.send(batch).is_err() || is_last {
                         break;
                     }
@@ -80,15 +80,15 @@ impl<S: Source + 'static> Readahead<S> {
             })
             .map_err(FlowError::Output)?;
         Ok(Self {
-            full,
-            empty,
+            filled_batches: full,
+            returned_buffers: empty,
             batch: Vec::new(),
-            used: Vec::new(),
+            used_buffers: Vec::new(),
             max_used: 1,
             filled: 0,
             returned: 0,
             outcome: None,
-            ended: false,
+            has_ended: false,
             is_first: true,
             thread: Some(thread),
         })
@@ -97,8 +97,8 @@ impl<S: Source + 'static> Readahead<S> {
     /// Stops reading and returns the source, which can have read some samples ahead. Returns `None` if its thread
     /// panicked.
     pub fn into_source(self) -> Option<S> {
-        let Self { full, empty, thread, .. } = self;
-        drop((full, empty));
+        let Self { filled_batches, returned_buffers: empty, thread, .. } = self;
+        drop((filled_batches, empty));
         thread?.join().ok()
     }
 }
@@ -122,29 +122,29 @@ fn fill(source: &mut impl Source, mut samples: Vec<Sample>) -> Batch {
                 values += samples[filled].len();
                 filled += 1;
             }
-            Ok(false) => return Batch { samples, filled, end: Some(Ok(())) },
-            Err(error) => return Batch { samples, filled, end: Some(Err(error)) },
+            Ok(false) => return Batch { samples, filled, end_of_source: Some(Ok(())) },
+            Err(error) => return Batch { samples, filled, end_of_source: Some(Err(error)) },
         }
     }
-    Batch { samples, filled, end: None }
+    Batch { samples, filled, end_of_source: None }
 }
 
 impl<S: Source + 'static> Source for Readahead<S> {
     fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
         while self.returned == self.filled {
-            if self.ended {
+            if self.has_ended {
                 return self.outcome.take().map_or(Ok(false), Err);
             }
             if self.returned > 0 {
-                self.used.push(std::mem::take(&mut self.batch));
+                self.used_buffers.push(std::mem::take(&mut self.batch));
             }
-            let received = self.full.try_recv();
-            if received.is_err() || self.used.len() >= self.max_used {
+            let received = self.filled_batches.try_recv();
+            if received.is_err() || self.used_buffers.len() >= self.max_used {
                 // Fails if the thread has ended, but then the buffers are not needed.
-                self.used.drain(..).for_each(|used| drop(self.empty.try_send(used)));
+                self.used_buffers.drain(..).for_each(|used| drop(self.returned_buffers.try_send(used)));
             }
-            let Ok(batch) = received.or_else(|_| self.full.recv()) else {
-                self.ended = true;
+            let Ok(batch) = received.or_else(|_| self.filled_batches.recv()) else {
+                self.has_ended = true;
                 self.filled = 0;
                 self.returned = 0;
                 // If the thread ended without sending a last batch, it has panicked. The panic is propagated to the
@@ -156,15 +156,15 @@ impl<S: Source + 'static> Source for Readahead<S> {
             };
             if std::mem::take(&mut self.is_first) && batch.values() <= 2 * BATCH_VALUES {
                 for _ in MIN_BATCHES..BATCHES {
-                    let _ = self.empty.try_send(Vec::new());
+                    let _ = self.returned_buffers.try_send(Vec::new());
                 }
                 self.max_used = BATCHES / 2;
             }
             self.batch = batch.samples;
             self.filled = batch.filled;
             self.returned = 0;
-            if let Some(end) = batch.end {
-                self.ended = true;
+            if let Some(end) = batch.end_of_source {
+                self.has_ended = true;
                 self.outcome = end.err();
             }
         }

@@ -156,7 +156,7 @@ pub struct Recorder<L: LogFiles = DiskFiles> {
     /// The current file, or the last one.
     path: PathBuf,
     /// For text logs, the last sample, with which the first interval of the next file begins.
-    previous: Option<Sample>,
+    previous_sample: Option<Sample>,
     /// Number of samples that this recording has written to the current file.
     file_samples: u64,
     notify_moved: Option<NotifyMoved>,
@@ -232,7 +232,7 @@ impl<L: LogFiles> Recorder<L> {
             limits: Limits::new(&options),
             state,
             path,
-            previous: None,
+            previous_sample: None,
             file_samples: 0,
             notify_moved: None,
             summary: RecordSummary::default(),
@@ -268,8 +268,11 @@ impl<L: LogFiles> Recorder<L> {
     /// Starts a log in an opened file, and writes its first sample.
     fn begin(&mut self, opened: OpenedFile<L::File>, sample: &Sample) -> Result<(), FlowError> {
         let is_new = opened.is_new;
-        let start =
-            SegmentStart { path: &self.path, options: &self.options, previous: self.previous.as_ref() };
+        let start = SegmentStart {
+            path: &self.path,
+            options: &self.options,
+            previous: self.previous_sample.as_ref(),
+        };
         let is_synced = self.options.is_synced;
         let written = start.segment(opened, sample).and_then(|mut segment| {
             let mut written = segment.write(sample, is_synced);
@@ -369,7 +372,7 @@ impl<L: LogFiles> Recorder<L> {
         }
         let has_room = self.limits.has_room(segment.bytes().saturating_add(segment.max_growth()));
         if self.options.format.is_formatted() {
-            copy_sample(self.previous.get_or_insert_default(), sample);
+            copy_sample(self.previous_sample.get_or_insert_default(), sample);
         }
         if has_room || self.options.at_max == AtMax::Circular {
             return Ok(());

@@ -30,7 +30,7 @@ impl SeekableSource {
 
     /// The index (from 0) of the next sample. Baselines have an index, too.
     pub fn next_index(&mut self) -> u64 {
-        self.indexed().next_index()
+        self.ensure_index().next_index()
     }
 
     /// Makes the sample with this index the next one. This is slow if the nearest recorded position is far before the
@@ -40,12 +40,12 @@ impl SeekableSource {
     ///
     /// When a log cannot be read.
     pub fn seek(&mut self, index: u64) -> Result<bool, FlowError> {
-        if !self.indexed().seek_before(index)? {
+        if !self.ensure_index().seek_before(index)? {
             return Ok(false);
         }
         let mut passed = Sample::default();
         while self.next_index() < index {
-            if !self.indexed().next(&mut passed)? {
+            if !self.ensure_index().next(&mut passed)? {
                 return Ok(false);
             }
         }
@@ -59,10 +59,10 @@ impl SeekableSource {
     ///
     /// When a log cannot be read.
     pub fn seek_to_appended(&mut self, index: u64) -> Result<bool, FlowError> {
-        if !self.indexed().follows_growth() {
+        if !self.ensure_index().follows_growth() {
             return Ok(false);
         }
-        self.indexed().invalidate();
+        self.ensure_index().invalidate();
         self.seek(index)
     }
 
@@ -70,20 +70,20 @@ impl SeekableSource {
     /// counters, the last earlier sample that has it. `None` if the lists changed too often; use
     /// [`signature`](Self::signature) then.
     pub fn baselines_before(&mut self, index: u64) -> Option<Vec<u64>> {
-        self.indexed().baselines_before(index)
+        self.ensure_index().baselines_before(index)
     }
 
     /// A hash of the list of counters of the last sample.
     pub fn signature(&mut self) -> u64 {
-        self.indexed().signature()
+        self.ensure_index().signature()
     }
 
     /// All counters and instances in the part of the logs that was read so far, whether selected or not.
     pub fn scan(&mut self) -> &UnionScan {
-        self.indexed().scan()
+        self.ensure_index().scan()
     }
 
-    fn indexed(&mut self) -> &mut IndexedMerge {
+    fn ensure_index(&mut self) -> &mut IndexedMerge {
         self.source.source_mut().source_mut()
     }
 }

@@ -15,7 +15,7 @@ pub struct Select<S> {
     source: S,
     selection: Selection,
     /// Buffer for the source's sample.
-    whole: Sample,
+    source_sample: Sample,
     /// One per group of the source's sample; updated when the group's description or instances change.
     choices: Vec<Choice>,
     /// The indexes of the patterns that select any counter of a set, keyed by machine and set. Filled only if identities are
@@ -50,7 +50,13 @@ struct Part {
 impl<S: Source> Select<S> {
     /// A stage over `source`.
     pub fn new(source: S, selection: Selection) -> Self {
-        Self { source, selection, whole: Sample::default(), choices: Vec::new(), patterns: HashMap::new() }
+        Self {
+            source,
+            selection,
+            source_sample: Sample::default(),
+            choices: Vec::new(),
+            patterns: HashMap::new(),
+        }
     }
 
     /// The source.
@@ -61,12 +67,12 @@ impl<S: Source> Select<S> {
     /// Finds the patterns that select a counter of each set. If a description has changed, all choices are recomputed,
     /// since they can depend on other groups.
     fn find_patterns(&mut self) {
-        if self.whole.has_sets(self.choices.iter().map(|choice| &choice.set)) {
+        if self.source_sample.has_sets(self.choices.iter().map(|choice| &choice.set)) {
             return;
         }
         self.choices.clear();
         self.patterns.clear();
-        for group in &self.whole.groups {
+        for group in &self.source_sample.groups {
             let counters = group.set.counters.iter();
             let patterns_of_set =
                 counters.flat_map(|counter| self.selection.patterns_of(&group.set, counter));
@@ -100,14 +106,14 @@ impl<S: Source> Source for Select<S> {
         if self.is_all_selected(sample) {
             return Ok(true);
         }
-        std::mem::swap(sample, &mut self.whole);
-        sample.copy_head(&self.whole);
+        std::mem::swap(sample, &mut self.source_sample);
+        sample.copy_head(&self.source_sample);
         if self.selection.adds_identities() {
             self.find_patterns();
         }
-        self.choices.truncate(self.whole.groups.len());
+        self.choices.truncate(self.source_sample.groups.len());
         let mut count = 0;
-        for (index, group) in self.whole.groups.iter_mut().enumerate() {
+        for (index, group) in self.source_sample.groups.iter_mut().enumerate() {
             match self.choices.get_mut(index) {
                 None => self.choices.push(Choice::new(group, &self.selection, &self.patterns)),
                 Some(choice) if !Arc::ptr_eq(&choice.set, &group.set) => {

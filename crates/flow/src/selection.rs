@@ -142,7 +142,7 @@ impl Selection {
     }
 
     /// For each path, whether it has matched something so far.
-    pub(crate) fn matched(&self) -> Vec<bool> {
+    pub(crate) fn matched_paths(&self) -> Vec<bool> {
         self.lock().matched.clone()
     }
 
@@ -153,7 +153,7 @@ impl Selection {
             .iter()
             .zip(&state.matched)
             .filter(|(_, matched)| !**matched)
-            .map(|(pattern, _)| (pattern.to_string(), state.advice(pattern)))
+            .map(|(pattern, _)| (pattern.to_string(), state.suggest_correction(pattern)))
             .collect()
     }
 
@@ -257,7 +257,7 @@ impl Selection {
 
 impl State {
     /// Suggests how to correct a path that has not matched.
-    fn advice(&self, pattern: &PathPattern) -> Option<String> {
+    fn suggest_correction(&self, pattern: &PathPattern) -> Option<String> {
         let path = pattern.path();
         if path.machine.is_some() && !self.machines.iter().any(|machine| pattern.matches_machine(machine)) {
             let machines: Vec<_> = self.machines.iter().map(|machine| format!(r"'\\{machine}'")).collect();
@@ -274,7 +274,7 @@ impl State {
         let Some((name, KnownSet { has_instances, counters, instances, .. })) = set else {
             let english = self.sets.values().filter_map(|set| set.english_name.as_deref());
             let names = || self.sets.keys().map(String::as_str);
-            if let Some(question) = suggest_by_prefix(&path.set, "counter set", names()) {
+            if let Some(question) = suggest_abbreviated(&path.set, "counter set", names()) {
                 return Some(question);
             }
             let near = closest(&path.set, names().chain(english))?;
@@ -282,7 +282,7 @@ impl State {
         };
         if !counters.iter().any(|counter| pattern.matches_counter(counter)) {
             let names = || counters.iter().map(String::as_str);
-            if let Some(question) = suggest_by_prefix(&path.counter, "counter", names()) {
+            if let Some(question) = suggest_abbreviated(&path.counter, "counter", names()) {
                 return Some(question);
             }
             return Some(match closest(&path.counter, names()) {
@@ -312,15 +312,23 @@ impl State {
     }
 }
 
-/// Suggests the names that start with `wanted`, unless it is very short.
-fn suggest_by_prefix<'a>(wanted: &str, kind: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
+fn is_abbreviation(short: &str, name: &str) -> bool {
+    let mut words = name.split_whitespace();
+    name.starts_with(short)
+        || short.split_whitespace().all(|start| words.next().is_some_and(|word| word.starts_with(start)))
+            && words.next().is_none()
+}
+
+/// Suggests the names that `wanted` abbreviates, unless it is very short: names that start with it, or that have as many words,
+/// each of which starts with the word of `wanted`.
+fn suggest_abbreviated<'a>(wanted: &str, kind: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
     const MIN_LENGTH: usize = 3;
     const MAX_NAMES: usize = 4;
     let start = fold_case(wanted);
     if start.chars().count() < MIN_LENGTH {
         return None;
     }
-    let mut names: Vec<_> = names.filter(|name| fold_case(name).starts_with(&start)).collect();
+    let mut names: Vec<_> = names.filter(|name| is_abbreviation(&start, &fold_case(name))).collect();
     // A name with exactly one more letter, such as a plural, is the best match.
     if let Some(index) = names.iter().position(|name| name.chars().count() == start.chars().count() + 1) {
         names = vec![names[index]];

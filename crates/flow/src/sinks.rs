@@ -13,7 +13,7 @@ mod text;
 
 pub use comparison::{
     AverageChange, ComparedLog, ComparedRows, ComparisonOrder, ComparisonRow, InstancePairing, compare,
-    remove_repeating_sets, sort_comparison, strongest_rows, write_comparison,
+    remove_equal_totals, remove_repeating_sets, sort_comparison, strongest_rows, write_comparison,
 };
 pub use json::JsonSink;
 pub use late::LateInstances;
@@ -48,7 +48,7 @@ struct Formatter {
     groups: Vec<FormattedGroup>,
     cells: Vec<Option<f64>>,
     /// For a live source: counts the instances that appeared after the scan.
-    late: Option<LateInstances>,
+    late_instances: Option<LateInstances>,
 }
 
 /// The cells of a group of the union.
@@ -110,15 +110,15 @@ impl Formatter {
                 group
             })
             .collect();
-        Self { groups, cells: vec![None; first], late: None }
+        Self { groups, cells: vec![None; first], late_instances: None }
     }
 
     /// Prepares for samples of a live source: values of two processes with the same name are not paired, and instances
     /// that appeared after the scan are counted and skipped.
-    fn live(&mut self) -> LateInstances {
+    fn use_live_rules(&mut self) -> LateInstances {
         let late = LateInstances::default();
         late.add_known(self.groups.iter().map(|group| &group.scanned));
-        self.late = Some(late.clone());
+        self.late_instances = Some(late.clone());
         late
     }
 
@@ -140,7 +140,12 @@ impl Formatter {
             if !group.is_present() {
                 continue;
             }
-            formatted.format(group, sample.boot_time_of(group), self.late.as_ref(), &mut self.cells);
+            formatted.format(
+                group,
+                sample.boot_time_of(group),
+                self.late_instances.as_ref(),
+                &mut self.cells,
+            );
         }
         &self.cells
     }
@@ -161,7 +166,7 @@ impl FormattedGroup {
         &mut self,
         group: &Group,
         boot_time: FileTime,
-        late: Option<&LateInstances>,
+        late_instances: Option<&LateInstances>,
         cells: &mut [Option<f64>],
     ) {
         let is_described = Arc::ptr_eq(&self.set, &group.set);
@@ -171,17 +176,18 @@ impl FormattedGroup {
         // Two logs can share the instance list of a set without instances, so a new description also updates the rows.
         let has_new_rows = !is_described || !Arc::ptr_eq(&self.instances, &group.instances);
         if has_new_rows {
-            self.update_rows(group, late);
+            self.update_rows(group, late_instances);
         }
         let restarted = std::mem::replace(&mut self.boot_time, boot_time) != boot_time;
         // Whether the cells can have other origins than in the previous sample.
-        let has_new_origins = has_new_rows || restarted || late.is_some();
+        let has_new_origins = has_new_rows || restarted || late_instances.is_some();
         let options = FormatOptions::default();
         for (at, (&row, values)) in self.rows.iter().zip(group.rows()).enumerate() {
             if row == NO_ROW {
                 continue;
             }
-            let identity = group.identities.get(at).filter(|_| late.is_some()).copied().unwrap_or_default();
+            let identity =
+                group.identities.get(at).filter(|_| late_instances.is_some()).copied().unwrap_or_default();
             for ((raw, calculator), &column) in values.iter().zip(&self.calculators).zip(&self.columns) {
                 let cell = row * self.row_step + column * self.column_step;
                 let pairer = &mut self.pairers[cell];

@@ -23,7 +23,7 @@ struct Count {
     /// Number of samples with this list.
     samples: u64,
     /// Sequence number, among the samples of all lists, of this list's last sample.
-    last: u64,
+    last_sequence_number: u64,
 }
 
 /// Maximum number of lists that are counted. When a new list would exceed it, the counts of the older half are dropped,
@@ -40,12 +40,12 @@ impl<S: Source> Thin<S> {
     fn count(&mut self, signature: u64) -> u64 {
         self.samples += 1;
         if self.counts.len() >= MAX_LISTS && !self.counts.contains_key(&signature) {
-            let mut lasts: Vec<_> = self.counts.values().map(|count| count.last).collect();
+            let mut lasts: Vec<_> = self.counts.values().map(|count| count.last_sequence_number).collect();
             let (_, &mut middle, _) = lasts.select_nth_unstable(MAX_LISTS / 2);
-            self.counts.retain(|_, count| count.last >= middle);
+            self.counts.retain(|_, count| count.last_sequence_number >= middle);
         }
-        let count = self.counts.entry(signature).or_insert(Count { samples: 0, last: 0 });
-        count.last = self.samples;
+        let count = self.counts.entry(signature).or_insert(Count { samples: 0, last_sequence_number: 0 });
+        count.last_sequence_number = self.samples;
         count.samples += 1;
         count.samples - 1
     }

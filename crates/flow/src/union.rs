@@ -29,14 +29,14 @@ struct GroupKey {
 pub(crate) struct GroupIndexes {
     by_key: HashMap<GroupKey, usize>,
     /// Keyed by log: the descriptions in its last sample, with their indexes.
-    known: HashMap<u32, Vec<(Arc<CounterSet>, usize)>>,
+    known_sets: HashMap<u32, Vec<(Arc<CounterSet>, usize)>>,
 }
 
 impl GroupIndexes {
     /// Returns the index of each group of `sample`. New groups are added at the end.
     pub(crate) fn find(&mut self, sample: &Sample) -> &[(Arc<CounterSet>, usize)] {
-        forget_old_logs(&mut self.known, sample.log);
-        let known = self.known.entry(sample.log).or_default();
+        forget_old_logs(&mut self.known_sets, sample.log);
+        let known = self.known_sets.entry(sample.log).or_default();
         if !sample.has_sets(known.iter().map(|(set, _)| set)) {
             let mut occurrences: HashMap<GroupKey, usize> = HashMap::new();
             known.clear();
@@ -97,8 +97,8 @@ pub(crate) struct ScannedRows {
     samples: u64,
     /// The first [`MAX_INTERVALS`] intervals between samples, in units of 100 ns.
     intervals: Vec<i64>,
-    first: Option<Moment>,
-    last: Option<Moment>,
+    first_time: Option<Moment>,
+    last_time: Option<Moment>,
 }
 
 /// A group of the union with all its counters and instances.
@@ -109,7 +109,7 @@ pub struct ScannedGroup {
     /// The instances in the order of their first appearance.
     pub instances: Vec<Arc<Instance>>,
     /// The index in `instances` of each label.
-    seen: HashMap<String, usize>,
+    label_indexes: HashMap<String, usize>,
     /// The instances and the description in the last sample.
     last_instances: Instances,
     last_set: Arc<CounterSet>,
@@ -120,7 +120,7 @@ impl UnionScan {
     /// another machine.
     pub(crate) fn take_rows(&mut self) -> ScannedRows {
         // The logs of another machine can have the same ids.
-        self.indexes.known.clear();
+        self.indexes.known_sets.clear();
         std::mem::take(&mut self.rows)
     }
 
@@ -131,11 +131,11 @@ impl UnionScan {
 
     /// Adds the rows of a further machine whose samples become rows of the written log.
     pub(crate) fn add_rows(&mut self, rows: ScannedRows) {
-        let ScannedRows { samples, intervals, first, last } = rows;
+        let ScannedRows { samples, intervals, first_time: first_sample, last_time: last } = rows;
         self.rows.samples += samples;
         self.rows.intervals.extend(intervals);
-        self.rows.first = [self.rows.first, first].into_iter().flatten().min();
-        self.rows.last = self.rows.last.max(last);
+        self.rows.first_time = [self.rows.first_time, first_sample].into_iter().flatten().min();
+        self.rows.last_time = self.rows.last_time.max(last);
     }
 
     /// The groups, in the order of their first appearance.
@@ -156,7 +156,7 @@ impl UnionScan {
 
     /// The moments of the first and the last sample, not counting baselines.
     pub fn time_range(&self) -> Option<(Moment, Moment)> {
-        Some((self.rows.first?, self.rows.last?))
+        Some((self.rows.first_time?, self.rows.last_time?))
     }
 
     /// Number of raw values, not counting baselines and absent instances.
@@ -195,8 +195,8 @@ impl UnionScan {
         self.rows.samples += 1;
         let values = sample.groups.iter().flat_map(|group| &group.values);
         self.values += values.filter(|raw| raw.status != Status::NO_INSTANCE).count() as u64;
-        self.rows.first.get_or_insert(sample.at);
-        if let Some(last) = self.rows.last.replace(sample.at)
+        self.rows.first_time.get_or_insert(sample.at);
+        if let Some(last) = self.rows.last_time.replace(sample.at)
             && self.rows.intervals.len() < MAX_INTERVALS
         {
             self.rows.intervals.push(sample.at.utc.since(last.utc));
@@ -209,7 +209,7 @@ impl ScannedGroup {
         let mut scanned = Self {
             set: Arc::clone(&group.set),
             instances: Vec::new(),
-            seen: HashMap::new(),
+            label_indexes: HashMap::new(),
             last_instances: Instances::default(),
             last_set: Arc::clone(&group.set),
         };
@@ -234,8 +234,8 @@ impl ScannedGroup {
     }
 
     fn add_instance(&mut self, instance: &Arc<Instance>) {
-        if !self.seen.contains_key(instance.label()) {
-            self.seen.insert(instance.label().to_owned(), self.instances.len());
+        if !self.label_indexes.contains_key(instance.label()) {
+            self.label_indexes.insert(instance.label().to_owned(), self.instances.len());
             self.instances.push(Arc::clone(instance));
         }
     }
@@ -262,7 +262,7 @@ impl ScannedGroup {
 
     /// The index of an instance in [`instances`](Self::instances).
     pub fn index_of(&self, instance: &Instance) -> Option<usize> {
-        self.seen.get(instance.label()).copied()
+        self.label_indexes.get(instance.label()).copied()
     }
 }
 
@@ -275,7 +275,7 @@ pub struct Union<S> {
     /// Whether the groups are from a scan. If false, they are those of the first sample.
     is_scanned: bool,
     /// Buffer for the source's sample.
-    inner: Sample,
+    source_sample: Sample,
 }
 
 impl<S: Source> Union<S> {
@@ -287,7 +287,7 @@ impl<S: Source> Union<S> {
             indexes: GroupIndexes::default(),
             sets: Vec::new(),
             is_scanned: false,
-            inner: Sample::default(),
+            source_sample: Sample::default(),
         }
     }
 
@@ -304,12 +304,12 @@ impl<S: Source> Union<S> {
 
 impl<S: Source> Source for Union<S> {
     fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
-        if !self.source.next(&mut self.inner)? {
+        if !self.source.next(&mut self.source_sample)? {
             return Ok(false);
         }
-        let indexes = self.indexes.find(&self.inner);
+        let indexes = self.indexes.find(&self.source_sample);
         if self.sets.is_empty() && !self.is_scanned {
-            self.sets = self.inner.groups.iter().map(|group| Arc::clone(&group.set)).collect();
+            self.sets = self.source_sample.groups.iter().map(|group| Arc::clone(&group.set)).collect();
             if self.sets.is_empty() {
                 return Err(FlowError::NewGroups);
             }
@@ -317,13 +317,13 @@ impl<S: Source> Source for Union<S> {
         let is_complete = indexes.len() == self.sets.len()
             && indexes.iter().enumerate().all(|(position, (_, index))| position == *index);
         if is_complete {
-            std::mem::swap(sample, &mut self.inner);
+            std::mem::swap(sample, &mut self.source_sample);
             return Ok(true);
         }
         if indexes.iter().any(|(_, index)| *index >= self.sets.len()) {
             return Err(FlowError::NewGroups);
         }
-        sample.copy_head(&self.inner);
+        sample.copy_head(&self.source_sample);
         sample.groups.truncate(self.sets.len());
         for (index, set) in self.sets.iter().enumerate() {
             if index == sample.groups.len() {
@@ -334,7 +334,7 @@ impl<S: Source> Source for Union<S> {
             group.describe(set);
             group.status = Status::ITEM_NOT_VALIDATED;
         }
-        for ((_, index), group) in indexes.iter().zip(&mut self.inner.groups) {
+        for ((_, index), group) in indexes.iter().zip(&mut self.source_sample.groups) {
             std::mem::swap(&mut sample.groups[*index], group);
         }
         Ok(true)

@@ -50,14 +50,14 @@ pub struct Window<S> {
     /// The baselines that have not been passed yet, latest first.
     baselines: Vec<Sample>,
     /// The window's first sample, while baselines are passed.
-    first: Option<Sample>,
-    begun: bool,
+    first_sample: Option<Sample>,
+    has_begun: bool,
 }
 
 impl<S: Source> Window<S> {
     /// A stage over `source`.
     pub fn new(source: S, bounds: WindowBounds) -> Self {
-        Self { source, begun: bounds.begin.is_none(), bounds, baselines: Vec::new(), first: None }
+        Self { source, has_begun: bounds.begin.is_none(), bounds, baselines: Vec::new(), first_sample: None }
     }
 
     /// Reads up to the first sample of the window, and collects the baselines. Returns false if there is no such
@@ -93,21 +93,21 @@ pub(crate) fn signature_of(sample: &Sample) -> u64 {
 
 impl<S: Source> Source for Window<S> {
     fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
-        if !self.begun {
-            self.begun = true;
+        if !self.has_begun {
+            self.has_begun = true;
             if !self.seek(sample)? {
                 return Ok(false);
             }
             if self.bounds.has_ended(sample) {
                 return Ok(false);
             }
-            self.first = Some(std::mem::take(sample));
+            self.first_sample = Some(std::mem::take(sample));
         }
         if let Some(baseline) = self.baselines.pop() {
             *sample = baseline;
             return Ok(true);
         }
-        if let Some(first) = self.first.take() {
+        if let Some(first) = self.first_sample.take() {
             *sample = first;
             return Ok(true);
         }

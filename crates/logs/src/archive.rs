@@ -31,7 +31,7 @@ pub use machine::MachineReader;
 pub use parquet::{Numbers, Present, Runs};
 pub(crate) use read::ArchivePosition;
 pub use read::ArchiveReader;
-pub use row_average::{MixedTypes, RowAverage, RowNumbers};
+pub use row_average::{MixedTypes, RowAverage, RowNumbers, RowSums};
 pub use rows::{
     ARCHIVE_COLUMNS, ArchiveRows, ColumnValues, MachineBlock, RowColumn, RowGroup, RowGroupSpan, SampleRows,
 };
@@ -39,8 +39,11 @@ pub use segments::{SegmentName, open_folder, segments};
 pub use storage::{DiskStorage, Storage, StorageFile};
 pub use write::{ArchiveOptions, ArchiveWriter, is_full_file};
 
-/// The version of the layout.
-pub const ARCHIVE_VERSION: u64 = 1;
+/// The version of the layout that is written.
+pub const ARCHIVE_VERSION: u64 = 2;
+
+/// The first version of the layout that is read.
+const FIRST_VERSION: u64 = 1;
 
 /// Maximum number of rows of a row group.
 const MAX_ROWS: usize = 4 << 20;
@@ -49,7 +52,7 @@ const MAX_ROWS: usize = 4 << 20;
 const MAX_CHUNK_BYTES: usize = 64 << 20;
 
 /// Number of rows of a page, the smallest unit of a column that readers can skip.
-const PAGE_ROWS: usize = 1 << 16;
+const PAGE_ROWS: usize = 1 << 17;
 
 /// The reason why a part of a file is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,8 +19,8 @@ static ALLOCATED: PeakAlloc = PeakAlloc;
 /// Held during a measurement, because the tests of this binary share one allocator.
 static MEASURED: Mutex<()> = Mutex::new(());
 
-/// The minimum over several runs of the peak of allocated bytes, because the test harness can allocate on another
-/// thread.
+/// Runs `run` several times, and returns the minimum of the peaks of allocated bytes, because the test harness can
+/// allocate on another thread.
 fn min_allocated(mut run: impl FnMut()) -> usize {
     let measured = |run: &mut dyn FnMut()| {
         let before = ALLOCATED.current_usage();
@@ -50,29 +50,29 @@ fn sample() -> Sample {
     Sample { at, groups: groups.collect(), ..Sample::default() }
 }
 
-fn steady<W: std::io::Write + std::io::Seek>(mut writer: BlgWriter<W>) {
+fn assert_steady_state_allocates_nothing<W: std::io::Write + std::io::Seek>(mut writer: BlgWriter<W>) {
     let mut sample = sample();
     // Every second value of one group is an error.
     for raw in sample.groups[3].values.iter_mut().step_by(2) {
         *raw = RawValue::error(Status::NO_INSTANCE);
     }
     // Instances change: the same number, with names of the same length.
-    let others = [instances(500, 100), instances(500, 200)];
-    let second = |sample: &mut Sample, writer: &mut BlgWriter<W>| {
+    let other_instances = [instances(500, 100), instances(500, 200)];
+    let write_next_second = |sample: &mut Sample, writer: &mut BlgWriter<W>| {
         sample.at.utc = sample.at.utc.saturating_add(FileTime::PER_SECOND);
         writer.write(sample).expect("written");
         writer.flush().expect("flushed");
     };
-    for instances in &others {
+    for instances in &other_instances {
         sample.groups[5].instances = Arc::clone(instances);
-        second(&mut sample, &mut writer);
+        write_next_second(&mut sample, &mut writer);
     }
-    second(&mut sample, &mut writer);
+    write_next_second(&mut sample, &mut writer);
     let mut turn = 0;
     let allocated = min_allocated(|| {
         turn += 1;
-        sample.groups[5].instances = Arc::clone(&others[turn % 2]);
-        second(&mut sample, &mut writer);
+        sample.groups[5].instances = Arc::clone(&other_instances[turn % 2]);
+        write_next_second(&mut sample, &mut writer);
     });
     assert_eq!(allocated, 0, "bytes for a sample");
 }
@@ -82,19 +82,23 @@ fn writing_a_binary_log_allocates_nothing() {
     let _alone = MEASURED.lock().ignore_poison();
     let options = BlgWriterOptions::new(TimeZone::utc());
     let room = || Cursor::new(vec![0; 64 << 20]);
-    steady(BlgWriter::new(room(), options.clone()).expect("options"));
+    assert_steady_state_allocates_nothing(
+        BlgWriter::new(room(), options.clone()).expect("the options are valid"),
+    );
     let ring = BlgWriterOptions { circular_bytes: Some(4 << 20), ..options.clone() };
-    steady(BlgWriter::new(room(), ring).expect("options"));
+    assert_steady_state_allocates_nothing(BlgWriter::new(room(), ring).expect("the options are valid"));
 
     // Appending does not allocate either.
-    let mut writer = BlgWriter::new(Cursor::new(Vec::new()), options.clone()).expect("options");
+    let mut writer = BlgWriter::new(Cursor::new(Vec::new()), options.clone()).expect("the options are valid");
     let mut first = sample();
     first.at.utc = first.at.utc.saturating_sub(FileTime::PER_SECOND);
     writer.write(&first).expect("written");
     writer.finish().expect("finished");
     let mut file = writer.get_ref().clone();
     file.get_mut().reserve(64 << 20);
-    steady(BlgWriter::append(file, options.performance_frequency).expect("a log"));
+    assert_steady_state_allocates_nothing(
+        BlgWriter::append(file, options.performance_frequency).expect("the log can be appended to"),
+    );
 }
 
 #[test]
@@ -102,7 +106,8 @@ fn writing_a_text_log_allocates_nothing() {
     let _alone = MEASURED.lock().ignore_poison();
     let columns = (0..20_000).map(|n| Column { path: format!(r"\\HERE\Process(process {n})\Counter") });
     let out = Cursor::new(vec![0; 64 << 20]);
-    let mut writer = TextWriter::new(out, Format::Csv, TimeZone::utc(), columns.collect()).expect("a text");
+    let mut writer =
+        TextWriter::new(out, Format::Csv, TimeZone::utc(), columns.collect()).expect("the header is written");
     let mut second = 0;
     let mut write = || {
         second += 1;

@@ -11,7 +11,7 @@ use super::labels::Labelling;
 use super::metric::{Kind, Metric, Part, join_words, metrics_of};
 use super::scale::Scale;
 use super::set_names::{self, SETS};
-use super::words::{plural, valid_words, words_of};
+use super::words::{to_plural, valid_words, words_of};
 use super::{MetricMapping, MetricNames};
 
 pub(super) const PREFIX: &str = "tacho";
@@ -265,7 +265,7 @@ fn join(prefix: &str, stem: &str, unit: &str, names: MetricNames) -> String {
         && let Some((start, last)) = prefix.rsplit_once('_')
     {
         let first = stem.split('_').next().unwrap_or_default();
-        if first == last || first == plural(last) {
+        if first == last || first == to_plural(last) {
             before = start;
         }
     }

@@ -71,7 +71,7 @@ const RENAMED: &[(&[&str], &str, &str)] = &[
 ];
 
 /// The name that replaces `name`, if any. Both names are without the set's prefix, and with the unit.
-fn renamed(set: &str, name: &str) -> Option<&'static str> {
+fn replacement_name(set: &str, name: &str) -> Option<&'static str> {
     RENAMED.iter().find(|(sets, from, _)| *from == name && sets.contains(&set)).map(|(.., to)| *to)
 }
 
@@ -132,7 +132,7 @@ fn is_sum(set: &str, counter: &str, part: Part) -> bool {
 /// Renames a metric of the machine's own sets, and marks sums.
 pub(super) fn apply(set: &str, counter: &str, metric: &mut Metric) {
     let Some(set_names) = set_names::of_set(set) else { return };
-    if let Some(name) = renamed(set, &join_words(&metric.stem, &metric.unit)) {
+    if let Some(name) = replacement_name(set, &join_words(&metric.stem, &metric.unit)) {
         let (stem, unit) = split_unit(name);
         (metric.stem, metric.unit) = (stem.into(), unit.into());
     } else {

@@ -39,7 +39,7 @@ impl Exposition {
                 let Some((name, value)) = parameter.split_once('=') else { continue };
                 let value = value.trim().trim_matches('"');
                 match name.trim() {
-                    name if name.eq_ignore_ascii_case("q") => quality = thousandths(value),
+                    name if name.eq_ignore_ascii_case("q") => quality = parse_thousandths(value),
                     name if name.eq_ignore_ascii_case("version") => version = Some(value),
                     _ => {}
                 }
@@ -57,7 +57,7 @@ impl Exposition {
 }
 
 /// A quality of 0 to 1 in thousandths; 0 if it is invalid.
-fn thousandths(text: &str) -> u32 {
+fn parse_thousandths(text: &str) -> u32 {
     match text.parse::<f64>() {
         Ok(quality) if (0.0..=1.0).contains(&quality) => (quality * 1000.0) as u32,
         _ => 0,

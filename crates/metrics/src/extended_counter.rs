@@ -6,7 +6,7 @@ const WRAP: u64 = 1 << 32;
 /// A 32-bit counter of an instance, extended to 64 bits. Wraps are counted from the first value on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ExtendedCounter {
-    last: Option<u64>,
+    last_value: Option<u64>,
     wraps: u64,
 }
 
@@ -16,14 +16,14 @@ impl ExtendedCounter {
     /// If the number is smaller than the last one, the counter has wrapped if the last one fits in 32 bits and the
     /// increase across the wrap is less than 2^31. Otherwise the counter was reset, and the result restarts too.
     pub(super) fn next(&mut self, raw: u64) -> u64 {
-        match self.last {
+        match self.last_value {
             Some(last) if raw < last => {
                 let has_wrapped = last < WRAP && raw + WRAP - last < WRAP / 2;
                 self.wraps = if has_wrapped { self.wraps + 1 } else { 0 };
             }
             _ => {}
         }
-        self.last = Some(raw);
+        self.last_value = Some(raw);
         raw.saturating_add(self.wraps.saturating_mul(WRAP))
     }
 }

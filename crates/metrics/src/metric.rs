@@ -7,7 +7,7 @@ use super::MetricNames;
 use super::conventions;
 use super::exceptions::{self, Rule};
 use super::scale::Scale;
-use super::words::{plural, valid_inner_words, valid_words, words_of};
+use super::words::{to_plural, valid_inner_words, valid_words, words_of};
 
 /// A raw number of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -76,7 +76,7 @@ pub(super) struct Metric {
 /// The metrics of a counter; none for a text counter.
 pub(super) fn metrics_of(set: &str, counter: &CounterInfo, names: MetricNames) -> Vec<Metric> {
     let Some(formula) = counter.counter_type.formula() else { return Vec::new() };
-    let mut metrics = derived(formula, counter, names);
+    let mut metrics = derive_metrics(formula, counter, names);
     let is_narrow = |kind: CounterType| kind.size() == Size::Dword;
     let can_wrap = is_narrow(counter.counter_type) || counter.counter_type.base().is_some_and(is_narrow);
     let is_cumulative = exceptions::is_cumulative(set, &counter.name, names);
@@ -128,7 +128,7 @@ fn without_rate_suffix(name: &str) -> &str {
 }
 
 /// The metrics that follow from a counter's formula, before exceptions are applied.
-fn derived(formula: Formula, counter: &CounterInfo, names: MetricNames) -> Vec<Metric> {
+fn derive_metrics(formula: Formula, counter: &CounterInfo, names: MetricNames) -> Vec<Metric> {
     use Kind::{Counter, Gauge};
     use Part::{Double, First, Multiplier, Second, Start};
     const SECONDS: (&str, Scale) = ("seconds", Scale::HUNDRED_NS);
@@ -153,7 +153,7 @@ fn derived(formula: Formula, counter: &CounterInfo, names: MetricNames) -> Vec<M
     let (unit, scale) = base_unit(&counter.unit, names);
     let of_unit = (unit.as_str(), scale);
     let plain = || name.words.clone();
-    let base = || name.with("base");
+    let base = || name.with_words("base");
     match formula {
         Formula::Value => vec![make(First, Gauge, plain(), of_unit, "")],
         Formula::Double => vec![make(Double, Gauge, plain(), of_unit, "")],
@@ -184,23 +184,23 @@ fn derived(formula: Formula, counter: &CounterInfo, names: MetricNames) -> Vec<M
             make(Second, Counter, base(), SECONDS, "Elapsed time, of which a share is "),
         ],
         Formula::Percent => vec![make(First, Counter, plain(), SECONDS, TIME)],
-        Formula::InversePercent => vec![make(First, Counter, name.complement(), SECONDS, TIME_OUTSIDE)],
+        Formula::InversePercent => vec![make(First, Counter, name.inverted_name(), SECONDS, TIME_OUTSIDE)],
         Formula::MultiPercent => vec![
             make(First, Counter, plain(), SECONDS, TIME),
-            make(Multiplier, Gauge, name.with("sources"), PLAIN, SOURCES),
+            make(Multiplier, Gauge, name.with_words("sources"), PLAIN, SOURCES),
         ],
         Formula::MultiInversePercent => vec![
-            make(First, Counter, name.complement(), SECONDS, TIME_OUTSIDE),
-            make(Multiplier, Gauge, name.with("sources"), PLAIN, SOURCES),
+            make(First, Counter, name.inverted_name(), SECONDS, TIME_OUTSIDE),
+            make(Multiplier, Gauge, name.with_words("sources"), PLAIN, SOURCES),
         ],
         Formula::Fraction => vec![
-            make(First, Gauge, name.with("numerator"), PLAIN, PART),
-            make(Second, Gauge, name.with("denominator"), PLAIN, WHOLE),
+            make(First, Gauge, name.with_words("numerator"), PLAIN, PART),
+            make(Second, Gauge, name.with_words("denominator"), PLAIN, WHOLE),
         ],
         Formula::Elapsed => vec![make(
             Start,
             Gauge,
-            name.with("start_time"),
+            name.with_words("start_time"),
             SECONDS,
             "Unix time of the start; the time since then is ",
         )],
@@ -308,14 +308,14 @@ impl NameWords {
     }
 
     /// The words, followed by those of `more`, which are separated by `_`.
-    fn with(&self, more: &str) -> Vec<String> {
+    fn with_words(&self, more: &str) -> Vec<String> {
         let mut words = valid_words(&self.words);
         words.extend(more.split('_').map(str::to_owned));
         words
     }
 
     /// The name of an inverse timer's raw number, which is the time in the opposite state.
-    fn complement(&self) -> Vec<String> {
+    fn inverted_name(&self) -> Vec<String> {
         std::iter::once("non".to_owned()).chain(self.words.iter().cloned()).collect()
     }
 
@@ -335,11 +335,11 @@ impl NameWords {
                     |word: &&String| !is_word_of_unit(word, "bytes") && !is_word_of_unit(word, "seconds");
                 let mut words: Vec<String> = left.iter().filter(is_counted).chain(right).cloned().collect();
                 if let Some(last) = words.last_mut() {
-                    *last = plural(last);
+                    *last = to_plural(last);
                 }
                 words
             }
-            None => self.with("base"),
+            None => self.with_words("base"),
         }
     }
 

@@ -123,8 +123,8 @@ impl PlannedSet {
         for (path_index, (path, found)) in paths.iter().zip(matches).enumerate() {
             for found in found.iter().filter(|found| found.set == set_index) {
                 let instance = |path: &PathPattern| path.path().instance.clone();
-                let same = |filter: &RowFilter| instance(&filter.pattern) == instance(path);
-                let filter = self.filters.iter().position(same).unwrap_or_else(|| {
+                let has_same_instances = |filter: &RowFilter| instance(&filter.pattern) == instance(path);
+                let filter = self.filters.iter().position(has_same_instances).unwrap_or_else(|| {
                     self.filters.push(RowFilter { pattern: path.clone(), rows: Vec::new() });
                     self.filters.len() - 1
                 });
@@ -174,7 +174,11 @@ impl PlannedSet {
     }
 
     /// The state of a family's counter that can wrap, for an instance.
-    pub(super) fn extended(&mut self, key: &Arc<InstanceKey>, family: usize) -> Option<&mut ExtendedCounter> {
+    pub(super) fn extended_counter(
+        &mut self,
+        key: &Arc<InstanceKey>,
+        family: usize,
+    ) -> Option<&mut ExtendedCounter> {
         if !self.extended.contains_key(key) {
             let new = vec![ExtendedCounter::default(); self.families.families.len()];
             self.extended.insert(Arc::clone(key), new);

@@ -196,7 +196,9 @@ pub(super) fn walk(
                 RawNumber::Signed(number) => exact(number.into()),
                 RawNumber::Counter(number) => {
                     let extended = match source.can_wrap {
-                        true => set.extended(instance, planned.family).map(|state| state.next(number)),
+                        true => {
+                            set.extended_counter(instance, planned.family).map(|state| state.next(number))
+                        }
                         false => None,
                     };
                     exact(extended.unwrap_or(number).into())

@@ -75,7 +75,7 @@ fn without_reserved_suffix(mut valid: Vec<String>) -> Vec<String> {
         Some("count") if valid.len() > 1 => {
             valid.pop();
             if let Some(last) = valid.last_mut() {
-                *last = plural(last);
+                *last = to_plural(last);
             }
         }
         Some("count" | "sum" | "bucket" | "total" | "info" | "created") => valid.rotate_right(1),
@@ -90,12 +90,12 @@ fn without_reserved_suffix(mut valid: Vec<String>) -> Vec<String> {
     valid
 }
 
-pub(super) fn plural(word: &str) -> String {
-    let ends = |ends: &[&str]| ends.iter().any(|end| word.ends_with(end));
+pub(super) fn to_plural(word: &str) -> String {
+    let ends_with_any = |ends: &[&str]| ends.iter().any(|end| word.ends_with(end));
     match word.strip_suffix('y') {
         _ if word.ends_with('s') && !word.ends_with("ss") => word.into(),
         Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) && !stem.is_empty() => format!("{stem}ies"),
-        _ if ends(&["ss", "x", "z", "ch", "sh"]) => format!("{word}es"),
+        _ if ends_with_any(&["ss", "x", "z", "ch", "sh"]) => format!("{word}es"),
         _ => format!("{word}s"),
     }
 }
@@ -127,7 +127,7 @@ mod tests {
         for (one, several) in
             pairs.into_iter().chain([("box", "boxes"), ("pass", "passes"), ("reads", "reads")])
         {
-            assert_eq!(plural(one), several);
+            assert_eq!(to_plural(one), several);
         }
     }
 }

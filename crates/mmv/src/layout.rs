@@ -9,7 +9,7 @@ use super::raw::{
     Bytes, HEADER_BYTES, INDOM_BYTES, INSTANCE1_BYTES, INSTANCE2_BYTES, LABEL_BYTES, METRIC1_BYTES,
     METRIC2_BYTES, NAME_BYTES, STRING_BYTES, TOC_BYTES, VALUE_BYTES,
 };
-use super::text::{help, readable};
+use super::text::{help, to_readable};
 use super::units::Units;
 
 /// The maximum number of metrics in a file. PCP itself allows 1,024.
@@ -264,7 +264,7 @@ fn read_instances(
     let instance = |at: u64| {
         let internal = bytes.i32(at + 12, "id of an instance")?;
         let name = name_at(bytes, version, at + 16, "name of an instance")?;
-        let name = if name.is_empty() { internal.to_string() } else { readable(name) };
+        let name = if name.is_empty() { internal.to_string() } else { to_readable(name) };
         Ok(Instance { name, internal })
     };
     section.offsets().map(instance).collect()
@@ -295,7 +295,7 @@ fn read_metrics(
             }
         };
         Ok(Metric {
-            name: readable(name_at(bytes, version, at, "name of a metric")?),
+            name: to_readable(name_at(bytes, version, at, "name of a metric")?),
             help: help_at(bytes, fields + 24)?,
             item: bytes.u32(fields, "item of a metric")?,
             kind: bytes.i32(fields + 4, "type of a metric")?,

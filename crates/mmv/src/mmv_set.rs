@@ -72,7 +72,7 @@ impl Provider for MmvSet {
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         let Self { info, serial, file, found, changed, reasons } = self;
         file.at(rows.timestamps(), |file| {
-            let Some(opened) = file.current() else { return Ok(()) };
+            let Some(opened) = file.opened_file() else { return Ok(()) };
             let loads = file.loads();
             let sets = &opened.plan.sets;
             let index = match *found {
@@ -89,11 +89,11 @@ impl Provider for MmvSet {
 
 /// Whether two sets have the same counters, apart from help texts.
 fn has_same_counters(a: &CounterSetInfo, b: &CounterSetInfo) -> bool {
-    let same = |(a, b): (&CounterInfo, &CounterInfo)| {
+    let is_same_counter = |(a, b): (&CounterInfo, &CounterInfo)| {
         (a.id, &a.name, a.counter_type, &a.unit, a.base_id)
             == (b.id, &b.name, b.counter_type, &b.unit, b.base_id)
     };
-    a.counters.len() == b.counters.len() && a.counters.iter().zip(&b.counters).all(same)
+    a.counters.len() == b.counters.len() && a.counters.iter().zip(&b.counters).all(is_same_counter)
 }
 
 /// Adds a row for each wanted instance of the set, with the values in the bytes of the values section.

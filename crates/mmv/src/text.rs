@@ -1,7 +1,7 @@
 //! Sanitizes text from MMV files for display and for counter paths.
 
 /// Trims the text, and replaces invalid UTF-8 and control characters with U+FFFD.
-pub(super) fn readable(bytes: &[u8]) -> String {
+pub(super) fn to_readable(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim().replace(char::is_control, "\u{fffd}")
 }
 
@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn control_characters_are_replaced() {
-        assert_eq!(readable(b" a\x1b[1mb\xff "), "a\u{fffd}[1mb\u{fffd}");
+        assert_eq!(to_readable(b" a\x1b[1mb\xff "), "a\u{fffd}[1mb\u{fffd}");
         assert_eq!(for_path(r"a\b(c)*"), "a_b_c__");
     }
 

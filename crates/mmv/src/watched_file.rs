@@ -21,7 +21,7 @@ use super::plan::{Origin, Plan, Skipped, build_plan};
 use super::problem::{Cause, MAX_FILE_BYTES};
 use super::process::Process;
 use super::raw::{Bytes, HEADER_BYTES};
-use super::text::readable;
+use super::text::to_readable;
 
 /// The maximum number of attempts to read a file that is being written.
 const MAX_ATTEMPTS: usize = 3;
@@ -34,7 +34,7 @@ pub(super) struct WatchedFile {
     system_path: CString,
     budget: Budget,
     /// The file as it was last read successfully; `None` if no file is at the path.
-    opened: Option<Opened>,
+    opened_file: Option<Opened>,
     /// Whether the file and the process that it depends on existed at the last collection.
     is_present: bool,
     /// How many times the whole file was read.
@@ -88,7 +88,7 @@ impl WatchedFile {
             path: path.to_owned(),
             system_path,
             budget: budget.clone(),
-            opened: None,
+            opened_file: None,
             is_present: false,
             loads: 0,
             damaged: None,
@@ -96,13 +96,15 @@ impl WatchedFile {
         match file.load() {
             Err(Cause::System(Errno::NOENT)) => Ok(None),
             Err(cause) => Err(cause),
-            Ok(skipped) => Ok(file.opened.as_ref().is_some_and(Opened::is_alive).then_some((file, skipped))),
+            Ok(skipped) => {
+                Ok(file.opened_file.as_ref().is_some_and(Opened::is_alive).then_some((file, skipped)))
+            }
         }
     }
 
     /// The file as of the last collection; `None` if it, or the process that it depends on, is gone.
-    pub(super) fn current(&self) -> Option<&Opened> {
-        self.opened.as_ref().filter(|_| self.is_present)
+    pub(super) fn opened_file(&self) -> Option<&Opened> {
+        self.opened_file.as_ref().filter(|_| self.is_present)
     }
 
     /// A number that changes whenever the file's descriptions may have changed.
@@ -112,7 +114,7 @@ impl WatchedFile {
 
     /// The sets that the file describes: the serial number of each instance domain, and the set's registration.
     pub(super) fn sets(&self) -> Vec<(Option<u32>, Arc<CounterSetInfo>)> {
-        let sets = self.opened.iter().flat_map(|opened| &opened.plan.sets);
+        let sets = self.opened_file.iter().flat_map(|opened| &opened.plan.sets);
         sets.map(|set| (set.serial, Arc::clone(&set.info))).collect()
     }
 
@@ -127,7 +129,7 @@ impl WatchedFile {
             loaded = self.load_from(&file, &stat);
         }
         let (opened, skipped) = loaded?;
-        self.opened = Some(opened);
+        self.opened_file = Some(opened);
         self.loads += 1;
         self.damaged = None;
         Ok(skipped)
@@ -182,7 +184,7 @@ impl WatchedFile {
         })?;
         let mut hasher = DefaultHasher::new();
         (fingerprint.id, parsed_header.generation, parsed_header.writer).hash(&mut hasher);
-        let name = self.path.file_name().map(|name| readable(name.as_bytes())).unwrap_or_default();
+        let name = self.path.file_name().map(|name| to_readable(name.as_bytes())).unwrap_or_default();
         let source = self.path.to_string_lossy().replace(char::is_control, "\u{fffd}");
         let origin =
             Origin { name: &name, source: &source, uid: Some(stat.st_uid), identity: hasher.finish() };
@@ -203,19 +205,19 @@ impl WatchedFile {
             Ok(stat) => stat,
             // A file that is created later has another identity, even if it has the same inode.
             Err(Errno::NOENT) => {
-                self.opened = None;
+                self.opened_file = None;
                 return Ok(false);
             }
             Err(error) => return Err(error.into()),
         };
-        let is_same = match &mut self.opened {
+        let is_same = match &mut self.opened_file {
             Some(opened) if opened.fingerprint.id == FileId::from_stat(&stat) => opened.read_values()?,
             _ => false,
         };
         if !is_same {
             self.load()?;
         }
-        Ok(self.opened.as_ref().is_some_and(Opened::is_alive))
+        Ok(self.opened_file.as_ref().is_some_and(Opened::is_alive))
     }
 }
 

@@ -86,12 +86,12 @@ impl AxisRange {
             ticks.reverse();
             return ticks;
         }
-        let parts = self.parts(between, rows, unit);
+        let parts = self.max_parts(between, rows, unit);
         (0..=parts).map(|part| part as f64 / parts as f64).map(|share| (value_at(share), share)).collect()
     }
 
     /// The largest number of equal parts, up to `between` + 1, that divides a linear axis at round numbers and its rows evenly.
-    fn parts(&self, between: usize, rows: usize, unit: &Unit) -> usize {
+    fn max_parts(&self, between: usize, rows: usize, unit: &Unit) -> usize {
         let steps = rows.saturating_sub(1);
         let is_even = |parts: usize| steps.is_multiple_of(parts);
         (2..=between + 1)
@@ -104,7 +104,7 @@ impl AxisRange {
     pub fn usable_rows(&self, between: usize, rows: usize, unit: &Unit) -> usize {
         let has_spare = !self.is_logarithmic && rows > MIN_ROWS;
         let fewer = rows.saturating_sub(1);
-        let allows_more = || self.parts(between, fewer, unit) > self.parts(between, rows, unit);
+        let allows_more = || self.max_parts(between, fewer, unit) > self.max_parts(between, rows, unit);
         if has_spare && allows_more() { fewer } else { rows }
     }
 

@@ -27,7 +27,7 @@ pub fn number(value: f64) -> String {
         return grouped(&format!("{value:.3}"));
     }
     if (MIN_PLAIN..1.0).contains(&magnitude) {
-        let text = small(value, magnitude);
+        let text = format_small(value, magnitude);
         return text.trim_end_matches('0').trim_end_matches('.').to_owned();
     }
     format!("{value:.3e}")
@@ -39,7 +39,7 @@ const MAX_PLAIN: f64 = 1e15;
 const MIN_PLAIN: f64 = 1e-6;
 
 /// Formats a number below 1 with three significant digits; `magnitude` is its absolute value.
-fn small(value: f64, magnitude: f64) -> String {
+fn format_small(value: f64, magnitude: f64) -> String {
     let decimals = 2 + (-magnitude.log10()).ceil().max(0.0) as usize;
     format!("{value:.decimals$}")
 }
@@ -54,7 +54,7 @@ pub fn three_decimals(value: f64) -> String {
     if !(MIN_PLAIN..MAX_PLAIN).contains(&magnitude) {
         return format!("{value:.3e}");
     }
-    if magnitude < 0.0005 { small(value, magnitude) } else { grouped(&format!("{value:.3}")) }
+    if magnitude < 0.0005 { format_small(value, magnitude) } else { grouped(&format!("{value:.3}")) }
 }
 
 /// Formats a counter's value for a legend: [`NONE`] if missing, hexadecimal for hexadecimal counter types, otherwise with
@@ -62,7 +62,7 @@ pub fn three_decimals(value: f64) -> String {
 pub fn figure(counter_type: CounterType, value: Option<f64>) -> String {
     match value {
         None => NONE.to_owned(),
-        Some(value) => hexadecimal(counter_type, value).unwrap_or_else(|| three_decimals(value)),
+        Some(value) => format_hexadecimal(counter_type, value).unwrap_or_else(|| three_decimals(value)),
     }
 }
 
@@ -71,11 +71,11 @@ pub fn figure(counter_type: CounterType, value: Option<f64>) -> String {
 pub fn value(counter_type: CounterType, value: Option<f64>) -> String {
     match value {
         None => "-".to_owned(),
-        Some(value) => hexadecimal(counter_type, value).unwrap_or_else(|| number(value)),
+        Some(value) => format_hexadecimal(counter_type, value).unwrap_or_else(|| number(value)),
     }
 }
 
-fn hexadecimal(counter_type: CounterType, value: f64) -> Option<String> {
+fn format_hexadecimal(counter_type: CounterType, value: f64) -> Option<String> {
     (counter_type.is_hexadecimal() && value.fract() == 0.0).then(|| format!("{:#x}", value as i64))
 }
 

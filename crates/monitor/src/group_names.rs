@@ -21,7 +21,7 @@ const RETRY: u32 = 10;
 #[derive(Debug, Default)]
 pub struct GroupNames {
     /// Keyed by path. `None`: not found; the number counts the requests since it was searched.
-    known: HashMap<Box<str>, (Option<Arc<str>>, u32)>,
+    known_names: HashMap<Box<str>, (Option<Arc<str>>, u32)>,
 }
 
 impl GroupNames {
@@ -30,8 +30,8 @@ impl GroupNames {
         let mut wanted: Vec<Box<str>> = Vec::new();
         let groups = paths.map(|path| split_device(path).0);
         for path in groups.filter(|path| has_id(last_component(path))) {
-            let has_room = self.known.len() < MAX_KNOWN;
-            match self.known.get_mut(path) {
+            let has_room = self.known_names.len() < MAX_KNOWN;
+            match self.known_names.get_mut(path) {
                 Some((Some(_), _)) => {}
                 Some((None, age)) if *age + 1 < RETRY => *age += 1,
                 Some((None, age)) => {
@@ -39,7 +39,7 @@ impl GroupNames {
                     wanted.push(path.into());
                 }
                 None if has_room => {
-                    self.known.insert(path.into(), (None, 0));
+                    self.known_names.insert(path.into(), (None, 0));
                     wanted.push(path.into());
                 }
                 None => {}
@@ -50,7 +50,7 @@ impl GroupNames {
 
     /// Adds the results of a search; `None`: not found.
     pub fn add(&mut self, found: impl IntoIterator<Item = (Box<str>, Option<Arc<str>>)>) {
-        self.known.extend(found.into_iter().map(|(path, name)| (path, (name, 0))));
+        self.known_names.extend(found.into_iter().map(|(path, name)| (path, (name, 0))));
     }
 
     /// The text for a group: its path with the name of its container in place of the last part; if that is unknown, with
@@ -68,7 +68,7 @@ impl GroupNames {
             text.push_str(&short_component(name));
             text.push_str(slash);
         }
-        match self.known.get(path) {
+        match self.known_names.get(path) {
             Some((Some(name), _)) => text.push_str(name),
             _ => text.push_str(&short_component(last)),
         }

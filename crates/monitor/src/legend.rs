@@ -17,7 +17,7 @@ use crate::series::SeriesInfo;
 
 pub use chosen::{Chosen, Settings};
 pub use column::{LegendColumn, SortOrder};
-pub(crate) use column::{natural, none_last};
+pub(crate) use column::{compare_naturally, none_last};
 pub use item::{ItemId, LegendItem};
 
 /// A chosen path, with the id by which its items refer to it.

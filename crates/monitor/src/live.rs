@@ -45,7 +45,7 @@ pub struct LiveBoard {
     /// While samples are held: the time of the sample at which charts end.
     held_until: Option<FileTime>,
     /// A dropped sample whose buffers are reused.
-    spare: Option<Sample>,
+    spare_sample: Option<Sample>,
     /// The number of intervals in a chart.
     points: usize,
     table: SeriesTable,
@@ -99,7 +99,7 @@ impl LiveBoard {
             ring: Ring::new(points + 1),
             max_bytes: DEFAULT_MAX_BYTES,
             held_until: None,
-            spare: None,
+            spare_sample: None,
             points,
             table: SeriesTable::default(),
             reducers: Reducers::default(),
@@ -109,7 +109,7 @@ impl LiveBoard {
     /// Takes a sample now. Drops the oldest one if the ring is full.
     pub fn collect(&mut self) -> &Sample {
         self.make_room(1);
-        let mut sample = self.spare.take().unwrap_or_default();
+        let mut sample = self.spare_sample.take().unwrap_or_default();
         match &mut self.source {
             BoardSource::Machine(source) => source.collect(&mut sample),
             BoardSource::Machines { source, registry } => {
@@ -165,7 +165,7 @@ impl LiveBoard {
     /// Keeps a dropped sample for the next one, unless its buffers are too large for that.
     fn reuse(&mut self, dropped: Sample) {
         if self.ring.newest().is_some_and(|last| is_reusable(&dropped, &last.sample)) {
-            self.spare.get_or_insert(dropped);
+            self.spare_sample.get_or_insert(dropped);
         }
     }
 
@@ -266,7 +266,7 @@ impl LiveBoard {
         let is_single = |path: &PathPattern| path.instance().is_some_and(|instance| instance.is_literal());
         let is_kept = paths.is_empty() || !paths.iter().all(is_single);
         let mut new = KeptReducer::new(paths);
-        let reducer = if is_kept { self.reducers.of(paths) } else { &mut new };
+        let reducer = if is_kept { self.reducers.reducer_for(paths) } else { &mut new };
         reduction.reserve(reducer.series());
         let first = self.ring.partition_point(|kept| kept.sample.at.utc < span.begin());
         for (index, kept) in self.ring.iter_mut().enumerate().take(count).skip(first.saturating_sub(1)) {

@@ -108,7 +108,7 @@ impl LogBoard {
         let mut sources = LogQuery { reading: reading.clone(), ..LogQuery::new(files.clone()) }.seekable()?;
         let reports: Vec<_> = sources.iter().flat_map(SeekableSource::reports).cloned().collect();
         let zone = reports.first().map_or_else(TimeZone::utc, |report| report.facts().zone.clone());
-        let opened = opening::examine(&mut sources, &reading, progress)?.unwrap_or_default();
+        let opened = opening::examine_logs(&mut sources, &reading, progress)?.unwrap_or_default();
         Ok(Self {
             files,
             reading,
@@ -245,7 +245,7 @@ impl LogBoard {
             while source.next(&mut sample)? {
                 index.push(&sample, &mut self.table)?;
             }
-            index.cut(&mut self.table);
+            index.flush_bucket(&mut self.table);
         }
         if only_appended {
             self.update_facts();
@@ -270,7 +270,7 @@ impl LogBoard {
         self.catalogue = Arc::new(catalogue);
         let indexes = || self.machines.iter().map(|(_, index)| index);
         self.span = indexes().filter_map(Index::span).reduce(|one, other| one.joined(&other));
-        self.samples = Some(indexes().map(Index::counted).sum());
+        self.samples = Some(indexes().map(Index::sample_count).sum());
         self.typical_interval = median(indexes().flat_map(Index::intervals).copied().collect());
     }
 }
@@ -310,7 +310,7 @@ fn fill(
             return Ok(false);
         }
     }
-    index.cut(table);
+    index.flush_bucket(table);
     Ok(true)
 }
 

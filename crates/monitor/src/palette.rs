@@ -143,7 +143,7 @@ mod tests {
         [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
     ];
 
-    fn linear(colour: Colour) -> [f64; 3] {
+    fn linear_rgb(colour: Colour) -> [f64; 3] {
         [colour.0, colour.1, colour.2].map(|part| {
             let part = f64::from(part) / 255.0;
             if part <= 0.04045 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) }
@@ -151,7 +151,7 @@ mod tests {
     }
 
     fn luminance(colour: Colour) -> f64 {
-        let [red, green, blue] = linear(colour);
+        let [red, green, blue] = linear_rgb(colour);
         0.2126 * red + 0.7152 * green + 0.0722 * blue
     }
 
@@ -161,8 +161,8 @@ mod tests {
     }
 
     /// CIE 1976 L*a*b* of a colour as seen with this vision.
-    fn seen(colour: Colour, vision: &[[f64; 3]; 3]) -> [f64; 3] {
-        let rgb = linear(colour);
+    fn perceived_lab(colour: Colour, vision: &[[f64; 3]; 3]) -> [f64; 3] {
+        let rgb = linear_rgb(colour);
         let part = |row: &[f64; 3]| row.iter().zip(rgb).map(|(a, b)| a * b).sum::<f64>().clamp(0.0, 1.0);
         let [red, green, blue] = [part(&vision[0]), part(&vision[1]), part(&vision[2])];
         let x = (0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.95047;
@@ -181,7 +181,8 @@ mod tests {
                 assert!(contrast(colour, background.colour()) >= 3.0, "{colour:?} on {background:?}");
                 for vision in &VISIONS {
                     for &other in &colours[..number] {
-                        let apart = seen(colour, vision).into_iter().zip(seen(other, vision));
+                        let apart =
+                            perceived_lab(colour, vision).into_iter().zip(perceived_lab(other, vision));
                         let distance = apart.map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
                         assert!(distance > 15.0, "{colour:?} and {other:?} on {background:?}: {distance}");
                     }

@@ -97,7 +97,7 @@ struct SeriesBuilder {
     /// The index of the current column.
     column: usize,
     /// The statistics of the current column; `None` before the first column.
-    current: Option<Statistics>,
+    current_column: Option<Statistics>,
     columns: Vec<Column>,
 }
 
@@ -113,11 +113,11 @@ impl SeriesBuilder {
         into_state: impl FnOnce(T) -> Statistics,
         merge_into: impl FnOnce(T, &mut Statistics),
     ) {
-        match &mut self.current {
+        match &mut self.current_column {
             Some(current) if column <= self.column => merge_into(added, current),
             _ => {
                 self.end_column(columns);
-                self.current = Some(into_state(added));
+                self.current_column = Some(into_state(added));
                 self.column = column;
             }
         }
@@ -125,7 +125,7 @@ impl SeriesBuilder {
 
     /// Ends the current column. `columns` is the number of kept columns.
     fn end_column(&mut self, columns: usize) {
-        let Some(ended) = self.current.take() else { return };
+        let Some(ended) = self.current_column.take() else { return };
         self.columns.resize(columns, Column::default());
         if let Some(column) = self.columns.get_mut(self.column) {
             *column = Column::from_state(&ended);
@@ -196,7 +196,7 @@ impl Reduction {
                 id,
                 completed: None,
                 column: 0,
-                current: None,
+                current_column: None,
                 columns: Vec::new(),
             });
             self.series.len() - 1

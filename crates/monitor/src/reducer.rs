@@ -17,7 +17,7 @@ pub struct Reducer {
     /// Maps the sink's series index to the board's id.
     ids: Vec<SeriesId>,
     /// The column of the samples since the last cut.
-    current: Option<usize>,
+    current_column: Option<usize>,
     /// Whether series whose paths differ only in the machine are merged.
     is_across_machines: bool,
 }
@@ -25,7 +25,12 @@ pub struct Reducer {
 impl Default for Reducer {
     fn default() -> Self {
         let options = StatisticsOptions { without_quantiles: true, ..StatisticsOptions::default() };
-        Self { sink: StatisticsSink::new(options), ids: Vec::new(), current: None, is_across_machines: false }
+        Self {
+            sink: StatisticsSink::new(options),
+            ids: Vec::new(),
+            current_column: None,
+            is_across_machines: false,
+        }
     }
 }
 
@@ -44,7 +49,7 @@ impl Reducer {
     /// Prepares for another reduction of the same board. Known series keep their ids.
     pub fn rewind(&mut self) {
         self.sink.rewind();
-        self.current = None;
+        self.current_column = None;
     }
 
     /// Adds the next sample: a [baseline](Sample::is_baseline), or a sample in the reduction's span. Ignores other samples.
@@ -61,18 +66,18 @@ impl Reducer {
         if !sample.is_baseline {
             let column = reduction.span().column_of(sample.at.utc, reduction.columns());
             let Some(column) = column else { return Ok(()) };
-            if self.current != Some(column) {
+            if self.current_column != Some(column) {
                 self.cut(reduction, table);
-                self.current = Some(column);
+                self.current_column = Some(column);
             }
         }
         self.sink.push(sample)
     }
 
     /// The index in [`ids`](Self::ids) and the statistics of each series that had a value since the last cut.
-    pub(crate) fn states(&mut self) -> impl Iterator<Item = (usize, &Statistics)> {
+    pub(crate) fn column_states(&mut self) -> impl Iterator<Item = (usize, &Statistics)> {
         // Without a column there were only baselines: they open intervals, but none has ended.
-        let has_intervals = self.current.is_some();
+        let has_intervals = self.current_column.is_some();
         has_intervals.then(|| self.sink.states()).into_iter().flatten()
     }
 
@@ -92,7 +97,7 @@ impl Reducer {
 
     /// Adds the statistics since the last cut to their column.
     pub fn cut(&mut self, reduction: &mut Reduction, table: &mut SeriesTable) {
-        let Some(column) = self.current else {
+        let Some(column) = self.current_column else {
             // Only baselines so far: they open intervals, but none has ended.
             self.sink.cut(|_, _| {});
             return;

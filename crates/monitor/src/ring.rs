@@ -14,13 +14,13 @@ pub struct Ring<T> {
     /// Capacity for items that are not held.
     room: usize,
     /// Number of held items, which are the first ones.
-    held: usize,
+    held_count: usize,
 }
 
 impl<T> Ring<T> {
     /// An empty ring with a capacity of at least one.
     pub fn new(room: usize) -> Self {
-        Self { items: VecDeque::new(), room: room.max(1), held: 0 }
+        Self { items: VecDeque::new(), room: room.max(1), held_count: 0 }
     }
 
     /// Adds the newest item, and drops items beyond the capacity.
@@ -34,12 +34,12 @@ impl<T> Ring<T> {
     /// memory can be reused.
     pub fn make_room(&mut self, further: usize) -> Option<T> {
         let mut dropped = None;
-        while self.held > MAX_HELD {
+        while self.held_count > MAX_HELD {
             dropped = self.items.pop_front();
-            self.held -= 1;
+            self.held_count -= 1;
         }
-        while self.items.len() - self.held > self.room.saturating_sub(further) {
-            dropped = self.items.remove(self.held);
+        while self.items.len() - self.held_count > self.room.saturating_sub(further) {
+            dropped = self.items.remove(self.held_count);
         }
         dropped
     }
@@ -47,10 +47,10 @@ impl<T> Ring<T> {
     /// Drops the oldest item that is not held. If at most `min` items are not held, drops the oldest held item instead, or
     /// nothing if none is held. Returns the dropped item and the index that it had.
     pub fn drop_oldest(&mut self, min: usize) -> Option<(usize, T)> {
-        if self.items.len() - self.held > min {
-            return Some((self.held, self.items.remove(self.held)?));
+        if self.items.len() - self.held_count > min {
+            return Some((self.held_count, self.items.remove(self.held_count)?));
         }
-        self.held = self.held.checked_sub(1)?;
+        self.held_count = self.held_count.checked_sub(1)?;
         Some((0, self.items.pop_front()?))
     }
 
@@ -64,14 +64,14 @@ impl<T> Ring<T> {
     /// to [`MAX_POINTS`] + 1 items, which do not count towards the capacity. Items already held stay held.
     pub fn hold(&mut self, is_last: impl Fn(&T) -> bool) {
         if let Some(index) = self.items.iter().rposition(is_last) {
-            self.held = self.held.max(index + 1);
+            self.held_count = self.held_count.max(index + 1);
             self.make_room(0);
         }
     }
 
     /// Releases all held items.
     pub fn release(&mut self) {
-        self.held = 0;
+        self.held_count = 0;
         self.make_room(0);
     }
 

@@ -284,7 +284,7 @@ mod tests {
     use super::*;
     use crate::CounterEntry;
 
-    fn set(name: &str, help: &str, has_instances: bool, counters: &[(&str, &str)]) -> SetEntry {
+    fn set_entry(name: &str, help: &str, has_instances: bool, counters: &[(&str, &str)]) -> SetEntry {
         let entry = |&(name, help): &(&str, &str)| CounterEntry {
             counter: Counter::new(name, CounterType::RAWCOUNT, 1),
             help: help.into(),
@@ -294,20 +294,20 @@ mod tests {
     }
 
     /// The paths that a search finds, in order.
-    fn found(text: &str) -> Vec<String> {
+    fn found_paths(text: &str) -> Vec<String> {
         let time = ("% Processor Time", "Share of the time in which the processor was not idle.");
         let sets = [
-            set("Cgroup", "", true, &[time, ("OOM Kills/sec", "")]),
-            set("Memory", "", false, &[("Available Bytes", "Memory for programs, without swapping.")]),
-            set("PhysicalDisk", "", true, &[("Avg. Disk sec/Read", ""), ("Disk Reads/sec", "")]),
-            set(
+            set_entry("Cgroup", "", true, &[time, ("OOM Kills/sec", "")]),
+            set_entry("Memory", "", false, &[("Available Bytes", "Memory for programs, without swapping.")]),
+            set_entry("PhysicalDisk", "", true, &[("Avg. Disk sec/Read", ""), ("Disk Reads/sec", "")]),
+            set_entry(
                 "Process",
                 "",
                 true,
                 &[time, ("Page Faults/sec", ""), ("Working Set Peak", ""), ("Working Set", "")],
             ),
-            set("Processor Information", "", true, &[time, ("% Idle Time", ""), ("% User Time", "")]),
-            set("Network Interface", "", true, &[("Bytes Received/sec", ""), ("Bytes Sent/sec", "")]),
+            set_entry("Processor Information", "", true, &[time, ("% Idle Time", ""), ("% User Time", "")]),
+            set_entry("Network Interface", "", true, &[("Bytes Received/sec", ""), ("Bytes Sent/sec", "")]),
         ];
         let path = |hit: &Hit| {
             let set = &sets[hit.set];
@@ -318,39 +318,42 @@ mod tests {
 
     #[test]
     fn a_counter_with_exactly_these_words_is_before_those_with_more() {
-        assert_eq!(found("process working set")[..2], ["Process/Working Set", "Process/Working Set Peak"]);
-        assert_eq!(found("peak working set process"), ["Process/Working Set Peak"]);
+        assert_eq!(
+            found_paths("process working set")[..2],
+            ["Process/Working Set", "Process/Working Set Peak"]
+        );
+        assert_eq!(found_paths("peak working set process"), ["Process/Working Set Peak"]);
     }
 
     #[test]
     fn synonyms_find_counters() {
-        assert_eq!(found("cpu")[0], "Processor Information/% Processor Time");
-        assert_eq!(found("ram")[0], "Memory/Available Bytes");
-        assert_eq!(found("r_await")[0], "PhysicalDisk/Avg. Disk sec/Read");
-        assert_eq!(found("latency"), ["PhysicalDisk/Avg. Disk sec/Read"]);
-        assert_eq!(found("rx")[0], "Network Interface/Bytes Received/sec");
-        assert_eq!(found("OOM")[0], "Cgroup/OOM Kills/sec");
-        assert_eq!(found("out of memory")[0], "Cgroup/OOM Kills/sec");
+        assert_eq!(found_paths("cpu")[0], "Processor Information/% Processor Time");
+        assert_eq!(found_paths("ram")[0], "Memory/Available Bytes");
+        assert_eq!(found_paths("r_await")[0], "PhysicalDisk/Avg. Disk sec/Read");
+        assert_eq!(found_paths("latency"), ["PhysicalDisk/Avg. Disk sec/Read"]);
+        assert_eq!(found_paths("rx")[0], "Network Interface/Bytes Received/sec");
+        assert_eq!(found_paths("OOM")[0], "Cgroup/OOM Kills/sec");
+        assert_eq!(found_paths("out of memory")[0], "Cgroup/OOM Kills/sec");
         for text in ["%user", "user", "%usr", "usr"] {
-            assert_eq!(found(text)[0], "Processor Information/% User Time", "{text}");
+            assert_eq!(found_paths(text)[0], "Processor Information/% User Time", "{text}");
         }
     }
 
     #[test]
     fn words_are_in_any_order_and_the_best_match_is_first() {
         for text in ["process cpu", "CPU process", r"\Process(*)\cpu"] {
-            let found = found(text);
+            let found = found_paths(text);
             assert_eq!(found[0], "Process/% Processor Time", "{text}: {found:?}");
             assert!(!found.contains(&"Process/Page Faults/sec".to_owned()), "{text}: {found:?}");
         }
-        assert!(found("process quantum").is_empty() && found(" ").is_empty());
+        assert!(found_paths("process quantum").is_empty() && found_paths(" ").is_empty());
     }
 
     #[test]
     fn as_many_words_as_occur_together_are_kept() {
         let sets = [
-            set("Processor", "", true, &[("% Steal Time", ""), ("% User Time", "")]),
-            set("Disk", "", true, &[("Reads/sec", "")]),
+            set_entry("Processor", "", true, &[("% Steal Time", ""), ("% User Time", "")]),
+            set_entry("Disk", "", true, &[("Reads/sec", "")]),
         ];
         let index = SearchIndex::new(&sets);
         assert_eq!(index.words_together(&["processor", "xylophone", "steal"]), ["processor", "steal"]);
@@ -361,15 +364,15 @@ mod tests {
 
     #[test]
     fn a_matching_set_replaces_its_counters() {
-        assert_eq!(found("network"), ["Network Interface/*"]);
-        assert_eq!(found("physicaldisk"), ["PhysicalDisk/*"]);
+        assert_eq!(found_paths("network"), ["Network Interface/*"]);
+        assert_eq!(found_paths("physicaldisk"), ["PhysicalDisk/*"]);
     }
 
     #[test]
     fn descriptions_count_only_if_nothing_else_matches() {
-        assert_eq!(found("programs"), ["Memory/Available Bytes"]);
-        assert_eq!(found("share").len(), 3);
-        assert_eq!(found("idle"), ["Processor Information/% Idle Time"]);
+        assert_eq!(found_paths("programs"), ["Memory/Available Bytes"]);
+        assert_eq!(found_paths("share").len(), 3);
+        assert_eq!(found_paths("idle"), ["Processor Information/% Idle Time"]);
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl SeriesInfo {
 pub struct SeriesTable {
     infos: HashMap<SeriesId, Arc<SeriesInfo>>,
     by_key: HashMap<String, SeriesId>,
-    next: u64,
+    next_id: u64,
 }
 
 impl SeriesTable {
@@ -76,8 +76,8 @@ impl SeriesTable {
         // have both.
         let key = format!("{}\0{:?}", row.path, row.counter.counter_type.formula());
         *self.by_key.entry(key).or_insert_with(|| {
-            let id = SeriesId(self.next);
-            self.next += 1;
+            let id = SeriesId(self.next_id);
+            self.next_id += 1;
             let info = SeriesInfo {
                 id,
                 path: row.path.clone(),

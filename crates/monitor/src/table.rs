@@ -116,7 +116,7 @@ pub struct TableModel {
     detailed: Option<RowId>,
     lines: Vec<TableLine>,
     /// The indexes of rows that are [reserved](TableRow::is_reserved).
-    reserved: Vec<usize>,
+    reserved_rows: Vec<usize>,
     /// The number of rows that match the filter.
     matching: usize,
     /// Whether the rows are of several machines.
@@ -125,7 +125,7 @@ pub struct TableModel {
     intervals: u64,
     shows_kernel_threads: bool,
     /// The number of kernel threads that are not shown.
-    hidden: usize,
+    hidden_threads: usize,
     /// Whether the user has changed the columns.
     are_columns_chosen: bool,
     /// Whether the user has chosen the order.
@@ -158,12 +158,12 @@ impl TableModel {
             max_rows: None,
             detailed: None,
             lines: Vec::new(),
-            reserved: Vec::new(),
+            reserved_rows: Vec::new(),
             matching: 0,
             has_machines: false,
             intervals: 0,
             shows_kernel_threads: false,
-            hidden: 0,
+            hidden_threads: 0,
             are_columns_chosen: false,
             is_order_chosen: false,
             has_had_value: Vec::new(),
@@ -238,7 +238,7 @@ impl TableModel {
     pub fn is_empty_column(&self, column: usize) -> bool {
         let is_settled = self.updates >= SETTLED || self.intervals > 1;
         let is_counter = self.layout.columns.get(column).is_some_and(|column| column.counter().is_some());
-        let has_rows = self.rows.rows.len() > self.reserved.len();
+        let has_rows = self.rows.rows.len() > self.reserved_rows.len();
         is_settled
             && is_counter
             && has_rows
@@ -269,7 +269,7 @@ impl TableModel {
 
     /// The indexes of totals and other rows that are not ranked; `_Total` first.
     pub fn reserved(&self) -> &[usize] {
-        &self.reserved
+        &self.reserved_rows
     }
 
     /// All rows, in no particular order.
@@ -302,12 +302,12 @@ impl TableModel {
 
     /// The number of rows that are neither reserved nor [hidden](Self::hidden), and how many of them match the filter.
     pub fn counts(&self) -> (usize, usize) {
-        (self.rows.rows.len() - self.reserved.len() - self.hidden, self.matching)
+        (self.rows.rows.len() - self.reserved_rows.len() - self.hidden_threads, self.matching)
     }
 
     /// The number of kernel threads that are not shown, because they used less than 1 % of a processor.
     pub fn hidden(&self) -> usize {
-        self.hidden
+        self.hidden_threads
     }
 
     /// Whether a row had no values in a part of the range: its process started or ended in the range.

@@ -45,7 +45,7 @@ impl DataSource {
         }
         let pattern = PathPattern::parse(path).map_err(|_| PdhStatus::INVALID_PATH)?;
         let mut expansion =
-            Expansion { source: self, pattern, flags, seen: HashSet::new(), paths: Vec::new() };
+            Expansion { source: self, pattern, flags, found_paths: HashSet::new(), paths: Vec::new() };
         expansion.expand()?;
         Ok(expansion.paths)
     }
@@ -75,7 +75,7 @@ struct Expansion<'a> {
     pattern: PathPattern,
     flags: u32,
     /// The paths found so far, to detect duplicates.
-    seen: HashSet<String>,
+    found_paths: HashSet<String>,
     /// The paths found so far, in order.
     paths: Vec<String>,
 }
@@ -151,7 +151,7 @@ impl Expansion<'_> {
             counter: if keeps_counter { self.pattern.path().counter.clone() } else { counter.to_owned() },
         };
         let text = path.to_string();
-        if self.seen.insert(text.clone()) {
+        if self.found_paths.insert(text.clone()) {
             self.paths.push(text);
         }
     }

@@ -153,7 +153,7 @@ impl std::error::Error for NoValue {}
 
 /// Formats the result of a formula. `raw_status` is the error status of the raw value that caused the formula to fail,
 /// if any.
-pub(crate) fn formatted(
+pub(crate) fn format_result(
     result: std::result::Result<f64, Status>,
     format: Format,
     raw_status: Option<PdhStatus>,

@@ -3,7 +3,7 @@
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::{Calculator, CounterType, RawValue};
 
-use crate::format::formatted;
+use crate::format::format_result;
 use crate::{Format, FormattedValue, NoValue, PdhStatus};
 
 /// A raw value with its time.
@@ -112,7 +112,7 @@ pub fn calculate_from_raw(
     // The status of the older sample matters only if the type needs it.
     let older = older.filter(|_| kind.counter_type.needs_two_samples());
     let raw_status = [Some(newer), older].into_iter().flatten().map(|raw| raw.status).find(|s| s.is_error());
-    formatted(result, format, raw_status)
+    format_result(result, format, raw_status)
 }
 
 /// Like [`calculate_from_raw`], but takes a counter type and a time base, and applies no scale factor.

@@ -67,12 +67,17 @@ pub fn compute_statistics(
         series.add(&calculator, &entry.value(), at);
     }
     let Summary { minimum, maximum, average, .. } = series.statistics().summary();
-    let result = |number: Option<f64>| result(kind, format, number);
-    Ok(Statistics { count, minimum: result(minimum), maximum: result(maximum), mean: result(average) })
+    let formatted_value = |number: Option<f64>| formatted_value(kind, format, number);
+    Ok(Statistics {
+        count,
+        minimum: formatted_value(minimum),
+        maximum: formatted_value(maximum),
+        mean: formatted_value(average),
+    })
 }
 
 /// Applies the cap, the factor 1000 and the scale factor, and formats the number.
-fn result(kind: &CounterKind, format: Format, number: Option<f64>) -> FormattedValue {
+fn formatted_value(kind: &CounterKind, format: Format, number: Option<f64>) -> FormattedValue {
     let missing = NoValue::from_call_status(PdhStatus::INVALID_DATA).to_value(format);
     let Some(mut number) = number else { return missing };
     if format.flags() & flags::NOCAP100 == 0 && kind.counter_type.suffix() == Suffix::Percent {

@@ -51,7 +51,7 @@ pub struct Numbering {
     /// Whether any name so far contained a `#`.
     has_hash: bool,
     /// The names of all reserved instances so far.
-    reserved: Vec<Box<str>>,
+    reserved_names: Vec<Box<str>>,
     /// Whether consumers match instances by identity as well as by name.
     is_for_identities: bool,
 }
@@ -117,8 +117,8 @@ impl Numbering {
         let generation = self.generation;
         self.building.clear();
         for key in keys.iter().filter(|key| key.is_reserved()) {
-            if !self.reserved.iter().any(|name| **name == *key.full_name()) {
-                self.reserved.push(key.full_name().into());
+            if !self.reserved_names.iter().any(|name| **name == *key.full_name()) {
+                self.reserved_names.push(key.full_name().into());
             }
         }
         // Known instances get their indexes before new instances do: each keeps its index, or gets the index that it
@@ -128,7 +128,7 @@ impl Numbering {
         for (key, index) in keys.iter().zip(&mut indexes) {
             let Some(Name { assignments, .. }) = self.names.get_mut(key.full_name()) else { continue };
             // Skip the plain name if it became reserved after this instance got it.
-            let first = first_index(&self.reserved, key);
+            let first = first_index(&self.reserved_names, key);
             let matches = |index: usize| {
                 let assignment = &assignments[index];
                 index >= first
@@ -217,7 +217,7 @@ impl Numbering {
     /// get it in the next sample. Returns the index.
     fn add(&mut self, key: &Arc<InstanceKey>) -> usize {
         let generation = self.generation;
-        let first = first_index(&self.reserved, key);
+        let first = first_index(&self.reserved_names, key);
         let start = |name: &Name, next: usize| match name.generation == generation && !key.is_reserved() {
             true => next.max(first),
             false => first,

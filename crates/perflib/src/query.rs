@@ -39,7 +39,7 @@ pub use selection::SetSelection;
 pub struct Query {
     registry: Arc<Registry>,
     /// The identifiers and the counters selected by paths, in the order in which they were added.
-    added: Vec<QueryItem>,
+    items: Vec<QueryItem>,
     /// The counter sets that `added` refers to.
     sets: Vec<QueriedSet>,
     /// The time of the last collection.
@@ -70,7 +70,7 @@ impl Query {
         let registry = registry.of_machine(machine).map_err(|failure| failure.code)?;
         Ok(Self {
             registry,
-            added: Vec::new(),
+            items: Vec::new(),
             sets: Vec::new(),
             timestamps: Timestamps::default(),
             max_wait: MAX_PREPARE_TIME,
@@ -106,7 +106,7 @@ impl Query {
             return Err(ErrorCode::INVALID_PARAMETER);
         }
         let added = QueryItem::new(self.set_index(entry), &entry.info, identifier);
-        if self.added.iter().any(|known| known.is_same(&added)) {
+        if self.items.iter().any(|known| known.is_same(&added)) {
             return Err(ErrorCode::ALREADY_EXISTS);
         }
         if has_instances && Pattern::new(&identifier.name).is_literal() {
@@ -117,7 +117,7 @@ impl Query {
                 return Err(ErrorCode::PATH_NOT_FOUND);
             }
         }
-        self.added.push(added);
+        self.items.push(added);
         Ok(())
     }
 
@@ -125,10 +125,10 @@ impl Query {
     #[doc(alias = "PerfDeleteCounters")]
     pub fn delete(&mut self, identifiers: &mut [Identifier]) {
         for identifier in identifiers.iter_mut() {
-            identifier.status = match self.added.iter().position(|added| added.matches_identifier(identifier))
+            identifier.status = match self.items.iter().position(|added| added.matches_identifier(identifier))
             {
                 Some(index) => {
-                    self.added.remove(index);
+                    self.items.remove(index);
                     0
                 }
                 None => ErrorCode::INVALID_PARAMETER.0,
@@ -140,7 +140,7 @@ impl Query {
     /// The added identifiers, each with the index of its result in the block.
     #[doc(alias = "PerfQueryCounterInfo")]
     pub fn identifiers(&self) -> Vec<Identifier> {
-        self.added.iter().enumerate().map(|(index, added)| added.identifier(index)).collect()
+        self.items.iter().enumerate().map(|(index, added)| added.identifier(index)).collect()
     }
 
     /// Adds every counter that a path selects, with the counter's companions (base, time, frequency, multiplier). The
@@ -162,7 +162,7 @@ impl Query {
     /// [`add_paths`](Self::add_paths). Sets keep their indexes while the registry has them, and a set that stays
     /// selected is not released in between.
     pub fn set_paths<'a>(&mut self, paths: impl IntoIterator<Item = &'a PathPattern>) -> Vec<Vec<PathMatch>> {
-        self.added.clear();
+        self.items.clear();
         self.add_paths(paths)
     }
 
@@ -196,8 +196,8 @@ impl Query {
                 matches.push(PathMatch { set, counter_id: counter.id });
                 for id in std::iter::once(counter.id).chain(counter.companions()) {
                     let added = item(id);
-                    if !self.added.iter().any(|known| known.is_same(&added)) {
-                        self.added.push(added);
+                    if !self.items.iter().any(|known| known.is_same(&added)) {
+                        self.items.push(added);
                     }
                 }
             }
@@ -228,13 +228,13 @@ impl Query {
     fn is_gone(&self, index: usize) -> bool {
         let entry = &self.sets[index].entry;
         let is_registered = self.registry.entry(entry.info.guid).is_ok_and(|known| Arc::ptr_eq(known, entry));
-        !is_registered && self.added.iter().all(|added| added.set != index)
+        !is_registered && self.items.iter().all(|added| added.set != index)
     }
 
     /// Updates the selection of each set after items were added or removed, and notifies the processes that publish it.
     fn update_selections(&mut self) {
         for (index, set) in self.sets.iter_mut().enumerate() {
-            let of_set = || self.added.iter().filter(|added| added.set == index);
+            let of_set = || self.items.iter().filter(|added| added.set == index);
             let mut filters: Vec<InstanceFilter> = Vec::new();
             for added in of_set() {
                 for filter in added.filters.iter() {

@@ -174,7 +174,7 @@ impl CounterInfo {
     ///
     /// A description of what was expected, if the key or the value is invalid.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), String> {
-        set(COUNTER_ATTRIBUTES, self, key, text)
+        set_attribute(COUNTER_ATTRIBUTES, self, key, text)
     }
 
     /// Number of cache lines of the counter's cell, which stores its value in shared memory. A striped plain cell has
@@ -189,7 +189,7 @@ impl CounterInfo {
     }
 }
 
-fn set<T>(attributes: &[Attribute<T>], info: &mut T, key: &str, text: &str) -> Result<(), String> {
+fn set_attribute<T>(attributes: &[Attribute<T>], info: &mut T, key: &str, text: &str) -> Result<(), String> {
     let attribute = attributes.iter().find(|attribute| attribute.name(Notation::Derive) == Some(key));
     attribute.ok_or("another key")?.parse(info, text, Notation::Derive)
 }
@@ -278,7 +278,7 @@ impl CounterSetInfo {
     ///
     /// A description of what was expected, if the key or the value is invalid.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), String> {
-        set(SET_ATTRIBUTES, self, key, text)
+        set_attribute(SET_ATTRIBUTES, self, key, text)
     }
 
     /// Number of cache lines of a slot, which holds one instance in the set's published file: one line for the name and

@@ -207,19 +207,19 @@ impl CounterType {
     /// The Windows name, such as `PERF_COUNTER_BULK_COUNT`, if any. `PERF_LARGE_RAW_BASE` and
     /// `PERF_PRECISION_TIMESTAMP` are the same word, for which the first name is returned.
     pub fn name(self) -> Option<&'static str> {
-        self.named().map(|named| named.name)
+        self.named_type().map(|named| named.name)
     }
 
     /// The member of .NET's `PerformanceCounterType`, such as `RateOfCountsPerSecond64`, if any.
     pub fn dot_net_name(self) -> Option<&'static str> {
-        self.named().and_then(|named| named.dot_net_name)
+        self.named_type().and_then(|named| named.dot_net_name)
     }
 
     /// The word in manifests, such as `perf_counter_bulk_count`, if any.
     ///
     /// Source: "Performance Counters Schema", counter.
     pub fn manifest_word(self) -> Option<&'static str> {
-        self.named().and_then(|named| named.manifest_word)
+        self.named_type().and_then(|named| named.manifest_word)
     }
 
     /// The type with this Windows name or .NET name.
@@ -244,7 +244,7 @@ impl CounterType {
     /// The formula of the type. `None` for types without a displayed number (such as bases, text and no data) and for
     /// unknown words.
     pub const fn formula(self) -> Option<Formula> {
-        match self.named() {
+        match self.named_type() {
             Some(named) => named.formula,
             None => None,
         }
@@ -252,7 +252,7 @@ impl CounterType {
 
     /// Whether this word has a [`name`](Self::name).
     pub const fn is_known(self) -> bool {
-        self.named().is_some()
+        self.named_type().is_some()
     }
 
     /// Whether computing the displayed value needs two samples. False for types without displayed values.
@@ -317,7 +317,7 @@ impl CounterType {
     }
 
     /// The row of this word in the table of named types.
-    const fn named(self) -> Option<&'static NamedType> {
+    const fn named_type(self) -> Option<&'static NamedType> {
         // Telegraf and some exporters use LARGE_RAW_BASE with the low byte of a pre-release version.
         let word = if self.0 == 0x4003_0503 { Self::LARGE_RAW_BASE.0 } else { self.0 };
         let (mut low, mut high) = (0, NAMED_TYPES.len());

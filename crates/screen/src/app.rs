@@ -247,14 +247,15 @@ impl App {
         };
         let missing = view.resolve(has);
         if view.panels.is_empty() {
-            return self.messages.answer(format!("nothing to show in the view '{name}' here"), false);
+            return self.messages.push_response(format!("nothing to show in the view '{name}' here"), false);
         }
         match missing.len() {
             0 => {}
-            1 => self.messages.answer(format!("{name}: not available here: {}", missing[0]), false),
-            count => self
-                .messages
-                .answer(format!("{name}: not available here: {} and {} more", missing[0], count - 1), false),
+            1 => self.messages.push_response(format!("{name}: not available here: {}", missing[0]), false),
+            count => self.messages.push_response(
+                format!("{name}: not available here: {} and {} more", missing[0], count - 1),
+                false,
+            ),
         }
         self.title = view.title;
         self.is_optional = view.is_optional;
@@ -339,12 +340,14 @@ impl App {
                     self.panes.tables_mut().for_each(|table| table.requested = None);
                 }
             }
-            Input::Opened(whole, zone) => self.opened(whole, zone, &mut requests),
-            Input::Grown(samples) => self.grown(samples, &mut requests),
+            Input::Opened(whole, zone) => self.set_samples(whole, zone, &mut requests),
+            Input::Grown(samples) => self.extend_samples(samples, &mut requests),
             Input::Recording(recording) => self.recording = recording,
-            Input::Saved(path) => self.messages.answer(format!("view saved to {}", path.display()), false),
+            Input::Saved(path) => {
+                self.messages.push_response(format!("view saved to {}", path.display()), false)
+            }
             Input::Exists(what) => self.overlay = Overlay::Prompt(Prompt::overwrite(what)),
-            Input::Notice(text) => self.messages.answer(text, false),
+            Input::Notice(text) => self.messages.push_response(text, false),
             Input::Problem(text) => self.messages.add(text, true),
         }
         self.request_tables(&mut requests);
@@ -411,7 +414,7 @@ impl App {
             Overlay::None => match command_of(key, self.facts.is_live, self.panes.is_grid(), self.is_table())
             {
                 Some(command) => self.run(command, requests),
-                None => self.messages.answer("unknown key; ? lists the keys", false),
+                None => self.messages.push_response("unknown key; ? lists the keys", false),
             },
             Overlay::Help(_) | Overlay::Messages(_) | Overlay::Row(_) => self.scroll_key(key, requests),
             Overlay::Tree(_) => self.tree_key(key, requests),

@@ -134,8 +134,8 @@ impl Canvas {
             }
             // Extends halfway to the previous dot and halfway to the next, so that steep lines have no gaps.
             let y = height_at(step);
-            let before = if step == 0 { y } else { middle(height_at(step - 1), y) };
-            let after = if step == across { y } else { middle(height_at(step + 1), y) };
+            let before = if step == 0 { y } else { midpoint(height_at(step - 1), y) };
+            let after = if step == across { y } else { midpoint(height_at(step + 1), y) };
             self.vertical(x, before, after, pen);
             self.dot(x, y, pen);
         }
@@ -170,7 +170,7 @@ impl Canvas {
 }
 
 /// The height halfway from `from` to `to`, rounded toward `to`.
-fn middle(from: usize, to: usize) -> usize {
+fn midpoint(from: usize, to: usize) -> usize {
     if from > to { to + (from - to) / 2 } else { to - (to - from) / 2 }
 }
 
@@ -180,7 +180,7 @@ mod tests {
 
     const PEN: Pen = Pen { style: Style::new(), mark: b'*', is_band: false };
 
-    fn shown(is_braille: bool, draw: impl Fn(&mut Canvas)) -> Vec<String> {
+    fn drawn_lines(is_braille: bool, draw: impl Fn(&mut Canvas)) -> Vec<String> {
         let area = Rect::new(0, 0, 4, 2);
         let mut canvas = Canvas::new(area, is_braille);
         draw(&mut canvas);
@@ -192,12 +192,15 @@ mod tests {
 
     #[test]
     fn lines_are_drawn_in_dots() {
-        assert_eq!(shown(true, |canvas| canvas.line((0, 7), (7, 0), PEN, |_| true)), ["  ⡠⠊", "⡠⠊  "]);
-        assert_eq!(shown(true, |canvas| canvas.line((0, 3), (7, 3), PEN, |x| x % 2 == 0)), ["⡀⡀⡀⡀", "    "]);
+        assert_eq!(drawn_lines(true, |canvas| canvas.line((0, 7), (7, 0), PEN, |_| true)), ["  ⡠⠊", "⡠⠊  "]);
+        assert_eq!(
+            drawn_lines(true, |canvas| canvas.line((0, 3), (7, 3), PEN, |x| x % 2 == 0)),
+            ["⡀⡀⡀⡀", "    "]
+        );
         // A steep line has no gaps.
-        assert_eq!(shown(true, |canvas| canvas.line((2, 7), (3, 0), PEN, |_| true)), [" ⢸  ", " ⡇  "]);
-        assert_eq!(shown(true, |canvas| canvas.line((3, 0), (3, 7), PEN, |_| true)), [" ⢸  ", " ⢸  "]);
-        assert_eq!(shown(false, |canvas| canvas.line((0, 1), (3, 0), PEN, |_| true)), ["  **", "**  "]);
+        assert_eq!(drawn_lines(true, |canvas| canvas.line((2, 7), (3, 0), PEN, |_| true)), [" ⢸  ", " ⡇  "]);
+        assert_eq!(drawn_lines(true, |canvas| canvas.line((3, 0), (3, 7), PEN, |_| true)), [" ⢸  ", " ⢸  "]);
+        assert_eq!(drawn_lines(false, |canvas| canvas.line((0, 1), (3, 0), PEN, |_| true)), ["  **", "**  "]);
     }
 
     #[test]
@@ -217,22 +220,22 @@ mod tests {
 
     #[test]
     fn marks_are_on_top() {
-        let marked = |canvas: &mut Canvas| {
+        let draw_mark = |canvas: &mut Canvas| {
             canvas.mark(5, 4, PEN);
             canvas.mark(8, 0, PEN);
             canvas.line((0, 7), (7, 7), PEN, |_| true);
         };
-        assert_eq!(shown(true, marked), ["    ", "⣀⣀*⣀"]);
+        assert_eq!(drawn_lines(true, draw_mark), ["    ", "⣀⣀*⣀"]);
     }
 
     #[test]
     fn bands_are_under_lines() {
         let band = Pen { is_band: true, ..PEN };
-        let both = |canvas: &mut Canvas| {
+        let draw_both = |canvas: &mut Canvas| {
             canvas.dot(0, 0, PEN);
             canvas.vertical(0, 0, 7, band);
             canvas.dot(99, 99, PEN);
         };
-        assert_eq!(shown(true, both), ["⠁   ", "⡇   "]);
+        assert_eq!(drawn_lines(true, draw_both), ["⠁   ", "⡇   "]);
     }
 }

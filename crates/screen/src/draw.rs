@@ -136,7 +136,7 @@ impl App {
             });
             return;
         }
-        self.areas.focus = self.panes.focus();
+        self.areas.focus = self.panes.focus_index();
         if self.panes.is_grid() {
             self.draw_header(buffer, Rect { height: 1, ..area });
             let line = self.panes.table_in_line();
@@ -145,7 +145,7 @@ impl App {
             if let Some(pane) = line.and_then(|index| self.panes.iter().nth(index)) {
                 self.draw_first_rows(buffer, row(area, usize::from(area.height) - 2), pane);
             }
-            if let Some(focused) = panels.iter().find(|panel| panel.index == self.panes.focus()) {
+            if let Some(focused) = panels.iter().find(|panel| panel.index == self.panes.focus_index()) {
                 self.panes.focused_mut().report_top = focused.report_top;
             }
             self.areas.panels = panels;
@@ -158,7 +158,7 @@ impl App {
 
     /// Draws the focused panel with its legend.
     fn draw_one(&mut self, buffer: &mut Buffer, area: Rect) {
-        let pane = self.panes.focused();
+        let pane = self.panes.focused_pane();
         let layout = Layout::new(area, pane.items(&self.reduced).len(), pane.kind());
         self.draw_header(buffer, layout.header);
         let (mut plot, mut report_top) = (Rect::default(), pane.report_top);
@@ -174,7 +174,7 @@ impl App {
         let legend = self.draw_legend(buffer, layout.legend, pane);
         let visible_rows = legend.visible_rows;
         self.draw_value_bar(buffer, layout.value_bar, pane, visible_rows);
-        let index = self.panes.focus();
+        let index = self.panes.focus_index();
         self.areas.panels.push(PanelArea { index, area: layout.body, plot, report_top });
         self.areas.legend = layout.legend;
         self.areas.headings = legend.headings;
@@ -186,7 +186,7 @@ impl App {
 
     /// Draws the table of the focused panel, and below it a line that describes the table.
     fn draw_one_table(&mut self, buffer: &mut Buffer, layout: &Layout) {
-        let index = self.panes.focus();
+        let index = self.panes.focus_index();
         self.areas.panels.push(PanelArea { index, area: layout.body, plot: Rect::default(), report_top: 0 });
         self.draw_table(buffer, layout.body, index);
         if let Some(table) = self.table() {
@@ -263,7 +263,7 @@ impl App {
                 "they are shown when they appear",
             )
         };
-        let text = crate::text::cut(&text, usize::from(area.width), self.theme.is_unicode);
+        let text = crate::text::truncate(&text, usize::from(area.width), self.theme.is_unicode);
         self.write_centred(buffer, row(area, middle), &text);
         if middle + 1 < usize::from(area.height) {
             self.write_centred(buffer, row(area, middle + 1), more);

@@ -248,7 +248,7 @@ pub(crate) const TABLE_KEYS: &[Key] = &[
         Both,
         &[(Char('K'), C::KernelThreads)],
         "K",
-        "show or hide kernel threads that use no processor time",
+        "show or hide kernel threads that use less than 1 % CPU",
     ),
     key(Both, &[(Char('N'), C::MaxRows)], "N", "show only the first rows"),
     key(

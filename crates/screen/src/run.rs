@@ -162,7 +162,7 @@ pub fn run(
     }
 }
 
-fn problem(error: FlowError) -> Input {
+fn error_input(error: FlowError) -> Input {
     Input::Problem(error.to_string())
 }
 
@@ -243,7 +243,7 @@ impl Running {
                 match &mut self.feed {
                     Feed::Live(live) => {
                         let reduced = live.reduce(span, columns, &paths);
-                        self.inputs.push_back(reduced.map_or_else(problem, Input::Figures));
+                        self.inputs.push_back(reduced.map_or_else(error_input, Input::Figures));
                     }
                     Feed::Logs(logs) => logs.reduce(span, columns, paths),
                 }
@@ -254,7 +254,7 @@ impl Running {
                     Feed::Live(live) => {
                         let figures = live.reduce_table(span, &paths);
                         let input = |figures| Input::Table(id, figures);
-                        self.inputs.push_back(figures.map_or_else(problem, input));
+                        self.inputs.push_back(figures.map_or_else(error_input, input));
                     }
                     Feed::Logs(logs) => logs.reduce_table(id, span, paths),
                 }
@@ -340,7 +340,7 @@ impl Running {
                 return vec![live.properties(id, processes)];
             }
             (Feed::Live(live), Request::Collect) => return live.collect(),
-            (Feed::Live(live), Request::Hold(until)) => live.hold(until),
+            (Feed::Live(live), Request::Hold(until)) => live.hold_samples(until),
             (Feed::Live(live), Request::Record { path, may_overwrite }) => {
                 return live.record(&path, may_overwrite);
             }

@@ -16,7 +16,7 @@ pub(crate) fn width(text: &str) -> usize {
 }
 
 /// Truncates a string to `columns` columns; a mark at the end shows this. Control characters are escaped.
-pub(crate) fn cut(text: &str, columns: usize, is_unicode: bool) -> Cow<'_, str> {
+pub(crate) fn truncate(text: &str, columns: usize, is_unicode: bool) -> Cow<'_, str> {
     let text = escape_controls(text);
     if text.width() <= columns {
         return text;
@@ -37,7 +37,7 @@ pub(crate) fn cut(text: &str, columns: usize, is_unicode: bool) -> Cow<'_, str> 
 }
 
 /// Like [`cut`], but removes the beginning, because the end of a path is more informative.
-pub(crate) fn cut_start(text: &str, columns: usize, is_unicode: bool) -> Cow<'_, str> {
+pub(crate) fn truncate_start(text: &str, columns: usize, is_unicode: bool) -> Cow<'_, str> {
     let text = escape_controls(text);
     if text.width() <= columns {
         return text;
@@ -64,7 +64,7 @@ pub(crate) fn cut_start(text: &str, columns: usize, is_unicode: bool) -> Cow<'_,
 /// Formats a counter's value in at most `columns` columns. Raw numbers get fewer decimals if necessary, or an exponent.
 /// If no form fits, returns a row of `#`.
 pub(crate) fn figure_in(counter: &Counter, value: Option<f64>, columns: usize, form: NumberForm) -> String {
-    shortened(shown(counter, value, form), value, columns, form)
+    format_shortened(shown(counter, value, form), value, columns, form)
 }
 
 /// Like [`figure_in`], with a fixed number of decimals if there is room, so that a figure that is updated does not
@@ -75,10 +75,10 @@ pub(crate) fn steady_figure_in(
     columns: usize,
     form: NumberForm,
 ) -> String {
-    shortened(shown_steady(counter, value, form), value, columns, form)
+    format_shortened(shown_steady(counter, value, form), value, columns, form)
 }
 
-fn shortened(text: String, value: Option<f64>, columns: usize, form: NumberForm) -> String {
+fn format_shortened(text: String, value: Option<f64>, columns: usize, form: NumberForm) -> String {
     if text.width() <= columns {
         return text;
     }
@@ -135,7 +135,7 @@ pub(crate) fn write_text(
     if room == 0 || area.height == 0 {
         return column;
     }
-    let text = cut(text, room, is_unicode);
+    let text = truncate(text, room, is_unicode);
     let x = area.x + column as u16;
     let (end, _) = buffer.set_stringn(x, area.y, &*text, room, style);
     usize::from(end - area.x)
@@ -155,12 +155,12 @@ mod tests {
 
     #[test]
     fn texts_are_cut_to_columns() {
-        assert_eq!(cut("abc", 3, true), "abc");
-        assert_eq!(cut("abcd", 3, true), "ab…");
-        assert_eq!(cut("プロセッサ", 5, false), "プロ~");
-        assert_eq!(cut("abcd", 0, true), "");
-        assert_eq!(cut("a\u{1b}b", 20, true), r"a\u{1b}b");
-        assert_eq!(cut_start(r"\\vm\Set(i)\C", 6, true), r"…(i)\C");
+        assert_eq!(truncate("abc", 3, true), "abc");
+        assert_eq!(truncate("abcd", 3, true), "ab…");
+        assert_eq!(truncate("プロセッサ", 5, false), "プロ~");
+        assert_eq!(truncate("abcd", 0, true), "");
+        assert_eq!(truncate("a\u{1b}b", 20, true), r"a\u{1b}b");
+        assert_eq!(truncate_start(r"\\vm\Set(i)\C", 6, true), r"…(i)\C");
     }
 
     #[test]

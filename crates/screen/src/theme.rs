@@ -139,7 +139,7 @@ impl Theme {
     fn colour(&self, colour: Colour) -> Color {
         match self.depth {
             ColourDepth::Full => Color::Rgb(colour.0, colour.1, colour.2),
-            ColourDepth::Indexed | ColourDepth::Ansi => Color::Indexed(nearest(colour)),
+            ColourDepth::Indexed | ColourDepth::Ansi => Color::Indexed(nearest_xterm_colour(colour)),
         }
     }
 
@@ -156,7 +156,7 @@ const ANSI: [Color; palette::COLOURS] = {
 };
 
 /// The index of the nearest xterm colour: 16 to 231 are a cube of 6 x 6 x 6, 232 to 255 are greys.
-fn nearest(colour: Colour) -> u8 {
+fn nearest_xterm_colour(colour: Colour) -> u8 {
     const STEPS: [u8; 6] = [0, 95, 135, 175, 215, 255];
     let Colour(red, green, blue) = colour;
     let step = |part: u8| (0..6).min_by_key(|&step| STEPS[step].abs_diff(part)).unwrap_or_default();
@@ -202,9 +202,9 @@ mod tests {
 
     #[test]
     fn colours_map_to_the_nearest_xterm_colour() {
-        assert_eq!(nearest(Colour(255, 255, 255)), 231);
-        assert_eq!(nearest(Colour(0, 0, 0)), 16);
-        assert_eq!(nearest(Colour(0xd0, 0xd0, 0xd0)), 252);
-        assert_eq!(nearest(Colour(0xd5, 0x5e, 0)), 16 + 36 * 4 + 6);
+        assert_eq!(nearest_xterm_colour(Colour(255, 255, 255)), 231);
+        assert_eq!(nearest_xterm_colour(Colour(0, 0, 0)), 16);
+        assert_eq!(nearest_xterm_colour(Colour(0xd0, 0xd0, 0xd0)), 252);
+        assert_eq!(nearest_xterm_colour(Colour(0xd5, 0x5e, 0)), 16 + 36 * 4 + 6);
     }
 }

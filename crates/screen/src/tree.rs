@@ -24,7 +24,7 @@ pub(crate) struct Tree {
     pub(crate) search: String,
     pub(crate) is_searching: bool,
     rows: Vec<Node>,
-    selected: usize,
+    selected_index: usize,
     /// The first row on the screen.
     pub(crate) top: usize,
     marked: Vec<String>,
@@ -53,7 +53,7 @@ impl Tree {
             search: String::new(),
             is_searching,
             rows: Vec::new(),
-            selected: 0,
+            selected_index: 0,
             top: 0,
             marked: Vec::new(),
             question: None,
@@ -66,12 +66,12 @@ impl Tree {
         &self.rows
     }
 
-    pub(crate) fn selected(&self) -> usize {
-        self.selected
+    pub(crate) fn selected_index(&self) -> usize {
+        self.selected_index
     }
 
     pub(crate) fn node(&self) -> Option<&Node> {
-        self.rows.get(self.selected)
+        self.rows.get(self.selected_index)
     }
 
     pub(crate) fn set(&self, index: usize) -> Option<&SetEntry> {
@@ -143,17 +143,17 @@ impl Tree {
         }
         self.rows = rows;
         let index = before.and_then(|node| self.rows.iter().position(|row| *row == node));
-        self.selected = index.unwrap_or(0);
+        self.selected_index = index.unwrap_or(0);
     }
 
     /// Moves the selection by this number of rows: down if positive, up if negative.
     pub(crate) fn select_by(&mut self, by: isize) {
         let last = self.rows.len().saturating_sub(1);
-        self.selected = self.selected.saturating_add_signed(by).min(last);
+        self.selected_index = self.selected_index.saturating_add_signed(by).min(last);
     }
 
     pub(crate) fn select(&mut self, row: usize) {
-        self.selected = row.min(self.rows.len().saturating_sub(1));
+        self.selected_index = row.min(self.rows.len().saturating_sub(1));
     }
 
     /// Changes the search string, and selects the best match.
@@ -176,7 +176,7 @@ impl Tree {
         });
         let is_best = |row: &Node| best.as_ref() == Some(row);
         let found = self.rows.iter().position(is_named).or_else(|| self.rows.iter().position(is_best));
-        self.selected = found.unwrap_or(0);
+        self.selected_index = found.unwrap_or(0);
     }
 
     /// Opens the selected row; returns the name of the set whose instances must be loaded.
@@ -220,7 +220,7 @@ impl Tree {
             }
         };
         if let Some(index) = parent.and_then(|parent| self.rows.iter().position(|row| *row == parent)) {
-            self.selected = index;
+            self.selected_index = index;
         }
         self.rebuild_rows();
     }
@@ -246,7 +246,7 @@ impl Tree {
         // Rows are compared by path, because the indexes of sets may have changed.
         let is_selected = |row: &Node| selected.is_some() && self.path_of(row) == selected;
         match self.rows.iter().position(is_selected) {
-            Some(index) => self.selected = index,
+            Some(index) => self.selected_index = index,
             // The search was perhaps entered before the sets were available.
             None => self.set_search(self.search.clone()),
         }
@@ -316,25 +316,25 @@ mod tests {
         assert_eq!(shown(&tree).len(), 5);
         tree.set_search("proces BYT".to_owned());
         assert_eq!(shown(&tree), [r"\Process(*)\*", r"\Process(*)\IO Bytes"]);
-        assert_eq!(tree.chosen().expect("paths")[0].to_string(), r"\Process(*)\IO Bytes");
+        assert_eq!(tree.chosen_paths().expect("paths")[0].to_string(), r"\Process(*)\IO Bytes");
         tree.set_search("memory".to_owned());
         assert_eq!(shown(&tree), [r"\Memory\*"]);
         tree.set_search("nothing".to_owned());
-        assert!(tree.rows().is_empty() && tree.chosen().expect("none").is_empty());
+        assert!(tree.rows().is_empty() && tree.chosen_paths().expect("none").is_empty());
         // As in `tacho list`, terms from other tools and everyday words match too.
         tree.set_search("ram".to_owned());
-        assert_eq!(tree.chosen().expect("paths")[0].to_string(), r"\Memory\Available Bytes");
+        assert_eq!(tree.chosen_paths().expect("paths")[0].to_string(), r"\Memory\Available Bytes");
         tree.set_search(r"\Any(thing)\at all".to_owned());
-        assert_eq!(tree.chosen().expect("a path")[0].to_string(), r"\Any(thing)\at all");
+        assert_eq!(tree.chosen_paths().expect("a path")[0].to_string(), r"\Any(thing)\at all");
         tree.set_search(r"\broken".to_owned());
-        assert!(tree.chosen().is_err());
+        assert!(tree.chosen_paths().is_err());
     }
 
     #[test]
     fn an_exactly_named_set_is_selected_first() {
         let sets = [set("Cgroup", true, &["% Processor Time"]), set("Processor", true, &["% Idle Time"])];
         let mut tree = Tree::new(sets.into(), true);
-        let chosen = |tree: &Tree| tree.chosen().expect("paths")[0].to_string();
+        let chosen = |tree: &Tree| tree.chosen_paths().expect("paths")[0].to_string();
         // Of equally good matches, the set whose name has fewer other words is selected.
         tree.set_search("processo".to_owned());
         assert_eq!(chosen(&tree), r"\Processor(*)\*");
@@ -346,18 +346,18 @@ mod tests {
     fn the_selection_is_kept_with_new_sets() {
         let mut tree = tree();
         tree.set_search("process io".to_owned());
-        assert_eq!(tree.chosen().expect("paths")[0].to_string(), r"\Process(*)\IO Bytes");
+        assert_eq!(tree.chosen_paths().expect("paths")[0].to_string(), r"\Process(*)\IO Bytes");
         let sets = [
             set("Application", false, &["Orders"]),
             set("Memory", false, &["Bytes"]),
             set("Process", true, &["IO Bytes"]),
         ];
         tree.set_sets(sets.into());
-        assert_eq!(tree.chosen().expect("paths")[0].to_string(), r"\Process(*)\IO Bytes");
+        assert_eq!(tree.chosen_paths().expect("paths")[0].to_string(), r"\Process(*)\IO Bytes");
         tree.set_sets([].into());
-        assert!(tree.chosen().expect("none").is_empty());
+        assert!(tree.chosen_paths().expect("none").is_empty());
         tree.set_sets([set("Process", true, &["IO Bytes"])].into());
-        assert_eq!(tree.chosen().expect("paths")[0].to_string(), r"\Process(*)\IO Bytes");
+        assert_eq!(tree.chosen_paths().expect("paths")[0].to_string(), r"\Process(*)\IO Bytes");
     }
 
     #[test]
@@ -367,10 +367,11 @@ mod tests {
         tree.select_by(1);
         tree.toggle_mark();
         tree.select(0);
-        let paths =
-            |tree: &Tree| tree.chosen().expect("paths").iter().map(ToString::to_string).collect::<Vec<_>>();
+        let paths = |tree: &Tree| {
+            tree.chosen_paths().expect("paths").iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
         assert_eq!(paths(&tree), [r"\Memory\*", r"\Process(*)\*"]);
         tree.toggle_mark();
-        assert_eq!((paths(&tree), tree.marks()), (vec![r"\Process(*)\*".to_owned()], 1));
+        assert_eq!((paths(&tree), tree.mark_count()), (vec![r"\Process(*)\*".to_owned()], 1));
     }
 }

@@ -27,7 +27,7 @@ pub(crate) struct Truncated;
 /// # Errors
 ///
 /// The file was truncated before the end of what `read` accessed. The whole mapping then reads as zeros.
-pub(crate) fn guarded<T>(start: usize, end: usize, read: impl FnOnce() -> T) -> Result<T, Truncated> {
+pub(crate) fn read_guarded<T>(start: usize, end: usize, read: impl FnOnce() -> T) -> Result<T, Truncated> {
     ensure_installed();
     let before = GUARDED.replace(Guarded { start, end, is_truncated: false });
     let restore = Restore(before);
@@ -144,13 +144,13 @@ fn installed_action() -> libc::sigaction {
 /// Displaces the installed handler, unless it is ours.
 fn ensure_installed() {
     if handler_index(installed_action().sa_sigaction).is_none() {
-        displace();
+        install_handlers();
     }
 }
 
 /// Installs one of our handlers, and stores the handler that it displaces.
 #[cold]
-fn displace() {
+fn install_handlers() {
     let mut used = USED.lock().ignore_poison();
     let found = installed_action();
     if handler_index(found.sa_sigaction).is_some() {

@@ -91,12 +91,12 @@ impl<'a, const COUNT: u32, const SUM: u32> Pair<'a, COUNT, SUM> {
     }
 
     #[inline(always)]
-    fn small(&self) -> Packed<'a> {
+    fn small_cell(&self) -> Packed<'a> {
         Packed { words: self.words, first: 0, widths: Self::SMALL }
     }
 
     #[inline(always)]
-    fn large(&self) -> Packed<'a> {
+    fn large_cell(&self) -> Packed<'a> {
         Packed { words: self.words, first: 5, widths: Self::LARGE }
     }
 
@@ -127,7 +127,7 @@ impl<'a, const COUNT: u32, const SUM: u32> Pair<'a, COUNT, SUM> {
             self.words[3].fetch_add(excess, Ordering::Release);
             value &= (1 << Self::HALF) - 1;
         }
-        self.small().add(value, count);
+        self.small_cell().add(value, count);
     }
 
     /// Adds a large count, in as few steps as possible.
@@ -139,10 +139,10 @@ impl<'a, const COUNT: u32, const SUM: u32> Pair<'a, COUNT, SUM> {
             return self.add_small(value, count & ((1 << Self::SMALL_BITS) - 1));
         }
         if steps == 1 {
-            return self.large().add(value, count);
+            return self.large_cell().add(value, count);
         }
         for share in shares(Sum { sum: value, count }, steps) {
-            self.large().add(share.sum, share.count);
+            self.large_cell().add(share.sum, share.count);
         }
     }
 
@@ -152,9 +152,9 @@ impl<'a, const COUNT: u32, const SUM: u32> Pair<'a, COUNT, SUM> {
     pub fn read(&self) -> Option<Sum> {
         let excess = self.words[3].load(Ordering::Acquire);
         let in_two_steps = self.words[4].load(Ordering::Acquire);
-        let both = match self.small().read_once() {
+        let both = match self.small_cell().read_once() {
             // Usually the first attempt succeeds, and no count was large.
-            Some(small) if self.large().is_untouched() => small,
+            Some(small) if self.large_cell().is_untouched() => small,
             _ => self.read_both()?,
         };
         Some(Sum {
@@ -165,7 +165,7 @@ impl<'a, const COUNT: u32, const SUM: u32> Pair<'a, COUNT, SUM> {
 
     #[inline(never)]
     fn read_both(&self) -> Option<Sum> {
-        let (small, large) = (self.small().read()?, self.large().read()?);
+        let (small, large) = (self.small_cell().read()?, self.large_cell().read()?);
         Some(Sum { sum: small.sum.wrapping_add(large.sum), count: small.count.wrapping_add(large.count) })
     }
 }

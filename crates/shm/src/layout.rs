@@ -23,7 +23,7 @@ pub(crate) mod header {
     /// Size of the description, which follows the header, in bytes.
     pub(crate) const DESCRIPTION_BYTES: usize = 2;
     /// Offset of the slots in bytes, a multiple of 4096.
-    pub(crate) const SLOTS_AT: usize = 3;
+    pub(crate) const SLOTS_OFFSET: usize = 3;
     /// Size of a slot in bytes, a multiple of 64.
     pub(crate) const SLOT_BYTES: usize = 4;
     /// Maximum number of slots.

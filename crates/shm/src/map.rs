@@ -76,7 +76,7 @@ impl Mapping {
     }
 
     /// The size of the file in bytes.
-    pub(crate) fn backed(&self) -> usize {
+    pub(crate) fn backed_bytes(&self) -> usize {
         self.backed.load(Ordering::Acquire)
     }
 
@@ -91,9 +91,9 @@ impl Mapping {
     }
 
     /// Calls `read`, which may access this mapping; fails if the file was truncated before the end of the accessed words.
-    pub(crate) fn guarded<T>(&self, read: impl FnOnce(&[AtomicU64]) -> T) -> Result<T, Truncated> {
+    pub(crate) fn read_guarded<T>(&self, read: impl FnOnce(&[AtomicU64]) -> T) -> Result<T, Truncated> {
         let start = self.start.as_ptr() as usize;
-        bus_error::guarded(start, start + self.length, || read(self.words()))
+        bus_error::read_guarded(start, start + self.length, || read(self.words()))
     }
 }
 
@@ -290,16 +290,16 @@ mod tests {
         let file = tempfile::tempfile().expect("a file");
         file.set_len(3 * PAGE as u64).expect("its length");
         let map = Mapping::read_only(&file, 3 * PAGE).expect("a mapping");
-        assert_eq!(map.guarded(|words| words[PAGE / 8 * 2].load(Ordering::Relaxed)), Ok(0));
+        assert_eq!(map.read_guarded(|words| words[PAGE / 8 * 2].load(Ordering::Relaxed)), Ok(0));
         file.set_len(PAGE as u64).expect("its length");
         let read = |words: &[AtomicU64]| words[PAGE / 8 * 2].load(Ordering::Relaxed);
-        assert_eq!(map.guarded(read), Err(Truncated));
+        assert_eq!(map.read_guarded(read), Err(Truncated));
         // The mapping now reads as zeros; other files are not affected.
-        assert_eq!(map.guarded(read), Ok(0));
+        assert_eq!(map.read_guarded(read), Ok(0));
         let other = tempfile::tempfile().expect("a file");
         other.set_len(PAGE as u64).expect("its length");
         let other_map = Mapping::read_only(&other, PAGE).expect("a mapping");
-        assert_eq!(other_map.guarded(|words| words[0].load(Ordering::Relaxed)), Ok(0));
+        assert_eq!(other_map.read_guarded(|words| words[0].load(Ordering::Relaxed)), Ok(0));
     }
 
     #[test]
@@ -310,9 +310,9 @@ mod tests {
             let map = Mapping::read_only(&file, PAGE).expect("a mapping");
             (file, map)
         });
-        let outer = first.1.guarded(|words| {
+        let outer = first.1.read_guarded(|words| {
             second.0.set_len(0).expect("its length");
-            let inner = second.1.guarded(|words| words[0].load(Ordering::Relaxed));
+            let inner = second.1.read_guarded(|words| words[0].load(Ordering::Relaxed));
             assert_eq!(inner, Err(Truncated));
             words[0].load(Ordering::Relaxed)
         });

@@ -81,7 +81,7 @@ impl SetReader {
         }
         let mapping = Mapping::read_only(&file, size)?;
         let (head, description) =
-            mapping.guarded(read_head).unwrap_or_else(|Truncated| Err(truncated(size)))?;
+            mapping.read_guarded(read_head).unwrap_or_else(|Truncated| Err(truncation_problem(size)))?;
         let cells = CellLocation::for_counters(&description);
         let (owner, file_id) = (metadata.uid(), (metadata.dev(), metadata.ino()));
         let (name, description) = (name.to_owned(), Arc::new(description));
@@ -156,7 +156,7 @@ impl SetReader {
             for index in 0..slot_count {
                 let start = (self.head.slots_at + index * self.head.slot_bytes) / 8;
                 let Some(slot) = words.get(start..start + self.head.slot_bytes / 8) else {
-                    return Err(truncated(self.mapping.backed()));
+                    return Err(truncation_problem(self.mapping.backed_bytes()));
                 };
                 let life = load(slot, slot::LIFE);
                 if !matches!(life, 0 | slot::IS_NAME) {
@@ -166,7 +166,7 @@ impl SetReader {
             fence(Ordering::Acquire);
             Ok(folds.is_multiple_of(2) && folds == load(words, header::FOLDS))
         });
-        result.unwrap_or_else(|Truncated| Err(truncated(self.mapping.backed())))
+        result.unwrap_or_else(|Truncated| Err(truncation_problem(self.mapping.backed_bytes())))
     }
 
     /// Calls `read` with the words of the file. Fails if the file was truncated during this call or an earlier one; the
@@ -175,7 +175,7 @@ impl SetReader {
         if self.is_truncated.load(Ordering::Relaxed) {
             return Err(Truncated);
         }
-        let result = self.mapping.guarded(read);
+        let result = self.mapping.read_guarded(read);
         // Never reset: another read may have begun before the truncation.
         if result.is_err() {
             self.is_truncated.store(true, Ordering::Relaxed);
@@ -202,9 +202,9 @@ impl SetReader {
     fn remap_if_grown(&mut self) -> Result<usize, Problem> {
         let slots = self
             .with_words(|words| self.slots(words))
-            .unwrap_or_else(|Truncated| Err(truncated(self.mapping.backed())))?;
+            .unwrap_or_else(|Truncated| Err(truncation_problem(self.mapping.backed_bytes())))?;
         let needed = self.head.slots_at + slots * self.head.slot_bytes;
-        if needed <= self.mapping.backed() {
+        if needed <= self.mapping.backed_bytes() {
             return Ok(slots);
         }
         let size = self.file.metadata().map_or(0, |metadata| metadata.len()).min(MAX_FILE as u64) as usize;
@@ -239,7 +239,7 @@ pub(crate) fn copy(words: &[AtomicU64], bytes: &mut [u8]) -> usize {
     filled
 }
 
-fn truncated(size: usize) -> Problem {
+fn truncation_problem(size: usize) -> Problem {
     Problem::new(size, "a file that was truncated while it was read", "a file that only grows")
 }
 
@@ -263,7 +263,7 @@ fn read_head(words: &[AtomicU64]) -> Result<(Head, CounterSetInfo), Problem> {
     let description_bytes =
         field(header::DESCRIPTION_BYTES, "a description of at most 16 MiB", &is_description)? as usize;
     let slots_at = (HEADER_BYTES + description_bytes).next_multiple_of(PAGE);
-    field(header::SLOTS_AT, &format!("slots at {slots_at}"), &|value| value == slots_at as u64)?;
+    field(header::SLOTS_OFFSET, &format!("slots at {slots_at}"), &|value| value == slots_at as u64)?;
     let mut bytes = vec![0; description_bytes.min(words.len().saturating_mul(8))];
     let start = (HEADER_BYTES / 8).min(words.len());
     let copied = copy(&words[start..], &mut bytes);

@@ -126,9 +126,9 @@ impl Deref for Line {
 #[derive(Debug, Default)]
 pub(crate) struct SlotTable {
     /// The number of slots that were ever used.
-    pub(crate) used: u32,
+    pub(crate) used_count: u32,
     /// Indexes of the slots that were freed.
-    free: Vec<u32>,
+    free_indexes: Vec<u32>,
     /// The serial number of the last instance.
     pub(crate) last_serial: u64,
     /// Names and ids of the live instances.
@@ -140,16 +140,16 @@ pub(crate) struct SlotTable {
 impl SlotTable {
     /// The number of never used slots that an allocation of `count` slots takes. Freed slots are taken first.
     pub(crate) fn new_slots_for(&self, count: usize) -> usize {
-        count.saturating_sub(self.free.len())
+        count.saturating_sub(self.free_indexes.len())
     }
 
     /// Allocates slots and returns their indexes. The file must have room for those that were never used.
     pub(crate) fn allocate(&mut self, count: usize) -> Vec<u32> {
         let mut indexes = Vec::with_capacity(count);
         for _ in 0..count {
-            let index = self.free.pop().unwrap_or_else(|| {
-                self.used += 1;
-                self.used - 1
+            let index = self.free_indexes.pop().unwrap_or_else(|| {
+                self.used_count += 1;
+                self.used_count - 1
             });
             indexes.push(index);
         }
@@ -157,6 +157,6 @@ impl SlotTable {
     }
 
     pub(crate) fn free(&mut self, indexes: &[u32]) {
-        self.free.extend_from_slice(indexes);
+        self.free_indexes.extend_from_slice(indexes);
     }
 }

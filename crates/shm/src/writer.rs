@@ -134,7 +134,7 @@ impl SetFile {
             (header::MAGIC, MAGIC),
             (header::VERSION, VERSION),
             (header::DESCRIPTION_BYTES, encoded.len() as u64),
-            (header::SLOTS_AT, slots_at as u64),
+            (header::SLOTS_OFFSET, slots_at as u64),
             (header::SLOT_BYTES, slot_bytes as u64),
             (header::CAPACITY, u64::from(capacity)),
             (header::PROCESS, u64::from(std::process::id())),

@@ -57,8 +57,8 @@ pub(crate) fn samples_schema() -> SchemaRef {
 pub(crate) enum BlockColumn {
     /// Distinct values, and the runs of rows with the same value. `at` is the current run, of which `left` rows remain.
     Runs { dictionary: ArrayRef, runs: Vec<(Option<u32>, usize)>, at: usize, left: usize },
-    /// A number per row. Batches get copies instead of slices, because memory is accounted per buffer and slices share
-    /// theirs.
+    /// A number per row. Batches get copies instead of slices, because memory is accounted per buffer, and slices would
+    /// share the buffer of the block.
     Numbers { column: RowColumn, numbers: Numbers },
     /// The date of each time.
     Dates(Numbers),
@@ -69,7 +69,7 @@ impl BlockColumn {
     pub(crate) fn new(column: RowColumn, values: ColumnValues) -> Self {
         match values {
             ColumnValues::Texts(texts) => {
-                // Sorting keeps the texts of many blocks in memory, so unused capacity is removed.
+                // DataFusion keeps the texts of many blocks in memory when it sorts, so unused capacity is released.
                 let dictionary = StringViewArray::from_iter_values(&texts.dictionary).gc();
                 Self::from_runs(Arc::new(dictionary), texts)
             }
@@ -94,11 +94,11 @@ impl BlockColumn {
     /// The values of the next rows. Ranges must be consecutive.
     pub(crate) fn next(&mut self, rows: Range<usize>) -> Result<ArrayRef> {
         match self {
-            Self::Numbers { column, numbers } => Ok(match part(numbers, rows.clone()) {
+            Self::Numbers { column, numbers } => Ok(match copy_rows(numbers, rows.clone()) {
                 Some(numbers) => array_of_numbers(*column, numbers),
                 None => new_null_array(&type_of(*column), rows.len()),
             }),
-            Self::Dates(times) => Ok(part(times, rows.clone())
+            Self::Dates(times) => Ok(copy_rows(times, rows.clone())
                 .map_or_else(|| new_null_array(&DataType::Date32, rows.len()), dates_of)),
             Self::Runs { dictionary, runs, at, left } => {
                 let mut indexes: Vec<u32> = Vec::with_capacity(rows.len());
@@ -129,7 +129,7 @@ impl BlockColumn {
 }
 
 /// A copy of the numbers of some rows; `None` if there are no numbers.
-fn part(numbers: &Numbers, rows: Range<usize>) -> Option<Numbers> {
+fn copy_rows(numbers: &Numbers, rows: Range<usize>) -> Option<Numbers> {
     let present = match &numbers.present {
         Present::None => return None,
         Present::All => Present::All,

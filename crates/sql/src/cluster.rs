@@ -3,7 +3,7 @@
 //! The client plans a query and sends it to the scheduler, which divides it into tasks. Executors ask for tasks, read the
 //! files themselves, and keep the results of their tasks for the next step and for the client. Files are sent as absolute
 //! paths, and all processes run on one machine: connections are not encrypted, and only connections of the same user and of
-//! root are accepted.
+//! root are accepted. Clients and executors end when the scheduler ends, because another user can then listen on its port.
 
 mod address;
 mod arguments;
@@ -14,6 +14,7 @@ mod logging;
 mod readiness;
 mod scan;
 mod server;
+mod socket_owner;
 mod table;
 mod task_errors;
 

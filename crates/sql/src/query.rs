@@ -95,7 +95,7 @@ impl Engine {
         let read = BytesRead::default();
         let total = cluster.is_none().then_some(inputs.bytes);
         let (context, tables) = match cluster {
-            Some(cluster) => (cluster.context(options).await?, cluster.tables(&inputs, &logs)?),
+            Some(cluster) => (cluster.context(options)?, cluster.tables(&inputs, &logs)?),
             None => (local_context(options).map_err(failed)?, local_tables(inputs, logs, &read)),
         };
         context.register_udaf(AggregateUDF::from(AverageFunction::new()));
@@ -215,6 +215,11 @@ impl Interrupt {
         Ok(interrupt)
     }
 
+    /// Whether a signal has arrived.
+    pub(crate) fn has_arrived(&self) -> bool {
+        self.signal.load(Ordering::SeqCst) != 0
+    }
+
     /// Waits for the first signal.
     pub(crate) async fn notified(&self) {
         self.notify.notified().await;
@@ -264,6 +269,22 @@ fn run_on_this_thread(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 async fn run_query(arguments: &Arguments, threads: usize, cluster: Option<&Cluster>) -> Result<(), Failure> {
+    let query = write_result(arguments, threads, cluster);
+    let Some(cluster) = cluster else { return query.await };
+    let scheduler_end = cluster.connect().await?;
+    tokio::select! {
+        biased;
+        outcome = query => outcome,
+        ended = scheduler_end => Err(ended),
+    }
+}
+
+/// Writes the result of the query.
+async fn write_result(
+    arguments: &Arguments,
+    threads: usize,
+    cluster: Option<&Cluster>,
+) -> Result<(), Failure> {
     let mut output = Output::new(arguments)?;
     let inputs = Inputs::new(&arguments.inputs)?;
     let temp_folder = arguments.temp_folder.clone();

@@ -102,8 +102,8 @@ mod tests {
     #[test]
     fn every_requirement_names_existing_counters() {
         for requirement in crate::requirements() {
-            let has = |id: &u32| requirement.table.counters.iter().any(|row| row.id == *id);
-            assert!(requirement.ids.iter().all(has), "{}", requirement.table.name);
+            let has_counter = |id: &u32| requirement.table.counters.iter().any(|row| row.id == *id);
+            assert!(requirement.ids.iter().all(has_counter), "{}", requirement.table.name);
         }
     }
 }

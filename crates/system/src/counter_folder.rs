@@ -9,7 +9,7 @@ use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 
 use crate::error_texts::{LastReason, error_text};
 use crate::number_file::SmallFile;
-use crate::scan::only_number;
+use crate::scan::parse_single_number;
 use crate::table::SetTable;
 
 /// A counter and its file.
@@ -33,7 +33,7 @@ pub(crate) enum FileValue {
 
 /// A counter whose file has one number.
 pub(crate) const fn counter(id: u32, file: &'static str) -> FileCounter {
-    FileCounter { id, file, parse: |text, _| Some(FileValue::Number(only_number(text)?)) }
+    FileCounter { id, file, parse: |text, _| Some(FileValue::Number(parse_single_number(text)?)) }
 }
 
 /// A counter in bytes whose file has a number of pages.
@@ -41,7 +41,9 @@ pub(crate) const fn bytes(id: u32, file: &'static str) -> FileCounter {
     FileCounter {
         id,
         file,
-        parse: |text, page_bytes| Some(FileValue::Number(only_number(text)?.saturating_mul(page_bytes))),
+        parse: |text, page_bytes| {
+            Some(FileValue::Number(parse_single_number(text)?.saturating_mul(page_bytes)))
+        },
     }
 }
 
@@ -66,7 +68,7 @@ impl CounterFolder {
     }
 
     /// Whether the file of `counter`, the counter with this index, can be read and has a value.
-    fn has(&self, index: usize, counter: &FileCounter) -> bool {
+    fn has_counter(&self, index: usize, counter: &FileCounter) -> bool {
         self.files[index].is_readable(|text| (counter.parse)(text, self.page_bytes).is_some())
     }
 
@@ -132,11 +134,11 @@ pub(crate) fn provider(
     counters: &'static [FileCounter],
     folders: Vec<CounterFolder>,
 ) -> Option<Box<dyn Provider>> {
-    let has = |id: u32| {
+    let has_counter = |id: u32| {
         let index = counters.iter().position(|counter| counter.id == id);
-        index.is_some_and(|index| folders.iter().any(|folder| folder.has(index, &counters[index])))
+        index.is_some_and(|index| folders.iter().any(|folder| folder.has_counter(index, &counters[index])))
     };
-    let info = table.info_of(has);
+    let info = table.info_of(has_counter);
     let has_any = !info.counters.is_empty();
     has_any.then(|| -> Box<dyn Provider> { Box::new(CounterFolders { info, counters, folders }) })
 }

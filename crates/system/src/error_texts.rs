@@ -49,6 +49,6 @@ pub(crate) fn error_text(what: impl Display, error: &io::Error) -> String {
 }
 
 /// The failure of a counter set whose source cannot be read.
-pub(crate) fn unreadable(what: impl Display, error: &io::Error) -> Failure {
+pub(crate) fn unreadable_failure(what: impl Display, error: &io::Error) -> Failure {
     Failure::new(ErrorCode::NO_DATA, error_text(what, error))
 }

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
 use tachograph_perflib::Failure;
 
-use crate::error_texts::unreadable;
+use crate::error_texts::unreadable_failure;
 use crate::open_file::OpenFile;
-use crate::scan::number;
+use crate::scan::parse_number;
 
 /// The names of up to 4,096 entries of a folder, sorted by the number at their end, then by name.
 pub(crate) fn sorted_entries(folder: &Path) -> io::Result<Vec<String>> {
@@ -17,7 +17,7 @@ pub(crate) fn sorted_entries(folder: &Path) -> io::Result<Vec<String>> {
     let mut names: Vec<String> = names.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     let last_number = |name: &str| {
         let digits = name.len() - name.bytes().rev().take_while(u8::is_ascii_digit).count();
-        number(&name.as_bytes()[digits..])
+        parse_number(&name.as_bytes()[digits..])
     };
     names.sort_by(|a, b| (last_number(a), a).cmp(&(last_number(b), b)));
     Ok(names)
@@ -57,7 +57,7 @@ impl FolderEntries {
                 Ok(true)
             }
         };
-        update().map_err(|error| unreadable(self.folder.display(), &error))
+        update().map_err(|error| unreadable_failure(self.folder.display(), &error))
     }
 
     /// Makes the next update list the folder again.

@@ -60,7 +60,7 @@ pub use storage::mount_list::{MountList, MountedFileSystem};
 
 /// The providers of all sets that this machine has.
 pub fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
-    let stat = stat::shared(roots);
+    let stat = stat::shared_stat(roots);
     let interrupt_files = InterruptFiles::new(roots);
     let mut providers = processor::providers(roots, &stat, &interrupt_files);
     providers.extend(memory::providers(roots, &stat));
@@ -110,6 +110,6 @@ pub(crate) fn requirements() -> impl Iterator<Item = &'static absence::Requireme
 pub fn boot_time(roots: &Roots) -> Option<FileTime> {
     let text = std::fs::read(roots.proc.join("stat")).ok()?;
     let line = scan::lines(&text).find_map(|line| line.strip_prefix(b"btime "))?;
-    let seconds = i64::try_from(scan::only_number(line)?).ok()?;
+    let seconds = i64::try_from(scan::parse_single_number(line)?).ok()?;
     Some(FileTime::UNIX_EPOCH.saturating_add(seconds.checked_mul(FileTime::PER_SECOND)?))
 }

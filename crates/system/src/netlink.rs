@@ -126,7 +126,7 @@ impl NetlinkSocket {
                 && head[8..12] == self.sequence.to_ne_bytes()
             {
                 if head[4..6] == NLMSG_ERROR.to_ne_bytes() {
-                    return outcome(body);
+                    return decode_result(body);
                 }
                 each(body);
             }
@@ -226,9 +226,9 @@ pub(crate) fn for_each_message(
         if u32::from_ne_bytes([s0, s1, s2, s3]) == sequence {
             match kind {
                 kind if kind == listed => each(body)?,
-                NLMSG_DONE => return outcome(body).map(|()| ControlFlow::Break(())),
+                NLMSG_DONE => return decode_result(body).map(|()| ControlFlow::Break(())),
                 NLMSG_ERROR => {
-                    outcome(body)?;
+                    decode_result(body)?;
                     return Err(malformed_answer(format_args!("without a list")));
                 }
                 NLMSG_NOOP => {}
@@ -242,7 +242,7 @@ pub(crate) fn for_each_message(
 }
 
 /// Decodes the result at the end of a list or in an error message: 0 or a negative errno.
-fn outcome(body: &[u8]) -> io::Result<()> {
+fn decode_result(body: &[u8]) -> io::Result<()> {
     match body.first_chunk().map(|number| i32::from_ne_bytes(*number)) {
         // Old kernels end the list without a result.
         None | Some(0..) => Ok(()),

@@ -33,7 +33,7 @@ impl SmallFile {
 
     /// Whether the file can be read now and has a number.
     pub(crate) fn has_number(&self) -> bool {
-        self.is_readable(|text| scan::only_number(text).is_some())
+        self.is_readable(|text| scan::parse_single_number(text).is_some())
     }
 
     /// Closes the file until the next read.
@@ -59,10 +59,10 @@ impl SmallFile {
     }
 
     /// The number in the file.
-    pub(crate) fn number(&mut self) -> Result<u64, String> {
+    pub(crate) fn read_number(&mut self) -> Result<u64, String> {
         let mut buffer = [0; 64];
         let text = self.read(&mut buffer).map_err(|error| error_text(self.path.display(), &error))?;
-        match scan::only_number(text) {
+        match scan::parse_single_number(text) {
             Some(number) => Ok(number),
             None => Err(format!("{}: no number: {:?}", self.path.display(), String::from_utf8_lossy(text))),
         }

@@ -25,14 +25,14 @@ impl OnlineProcessors {
     ///
     /// When the file cannot be read.
     pub fn read(&mut self) -> io::Result<&[u32]> {
-        scan::fill_number_list(self.file.read()?, &mut self.ids);
+        scan::parse_number_list_into(self.file.read()?, &mut self.ids);
         Ok(&self.ids)
     }
 }
 
 /// Parses a list of ids as in sysfs files, such as `0-3,8,10-11`. Returns up to 65,536 ids.
 pub fn processor_list(text: &[u8]) -> Vec<u32> {
-    scan::number_list(text)
+    scan::parse_number_list(text)
 }
 
 #[cfg(test)]

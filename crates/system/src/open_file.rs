@@ -9,7 +9,7 @@ use rustix::io::{Errno, pread};
 use tachograph_perflib::Failure;
 
 use crate::descriptors::{Descriptors, RetainedFile};
-use crate::error_texts::unreadable;
+use crate::error_texts::unreadable_failure;
 
 /// A file in /proc or /sys that is re-read with `pread` into the same buffer. It stays open if the limit of open files
 /// allows; otherwise it is opened for each read.
@@ -76,7 +76,7 @@ impl OpenFile {
 
     /// Like [`read`](Self::read), but returns the error as the failure of a counter set.
     pub(crate) fn read_or_fail(&mut self) -> Result<&[u8], Failure> {
-        self.load().map_err(|error| unreadable(self.path.display(), &error))?;
+        self.load().map_err(|error| unreadable_failure(self.path.display(), &error))?;
         Ok(self.content())
     }
 

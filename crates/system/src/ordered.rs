@@ -1,11 +1,11 @@
 //! Lists that are re-read at each sample, usually in the same order: devices, interfaces, mounts.
 
-/// Moves the item for which `is` returns true to the index `next`. Returns `false` if there is no such item, which the caller
-/// must then insert.
+/// Moves the item for which `is_wanted` returns true to the index `next`. Returns whether there is such an item; if not, the
+/// caller must insert it.
 ///
 /// Items that no longer exist move to the end, so the caller must truncate the list after the last item that was read.
-pub(crate) fn move_to<T>(list: &mut [T], next: usize, is: impl Fn(&T) -> bool) -> bool {
-    let Some(found) = list.iter().skip(next).position(is) else { return false };
+pub(crate) fn move_if_present<T>(list: &mut [T], next: usize, is_wanted: impl Fn(&T) -> bool) -> bool {
+    let Some(found) = list.iter().skip(next).position(is_wanted) else { return false };
     list[next..=next + found].rotate_right(1);
     true
 }
@@ -24,7 +24,7 @@ mod tests {
     fn the_list_follows_the_order_of_the_file() {
         let mut list = vec!['a', 'b', 'c'];
         for (next, name) in ['c', 'x', 'a'].into_iter().enumerate() {
-            if !move_to(&mut list, next, |&known| known == name) {
+            if !move_if_present(&mut list, next, |&known| known == name) {
                 list.insert(next, name);
             }
         }

@@ -13,7 +13,7 @@ use self::process_set::ProcessSet;
 use self::reader::Reader;
 use self::thread_set::{SwitchSource, ThreadSet};
 use self::ticks::Ticks;
-use self::waits::delay_accounting;
+use self::waits::check_delay_accounting;
 use crate::absence::Requirement;
 use crate::descriptors::Descriptors;
 use crate::roots::Roots;
@@ -31,13 +31,11 @@ mod io;
 mod machine_rows;
 mod machine_times;
 mod memory;
-mod missing_reason;
 #[allow(clippy::module_inception, reason = "the files of one process")]
 mod process;
 mod process_set;
 pub(crate) mod properties;
 mod reader;
-mod rest;
 mod stat;
 mod sums;
 mod table;
@@ -46,6 +44,8 @@ mod taskstats;
 mod thread_set;
 mod ticks;
 mod unattributed;
+mod unchanged_stat;
+mod value_error;
 mod waits;
 
 #[cfg(test)]
@@ -56,11 +56,19 @@ pub(crate) const TABLES: &[&SetTable] = &[&table::PROCESS, &table::PROCESS_V2, &
 
 /// What counters of these sets require.
 pub(crate) const REQUIREMENTS: &[Requirement] = &[
-    Requirement { table: &table::PROCESS, ids: &[table::BLOCK_IO_WAIT_TIME], check: delay_accounting },
-    Requirement { table: &table::PROCESS_V2, ids: &[table::BLOCK_IO_WAIT_TIME], check: delay_accounting },
+    Requirement { table: &table::PROCESS, ids: &[table::BLOCK_IO_WAIT_TIME], check: check_delay_accounting },
+    Requirement {
+        table: &table::PROCESS_V2,
+        ids: &[table::BLOCK_IO_WAIT_TIME],
+        check: check_delay_accounting,
+    },
     Requirement { table: &table::PROCESS, ids: &table::FROM_DELAYS, check: delays::check },
     Requirement { table: &table::PROCESS_V2, ids: &table::FROM_DELAYS, check: delays::check },
-    Requirement { table: &table::THREAD, ids: &[table::thread::BLOCK_IO_WAIT_TIME], check: delay_accounting },
+    Requirement {
+        table: &table::THREAD,
+        ids: &[table::thread::BLOCK_IO_WAIT_TIME],
+        check: check_delay_accounting,
+    },
 ];
 
 /// The providers of these sets; none without a readable `/proc/self/stat`.
@@ -73,7 +81,7 @@ fn with_descriptors(
     stat: &SharedReading<Stat>,
     descriptors: &Descriptors,
 ) -> Vec<Box<dyn Provider>> {
-    if own(roots, "stat").is_none_or(|text| stat::parse(&text).is_none()) {
+    if read_own_file(roots, "stat").is_none_or(|text| stat::parse(&text).is_none()) {
         return Vec::new();
     }
     open_proc(roots, stat, descriptors).unwrap_or_default()
@@ -103,7 +111,7 @@ fn open_proc(
     let switches = [SwitchSource::Schedstat, SwitchSource::Status]
         .into_iter()
         .find(|source| counts_switches(roots, *source));
-    let delays = delay_accounting(roots).is_ok();
+    let delays = check_delay_accounting(roots).is_ok();
     let info = table::THREAD.info_of(|id| match id {
         table::thread::CONTEXT_SWITCHES => switches.is_some(),
         table::thread::RUN_QUEUE_WAIT_TIME => switches == Some(SwitchSource::Schedstat),
@@ -117,12 +125,13 @@ fn open_proc(
 
 /// Returns a function that reports whether this machine has a process counter, judging by the files of this process.
 fn has_counter(roots: &Roots) -> impl Fn(u32) -> bool + use<> {
-    let io = own(roots, "io").is_some_and(|text| io::parse(&text).is_some());
-    let statm = own(roots, "statm").is_some_and(|text| memory::parse_statm(&text, 1).is_some());
-    let status = own(roots, "status").and_then(|text| memory::parse_status(&text)).unwrap_or_default();
+    let io = read_own_file(roots, "io").is_some_and(|text| io::parse(&text).is_some());
+    let statm = read_own_file(roots, "statm").is_some_and(|text| memory::parse_statm(&text, 1).is_some());
+    let status =
+        read_own_file(roots, "status").and_then(|text| memory::parse_status(&text)).unwrap_or_default();
     let handles = roots.proc.join("self/fd").is_dir();
     let run_queue = counts_switches(roots, SwitchSource::Schedstat);
-    let block_io = delay_accounting(roots).is_ok();
+    let block_io = check_delay_accounting(roots).is_ok();
     let delays = delays::check(roots).is_ok();
     move |id| match id {
         table::VIRTUAL_BYTES_PEAK => status.virtual_peak.is_some(),
@@ -141,11 +150,11 @@ fn has_counter(roots: &Roots) -> impl Fn(u32) -> bool + use<> {
 /// Whether the kernel counts the context switches of this process in the file of `source`. A kernel built without this
 /// statistic writes 0.
 fn counts_switches(roots: &Roots, source: SwitchSource) -> bool {
-    let text = own(roots, source.file_name());
+    let text = read_own_file(roots, source.file_name());
     text.and_then(|text| source.parse(&text)).is_some_and(|count| count > 0)
 }
 
 /// Reads a file of this process.
-fn own(roots: &Roots, name: &str) -> Option<Vec<u8>> {
+fn read_own_file(roots: &Roots, name: &str) -> Option<Vec<u8>> {
     fs::read(roots.proc.join("self").join(name)).ok()
 }

@@ -67,7 +67,7 @@ pub(crate) fn providers(
     // No sets if /proc/stat cannot be read or lists no processors.
     let Ok(Some(present)) = present else { return Vec::new() };
     let provider = |table: &SetTable, order| -> Box<dyn Provider> {
-        let info = table.info_of(|id| present.has(id));
+        let info = table.info_of(|id| present.has_counter(id));
         Box::new(ProcessorSet { info, order, processors: processors.clone() })
     };
     vec![provider(&tables::PROCESSOR_INFORMATION, Order::ByNode), provider(&tables::PROCESSOR, Order::ById)]

@@ -12,7 +12,7 @@ pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// An unsigned decimal number; `None` if it is malformed or too large.
 #[inline]
-pub(crate) fn number(word: &[u8]) -> Option<u64> {
+pub(crate) fn parse_number(word: &[u8]) -> Option<u64> {
     if word.is_empty() {
         return None;
     }
@@ -28,7 +28,7 @@ pub(crate) fn number(word: &[u8]) -> Option<u64> {
 }
 
 /// An unsigned hexadecimal number without prefix; `None` if it is malformed or too large.
-pub(crate) fn hexadecimal(word: &[u8]) -> Option<u64> {
+pub(crate) fn parse_hexadecimal(word: &[u8]) -> Option<u64> {
     if word.is_empty() || word.len() > 16 {
         return None;
     }
@@ -36,38 +36,38 @@ pub(crate) fn hexadecimal(word: &[u8]) -> Option<u64> {
 }
 
 /// A decimal number, possibly negative.
-pub(crate) fn signed(word: &[u8]) -> Option<i64> {
+pub(crate) fn parse_signed(word: &[u8]) -> Option<i64> {
     match word.strip_prefix(b"-") {
-        Some(digits) => number(digits).and_then(|value| 0_i64.checked_sub_unsigned(value)),
-        None => number(word).and_then(|value| value.try_into().ok()),
+        Some(digits) => parse_number(digits).and_then(|value| 0_i64.checked_sub_unsigned(value)),
+        None => parse_number(word).and_then(|value| value.try_into().ok()),
     }
 }
 
 /// Parses `12.34` as 1,234: the kernel writes two digits after the point of averages.
-pub(crate) fn hundredths(word: &[u8]) -> Option<u64> {
+pub(crate) fn parse_hundredths(word: &[u8]) -> Option<u64> {
     let point = word.len().checked_sub(3)?;
     let (whole, fraction) = (&word[..point], &word[point..]);
-    let hundredths = number(fraction.strip_prefix(b".")?)?;
-    number(whole)?.checked_mul(100)?.checked_add(hundredths)
+    let hundredths = parse_number(fraction.strip_prefix(b".")?)?;
+    parse_number(whole)?.checked_mul(100)?.checked_add(hundredths)
 }
 
 /// Parses a file that contains only a number.
-pub(crate) fn only_number(text: &[u8]) -> Option<u64> {
-    number(text.trim_ascii())
+pub(crate) fn parse_single_number(text: &[u8]) -> Option<u64> {
+    parse_number(text.trim_ascii())
 }
 
 /// Parses the list in a file such as `/sys/devices/system/cpu/online`: `0-3,8,10-11`. Returns up to 65,536 numbers.
-pub(crate) fn number_list(text: &[u8]) -> Vec<u32> {
+pub(crate) fn parse_number_list(text: &[u8]) -> Vec<u32> {
     let mut list = Vec::new();
-    fill_number_list(text, &mut list);
+    parse_number_list_into(text, &mut list);
     list
 }
 
 /// Like [`number_list`], but fills an existing list.
-pub(crate) fn fill_number_list(text: &[u8], list: &mut Vec<u32>) {
+pub(crate) fn parse_number_list_into(text: &[u8], list: &mut Vec<u32>) {
     list.clear();
     for part in text.trim_ascii().split(|&byte| byte == b',') {
-        let mut ends = part.splitn(2, |&byte| byte == b'-').map(number);
+        let mut ends = part.splitn(2, |&byte| byte == b'-').map(parse_number);
         let first = ends.next().flatten();
         let last = ends.next().map_or(first, |last| last);
         let (Some(first), Some(last)) = (first, last) else { continue };
@@ -98,29 +98,37 @@ mod tests {
 
     #[test]
     fn numbers_are_parsed() {
-        assert_eq!(number(b"18446744073709551615"), Some(u64::MAX));
-        assert_eq!(number(b"18446744073709551616"), None);
-        assert_eq!(number(b"-1"), None);
-        assert_eq!(number(b""), None);
-        assert_eq!(signed(b"-9223372036854775808"), Some(i64::MIN));
-        assert_eq!(signed(b"12"), Some(12));
-        assert_eq!(only_number(b"42\n"), Some(42));
-        assert_eq!([hundredths(b"12.34"), hundredths(b"0.05")], [Some(1234), Some(5)]);
+        assert_eq!(parse_number(b"18446744073709551615"), Some(u64::MAX));
+        assert_eq!(parse_number(b"18446744073709551616"), None);
+        assert_eq!(parse_number(b"-1"), None);
+        assert_eq!(parse_number(b""), None);
+        assert_eq!(parse_signed(b"-9223372036854775808"), Some(i64::MIN));
+        assert_eq!(parse_signed(b"12"), Some(12));
+        assert_eq!(parse_single_number(b"42\n"), Some(42));
+        assert_eq!([parse_hundredths(b"12.34"), parse_hundredths(b"0.05")], [Some(1234), Some(5)]);
         assert_eq!(
-            [hundredths(b"1.2"), hundredths(b".12"), hundredths(b"1.-2"), hundredths(b"12")],
+            [
+                parse_hundredths(b"1.2"),
+                parse_hundredths(b".12"),
+                parse_hundredths(b"1.-2"),
+                parse_hundredths(b"12")
+            ],
             [None; 4]
         );
-        assert_eq!(hexadecimal(b"0000170d"), Some(0x170d));
-        assert_eq!(hexadecimal(b"ffffffffffffffff"), Some(u64::MAX));
-        assert_eq!([hexadecimal(b""), hexadecimal(b"0x1"), hexadecimal(b"10000000000000000")], [None; 3]);
+        assert_eq!(parse_hexadecimal(b"0000170d"), Some(0x170d));
+        assert_eq!(parse_hexadecimal(b"ffffffffffffffff"), Some(u64::MAX));
+        assert_eq!(
+            [parse_hexadecimal(b""), parse_hexadecimal(b"0x1"), parse_hexadecimal(b"10000000000000000")],
+            [None; 3]
+        );
     }
 
     #[test]
     fn lists_are_expanded() {
-        assert_eq!(number_list(b"0-3,8,10-11\n"), [0, 1, 2, 3, 8, 10, 11]);
-        assert_eq!(number_list(b"\n"), [0; 0]);
-        assert_eq!(number_list(b"3-1"), [0; 0]);
-        assert_eq!(number_list(b"0-18446744073709551615").len(), 65_536);
+        assert_eq!(parse_number_list(b"0-3,8,10-11\n"), [0, 1, 2, 3, 8, 10, 11]);
+        assert_eq!(parse_number_list(b"\n"), [0; 0]);
+        assert_eq!(parse_number_list(b"3-1"), [0; 0]);
+        assert_eq!(parse_number_list(b"0-18446744073709551615").len(), 65_536);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use tachograph_perflib::{Failure, Reading, SharedReading, Timestamps};
 
 use crate::open_file::OpenFile;
 use crate::roots::Roots;
-use crate::scan::{number, words};
+use crate::scan::{parse_number, words};
 
 /// The content of `/proc/stat` at one moment.
 #[derive(Debug)]
@@ -89,7 +89,7 @@ impl ProcessorTimes {
 }
 
 /// `/proc/stat`, to be shared by several providers.
-pub(crate) fn shared(roots: &Roots) -> SharedReading<Stat> {
+pub(crate) fn shared_stat(roots: &Roots) -> SharedReading<Stat> {
     SharedReading::new(Stat::new(roots))
 }
 
@@ -116,17 +116,17 @@ impl Stat {
     }
 
     /// Processes and threads created since boot (`processes`).
-    pub(crate) fn forks(&self) -> Option<u64> {
+    pub(crate) fn fork_count(&self) -> Option<u64> {
         self.forks
     }
 
     /// Runnable threads, including the one that reads the file (`procs_running`).
-    pub(crate) fn running(&self) -> Option<u64> {
+    pub(crate) fn running_threads(&self) -> Option<u64> {
         self.running
     }
 
     /// Threads that wait for I/O (`procs_blocked`).
-    pub(crate) fn blocked(&self) -> Option<u64> {
+    pub(crate) fn blocked_threads(&self) -> Option<u64> {
         self.blocked
     }
 }
@@ -143,7 +143,7 @@ impl Reading for Stat {
             let mut words = words(rest);
             // The sum of all processors has a blank after "cpu".
             if rest.first().is_some_and(u8::is_ascii_digit) {
-                let id = words.next().and_then(number).and_then(|id| u32::try_from(id).ok());
+                let id = words.next().and_then(parse_number).and_then(|id| u32::try_from(id).ok());
                 let Some(id) = id else { continue };
                 let is_whole = line.as_ptr_range().end < text[..whole].as_ptr_range().end;
                 let ticks = if is_whole { ticks(words) } else { None };
@@ -160,12 +160,12 @@ impl Reading for Stat {
                 Some(b"procs_running") => &mut self.running,
                 Some(b"procs_blocked") => &mut self.blocked,
                 Some(b"ctxt") => {
-                    self.context_switches = words.next().and_then(number);
+                    self.context_switches = words.next().and_then(parse_number);
                     break;
                 }
                 _ => continue,
             };
-            *field = words.next().and_then(number);
+            *field = words.next().and_then(parse_number);
         }
         Ok(())
     }
@@ -175,7 +175,7 @@ fn ticks<'a>(mut words: impl Iterator<Item = &'a [u8]>) -> Option<ProcessorTicks
     let mut ticks = [0; 10];
     for (index, ticks) in ticks.iter_mut().enumerate() {
         match words.next() {
-            Some(word) => *ticks = number(word)?,
+            Some(word) => *ticks = parse_number(word)?,
             // Steal and guest times are newer than the other fields.
             None if index >= 7 => {}
             None => return None,
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn all_fields_are_read() {
         let machine = Machine::new(&[("proc/stat", WHOLE)]);
-        shared(&machine.roots)
+        shared_stat(&machine.roots)
             .at(at(1), |stat| {
                 let numbers: Vec<_> = stat.processors().iter().map(|line| line.id).collect();
                 assert_eq!(numbers, [0, 7]);
@@ -213,7 +213,12 @@ mod tests {
                 assert_eq!(stat.processors()[1].ticks, Some(expected));
                 let first = stat.processors()[0].ticks.expect("whole");
                 assert_eq!([first.steal, first.guest, first.guest_nice], [8, 9, 10]);
-                let rest = [stat.context_switches(), stat.forks(), stat.running(), stat.blocked()];
+                let rest = [
+                    stat.context_switches(),
+                    stat.fork_count(),
+                    stat.running_threads(),
+                    stat.blocked_threads(),
+                ];
                 assert_eq!(rest, [Some(11), Some(13), Some(14), Some(15)]);
             })
             .expect("read");
@@ -223,13 +228,13 @@ mod tests {
     fn truncated_numbers_are_not_used() {
         for length in 0..WHOLE.len() {
             let machine = Machine::new(&[("proc/stat", &WHOLE[..length])]);
-            shared(&machine.roots)
+            shared_stat(&machine.roots)
                 .at(at(1), |stat| {
                     for line in stat.processors().iter().filter(|line| line.ticks.is_some()) {
                         assert!(line.id == 0 || line.ticks.is_some_and(|ticks| ticks.softirq == 70));
                     }
                     assert!(stat.context_switches().is_none_or(|value| value == 11), "{length}");
-                    assert!(stat.blocked().is_none_or(|value| value == 15), "{length}");
+                    assert!(stat.blocked_threads().is_none_or(|value| value == 15), "{length}");
                 })
                 .expect("read");
         }
@@ -238,7 +243,7 @@ mod tests {
     #[test]
     fn the_file_is_read_once_per_moment() {
         let machine = Machine::new(&[("proc/stat", "ctxt 1\n")]);
-        let shared = shared(&machine.roots);
+        let shared = shared_stat(&machine.roots);
         let context_switches = |moment| shared.at(moment, |stat| stat.context_switches()).expect("read");
         assert_eq!(context_switches(at(1)), Some(1));
         machine.write("proc/stat", "ctxt 2\n");
@@ -249,7 +254,7 @@ mod tests {
     #[test]
     fn the_error_of_a_missing_file_names_it() {
         let machine = Machine::new(&[]);
-        let failure = shared(&machine.roots).at(at(1), |_| ()).expect_err("no file");
+        let failure = shared_stat(&machine.roots).at(at(1), |_| ()).expect_err("no file");
         assert!(failure.reason.contains("proc/stat"), "{failure}");
     }
 }

@@ -36,7 +36,7 @@ pub struct SetTable {
 
 impl SetTable {
     /// The set with the counters for which `has` returns true, and their companions.
-    pub fn info_of(&self, has: impl Fn(u32) -> bool) -> Arc<CounterSetInfo> {
+    pub fn info_of(&self, has_counter: impl Fn(u32) -> bool) -> Arc<CounterSetInfo> {
         let mut info = CounterSetInfo::new(self.name, Guid::from_u128(self.guid), self.instance_type);
         info.provider_guid = PROVIDER;
         info.provider_name = "Tachograph system counters".into();
@@ -47,10 +47,10 @@ impl SetTable {
         };
         let is_included = |row: &&CounterInfo| {
             if !row.attributes.has(Attributes::NO_DISPLAYABLE) {
-                return has(row.id);
+                return has_counter(row.id);
             }
             let mut owners = self.counters.iter();
-            owners.any(|owner| owner.companion_ids().contains(&Some(row.id)) && has(owner.id))
+            owners.any(|owner| owner.companion_ids().contains(&Some(row.id)) && has_counter(owner.id))
         };
         info.counters = self.counters.iter().filter(is_included).cloned().collect();
         Arc::new(info)

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use crate::open_file::OpenFile;
 use crate::roots::Roots;
-use crate::scan::{lines, number};
+use crate::scan::{lines, parse_number};
 
 /// The names of the users in /etc/passwd. Users of directory services (LDAP) are unknown.
 #[derive(Debug)]
@@ -43,7 +43,9 @@ impl Users {
         self.names.clear();
         for line in lines(text) {
             let mut fields = line.split(|&byte| byte == b':');
-            let (Some(name), Some(id)) = (fields.next(), fields.nth(1).and_then(number)) else { continue };
+            let (Some(name), Some(id)) = (fields.next(), fields.nth(1).and_then(parse_number)) else {
+                continue;
+            };
             if let Ok(id) = u32::try_from(id) {
                 // Of several users with the same id, the first one is used.
                 self.names.entry(id).or_insert_with(|| String::from_utf8_lossy(name).into());

@@ -346,7 +346,8 @@ fn parse_time(
     midnight: &mut dyn FnMut() -> Result<Option<FileTime>, Failure>,
 ) -> Result<Option<TimeArgument>, Failure> {
     let Some(text) = text else { return Ok(None) };
-    let invalid = |error| Failure::usage(format!("{option}: {error}"));
+    let invalid =
+        |error| Failure::usage(format!("{option}: {error}, '14:05' for a time on the first day of the logs"));
     let time = match TimeArgument::parse_time_of_day(text) {
         Some(after_midnight) => {
             let midnight = midnight()?.ok_or_else(|| {

@@ -119,7 +119,8 @@ fn no_sample(query: &LogQuery) -> Failure {
     Failure::runtime(match covered(query) {
         Some((first, last)) => {
             format!(
-                "{files}: no samples in this time range; its samples are from {} to {}",
+                "{files}: no samples in this time range; {} samples are from {} to {}",
+                if query.paths.len() == 1 { "its" } else { "their" },
                 list::local(first),
                 list::local(last)
             )

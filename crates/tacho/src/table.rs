@@ -20,9 +20,9 @@ pub(crate) struct Column {
     pub(crate) drop_rank: u8,
     /// Whether cells can be shortened if dropping columns is not enough.
     pub(crate) can_shrink: bool,
-    /// The column is kept if the column that can be shortened still has this width; `usize::MAX` if nothing is shortened
-    /// for it.
-    pub(crate) worth: usize,
+    /// To keep this column, the column that can be shortened is shortened to at least this width. `usize::MAX`: it is not
+    /// shortened for this column.
+    pub(crate) shortens_to: usize,
 }
 
 /// Columns are not shortened below this width.
@@ -62,8 +62,8 @@ pub(crate) fn widths<Row>(
     widths
 }
 
-/// As [`write_columns`], for columns of known [`widths`]. The `title` of a row, if any, is a line of its own before
-/// the first of consecutive rows with this title.
+/// As [`write_columns`], for columns of known [`widths`]. Consecutive rows with the same `title` are a group; the
+/// title is written on a line of its own before the first row of the group.
 pub(crate) fn write_groups<Row>(
     out: &mut impl Write,
     columns: &[Column],
@@ -122,7 +122,7 @@ pub(crate) fn select_columns(
         };
         let excess = total(&shown, widths) - max_width;
         let shrunk = shown.iter().find(|&&index| columns[index].can_shrink);
-        if shrunk.is_some_and(|&shrunk| widths[shrunk] >= columns[index].worth.saturating_add(excess)) {
+        if shrunk.is_some_and(|&shrunk| widths[shrunk] >= columns[index].shortens_to.saturating_add(excess)) {
             break;
         }
         dropped.push(shown.remove(position));
@@ -141,11 +141,11 @@ fn shortened(text: &str, width: usize) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let room = width.saturating_sub(1);
-    // A short instance of a path is kept whole.
+    // In a counter path, a short instance name is not shortened.
     let end_of_instance = text.rfind(r")\").map_or(0, |index| index + r")\".len());
     let instance = text[..end_of_instance].width();
     let instance = if instance <= room * 3 / 5 { instance } else { 0 };
-    // The end of a text gets the larger part, because that of a path names the counter.
+    // The end of a text gets the larger part, because a counter path ends with the name of the counter.
     let max_start = instance + (room - instance) / 3;
     let (mut start, mut end) = (0, text.len());
     let mut used = 0;
@@ -165,7 +165,8 @@ fn shortened(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}{ELLIPSIS}{}", &text[..start], &text[end..]))
 }
 
-/// Writes a table without ruling lines, of any width. The columns starting with `first_number` are right-aligned.
+/// Writes a table without ruling lines, of any width. The columns from the index `first_number` are
+/// right-aligned.
 pub(crate) fn write_table<Row, const COLUMNS: usize>(
     out: &mut impl Write,
     header: [&str; COLUMNS],
@@ -178,17 +179,17 @@ pub(crate) fn write_table<Row, const COLUMNS: usize>(
         is_number: index >= first_number,
         drop_rank: 0,
         can_shrink: false,
-        worth: usize::MAX,
+        shortens_to: usize::MAX,
     };
     let columns: Vec<_> = header.into_iter().enumerate().map(column).collect();
     write_columns(out, &columns, None, rows, |row| cells(row).into()).map(drop)
 }
 
 /// Formats a counter's value for a table: `-` if missing.
-pub(crate) fn figure(counter: &Counter, figure: Option<f64>, form: NumberForm) -> String {
-    match (figure, form) {
-        (Some(figure), NumberForm::Units) => Unit::of(counter).text(figure),
-        (figure, _) => value(counter.counter_type, figure),
+pub(crate) fn value_text(counter: &Counter, number: Option<f64>, form: NumberForm) -> String {
+    match (number, form) {
+        (Some(number), NumberForm::Units) => Unit::of(counter).text(number),
+        (number, _) => value(counter.counter_type, number),
     }
 }
 
@@ -294,7 +295,7 @@ mod tests {
                 is_number: index > 0,
                 drop_rank,
                 can_shrink: index == 0,
-                worth: usize::MAX,
+                shortens_to: usize::MAX,
             })
             .collect();
         let rows = [["プロセス with a quite long text", "12345", "12345", "12345", "12345"]];
@@ -327,14 +328,14 @@ mod tests {
 
     #[test]
     fn text_is_shortened_for_important_columns() {
-        let column = |heading: &str, drop_rank, worth| Column {
+        let column = |heading: &str, drop_rank, shortens_to| Column {
             heading: heading.to_owned(),
             is_number: drop_rank > 0,
             drop_rank,
             can_shrink: drop_rank == 0,
-            worth,
+            shortens_to,
         };
-        // The column b is dropped before text is shortened to less than 25 columns, and a only below 18.
+        // Column `b` is dropped before the path is shortened to fewer than 25 characters, and column `a` before 18.
         let columns =
             [column("path", 0, 0), column("a", 1, 18), column("b", 2, 25), column("c", 3, usize::MAX)];
         let shown = |max_width: usize| {
@@ -364,13 +365,13 @@ mod tests {
 
     #[test]
     fn consecutive_rows_share_a_title() {
-        let rows = [["a title of 18 columns", "1"], ["a title of 18 columns", "2"], ["b", "3"]];
+        let rows = [["a title of 21 columns", "1"], ["a title of 21 columns", "2"], ["b", "3"]];
         let column = |heading: &str| Column {
             heading: heading.to_owned(),
             is_number: true,
             drop_rank: 0,
             can_shrink: false,
-            worth: usize::MAX,
+            shortens_to: usize::MAX,
         };
         let columns = [column("name"), column("x")];
         let mut out = Vec::new();

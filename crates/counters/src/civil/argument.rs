@@ -70,7 +70,7 @@ impl TimeArgument {
     pub fn parse_time_of_day(text: &str) -> Option<Result<i64, TimeArgumentError>> {
         let mut scanner = Scanner::new(text.trim_ascii().as_bytes());
         let parsed = parse_time_of_day(&mut scanner)?;
-        scanner.is_at_end().then(|| parsed.and_then(Clock::check).map(Clock::units))
+        scanner.is_at_end().then(|| parsed.and_then(Clock::checked).map(Clock::since_midnight))
     }
 }
 
@@ -162,7 +162,7 @@ struct Clock {
 }
 
 impl Clock {
-    fn check(self) -> Result<Self, TimeArgumentError> {
+    fn checked(self) -> Result<Self, TimeArgumentError> {
         let Self { hour, minute, second, .. } = self;
         if hour > 23 || minute > 59 || second > 59 {
             return Err(TimeArgumentError::TimeOfDay { hour, minute, second });
@@ -171,7 +171,7 @@ impl Clock {
     }
 
     /// The 100 ns units since midnight.
-    fn units(self) -> i64 {
+    fn since_midnight(self) -> i64 {
         let seconds = i64::from(self.hour * 3600 + self.minute * 60 + self.second);
         seconds * FileTime::PER_SECOND + i64::from(self.fraction)
     }
@@ -193,7 +193,7 @@ fn parse_clock(scanner: &mut Scanner<'_>, min_hour_digits: usize) -> Option<Cloc
 /// The time on a date, or an error if the date or the time of day does not exist.
 fn combine(date: [u32; 3], clock: Clock) -> Result<FileTime, TimeArgumentError> {
     let [year, month, day] = date;
-    let Clock { hour, minute, second, fraction } = clock.check()?;
+    let Clock { hour, minute, second, fraction } = clock.checked()?;
     from_fields([year, month, day, hour, minute, second], fraction).ok_or(TimeArgumentError::Date {
         year,
         month,
@@ -282,13 +282,13 @@ impl<'a> Scanner<'a> {
         self.offset == self.text.len()
     }
 
-    fn rest(&self) -> &'a [u8] {
+    fn remaining(&self) -> &'a [u8] {
         self.text.get(self.offset..).unwrap_or_default()
     }
 
     /// Parses `min` to `max` digits.
     fn digits(&mut self, min: usize, max: usize) -> Option<&'a [u8]> {
-        let rest = self.rest();
+        let rest = self.remaining();
         let length = rest.iter().take(max).take_while(|byte| byte.is_ascii_digit()).count();
         if length < min {
             return None;
@@ -333,7 +333,7 @@ impl<'a> Scanner<'a> {
     }
 
     pub(super) fn expect(&mut self, byte: u8) -> Option<()> {
-        (self.rest().first() == Some(&byte)).then(|| self.offset += 1)
+        (self.remaining().first() == Some(&byte)).then(|| self.offset += 1)
     }
 
     fn skip_blanks(&mut self) {

@@ -46,7 +46,7 @@ pub struct PathPattern {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct InstancePattern {
     /// Matches the whole displayed name, `parent/name#index`.
-    whole: Pattern,
+    full_name: Pattern,
     /// The pattern before the last `#`, if the pattern after the `#` can match index 0. A displayed name without an
     /// index is also selected if it matches the pattern before the `#`.
     without_index: Option<Pattern>,
@@ -60,11 +60,11 @@ impl InstancePattern {
                 && index.bytes().all(|byte| byte.is_ascii_digit() || byte == b'*' || byte == b'?');
             (can_be_index && Pattern::new(index).matches("0")).then(|| Pattern::new(name))
         });
-        Self { whole: Pattern::new(text), without_index }
+        Self { full_name: Pattern::new(text), without_index }
     }
 
     fn matches(&self, display: &str) -> bool {
-        self.whole.matches(display)
+        self.full_name.matches(display)
             || self
                 .without_index
                 .as_ref()
@@ -102,7 +102,7 @@ impl PathPattern {
     pub fn is_literal(&self) -> bool {
         self.set.is_literal()
             && self.counter.is_literal()
-            && self.instance.as_ref().is_none_or(|instance| instance.whole.is_literal())
+            && self.instance.as_ref().is_none_or(|instance| instance.full_name.is_literal())
     }
 
     /// The pattern of the set.
@@ -114,7 +114,7 @@ impl PathPattern {
     /// The pattern of the instance; `None` if only sets without instances are selected.
     #[must_use]
     pub fn instance(&self) -> Option<&Pattern> {
-        self.instance.as_ref().map(|instance| &instance.whole)
+        self.instance.as_ref().map(|instance| &instance.full_name)
     }
 
     /// The pattern of the counter.
@@ -182,7 +182,8 @@ impl From<CounterPath> for PathPattern {
     fn from(path: CounterPath) -> Self {
         let set = Pattern::new(&path.set);
         let instance = path.instance.as_ref().map(|instance| InstancePattern::new(instance.as_str()));
-        let is_literal = set.is_literal() && instance.as_ref().is_some_and(|part| part.whole.is_literal());
+        let is_literal =
+            set.is_literal() && instance.as_ref().is_some_and(|part| part.full_name.is_literal());
         let name = |instance: &InstanceName| format!("{}({})", path.set, instance.as_str()).into_boxed_str();
         Self {
             set_with_instance: path.instance.as_ref().filter(|_| is_literal).map(name),

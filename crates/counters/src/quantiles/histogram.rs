@@ -43,7 +43,7 @@ impl Histogram {
 
     pub(super) fn merge(&mut self, other: &Self) {
         if let Some(last) = other.counts.len().checked_sub(1) {
-            self.include(other.lowest, other.lowest.above(last));
+            self.extend_range(other.lowest, other.lowest.above(last));
             let offset = other.lowest.distance_from(self.lowest);
             for (count, added) in self.counts[offset..].iter_mut().zip(&other.counts) {
                 *count = count.saturating_add(*added);
@@ -72,7 +72,7 @@ impl Histogram {
 
     fn count_all(&mut self, buckets: &[Bucket]) {
         let Some([lowest, highest]) = Bucket::range(buckets) else { return };
-        self.include(lowest, highest);
+        self.extend_range(lowest, highest);
         for bucket in buckets {
             let count = &mut self.counts[bucket.distance_from(self.lowest)];
             *count = count.saturating_add(1);
@@ -90,7 +90,7 @@ impl Histogram {
     }
 
     /// Extends the range to include these buckets.
-    fn include(&mut self, lowest: Bucket, highest: Bucket) {
+    fn extend_range(&mut self, lowest: Bucket, highest: Bucket) {
         if self.counts.is_empty() {
             self.lowest = lowest;
         } else if lowest < self.lowest {
@@ -121,7 +121,7 @@ mod tests {
     }
 
     fn count_negative(histogram: &Histogram) -> u64 {
-        histogram.counts().negative()
+        histogram.counts().negative_count()
     }
 
     /// The range is extended by one bucket at a time, upwards and downwards.

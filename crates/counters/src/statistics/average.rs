@@ -57,7 +57,7 @@ impl Average {
     #[inline]
     pub fn add(&mut self, part: &DifferenceSums) {
         let DifferenceSums { numerator, denominator, count, time_base, multi_count } = *part;
-        self.sums.absorb(&Differences {
+        self.sums.add_sums(&Differences {
             time_base: if self.formula.uses_time_base() { time_base } else { 0 },
             multi_count: if self.formula.uses_multiplier() { multi_count } else { 0 },
             count,
@@ -69,7 +69,7 @@ impl Average {
     /// Adds the displayed value of an interval, for formulas that average displayed values.
     pub fn add_displayed(&mut self, value: f64) {
         self.sums.add_formatted(value);
-        self.sums.absorb(&Differences { count: 1, ..Differences::default() });
+        self.sums.add_sums(&Differences { count: 1, ..Differences::default() });
         self.minimum = self.minimum.min(value);
         self.maximum = self.maximum.max(value);
     }
@@ -78,7 +78,7 @@ impl Average {
     pub fn add_elapsed(&mut self, ticks: i64, time_base: i64, at: FileTime) {
         let value = if ticks == 0 { 0.0 } else { ticks as f64 / time_base as f64 };
         self.add_last(value, at.0);
-        self.sums.absorb(&Differences { count: 1, ..Differences::default() });
+        self.sums.add_sums(&Differences { count: 1, ..Differences::default() });
     }
 
     fn add_last(&mut self, value: f64, at: i64) {
@@ -138,7 +138,7 @@ impl Average {
         let mut average = Self::new(formula);
         while let Some((part, rest)) = parts.split_at_checked(PART_BYTES) {
             parts = rest;
-            average.sums.absorb(&Differences {
+            average.sums.add_sums(&Differences {
                 time_base: i64::from_le_bytes(*part.first_chunk()?),
                 multi_count: u32::from_le_bytes(*part.get(8..)?.first_chunk()?),
                 count: u64::from_le_bytes(*part.get(12..)?.first_chunk()?),
@@ -146,9 +146,10 @@ impl Average {
                 denominator: i128::from_le_bytes(*part.get(36..)?.first_chunk()?),
             });
         }
-        let number = |at: usize| end.get(at * 8..)?.first_chunk().map(|bytes| f64::from_le_bytes(*bytes));
-        average.sums.set_formatted_parts([number(0)?, number(1)?]);
-        (average.minimum, average.maximum, average.last) = (number(2)?, number(3)?, number(4)?);
+        let number_at =
+            |index: usize| end.get(index * 8..)?.first_chunk().map(|bytes| f64::from_le_bytes(*bytes));
+        average.sums.set_formatted_parts([number_at(0)?, number_at(1)?]);
+        (average.minimum, average.maximum, average.last) = (number_at(2)?, number_at(3)?, number_at(4)?);
         average.last_at = i64::from_le_bytes(*end.get(40..)?.first_chunk()?);
         Some(average)
     }

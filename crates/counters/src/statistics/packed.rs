@@ -49,7 +49,7 @@ impl Packing {
     /// sums for the standard deviation, errors, no values, a clock that differs from this packing's, a bias of more
     /// than 16 bits, or sums of more than 64 bits.
     pub fn pack(&self, statistics: &Statistics) -> Option<PackedStatistics> {
-        let sums = statistics.sums.plain(statistics.formula)?;
+        let sums = statistics.sums.to_plain(statistics.formula)?;
         let (first, last) = (statistics.first_time?, statistics.last_time?);
         let matches_packing = (statistics.formula, statistics.intervals)
             == (self.empty.formula, self.empty.intervals)

@@ -12,15 +12,15 @@ use crate::civil::{FileTime, Moment};
 pub(super) struct Regression {
     count: u64,
     /// The sum of the times, in 100 ns.
-    times: i128,
+    time_sum: i128,
     /// The sum of the squared times.
-    squared_times: WideInteger<3>,
+    squared_time_sum: WideInteger<3>,
     /// The sum of the values, in units of 2^[`UNIT`].
-    values: WideInteger<34>,
+    value_sum: WideInteger<34>,
     /// The sum of the squared values, in units of 2^(2 * [`UNIT`]).
-    squared_values: WideInteger<67>,
+    squared_value_sum: WideInteger<67>,
     /// The sum of the products of time and value, in units of 100 ns * 2^[`UNIT`].
-    products: WideInteger<35>,
+    product_sum: WideInteger<35>,
 }
 
 /// The exponent of the smallest double.
@@ -39,8 +39,8 @@ impl Regression {
         let time = at.utc.0;
         let distance = u128::from(time.unsigned_abs());
         self.count += 1;
-        self.times += i128::from(time);
-        self.squared_times.add(false, distance * distance, 0);
+        self.time_sum += i128::from(time);
+        self.squared_time_sum.add(false, distance * distance, 0);
         if value == 0.0 {
             return;
         }
@@ -50,18 +50,18 @@ impl Regression {
         // Numbers with an exponent of 0 have no implicit leading bit.
         let implicit = u64::from(exponent > 0) << FRACTION_BITS;
         let (magnitude, shift) = (u128::from(fraction | implicit), exponent.saturating_sub(1));
-        self.values.add(is_negative, magnitude, shift);
-        self.squared_values.add(false, magnitude * magnitude, 2 * shift);
-        self.products.add(is_negative != (time < 0), magnitude * distance, shift);
+        self.value_sum.add(is_negative, magnitude, shift);
+        self.squared_value_sum.add(false, magnitude * magnitude, 2 * shift);
+        self.product_sum.add(is_negative != (time < 0), magnitude * distance, shift);
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
         self.count += other.count;
-        self.times += other.times;
-        self.squared_times.merge(&other.squared_times);
-        self.values.merge(&other.values);
-        self.squared_values.merge(&other.squared_values);
-        self.products.merge(&other.products);
+        self.time_sum += other.time_sum;
+        self.squared_time_sum.merge(&other.squared_time_sum);
+        self.value_sum.merge(&other.value_sum);
+        self.squared_value_sum.merge(&other.squared_value_sum);
+        self.product_sum.merge(&other.product_sum);
     }
 
     /// The standard deviation of a sample: the square root of the sum of squared distances from the mean divided by
@@ -70,31 +70,39 @@ impl Regression {
         if self.count < 2 {
             return None;
         }
-        let values = self.values.to_big();
+        let values = self.value_sum.to_big();
         // n times the sum of the squared distances.
-        let scatter = self.count().times(&self.squared_values.to_big()).minus(&values.times(&values));
-        let Scaled { mut factor, mut exponent } = scatter.scaled();
+        let scatter =
+            self.count().multiply(&self.squared_value_sum.to_big()).subtract(&values.multiply(&values));
+        let Scaled { mut factor, mut exponent } = scatter.to_scaled();
         if exponent % 2 != 0 {
             (factor, exponent) = (2.0 * factor, exponent - 1);
         }
         let count = self.count as f64;
         let root = (factor / (count * (count - 1.0))).sqrt();
-        finite(Scaled { factor: root, exponent: exponent / 2 + UNIT })
+        to_finite(Scaled { factor: root, exponent: exponent / 2 + UNIT })
     }
 
     /// The slope of the least-squares line through the values, per hour. `None` if all values have the same
     /// time.
     pub(super) fn slope_per_hour(&self) -> Option<f64> {
-        let times = BigInteger::from(self.times);
-        let scatter = self.count().times(&self.squared_times.to_big()).minus(&times.times(&times)).scaled();
+        let times = BigInteger::from(self.time_sum);
+        let scatter = self
+            .count()
+            .multiply(&self.squared_time_sum.to_big())
+            .subtract(&times.multiply(&times))
+            .to_scaled();
         if scatter.factor == 0.0 {
             return None;
         }
         // n times the sum of (time - mean time) * (value - mean value).
-        let joint = self.count().times(&self.products.to_big()).minus(&times.times(&self.values.to_big()));
-        let joint = joint.scaled();
+        let joint = self
+            .count()
+            .multiply(&self.product_sum.to_big())
+            .subtract(&times.multiply(&self.value_sum.to_big()));
+        let joint = joint.to_scaled();
         let factor = joint.factor / scatter.factor * HOUR;
-        finite(Scaled { factor, exponent: joint.exponent - scatter.exponent + UNIT })
+        to_finite(Scaled { factor, exponent: joint.exponent - scatter.exponent + UNIT })
     }
 
     fn count(&self) -> BigInteger {
@@ -103,6 +111,6 @@ impl Regression {
 }
 
 /// The number as a double; `None` if it is too large.
-fn finite(scaled: Scaled) -> Option<f64> {
+fn to_finite(scaled: Scaled) -> Option<f64> {
     Some(scaled.value()).filter(|value| value.is_finite())
 }

@@ -355,17 +355,17 @@ fn sum(numbers: &[i64]) -> i128 {
 #[inline(always)]
 fn extremes(values: &[f64]) -> (f64, f64) {
     // Values are never NaN, so plain comparisons are enough, and they are cheaper than `min` and `max`.
-    let lower = |a: f64, b: f64| if a < b { a } else { b };
-    let higher = |a: f64, b: f64| if a > b { a } else { b };
+    let smaller = |a: f64, b: f64| if a < b { a } else { b };
+    let larger = |a: f64, b: f64| if a > b { a } else { b };
     // Four independent lanes, since each comparison in a lane waits for the one before it.
     let (mut low, mut high) = ([f64::INFINITY; 4], [f64::NEG_INFINITY; 4]);
     let (fours, rest) = values.as_chunks::<4>();
     for four in fours {
-        low = std::array::from_fn(|lane| lower(four[lane], low[lane]));
-        high = std::array::from_fn(|lane| higher(four[lane], high[lane]));
+        low = std::array::from_fn(|lane| smaller(four[lane], low[lane]));
+        high = std::array::from_fn(|lane| larger(four[lane], high[lane]));
     }
-    let all = |lanes: [f64; 4]| lanes.into_iter().chain(rest.iter().copied());
-    (all(low).fold(f64::INFINITY, lower), all(high).fold(f64::NEG_INFINITY, higher))
+    let all_values = |lanes: [f64; 4]| lanes.into_iter().chain(rest.iter().copied());
+    (all_values(low).fold(f64::INFINITY, smaller), all_values(high).fold(f64::NEG_INFINITY, larger))
 }
 
 /// The formula with this discriminant, which must be one that [`Series::add_run`] passes to `add_batches`.

@@ -39,12 +39,12 @@ impl Series {
             return None;
         }
         let error = self.statistics.add(calculator, older.as_ref(), raw, at);
-        let unusable = |status: Status| {
+        let reported_status = |status: Status| {
             let raws = [Some(raw), older.as_ref().filter(|_| two)];
             let unusable = raws.into_iter().flatten().map(|raw| raw.status).find(|status| status.is_error());
             unusable.unwrap_or(status)
         };
-        error.map(unusable)
+        error.map(reported_status)
     }
 
     /// Adds a raw value that only starts the first interval and is not counted.
@@ -70,12 +70,13 @@ impl Series {
         self.pairer.has_previous()
     }
 
-    /// Reads the memory of the series into the processor's cache. Returns an arbitrary number, so that the compiler keeps the
-    /// reads. The processor can load the memory of several series at the same time if this is called before they are used.
+    /// Prefetches the memory of the series into the processor's cache, by reading it. Returns an arbitrary number, so that
+    /// the compiler keeps the reads. The processor can load the memory of several series at the same time if this is
+    /// called before they are used.
     #[inline]
     pub fn load(&self) -> u64 {
         let previous = self.pairer.previous.map_or(0, |previous| previous.first as u64);
-        previous | self.statistics.load()
+        previous | self.statistics.prefetch()
     }
 
     /// The statistics so far.

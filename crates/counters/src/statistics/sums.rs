@@ -13,7 +13,7 @@ pub(super) struct Sums {
     main: Differences,
     /// Sums for other time bases and multipliers, sorted by key. Needed after statistics of different machines were
     /// merged, or if the clock changed at a reboot.
-    others: Vec<Differences>,
+    other_sums: Vec<Differences>,
     /// The sum of displayed values times [`SCALE_DOWN`], for formulas that average displayed values that are not
     /// integers.
     formatted: Compensated,
@@ -46,7 +46,7 @@ impl Differences {
     }
 
     /// Adds sums for the same time base and multiplier.
-    fn absorb(&mut self, other: &Self) {
+    fn add_sums(&mut self, other: &Self) {
         self.count += other.count;
         self.numerator += other.numerator;
         self.denominator += other.denominator;
@@ -76,21 +76,21 @@ impl Sums {
         self.main.key()
     }
 
-    /// Reads the memory of the sums; see [`Series::load`](super::Series::load).
+    /// Prefetches the memory of the sums, by reading it; see [`Series::load`](super::Series::load).
     #[inline]
-    pub(super) fn load(&self) -> u64 {
+    pub(super) fn prefetch(&self) -> u64 {
         self.main.count | self.formatted.sum.to_bits()
     }
 
     /// The number of addends.
     pub(super) fn count(&self) -> u64 {
-        std::iter::once(&self.main).chain(&self.others).map(|part| part.count).sum()
+        std::iter::once(&self.main).chain(&self.other_sums).map(|part| part.count).sum()
     }
 
     /// The sums in 64 bits each; `None` if there are several time bases or multipliers, sums for the
     /// standard deviation, or a sum that is too large.
-    pub(super) fn plain(&self, formula: Option<Formula>) -> Option<PlainSums> {
-        let Self { main, others, formatted, regression } = self;
+    pub(super) fn to_plain(&self, formula: Option<Formula>) -> Option<PlainSums> {
+        let Self { main, other_sums: others, formatted, regression } = self;
         let word = |sum: i128| i64::try_from(sum).map(|word| word as u64).ok();
         let words = match sums_formatted(formula) {
             true => [formatted.sum.to_bits(), formatted.error.to_bits()],
@@ -117,7 +117,7 @@ impl Sums {
             part.numerator = i128::from(first as i64);
             part.denominator = i128::from(second as i64);
         }
-        self.absorb(&part);
+        self.add_sums(&part);
     }
 
     #[inline]
@@ -138,9 +138,9 @@ impl Sums {
             denominator,
         };
         if addend.key() == self.main.key() {
-            self.main.absorb(&addend);
+            self.main.add_sums(&addend);
         } else {
-            self.absorb(&addend);
+            self.add_sums(&addend);
         }
     }
 
@@ -160,11 +160,11 @@ impl Sums {
         time_base: i64,
     ) {
         let time_base = if formula.uses_time_base() { time_base } else { 0 };
-        self.absorb(&Differences { time_base, multi_count: 0, count, numerator, denominator });
+        self.add_sums(&Differences { time_base, multi_count: 0, count, numerator, denominator });
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
-        other.parts().for_each(|part| self.absorb(part));
+        other.parts().for_each(|part| self.add_sums(part));
         self.formatted.add(other.formatted.sum);
         self.formatted.add(other.formatted.error);
         if let (Some(regression), Some(other)) = (&mut self.regression, &other.regression) {
@@ -174,7 +174,7 @@ impl Sums {
 
     /// The sums of each time base and multiplier.
     pub(super) fn parts(&self) -> impl Iterator<Item = &Differences> {
-        std::iter::once(&self.main).chain(&self.others).filter(|part| part.count > 0)
+        std::iter::once(&self.main).chain(&self.other_sums).filter(|part| part.count > 0)
     }
 
     /// The sum of displayed values, and its rounding error.
@@ -189,27 +189,27 @@ impl Sums {
 
     /// Number of bytes on the heap, without those of the regression.
     pub(super) fn heap_bytes(&self) -> usize {
-        self.others.capacity() * size_of::<Differences>()
+        self.other_sums.capacity() * size_of::<Differences>()
     }
 
     /// Adds sums for any time base and multiplier.
     #[inline]
-    pub(super) fn absorb(&mut self, part: &Differences) {
+    pub(super) fn add_sums(&mut self, part: &Differences) {
         if self.main.count == 0 {
             self.main = *part;
         } else if self.main.key() == part.key() {
-            self.main.absorb(part);
+            self.main.add_sums(part);
         } else {
-            match self.others.binary_search_by_key(&part.key(), Differences::key) {
-                Ok(at) => self.others[at].absorb(part),
-                Err(at) => self.others.insert(at, *part),
+            match self.other_sums.binary_search_by_key(&part.key(), Differences::key) {
+                Ok(at) => self.other_sums[at].add_sums(part),
+                Err(at) => self.other_sums.insert(at, *part),
             }
         }
     }
 
     /// Applies the formula to the sums. `None` if nothing was added.
     pub(super) fn average(&self, formula: Formula) -> Option<f64> {
-        let mut parts: Vec<_> = std::iter::once(self.main).chain(self.others.iter().copied()).collect();
+        let mut parts: Vec<_> = std::iter::once(self.main).chain(self.other_sums.iter().copied()).collect();
         parts.sort_by_key(Differences::key);
         let count: u64 = parts.iter().map(|part| part.count).sum();
         if count == 0 {

@@ -77,7 +77,7 @@ pub(super) struct Scaled {
 }
 
 impl BigInteger {
-    pub(super) fn times(&self, other: &Self) -> Self {
+    pub(super) fn multiply(&self, other: &Self) -> Self {
         let mut limbs = vec![0u64; self.limbs.len() + other.limbs.len()];
         for (index, &one) in self.limbs.iter().enumerate() {
             let mut carry = 0u128;
@@ -90,7 +90,7 @@ impl BigInteger {
         Self { is_negative: self.is_negative != other.is_negative, limbs }
     }
 
-    pub(super) fn minus(&self, other: &Self) -> Self {
+    pub(super) fn subtract(&self, other: &Self) -> Self {
         let other_sign = !other.is_negative;
         if self.is_negative == other_sign {
             return Self { is_negative: other_sign, limbs: sum(&self.limbs, &other.limbs) };
@@ -102,7 +102,7 @@ impl BigInteger {
     }
 
     /// The nearest double and its power of two. The relative error is below 2^-52.
-    pub(super) fn scaled(&self) -> Scaled {
+    pub(super) fn to_scaled(&self) -> Scaled {
         let Some(last) = self.limbs.iter().rposition(|&limb| limb != 0) else {
             return Scaled { factor: 0.0, exponent: 0 };
         };
@@ -176,7 +176,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// The number as 128 bits; `None` if it is larger.
-    fn small(big: &BigInteger) -> Option<i128> {
+    fn to_i128(big: &BigInteger) -> Option<i128> {
         let (low, high) = (limb_at(&big.limbs, 0), limb_at(&big.limbs, 1));
         let is_small = big.limbs.iter().skip(2).all(|&limb| limb == 0);
         let magnitude = i128::try_from(u128::from(high) << 64 | u128::from(low)).ok().filter(|_| is_small)?;
@@ -198,21 +198,21 @@ mod tests {
             let [mut one, other] = parts;
             one.merge(&other);
             prop_assert_eq!(&one, &whole);
-            prop_assert_eq!(small(&whole.to_big()), Some(expected));
-            let scaled = whole.to_big().scaled().value();
+            prop_assert_eq!(to_i128(&whole.to_big()), Some(expected));
+            let scaled = whole.to_big().to_scaled().value();
             prop_assert!((scaled - expected as f64).abs() <= (expected as f64).abs() * f64::EPSILON);
         }
 
         #[test]
         fn products_and_differences_equal_those_of_128_bit_integers(one in -1i128 << 62..1 << 62, other in -1i128 << 62..1 << 62) {
             let (a, b) = (BigInteger::from(one), BigInteger::from(other));
-            prop_assert_eq!(small(&a.times(&b)), Some(one * other));
-            prop_assert_eq!(small(&a.minus(&b)), Some(one - other));
+            prop_assert_eq!(to_i128(&a.multiply(&b)), Some(one * other));
+            prop_assert_eq!(to_i128(&a.subtract(&b)), Some(one - other));
             // (a * a - b * b) = (a - b) * (a + b), in 248 bits.
             let minus_b = BigInteger::from(-other);
-            let left = a.times(&a).minus(&b.times(&b));
-            let right = a.minus(&b).times(&a.minus(&minus_b));
-            prop_assert_eq!(small(&left.minus(&right)), Some(0));
+            let left = a.multiply(&a).subtract(&b.multiply(&b));
+            let right = a.subtract(&b).multiply(&a.subtract(&minus_b));
+            prop_assert_eq!(to_i128(&left.subtract(&right)), Some(0));
         }
     }
 
@@ -221,7 +221,7 @@ mod tests {
         let mut number = WideInteger::<4>::default();
         number.add(true, 1, 0);
         assert_eq!(number.0, [u64::MAX; 4]);
-        assert_eq!(small(&number.to_big()), Some(-1));
+        assert_eq!(to_i128(&number.to_big()), Some(-1));
         number.add(false, 1, 0);
         assert_eq!(number, WideInteger::default());
         number.add(false, u128::MAX, 60);
@@ -233,7 +233,7 @@ mod tests {
     fn scaled_numbers_have_large_exponents() {
         let mut number = WideInteger::<67>::default();
         number.add(false, 3, 4000);
-        let Scaled { factor, exponent } = number.to_big().scaled();
+        let Scaled { factor, exponent } = number.to_big().to_scaled();
         assert_eq!(Scaled { factor, exponent: exponent - 4000 }.value(), 3.0);
         assert_eq!(Scaled { factor: 1.5, exponent: 1023 }.value(), 1.5 * 2f64.powi(1023));
         assert_eq!(Scaled { factor: 1.0, exponent: -1074 }.value(), f64::from_bits(1));

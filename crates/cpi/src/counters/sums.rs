@@ -6,16 +6,17 @@ use crate::{CpiData, Measured, ProcessorState};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct Sums {
     pub(super) instructions: u64,
-    /// Elapsed cycles.
-    pub(super) cycles: u64,
-    /// The instructions that belong to `cycles`.
+    /// Cycles that elapsed while a processor was busy or idle.
+    pub(super) elapsed_cycles: u64,
+    /// The instructions of the intervals that `elapsed_cycles` includes. `instructions` also includes intervals whose elapsed
+    /// cycles are not known yet.
     pub(super) elapsed_instructions: u64,
     pub(super) core_cycles: u64,
     pub(super) enabled_ns: u64,
     pub(super) running_ns: u64,
-    /// Elapsed cycles scaled by the busy share.
+    /// `elapsed_cycles` scaled by the busy share.
     pub(super) busy_cycles: u64,
-    /// The instructions that belong to `busy_cycles`.
+    /// The instructions of the intervals that `busy_cycles` includes.
     pub(super) busy_instructions: u64,
     /// Counts whose busy share is not known yet.
     without_busy_share: WithoutBusyShare,
@@ -98,14 +99,14 @@ impl Sums {
                 u64::try_from(cycles).unwrap_or(u64::MAX)
             }
         };
-        add(&mut self.cycles, cycles);
+        add(&mut self.elapsed_cycles, cycles);
         add(&mut self.elapsed_instructions, without_elapsed.instructions);
         add(&mut self.elapsed_instructions, measured.instructions);
     }
 
     fn add_other(&mut self, other: &Self) {
         add(&mut self.instructions, other.instructions);
-        add(&mut self.cycles, other.cycles);
+        add(&mut self.elapsed_cycles, other.elapsed_cycles);
         add(&mut self.elapsed_instructions, other.elapsed_instructions);
         add(&mut self.core_cycles, other.core_cycles);
         add(&mut self.enabled_ns, other.enabled_ns);
@@ -263,7 +264,7 @@ mod tests {
                 ..Measured::default()
             });
         }
-        let cpi = sums.cycles as f64 / sums.elapsed_instructions as f64;
+        let cpi = sums.elapsed_cycles as f64 / sums.elapsed_instructions as f64;
         // The tolerance is due to the 10 ms ticks. If only intervals with busy time were counted, the result would be 100.
         assert!((240.0..265.0).contains(&cpi), "{cpi}: 250 cycles elapse per instruction");
         assert_eq!((sums.busy_cycles, sums.busy_instructions), (8_000_000_000, 8_000_000_000));
@@ -284,7 +285,7 @@ mod tests {
         sums.add(&data(&[(Ran, measured(1)), (Ran, measured(2))]));
         sums.add(&data(&[(Ran, measured(4)), (Ran, measured(8))]));
         let one = sums.totals_of(&[1]).sums;
-        assert_eq!((one.instructions, one.cycles, one.core_cycles), (10_000, 30_000, 20_000));
+        assert_eq!((one.instructions, one.elapsed_cycles, one.core_cycles), (10_000, 30_000, 20_000));
         assert_eq!((one.enabled_ns, one.running_ns), (100, 50));
         assert_eq!((one.busy_cycles, one.busy_instructions), (15_000, 10_000));
         let both = sums.totals_of(&[0, 1]).sums;
@@ -330,7 +331,7 @@ mod tests {
         sums.add(&data(&[(Ran, short)]));
         sums.add(&data(&[(Ran, short)]));
         let totals = sums.totals_of(&[0]);
-        assert_eq!((totals.sums.cycles, totals.sums.instructions), (12_000, 4000));
+        assert_eq!((totals.sums.elapsed_cycles, totals.sums.instructions), (12_000, 4000));
         assert_eq!((totals.sums.busy_cycles, totals.sums.busy_instructions), (0, 0));
         assert!(totals.has_busy_share);
         let next = Measured { busy_ticks: 1, elapsed_ticks: 4, cycles_scaled: 750, ..measured(1) };

@@ -16,7 +16,7 @@ const ENABLED_BASE: u32 = 9;
 const ELAPSED_BASE: u32 = 10;
 
 /// The displayed counters: all except the bases.
-pub(super) const SHOWN: [u32; 6] = [CPI, CPI_WHILE_BUSY, CORE_CPI, INSTRUCTIONS, CORE_CYCLES, RUNNING];
+pub(super) const ALL_COUNTERS: [u32; 6] = [CPI, CPI_WHILE_BUSY, CORE_CPI, INSTRUCTIONS, CORE_CYCLES, RUNNING];
 
 /// The counter set. Windows has no set of this name, so the counter ids are simply consecutive.
 pub(super) const PROCESSOR_CPI: SetTable = SetTable {

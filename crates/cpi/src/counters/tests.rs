@@ -105,7 +105,7 @@ fn averages_of_ratios_are_ratios_of_sums() {
     assert_eq!(values_of("_Total", CORE_CYCLES), ([12e9, 26e9], 19e9));
     assert_eq!(values_of("_Total", RUNNING), ([40.0, 40.0], 40.0));
     let formula = |id: u32| third.counter(third.column(id).expect("a column")).counter_type.formula();
-    assert_eq!(SHOWN.map(|id| formula(id).expect("a number")), {
+    assert_eq!(ALL_COUNTERS.map(|id| formula(id).expect("a number")), {
         use Formula::{Percent, Rate, Ratio};
         [Ratio, Ratio, Ratio, Rate, Rate, Percent]
     });
@@ -125,13 +125,13 @@ fn counters_that_never_ran_are_an_error_of_their_processor_and_its_totals() {
         ("1,_Total", true),
         ("1,0", true),
     ] {
-        for id in SHOWN {
+        for id in ALL_COUNTERS {
             let expected = if is_good { Status::VALID_DATA } else { Status::CSTATUS_INVALID_DATA };
             assert_eq!(raw(&rows, instance, id).status, expected, "{instance} {id}");
         }
     }
     // One error for each counter, which three values share.
-    assert_eq!(rows.errors().len(), SHOWN.len());
+    assert_eq!(rows.errors().len(), ALL_COUNTERS.len());
     assert!(rows.errors().iter().all(|error| error.count == 3
         && error.reason.starts_with("the counters of a processor never ran in the interval")));
     set.sums.add(&data([(Ran, 1, 4), (Ran, 1, 4), (Ran, 2, 8)]));
@@ -225,5 +225,5 @@ fn known_sets_are_complete() {
     assert_eq!(sets.len(), 1);
     assert_eq!(&*sets[0].name, "Processor CPI");
     let shown = sets[0].counters.iter().filter(|counter| counter.is_displayable());
-    assert_eq!(shown.map(|counter| counter.id).collect::<Vec<_>>(), SHOWN);
+    assert_eq!(shown.map(|counter| counter.id).collect::<Vec<_>>(), ALL_COUNTERS);
 }

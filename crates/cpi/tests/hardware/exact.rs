@@ -75,8 +75,8 @@ fn user_access() -> u32 {
 }
 
 fn print_check(name: &str, overhead: u64, shift: u32) {
-    guest::same(name, overhead);
-    guest::ok(
+    guest::report_value(name, overhead);
+    guest::report_pass(
         name,
         format_args!(
             "1,000,000 x 2 instructions read 2,000,000 + {overhead}, in {} cycles each: CPI {0}",
@@ -87,7 +87,7 @@ fn print_check(name: &str, overhead: u64, shift: u32) {
 
 #[test]
 fn a_region_of_the_thread_is_counted_exactly() {
-    let Some(shift) = guest::shift() else { return };
+    let Some(shift) = guest::cycles_shift() else { return };
     let overhead = region_overhead(guest::user_code(Mode::ON_THREAD), of_thread, shift);
     let way = if user_access() == 1 { "read by the program itself" } else { "read by the kernel" };
     print_check(&format!("region on the thread, {way}"), overhead, shift);
@@ -95,14 +95,14 @@ fn a_region_of_the_thread_is_counted_exactly() {
 
 #[test]
 fn a_region_of_the_processor_is_counted_exactly() {
-    let Some(shift) = guest::shift() else { return };
+    let Some(shift) = guest::cycles_shift() else { return };
     let overhead = region_overhead(guest::user_code(Mode::RAW), of_processor, shift);
     print_check("region on the processor", overhead, shift);
 }
 
 #[test]
 fn one_instance_counts_thread_and_processor_exactly() {
-    let Some(shift) = guest::shift() else { return };
+    let Some(shift) = guest::cycles_shift() else { return };
     let mut cpi = Cpi::new(guest::user_code(Mode::SCALED | Mode::ON_THREAD)).expect("hardware counters");
     let mut measure = |iterations| {
         cpi.start().expect("started");
@@ -117,7 +117,7 @@ fn one_instance_counts_thread_and_processor_exactly() {
         assert_eq!(long.0 - short.0, instructions(2_000_000));
         assert_eq!(long.1 - short.1, instructions(2_000_000) << shift);
     }
-    guest::ok(
+    guest::report_pass(
         "thread and processor in one instance",
         "2,000,000 more iterations are 4,000,000 more instructions in both",
     );
@@ -126,7 +126,7 @@ fn one_instance_counts_thread_and_processor_exactly() {
 /// The kernel is counted here, so a system call in `start` or `get` adds more than a thousand instructions.
 #[test]
 fn only_reads_through_the_kernel_make_a_system_call() {
-    if guest::shift() != Some(0) {
+    if guest::cycles_shift() != Some(0) {
         return;
     }
     let mut cpi = Cpi::new(Mode::ON_THREAD).expect("hardware counters");
@@ -141,9 +141,15 @@ fn only_reads_through_the_kernel_make_a_system_call() {
     }
     if user_access() == 1 {
         assert!(min < 500, "{min} instructions of overhead: this includes a system call");
-        guest::ok("reading by the program itself", format_args!("{min} instructions, the kernel's included"));
+        guest::report_pass(
+            "reading by the program itself",
+            format_args!("{min} instructions, the kernel's included"),
+        );
     } else {
         assert!(min > 1_000, "{min} instructions of overhead: this includes no system call");
-        guest::ok("reading by the kernel", format_args!("{min} instructions, the kernel's included"));
+        guest::report_pass(
+            "reading by the kernel",
+            format_args!("{min} instructions, the kernel's included"),
+        );
     }
 }

@@ -4,8 +4,8 @@ use std::fmt;
 
 use tachograph_cpi::{Mode, Options};
 
-/// Machines with a limitation: the values of `TACHO_PMU` other than 0, 1 and 2, which are the [`shift`] of machines with exact
-/// counters.
+/// Machines with a limitation: the values of `TACHO_PMU` other than 0, 1 and 2, which are the [`cycles_shift`] of machines
+/// with exact counters.
 pub(crate) const STATES: [&str; 8] = [
     "no-instructions", // the performance monitor has no instruction counter
     "no-pmu",          // no performance monitor
@@ -21,18 +21,18 @@ pub(crate) const STATES: [&str; 8] = [
 pub(crate) fn state() -> Option<String> {
     let state = std::env::var("TACHO_PMU").ok()?;
     let is_known = STATES.contains(&state.as_str()) || matches!(state.as_str(), "0" | "1" | "2");
-    assert!(is_known, "TACHO_PMU={state} is none of the known machines");
+    assert!(is_known, "TACHO_PMU={state} is not a known machine");
     Some(state)
 }
 
 /// Whether the tests run in the machine `wanted`, which is one of [`STATES`].
-pub(crate) fn is(wanted: &str) -> bool {
-    assert!(STATES.contains(&wanted), "{wanted} is none of the known machines");
+pub(crate) fn is_machine(wanted: &str) -> bool {
+    assert!(STATES.contains(&wanted), "{wanted} is not a known machine");
     state().is_some_and(|state| state == wanted)
 }
 
-/// SHIFT of a machine with exact counters: one instruction takes 2^SHIFT cycles.
-pub(crate) fn shift() -> Option<u32> {
+/// Base-2 logarithm of the cycles per instruction, in a machine with exact counters; `None` in other machines.
+pub(crate) fn cycles_shift() -> Option<u32> {
     state()?.parse().ok()
 }
 
@@ -42,11 +42,11 @@ pub(crate) fn user_code(mode: Mode) -> Options {
 }
 
 /// Reports a passed check.
-pub(crate) fn ok(name: &str, found: impl fmt::Display) {
+pub(crate) fn report_pass(name: &str, found: impl fmt::Display) {
     println!("\n@ok {name}: {found}");
 }
 
 /// Reports a value that must be equal in all guests.
-pub(crate) fn same(name: &str, value: impl fmt::Display) {
+pub(crate) fn report_value(name: &str, value: impl fmt::Display) {
     println!("\n@same {name} {value}");
 }

@@ -44,7 +44,7 @@ fn assert_measures_the_second(cpi: &mut Cpi) -> u64 {
 
 #[test]
 fn a_processor_has_data_only_if_it_is_online_for_the_whole_interval() {
-    if !guest::is("two-processors") {
+    if !guest::is_machine("two-processors") {
         return;
     }
     let measure = |cpi: &mut Cpi, between: &dyn Fn()| {
@@ -60,7 +60,7 @@ fn a_processor_has_data_only_if_it_is_online_for_the_whole_interval() {
     let goes = measure(&mut cpi, &|| switch(1, false));
     assert_eq!((state(&goes, 0), state(&goes, 1)), (ProcessorState::Measured, ProcessorState::Offline));
     assert_eq!(goes.system, goes.processors[0].measured, "the sum over the processors with data");
-    guest::ok("processor goes offline in the interval", "it has no data, the other has");
+    guest::report_pass("processor goes offline in the interval", "it has no data, the other has");
 
     let gone = measure(&mut cpi, &|| ());
     assert_eq!((state(&gone, 0), state(&gone, 1)), (ProcessorState::Measured, ProcessorState::Offline));
@@ -68,7 +68,7 @@ fn a_processor_has_data_only_if_it_is_online_for_the_whole_interval() {
     let comes = measure(&mut cpi, &|| switch(1, true));
     assert_eq!((state(&comes, 0), state(&comes, 1)), (ProcessorState::Measured, ProcessorState::Offline));
     let found = assert_measures_the_second(&mut cpi);
-    guest::ok(
+    guest::report_pass(
         "processor is online again",
         format_args!("counted from the next start on: {found} instructions"),
     );
@@ -79,7 +79,7 @@ fn a_processor_has_data_only_if_it_is_online_for_the_whole_interval() {
     });
     assert_eq!((state(&between, 0), state(&between, 1)), (ProcessorState::Measured, ProcessorState::Offline));
     let found = assert_measures_the_second(&mut cpi);
-    guest::ok(
+    guest::report_pass(
         "processor goes offline and online in one interval",
         format_args!("no data of it; next interval: {found} instructions"),
     );
@@ -87,7 +87,7 @@ fn a_processor_has_data_only_if_it_is_online_for_the_whole_interval() {
 
 #[test]
 fn a_processor_that_was_offline_at_the_start_is_counted_once_online() {
-    if !guest::is("two-processors") {
+    if !guest::is_machine("two-processors") {
         return;
     }
     run_on(&[0, 1]);
@@ -99,7 +99,7 @@ fn a_processor_that_was_offline_at_the_start_is_counted_once_online() {
     assert_eq!((state(&data, 0), state(&data, 1)), (ProcessorState::Measured, ProcessorState::Offline));
     switch(1, true);
     let found = assert_measures_the_second(&mut cpi);
-    guest::ok(
+    guest::report_pass(
         "processor offline at the start",
         format_args!("skipped; counted once it is online: {found} instructions"),
     );
@@ -107,7 +107,7 @@ fn a_processor_that_was_offline_at_the_start_is_counted_once_online() {
 
 #[test]
 fn a_thread_is_counted_on_all_processors_it_runs_on() {
-    if !guest::is("two-processors") {
+    if !guest::is_machine("two-processors") {
         return;
     }
     run_on(&[0, 1]);
@@ -122,7 +122,7 @@ fn a_thread_is_counted_on_all_processors_it_runs_on() {
     let data = result.unwrap_or_else(|error| panic!("{:?}: {error}", error.kind()));
     let found = data.thread.expect("measured").instructions;
     assert_within("its instructions", found as f64 / instructions(10 * ITERATIONS) as f64, 0.995..1.005);
-    guest::ok(
+    guest::report_pass(
         "thread that changes processors",
         format_args!("{found} instructions of {}", instructions(10 * ITERATIONS)),
     );

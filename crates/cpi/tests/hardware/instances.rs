@@ -81,7 +81,7 @@ fn assert_growth<const COUNT: usize>(
 
 #[test]
 fn nested_instances_count_exactly() {
-    if guest::shift().is_none() {
+    if guest::cycles_shift().is_none() {
         return;
     }
     let regions = [100, 200, 300, 400, 500];
@@ -93,17 +93,20 @@ fn nested_instances_count_exactly() {
         let (short, long) = (nested(options, pick, regions), nested(options, pick, longer));
         assert_growth(name, short, long, expected, [true, true, false]);
         // The innermost instance counts as much as it does alone.
-        let shift = guest::shift().expect("checked above");
+        let shift = guest::cycles_shift().expect("checked above");
         let (overhead, alone) = (short[2] - instructions(regions[2]), region_overhead(options, pick, shift));
         // The tolerance is for the call of the region.
         assert!(overhead.abs_diff(alone) <= 10, "{name}: overhead {overhead}, and alone {alone}");
     }
-    guest::ok("3 inside 2 inside 1", format_args!("longer by {:?} instructions", expected.map(instructions)));
+    guest::report_pass(
+        "3 inside 2 inside 1",
+        format_args!("longer by {:?} instructions", expected.map(instructions)),
+    );
 }
 
 #[test]
 fn overlapping_instances_count_exactly() {
-    if guest::shift().is_none() {
+    if guest::cycles_shift().is_none() {
         return;
     }
     let regions = [100, 200, 300];
@@ -116,12 +119,15 @@ fn overlapping_instances_count_exactly() {
         // The second instance is started inside the first, and the first one is read and evaluated inside the second.
         assert_growth(name, short, long, expected, [true, true]);
     }
-    guest::ok("two that overlap", format_args!("longer by {:?} instructions", expected.map(instructions)));
+    guest::report_pass(
+        "two that overlap",
+        format_args!("longer by {:?} instructions", expected.map(instructions)),
+    );
 }
 
 #[test]
 fn a_second_get_covers_the_time_since_start() {
-    if guest::shift().is_none() {
+    if guest::cycles_shift().is_none() {
         return;
     }
     for (name, options, pick) in kinds() {
@@ -140,7 +146,10 @@ fn a_second_get_covers_the_time_since_start() {
         // The evaluation of the first `get` is inside the longer interval, that of the second inside the next.
         assert_growth(name, short, long, [1_000, 21_000, 300_000], [false, true, true]);
     }
-    guest::ok("get, get_and_start, get", "the second get covers both regions, the third only the last");
+    guest::report_pass(
+        "get, get_and_start, get",
+        "the second get covers both regions, the third only the last",
+    );
 }
 
 fn open_files() -> usize {
@@ -149,7 +158,7 @@ fn open_files() -> usize {
 
 #[test]
 fn ten_thousand_instances_leave_no_file_open() {
-    if guest::shift() != Some(0) {
+    if guest::cycles_shift() != Some(0) {
         return;
     }
     let both = guest::user_code(Mode::SCALED | Mode::ON_THREAD);
@@ -171,7 +180,7 @@ fn ten_thousand_instances_leave_no_file_open() {
     assert_eq!(open_files(), with_one, "a thousand at once");
     drop((many, outer));
     assert_eq!(open_files(), before, "the last instance closes the counters");
-    guest::ok(
+    guest::report_pass(
         "10,000 instances",
         format_args!("{before} open files before and after, {with_one} with 1 or 1,001 at once"),
     );
@@ -179,20 +188,20 @@ fn ten_thousand_instances_leave_no_file_open() {
 
 #[test]
 fn a_thousand_instances_at_once_are_as_exact_as_one() {
-    let Some(shift) = guest::shift() else { return };
+    let Some(shift) = guest::cycles_shift() else { return };
     for (name, options, pick) in kinds() {
         let alone = region_overhead(options, pick, shift);
         let others: Vec<Cpi> = (0..1_000).map(|_| new(options)).collect();
         assert_eq!(region_overhead(options, pick, shift), alone, "of {name}");
         drop(others);
     }
-    guest::ok("one of 1,001 instances", "counts as it does alone");
+    guest::report_pass("one of 1,001 instances", "counts as it does alone");
 }
 
 #[test]
 fn many_threads_at_once_count_exactly() {
     const THREADS: u64 = 8;
-    let Some(shift) = guest::shift() else { return };
+    let Some(shift) = guest::cycles_shift() else { return };
     let alone = region_overhead(guest::user_code(Mode::ON_THREAD), of_thread, shift);
     let started = Barrier::new(THREADS as usize);
     let found: Vec<u64> = std::thread::scope(|scope| {
@@ -213,12 +222,15 @@ fn many_threads_at_once_count_exactly() {
         threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
     });
     assert_eq!(found, vec![alone; THREADS as usize], "overheads");
-    guest::ok("8 threads at once", format_args!("each counts its own region + {alone}, as one alone"));
+    guest::report_pass(
+        "8 threads at once",
+        format_args!("each counts its own region + {alone}, as one alone"),
+    );
 }
 
 #[test]
 fn the_thread_that_created_the_instance_is_counted() {
-    if guest::shift().is_none() {
+    if guest::cycles_shift().is_none() {
         return;
     }
     let mut cpi = new(guest::user_code(Mode::ON_THREAD));
@@ -245,5 +257,5 @@ fn the_thread_that_created_the_instance_is_counted() {
     assert!(others_longer < 5_000, "{others_longer} instructions of the other thread were counted");
     let own_longer = (measure(1_001_000, 1_000) - base).abs_diff(instructions(1_000_000));
     assert!(own_longer < 5_000, "{own_longer} instructions are missing or too many");
-    guest::ok("get from another thread", "counts the thread that made the instance");
+    guest::report_pass("get from another thread", "counts the thread that made the instance");
 }

@@ -20,7 +20,7 @@ const LONG: u64 = 50_000_000;
 /// Does nothing unless it is run as the other process: then it measures on request, and prints the result.
 #[test]
 fn the_other_process() {
-    let (Some(shift), Ok(_)) = (guest::shift(), std::env::var(ROLE)) else { return };
+    let (Some(shift), Ok(_)) = (guest::cycles_shift(), std::env::var(ROLE)) else { return };
     let mut processor = Cpi::new(guest::user_code(Mode::RAW)).expect("hardware counters");
     let mut thread = Cpi::new(guest::user_code(Mode::ON_THREAD)).expect("hardware counters");
     thread.get().expect("counted");
@@ -39,7 +39,7 @@ fn spawn_piped(command: &mut Command) -> Child {
 
 #[test]
 fn two_processes_get_the_counts_of_each_alone() {
-    let Some(shift) = guest::shift() else { return };
+    let Some(shift) = guest::cycles_shift() else { return };
     if std::env::var_os(ROLE).is_some() {
         return;
     }
@@ -76,7 +76,7 @@ fn two_processes_get_the_counts_of_each_alone() {
             "only {seen} instructions on the processor: they ran one after the other"
         );
     }
-    guest::ok(
+    guest::report_pass(
         "two processes at once",
         format_args!(
             "each counts its region + {alone}, as alone; {all} and {other_all} on the whole processor"
@@ -102,7 +102,7 @@ fn count_workload(turns: u64, threads: u32, children: u32) -> Counts {
 
 #[test]
 fn commands_are_counted_with_threads_and_children() {
-    let Some(shift) = guest::shift() else { return };
+    let Some(shift) = guest::cycles_shift() else { return };
     // The arguments of both runs have the same length, so that only the regions differ.
     let (short, long) = (1_000_000, 3_000_000);
     // The test process executes many instructions, of which none may be counted.
@@ -129,7 +129,7 @@ fn commands_are_counted_with_threads_and_children() {
             assert_eq!(counts.cycles, counts.core_cycles, "{name}");
             assert_eq!(counts.cpi(), Some(f64::from(1 << shift)), "{name}");
         }
-        guest::ok(
+        guest::report_pass(
             &name,
             format_args!("{} and {} instructions: longer by {found}", less.instructions, more.instructions),
         );
@@ -138,18 +138,18 @@ fn commands_are_counted_with_threads_and_children() {
 
 #[test]
 fn a_command_that_does_not_exist_is_an_error() {
-    if guest::shift().is_none() {
+    if guest::cycles_shift().is_none() {
         return;
     }
     let mut command = Command::new("./no-such-program");
     let error = ProcessCpi::spawn(&mut command, true, Events::Hardware).expect_err("not there");
     assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
-    guest::ok("command that is not there", error);
+    guest::report_pass("command that is not there", error);
 }
 
 #[test]
 fn a_running_process_is_counted_after_attach() {
-    if guest::shift().is_none() {
+    if guest::cycles_shift().is_none() {
         return;
     }
     let measure = |turns: u64| {
@@ -168,7 +168,7 @@ fn a_running_process_is_counted_after_attach() {
     let expected = instructions(long - short) * 4;
     let found = measure(long) - measure(short);
     assert!(found.abs_diff(expected) <= expected / 1_000, "longer by {found}, not {expected}");
-    guest::ok(
+    guest::report_pass(
         "running process",
         format_args!("{found} more instructions of {expected}, of two threads and two children"),
     );

@@ -12,7 +12,7 @@ use crate::region::region;
 fn assert_refused<T>(name: &str, result: Result<T, Error>, kind: ErrorKind, text: &str) {
     let error = result.err().unwrap_or_else(|| panic!("{name}: not refused"));
     assert_eq!((error.kind(), error.to_string().as_str()), (kind, text), "{name}");
-    guest::ok(name, error);
+    guest::report_pass(name, error);
 }
 
 fn shares_only(mode: Mode) -> Options {
@@ -34,12 +34,12 @@ fn assert_shares_remain(name: &str, kind: ErrorKind) {
     let busy = system.busy_percent().expect("time has passed");
     assert!(busy > 0.0 && busy <= 100.0, "busy {busy} %");
     assert_eq!((system.instructions, system.cpi(), system.cpi_scaled()), (0, None, None));
-    guest::ok(&format!("{name}: busy share remains"), format_args!("{busy:.0} %"));
+    guest::report_pass(&format!("{name}: busy share remains"), format_args!("{busy:.0} %"));
 }
 
 #[test]
 fn without_an_instruction_counter_only_busy_shares_are_measured() {
-    if !guest::is("no-instructions") {
+    if !guest::is_machine("no-instructions") {
         return;
     }
     let kind = ErrorKind::EventNotSupported { in_virtual_machine: false };
@@ -52,7 +52,7 @@ fn without_an_instruction_counter_only_busy_shares_are_measured() {
 
 #[test]
 fn without_a_performance_monitoring_unit_only_busy_shares_are_measured() {
-    if !guest::is("no-pmu") {
+    if !guest::is_machine("no-pmu") {
         return;
     }
     let kind = ErrorKind::EventNotSupported { in_virtual_machine: false };
@@ -97,7 +97,7 @@ fn assert_thread_counts(options: Options) -> (bool, Vec<String>) {
 
 #[test]
 fn paranoid_3_refuses_all() {
-    if !guest::is("paranoid-3") {
+    if !guest::is_machine("paranoid-3") {
         return;
     }
     let text = paranoid(3, "any counting", 2);
@@ -112,24 +112,27 @@ fn paranoid_3_refuses_all() {
 
 #[test]
 fn paranoid_2_counts_user_code_of_the_thread() {
-    if !guest::is("paranoid-2") {
+    if !guest::is_machine("paranoid-2") {
         return;
     }
     let (is_user_only, notes) = assert_thread_counts(Mode::ON_THREAD.into());
     assert!(is_user_only, "the kernel may not be counted");
     assert!(notes.iter().any(|note| note.contains("kernel")), "{notes:?}");
-    guest::ok("perf_event_paranoid 2, thread", format_args!("user code is counted: {}", notes.join("; ")));
+    guest::report_pass(
+        "perf_event_paranoid 2, thread",
+        format_args!("user code is counted: {}", notes.join("; ")),
+    );
     assert_processors_refused(2);
 }
 
 #[test]
 fn paranoid_1_counts_the_kernel_for_the_thread() {
-    if !guest::is("paranoid-1") {
+    if !guest::is_machine("paranoid-1") {
         return;
     }
     let (is_user_only, notes) = assert_thread_counts(Mode::ON_THREAD.into());
     assert!(!is_user_only, "the kernel is counted: {notes:?}");
-    guest::ok("perf_event_paranoid 1, thread", "is counted with the kernel's work");
+    guest::report_pass("perf_event_paranoid 1, thread", "is counted with the kernel's work");
     assert_processors_refused(1);
     let text = "counting thread 1 is not permitted (EACCES), since it belongs to another user; run as root, or with \
                 CAP_PERFMON";
@@ -139,7 +142,7 @@ fn paranoid_1_counts_the_kernel_for_the_thread() {
 
 #[test]
 fn a_missing_process_is_reported() {
-    if guest::shift() != Some(0) {
+    if guest::cycles_shift() != Some(0) {
         return;
     }
     let attached = ProcessCpi::attach(999_999, true, Events::Hardware);
@@ -160,7 +163,7 @@ fn leave_files(left: usize) -> Vec<OwnedFd> {
 
 #[test]
 fn too_few_files_are_reported_with_the_number_needed() {
-    if !guest::is("few-files") {
+    if !guest::is_machine("few-files") {
         return;
     }
     // Three files are enough for one of two processors, and for a file that is opened briefly to examine the machine.
@@ -171,13 +174,13 @@ fn too_few_files_are_reported_with_the_number_needed() {
     drop(files);
     let mut cpi = Cpi::new(Mode::RAW).expect("enough files can be opened now");
     cpi.get().expect("counted");
-    guest::ok("descriptor limit, when files were closed", "counts");
+    guest::report_pass("descriptor limit, when files were closed", "counts");
 }
 
 /// A library does not change the limits of its process.
 #[test]
 fn the_soft_limit_of_files_is_not_changed() {
-    if !guest::is("low-soft-limit") {
+    if !guest::is_machine("low-soft-limit") {
         return;
     }
     let files = leave_files(1);
@@ -187,5 +190,5 @@ fn the_soft_limit_of_files_is_not_changed() {
     assert!(leave_files(0).len() < 16, "the limit was raised");
     let mut cpi = Cpi::new(Mode::SCALED | Mode::ON_THREAD).expect("enough files can be opened now");
     cpi.get().expect("counted");
-    guest::ok("soft descriptor limit", "is left alone");
+    guest::report_pass("soft descriptor limit", "is left alone");
 }

@@ -1,4 +1,5 @@
-//! Multiplexing: more counters are requested than the machine has, so the kernel rotates them: every 4 ms, others run.
+//! Multiplexing: more counters are requested than the machine has, so the kernel rotates them. Every 4 ms, other
+//! counters are active.
 
 use tachograph_cpi::{Cpi, CpiData, ErrorKind, Mode};
 
@@ -43,7 +44,7 @@ const CASES: [Case; 2] = [
 
 #[test]
 fn counts_are_scaled_and_the_share_is_reported() {
-    if guest::shift() != Some(0) {
+    if guest::cycles_shift() != Some(0) {
         return;
     }
     for Case { name, mode, target, pick } in CASES {
@@ -61,7 +62,7 @@ fn counts_are_scaled_and_the_share_is_reported() {
         );
         // With reads from user space, the second counter is read a few instructions after the first.
         assert_within("cycles / instructions", cycles as f64 / counted as f64, 0.999_99..1.000_01);
-        guest::ok(
+        guest::report_pass(
             &format!("{OTHERS} other counters, {name}"),
             format_args!(
                 "{counted} instructions of {}, counted for {:.1} % of the time",
@@ -73,8 +74,8 @@ fn counts_are_scaled_and_the_share_is_reported() {
 }
 
 #[test]
-fn regions_shorter_than_a_rotation_may_never_run() {
-    if guest::shift() != Some(0) {
+fn counters_may_never_run_in_regions_shorter_than_a_rotation() {
+    if guest::cycles_shift() != Some(0) {
         return;
     }
     for Case { name, mode, target, pick } in CASES {
@@ -98,7 +99,7 @@ fn regions_shorter_than_a_rotation_may_never_run() {
             }
         }
         assert!(counted > 0 && never > 0, "{name}: {counted} counted, {never} never ran");
-        guest::ok(
+        guest::report_pass(
             &format!("region shorter than a rotation, {name}"),
             format_args!("{never} of {TIMES} never ran and are reported as such, {counted} were counted"),
         );
@@ -106,8 +107,8 @@ fn regions_shorter_than_a_rotation_may_never_run() {
 }
 
 #[test]
-fn pinned_counters_of_others_are_an_error() {
-    if guest::shift() != Some(0) {
+fn counters_that_pinned_counters_displace_are_reported_as_never_run() {
+    if guest::cycles_shift() != Some(0) {
         return;
     }
     for Case { name, mode, target, .. } in CASES {
@@ -122,7 +123,7 @@ fn pinned_counters_of_others_are_an_error() {
         cpi.start().expect("started");
         region(LONG / 10);
         cpi.get().expect("the other counters are closed");
-        guest::ok(&format!("all counters held by others, {name}"), &error);
+        guest::report_pass(&format!("all counters held by others, {name}"), &error);
     }
 }
 

@@ -109,7 +109,7 @@ impl ArchiveStore {
         let (samples, last_written) =
             write_samples(source, |sample| written.is_later(sample), &mut writer).map_err(at_segment)?;
         converted.samples = samples;
-        let missing = written.missing()?;
+        let missing = written.missing_samples()?;
         writer.finish()?;
         converted.files = writer.named_files().to_vec();
         for file in &converted.files {

@@ -17,7 +17,7 @@ pub(super) struct WrittenSamples {
     /// The last sample that was read from the files.
     sample: Sample,
     /// The number of samples of the segment that are in no file, although they are not later than `end`.
-    missing: u64,
+    missing_count: u64,
     /// The time of the last missing sample.
     last_missing: Option<Moment>,
     error: Option<LogError>,
@@ -31,7 +31,7 @@ impl WrittenSamples {
             end,
             reader: None,
             sample: Sample::default(),
-            missing: 0,
+            missing_count: 0,
             last_missing: None,
             error: None,
         }
@@ -46,7 +46,7 @@ impl WrittenSamples {
         match self.contains(sample.at.utc) {
             Ok(true) => {}
             Ok(false) => {
-                self.missing += 1;
+                self.missing_count += 1;
                 self.last_missing = Some(sample.at);
             }
             Err(error) => drop(self.error.get_or_insert(error)),
@@ -58,7 +58,7 @@ impl WrittenSamples {
         if !self.files.is_empty() {
             let files = std::mem::take(&mut self.files).into_iter().filter(|file| file.last >= utc);
             let paths: Vec<PathBuf> = files.map(|file| file.path).collect();
-            self.reader = self.readable(ArchiveReader::open(paths))?;
+            self.reader = self.skip_damaged(ArchiveReader::open(paths))?;
             if let Some(reader) = &mut self.reader {
                 reader.skip_before(TimeArgument::Utc(utc))?;
                 self.sample.at.utc = FileTime(i64::MIN);
@@ -68,7 +68,7 @@ impl WrittenSamples {
             && let Some(reader) = &mut self.reader
         {
             let found = reader.next(&mut self.sample);
-            if self.readable(found)? != Some(true) {
+            if self.skip_damaged(found)? != Some(true) {
                 self.reader = None;
             }
         }
@@ -76,7 +76,7 @@ impl WrittenSamples {
     }
 
     /// Returns `None` for a damaged file. Its samples are unknown, so the samples of the segment count as missing.
-    fn readable<T>(&self, outcome: Result<T, LogError>) -> Result<Option<T>, LogError> {
+    fn skip_damaged<T>(&self, outcome: Result<T, LogError>) -> Result<Option<T>, LogError> {
         match outcome {
             Err(error) if error.is_corrupt() => Ok(None),
             outcome => outcome.map(Some),
@@ -88,10 +88,10 @@ impl WrittenSamples {
     /// # Errors
     ///
     /// When a file cannot be read.
-    pub(super) fn missing(self) -> Result<Option<(u64, Moment)>, LogError> {
+    pub(super) fn missing_samples(self) -> Result<Option<(u64, Moment)>, LogError> {
         match self.error {
             Some(error) => Err(error),
-            None => Ok(self.last_missing.map(|last| (self.missing, last))),
+            None => Ok(self.last_missing.map(|last| (self.missing_count, last))),
         }
     }
 }

@@ -44,7 +44,7 @@ pub struct MachinesSource {
     /// Maximum time that a sample waits.
     max_wait: Duration,
     /// The reason for missing values of a machine that does not answer.
-    late: Arc<str>,
+    late_reason: Arc<str>,
     clock: Clock,
     times: SampleTimes,
     bias_minutes: i32,
@@ -120,7 +120,7 @@ impl MachinesSource {
             number: 0,
             awaited: Awaited::default(),
             max_wait,
-            late: late.into(),
+            late_reason: late.into(),
             clock: Clock::of_this_machine(),
             times: SampleTimes::default(),
             bias_minutes,
@@ -134,7 +134,7 @@ impl MachinesSource {
 
     /// Sets what to do about machines that do not answer in time; it is added to the reason for their missing values.
     pub fn set_advice(&mut self, advice: &str) {
-        self.late = format!("{}; {advice}", self.late).into();
+        self.late_reason = format!("{}; {advice}", self.late_reason).into();
     }
 
     /// Sets the exchanges with connected machines. They identify a machine by the index of its member.
@@ -173,10 +173,11 @@ impl MachinesSource {
         }
         for member in &mut self.members {
             let machine = Arc::clone(&member.machine);
-            let applies = |path: &&PathPattern| path.matches_machine(&machine);
-            let own = paths.iter().filter(applies).map(PathPattern::without_machine).collect();
+            let applies_to_machine = |path: &&PathPattern| path.matches_machine(&machine);
+            let own = paths.iter().filter(applies_to_machine).map(PathPattern::without_machine).collect();
             let matched = member.set_paths(own);
-            let indexes = (0..).zip(paths).filter(|(_, path)| applies(path)).map(|(index, _)| index);
+            let indexes =
+                (0..).zip(paths).filter(|(_, path)| applies_to_machine(path)).map(|(index, _)| index);
             indexes
                 .zip(matched)
                 .filter(|(_, matched)| *matched)
@@ -320,7 +321,7 @@ impl MachinesSource {
     fn mark_late(&mut self) {
         for member in self.members.iter_mut().filter(|member| member.progress != Progress::Taken) {
             if !std::mem::replace(&mut member.is_silent, true) {
-                self.report.add_machine_error(&member.machine, &self.late);
+                self.report.add_machine_error(&member.machine, &self.late_reason);
             }
             member.mark_late();
         }

@@ -66,7 +66,7 @@ pub struct TimedSource<C = LiveSource> {
     source: C,
     schedule: Schedule,
     /// The number of samples that remain to be taken; `None` without a limit.
-    left: Option<u64>,
+    samples_left: Option<u64>,
     /// `None` before the first sample.
     cadence: Option<Cadence>,
 }
@@ -74,7 +74,7 @@ pub struct TimedSource<C = LiveSource> {
 impl<C: Collect> TimedSource<C> {
     /// A source that has not taken a sample yet.
     pub fn new(source: C, schedule: Schedule) -> Self {
-        Self { source, left: schedule.samples, schedule, cadence: None }
+        Self { source, samples_left: schedule.samples, schedule, cadence: None }
     }
 
     /// The underlying source.
@@ -108,7 +108,7 @@ impl<C: Collect> TimedSource<C> {
 impl<C: Collect> Source for TimedSource<C> {
     fn next(&mut self, sample: &mut Sample) -> Result<bool, FlowError> {
         let is_baseline = self.schedule.has_baseline && self.cadence.is_none();
-        if (self.left == Some(0) && !is_baseline) || self.is_over() || !self.wait() {
+        if (self.samples_left == Some(0) && !is_baseline) || self.is_over() || !self.wait() {
             return Ok(false);
         }
         let now = Instant::now();
@@ -116,7 +116,7 @@ impl<C: Collect> Source for TimedSource<C> {
         cadence.advance(now);
         self.source.collect(sample);
         sample.is_baseline = is_baseline;
-        if !is_baseline && let Some(left) = &mut self.left {
+        if !is_baseline && let Some(left) = &mut self.samples_left {
             *left -= 1;
         }
         let is_clock_behind = self.source.is_clock_behind();

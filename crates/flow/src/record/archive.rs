@@ -103,10 +103,10 @@ pub struct ArchiveRecorder<L: LogFiles + Clone = DiskFiles> {
     segment: Option<OpenSegment<L>>,
     worker: Worker,
     /// The time of the archive's last sample; earlier samples are dropped.
-    previous: FileTime,
+    last_sample_time: FileTime,
     is_clock_reported: bool,
     /// The time of the last sample, even if it was dropped for lack of space.
-    seen: FileTime,
+    last_seen_time: FileTime,
     /// The time relative to which the age of files is computed. It advances by at most a day per sample, so that no files are
     /// removed because of a wrong clock.
     retention_now: FileTime,
@@ -115,7 +115,7 @@ pub struct ArchiveRecorder<L: LogFiles + Clone = DiskFiles> {
     worker_started: FileTime,
     /// Segments that another program deleted or renamed while they were written.
     moved: Arc<Mutex<Vec<MovedLog>>>,
-    dropped: u64,
+    dropped_samples: u64,
     summary: RecordSummary,
     notices: Vec<ArchiveNotice>,
     _lock: ArchiveLock,
@@ -173,14 +173,14 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
             recording: SegmentName::new_recording(),
             segment: None,
             worker: Worker::new(pool),
-            previous: FileTime(i64::MIN),
+            last_sample_time: FileTime(i64::MIN),
             is_clock_reported: false,
-            seen: FileTime(i64::MIN),
+            last_seen_time: FileTime(i64::MIN),
             retention_now: FileTime(i64::MIN),
             is_paused: false,
             worker_started: FileTime(i64::MIN),
             moved: Arc::default(),
-            dropped: 0,
+            dropped_samples: 0,
             summary: RecordSummary { first_file: store.folder().to_path_buf(), ..RecordSummary::default() },
             notices: Vec::new(),
             options,
@@ -188,7 +188,8 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         };
         recorder.summary.last_file = recorder.summary.first_file.clone();
         recorder.recover()?;
-        (recorder.seen, recorder.retention_now) = (recorder.previous, recorder.previous);
+        (recorder.last_seen_time, recorder.retention_now) =
+            (recorder.last_sample_time, recorder.last_sample_time);
         Ok(recorder)
     }
 
@@ -217,7 +218,9 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         }
         segments.for_each(|segment| self.keep_segment(segment));
         match self.store.last_time() {
-            Ok(last) => self.previous = self.previous.max(last.unwrap_or(self.previous)),
+            Ok(last) => {
+                self.last_sample_time = self.last_sample_time.max(last.unwrap_or(self.last_sample_time))
+            }
             Err(error) => self.notices.push(ArchiveNotice::Damaged(error.to_string())),
         }
         Ok(())
@@ -225,7 +228,7 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
 
     /// Keeps a segment of an earlier recorder to convert it later.
     fn keep_segment(&mut self, segment: PathBuf) {
-        self.previous = self.previous.max(last_of_segment(&segment));
+        self.last_sample_time = self.last_sample_time.max(last_of_segment(&segment));
         self.worker.push(segment);
     }
 
@@ -236,7 +239,7 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
 
     /// Number of samples that were not written because there was too little space, or because the clock was set back.
     pub fn dropped(&self) -> u64 {
-        self.dropped
+        self.dropped_samples
     }
 
     /// The notices since the last call.
@@ -258,9 +261,9 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
     /// The index of the time range to which a time belongs. All samples of a segment are in one range. For the ends of ranges,
     /// see [`ArchiveRecordOptions::segment_time`].
     fn index_of(&self, utc: FileTime) -> i64 {
-        let units = |time: Duration| i64::try_from(time.as_nanos() / 100).unwrap_or(i64::MAX);
-        let utc = utc.saturating_sub(units(self.options.segment_offset));
-        let units = units(self.options.segment_time).clamp(1, FileTime::PER_DAY);
+        let filetime_units = |time: Duration| i64::try_from(time.as_nanos() / 100).unwrap_or(i64::MAX);
+        let utc = utc.saturating_sub(filetime_units(self.options.segment_offset));
+        let units = filetime_units(self.options.segment_time).clamp(1, FileTime::PER_DAY);
         let per_day = (FileTime::PER_DAY + units - 1) / units;
         let (day, time) = (utc.0.div_euclid(FileTime::PER_DAY), utc.0.rem_euclid(FileTime::PER_DAY));
         day.saturating_mul(per_day).saturating_add(time / units)
@@ -284,7 +287,7 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
     }
 
     fn pause(&mut self, now: FileTime, notice: ArchiveNotice) -> Result<(), FlowError> {
-        self.dropped += 1;
+        self.dropped_samples += 1;
         if !std::mem::replace(&mut self.is_paused, true) {
             self.notices.push(notice);
         }
@@ -323,7 +326,7 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
 
     /// Advances `retention_now` by the time since the previous sample, at most a day.
     fn advance_retention(&mut self, at: Moment) {
-        let seen = std::mem::replace(&mut self.seen, at.utc);
+        let seen = std::mem::replace(&mut self.last_seen_time, at.utc);
         if seen == FileTime(i64::MIN) {
             self.retention_now = at.utc;
             return;
@@ -412,10 +415,10 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
     pub(super) fn push_with_free(&mut self, sample: &Sample, free: u64) -> Result<(), FlowError> {
         let utc = sample.at.utc;
         self.notices.extend(self.worker.poll());
-        if utc <= self.previous {
-            self.dropped += 1;
+        if utc <= self.last_sample_time {
+            self.dropped_samples += 1;
             if !std::mem::replace(&mut self.is_clock_reported, true) {
-                let previous = Moment { utc: self.previous, ..sample.at };
+                let previous = Moment { utc: self.last_sample_time, ..sample.at };
                 self.notices.push(ArchiveNotice::ClockBehind { now: sample.at, previous });
             }
             return Ok(());
@@ -439,7 +442,7 @@ impl<L: LogFiles + Clone> ArchiveRecorder<L> {
         if std::mem::take(&mut self.is_paused) {
             self.notices.push(ArchiveNotice::Resumed);
         }
-        self.previous = utc;
+        self.last_sample_time = utc;
         self.is_clock_reported = false;
         self.summary.first.get_or_insert(sample.at);
         self.summary.last = Some(sample.at);
@@ -454,7 +457,7 @@ impl<L: LogFiles + Clone> Sink for ArchiveRecorder<L> {
 
     /// Completes and converts the open segment.
     fn finish(&mut self) -> Result<(), FlowError> {
-        let now = self.summary.last.map_or(self.previous, |last| last.utc);
+        let now = self.summary.last.map_or(self.last_sample_time, |last| last.utc);
         self.options.is_merged = false;
         self.worker.stop_merging();
         self.close_segment(now)?;

@@ -18,10 +18,10 @@ pub(super) struct Limits {
 
 impl Limits {
     pub(super) fn new(options: &RecordOptions) -> Self {
-        let units = |nanoseconds: u128| i64::try_from(nanoseconds / 100).unwrap_or(i64::MAX);
-        let segment = options
-            .segment_time
-            .map(|time| (units(time.as_nanos()).max(1), units(options.interval.as_nanos()) / 2));
+        let filetime_units = |nanoseconds: u128| i64::try_from(nanoseconds / 100).unwrap_or(i64::MAX);
+        let segment = options.segment_time.map(|time| {
+            (filetime_units(time.as_nanos()).max(1), filetime_units(options.interval.as_nanos()) / 2)
+        });
         Self { max_bytes: options.max_bytes, segment, start: None, end: 0 }
     }
 

@@ -25,7 +25,7 @@ use crate::{FlowError, Sink};
 pub struct MachinesArchive {
     machines: Vec<MachineArchive>,
     /// Buffer for the part of a sample that belongs to one machine.
-    part: Sample,
+    machine_sample: Sample,
     summary: RecordSummary,
 }
 
@@ -87,7 +87,7 @@ impl MachinesArchive {
         let folder = options.folder.clone();
         let summary =
             RecordSummary { first_file: folder.clone(), last_file: folder, ..RecordSummary::default() };
-        Ok(Self { machines, part: Sample::default(), summary })
+        Ok(Self { machines, machine_sample: Sample::default(), summary })
     }
 
     /// The results so far, of all machines together. A sample of several machines counts as one.
@@ -118,7 +118,7 @@ impl MachinesArchive {
         free: u64,
     ) -> Result<(), FlowError> {
         let Some(machine) = self.machines.get_mut(index) else { return Ok(()) };
-        let part = &mut self.part;
+        let part = &mut self.machine_sample;
         part.copy_head(head);
         part.boot_time = groups.first().map_or(head.boot_time, |group| head.boot_time_of(group));
         part.groups.truncate(groups.len());
@@ -132,12 +132,12 @@ impl MachinesArchive {
     }
 
     fn update_summary(&mut self, sample: &Sample) {
-        let parts = || self.machines.iter().map(|machine| machine.recorder.summary());
+        let summaries = || self.machines.iter().map(|machine| machine.recorder.summary());
         let summary = RecordSummary {
-            values: parts().map(|part| part.values).sum(),
-            bytes: parts().map(|part| part.bytes).sum(),
-            counters: parts().map(|part| part.counters).sum(),
-            files: parts().map(|part| part.files).sum(),
+            values: summaries().map(|part| part.values).sum(),
+            bytes: summaries().map(|part| part.bytes).sum(),
+            counters: summaries().map(|part| part.counters).sum(),
+            files: summaries().map(|part| part.files).sum(),
             samples: self.summary.samples + 1,
             first: self.summary.first.or(Some(sample.at)),
             last: Some(sample.at),
@@ -175,9 +175,9 @@ impl Sink for MachinesArchive {
     /// Completes and converts the open segments of all machines.
     fn finish(&mut self) -> Result<(), FlowError> {
         let finished = in_parallel(&mut self.machines, |machine| machine.recorder.finish());
-        let parts = || self.machines.iter().map(|machine| machine.recorder.summary());
-        self.summary.files = parts().map(|part| part.files).sum();
-        self.summary.bytes = parts().map(|part| part.bytes).sum();
+        let summaries = || self.machines.iter().map(|machine| machine.recorder.summary());
+        self.summary.files = summaries().map(|part| part.files).sum();
+        self.summary.bytes = summaries().map(|part| part.bytes).sum();
         finished.into_iter().collect()
     }
 }
@@ -279,9 +279,9 @@ mod tests {
     fn notices_count_machines() {
         let machines: [Arc<str>; 3] = ["a".into(), "b".into(), "c".into()];
         let (paused, resumed) = (ArchiveNotice::Paused { free: 1, min: 2 }, ArchiveNotice::Resumed);
-        let all = || vec![paused.clone(), resumed.clone(), paused.clone()];
+        let all_notices = || vec![paused.clone(), resumed.clone(), paused.clone()];
         let counts = |count: usize| -> Vec<usize> {
-            let notices = merge_notices(machines.iter().take(count).map(|machine| (machine, all())));
+            let notices = merge_notices(machines.iter().take(count).map(|machine| (machine, all_notices())));
             assert!(notices.iter().all(|notice| *notice.machine == *"a"));
             notices.iter().map(|notice| notice.others).collect()
         };

@@ -27,7 +27,7 @@ pub(super) struct Names {
     path: PathBuf,
     suffix: Suffix,
     /// The number of the last file, if known.
-    last: Option<u64>,
+    last_number: Option<u64>,
 }
 
 /// Maximum number of names to try. A name can be taken by an existing file, or by another recorder at the same time.
@@ -35,7 +35,7 @@ const MAX_ATTEMPTS: u32 = 999;
 
 impl Names {
     pub(super) fn new(path: &Path, suffix: Suffix) -> Self {
-        Self { path: path.to_path_buf(), suffix, last: None }
+        Self { path: path.to_path_buf(), suffix, last_number: None }
     }
 
     /// Opens the next file; `at` is used for a name with a date.
@@ -71,7 +71,7 @@ impl Names {
 
     /// The number of the next file, with at least six digits.
     fn next_number<L: LogFiles>(&mut self, files: &L) -> Result<String, FlowError> {
-        let last = match self.last {
+        let last = match self.last_number {
             Some(last) => last,
             None => {
                 let folder = self.path.parent().unwrap_or(Path::new(""));
@@ -80,7 +80,7 @@ impl Names {
             }
         };
         let next = last.saturating_add(1);
-        self.last = Some(next);
+        self.last_number = Some(next);
         Ok(format!("{next:06}"))
     }
 
@@ -115,12 +115,12 @@ impl Names {
 
 /// Whether `digits` can be the `mmddhhmm` of [`Suffix::Date`].
 fn is_date(digits: &str) -> bool {
-    let part = |at: usize| digits.get(at..at + 2).and_then(|part| part.parse().ok()).unwrap_or(u8::MAX);
+    let two_digits = |at: usize| digits.get(at..at + 2).and_then(|part| part.parse().ok()).unwrap_or(u8::MAX);
     digits.len() == 8
-        && (1..=12).contains(&part(0))
-        && (1..=31).contains(&part(2))
-        && part(4) < 24
-        && part(6) < 60
+        && (1..=12).contains(&two_digits(0))
+        && (1..=31).contains(&two_digits(2))
+        && two_digits(4) < 24
+        && two_digits(6) < 60
 }
 
 /// Month, day, hour and minute of a local time.

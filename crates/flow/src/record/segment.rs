@@ -34,7 +34,7 @@ pub(super) enum Segment<F: LogFile> {
     Text {
         sink: Box<TextSink<F>>,
         /// The instances without a column.
-        late: LateInstances,
+        late_instances: LateInstances,
         /// The maximum size of a row in bytes.
         row_bytes: u64,
     },
@@ -123,7 +123,7 @@ impl SegmentStart<'_> {
             sink.push(&baseline_of(previous, &scan))?;
         }
         let row_bytes = CELL_BYTES.saturating_mul(cells as u64 + 1) + 2;
-        Ok(Segment::Text { sink: Box::new(sink), late, row_bytes })
+        Ok(Segment::Text { sink: Box::new(sink), late_instances: late, row_bytes })
     }
 }
 
@@ -238,7 +238,7 @@ impl<F: LogFile> Segment<F> {
     pub(super) fn without_column(&self) -> Option<String> {
         match self {
             Self::Blg { .. } => None,
-            Self::Text { late, .. } => late.first(),
+            Self::Text { late_instances: late, .. } => late.first(),
         }
     }
 }

@@ -31,13 +31,13 @@ pub(super) struct IndexedMerge {
     /// The recorded positions, each with the index of the sample there.
     marks: Vec<(u64, MergeMark)>,
     /// The descriptions and instances of the last sample.
-    known: Vec<(Arc<CounterSet>, Instances)>,
+    known_groups: Vec<(Arc<CounterSet>, Instances)>,
     /// The log id of the last sample.
     known_log: u32,
     /// A hash of the list of counters of the last sample.
     signature: u64,
     /// Each change of the signature: the index of the first sample with the new signature, and that signature.
-    changes: Vec<(u64, u64)>,
+    signature_changes: Vec<(u64, u64)>,
     /// Whether `changes` is incomplete because there were more than [`MAX_CHANGES`].
     has_lost_changes: bool,
     /// All groups, counters and instances in the samples read so far.
@@ -53,10 +53,10 @@ impl IndexedMerge {
             known_samples: 0,
             step: 1,
             marks: Vec::new(),
-            known: Vec::new(),
+            known_groups: Vec::new(),
             known_log: 0,
             signature: 0,
-            changes: Vec::new(),
+            signature_changes: Vec::new(),
             has_lost_changes: false,
             scan: UnionScan::default(),
             is_scan_full: false,
@@ -109,7 +109,7 @@ impl IndexedMerge {
         }
         let mut found: Vec<(u64, u64)> = Vec::new();
         let mut end = index;
-        for &(from, signature) in self.changes.iter().rev().filter(|(from, _)| *from < index) {
+        for &(from, signature) in self.signature_changes.iter().rev().filter(|(from, _)| *from < index) {
             if !found.iter().any(|(known, _)| *known == signature) {
                 found.push((signature, end - 1));
             }
@@ -125,7 +125,7 @@ impl IndexedMerge {
         if !is_due {
             return Ok(());
         }
-        let Some(mark) = self.merge.mark()? else { return Ok(()) };
+        let Some(mark) = self.merge.position_mark()? else { return Ok(()) };
         if self.marks.last().is_none_or(|(last, _)| *last < self.next) {
             self.marks.push((self.next, mark));
         }
@@ -142,10 +142,10 @@ impl IndexedMerge {
     /// previous one.
     fn update(&mut self, sample: &Sample) -> bool {
         let has_same_sets =
-            self.known_log == sample.log && sample.has_sets(self.known.iter().map(|(set, _)| set));
+            self.known_log == sample.log && sample.has_sets(self.known_groups.iter().map(|(set, _)| set));
         let is_unchanged = has_same_sets
             && self
-                .known
+                .known_groups
                 .iter()
                 .zip(&sample.groups)
                 .all(|((_, instances), group)| Arc::ptr_eq(instances, &group.instances));
@@ -153,9 +153,9 @@ impl IndexedMerge {
             return false;
         }
         self.known_log = sample.log;
-        self.known.clear();
+        self.known_groups.clear();
         let pairs = sample.groups.iter().map(|group| (Arc::clone(&group.set), Arc::clone(&group.instances)));
-        self.known.extend(pairs);
+        self.known_groups.extend(pairs);
         if !has_same_sets {
             self.signature = signature_of(sample);
         }
@@ -164,9 +164,9 @@ impl IndexedMerge {
 
     /// Records the contents of a sample that is read for the first time.
     fn record(&mut self, sample: &Sample) {
-        if self.changes.last().is_none_or(|&(_, signature)| signature != self.signature) {
-            if self.changes.len() < MAX_CHANGES {
-                self.changes.push((self.next, self.signature));
+        if self.signature_changes.last().is_none_or(|&(_, signature)| signature != self.signature) {
+            if self.signature_changes.len() < MAX_CHANGES {
+                self.signature_changes.push((self.next, self.signature));
             } else {
                 self.has_lost_changes = true;
             }

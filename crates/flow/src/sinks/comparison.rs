@@ -16,8 +16,8 @@ use tachograph_counters::set::{Counter, CounterSet, Instance};
 pub use compared_log::{ComparedLog, ComparedRows};
 pub use order::{ComparisonOrder, sort_comparison};
 pub use pairing::InstancePairing;
-use pairing::{name_key, pairings, rows_to_compare};
-pub use strongest::strongest_rows;
+use pairing::{name_key, pair_all_instances, rows_to_compare};
+pub use strongest::{remove_equal_totals, strongest_rows};
 
 /// How an average changed from the first log to the second.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -216,17 +216,17 @@ enum Log {
 pub fn compare(before: impl Into<ComparedRows>, after: impl Into<ComparedRows>) -> Vec<ComparisonRow> {
     let (before, after) = (before.into(), after.into());
     let has_machines = has_several_machines(&before.instances) || has_several_machines(&after.instances);
-    let pairings = pairings([&before, &after], has_machines);
+    let pairings = pair_all_instances([&before, &after], has_machines);
     // The rows of sums have at most as many intervals.
     let intervals = [&before, &after].map(|log| max_intervals(&log.instances));
     let [before, after] = [before, after].map(|log| rows_to_compare(log, &pairings, has_machines));
-    let lower = |text: &str| text.to_lowercase();
-    let counter_key = |row: &StatisticsRow| (lower(&row.set.name), lower(&row.counter.name));
+    let lower_case = |text: &str| text.to_lowercase();
+    let counter_key = |row: &StatisticsRow| (lower_case(&row.set.name), lower_case(&row.counter.name));
     let subject_key = |row: &StatisticsRow| {
-        let machine = row.machine.as_deref().filter(|_| has_machines).map(lower);
+        let machine = row.machine.as_deref().filter(|_| has_machines).map(lower_case);
         // On Linux, the names of two instances can differ only in case.
         let instance = row.instance.as_ref().map(|instance| instance.label().to_owned());
-        (machine, lower(&row.set.name), instance)
+        (machine, lower_case(&row.set.name), instance)
     };
     let counters = [&before, &after].map(|rows| rows.iter().map(counter_key).collect::<HashSet<_>>());
     let mut rows: Vec<ComparisonRow> = Vec::with_capacity(after.len());
@@ -239,7 +239,7 @@ pub fn compare(before: impl Into<ComparedRows>, after: impl Into<ComparedRows>) 
             let intervals = intervals[log as usize].get(&interval_key(&row)).copied().unwrap_or_default();
             let next = subjects.len();
             let subject = *subjects.entry(subject_key(&row)).or_insert(next);
-            let position = positions.entry((subject, lower(&row.counter.name)));
+            let position = positions.entry((subject, lower_case(&row.counter.name)));
             let pairing = name_key(&row, has_machines).and_then(|name| pairings.get(&name).copied());
             let (row, summary) = ComparisonRow::new(row);
             match (log, position) {

@@ -17,7 +17,7 @@ pub struct PeriodicStatistics<F> {
     sink: StatisticsSink,
     /// The length of a time range, in units of 100 ns.
     length: i64,
-    current: Option<Period>,
+    current_period: Option<Period>,
     on_rows: F,
 }
 
@@ -33,7 +33,7 @@ impl<F: FnMut(StatisticsSpan, Vec<StatisticsRow>) -> Result<(), FlowError>> Peri
     /// A sink that calls `on_rows` with the rows of every time range of `length` units of 100 ns that has samples,
     /// sorted by path.
     pub fn new(options: StatisticsOptions, length: i64, on_rows: F) -> Self {
-        Self { sink: StatisticsSink::new(options), length: length.max(1), current: None, on_rows }
+        Self { sink: StatisticsSink::new(options), length: length.max(1), current_period: None, on_rows }
     }
 
     /// See [`StatisticsSink::count_memory`].
@@ -56,13 +56,13 @@ impl<F: FnMut(StatisticsSpan, Vec<StatisticsRow>) -> Result<(), FlowError>> Peri
             // the current one has ended is a different one.
             current.begin.local() == begin.local() && begin.utc.since(current.begin.utc) < self.length
         };
-        let begin = self.current.filter(is_current).map_or(begin, |current| current.begin);
+        let begin = self.current_period.filter(is_current).map_or(begin, |current| current.begin);
         Period { begin, last_bias: at.bias_minutes }
     }
 
     /// Ends the current time range and reports its rows.
     fn end_period(&mut self) -> Result<(), FlowError> {
-        let Some(Period { begin, last_bias }) = self.current.take() else { return Ok(()) };
+        let Some(Period { begin, last_bias }) = self.current_period.take() else { return Ok(()) };
         let end = Moment::from_local(begin.local().saturating_add(self.length), last_bias);
         let rows = self.sink.take_rows();
         if rows.is_empty() { Ok(()) } else { (self.on_rows)(StatisticsSpan { begin, end }, rows) }
@@ -73,10 +73,10 @@ impl<F: FnMut(StatisticsSpan, Vec<StatisticsRow>) -> Result<(), FlowError>> Sink
     fn push(&mut self, sample: &Sample) -> Result<(), FlowError> {
         if !sample.is_baseline {
             let period = self.period_of(sample.at);
-            if self.current.is_some_and(|current| current.begin != period.begin) {
+            if self.current_period.is_some_and(|current| current.begin != period.begin) {
                 self.end_period()?;
             }
-            self.current = Some(period);
+            self.current_period = Some(period);
         }
         self.sink.push(sample)
     }

@@ -47,7 +47,7 @@ pub struct StatisticsOptions {
 /// A sink that computes the statistics of every counter.
 #[derive(Default)]
 pub struct StatisticsSink {
-    across_machines: bool,
+    merges_machines: bool,
     table: SeriesTable,
     /// Keyed by log: the groups of its last sample.
     groups: HashMap<u32, Vec<GroupSeries>>,
@@ -66,7 +66,7 @@ pub struct StatisticsSink {
 impl StatisticsSink {
     /// A sink that has not received any samples.
     pub fn new(options: StatisticsOptions) -> Self {
-        Self { across_machines: options.across_machines, table: SeriesTable::new(options), ..Self::default() }
+        Self { merges_machines: options.across_machines, table: SeriesTable::new(options), ..Self::default() }
     }
 
     /// Counts the sink's memory against a budget. Pushing a sample fails if it needs more memory than is left.
@@ -76,11 +76,11 @@ impl StatisticsSink {
 
     /// The statistics of every counter, sorted by path. Counters that were only in baselines are omitted.
     pub fn rows(&self) -> Vec<StatisticsRow> {
-        let mut rows: Vec<_> = if self.across_machines {
+        let mut rows: Vec<_> = if self.merges_machines {
             let row = |(tracked, state): &(&TrackedSeries, Statistics)| {
                 tracked.row_across_machines(state, &self.table.options.extra)
             };
-            self.merged().iter().map(row).collect()
+            self.merge_machines().iter().map(row).collect()
         } else {
             let counted = self.table.series.iter().filter(|tracked| tracked.is_counted);
             counted.map(|tracked| tracked.row(&self.table.options.extra)).collect()
@@ -184,7 +184,7 @@ impl StatisticsSink {
 
     /// Merges the series that differ only in the machine. Machines are merged in the order of their names, so the
     /// result does not depend on the order of the logs.
-    fn merged(&self) -> Vec<(&TrackedSeries, Statistics)> {
+    fn merge_machines(&self) -> Vec<(&TrackedSeries, Statistics)> {
         let tracked = |index: u32| &self.table.series[index as usize];
         let mut series: Vec<_> =
             self.table.by_key.iter().filter(|(_, index)| tracked(**index).is_counted).collect();
@@ -220,7 +220,7 @@ impl StatisticsSink {
         let Self { groups, table, oldest_needed, last_samples, .. } = self;
         oldest_needed.has_other_lists = true;
         // The last sample of this log is needed to detect which instances are gone in the next one.
-        last_samples.get(&log).into_iter().for_each(|&last| oldest_needed.include(last));
+        last_samples.get(&log).into_iter().for_each(|&last| oldest_needed.extend_to(last));
         forget_old_logs(last_samples, previous);
         last_samples.insert(previous, sample - 1);
         // Both logs may contain the same counters, and values must be added in the order of time.

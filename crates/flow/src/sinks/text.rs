@@ -60,7 +60,7 @@ impl<W: Write> TextSink<W> {
     /// Prepares for a live source whose first sample was scanned: values of two processes with the same name are not
     /// paired, instances that appear later have no column, and every row is flushed.
     pub fn live(mut self) -> (Self, LateInstances) {
-        let late = self.formatter.live();
+        let late = self.formatter.use_live_rules();
         self.is_flushed = true;
         (self, late)
     }

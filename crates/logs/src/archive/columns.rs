@@ -1,17 +1,21 @@
 //! The columns of the table.
 
-use super::parquet::{Column, PhysicalType};
+use super::parquet::{Column, NumberEncoding, PhysicalType};
 
 /// The columns, in the order of the file.
 pub(super) const COLUMNS: [Column; 16] = {
     const fn column(name: &'static str, physical_type: PhysicalType) -> Column {
-        Column { name, physical_type, is_optional: false, has_statistics: false, is_split: false }
+        let numbers = NumberEncoding::Plain;
+        Column { name, physical_type, is_optional: false, has_statistics: false, numbers }
     }
     const fn optional(column: Column) -> Column {
         Column { is_optional: true, ..column }
     }
     const fn split(column: Column) -> Column {
-        Column { is_split: true, ..column }
+        Column { numbers: NumberEncoding::Split, ..column }
+    }
+    const fn dictionary(column: Column) -> Column {
+        Column { numbers: NumberEncoding::Dictionary, ..column }
     }
     const fn with_statistics(column: Column) -> Column {
         Column { has_statistics: true, ..column }
@@ -22,10 +26,11 @@ pub(super) const COLUMNS: [Column; 16] = {
         with_statistics(column("counter", Text)),
         optional(column("parent", Text)),
         with_statistics(optional(column("instance", Text))),
-        with_statistics(column("time", Timestamp)),
+        // All series have the same times, and most of them the same time differences.
+        dictionary(with_statistics(column("time", Timestamp))),
         // Bytes of equal significance are similar, so splitting saves 8 % of space.
         split(optional(column("num", Int64))),
-        optional(column("den", Int64)),
+        dictionary(optional(column("den", Int64))),
         optional(column("value", Double)),
         column("kind", Text),
         column("factor", Double),

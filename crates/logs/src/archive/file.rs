@@ -23,11 +23,11 @@ use super::block::Rows;
 use super::columns::COLUMNS;
 use super::description::{self, Descriptions, EncodedZone};
 use super::parquet::{
-    ChunkReader, ChunkWriter, FileFooter, MAGIC, Numbers, PageIndexes, PagePlace, Present, RowGroup, Runs,
-    Texts, find_text,
+    ChunkPages, ChunkReader, ChunkWriter, FileFooter, MAGIC, Numbers, PageIndexes, PagePlace, Present,
+    RowGroup, Runs, Texts, find_text,
 };
 use super::table::{Chunk, SampleTable};
-use super::{ARCHIVE_VERSION, Damage, MAX_CHUNK_BYTES, MAX_ROWS, has_checksum};
+use super::{ARCHIVE_VERSION, Damage, FIRST_VERSION, MAX_CHUNK_BYTES, MAX_ROWS, has_checksum};
 use crate::LogError;
 
 /// The keys of the metadata in the footer.
@@ -416,9 +416,9 @@ impl<R: Read + Seek> ArchiveFile<R> {
         if wanted_rows < rows {
             let pages = self.pages.pages(index, column, rows, offset..offset.saturating_add(bytes as u64));
             let mut pages = pages.map_err(broken)?;
-            let all = pages.len();
-            pages.retain(|page| has_common_row(wanted, &page.rows));
-            if pages.len() < all {
+            let all = pages.pages.len();
+            pages.pages.retain(|page| has_common_row(wanted, &page.rows));
+            if pages.pages.len() < all {
                 self.read_pages(&pages)?;
                 let numbers = self.chunks.numbers_of_pages(COLUMNS[column], &self.buffer, &pages, wanted);
                 return numbers.map_err(broken);
@@ -428,9 +428,10 @@ impl<R: Read + Seek> ArchiveFile<R> {
         self.chunks.numbers(COLUMNS[column], &self.buffer, rows, wanted).map_err(broken)
     }
 
-    /// Reads pages into the buffer, one after another.
-    fn read_pages(&mut self, pages: &[PagePlace]) -> Result<(), LogError> {
+    /// Reads pages into the buffer, one after another, the dictionary first.
+    fn read_pages(&mut self, ChunkPages { dictionary, pages }: &ChunkPages) -> Result<(), LogError> {
         self.buffer.clear();
+        let pages: Vec<&PagePlace> = dictionary.iter().chain(pages).collect();
         // Adjacent pages are read at once.
         for run in pages.chunk_by(|page, next| page.offset + page.bytes as u64 == next.offset) {
             let bytes: u64 = run.iter().map(|page| page.bytes as u64).sum();
@@ -555,7 +556,7 @@ fn read_metadata(text: &str) -> Result<(ArchiveFacts, Vec<RowGroupFacts>, Part),
         _ => Damage("the metadata is not JSON"),
     };
     let EncodedVersion { version } = serde_json::from_str(text).map_err(wrong)?;
-    if version != ARCHIVE_VERSION {
+    if !(FIRST_VERSION..=ARCHIVE_VERSION).contains(&version) {
         return Err(Damage("the version of the layout is unknown: a newer Tachograph wrote the file"));
     }
     let metadata: EncodedMetadata = serde_json::from_str(text).map_err(wrong)?;

@@ -21,8 +21,8 @@ pub(super) enum Kind {
     Ratio,
     /// `avg(value)`.
     Mean,
-    /// `factor * num` of the last row.
-    Last,
+    /// `factor * (num - den)` of the last row.
+    Elapsed,
     /// The counter has no displayed value.
     None,
 }
@@ -32,7 +32,7 @@ impl Kind {
         match formula {
             None => Self::None,
             Some(Formula::Double | Formula::Fraction) => Self::Mean,
-            Some(Formula::Elapsed) => Self::Last,
+            Some(Formula::Elapsed) => Self::Elapsed,
             Some(_) => Self::Ratio,
         }
     }
@@ -41,7 +41,7 @@ impl Kind {
         match self {
             Self::Ratio => "ratio",
             Self::Mean => "mean",
-            Self::Last => "last",
+            Self::Elapsed => "elapsed",
             Self::None => "none",
         }
     }
@@ -100,9 +100,15 @@ pub(super) fn interval(calculator: &Calculator, older: Option<&RawValue>, newer:
         // Signed, as in the formula.
         Formula::Value => (i128::from(newer.first), 1),
         Formula::Delta => (n, 1),
-        // A start of 0 means "not started".
-        Formula::Elapsed if newer.first == 0 => (0, 1),
-        Formula::Elapsed => (i128::from(newer.second) - i128::from(newer.first), 1),
+        Formula::Elapsed => {
+            let (clock, start) = elapsed_numbers(newer);
+            // In version 1, the denominator of an elapsed time was 1.
+            let is_distinct = start != 1 && clock.checked_sub(start).is_some();
+            return match is_distinct {
+                true => Interval { num: Some(clock), den: Some(start), value: None },
+                false => Interval { num: None, den: None, value: Some(terms.formatted) },
+            };
+        }
         Formula::InversePercent => (d - n, d),
         Formula::MultiPercent => (n, d * multiplier),
         Formula::MultiInversePercent => (d * multiplier - n, d),
@@ -112,6 +118,19 @@ pub(super) fn interval(calculator: &Calculator, older: Option<&RawValue>, newer:
         (Ok(num), Ok(den)) => Interval { num: Some(num), den: Some(den), value: None },
         _ => Interval { num: None, den: None, value: Some(terms.formatted) },
     }
+}
+
+/// The clock and the start of an elapsed time. The clock has the same ticks in all rows of a sample, and the start in all rows
+/// of an instance, so both compress well, unlike their difference.
+fn elapsed_numbers(raw: &RawValue) -> (i64, i64) {
+    // A start of 0 means "not started", and nothing has elapsed.
+    (raw.second, if raw.first == 0 { raw.second } else { raw.first })
+}
+
+/// The elapsed ticks of a row; `None` if they do not fit into 64 bits. In version 1, `num` has them, and `den` is 1.
+#[inline]
+pub(super) fn elapsed_ticks(num: i64, den: i64) -> Option<i64> {
+    if den == 1 { Some(num) } else { num.checked_sub(den) }
 }
 
 /// Restores a raw value from a row and the previous raw value of its series. Rows for which the result would be wrong
@@ -152,7 +171,10 @@ fn restore_numbers(
         Formula::Value => (num, 0),
         // The second number of these types does not affect the value; it is a clock, or 0.
         Formula::Delta => (previous.first.wrapping_add(num), previous.second),
-        Formula::Elapsed => (previous.first, previous.first.wrapping_add(num)),
+        // Version 1.
+        Formula::Elapsed if den == 1 => (previous.first, previous.first.wrapping_add(num)),
+        Formula::Elapsed if num == den => (0, num),
+        Formula::Elapsed => (den, num),
         Formula::InversePercent => after(den.wrapping_sub(num), den),
         Formula::MultiPercent => after(num, den.checked_div(multiplier).unwrap_or_default()),
         Formula::MultiInversePercent => after(den.wrapping_mul(multiplier).wrapping_sub(num), den),
@@ -182,6 +204,9 @@ mod tests {
                 let factor = factor(counter_type, 1000);
                 let value = match (found.value, found.num, found.den) {
                     (Some(value), _, _) => Some(value),
+                    (None, Some(num), Some(den)) if calculator.formula() == Some(Formula::Elapsed) => {
+                        elapsed_ticks(num, den).map(|ticks| factor * ticks as f64)
+                    }
                     (None, Some(_), Some(0)) => Some(0.0),
                     (None, Some(num), Some(den)) => Some(factor * num as f64 / den as f64),
                     _ => None,

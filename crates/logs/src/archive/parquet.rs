@@ -10,10 +10,12 @@ mod page_index;
 mod runs;
 mod thrift;
 
-pub(super) use chunk::{ChunkReader, ChunkWriter, Column, PhysicalType, Texts, WrittenChunk, spread};
+pub(super) use chunk::{
+    ChunkReader, ChunkWriter, Column, NumberEncoding, PhysicalType, Texts, WrittenChunk, spread,
+};
 pub use chunk::{Numbers, Present, Runs};
 pub(super) use footer::{FileFooter, RowGroup};
-pub(super) use page_index::{PageIndexes, PagePlace};
+pub(super) use page_index::{ChunkPages, PageIndexes, PagePlace};
 pub(super) use thrift::find_text;
 
 /// The first and the last bytes of a file.

@@ -3,7 +3,7 @@
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::{Average, CounterType, DifferenceSums, Formula};
 
-use super::interval::type_name;
+use super::interval::{elapsed_ticks, type_name};
 
 /// The numbers of a row from which averages are computed (docs/archive.md).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,6 +20,17 @@ pub struct RowNumbers {
     pub multi_count: u32,
     /// The time of the row: microseconds since 1970.
     pub time: i64,
+}
+
+/// Sums of rows of counters with the same factor and multiplier.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RowSums {
+    /// The sum of the numerators.
+    pub num: i128,
+    /// The sum of the denominators.
+    pub den: i128,
+    /// The number of rows.
+    pub count: u64,
 }
 
 /// The error of averaging counters with different formulas.
@@ -71,32 +82,41 @@ impl RowAverage {
             return Ok(());
         }
         let (Some(num), Some(den)) = (row.num, row.den) else { return Ok(()) };
-        let (n, d, multiplier) = (i128::from(num), i128::from(den), i128::from(row.multi_count));
-        let (numerator, denominator) = match formula {
-            Formula::Double | Formula::Fraction => return Ok(()),
-            Formula::Elapsed => {
-                average.add_elapsed(num, time_base(formula, row.factor), FileTime(row.time));
-                return Ok(());
+        if formula == Formula::Elapsed {
+            if let Some(ticks) = elapsed_ticks(num, den) {
+                average.add_elapsed(ticks, time_base(formula, row.factor), FileTime(row.time));
             }
-            Formula::InversePercent => (d - n, d),
-            // If the multiplier is 0, so is `den`.
-            Formula::MultiPercent => (n, d.checked_div(multiplier).unwrap_or(0)),
-            Formula::MultiInversePercent => (d * multiplier - n, d),
-            Formula::Value
-            | Formula::Delta
-            | Formula::Rate
-            | Formula::Percent
-            | Formula::AverageTime
-            | Formula::Ratio => (n, d),
-        };
-        average.add(&DifferenceSums {
-            numerator,
-            denominator,
-            count: 1,
-            time_base: time_base(formula, row.factor),
-            multi_count: row.multi_count,
-        });
+            return Ok(());
+        }
+        let sums = RowSums { num: num.into(), den: den.into(), count: 1 };
+        add_sums(average, &sums, row.factor, row.multi_count);
         Ok(())
+    }
+
+    /// Adds rows of a counter of this type with this factor and the multiplier 1, and without `value`. The type must be
+    /// [summed](Self::is_summed).
+    ///
+    /// # Errors
+    ///
+    /// When the type's formula differs from that of the previous rows.
+    #[inline]
+    pub fn add_sums(
+        &mut self,
+        counter_type: CounterType,
+        factor: f64,
+        sums: &RowSums,
+    ) -> Result<(), MixedTypes> {
+        self.check(counter_type)?;
+        if let Some(average) = self.average.as_mut().filter(|_| Self::is_summed(counter_type)) {
+            add_sums(average, sums, factor, 1);
+        }
+        Ok(())
+    }
+
+    /// Whether the average of a counter type depends only on the sums of `num` and `den`.
+    pub fn is_summed(counter_type: CounterType) -> bool {
+        use Formula::{Double, Elapsed, Fraction};
+        !matches!(counter_type.formula(), None | Some(Double | Fraction | Elapsed))
     }
 
     /// Adds another state.
@@ -152,6 +172,38 @@ impl RowAverage {
         let number = || u32::from_str_radix(name.strip_prefix("0x")?, 16).ok().map(CounterType);
         CounterType::all().find(|counter_type| counter_type.name() == Some(name)).or_else(number)
     }
+}
+
+/// Adds rows with the same factor and multiplier.
+#[inline]
+fn add_sums(
+    average: &mut Average,
+    &RowSums { num: n, den: d, count }: &RowSums,
+    factor: f64,
+    multi_count: u32,
+) {
+    let formula = average.formula();
+    let multiplier = i128::from(multi_count);
+    let (numerator, denominator) = match formula {
+        Formula::Double | Formula::Fraction | Formula::Elapsed => return,
+        Formula::InversePercent => (d - n, d),
+        // If the multiplier is 0, so is `den`.
+        Formula::MultiPercent => (n, d.checked_div(multiplier).unwrap_or(0)),
+        Formula::MultiInversePercent => (d * multiplier - n, d),
+        Formula::Value
+        | Formula::Delta
+        | Formula::Rate
+        | Formula::Percent
+        | Formula::AverageTime
+        | Formula::Ratio => (n, d),
+    };
+    average.add(&DifferenceSums {
+        numerator,
+        denominator,
+        count,
+        time_base: time_base(formula, factor),
+        multi_count,
+    });
 }
 
 /// The time base from which [`factor`](super::interval::factor) computed the factor.

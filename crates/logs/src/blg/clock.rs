@@ -47,7 +47,7 @@ struct Differences {
     /// The minimum and maximum so far.
     range: Option<(i64, i64)>,
     /// A difference outside the range. It replaces the range if the next difference is near it.
-    other: Option<i64>,
+    outlier: Option<i64>,
 }
 
 impl SystemClocks {
@@ -92,7 +92,7 @@ impl Differences {
         let (min, max) = self.range.map_or((low, high), |(min, max)| (min.min(low), max.max(high)));
         let is_steady = max.saturating_sub(min) <= MAX_DRIFT;
         if is_steady {
-            (self.range, self.other) = (Some((min, max)), None);
+            (self.range, self.outlier) = (Some((min, max)), None);
         }
         is_steady
     }
@@ -103,13 +103,13 @@ impl Differences {
             return Ok(());
         }
         // Two differences that agree replace the range: the earlier ones were wrong and have been reported.
-        if let Some(other) = self.other.take()
+        if let Some(other) = self.outlier.take()
             && other.abs_diff(difference) <= MAX_DRIFT.unsigned_abs()
         {
             self.range = Some((other.min(difference), other.max(difference)));
             return Ok(());
         }
-        self.other = Some(difference);
+        self.outlier = Some(difference);
         Err(self.range.map_or(difference, |(low, _)| low))
     }
 }

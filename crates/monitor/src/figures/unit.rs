@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tachograph_counters::Formula;
 use tachograph_counters::set::Counter;
 
-use super::{NONE, grouped, hexadecimal, three_decimals};
+use super::{NONE, format_hexadecimal, grouped, three_decimals};
 
 /// Whether numbers are shown with units and prefixes, or raw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -203,19 +203,19 @@ impl Unit {
             return format!("{value}");
         }
         let scaled_value = value * self.factor;
-        let one = |value: f64| grouped(&format!("{:.1}", value + 0.0));
+        let one_decimal = |value: f64| grouped(&format!("{:.1}", value + 0.0));
         match &self.kind {
-            Kind::Plain(symbol) => format!("{} {symbol}", one(scaled_value)),
+            Kind::Plain(symbol) => format!("{} {symbol}", one_decimal(scaled_value)),
             Kind::Bytes | Kind::Si(_) => {
                 let (step, prefixes, unit) = match &self.kind {
                     Kind::Si(symbol) => (1000.0, &LARGE[..], *symbol),
                     _ => (1024.0, &BINARY[..], ""),
                 };
-                let (number, index) = reduced(scaled_value, step, prefixes.len());
+                let (number, index) = reduce_magnitude(scaled_value, step, prefixes.len());
                 let is_of_bytes = self.kind == Kind::Bytes || unit == "B/s";
                 let number = match index {
                     0 if is_of_bytes || is_whole => grouped(&format!("{:.0}", number + 0.0)),
-                    _ => one(number),
+                    _ => one_decimal(number),
                 };
                 format!("{number} {}{unit}", prefixes[index])
             }
@@ -239,19 +239,19 @@ impl Unit {
             Kind::Hexadecimal | Kind::Identifier => format!("{value:.0}"),
             Kind::Load => format!("{value:.2}"),
             Kind::Bytes => {
-                let (number, unit) = scaled(value, 1024.0, &BINARY);
+                let (number, unit) = format_scaled(value, 1024.0, &BINARY);
                 format!("{number} {unit}")
             }
-            Kind::Seconds => seconds(value),
+            Kind::Seconds => format_seconds(value),
             Kind::Si(unit) => {
-                let (number, prefix) = scaled(value, 1000.0, &LARGE);
+                let (number, prefix) = format_scaled(value, 1000.0, &LARGE);
                 format!("{number} {prefix}{unit}")
             }
-            Kind::Plain(unit) => format!("{} {unit}", significant(value)),
+            Kind::Plain(unit) => format!("{} {unit}", three_digits(value)),
             Kind::Other(unit) => {
                 let (number, prefix) = match value.abs() < MAX_GROUPED {
                     true => (count(value), ""),
-                    false => scaled(value, 1000.0, &LARGE),
+                    false => format_scaled(value, 1000.0, &LARGE),
                 };
                 let parts = [number.as_str(), prefix, unit];
                 let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
@@ -263,7 +263,7 @@ impl Unit {
 
 /// Divides a value by powers of `step` until it has at most three digits before the decimal point. Also returns the
 /// exponent, which is less than `powers`.
-fn reduced(value: f64, step: f64, powers: usize) -> (f64, usize) {
+fn reduce_magnitude(value: f64, step: f64, powers: usize) -> (f64, usize) {
     let (mut reduced, mut index) = (value, 0);
     while reduced.abs() >= MAX_THREE_DIGITS && index + 1 < powers {
         reduced /= step;
@@ -272,13 +272,13 @@ fn reduced(value: f64, step: f64, powers: usize) -> (f64, usize) {
     (reduced, index)
 }
 
-fn scaled<'a>(value: f64, step: f64, prefixes: &[&'a str]) -> (String, &'a str) {
-    let (scaled, index) = reduced(value, step, prefixes.len());
-    let number = if index == 0 { count(scaled) } else { significant(scaled) };
+fn format_scaled<'a>(value: f64, step: f64, prefixes: &[&'a str]) -> (String, &'a str) {
+    let (scaled, index) = reduce_magnitude(value, step, prefixes.len());
+    let number = if index == 0 { count(scaled) } else { three_digits(scaled) };
     (number, prefixes.get(index).copied().unwrap_or_default())
 }
 
-fn seconds(value: f64) -> String {
+fn format_seconds(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude == 0.0 {
         return "0 s".to_owned();
@@ -287,7 +287,7 @@ fn seconds(value: f64) -> String {
         [(2.0 * DAY, DAY, "d"), (2.0 * HOUR, HOUR, "h"), (MAX_THREE_DIGITS, MINUTE, "min")]
     {
         if magnitude >= min {
-            return format!("{} {unit}", significant(value / length));
+            return format!("{} {unit}", three_digits(value / length));
         }
     }
     let mut scaled = value;
@@ -297,11 +297,11 @@ fn seconds(value: f64) -> String {
         scaled *= 1000.0;
         index += 1;
     }
-    format!("{} {}s", significant(scaled), SMALL[index])
+    format!("{} {}s", three_digits(scaled), SMALL[index])
 }
 
 /// Formats a number with three significant digits; digits before the decimal point are grouped, not rounded.
-fn significant(value: f64) -> String {
+fn three_digits(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude == 0.0 {
         return "0".to_owned();
@@ -322,7 +322,7 @@ fn significant(value: f64) -> String {
 
 /// Like [`significant`], but whole numbers have no decimals.
 fn count(value: f64) -> String {
-    if value.fract() == 0.0 { grouped(&format!("{:.0}", value + 0.0)) } else { significant(value) }
+    if value.fract() == 0.0 { grouped(&format!("{:.0}", value + 0.0)) } else { three_digits(value) }
 }
 
 /// Formats a counter's value: [`NONE`] if missing, otherwise with its unit or raw.
@@ -331,7 +331,7 @@ pub fn shown(counter: &Counter, value: Option<f64>, form: NumberForm) -> String 
         (None, _) => NONE.to_owned(),
         (Some(value), NumberForm::Units) => Unit::of(counter).text(value),
         (Some(value), NumberForm::Raw) => {
-            hexadecimal(counter.counter_type, value).unwrap_or_else(|| three_decimals(value))
+            format_hexadecimal(counter.counter_type, value).unwrap_or_else(|| three_decimals(value))
         }
     }
 }

@@ -126,7 +126,7 @@ impl SortOrder {
         if self.column.is_name() {
             let mut keyed: Vec<_> =
                 items.iter().map(|item| (self.column.name(item).map(fold_case), *item)).collect();
-            keyed.sort_by(|(a, _), (b, _)| none_last(a, b, |a, b| with_direction(natural(a, b))));
+            keyed.sort_by(|(a, _), (b, _)| none_last(a, b, |a, b| with_direction(compare_naturally(a, b))));
             items.iter_mut().zip(keyed).for_each(|(slot, (_, item))| *slot = item);
         } else {
             let number = |item: &LegendItem| self.column.value(item, reduced);
@@ -146,7 +146,7 @@ pub(crate) fn none_last<T>(a: &Option<T>, b: &Option<T>, order: impl Fn(&T, &T) 
 }
 
 /// Compares names with numbers by value: `0,2` comes before `0,10`.
-pub(crate) fn natural(a: &str, b: &str) -> Ordering {
+pub(crate) fn compare_naturally(a: &str, b: &str) -> Ordering {
     let (mut a, mut b) = (a, b);
     loop {
         let (digits_a, digits_b) = (digits(a), digits(b));
@@ -174,12 +174,12 @@ fn digits(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::natural;
+    use super::compare_naturally;
 
     #[test]
     fn numbers_in_names_are_compared_by_value() {
         let mut names = ["0,10", "_total", "0,2", "0,1", "a10b", "a9b", "a09b", "", "1"];
-        names.sort_by(|a, b| natural(a, b));
+        names.sort_by(|a, b| compare_naturally(a, b));
         assert_eq!(names, ["", "0,1", "0,2", "0,10", "1", "_total", "a9b", "a09b", "a10b"]);
     }
 }

@@ -46,7 +46,7 @@ impl Reducers {
     }
 
     /// The reducer for these paths, ready for the first sample.
-    pub(super) fn of(&mut self, paths: &[PathPattern]) -> &mut KeptReducer {
+    pub(super) fn reducer_for(&mut self, paths: &[PathPattern]) -> &mut KeptReducer {
         let found = self.list.iter().position(|kept| kept.paths == paths);
         let kept = match found {
             Some(index) => {
@@ -134,7 +134,7 @@ impl KeptReducer {
             let info = table.get(*id);
             ranked.push(info.and_then(|info| Some((rank_of(info, paths)?, Arc::clone(info)))));
         }
-        let states = reducer.states();
+        let states = reducer.column_states();
         let mut found: Vec<_> = states
             .filter_map(|(index, state)| {
                 let (rank, info) = ranked.get(index)?.as_ref()?;

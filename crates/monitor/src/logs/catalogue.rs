@@ -17,7 +17,7 @@ pub struct LogCatalogue {
     sets: Vec<LoggedSet>,
     machines: Vec<Arc<str>>,
     /// The paths of the first chart.
-    first: Vec<String>,
+    first_chart_paths: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ impl LogCatalogue {
         }
         self.sets.sort_by_cached_key(|set| set.entry.name.to_lowercase());
         self.machines.sort();
-        self.first = self.first_paths(scan);
+        self.first_chart_paths = self.first_paths(scan);
     }
 
     fn add_group(&mut self, group: &ScannedGroup) {
@@ -119,7 +119,7 @@ impl LogCatalogue {
 
     /// Paths of a few counters to chart first: the usual ones if the logs have them, otherwise the first ones.
     pub fn first_choice(&self) -> &[String] {
-        &self.first
+        &self.first_chart_paths
     }
 }
 

@@ -81,12 +81,12 @@ impl IndexedSeries {
     }
 
     /// Merges each pair of neighbouring buckets, so bucket `n` becomes a part of bucket `n / 2`.
-    pub(super) fn fold(&mut self) {
+    pub(super) fn merge_pairs(&mut self) {
         let Self { packing: Some(packing), cells, unpacked_bytes, .. } = self else { return };
         cells.dedup_by(|later, earlier| {
             let is_same = later.bucket / 2 == earlier.bucket / 2;
             if is_same {
-                earlier.merge(packing, later.stored(packing), unpacked_bytes);
+                earlier.merge(packing, later.to_stored(packing), unpacked_bytes);
                 later.state.subtract_bytes(unpacked_bytes);
             }
             is_same
@@ -112,14 +112,14 @@ pub(super) struct CellCursor<'a> {
 
 impl<'a> CellCursor<'a> {
     /// The statistics of one bucket; buckets must be requested in ascending order.
-    pub(super) fn at(&mut self, bucket: usize) -> Option<StoredState<'a>> {
+    pub(super) fn bucket_statistics(&mut self, bucket: usize) -> Option<StoredState<'a>> {
         while let Some((cell, rest)) = self.cells.split_first() {
             if cell.bucket as usize > bucket {
                 break;
             }
             self.cells = rest;
             if cell.bucket as usize == bucket {
-                return Some(cell.stored(self.packing));
+                return Some(cell.to_stored(self.packing));
             }
         }
         None
@@ -127,7 +127,7 @@ impl<'a> CellCursor<'a> {
 }
 
 impl Cell {
-    fn stored<'a>(&'a self, packing: &'a Packing) -> StoredState<'a> {
+    fn to_stored<'a>(&'a self, packing: &'a Packing) -> StoredState<'a> {
         match &self.state {
             State::Packed(packed) => StoredState::Packed(packing, packed),
             State::Unpacked(unpacked) => StoredState::Unpacked(unpacked),
@@ -193,9 +193,10 @@ mod tests {
             }
             let opening = size_of::<Statistics>();
             assert!(indexed.bytes() <= 8 * CELL_BYTES + opening, "{kind}: {} bytes", indexed.bytes());
-            (0..3).for_each(|_| indexed.fold());
+            (0..3).for_each(|_| indexed.merge_pairs());
             assert!(indexed.bytes() <= CELL_BYTES + opening, "{kind}");
-            let stored = indexed.cursor_from(0).and_then(|mut cells| cells.at(0)).expect("one cell");
+            let stored =
+                indexed.cursor_from(0).and_then(|mut cells| cells.bucket_statistics(0)).expect("one cell");
             assert_eq!(Some(stored.to_state().summary()), whole.map(|whole| whole.summary()), "{kind}");
         }
     }

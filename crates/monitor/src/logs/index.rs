@@ -35,9 +35,9 @@ pub(super) struct Index {
     /// Number of samples without baselines.
     counted: u64,
     /// The earliest time of the `counted` samples.
-    first: Option<FileTime>,
+    first_time: Option<FileTime>,
     /// The latest time of the `counted` samples.
-    last: Option<FileTime>,
+    last_time: Option<FileTime>,
     /// Times between the first [`MAX_INTERVALS`] of the `counted` samples, in units of 100 ns.
     intervals: Vec<i64>,
     pub(super) buckets: Vec<Bucket>,
@@ -78,8 +78,8 @@ impl Index {
             width: 1,
             samples: 0,
             counted: 0,
-            first: None,
-            last: None,
+            first_time: None,
+            last_time: None,
             intervals: Vec::new(),
             buckets: Vec::new(),
             series: Vec::new(),
@@ -96,13 +96,13 @@ impl Index {
         let at = sample.at.utc;
         if !sample.is_baseline {
             self.counted += 1;
-            self.first = Some(self.first.map_or(at, |first| first.min(at)));
-            if let Some(last) = self.last
+            self.first_time = Some(self.first_time.map_or(at, |first| first.min(at)));
+            if let Some(last) = self.last_time
                 && self.intervals.len() < MAX_INTERVALS
             {
                 self.intervals.push(at.since(last));
             }
-            self.last = Some(self.last.map_or(at, |last| last.max(at)));
+            self.last_time = Some(self.last_time.map_or(at, |last| last.max(at)));
         }
         if self.samples.is_multiple_of(self.width) {
             self.buckets.push(Bucket { earliest: at, latest: at, oldest_needed: u64::MAX });
@@ -115,8 +115,8 @@ impl Index {
         }
         self.samples += 1;
         if self.samples.is_multiple_of(self.width) {
-            self.cut(table);
-            self.fold();
+            self.flush_bucket(table);
+            self.merge_buckets();
         }
         self.reserve(sample)
     }
@@ -136,13 +136,13 @@ impl Index {
                 return Err(LogError::over_budget(over).into());
             }
             self.max_bytes = self.bytes / 2;
-            self.fold();
+            self.merge_buckets();
         }
     }
 
     /// Adds the statistics of the samples since the last cut to the last bucket. [`push`](Self::push) does this at the end
     /// of each bucket; the caller does it after the last sample.
-    pub(super) fn cut(&mut self, table: &mut SeriesTable) {
+    pub(super) fn flush_bucket(&mut self, table: &mut SeriesTable) {
         let (Some(sink), Some(last)) = (&mut self.sink, self.buckets.last_mut()) else { return };
         let bucket = (self.samples.saturating_sub(1) / self.width) as u32;
         let known = self.series.len();
@@ -173,7 +173,7 @@ impl Index {
     }
 
     /// Merges buckets while the index exceeds its limits.
-    fn fold(&mut self) {
+    fn merge_buckets(&mut self) {
         while self.buckets.len() > MAX_BUCKETS || self.bytes > self.max_bytes {
             if self.buckets.len() <= MIN_BUCKETS {
                 self.drop_cells();
@@ -193,7 +193,7 @@ impl Index {
             })
         };
         self.buckets = self.buckets.chunks(2).filter_map(fold).collect();
-        self.series.iter_mut().for_each(IndexedSeries::fold);
+        self.series.iter_mut().for_each(IndexedSeries::merge_pairs);
         self.bytes = self.series.iter().map(IndexedSeries::bytes).sum();
     }
 
@@ -208,13 +208,13 @@ impl Index {
     }
 
     /// Number of samples without baselines.
-    pub(super) fn counted(&self) -> u64 {
+    pub(super) fn sample_count(&self) -> u64 {
         self.counted
     }
 
     /// The span from the first to the last sample that is not a baseline.
     pub(super) fn span(&self) -> Option<Span> {
-        Some(Span::of_samples(self.first?, self.last?))
+        Some(Span::of_samples(self.first_time?, self.last_time?))
     }
 
     pub(super) fn intervals(&self) -> &[i64] {
@@ -249,7 +249,7 @@ impl<'a, T: Copy> Cells<'a, T> {
     /// Calls `each` with the statistics of each series in one bucket. Buckets must be requested in ascending order.
     pub(super) fn at(&mut self, bucket: usize, mut each: impl FnMut(T, StoredState<'a>)) {
         for (key, cells) in &mut self.series {
-            if let Some(stored) = cells.at(bucket) {
+            if let Some(stored) = cells.bucket_statistics(bucket) {
                 each(*key, stored);
             }
         }

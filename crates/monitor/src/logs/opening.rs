@@ -57,7 +57,7 @@ fn catalogue_bytes(scan: &UnionScan) -> u64 {
 }
 
 /// Examines logs; `None` if `progress` cancels.
-pub(super) fn examine(
+pub(super) fn examine_logs(
     sources: &mut [SeekableSource],
     reading: &ReadOptions,
     progress: &mut dyn FnMut(LogProgress) -> ControlFlow<()>,

@@ -84,14 +84,14 @@ impl<'a> Reading<'a> {
         if !self.find_begin(first)? {
             return Ok(());
         }
-        let chosen = |id| is_charted(id, self.paths, self.table).then(|| self.reduction.slot_of(id));
-        let mut cells = self.index.cells_from(first, chosen);
+        let charted_slot = |id| is_charted(id, self.paths, self.table).then(|| self.reduction.slot_of(id));
+        let mut cells = self.index.cells_from(first, charted_slot);
         for (index, bucket) in buckets.iter().enumerate().take(last + 1).skip(first) {
             let (from, to) = self.index.range_of(index);
             let is_in_span = from >= self.begin && (end.is_none() || index < last);
             match self.column_of(bucket).filter(|_| is_in_span) {
                 Some(column) => {
-                    self.cut();
+                    self.flush_column();
                     let reduction = &mut *self.reduction;
                     cells.at(index, |slot, stored| reduction.add_stored(slot, column, stored));
                 }
@@ -102,7 +102,7 @@ impl<'a> Reading<'a> {
                 }
             }
         }
-        self.cut();
+        self.flush_column();
         Ok(())
     }
 
@@ -157,7 +157,7 @@ impl<'a> Reading<'a> {
                 // If the clock was set back to before the span, the column stays the same.
                 let column = span.column_of(self.sample.at.utc, columns).or(self.column).unwrap_or_default();
                 if self.column != Some(column) {
-                    self.cut();
+                    self.flush_column();
                     self.column = Some(column);
                 }
             }
@@ -169,7 +169,7 @@ impl<'a> Reading<'a> {
 
     /// Reads the samples, starting with `oldest_needed`, that open the intervals that end at sample `from` or later.
     fn open_at(&mut self, from: u64, oldest_needed: u64) -> Result<(), FlowError> {
-        self.cut();
+        self.flush_column();
         self.sink.interrupt();
         let mut start = oldest_needed.min(from.saturating_sub(1));
         self.fed_from = start;
@@ -233,7 +233,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Adds the samples since the last cut to their column.
-    fn cut(&mut self) {
+    fn flush_column(&mut self) {
         let Some(column) = self.column.take() else { return };
         let Self { sink, slots, table, reduction, paths, .. } = self;
         for index in slots.len()..sink.len() {

@@ -8,7 +8,7 @@ use tachograph_counters::wildcard::fold_case;
 
 use super::columns::is_named;
 use super::{TableLine, TableModel, TreeKind};
-use crate::legend::{natural, none_last};
+use crate::legend::{compare_naturally, none_last};
 
 /// The id and the name of the parent of all kernel threads on Linux.
 const KTHREADD: (u64, &str) = (2, "kthreadd");
@@ -34,11 +34,11 @@ impl TableModel {
     /// Computes the lines again.
     pub(super) fn arrange(&mut self) {
         let rows = &self.rows.rows;
-        self.reserved = (0..rows.len()).filter(|&row| rows[row].is_reserved).collect();
-        self.reserved.sort_by_key(|&row| rank_of_total(rows[row].name()));
+        self.reserved_rows = (0..rows.len()).filter(|&row| rows[row].is_reserved).collect();
+        self.reserved_rows.sort_by_key(|&row| rank_of_total(rows[row].name()));
         let words: Vec<String> = self.filter.split_whitespace().map(fold_case).collect();
         let hidden = self.hidden_rows();
-        self.hidden = hidden.iter().filter(|is_hidden| **is_hidden).count();
+        self.hidden_threads = hidden.iter().filter(|is_hidden| **is_hidden).count();
         let all: Vec<usize> = (0..rows.len()).filter(|&row| !rows[row].is_reserved && !hidden[row]).collect();
         let is_matching = |row: usize| words.is_empty() || self.matches(row, &words);
         let mut matching = vec![false; rows.len()];
@@ -48,7 +48,7 @@ impl TableModel {
             TreeKind::Parent => self.tree_lines(all, &matching, &hidden),
             TreeKind::None | TreeKind::Cgroup => {
                 let matching: Vec<_> = all.into_iter().filter(|&row| matching[row]).collect();
-                let sorted = self.sorted(matching);
+                let sorted = self.sort_rows(matching);
                 let max_rows = self.max_rows.unwrap_or(usize::MAX);
                 let first = sorted.into_iter().take(max_rows);
                 if self.tree == TreeKind::Cgroup { self.group_lines(first) } else { plain_lines(first) }
@@ -99,7 +99,7 @@ impl TableModel {
     }
 
     /// Sorts rows. Rows without a value come last in both directions, and equal rows keep their order.
-    fn sorted(&self, rows: Vec<usize>) -> Vec<usize> {
+    fn sort_rows(&self, rows: Vec<usize>) -> Vec<usize> {
         let order = self.order;
         let with_direction =
             |ordering: Ordering| if order.is_descending { ordering.reverse() } else { ordering };
@@ -107,7 +107,7 @@ impl TableModel {
         if is_text {
             let key = |row: usize| self.name(row, order.column).map(|text| fold_case(&text));
             let mut keyed: Vec<_> = rows.into_iter().map(|row| (key(row), row)).collect();
-            keyed.sort_by(|(a, _), (b, _)| none_last(a, b, |a, b| with_direction(natural(a, b))));
+            keyed.sort_by(|(a, _), (b, _)| none_last(a, b, |a, b| with_direction(compare_naturally(a, b))));
             return keyed.into_iter().map(|(_, row)| row).collect();
         }
         let mut keyed: Vec<_> = rows.into_iter().map(|row| (self.rank(row, order.column), row)).collect();
@@ -116,7 +116,7 @@ impl TableModel {
     }
 
     /// For each row, the index of its parent's row.
-    fn parents(&self) -> Vec<Option<usize>> {
+    fn parent_indexes(&self) -> Vec<Option<usize>> {
         let rows = &self.rows.rows;
         if &*self.layout.set == "Cgroup" {
             let by_path: HashMap<_, _> = rows
@@ -141,7 +141,7 @@ impl TableModel {
 
     /// Arranges rows below their parents. The parents of rows that match the filter are shown even if they do not match.
     fn tree_lines(&self, all: Vec<usize>, matching: &[bool], hidden: &[bool]) -> Vec<TableLine> {
-        let mut parents = self.parents();
+        let mut parents = self.parent_indexes();
         parents.iter_mut().for_each(|parent| *parent = parent.filter(|&above| !hidden[above]));
         let mut is_shown = matching.to_vec();
         for &row in all.iter().filter(|&&row| matching[row]) {
@@ -152,7 +152,7 @@ impl TableModel {
                 next = parents[above];
             }
         }
-        let mut sorted = self.sorted(all.into_iter().filter(|&row| is_shown[row]).collect());
+        let mut sorted = self.sort_rows(all.into_iter().filter(|&row| is_shown[row]).collect());
         // A row is sorted by the first of the rows below it, so that a busy process is not far down below an idle parent.
         let mut places = vec![usize::MAX; self.rows.rows.len()];
         for (place, &row) in sorted.iter().enumerate() {

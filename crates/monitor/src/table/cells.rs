@@ -12,7 +12,7 @@ impl TableModel {
     pub fn value(&self, row: usize, column: usize) -> Option<f64> {
         let shown_column = self.layout.columns.get(column)?;
         if shown_column.content == ColumnContent::Presence {
-            return self.presence(row);
+            return self.presence_percent(row);
         }
         // The id of a total does not identify a process.
         let is_id_of_total = shown_column.is_id() && self.row(row)?.is_reserved;
@@ -24,13 +24,13 @@ impl TableModel {
     pub(super) fn rank(&self, row: usize, column: usize) -> Option<f64> {
         let shown_column = self.layout.columns.get(column)?;
         match shown_column.content {
-            ColumnContent::Presence => self.presence(row),
+            ColumnContent::Presence => self.presence_percent(row),
             _ => self.rows.rank(&self.figures.reduced, row, column, shown_column.figure()),
         }
     }
 
     /// The share of the range in which a row had values, in percent.
-    fn presence(&self, row: usize) -> Option<f64> {
+    fn presence_percent(&self, row: usize) -> Option<f64> {
         Some(self.row(row)?.intervals as f64 / self.intervals.max(1) as f64 * 100.0)
     }
 

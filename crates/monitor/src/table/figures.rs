@@ -124,11 +124,11 @@ pub(super) fn is_mixed(identity: Identity, summary: &Summary) -> bool {
             let first = start(time(summary.first_time), summary.minimum);
             let last = start(time(summary.last_time), summary.last);
             let largest = start(time(summary.last_time), summary.maximum);
-            let differ = |one: Option<FileTime>| match (one, last) {
+            let started_differently = |one: Option<FileTime>| match (one, last) {
                 (Some(one), Some(last)) => one.since(last).abs() > START_TOLERANCE,
                 _ => false,
             };
-            differ(first) || differ(largest)
+            started_differently(first) || started_differently(largest)
         }
     }
 }
@@ -175,11 +175,11 @@ struct Identities {
 
 impl Identities {
     fn is_same(&self, other: &Self) -> bool {
-        let differ =
+        let started_differently =
             |one: Option<f64>, other: Option<f64>| matches!((one, other), (Some(a), Some(b)) if a != b);
         let is_other_start =
             matches!((self.started, other.started), (Some(a), Some(b)) if a.since(b).abs() > START_TOLERANCE);
-        !(0..2).any(|id| differ(self.ids[id], other.ids[id])) && !is_other_start
+        !(0..2).any(|id| started_differently(self.ids[id], other.ids[id])) && !is_other_start
     }
 }
 

@@ -1,4 +1,4 @@
-//! Properties of a table's rows that are not counters.
+//! Properties of processes and control groups that a table shows beside their counters.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::columns::{ColumnContent, TableColumn};
 use super::{RowId, TableLine, TableModel, TableRow, TreeKind};
 
-/// Properties of a running process that are not counters; `None` if they cannot be read.
+/// Properties of a running process that are not counters. A property that cannot be read is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProcessProperties {
     /// The kernel's letter for the state, such as `R` (running), `S` (sleeping) or `D` (waiting for a device).
@@ -23,7 +23,7 @@ pub struct ProcessProperties {
     pub oom_score: Option<i64>,
 }
 
-/// Reads the properties of processes. A monitor of this machine has one; logs do not store properties.
+/// Reads the properties of processes. Only a monitor of this machine has a reader, because logs do not store properties.
 pub trait RowProperties: Send {
     /// The properties of the process with this id; `None` if it has ended.
     fn process(&mut self, id: u32) -> Option<ProcessProperties>;
@@ -61,7 +61,8 @@ impl TableModel {
         wanted
     }
 
-    /// The control groups that these lines show: those that are rows, those of processes, and those that are headings.
+    /// The paths of the control groups on these lines. A line can be a control group, a process (which belongs to one), or the
+    /// heading of a control group's processes.
     pub fn group_paths(&self, lines: Range<usize>) -> impl Iterator<Item = &str> {
         let end = lines.end.min(self.lines.len());
         self.lines[lines.start.min(end)..end].iter().filter_map(|line| match line {

@@ -96,8 +96,8 @@ pub(super) struct Rows {
     /// The number of columns.
     width: usize,
     /// The ids of the rows of the last figures.
-    known: HashMap<Key, Known>,
-    next: u64,
+    known_ids: HashMap<Key, Known>,
+    next_id: u64,
 }
 
 /// The identity of a row, apart from its start time: machine, label, part, process id, thread id.
@@ -123,7 +123,7 @@ impl Rows {
         self.rows.clear();
         self.cells.clear();
         self.width = columns.len();
-        let mut by_instance: HashMap<(&str, &str, u32), usize> = HashMap::with_capacity(self.known.len());
+        let mut by_instance: HashMap<(&str, &str, u32), usize> = HashMap::with_capacity(self.known_ids.len());
         // The role of each counter, by the address of its name. Searched from the end, because neighbouring series share
         // counters.
         let mut roles: Vec<(*const u8, Role)> = Vec::new();
@@ -188,8 +188,8 @@ impl Rows {
     }
 
     fn assign_ids(&mut self) {
-        let mut before = std::mem::take(&mut self.known);
-        self.known.reserve(self.rows.len());
+        let mut before = std::mem::take(&mut self.known_ids);
+        self.known_ids.reserve(self.rows.len());
         for row in &mut self.rows {
             if row.is_reserved {
                 // The id of a total does not identify a process.
@@ -202,11 +202,11 @@ impl Rows {
                 _ => true,
             };
             let known = before.remove(&key).filter(is_same).unwrap_or_else(|| {
-                self.next += 1;
-                Known { id: RowId(self.next), started: row.started }
+                self.next_id += 1;
+                Known { id: RowId(self.next_id), started: row.started }
             });
             row.id = known.id;
-            self.known.insert(key, known);
+            self.known_ids.insert(key, known);
         }
     }
 

@@ -39,7 +39,7 @@ pub(super) struct LogFeed {
 struct Selector {
     select: Select<OneSampleSource>,
     input: Arc<Mutex<Option<Sample>>>,
-    selected: Sample,
+    selected_sample: Sample,
 }
 
 /// A source that returns one sample, which [`LogFeed::select`] stores for it.
@@ -116,7 +116,7 @@ impl Feed {
     pub(super) fn selected_sample(&self) -> Option<&Sample> {
         match self {
             Self::Live(_) => None,
-            Self::Logs(logs) => logs.selector.as_ref().map(|selector| &selector.selected),
+            Self::Logs(logs) => logs.selector.as_ref().map(|selector| &selector.selected_sample),
         }
     }
 }
@@ -173,10 +173,10 @@ impl LogFeed {
         let selector = self.selector.get_or_insert_with(|| {
             let input = Arc::default();
             let select = Select::new(OneSampleSource(Arc::clone(&input)), Selection::new(patterns(counters)));
-            Selector { select, input, selected: Sample::default() }
+            Selector { select, input, selected_sample: Sample::default() }
         });
         *selector.input.lock().ignore_poison() = Some(sample.clone());
-        match selector.select.next(&mut selector.selected) {
+        match selector.select.next(&mut selector.selected_sample) {
             Ok(_) => Ok(()),
             Err(error) => Err(self.logs.status_of(&error)),
         }

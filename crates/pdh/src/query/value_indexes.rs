@@ -201,12 +201,14 @@ impl ValueIndexes {
         singles: Vec<ValueIndex>,
     ) {
         let name = pattern.path().instance.as_ref().map_or("", |name| name.as_str());
-        let all = || indexes.iter().chain(&singles);
+        let all_indexes = || indexes.iter().chain(&singles);
         let is_present = |index: &&ValueIndex| index.value(sample).status != Status::NO_INSTANCE;
         let is_exact = |index: &&ValueIndex| index.label(sample) == name;
-        let one = all().find(|index| is_exact(index) && is_present(index));
-        let one =
-            one.or_else(|| all().find(is_present)).or_else(|| all().find(is_exact)).or_else(|| all().next());
+        let one = all_indexes().find(|index| is_exact(index) && is_present(index));
+        let one = one
+            .or_else(|| all_indexes().find(is_present))
+            .or_else(|| all_indexes().find(is_exact))
+            .or_else(|| all_indexes().next());
         self.values.extend(one);
     }
 }

@@ -110,7 +110,7 @@ pub fn decode_identifiers(bytes: &[u8]) -> Result<Identifiers<'_>, BlockError> {
 /// Splits off the first identifier without checking its name.
 fn split_off<'a>(rest: &mut Section<'a>) -> Result<(&'a CounterIdentifier, Section<'a>), BlockError> {
     let header: &CounterIdentifier = rest.peek(Rule::IdentifierHeaderMissing)?;
-    Ok((header, rest.split_off(header.bytes.get(), &SIZE_RULES)?.after(HEADER_BYTES)))
+    Ok((header, rest.split_off(header.bytes.get(), &SIZE_RULES)?.skip_bytes(HEADER_BYTES)))
 }
 
 impl Iterator for Identifiers<'_> {

@@ -31,7 +31,7 @@ impl<'a> ListedInstance<'a> {
     /// Splits off the first instance.
     pub(super) fn split_off(rest: &mut Section<'a>) -> Result<Self, BlockError> {
         let header: &InstanceHeader = rest.peek(Rule::InstanceHeaderMissing)?;
-        let text = rest.split_off(header.bytes.get(), &SIZE_RULES)?.after(HEADER_BYTES);
+        let text = rest.split_off(header.bytes.get(), &SIZE_RULES)?.skip_bytes(HEADER_BYTES);
         let Some(name) = Text::until_nul(text.bytes) else {
             let expected = Expected::Words("a NUL within these bytes");
             return Err(BlockError::count(

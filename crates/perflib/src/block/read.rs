@@ -90,7 +90,7 @@ pub fn decode_with(bytes: &[u8], options: DecodeOptions) -> Result<Block<'_>, Bl
 pub fn reopen(bytes: &[u8], options: DecodeOptions) -> Result<Block<'_>, BlockError> {
     let mut rest = Section::all(bytes);
     let header: &DataHeader = rest.peek(Rule::BlockTooShort)?;
-    let section = rest.split_off(header.total_bytes.get(), &SIZE_RULES)?.after(HEADER_BYTES);
+    let section = rest.split_off(header.total_bytes.get(), &SIZE_RULES)?.skip_bytes(HEADER_BYTES);
 
     let results = header.result_count.get();
     let max = section.bytes.len() / size_of::<ResultHeader>();

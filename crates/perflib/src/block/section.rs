@@ -71,7 +71,7 @@ impl<'a> Section<'a> {
     }
 
     /// The section without its first `bytes` bytes; empty if it has fewer.
-    pub(crate) fn after(mut self, bytes: usize) -> Self {
+    pub(crate) fn skip_bytes(mut self, bytes: usize) -> Self {
         self.skip(bytes);
         self
     }

@@ -144,13 +144,13 @@ impl<'v> BlockWriter<'v> {
         self.out.truncate(self.finished_bytes);
         let header =
             ResultHeader { status: status.into(), kind: kind.number().into(), ..ResultHeader::default() };
-        self.put(header.as_bytes())
+        self.append_bytes(header.as_bytes())
     }
 
     fn finish_result(&mut self) -> Result<(), WriteError> {
         let bytes = to_u32(self.out.len() - self.finished_bytes)?;
         self.results = self.results.checked_add(1).ok_or(WriteError::TooLarge)?;
-        self.patch(self.finished_bytes + 8, bytes);
+        self.overwrite_number(self.finished_bytes + 8, bytes);
         self.finished_bytes = self.out.len();
         Ok(())
     }
@@ -163,9 +163,9 @@ impl<'v> BlockWriter<'v> {
         let bytes = size_of::<MultiCounters>() + size_of_val(ids);
         let padded = round_up_8(bytes);
         let header = MultiCounters { bytes: to_u32(padded)?, counter_count: to_u32(ids.len())? };
-        self.put(header.as_bytes())?;
-        ids.iter().try_for_each(|id| self.put(&id.to_le_bytes()))?;
-        self.put(&[0; 8][..padded - bytes])
+        self.append_bytes(header.as_bytes())?;
+        ids.iter().try_for_each(|id| self.append_bytes(&id.to_le_bytes()))?;
+        self.append_bytes(&[0; 8][..padded - bytes])
     }
 
     /// Writes a value of 8 bytes; `None` has data size 0.
@@ -175,11 +175,11 @@ impl<'v> BlockWriter<'v> {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(header.as_bytes());
         bytes[8..].copy_from_slice(&value.unwrap_or(0).to_le_bytes());
-        self.put(&bytes)
+        self.append_bytes(&bytes)
     }
 
     /// Appends bytes.
-    fn put(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
+    fn append_bytes(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
         self.reserve(bytes.len())?;
         self.out.extend_from_slice(bytes);
         Ok(())
@@ -194,7 +194,7 @@ impl<'v> BlockWriter<'v> {
     }
 
     /// Overwrites the field at an offset, which was written as 0, with the number that is now known.
-    fn patch(&mut self, offset: usize, number: U32) {
+    fn overwrite_number(&mut self, offset: usize, number: U32) {
         self.out[offset..offset + size_of::<U32>()].copy_from_slice(number.as_bytes());
     }
 }

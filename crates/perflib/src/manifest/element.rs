@@ -7,7 +7,7 @@ use tachograph_schema::words::{Attribute as TextAttribute, Notation};
 
 use super::text::Lines;
 use super::values::Value;
-use super::violation::{Located, Position, Severity, Violations, quoted};
+use super::violation::{Located, Position, Severity, Violations, quote_for_message};
 
 /// Attributes in these namespaces are ignored.
 const OTHER_NAMESPACES: [&str; 2] =
@@ -21,7 +21,7 @@ pub(super) struct Reader<'a> {
 
 impl Reader<'_> {
     /// The position of an element.
-    pub(super) fn at(&self, node: Node<'_, '_>) -> Position {
+    pub(super) fn position_of(&self, node: Node<'_, '_>) -> Position {
         self.lines.position(node.range().start)
     }
 
@@ -51,7 +51,7 @@ impl Reader<'_> {
     }
 
     /// The value of an attribute, if it is present and valid.
-    pub(super) fn optional<T>(
+    pub(super) fn optional_attribute<T>(
         &mut self,
         node: Node<'_, '_>,
         name: &str,
@@ -63,24 +63,24 @@ impl Reader<'_> {
             Ok(value) => Some(Located { value, at }),
             Err(expected) => {
                 let subject = format!("{}, {name}", label(node));
-                self.error(at, subject, quoted(attribute.value()), expected);
+                self.error(at, subject, quote_for_message(attribute.value()), expected);
                 None
             }
         }
     }
 
     /// Like [`optional`](Self::optional), but reports a missing attribute.
-    pub(super) fn required<T>(
+    pub(super) fn required_attribute<T>(
         &mut self,
         node: Node<'_, '_>,
         name: &str,
         parse: fn(&str) -> Value<T>,
     ) -> Option<Located<T>> {
         if node.attribute_node(name).is_none() {
-            self.missing(node, name);
+            self.report_missing(node, name);
             return None;
         }
-        self.optional(node, name, parse)
+        self.optional_attribute(node, name, parse)
     }
 
     /// Reads the given attributes of an element, and sets them in `target`. Returns whether all are valid, and all
@@ -97,7 +97,7 @@ impl Reader<'_> {
             let Some(name) = attribute.name(Notation::Manifest) else { continue };
             let Some(node_attribute) = node.attribute_node(name) else {
                 if required.contains(&name) {
-                    self.missing(node, name);
+                    self.report_missing(node, name);
                     is_valid = false;
                 }
                 continue;
@@ -107,7 +107,7 @@ impl Reader<'_> {
                 self.error(
                     self.at_attribute(&node_attribute),
                     subject,
-                    quoted(node_attribute.value()),
+                    quote_for_message(node_attribute.value()),
                     expected,
                 );
                 is_valid = false;
@@ -117,8 +117,13 @@ impl Reader<'_> {
     }
 
     /// Reports a missing attribute.
-    fn missing(&mut self, node: Node<'_, '_>, name: &str) {
-        self.error(self.at(node), label(node), format!("no {name}"), format!("the attribute {name}"));
+    fn report_missing(&mut self, node: Node<'_, '_>, name: &str) {
+        self.error(
+            self.position_of(node),
+            label(node),
+            format!("no {name}"),
+            format!("the attribute {name}"),
+        );
     }
 
     /// Reports attributes whose names are not in `known`.
@@ -134,13 +139,18 @@ impl Reader<'_> {
                     [] => "no attribute".to_owned(),
                     known => format!("one of {}", known.join(", ")),
                 };
-                self.error(at, label(node), format!("the attribute {}", quoted(attribute.name())), expected);
+                self.error(
+                    at,
+                    label(node),
+                    format!("the attribute {}", quote_for_message(attribute.name())),
+                    expected,
+                );
             }
         }
     }
 
     /// The child elements with known names. Reports other elements and text.
-    pub(super) fn children<'n, 'i>(&mut self, node: Node<'n, 'i>, known: &[&str]) -> Vec<Node<'n, 'i>> {
+    pub(super) fn known_children<'n, 'i>(&mut self, node: Node<'n, 'i>, known: &[&str]) -> Vec<Node<'n, 'i>> {
         let mut children = Vec::new();
         for child in node.children() {
             let expected = || match known {
@@ -152,7 +162,7 @@ impl Reader<'_> {
                 if !text.is_empty() {
                     let start = child.range().start + leading_space(child.text().unwrap_or_default());
                     let at = self.lines.position(start);
-                    self.error(at, label(node), format!("the text {}", quoted(text)), expected());
+                    self.error(at, label(node), format!("the text {}", quote_for_message(text)), expected());
                 }
             } else if child.is_element() {
                 let name = child.tag_name();
@@ -160,11 +170,14 @@ impl Reader<'_> {
                 if is_same_namespace && known.contains(&name.name()) {
                     children.push(child);
                 } else {
-                    let mut found = format!("the element {}", quoted(name.name()));
+                    let mut found = format!("the element {}", quote_for_message(name.name()));
                     if !is_same_namespace {
-                        found += &format!(" of namespace {}", quoted(name.namespace().unwrap_or_default()));
+                        found += &format!(
+                            " of namespace {}",
+                            quote_for_message(name.namespace().unwrap_or_default())
+                        );
                     }
-                    self.error(self.at(child), label(node), found, expected());
+                    self.error(self.position_of(child), label(node), found, expected());
                 }
             }
         }
@@ -181,7 +194,7 @@ impl Reader<'_> {
         let mut named = children.iter().filter(|child| child.tag_name().name() == name);
         let first = named.next().copied();
         for other in named {
-            let at = self.at(*other);
+            let at = self.position_of(*other);
             self.error(at, label(parent), format!("another {name}"), format!("one {name}"));
         }
         first
@@ -197,7 +210,7 @@ pub(super) fn label(node: Node<'_, '_>) -> String {
     let kind = node.tag_name().name();
     let named = ["name", "id", "symbol", "providerName"].iter().find_map(|name| node.attribute(*name));
     match named {
-        Some(name) => format!("{kind} {}", quoted(name)),
+        Some(name) => format!("{kind} {}", quote_for_message(name)),
         None => kind.to_owned(),
     }
 }

@@ -9,7 +9,7 @@ use super::element::{Reader, label};
 use super::model::{ProviderType, SchemaVersion};
 use super::types::ROLES;
 use super::values;
-use super::violation::{Position, quoted};
+use super::violation::{Position, quote_for_message};
 
 const NAMESPACE: &str = "http://schemas.microsoft.com/win/2005/12/counters";
 
@@ -18,14 +18,19 @@ pub(super) fn read(document: &Document<'_>, reader: &mut Reader<'_>) -> Option<D
     let counters = find_counters(document.root_element(), reader)?;
     let namespace = counters.tag_name().namespace().unwrap_or_default();
     if namespace != NAMESPACE {
-        let at = reader.at(counters);
-        reader.error(at, "counters", format!("the namespace {}", quoted(namespace)), quoted(NAMESPACE));
+        let at = reader.position_of(counters);
+        reader.error(
+            at,
+            "counters",
+            format!("the namespace {}", quote_for_message(namespace)),
+            quote_for_message(NAMESPACE),
+        );
     }
     reader.check_attributes(counters, &["schemaVersion"]);
-    let schema_version = reader.required(counters, "schemaVersion", values::schema_version);
-    let children = reader.children(counters, &["provider"]);
+    let schema_version = reader.required_attribute(counters, "schemaVersion", values::schema_version);
+    let children = reader.known_children(counters, &["provider"]);
     let Some(provider) = reader.at_most_one(counters, &children, "provider") else {
-        let at = reader.at(counters);
+        let at = reader.position_of(counters);
         reader.error(at, "counters", "no provider", "one provider");
         return None;
     };
@@ -36,15 +41,20 @@ pub(super) fn read(document: &Document<'_>, reader: &mut Reader<'_>) -> Option<D
 /// The element `instrumentationManifest/instrumentation/counters`. Other kinds of elements next to it are ignored.
 fn find_counters<'n, 'i>(root: Node<'n, 'i>, reader: &mut Reader<'_>) -> Option<Node<'n, 'i>> {
     if root.tag_name().name() != "instrumentationManifest" {
-        let found = format!("the element {}", quoted(root.tag_name().name()));
-        reader.error(reader.at(root), "document", found, "instrumentationManifest");
+        let found = format!("the element {}", quote_for_message(root.tag_name().name()));
+        reader.error(reader.position_of(root), "document", found, "instrumentationManifest");
         return None;
     }
     let mut parent = root;
     for name in ["instrumentation", "counters"] {
         let children: Vec<_> = parent.children().filter(Node::is_element).collect();
         let Some(child) = reader.at_most_one(parent, &children, name) else {
-            reader.error(reader.at(parent), label(parent), format!("no {name}"), format!("one {name}"));
+            reader.error(
+                reader.position_of(parent),
+                label(parent),
+                format!("no {name}"),
+                format!("one {name}"),
+            );
             return None;
         };
         parent = child;
@@ -69,18 +79,18 @@ fn read_provider(
             "resourceBase",
         ],
     );
-    let guid = reader.required(node, "providerGuid", values::guid);
-    let application_identity = reader.required(node, "applicationIdentity", values::file_name);
-    let provider_type = reader.optional(node, "providerType", values::provider_type);
+    let guid = reader.required_attribute(node, "providerGuid", values::guid);
+    let application_identity = reader.required_attribute(node, "applicationIdentity", values::file_name);
+    let provider_type = reader.optional_attribute(node, "providerType", values::provider_type);
     let is_kernel =
         provider_type.is_some_and(|provider_type| provider_type.value == ProviderType::KernelMode);
-    let symbol = reader.optional(node, "symbol", values::symbol);
+    let symbol = reader.optional_attribute(node, "symbol", values::parse_symbol);
     let has_symbol = node.attribute("symbol").is_some_and(|symbol| !symbol.is_empty());
     if !is_kernel && !has_symbol {
-        let at = symbol.as_ref().map_or_else(|| reader.at(node), |symbol| symbol.at);
+        let at = symbol.as_ref().map_or_else(|| reader.position_of(node), |symbol| symbol.at);
         reader.error(at, label(node), "no symbol", "the attribute symbol, which user mode providers need");
     }
-    let resource_base = reader.optional(node, "resourceBase", values::integer);
+    let resource_base = reader.optional_attribute(node, "resourceBase", values::parse_integer);
     if let Some(attribute) = node.attribute_node("resourceBase")
         && version == Some(SchemaVersion::V2_0)
     {
@@ -92,9 +102,9 @@ fn read_provider(
             "no resourceBase: version 2.0 uses nameID and descriptionID instead",
         );
     }
-    let callback = reader.optional(node, "callback", values::callback);
-    let name = reader.optional(node, "providerName", values::name);
-    let children = reader.children(node, &["counterSet"]);
+    let callback = reader.optional_attribute(node, "callback", values::parse_callback);
+    let name = reader.optional_attribute(node, "providerName", values::name);
+    let children = reader.known_children(node, &["counterSet"]);
     let counter_sets = children.into_iter().map(|set| read_set(set, version, reader)).collect();
     ProviderDraft {
         guid,
@@ -115,16 +125,24 @@ fn read_set(node: Node<'_, '_>, version: Option<SchemaVersion>, reader: &mut Rea
     let is_valid = reader.read_into(node, SET_ATTRIBUTES, &mut info, &["description"]);
     let [name_id, description_id] = ["nameID", "descriptionID"].map(|attribute| {
         check_string_id(node, attribute, version, true, reader);
-        reader.optional(node, attribute, values::integer)
+        reader.optional_attribute(node, attribute, values::parse_integer)
     });
-    let children = reader.children(node, &["structs", "counter"]);
+    let children = reader.known_children(node, &["structs", "counter"]);
     let mut structs = Vec::new();
     if let Some(all) = reader.at_most_one(node, &children, "structs") {
         reader.check_attributes(all, &[]);
-        structs =
-            reader.children(all, &["struct"]).into_iter().map(|node| read_struct(node, reader)).collect();
+        structs = reader
+            .known_children(all, &["struct"])
+            .into_iter()
+            .map(|node| read_struct(node, reader))
+            .collect();
         if structs.is_empty() {
-            reader.error(reader.at(all), label(node), "structs without a struct", "at least one struct");
+            reader.error(
+                reader.position_of(all),
+                label(node),
+                "structs without a struct",
+                "at least one struct",
+            );
         }
     }
     let counters: Vec<_> = children
@@ -133,12 +151,12 @@ fn read_set(node: Node<'_, '_>, version: Option<SchemaVersion>, reader: &mut Rea
         .map(|counter| read_counter(*counter, version, reader))
         .collect();
     SetDraft {
-        at: reader.at(node),
+        at: reader.position_of(node),
         label: label(node),
-        guid: reader.required(node, "guid", values::guid),
-        uri: reader.required(node, "uri", values::non_empty),
-        symbol: reader.required(node, "symbol", values::required_symbol),
-        name: reader.required(node, "name", values::name),
+        guid: reader.required_attribute(node, "guid", values::guid),
+        uri: reader.required_attribute(node, "uri", values::non_empty),
+        symbol: reader.required_attribute(node, "symbol", values::required_symbol),
+        name: reader.required_attribute(node, "name", values::name),
         info,
         is_valid,
         name_id,
@@ -150,11 +168,11 @@ fn read_set(node: Node<'_, '_>, version: Option<SchemaVersion>, reader: &mut Rea
 
 fn read_struct(node: Node<'_, '_>, reader: &mut Reader<'_>) -> StructDraft {
     reader.check_attributes(node, &["name", "type"]);
-    reader.children(node, &[]);
+    reader.known_children(node, &[]);
     StructDraft {
-        at: reader.at(node),
-        name: reader.required(node, "name", values::non_empty),
-        c_type: reader.required(node, "type", values::non_empty),
+        at: reader.position_of(node),
+        name: reader.required_attribute(node, "name", values::non_empty),
+        c_type: reader.required_attribute(node, "type", values::non_empty),
     }
 }
 
@@ -163,7 +181,7 @@ fn read_counter(node: Node<'_, '_>, version: Option<SchemaVersion>, reader: &mut
     reader.check_attributes(node, &known_attributes(&[&known, &ROLES[..]].concat(), COUNTER_ATTRIBUTES));
     let mut info = CounterInfo::new(0, "", CounterType::RAWCOUNT);
     let is_valid = reader.read_into(node, COUNTER_ATTRIBUTES, &mut info, &["detailLevel"]);
-    let children = reader.children(node, &["counterAttributes"]);
+    let children = reader.known_children(node, &["counterAttributes"]);
     if let Some(all) = reader.at_most_one(node, &children, "counterAttributes") {
         info.attributes = read_counter_attributes(node, all, reader);
     }
@@ -171,31 +189,31 @@ fn read_counter(node: Node<'_, '_>, version: Option<SchemaVersion>, reader: &mut
     for name in ["name", "description"] {
         if is_displayed && node.attribute_node(name).is_none() {
             let expected = format!("the attribute {name}: only counters with noDisplay can omit it");
-            reader.error(reader.at(node), label(node), format!("no {name}"), expected);
+            reader.error(reader.position_of(node), label(node), format!("no {name}"), expected);
         }
     }
     let [name_id, description_id] =
         [("nameID", "name"), ("descriptionID", "description")].map(|(id, text)| {
             check_string_id(node, id, version, node.has_attribute(text), reader);
-            reader.optional(node, id, values::integer)
+            reader.optional_attribute(node, id, values::parse_integer)
         });
     CounterDraft {
-        at: reader.at(node),
+        at: reader.position_of(node),
         label: label(node),
-        id: reader.required(node, "id", values::counter_id),
-        uri: reader.required(node, "uri", values::non_empty),
-        counter_type: reader.required(node, "type", values::counter_type),
+        id: reader.required_attribute(node, "id", values::counter_id),
+        uri: reader.required_attribute(node, "uri", values::non_empty),
+        counter_type: reader.required_attribute(node, "type", values::counter_type),
         info,
         is_valid,
-        name: reader.optional(node, "name", values::name),
+        name: reader.optional_attribute(node, "name", values::name),
         has_description: node.has_attribute("description"),
         name_id,
         description_id,
-        symbol: reader.optional(node, "symbol", values::symbol),
-        companions: ROLES.map(|role| reader.optional(node, role, values::integer)),
+        symbol: reader.optional_attribute(node, "symbol", values::parse_symbol),
+        companions: ROLES.map(|role| reader.optional_attribute(node, role, values::parse_integer)),
         has_companion_attribute: ROLES.map(|role| node.has_attribute(role)),
-        structure: reader.optional(node, "struct", values::non_empty),
-        field: reader.optional(node, "field", values::non_empty),
+        structure: reader.optional_attribute(node, "struct", values::non_empty),
+        field: reader.optional_attribute(node, "field", values::non_empty),
     }
 }
 
@@ -210,15 +228,17 @@ fn read_counter_attributes(counter: Node<'_, '_>, all: Node<'_, '_>, reader: &mu
     reader.check_attributes(all, &[]);
     let mut attributes = Attributes::default();
     let mut positions: Vec<(Attributes, Position)> = Vec::new();
-    let children = reader.children(all, &["counterAttribute"]);
+    let children = reader.known_children(all, &["counterAttribute"]);
     if children.is_empty() {
-        let at = reader.at(all);
+        let at = reader.position_of(all);
         reader.error(at, label(counter), "counterAttributes without a counterAttribute", "1 to 5 of them");
     }
     for child in children {
         reader.check_attributes(child, &["name"]);
-        reader.children(child, &[]);
-        let Some(attribute) = reader.required(child, "name", values::counter_attribute) else { continue };
+        reader.known_children(child, &[]);
+        let Some(attribute) = reader.required_attribute(child, "name", values::counter_attribute) else {
+            continue;
+        };
         if attributes.has(attribute.value) {
             let first = positions.iter().find(|(known, _)| *known == attribute.value).map(|(_, at)| at.line);
             let expected = format!("each attribute once: line {} already has it", first.unwrap_or_default());
@@ -226,7 +246,7 @@ fn read_counter_attributes(counter: Node<'_, '_>, all: Node<'_, '_>, reader: &mu
             reader.error(
                 attribute.at,
                 format!("{}, counterAttribute", label(counter)),
-                quoted(found),
+                quote_for_message(found),
                 expected,
             );
         }
@@ -250,7 +270,7 @@ fn check_string_id(
             reader.error(at, label(node), name, format!("no {name} before version 2.0"));
         }
         (None, Some(SchemaVersion::V2_0)) if has_text => {
-            let at = reader.at(node);
+            let at = reader.position_of(node);
             let expected = format!("the attribute {name}, which version 2.0 needs");
             reader.error(at, label(node), format!("no {name}"), expected);
         }

@@ -13,7 +13,7 @@ use super::element::Reader;
 use super::model::ProviderType;
 use super::reserved;
 use super::types::{ROLES, takes_base, word_of};
-use super::violation::{Located, Position, quoted};
+use super::violation::{Located, Position, quote_for_message};
 use crate::block::MAX_COUNTERS;
 use crate::registration::Attributes;
 
@@ -31,11 +31,11 @@ pub(super) fn check(draft: &Draft, reader: &mut Reader<'_>) {
         names.check(
             set.name.as_ref(),
             |name| fold_case(name),
-            |name| quoted(name),
+            |name| quote_for_message(name),
             (&set.label, "name"),
             reader,
         );
-        uris.check(set.uri.as_ref(), Arc::clone, |uri| quoted(uri), (&set.label, "uri"), reader);
+        uris.check(set.uri.as_ref(), Arc::clone, |uri| quote_for_message(uri), (&set.label, "uri"), reader);
     }
     let mut counter_uris = Unique::default();
     let is_kernel = provider.provider_type.is_some_and(|found| found.value == ProviderType::KernelMode);
@@ -44,7 +44,13 @@ pub(super) fn check(draft: &Draft, reader: &mut Reader<'_>) {
         check_set(set, is_kernel, reader);
         for counter in &set.counters {
             let subject = (counter.label.as_str(), "uri");
-            counter_uris.check(counter.uri.as_ref(), Arc::clone, |uri| quoted(uri), subject, reader);
+            counter_uris.check(
+                counter.uri.as_ref(),
+                Arc::clone,
+                |uri| quote_for_message(uri),
+                subject,
+                reader,
+            );
         }
     }
 }
@@ -55,7 +61,12 @@ fn check_set_name(set: &SetDraft, reader: &mut Reader<'_>) {
         && let Some(fault) = fault_of_set_name(&name.value)
     {
         let expected = format!("another name: the name of a set {fault}");
-        reader.warning(name.at, format_args!("{}, name", set.label), quoted(&name.value), expected);
+        reader.warning(
+            name.at,
+            format_args!("{}, name", set.label),
+            quote_for_message(&name.value),
+            expected,
+        );
     }
     for counter in
         set.counters.iter().filter(|counter| !counter.info.attributes.has(Attributes::NO_DISPLAYABLE))
@@ -64,7 +75,12 @@ fn check_set_name(set: &SetDraft, reader: &mut Reader<'_>) {
             && let Some(fault) = fault_of_counter_name(&name.value)
         {
             let expected = format!("another name: the name of a counter {fault}");
-            reader.warning(name.at, format_args!("{}, name", counter.label), quoted(&name.value), expected);
+            reader.warning(
+                name.at,
+                format_args!("{}, name", counter.label),
+                quote_for_message(&name.value),
+                expected,
+            );
         }
     }
 }
@@ -114,14 +130,14 @@ fn check_symbols(provider: &ProviderDraft, reader: &mut Reader<'_>) {
         let reason = own.into_iter().chain(guid.as_deref()).find_map(|name| reason_reserved(name, kind));
         if let Some(reason) = reason {
             let expected = format!("another symbol: {reason}");
-            reader.error(at, format_args!("{label}, symbol"), quoted(symbol), expected);
+            reader.error(at, format_args!("{label}, symbol"), quote_for_message(symbol), expected);
             return;
         }
         for name in [Some(symbol.to_string()), guid].into_iter().flatten() {
             let first = *names.entry(name.clone()).or_insert(at);
             if first != at {
                 let expected = format!("another symbol: line {} also creates the name {name}", first.line);
-                reader.error(at, format_args!("{label}, symbol"), quoted(symbol), expected);
+                reader.error(at, format_args!("{label}, symbol"), quote_for_message(symbol), expected);
                 return;
             }
         }
@@ -175,7 +191,8 @@ fn check_strings(sets: &[SetDraft], reader: &mut Reader<'_>) {
             let (Some(id), Some(text)) = (id, text) else { continue };
             let (known, at) = *texts.entry(id.value).or_insert((text, id.at));
             if known != text {
-                let expected = format!("another id: in line {} it stands for {}", at.line, quoted(known));
+                let expected =
+                    format!("another id: in line {} it stands for {}", at.line, quote_for_message(known));
                 reader.error(id.at, format_args!("{label}, {attribute}"), id.value.to_string(), expected);
             }
         }
@@ -191,7 +208,7 @@ fn check_set(set: &SetDraft, is_kernel: bool, reader: &mut Reader<'_>) {
     let mut structs = Unique::default();
     for structure in &set.structs {
         let subject = (set.label.as_str(), "struct");
-        structs.check(structure.name.as_ref(), Arc::clone, |name| quoted(name), subject, reader);
+        structs.check(structure.name.as_ref(), Arc::clone, |name| quote_for_message(name), subject, reader);
     }
     if !is_kernel && let Some(structure) = set.structs.first() {
         let expected = "none: structures are for kernel mode providers";
@@ -211,7 +228,7 @@ fn check_set(set: &SetDraft, is_kernel: bool, reader: &mut Reader<'_>) {
         names.check(
             counter.name.as_ref(),
             |name| fold_case(name),
-            |name| quoted(name),
+            |name| quote_for_message(name),
             (label, "name"),
             reader,
         );
@@ -247,7 +264,7 @@ fn check_structure(counter: &CounterDraft, set: &SetDraft, is_kernel: bool, read
                 reader.error(
                     structure.at,
                     subject,
-                    quoted(&structure.value),
+                    quote_for_message(&structure.value),
                     "the name of a struct of the set",
                 );
             }

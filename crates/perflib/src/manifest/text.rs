@@ -1,6 +1,6 @@
 //! Decodes the text of a manifest: UTF-8 with or without a byte order mark, or UTF-16 with one.
 
-use super::violation::{Position, Severity, Violations, quoted};
+use super::violation::{Position, Severity, Violations, quote_for_message};
 
 /// Converts byte offsets to lines and columns.
 pub(super) struct Lines<'a> {
@@ -129,7 +129,7 @@ fn check_declaration(text: &str, encoding: &str, violations: &mut Violations) {
         severity,
         at,
         "XML declaration, encoding",
-        quoted(declared),
+        quote_for_message(declared),
         format!("{encoding}, the encoding of the file"),
     );
 }

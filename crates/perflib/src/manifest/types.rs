@@ -1,4 +1,5 @@
-//! The counter types in manifests, and the companions that they need.
+//! The counter types in manifests, and their companions: the base, time, frequency and multiplier counters that a
+//! counter's formula needs.
 
 use tachograph_counters::wildcard::closest;
 use tachograph_schema::CounterType as T;
@@ -6,7 +7,7 @@ use tachograph_schema::CounterType as T;
 /// A type in the schema that has no documented value or formula.
 const COMPOSITE: &str = "perf_counter_composite";
 
-/// The schema's words for all counter types.
+/// The words by which the schema names the counter types.
 ///
 /// Source: "Performance Counters Schema", counter.
 fn words() -> impl Iterator<Item = &'static str> {
@@ -17,7 +18,7 @@ fn words() -> impl Iterator<Item = &'static str> {
 pub(super) fn type_of(word: &str) -> Result<T, String> {
     if word == COMPOSITE {
         return Err(
-            "a type that has a formula: the schema has this word, but its meaning is not documented".into()
+            "a type with a documented formula, which the schema's type 'perf_counter_composite' does not have".into()
         );
     }
     T::from_manifest_word(word).ok_or_else(|| match closest(word, words()) {
@@ -37,8 +38,8 @@ pub(super) type Companions<X> = [X; 4];
 /// The attributes that name companions.
 pub(super) const ROLES: Companions<&str> = ["baseID", "perfTimeID", "perfFreqID", "multiCounterID"];
 
-/// Whether a counter type can have a base, even if the base is optional: for `perf_counter_multi_timer_inv`, the
-/// schema's documentation requires a base, but \[MS-PCQ\] requires only the multiplier.
+/// Whether a counter type can have a base. The base can be optional: the schema's documentation requires one for
+/// `perf_counter_multi_timer_inv`, but \[MS-PCQ\] requires only the multiplier.
 pub(super) fn takes_base(counter_type: T) -> bool {
     counter_type.base().is_some()
 }
@@ -65,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn registration_needs_the_same_companions() {
+    fn registration_requires_the_companions_of_the_type() {
         for word in words().filter(|word| *word != COMPOSITE) {
             let counter_type = type_of(word).expect(word);
             let needed = counter_type.companions();

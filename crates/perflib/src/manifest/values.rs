@@ -42,7 +42,7 @@ pub(super) fn guid(text: &str) -> Value<Guid> {
 }
 
 /// An unsigned 32-bit number, in decimal or hexadecimal.
-pub(super) fn integer(text: &str) -> Value<u32> {
+pub(super) fn parse_integer(text: &str) -> Value<u32> {
     let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let parsed = match hexadecimal {
         Some(digits) if (1..=8).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_hexdigit()) => {
@@ -56,14 +56,14 @@ pub(super) fn integer(text: &str) -> Value<u32> {
 }
 
 pub(super) fn counter_id(text: &str) -> Value<u32> {
-    match integer(text)? {
+    match parse_integer(text)? {
         WILDCARD_ID => Err("another number: this one selects all counters".into()),
         id => Ok(id),
     }
 }
 
 /// A C identifier; `None` if the text is empty.
-pub(super) fn symbol(text: &str) -> Value<Option<Arc<str>>> {
+pub(super) fn parse_symbol(text: &str) -> Value<Option<Arc<str>>> {
     if text.is_empty() {
         return Ok(None);
     }
@@ -79,7 +79,7 @@ pub(super) fn symbol(text: &str) -> Value<Option<Arc<str>>> {
 }
 
 pub(super) fn required_symbol(text: &str) -> Value<Arc<str>> {
-    symbol(text)?.ok_or_else(|| "a C identifier".into())
+    parse_symbol(text)?.ok_or_else(|| "a C identifier".into())
 }
 
 /// Keywords of C and C++.
@@ -90,7 +90,7 @@ const C_KEYWORDS: &str = "alignas alignof and and_eq asm auto bitand bitor bool 
     static_assert static_cast struct switch template this thread_local throw true try typedef typeid typename union \
     unsigned using virtual void volatile wchar_t while xor xor_eq main";
 
-fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Value<T> {
+fn parse_word<T: Copy>(text: &str, words: &[(&str, T)]) -> Value<T> {
     words.iter().find(|(word, _)| *word == text).map(|(_, meaning)| *meaning).ok_or_else(|| {
         let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
         format!("one of {}", words.join(", "))
@@ -98,19 +98,22 @@ fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Value<T> {
 }
 
 pub(super) fn schema_version(text: &str) -> Value<SchemaVersion> {
-    word(text, &[("1.0", SchemaVersion::V1_0), ("1.1", SchemaVersion::V1_1), ("2.0", SchemaVersion::V2_0)])
+    parse_word(
+        text,
+        &[("1.0", SchemaVersion::V1_0), ("1.1", SchemaVersion::V1_1), ("2.0", SchemaVersion::V2_0)],
+    )
 }
 
-pub(super) fn callback(text: &str) -> Value<Callback> {
-    word(text, &[("default", Callback::Default), ("custom", Callback::Custom)])
+pub(super) fn parse_callback(text: &str) -> Value<Callback> {
+    parse_word(text, &[("default", Callback::Default), ("custom", Callback::Custom)])
 }
 
 pub(super) fn provider_type(text: &str) -> Value<ProviderType> {
-    word(text, &[("userMode", ProviderType::UserMode), ("kernelMode", ProviderType::KernelMode)])
+    parse_word(text, &[("userMode", ProviderType::UserMode), ("kernelMode", ProviderType::KernelMode)])
 }
 
 pub(super) fn counter_attribute(text: &str) -> Value<Attributes> {
-    word(text, &Attributes::WORDS.map(|(name, _, attribute)| (name, attribute)))
+    parse_word(text, &Attributes::WORDS.map(|(name, _, attribute)| (name, attribute)))
 }
 
 pub(super) fn counter_type(text: &str) -> Value<CounterType> {

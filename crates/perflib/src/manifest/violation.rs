@@ -148,7 +148,7 @@ impl Violations {
 }
 
 /// Quotes a string for use in messages: at most a hundred characters, with control characters escaped.
-pub(super) fn quoted(text: &str) -> String {
+pub(super) fn quote_for_message(text: &str) -> String {
     const MAX_CHARS: usize = 100;
     let mut quoted = String::from("'");
     for c in text.chars().take(MAX_CHARS) {

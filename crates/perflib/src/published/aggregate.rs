@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn each_function_combines_raw_values() {
         use Aggregate::*;
-        let plain = |kind, function, values: &[i64]| {
+        let aggregate_values = |kind, function, values: &[i64]| {
             let values: Vec<_> = values.iter().map(|&value| (value, 7)).collect();
             aggregate(kind, function, CellKind::Plain, &values, None).first
         };
@@ -258,7 +258,11 @@ mod tests {
             (T::RAWCOUNT, Total, &[0xFFFF_FFFF, 2], 1),
             (T::BULK_COUNT, Total, &[i64::MAX, 1], i64::MIN),
         ] {
-            assert_eq!(plain(kind, function, values), expected, "{kind:?} {function:?} {values:?}");
+            assert_eq!(
+                aggregate_values(kind, function, values),
+                expected,
+                "{kind:?} {function:?} {values:?}"
+            );
         }
         let stamped = aggregate(T::BULK_COUNT, Average, CellKind::Plain, &[(1, 50), (2, 50)], None);
         assert_eq!(stamped.second, 50, "a time stamp is not averaged");

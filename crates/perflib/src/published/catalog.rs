@@ -168,7 +168,7 @@ impl State {
     fn scan(&mut self) -> bool {
         let mut has_changed = false;
         for index in 0..self.folders.len() {
-            let (folder, version) = match self.folders[index].current() {
+            let (folder, version) = match self.folders[index].current_folder() {
                 Ok(Some(current)) => current,
                 Ok(None) => {
                     self.mark_unavailable(index, None);
@@ -249,7 +249,7 @@ impl State {
 
 impl WatchedFolder {
     /// The folder and its version; `None` if the folder does not exist.
-    fn current(&mut self) -> io::Result<Option<(Arc<Folder>, u64)>> {
+    fn current_folder(&mut self) -> io::Result<Option<(Arc<Folder>, u64)>> {
         if let Some(folder) = &self.folder {
             let version = folder.change_token();
             if version != 0 {

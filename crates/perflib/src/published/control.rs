@@ -43,7 +43,7 @@ pub(super) struct Connection {
     /// The counters that the provider was last notified about.
     notified: BTreeSet<u32>,
     /// The requests that have not been answered yet, in order.
-    pending: VecDeque<Pending>,
+    pending_requests: VecDeque<Pending>,
     /// The first failure of each collection, until `wait` returns it.
     failures: Vec<CollectionFailure>,
 }
@@ -183,7 +183,7 @@ impl Connection {
             ..Request::new(kind, member.key.set)
         });
         let cause = cause.filter(|_| has_relevant_answer(kind));
-        self.pending.push_back(Pending {
+        self.pending_requests.push_back(Pending {
             kind,
             collection: cause.and_then(|request| request.collection),
             reconnects: cause.map_or(0, |request| request.reconnects),
@@ -191,17 +191,20 @@ impl Connection {
     }
 
     fn is_pending(&self, collection: CollectionId) -> bool {
-        self.pending.iter().any(|pending| pending.collection == Some(collection))
+        self.pending_requests.iter().any(|pending| pending.collection == Some(collection))
     }
 
     /// Whether a relevant answer is overdue: it has not arrived, and no collection waits for it any more.
     fn is_late(&self) -> bool {
-        self.pending.iter().any(|pending| has_relevant_answer(pending.kind) && pending.collection.is_none())
+        self.pending_requests
+            .iter()
+            .any(|pending| has_relevant_answer(pending.kind) && pending.collection.is_none())
     }
 
     /// Records that a collection no longer waits for answers.
     fn abandon(&mut self, collection: CollectionId) {
-        let abandoned = self.pending.iter_mut().filter(|pending| pending.collection == Some(collection));
+        let abandoned =
+            self.pending_requests.iter_mut().filter(|pending| pending.collection == Some(collection));
         abandoned.for_each(|pending| pending.collection = None);
     }
 
@@ -238,7 +241,7 @@ impl Connection {
     }
 
     fn handle_answer(&mut self, member: &Member, code: u32) -> io::Result<()> {
-        let request = self.pending.pop_front();
+        let request = self.pending_requests.pop_front();
         let request = request.ok_or_else(|| io::Error::other("received an answer without a request"))?;
         if let Some(collection) = request.collection
             && code != 0
@@ -258,7 +261,7 @@ impl Connection {
     fn recover(&mut self, member: &Member, requested: &RequestedCounters, error: io::Error) {
         self.wire = None;
         self.notified.clear();
-        let mut lost: Vec<Pending> = self.pending.drain(..).collect();
+        let mut lost: Vec<Pending> = self.pending_requests.drain(..).collect();
         // Drop requests that add counters: `push_changes` queues them again.
         lost.retain(|pending| pending.collection.is_some() && pending.kind != Kind::AddCounter);
         if lost.is_empty() {

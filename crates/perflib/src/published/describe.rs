@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use tachograph_schema::{CellKind, CounterInfo, CounterSetInfo, Guid, InstanceType, Text};
 
-use super::names::{cleaned, is_addressable};
+use super::names::{is_addressable, replace_controls};
 
 /// The name of a set: the name in its description or, if that is empty, in its registered manifest; the GUID if there
 /// is no name.
 fn set_name(guid: Guid, name: &str, registered: Option<&CounterSetInfo>) -> String {
-    match (cleaned(name), registered) {
+    match (replace_controls(name), registered) {
         (name, _) if !name.is_empty() => name,
         (_, Some(registered)) => registered.name.to_string(),
         _ => guid.to_string(),
@@ -82,7 +82,7 @@ fn fill_in(texts: [&mut Text; 3], registered: Option<[&Text; 3]>) {
     for (index, text) in texts.into_iter().enumerate() {
         *text = match registered {
             Some(registered) if text.is_empty() => registered[index].clone(),
-            _ => cleaned(text).into(),
+            _ => replace_controls(text).into(),
         };
     }
 }

@@ -14,9 +14,9 @@ use crate::InstanceKey;
 #[derive(Debug, Default)]
 pub(super) struct InstanceKeys {
     /// The keys of the previous collection.
-    before: Vec<CachedKey>,
+    previous_keys: Vec<CachedKey>,
     /// All keys of this collection, if they differ from `before`.
-    now: Vec<CachedKey>,
+    current_keys: Vec<CachedKey>,
     /// Whether a difference from `before` was found.
     has_changed: bool,
     /// The number of keys in `before` that were visited.
@@ -41,7 +41,7 @@ struct CachedKey {
 impl InstanceKeys {
     /// Starts a traversal of the instances.
     pub(super) fn begin(&mut self) {
-        self.now.clear();
+        self.current_keys.clear();
         self.has_changed = false;
         self.visited = 0;
         // An instance that was skipped last time may now appear with values that it counted earlier. The total then
@@ -58,10 +58,10 @@ impl InstanceKeys {
         make_key: impl FnOnce(&str) -> InstanceKey,
     ) -> Option<&Arc<InstanceKey>> {
         let matches = |known: &CachedKey| known.slot == instance.slot() && known.serial == instance.serial();
-        if self.has_changed || !self.before.get(self.visited).is_some_and(matches) {
+        if self.has_changed || !self.previous_keys.get(self.visited).is_some_and(matches) {
             return self.next_changed(instance, make_key);
         }
-        let known = &self.before[self.visited];
+        let known = &self.previous_keys[self.visited];
         self.visited += 1;
         known.key.as_ref()
     }
@@ -72,16 +72,16 @@ impl InstanceKeys {
         instance: &Instance<'_>,
         make_key: impl FnOnce(&str) -> InstanceKey,
     ) -> Option<&Arc<InstanceKey>> {
-        self.change();
+        self.switch_to_current_keys();
         let (slot, serial) = (instance.slot(), instance.serial());
         // Slots are visited in order, so instances with lower slots that were not visited are gone.
-        while let Some(known) = self.before.get(self.visited)
+        while let Some(known) = self.previous_keys.get(self.visited)
             && known.slot < slot
         {
             self.visited += 1;
             self.is_any_gone = true;
         }
-        let key = match self.before.get_mut(self.visited) {
+        let key = match self.previous_keys.get_mut(self.visited) {
             Some(known) if known.slot == slot => {
                 self.visited += 1;
                 let matches = known.serial == serial;
@@ -101,42 +101,42 @@ impl InstanceKeys {
                 return None;
             }
         };
-        let index = self.now.len();
-        self.now.push(CachedKey { serial, slot, key: None });
-        Some(self.now[index].key.insert(key))
+        let index = self.current_keys.len();
+        self.current_keys.push(CachedKey { serial, slot, key: None });
+        Some(self.current_keys[index].key.insert(key))
     }
 
     /// Switches to `now`, because the next instance differs from `before`.
-    fn change(&mut self) {
+    fn switch_to_current_keys(&mut self) {
         if !self.has_changed {
             self.has_changed = true;
-            self.now.extend(self.before.drain(..self.visited));
+            self.current_keys.extend(self.previous_keys.drain(..self.visited));
             self.visited = 0;
         }
     }
 
     /// Removes the last instance, because it ended while it was being read.
     pub(super) fn pop(&mut self) {
-        self.change();
-        self.is_any_gone |= self.now.pop().is_some();
+        self.switch_to_current_keys();
+        self.is_any_gone |= self.current_keys.pop().is_some();
     }
 
     /// Ends the traversal. Returns whether an instance of the previous collection is gone.
     pub(super) fn end(&mut self) -> bool {
-        self.is_any_gone |= self.visited < self.before.len();
+        self.is_any_gone |= self.visited < self.previous_keys.len();
         if self.has_changed {
-            std::mem::swap(&mut self.before, &mut self.now);
-            self.visited = self.before.len();
+            std::mem::swap(&mut self.previous_keys, &mut self.current_keys);
+            self.visited = self.previous_keys.len();
             self.has_changed = false;
         }
-        self.before.truncate(self.visited);
+        self.previous_keys.truncate(self.visited);
         self.is_any_gone
     }
 
     /// The number of instances traversed so far.
     #[inline]
     pub(super) fn len(&self) -> usize {
-        if self.has_changed { self.now.len() } else { self.visited }
+        if self.has_changed { self.current_keys.len() } else { self.visited }
     }
 }
 

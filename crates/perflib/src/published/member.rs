@@ -85,7 +85,7 @@ impl Member {
 
     /// The name of the instance that represents this process. A published single-instance set has one instance per process.
     pub(super) fn label(&self) -> String {
-        match names::cleaned(&self.description.label) {
+        match names::replace_controls(&self.description.label) {
             label if label.is_empty() => self.program.to_string(),
             label => label,
         }
@@ -103,7 +103,7 @@ fn program_name(process: u64, owner: u32) -> Arc<str> {
     let folder = format!("/proc/{process}");
     let is_owner = std::fs::metadata(&folder).is_ok_and(|metadata| metadata.uid() == owner);
     let name = is_owner.then(|| std::fs::read(format!("{folder}/comm")).ok()).flatten().unwrap_or_default();
-    match names::cleaned(String::from_utf8_lossy(&name).trim_end_matches('\n')) {
+    match names::replace_controls(String::from_utf8_lossy(&name).trim_end_matches('\n')) {
         name if name.is_empty() => "process".into(),
         name => name.into(),
     }

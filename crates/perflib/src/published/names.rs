@@ -6,18 +6,18 @@ use uuid::Uuid;
 use crate::Guid;
 
 /// Replaces control characters by U+FFFD.
-pub(super) fn cleaned(text: &str) -> String {
-    text.chars().map(clean).collect()
+pub(super) fn replace_controls(text: &str) -> String {
+    text.chars().map(replace_control).collect()
 }
 
 /// Like [`cleaned`], but in place. Allocates only if there is a control character.
 pub(super) fn clean_in_place(text: &mut String) {
     if text.chars().any(|c| c.is_control()) {
-        *text = cleaned(text);
+        *text = replace_controls(text);
     }
 }
 
-fn clean(c: char) -> char {
+fn replace_control(c: char) -> char {
     if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }
 }
 

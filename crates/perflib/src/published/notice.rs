@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::group::MemberGroup;
 use super::member::Member;
-use super::names::cleaned;
+use super::names::replace_controls;
 use super::process_reader::count_instances;
 
 /// Explains why a published set, file or folder cannot be read or shown. The text is a single line.
@@ -19,7 +19,7 @@ pub struct Notice {
 impl Notice {
     /// A notice about a set, or about a folder or a file. Control characters are replaced.
     pub fn new(set: Option<Arc<str>>, text: impl AsRef<str>) -> Self {
-        Self { set, text: cleaned(text.as_ref()) }
+        Self { set, text: replace_controls(text.as_ref()) }
     }
 
     /// A notice that a set is omitted. `member` is the process that defines the set, if known.

@@ -45,11 +45,11 @@ pub(super) struct ProcessReader {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestedRows {
     /// Whether instances have rows.
-    instances: bool,
+    wants_instances: bool,
     /// Whether the aggregate has a row.
-    pub(super) total: bool,
+    pub(super) wants_total: bool,
     /// Whether all instances are selected.
-    all_names: bool,
+    wants_all_names: bool,
 }
 
 impl RequestedRows {
@@ -61,7 +61,7 @@ impl RequestedRows {
             InstanceType::SingleAggregate | InstanceType::SingleAggregateHistory => (false, true),
             InstanceType::MultipleAggregate | InstanceType::InstanceAggregate => (true, wants_total()),
         };
-        Self { instances, total, all_names }
+        Self { wants_instances: instances, wants_total: total, wants_all_names: all_names }
     }
 }
 
@@ -117,7 +117,7 @@ impl ProcessReader {
         info: &CounterSetInfo,
         rows: &mut Rows,
         requested: RequestedRows,
-        total: &mut TotalRow,
+        wants_total: &mut TotalRow,
         max_instances: usize,
     ) -> Result<(), Failure> {
         if self.sources.is_empty() {
@@ -130,19 +130,19 @@ impl ProcessReader {
             }
         }
         let first_row = rows.instances().len();
-        total.save();
+        wants_total.save();
         let has_history = info.instance_type == InstanceType::SingleAggregateHistory;
         for _ in 0..MAX_HISTORY_READS {
             let is_consistent =
-                self.read_once(info, rows, requested, total, max_instances).inspect_err(|_| {
+                self.read_once(info, rows, requested, wants_total, max_instances).inspect_err(|_| {
                     rows.truncate(first_row);
-                    total.restore();
+                    wants_total.restore();
                 })?;
             if is_consistent || !has_history {
                 return Ok(());
             }
             rows.truncate(first_row);
-            total.restore();
+            wants_total.restore();
         }
         let reason = format!(
             "{}: instances end faster than the history of ended instances can be read",
@@ -157,7 +157,7 @@ impl ProcessReader {
         info: &CounterSetInfo,
         rows: &mut Rows,
         requested: RequestedRows,
-        total: &mut TotalRow,
+        wants_total: &mut TotalRow,
         max_instances: usize,
     ) -> Result<bool, Failure> {
         let Self { member, sources, plan, keys, process_key, .. } = self;
@@ -165,7 +165,7 @@ impl ProcessReader {
         let stamps = Stamps::new(&rows.timestamps());
         let (unique, process) = (member.unique, member.process as u32);
         let is_single = info.instance_type == InstanceType::Single;
-        let is_aggregate = requested.total;
+        let is_aggregate = requested.wants_total;
         let mut exceeds_limits = false;
         let mut has_history = false;
         let count_before = keys.len();
@@ -174,7 +174,7 @@ impl ProcessReader {
             if let Some(count) = instance.history() {
                 if is_aggregate && count > 0 && !std::mem::replace(&mut has_history, true) {
                     let value = |source: &Source| source.read(instance, &stamps);
-                    total.push_history(sources, value, count);
+                    wants_total.push_history(sources, value, count);
                 }
                 return;
             }
@@ -191,9 +191,9 @@ impl ProcessReader {
                 return;
             };
             // An instance with an empty name has no row, because paths and identifiers cannot select it.
-            let has_row = requested.instances
+            let has_row = requested.wants_instances
                 && !key.full_name().is_empty()
-                && (requested.all_names || rows.wants_instance(key.full_name(), key.id()));
+                && (requested.wants_all_names || rows.wants_instance(key.full_name(), key.id()));
             if !has_row && !is_aggregate {
                 return;
             }
@@ -205,7 +205,7 @@ impl ProcessReader {
                 return;
             }
             if is_aggregate {
-                total.push(sources, rows.values(row));
+                wants_total.push(sources, rows.values(row));
             }
             if !has_row {
                 rows.truncate(row);
@@ -214,8 +214,8 @@ impl ProcessReader {
         let is_any_gone = keys.end();
         let is_any_new = keys.len() > count_before || is_any_gone;
         let is_reset = is_any_gone && info.instance_type != InstanceType::SingleAggregateHistory;
-        if is_reset || is_any_new && count_before > 0 && total.is_reset_by_new_instances(sources) {
-            total.epoch += 1;
+        if is_reset || is_any_new && count_before > 0 && wants_total.is_reset_by_new_instances(sources) {
+            wants_total.epoch += 1;
         }
         if exceeds_limits {
             let reason = format!("more than {MAX_INSTANCES} instances or {MAX_VALUES} values");

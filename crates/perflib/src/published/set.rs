@@ -90,7 +90,7 @@ impl PublishedSet {
             // If any process was read, the set does not fail: the failures of the others have been reported in `rows`.
             Some(failure) if !has_read => Err(failure),
             _ => {
-                if requested.total {
+                if requested.wants_total {
                     self.total.push_to(rows, self.info.instance_type);
                 }
                 Ok(())

@@ -195,12 +195,12 @@ impl Source {
     }
 
     pub(super) fn read(&self, instance: &Instance<'_>, stamps: &Stamps) -> RawValue {
-        let Some(reading) = instance.value_at(&self.cell) else { return self.missing() };
+        let Some(reading) = instance.value_at(&self.cell) else { return self.missing_value() };
         let second = match (self.stamp_index(), self.second) {
             (Some(index), _) => stamps.get(index),
             (None, SecondLocation::OtherCell { cell, mask }) => match instance.value_at(&cell) {
                 Some(base) => (base.value & mask) as i64,
-                None => return self.missing(),
+                None => return self.missing_value(),
             },
             _ => reading.base.unwrap_or_default() as i64,
         };
@@ -210,7 +210,7 @@ impl Source {
 
     /// The error for a value that is not set or cannot be read.
     #[cold]
-    fn missing(&self) -> RawValue {
+    fn missing_value(&self) -> RawValue {
         RawValue::error(if self.is_by_reference { Status::NO_DATA } else { Status::CSTATUS_INVALID_DATA })
     }
 
@@ -218,13 +218,13 @@ impl Source {
     fn with_companions(&self, instance: &Instance<'_>, mut raw: RawValue) -> RawValue {
         let value = |cell: CellLocation| instance.value_at(&cell).map(|reading| reading.value);
         if let Some(cell) = self.multiplier {
-            let Some(multiplier) = value(cell) else { return self.missing() };
+            let Some(multiplier) = value(cell) else { return self.missing_value() };
             raw.multi_count = multiplier as u32;
         }
         if let Some(cell) = self.frequency {
             // Convert from ticks of the provider's clock to ticks at `FREQUENCY`.
             let Some(frequency) = value(cell).filter(|&frequency| frequency > 0) else {
-                return self.missing();
+                return self.missing_value();
             };
             let scale = |ticks: i64| {
                 let scaled = i128::from(ticks) * i128::from(FREQUENCY) / i128::from(frequency);

@@ -67,10 +67,10 @@ impl QueriedSet {
         if !self.entry.has_listener() {
             return;
         }
-        let difference = |from: &[u32], other: &[u32]| -> Vec<u32> {
+        let ids_only_in = |from: &[u32], other: &[u32]| -> Vec<u32> {
             from.iter().filter(|id| !other.contains(id)).copied().collect()
         };
-        self.entry.update_requested(&difference(&ids, &self.notified), &difference(&self.notified, &ids));
+        self.entry.update_requested(&ids_only_in(&ids, &self.notified), &ids_only_in(&self.notified, &ids));
         self.notified = ids;
     }
 }

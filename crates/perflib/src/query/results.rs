@@ -10,7 +10,7 @@ pub(super) fn encode(query: &Query, max_bytes: usize, out: &mut Vec<u8>) -> Resu
     let stamp = Stamp { ticks: at.ticks, frequency: FREQUENCY, system_time: at.system_time };
     let mut block = BlockWriter::begin(out, &stamp);
     block.limit(max_bytes);
-    for added in &query.added {
+    for added in &query.items {
         let set = &query.sets[added.set];
         match set.outcome() {
             Ok(()) => write_result(added, set.rows(), &mut block),

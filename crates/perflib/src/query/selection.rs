@@ -44,7 +44,7 @@ impl Query {
     /// Adds a selection, without updating the selections of the sets.
     fn push_selection(&mut self, selection: &SetSelection) -> Result<(), ErrorCode> {
         let registry = std::sync::Arc::clone(&self.registry);
-        if self.added.iter().any(|known| known.is_selection_of(selection.set)) {
+        if self.items.iter().any(|known| known.is_selection_of(selection.set)) {
             return Err(ErrorCode::ALREADY_EXISTS);
         }
         let entry = registry.entry(selection.set)?;
@@ -59,7 +59,7 @@ impl Query {
             return Err(ErrorCode::ITEM_ID_NOT_FOUND);
         }
         let added = QueryItem::from_selection(self.set_index(entry), &entry.info, selection);
-        self.added.push(added);
+        self.items.push(added);
         Ok(())
     }
 }

@@ -53,13 +53,13 @@ fn calibrated_clock(is_clock_source: fn() -> bool) -> Option<Clock> {
     let clock = Clock::new(CALIBRATION, is_clock_source);
     clock.prepare();
     is_kernel_clock().then(|| {
-        until(&clock, "the counter", |now| matches!(now, Start::Ticks(_)));
+        wait_until(&clock, "the counter", |now| matches!(now, Start::Ticks(_)));
         clock
     })
 }
 
 /// Calls `now` until its result matches; fails after a minute.
-fn until(clock: &Clock, expected: &str, matches: impl Fn(Start) -> bool) {
+fn wait_until(clock: &Clock, expected: &str, matches: impl Fn(Start) -> bool) {
     let begin = Instant::now();
     while !matches(clock.now()) {
         assert!(begin.elapsed() < Duration::from_secs(60), "{expected}: never");
@@ -77,13 +77,15 @@ fn the_ratio_is_measured_repeatedly() {
     let readings = || clock.last.each_ref().map(|word| word.load(Ordering::Relaxed));
     for doubling in 1..4 {
         let (before, length) = (readings(), clock.valid_ticks.load(Ordering::Relaxed));
-        until(&clock, "another ratio", |_| readings() != before);
+        wait_until(&clock, "another ratio", |_| readings() != before);
         assert!(clock.valid_ticks.load(Ordering::Relaxed) > length, "{doubling}");
     }
     // A wrong ratio is replaced.
     let right = clock.ratio.load(Ordering::Relaxed);
     clock.ratio.store(right + right / 2000, Ordering::Relaxed);
-    until(&clock, "the right ratio", |_| clock.ratio.load(Ordering::Relaxed).abs_diff(right) < right / 4000);
+    wait_until(&clock, "the right ratio", |_| {
+        clock.ratio.load(Ordering::Relaxed).abs_diff(right) < right / 4000
+    });
 }
 
 #[test]
@@ -105,13 +107,13 @@ fn one_thread_measures_at_a_time() {
         true
     }
     CLOCK.prepare();
-    until(&CLOCK, "the counter", |now| matches!(now, Start::Ticks(_)) || !is_kernel_clock());
+    wait_until(&CLOCK, "the counter", |now| matches!(now, Start::Ticks(_)) || !is_kernel_clock());
     if !is_kernel_clock() {
         return;
     }
     assert_eq!(MEASUREMENTS.load(Ordering::Relaxed), 2, "prepared, and calibrated");
     let before = CLOCK.valid_from.load(Ordering::Relaxed);
-    until(&CLOCK, "another ratio", |_| CLOCK.valid_from.load(Ordering::Relaxed) != before);
+    wait_until(&CLOCK, "another ratio", |_| CLOCK.valid_from.load(Ordering::Relaxed) != before);
     assert_eq!(MEASUREMENTS.load(Ordering::Relaxed), 3);
     // A thread that read the counter before the measurement, and was interrupted until it was complete.
     let from = CLOCK.valid_from.load(Ordering::Relaxed);
@@ -125,7 +127,7 @@ fn a_forked_child_measures_even_if_its_parent_was_measuring() {
     let readings = || clock.last.each_ref().map(|word| word.load(Ordering::Relaxed));
     let before = readings();
     clock.measuring.store(std::process::id() + 1, Ordering::Relaxed);
-    until(&clock, "another ratio", |_| readings() != before);
+    wait_until(&clock, "another ratio", |_| readings() != before);
     assert_eq!(clock.measuring.load(Ordering::Relaxed), 0);
 }
 
@@ -137,7 +139,7 @@ fn the_counter_is_not_used_after_the_clock_source_has_changed() {
     };
     let running = clock.now();
     IS_TSC.store(false, Ordering::Relaxed);
-    until(&clock, "the kernel's clock", |now| matches!(now, Start::Moment(_)));
+    wait_until(&clock, "the kernel's clock", |now| matches!(now, Start::Moment(_)));
     for _ in 0..1000 {
         assert!(matches!(clock.now(), Start::Moment(_)), "the kernel's clock stays in use");
     }
@@ -153,21 +155,21 @@ fn a_deviating_ratio_is_measured_again_from_the_start() {
     set_wrong_ratio(&clock);
     let wrong = clock.ratio.load(Ordering::Relaxed);
     // The wrong ratio is not used after the deviation.
-    until(&clock, "the kernel's clock", |now| matches!(now, Start::Moment(_)));
-    until(&clock, "the counter", |now| matches!(now, Start::Ticks(_)));
+    wait_until(&clock, "the kernel's clock", |now| matches!(now, Start::Moment(_)));
+    wait_until(&clock, "the counter", |now| matches!(now, Start::Ticks(_)));
     let remeasured = clock.ratio.load(Ordering::Relaxed);
     assert!(remeasured.abs_diff(right) < right / 1000, "{right}, {wrong} -> {remeasured}");
     assert_eq!(clock.deviations.load(Ordering::Relaxed), 1);
-    until(&clock, "agreement", |_| clock.deviations.load(Ordering::Relaxed) == 0);
+    wait_until(&clock, "agreement", |_| clock.deviations.load(Ordering::Relaxed) == 0);
 }
 
 #[test]
 fn after_repeated_deviations_the_counter_is_not_used() {
     let Some(clock) = calibrated_clock(is_kernel_clock) else { return };
     for deviations in 1..=MAX_DEVIATIONS {
-        until(&clock, "the counter", |now| matches!(now, Start::Ticks(_)));
+        wait_until(&clock, "the counter", |now| matches!(now, Start::Ticks(_)));
         set_wrong_ratio(&clock);
-        until(&clock, "the kernel's clock", |now| matches!(now, Start::Moment(_)));
+        wait_until(&clock, "the kernel's clock", |now| matches!(now, Start::Moment(_)));
         assert_eq!(clock.deviations.load(Ordering::Relaxed), deviations);
     }
     assert!(!clock.is_calibrating.load(Ordering::Relaxed));

@@ -31,38 +31,41 @@ fn invalid_sets_are_rejected() {
 #[test]
 fn invalid_counters_are_rejected() {
     let head = "counter set 'Disk', counter";
-    let with = |change: fn(&mut CounterInfo)| {
+    let set_with = |change: fn(&mut CounterInfo)| {
         let mut info = set(vec![counter(1, T::RAWCOUNT), counter(2, T::RAWCOUNT)]);
         change(&mut info.counters[1]);
         info
     };
-    assert_rejected(&with(|c| c.id = 1), &format!("{head} 1 'C2': another counter has its id"));
+    assert_rejected(&set_with(|c| c.id = 1), &format!("{head} 1 'C2': another counter has its id"));
     assert_rejected(
-        &with(|c| c.id = u32::MAX),
+        &set_with(|c| c.id = u32::MAX),
         &format!("{head} 4294967295 'C2': its id is reserved: it means all counters"),
     );
-    assert_rejected(&with(|c| c.name = "c1".into()), &format!("{head} 2 'c1': another counter has its name"));
     assert_rejected(
-        &with(|c| c.detail_level = 0),
+        &set_with(|c| c.name = "c1".into()),
+        &format!("{head} 2 'c1': another counter has its name"),
+    );
+    assert_rejected(
+        &set_with(|c| c.detail_level = 0),
         &format!("{head} 2 'C2': its detail level is 0, not 100 or 200"),
     );
     assert_rejected(
-        &with(|c| c.default_scale = 11),
+        &set_with(|c| c.default_scale = 11),
         &format!("{head} 2 'C2': its default scale is 11, not -10 to 10"),
     );
     assert_rejected(
-        &with(|c| c.default_scale = -11),
+        &set_with(|c| c.default_scale = -11),
         &format!("{head} 2 'C2': its default scale is -11, not -10 to 10"),
     );
     assert_rejected(
-        &with(|c| c.base_id = Some(3)),
+        &set_with(|c| c.base_id = Some(3)),
         &format!("{head} 2 'C2': its base is counter 3, which is not in the set"),
     );
-    assert_rejected(&with(|c| c.time_id = Some(2)), &format!("{head} 2 'C2': it is its own time"));
-    with(|c| c.default_scale = -10).check().unwrap();
+    assert_rejected(&set_with(|c| c.time_id = Some(2)), &format!("{head} 2 'C2': it is its own time"));
+    set_with(|c| c.default_scale = -10).check().unwrap();
     // A companion that the type does not need can have any type.
-    with(|c| c.base_id = Some(1)).check().unwrap();
-    assert_eq!(with(|c| c.id = 1).check().unwrap_err().counter_id(), Some(1));
+    set_with(|c| c.base_id = Some(1)).check().unwrap();
+    assert_eq!(set_with(|c| c.id = 1).check().unwrap_err().counter_id(), Some(1));
     // Several counters can have an empty name.
     let mut info = set(vec![counter(1, T::RAWCOUNT), counter(2, T::RAWCOUNT)]);
     info.counters.iter_mut().for_each(|counter| counter.name = "".into());

@@ -27,8 +27,8 @@ impl App {
             Command::Down => self.select_by(1),
             Command::PageUp => self.select_by(-(self.page() as isize)),
             Command::PageDown => self.select_by(self.page() as isize),
-            Command::First => self.select_by(-(self.panes.focused().legend.items().len() as isize)),
-            Command::Last => self.select_by(self.panes.focused().legend.items().len() as isize),
+            Command::First => self.select_by(-(self.panes.focused_pane().legend.items().len() as isize)),
+            Command::Last => self.select_by(self.panes.focused_pane().legend.items().len() as isize),
             Command::Add => self.open_tree(false, requests),
             Command::Search => self.open_tree(true, requests),
             Command::Remove => self.remove(requests),
@@ -47,7 +47,7 @@ impl App {
             Command::Sort => self.sort_by(1),
             Command::SortBack => self.sort_by(-1),
             Command::Reverse => self.panes.focused_mut().reverse_order(),
-            Command::NextView => self.show_kind(self.panes.focused().kind().next(), requests),
+            Command::NextView => self.show_kind(self.panes.focused_pane().kind().next(), requests),
             Command::Line => self.show_kind(ViewKind::Line, requests),
             Command::Bars => self.show_kind(ViewKind::Bars, requests),
             Command::Report => self.show_kind(ViewKind::Report, requests),
@@ -55,20 +55,20 @@ impl App {
             Command::Stacked => self.show_kind(ViewKind::Stacked, requests),
             Command::Table => {
                 // In a table that replaced a chart, the same key shows the chart again.
-                let kind = self.panes.focused().chart_kind.unwrap_or(ViewKind::Table);
+                let kind = self.panes.focused_pane().chart_kind.unwrap_or(ViewKind::Table);
                 self.show_kind(kind, requests);
             }
             Command::Axis => {
-                let what = self.panes.focused_mut().next_axis();
-                self.messages.answer(what, false);
+                let what = self.panes.focused_mut().next_axis_scale();
+                self.messages.push_response(what, false);
             }
             Command::Limit => {
-                let limits = &self.panes.focused().panel.limits;
+                let limits = &self.panes.focused_pane().panel.limits;
                 let limits: Vec<_> = limits.iter().map(ToString::to_string).collect();
                 self.open_prompt(PromptKind::Limits, limits.join(" "));
             }
             Command::Filter => {
-                let filter = self.panes.focused().filter.clone();
+                let filter = self.panes.focused_pane().filter.clone();
                 self.open_prompt(PromptKind::Filter, filter);
             }
             Command::OnlySelected => self.panes.focused_mut().toggle_only_selected(),
@@ -86,7 +86,7 @@ impl App {
             }
             Command::Band => {
                 let what = self.panes.focused_mut().next_bands();
-                self.messages.answer(what, false);
+                self.messages.push_response(what, false);
             }
             Command::Freeze => self.freeze(requests),
             Command::StepForward => self.step_forward(requests),
@@ -110,7 +110,7 @@ impl App {
             Command::FarLeft => self.move_cursor(-10),
             Command::FarRight => self.move_cursor(10),
             Command::BrushBegin | Command::BrushEnd => self.brush_at_cursor(command == Command::BrushEnd),
-            Command::Enter if self.panes.is_grid() && self.brushed().is_none() => self.zoom_pane(),
+            Command::Enter if self.panes.is_grid() && self.selected_span().is_none() => self.zoom_pane(),
             Command::Enter if self.facts.is_live => self.zoom_pane(),
             Command::Enter => self.zoom_into_brush(requests),
             Command::Escape => self.escape(requests),
@@ -146,7 +146,7 @@ impl App {
     /// Enlarges the focused panel to the whole screen, or shows all panels again.
     fn zoom_pane(&mut self) {
         if self.panes.len() == 1 {
-            self.messages.answer("there is only one panel; v adds one", false);
+            self.messages.push_response("there is only one panel; v adds one", false);
             return;
         }
         self.panes.set_zoomed(self.panes.is_grid());
@@ -174,7 +174,7 @@ impl App {
 
     fn sort_by(&mut self, by: isize) {
         let what = self.panes.focused_mut().sort_by(by);
-        self.messages.answer(what, false);
+        self.messages.push_response(what, false);
     }
 
     pub(super) fn set_points(&mut self, points: usize, requests: &mut Vec<Request>) {

@@ -255,9 +255,9 @@ impl App {
 
     fn add_chosen(&mut self, requests: &mut Vec<Request>) {
         let Overlay::Tree(tree) = &self.overlay else { return };
-        let paths = match tree.chosen() {
+        let paths = match tree.chosen_paths() {
             Ok(paths) => paths,
-            Err(error) => return self.messages.answer(error, true),
+            Err(error) => return self.messages.push_response(error, true),
         };
         if paths.is_empty() {
             return;
@@ -279,7 +279,7 @@ impl App {
         if let ([first, ..], 0) = (paths.as_slice(), lines) {
             let what =
                 if self.facts.is_live { "no new instances yet" } else { "no new instances in the log" };
-            self.messages.answer(format!("{first}: {what}"), false);
+            self.messages.push_response(format!("{first}: {what}"), false);
         }
         self.add(paths, requests);
     }
@@ -297,7 +297,7 @@ impl App {
             }
         }
         if let [first, ..] = known.as_slice() {
-            self.messages.answer(format!("{first} is already in the legend"), false);
+            self.messages.push_response(format!("{first} is already in the legend"), false);
         }
         if is_any_new {
             self.request_paths(requests);
@@ -323,7 +323,7 @@ impl App {
                     return;
                 }
                 // A click on the selected row opens, closes or marks it.
-                let is_again = row == tree.selected();
+                let is_again = row == tree.selected_index();
                 tree.select(row);
                 let Some(node) = tree.node().cloned().filter(|_| is_again) else { return };
                 if !tree.can_open(&node) {

@@ -42,7 +42,8 @@ impl App {
         if self.is_table() {
             return self.table_mouse(mouse);
         }
-        let is_on_plot = self.areas.focused_plot().contains(at) && self.panes.focused().kind().is_chart();
+        let is_on_plot =
+            self.areas.focused_plot().contains(at) && self.panes.focused_pane().kind().is_chart();
         match mouse.kind {
             MouseEventKind::Down(MouseButton::Left) if is_on_plot => {
                 if let Some(from) = self.column_span_at(at.x) {

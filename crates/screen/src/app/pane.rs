@@ -19,7 +19,8 @@ pub(crate) enum Bands {
     None,
 }
 
-/// A panel: a legend, and how its counters are shown. All panels show the same figures, of the same time range.
+/// A [`Panel`] on the screen, with its legend and the state of its display. All panes show statistics of the same time range,
+/// which the methods get as a [`Reduced`].
 pub(crate) struct Pane {
     /// The settings of the panel. Its counters are in `legend`; the settings of a table that was opened are in `table`.
     pub(crate) panel: Panel,
@@ -33,7 +34,7 @@ pub(crate) struct Pane {
     /// If not empty: only counters whose path contains this text are shown.
     pub(crate) filter: String,
     /// The only counter on the chart; `None`: all counters that are not hidden.
-    pub(crate) only: Option<ItemId>,
+    pub(crate) only_item: Option<ItemId>,
     /// The kind of chart to return to, if the table was opened in its place.
     pub(super) chart_kind: Option<ViewKind>,
     /// The table that the panel shows or has shown.
@@ -43,8 +44,8 @@ pub(crate) struct Pane {
 impl Pane {
     pub(super) fn new(mut panel: Panel) -> Self {
         let mut legend = Legend::default();
-        for chosen in std::mem::take(&mut panel.counters) {
-            legend.add(chosen);
+        for counter in std::mem::take(&mut panel.counters) {
+            legend.add(counter);
         }
         Self {
             panel,
@@ -54,13 +55,13 @@ impl Pane {
             report_top: 0,
             bands: Bands::Selected,
             filter: String::new(),
-            only: None,
+            only_item: None,
             chart_kind: None,
             table: None,
         }
     }
 
-    /// The settings of the panel with its current counters.
+    /// The settings of the panel with its current counters. The paths of counters contain machines only if `with_machines`.
     pub(super) fn to_panel(&self, with_machines: bool) -> Panel {
         let table = self.table.as_ref().map(|table| table.model.settings());
         Panel {
@@ -70,8 +71,8 @@ impl Pane {
         }
     }
 
-    /// The title of the panel; without one, the counter set of the table or of the counters, with the counter's name if
-    /// all have the same.
+    /// The title of the panel. If it has none: the counter set of the table or of the first counter, followed by the counter's
+    /// name if the panel shows only that counter.
     pub(crate) fn title(&self) -> Cow<'_, str> {
         let of_table = || Some(&*self.shown_table()?.model.layout().set);
         // A title from the view describes the chart, not the table that replaced it.
@@ -113,9 +114,9 @@ impl Pane {
     }
 
     /// The items that are on the chart, in sort order.
-    pub(crate) fn charted(&self, reduced: &Reduced) -> Vec<&LegendItem> {
+    pub(crate) fn charted_items(&self, reduced: &Reduced) -> Vec<&LegendItem> {
         let mut items = self.items(reduced);
-        match self.only {
+        match self.only_item {
             Some(only) => items.retain(|item| item.id() == only),
             None => items.retain(|item| self.legend.is_charted(item, reduced)),
         }
@@ -125,7 +126,7 @@ impl Pane {
     /// Updates the legend. `keep_absent`: items without figures remain.
     pub(super) fn update(&mut self, reduced: &Reduced, keep_absent: bool) {
         self.legend.update(reduced, keep_absent);
-        self.only = self.only.filter(|id| self.legend.item(*id).is_some());
+        self.only_item = self.only_item.filter(|id| self.legend.item(*id).is_some());
         self.repair_selection(reduced);
     }
 
@@ -154,8 +155,8 @@ impl Pane {
         self.items(reduced).iter().map(|item| item.id()).collect()
     }
 
-    /// Removes the selected item. Returns whether its path was removed from the legend too; `None` if nothing is
-    /// selected.
+    /// Removes the selected item. Returns whether the legend also removed the path that selected it, because it selects no
+    /// other item; `None` if nothing is selected.
     pub(super) fn remove_selected(&mut self, reduced: &Reduced) -> Option<bool> {
         let id = self.selected?;
         let items = self.sorted_ids(reduced);
@@ -168,7 +169,7 @@ impl Pane {
     pub(super) fn clear(&mut self) {
         self.legend.clear();
         self.selected = None;
-        self.only = None;
+        self.only_item = None;
     }
 
     /// Shows only counters whose path contains a text; an empty text shows all.
@@ -180,14 +181,14 @@ impl Pane {
 
     /// Shows only the selected counter on the chart, or all counters again.
     pub(super) fn toggle_only_selected(&mut self) {
-        self.only = if self.only == self.selected { None } else { self.selected };
+        self.only_item = if self.only_item == self.selected { None } else { self.selected };
     }
 
     /// Switches to the next scale of the axis. Returns a message.
-    pub(super) fn next_axis(&mut self) -> &'static str {
+    pub(super) fn next_axis_scale(&mut self) -> &'static str {
         let axis = &mut self.panel.axis;
         axis.scale = axis.scale.next();
-        // The ends that the view fixes are for a linear axis; a logarithmic axis ignores ends that are not positive.
+        // A minimum or maximum that the view sets is meant for a linear axis. A logarithmic axis ignores it if it is not positive.
         match axis.scale {
             AxisScale::Scaled => "axis: 0 to 100, each line with its own scale",
             AxisScale::Linear => "axis: linear, in the unit of the counters",

@@ -44,7 +44,7 @@ impl Panes {
     }
 
     /// The indexes of the panels that are shown.
-    pub(crate) fn shown(&self) -> Vec<usize> {
+    pub(crate) fn shown_indexes(&self) -> Vec<usize> {
         (0..self.list.len()).filter(|index| self.is_shown(*index)).collect()
     }
 
@@ -78,17 +78,17 @@ impl Panes {
 
     /// Sets the columns and lines of the terminal; returns whether this changes which panels are shown.
     pub(crate) fn set_screen(&mut self, screen: (u16, u16)) -> bool {
-        let before = (self.shown(), self.table_in_line());
+        let before = (self.shown_indexes(), self.table_in_line());
         self.screen = screen;
         if self.is_grid() && !self.is_shown(self.focus) {
             self.move_focus(1);
         }
-        (self.shown(), self.table_in_line()) != before
+        (self.shown_indexes(), self.table_in_line()) != before
     }
 
     /// Whether all panels that are shown are tables.
     pub(super) fn are_tables(&self) -> bool {
-        self.shown().iter().all(|index| self.list[*index].kind() == ViewKind::Table)
+        self.shown_indexes().iter().all(|index| self.list[*index].kind() == ViewKind::Table)
     }
 
     pub(super) fn tables_mut(&mut self) -> impl Iterator<Item = &mut Table> {
@@ -123,7 +123,7 @@ impl Panes {
         self.list.len()
     }
 
-    pub(crate) fn focused(&self) -> &Pane {
+    pub(crate) fn focused_pane(&self) -> &Pane {
         &self.list[self.focus]
     }
 
@@ -132,7 +132,7 @@ impl Panes {
     }
 
     /// The index of the focused panel.
-    pub(crate) fn focus(&self) -> usize {
+    pub(crate) fn focus_index(&self) -> usize {
         self.focus
     }
 

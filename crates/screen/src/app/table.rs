@@ -22,7 +22,7 @@ const WHEEL: isize = 3;
 impl App {
     /// The table of the focused panel, if it shows one.
     pub(crate) fn table(&self) -> Option<&Table> {
-        self.panes.focused().shown_table()
+        self.panes.focused_pane().shown_table()
     }
 
     fn table_mut(&mut self) -> Option<&mut Table> {
@@ -32,7 +32,7 @@ impl App {
 
     /// Whether the focused panel is a table.
     pub(crate) fn is_table(&self) -> bool {
-        self.panes.focused().kind() == ViewKind::Table
+        self.panes.focused_pane().kind() == ViewKind::Table
     }
 
     /// Switches the focused panel to another kind of view.
@@ -43,11 +43,11 @@ impl App {
             return;
         }
         pane.chart_kind = (kind == ViewKind::Table).then_some(before);
-        let has_table = self.panes.focused().table.is_some();
+        let has_table = self.panes.focused_pane().table.is_some();
         if kind == ViewKind::Table {
             self.open_pending_tables(requests);
-            if self.sets.is_some() && self.panes.focused().table.is_none() {
-                self.messages.answer(self.no_table(self.panes.focused()), false);
+            if self.sets.is_some() && self.panes.focused_pane().table.is_none() {
+                self.messages.push_response(self.no_table(self.panes.focused_pane()), false);
             }
         }
         if has_table && self.facts.is_live {
@@ -117,7 +117,7 @@ impl App {
         for ready in READY_MADE_TABLES {
             names.extend(with_instances().find(|entry| &*entry.name == ready).map(|it| it.name.to_string()));
         }
-        for path in self.panes.focused().legend.paths() {
+        for path in self.panes.focused_pane().legend.paths() {
             let chosen = with_instances().find(|entry| path.matches_set_name(&entry.name));
             names.extend(chosen.map(|it| it.name.to_string()).filter(|name| !names.contains(name)));
         }
@@ -194,12 +194,12 @@ impl App {
         );
         let pattern = match PathPattern::parse(&path) {
             Ok(pattern) => pattern,
-            Err(error) => return self.messages.answer(format!("{path}: {error}"), true),
+            Err(error) => return self.messages.push_response(format!("{path}: {error}"), true),
         };
         if !self.panes.focused_mut().legend.add(Chosen::new(pattern)) {
-            return self.messages.answer(format!("{path} is already on the chart (1)"), false);
+            return self.messages.push_response(format!("{path} is already on the chart (1)"), false);
         }
-        self.messages.answer(format!("{path} is on the chart (1)"), false);
+        self.messages.push_response(format!("{path} is on the chart (1)"), false);
         self.request_paths(requests);
     }
 
@@ -278,6 +278,7 @@ fn first_set<'a>(pane: &Pane, sets: &'a [SetEntry]) -> Option<&'a SetEntry> {
     let paths = pane.legend.paths();
     let path_of_all = paths.iter().find(|path| path.instance().is_some_and(Pattern::is_everything));
     let suggested = path_of_all.and_then(|path| with_instances().find(|it| path.matches_set_name(&it.name)));
-    let ready = || READY_MADE_TABLES.iter().find_map(|name| with_instances().find(|it| &*it.name == *name));
-    suggested.or_else(ready)
+    let ready_made =
+        || READY_MADE_TABLES.iter().find_map(|name| with_instances().find(|it| &*it.name == *name));
+    suggested.or_else(ready_made)
 }

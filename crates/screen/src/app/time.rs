@@ -18,7 +18,7 @@ pub(super) struct Drag {
 const MAX_HISTORY: usize = 100;
 
 impl App {
-    pub(super) fn opened(&mut self, samples: Option<Span>, zone: TimeZone, requests: &mut Vec<Request>) {
+    pub(super) fn set_samples(&mut self, samples: Option<Span>, zone: TimeZone, requests: &mut Vec<Request>) {
         self.facts.zone = zone;
         let Some(samples) = samples else { return };
         let full_span = samples.in_milliseconds();
@@ -46,9 +46,9 @@ impl App {
     }
 
     /// Adjusts the chart after the logs have grown: a chart of the whole log or of the requested range is extended.
-    pub(super) fn grown(&mut self, samples: Span, requests: &mut Vec<Request>) {
+    pub(super) fn extend_samples(&mut self, samples: Span, requests: &mut Vec<Request>) {
         let (Some(before), Some(now)) = (self.full_span, self.span) else {
-            return self.opened(Some(samples), self.facts.zone.clone(), requests);
+            return self.set_samples(Some(samples), self.facts.zone.clone(), requests);
         };
         let full_span = samples.in_milliseconds();
         self.full_span = Some(full_span);
@@ -99,7 +99,7 @@ impl App {
         let Some(frozen) = self.frozen else { return self.freeze(requests) };
         match self.times.iter().rfind(|time| **time < frozen).copied() {
             Some(before) => requests.extend([self.freeze_at(before), Request::Figures]),
-            None => self.messages.answer("no older sample is kept", false),
+            None => self.messages.push_response("no older sample is kept", false),
         }
     }
 
@@ -226,7 +226,7 @@ impl App {
 
     pub(super) fn brush_at_cursor(&mut self, is_end: bool) {
         let Some(cursor) = self.cursor else {
-            self.messages.answer("no cursor: move it with Left and Right first", false);
+            self.messages.push_response("no cursor: move it with Left and Right first", false);
             return;
         };
         if is_end {
@@ -234,18 +234,18 @@ impl App {
         } else {
             self.brush.0 = Some(cursor);
         }
-        if self.brushed().is_some() {
-            self.messages.answer("Enter zooms into the selection, Esc clears it", false);
+        if self.selected_span().is_some() {
+            self.messages.push_response("Enter zooms into the selection, Esc clears it", false);
         }
     }
 
     /// The selected time range, including the columns at both ends.
-    pub(crate) fn brushed(&self) -> Option<Span> {
+    pub(crate) fn selected_span(&self) -> Option<Span> {
         Some(self.brush.0?.joined(&self.brush.1?))
     }
 
     pub(super) fn zoom_into_brush(&mut self, requests: &mut Vec<Request>) {
-        match self.brushed() {
+        match self.selected_span() {
             Some(span) => {
                 // Rounded outward to whole columns.
                 let now = self.shown_span().unwrap_or(span);
@@ -257,7 +257,7 @@ impl App {
                     .map_or(span.end(), |column| now.column_begin(column + 1, count));
                 self.show(Span::new(begin, end), requests);
             }
-            None => self.messages.answer("nothing selected: select a time range with [ and ]", false),
+            None => self.messages.push_response("nothing selected: select a time range with [ and ]", false),
         }
     }
 

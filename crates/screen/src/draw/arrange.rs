@@ -68,20 +68,21 @@ fn rows_of(sizes: &[(u8, u8)], columns: usize) -> Vec<Row> {
 
 /// The indexes and areas of the panels in `rows`. Together, the panels fill `area`.
 fn areas_of(rows: &[Row], area: Rect) -> Vec<(usize, Rect)> {
-    let part = |length: u16, before: u32, total: u32| (u32::from(length) * before / total.max(1)) as u16;
+    let share_of_length =
+        |length: u16, before: u32, total: u32| (u32::from(length) * before / total.max(1)) as u16;
     let heights: u32 = rows.iter().map(|row| u32::from(row.height)).sum();
     let mut areas = Vec::new();
     let mut above = 0;
     for row in rows {
-        let y = part(area.height, above, heights);
+        let y = share_of_length(area.height, above, heights);
         above += u32::from(row.height);
-        let height = part(area.height, above, heights) - y;
+        let height = share_of_length(area.height, above, heights) - y;
         let widths: u32 = row.widths.iter().map(|width| u32::from(*width)).sum();
         let mut left = 0;
         for (index, width) in row.widths.iter().enumerate() {
-            let x = part(area.width, left, widths);
+            let x = share_of_length(area.width, left, widths);
             left += u32::from(*width);
-            let width = part(area.width, left, widths) - x;
+            let width = share_of_length(area.width, left, widths) - x;
             areas.push((row.first + index, Rect { x: area.x + x, y: area.y + y, width, height }));
         }
     }

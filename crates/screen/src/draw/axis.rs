@@ -128,7 +128,7 @@ impl App {
         if pane.panel.axis.scale == AxisScale::Scaled {
             return PaneAxis::Scaled;
         }
-        let items = pane.charted(&self.reduced);
+        let items = pane.charted_items(&self.reduced);
         let mut units: Vec<Unit> = Vec::new();
         for unit in items.iter().filter_map(|item| Some(Unit::of(&item.info()?.counter))) {
             if !units.iter().any(|known| known.is_comparable(&unit)) {

@@ -58,7 +58,7 @@ impl App {
             let rank = |item: &LegendItem| {
                 (is_active(item), item.is_highlighted(), Some(item.id()) == pane.selected)
             };
-            let mut items = pane.charted(&self.reduced);
+            let mut items = pane.charted_items(&self.reduced);
             items.sort_by_key(|item| rank(item));
             for item in items {
                 if let Some(series) = item.series(&self.reduced) {
@@ -189,7 +189,7 @@ impl App {
     }
 
     fn draw_brush(&self, buffer: &mut Buffer, plot: Rect) {
-        let brushed = self.brushed().or(self.brush.0).or(self.brush.1);
+        let brushed = self.selected_span().or(self.brush.0).or(self.brush.1);
         let Some(brushed) = brushed.zip(self.shown_span()).and_then(|(brushed, all)| brushed.overlap(&all))
         else {
             return;

@@ -33,7 +33,7 @@ const KEYS_BEFORE_ZOOM: usize = 2;
 
 impl App {
     pub(super) fn draw_footer(&self, buffer: &mut Buffer, area: Rect) {
-        if let Some((message, count)) = self.messages.news() {
+        if let Some((message, count)) = self.messages.new_message() {
             let style = if message.is_problem { self.theme.problem() } else { Style::new() };
             let more = if count > 1 { format!(" (+{}, ! shows all)", count - 1) } else { String::new() };
             // The keys are omitted if the message fits only without them; a message that does not fit at all is truncated.
@@ -42,7 +42,7 @@ impl App {
             let keys = if area.width >= MIN_MESSAGE_AND_KEYS && has_room { BASIC_KEYS } else { "" };
             let room = usize::from(area.width).saturating_sub(more.len() + keys.len() + 2);
             self.write_right_aligned(buffer, area, keys, self.theme.dim());
-            let text = crate::text::cut(&message.text, room, self.theme.is_unicode).into_owned();
+            let text = crate::text::truncate(&message.text, room, self.theme.is_unicode).into_owned();
             let column = self.write_text(buffer, area, 0, &text, style);
             self.write_text(buffer, area, column, &more, self.theme.dim());
             return;

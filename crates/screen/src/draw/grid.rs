@@ -11,7 +11,7 @@ use super::arrange::{LIST_SIZE, arrange};
 use super::axis::PaneAxis;
 use super::chart::MARKS;
 use crate::app::{App, Pane};
-use crate::text::{cut, cut_start, row, width};
+use crate::text::{row, truncate, truncate_start, width};
 
 /// The minimum and maximum width of the list next to a chart, in columns.
 const LIST_WIDTH: (usize, usize) = (14, 34);
@@ -34,10 +34,10 @@ struct Entry {
 impl App {
     /// Draws all panels; returns where they are.
     pub(super) fn draw_grid(&mut self, buffer: &mut Buffer, area: Rect) -> Vec<PanelArea> {
-        let shown = self.panes.shown();
+        let shown = self.panes.shown_indexes();
         let sizes = shown.iter().filter_map(|index| self.panes.iter().nth(*index));
         let sizes: Vec<_> = sizes.map(|pane| (pane.panel.width, pane.panel.height)).collect();
-        let focus = shown.iter().position(|index| *index == self.panes.focus()).unwrap_or_default();
+        let focus = shown.iter().position(|index| *index == self.panes.focus_index()).unwrap_or_default();
         let areas = arrange(&sizes, area, focus).into_iter().map(|(place, area)| (shown[place], area));
         let areas: Vec<_> = areas.collect();
         // Times are shown below the lowest charts.
@@ -61,7 +61,7 @@ impl App {
     /// Draws a panel with its edges, but not its table; stores the plot and the first line of the report in `drawn`.
     fn draw_panel(&self, buffer: &mut Buffer, pane: &Pane, drawn: &mut PanelArea, has_times: bool) {
         let PanelArea { index, area, .. } = *drawn;
-        let is_focused = index == self.panes.focus();
+        let is_focused = index == self.panes.focus_index();
         let edge = if is_focused { Style::new() } else { self.theme.dim() };
         self.draw_edge(buffer, area, edge);
         let title_style = Style::new().add_modifier(match is_focused {
@@ -70,7 +70,7 @@ impl App {
         });
         let room = usize::from(area.width).saturating_sub(6);
         let title = self.title_with_capacity(pane);
-        let title = format!(" {} ", cut(&title, room, self.theme.is_unicode));
+        let title = format!(" {} ", truncate(&title, room, self.theme.is_unicode));
         let title_end = self.write_text(buffer, row(area, 0), 2, &title, title_style);
         let inside = inside_of(area);
         match pane.kind() {
@@ -93,7 +93,7 @@ impl App {
         let mut entries = self.entries(pane, &axis, is_focused);
         if entries.is_empty() {
             let text = self.no_activity(pane);
-            let text = cut(&text, usize::from(inside.width), self.theme.is_unicode).into_owned();
+            let text = truncate(&text, usize::from(inside.width), self.theme.is_unicode).into_owned();
             self.write_centred(buffer, row(inside, usize::from(inside.height) / 2), &text);
             return;
         }
@@ -106,8 +106,8 @@ impl App {
             let (top, last) = (row(area, 0), row(area, usize::from(area.height) - 1));
             let rooms = [room_on_edge(top, title_end + 1), room_on_edge(last, 2)];
             let hidden = fit_on_edges(&mut entries, rooms);
-            let (above, rest) = entries.split_at(fitting(&entries, rooms[0]));
-            let (below, rest) = rest.split_at(fitting(rest, rooms[1]));
+            let (above, rest) = entries.split_at(fitting_count(&entries, rooms[0]));
+            let (below, rest) = rest.split_at(fitting_count(rest, rooms[1]));
             self.draw_on_edge(buffer, top, title_end + 1, above);
             self.draw_on_edge(buffer, last, 2, below);
             let left = hidden + rest.len();
@@ -195,7 +195,7 @@ impl App {
     /// average for logs.
     fn entries(&self, pane: &Pane, axis: &PaneAxis, is_focused: bool) -> Vec<Entry> {
         let column = self.column_under_cursor();
-        let items = pane.charted(&self.reduced);
+        let items = pane.charted_items(&self.reduced);
         let names = pane.legend.short_names(&items);
         let entry = |(index, (item, mut name)): (usize, (&LegendItem, String))| {
             if name.starts_with('/') {
@@ -268,8 +268,8 @@ impl App {
             let line = row(list, if is_reversed { shown - 1 - index } else { index });
             let room = columns.saturating_sub(value_width + 3);
             // The end of a path, such as that of a control group, distinguishes it from others.
-            let cut = if entry.name.starts_with('/') { cut_start } else { cut };
-            let name = cut(&entry.name, room, self.theme.is_unicode);
+            let shorten = if entry.name.starts_with('/') { truncate_start } else { truncate };
+            let name = shorten(&entry.name, room, self.theme.is_unicode);
             self.write_text(buffer, line, 1, &name, entry.style);
             let column = columns.saturating_sub(width(&entry.value) + 1);
             self.write_text(buffer, line, column, &entry.value, entry.value_style);
@@ -299,7 +299,7 @@ fn room_on_edge(line: Rect, column: usize) -> usize {
 }
 
 /// The number of entries that fit on an edge with this room.
-fn fitting(entries: &[Entry], room: usize) -> usize {
+fn fitting_count(entries: &[Entry], room: usize) -> usize {
     let mut used = 0;
     let fits = |entry: &&Entry| {
         let end = used + width(&entry.name) + width(&entry.value) + 3;
@@ -314,8 +314,8 @@ fn fitting(entries: &[Entry], room: usize) -> usize {
 /// the last. Returns the number of removed entries. The remaining entries may still not fit.
 fn fit_on_edges(entries: &mut Vec<Entry>, rooms: [usize; 2]) -> usize {
     let all_fit = |entries: &[Entry]| {
-        let (_, below) = entries.split_at(fitting(entries, rooms[0]));
-        fitting(below, rooms[1]) == below.len()
+        let (_, below) = entries.split_at(fitting_count(entries, rooms[0]));
+        fitting_count(below, rooms[1]) == below.len()
     };
     if all_fit(entries) {
         return 0;

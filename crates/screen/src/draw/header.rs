@@ -22,7 +22,7 @@ impl App {
         let range = range.map(|span| self.range(&span)).unwrap_or_default();
         // A long name is truncated to leave room for the time range.
         let room = usize::from(area.width).saturating_sub(width(&range) + 3).max(MIN_NAME);
-        let name = crate::text::cut(&self.facts.name, room, self.theme.is_unicode);
+        let name = crate::text::truncate(&self.facts.name, room, self.theme.is_unicode);
         let mut column = self.write_text(buffer, area, 1, &name, bold);
         let mut part = |text: &str, style: Style| {
             if usize::from(area.width) >= column + 2 + width(text) {
@@ -32,7 +32,7 @@ impl App {
         if let Some(title) = &self.title {
             part(title, Style::new());
         }
-        let panel = self.panes.focused().title();
+        let panel = self.panes.focused_pane().title();
         if self.panes.is_zoomed() && self.title.as_deref() != Some(&*panel) {
             part(&panel, Style::new());
         }

@@ -8,7 +8,7 @@ use super::axis::PaneAxis;
 use super::chart::MARKS;
 use super::report::VALUE_WIDTH;
 use crate::app::{App, Pane};
-use crate::text::{average_in, cut, figure_in, row, width};
+use crate::text::{average_in, figure_in, row, truncate, width};
 
 /// Blocks of one to eight eighths of a character's width.
 const EIGHTHS: [&str; 8] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"];
@@ -33,7 +33,7 @@ impl App {
         if self.draw_placeholder(buffer, area, pane) {
             return;
         }
-        let shown = pane.charted(&self.reduced);
+        let shown = pane.charted_items(&self.reduced);
         let axis = self.axis_of(pane);
         let room = usize::from(area.height).saturating_sub(1);
         // Scrolled so that the selected bar is visible.
@@ -73,7 +73,7 @@ impl App {
         };
         let is_selected = Some(item.id()) == pane.selected;
         let style = if is_selected { self.theme.selected() } else { ratatui::style::Style::new() };
-        let text = cut(&name, label, self.theme.is_unicode).into_owned();
+        let text = truncate(&name, label, self.theme.is_unicode).into_owned();
         self.write_text(buffer, line, label.saturating_sub(width(&text)), &text, style);
         let Some(series) = series else { return };
         let value = self.shown_value(series);

@@ -14,7 +14,7 @@ use tachograph_monitor::{ItemId, LegendColumn, LegendItem, ViewKind};
 
 use super::chart::MARKS;
 use crate::app::{App, Pane};
-use crate::text::{average_in, cut, figure_in, row, steady_figure_in, width};
+use crate::text::{average_in, figure_in, row, steady_figure_in, truncate, width};
 
 /// The minimum and the preferred width of a column.
 struct ColumnWidth {
@@ -92,7 +92,7 @@ impl App {
             let line = row(area, index + 1);
             let is_selected = Some(item.id()) == pane.selected;
             let mut base = Style::new();
-            if !item.is_shown() || pane.only.is_some_and(|only| only != item.id()) {
+            if !item.is_shown() || pane.only_item.is_some_and(|only| only != item.id()) {
                 base = self.theme.dim();
             }
             if item.is_highlighted() {
@@ -109,7 +109,7 @@ impl App {
                     Some(_) | None if column.is_number() && *column != LegendColumn::Scale => {
                         self.figure_of(item, *column, *columns)
                     }
-                    _ => cut(text, *columns, self.theme.is_unicode).into_owned(),
+                    _ => truncate(text, *columns, self.theme.is_unicode).into_owned(),
                 };
                 let start = if column.is_number() { x + columns.saturating_sub(width(&text)) } else { x };
                 let value = column.value(item, &self.reduced).filter(|_| *column != LegendColumn::Scale);
@@ -172,7 +172,7 @@ impl App {
         let style = item.style();
         let has_colours = self.theme.background.is_some();
         if !has_colours && pane.kind() == ViewKind::Stacked {
-            let charted = pane.charted(&self.reduced);
+            let charted = pane.charted_items(&self.reduced);
             let index = charted.iter().position(|charted| charted.id() == item.id());
             return self.area_mark(index.unwrap_or(usize::MAX), item).repeat(columns);
         }

@@ -99,7 +99,7 @@ impl App {
     pub(super) fn draw_messages(&self, frame: &mut Frame<'_>, top: &mut usize) {
         let room = usize::from(self.areas.screen.width).saturating_sub(4).max(8);
         let mut lines = Vec::new();
-        for message in &self.messages.all {
+        for message in &self.messages.messages {
             let times = if message.count > 1 { format!(" ({} times)", message.count) } else { String::new() };
             wrap(&format!("{}{times}", message.text), room, |line| lines.push((String::new(), line)));
         }
@@ -130,7 +130,7 @@ impl App {
         let line = row(inside, 0);
         // The end of a long text is shown, because characters are added there.
         let room = usize::from(line.width).saturating_sub(2);
-        let text = crate::text::cut_start(&prompt.text, room, self.theme.is_unicode).into_owned();
+        let text = crate::text::truncate_start(&prompt.text, room, self.theme.is_unicode).into_owned();
         let style = if prompt.is_proposed { self.theme.selected() } else { Style::new() };
         let end = self.write_text(buffer, line, 1, &text, style);
         frame.set_cursor_position(Position { x: line.x + end as u16, y: line.y });

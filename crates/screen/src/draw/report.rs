@@ -7,7 +7,7 @@ use tachograph_monitor::figures::NONE;
 use tachograph_monitor::{LegendItem, SeriesInfo};
 
 use crate::app::{App, Pane};
-use crate::text::{cut, cut_start, row, width};
+use crate::text::{row, truncate, truncate_start, width};
 
 /// Width of a column of values, in characters.
 pub(super) const VALUE_WIDTH: usize = 14;
@@ -94,17 +94,19 @@ impl App {
             };
             let mut heading = Vec::new();
             if std::mem::take(&mut is_first) {
-                let set = cut(block.set, name_width.saturating_sub(3), self.theme.is_unicode).into_owned();
+                let set =
+                    truncate(block.set, name_width.saturating_sub(3), self.theme.is_unicode).into_owned();
                 heading.push((2, set, Style::new().add_modifier(Modifier::BOLD)));
             }
             for (index, instance) in instances.iter().enumerate() {
-                let text =
-                    cut_start(&self.groups.text(instance), VALUE_WIDTH, self.theme.is_unicode).into_owned();
+                let text = truncate_start(&self.groups.text(instance), VALUE_WIDTH, self.theme.is_unicode)
+                    .into_owned();
                 heading.push(right_aligned(index, text, Style::new().add_modifier(Modifier::BOLD)));
             }
             lines.push(heading);
             for counter in &block.counters {
-                let name = cut(counter, name_width.saturating_sub(5), self.theme.is_unicode).into_owned();
+                let name =
+                    truncate(counter, name_width.saturating_sub(5), self.theme.is_unicode).into_owned();
                 let mut line = vec![(4, name, Style::new())];
                 for (index, instance) in instances.iter().enumerate() {
                     let is_cell = |(info, _): &&(&SeriesInfo, &LegendItem)| {

@@ -22,7 +22,7 @@ const PARTS: usize = 8;
 impl App {
     /// Draws the counters of a panel on top of each other, the first at the bottom.
     pub(super) fn draw_stack(&self, buffer: &mut Buffer, plot: Rect, pane: &Pane, axis: &PaneAxis) {
-        let items = pane.charted(&self.reduced);
+        let items = pane.charted_items(&self.reduced);
         let layers: Vec<(&LegendItem, &ReducedSeries)> =
             items.into_iter().filter_map(|item| Some((item, item.series(&self.reduced)?))).collect();
         let (width, rows) = (usize::from(plot.width), usize::from(plot.height));

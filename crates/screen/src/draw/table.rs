@@ -14,7 +14,7 @@ use tachograph_monitor::{ColumnContent, LegendItem, Property, TableColumn, Table
 
 use self::fitting::FittedColumn;
 use crate::app::{App, Pane, Table};
-use crate::text::{cut, cut_start, row, width};
+use crate::text::{row, truncate, truncate_start, width};
 
 /// The keys that the footer lists. Those that do not fit are omitted.
 pub(super) const KEYS: &str = "?:keys|q:quit|< >:sort|/:filter|T:tree|Enter:details|a:chart|Tab:next table|1:lines|o:reverse|K:kernel|N:top";
@@ -49,7 +49,7 @@ impl App {
             return;
         };
         // Only the focused table shows its selected row, because keys act only on it.
-        let is_focused = panel == self.panes.focus();
+        let is_focused = panel == self.panes.focus_index();
         let totals = table.model.reserved();
         let max_totals =
             MAX_TOTALS.iter().find(|(height, _)| area.height < *height).map_or(usize::MAX, |(_, max)| *max);
@@ -70,7 +70,7 @@ impl App {
             headings: self.draw_table_heading(buffer, row(area, 0), &table.model, &columns),
             rows: Rect { y: area.y + 1, height: table.room as u16, ..area },
         });
-        for (index, line) in table.visible().enumerate() {
+        for (index, line) in table.visible_lines().enumerate() {
             let is_selected = is_focused && line == table.selected_line && table.selected.is_some();
             let line = (line, is_selected);
             self.draw_table_line(buffer, row(area, 1 + index), &table.model, line, &columns, limits);
@@ -124,7 +124,11 @@ impl App {
             let mark = if is_sorted { self.theme.either(unicode, ascii) } else { "" };
             let text = format!(
                 "{}{mark}",
-                cut(&column.title, fitted.width.saturating_sub(mark.len().min(1)), self.theme.is_unicode)
+                truncate(
+                    &column.title,
+                    fitted.width.saturating_sub(mark.len().min(1)),
+                    self.theme.is_unicode
+                )
             );
             let start =
                 fitted.start + if column.is_text() { 0 } else { fitted.width.saturating_sub(width(&text)) };
@@ -163,7 +167,7 @@ impl App {
                     .find(|fitted| model.layout().columns[fitted.column].content == ColumnContent::Name);
                 let start = names.map_or(1, |fitted| fitted.start);
                 let room = usize::from(area.width).saturating_sub(start + width(&rows) + 1);
-                let name = cut_start(&self.groups.text(name), room, self.theme.is_unicode).into_owned();
+                let name = truncate_start(&self.groups.text(name), room, self.theme.is_unicode).into_owned();
                 let end = self.write_text(buffer, area, start, &name, bold);
                 self.write_text(buffer, area, end + 1, &rows, self.theme.dim());
             }
@@ -218,9 +222,9 @@ impl App {
                 // The end of a control group's path distinguishes it from others.
                 let is_path = text.starts_with('/') && column.content == ColumnContent::Name;
                 let fitting = if is_path {
-                    cut_start(&text, room, self.theme.is_unicode)
+                    truncate_start(&text, room, self.theme.is_unicode)
                 } else {
-                    cut(&text, room, self.theme.is_unicode)
+                    truncate(&text, room, self.theme.is_unicode)
                 };
                 self.write_text(buffer, area, end, &fitting, style);
                 continue;
@@ -302,7 +306,7 @@ impl App {
             _ => {
                 let series = table.model.series(*row_index, table.model.order().column);
                 let path = series.map_or(selected.label(), |series| &series.info.path);
-                let path = cut_start(path, usize::from(area.width), self.theme.is_unicode);
+                let path = truncate_start(path, usize::from(area.width), self.theme.is_unicode);
                 self.write_text(buffer, area, 0, &path, bold);
             }
         }
@@ -373,7 +377,7 @@ impl App {
             TreeKind::Parent => part("tree by parent", Style::new()),
             TreeKind::Cgroup => part("by control group", Style::new()),
         }
-        let visible = table.visible();
+        let visible = table.visible_lines();
         if visible.len() < table.model.lines().len() {
             part(&format!("{}-{}", visible.start + 1, visible.end), self.theme.dim());
         }
@@ -404,7 +408,7 @@ fn totals_text(model: &TableModel, shown: usize, room: usize) -> String {
     };
     let mut text = String::from(" totals, not sorted");
     for (start, meaning) in [
-        ("_Exited", "; _Exited: time of processes that just started or ended"),
+        ("_Exited", "; _Exited: processes new or ended since the last sample"),
         ("_Unattributed", "; _Unattributed: time that belongs to no visible process"),
     ] {
         if has(start) && width(&text) + width(meaning) < room {

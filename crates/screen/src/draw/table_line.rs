@@ -6,7 +6,7 @@ use ratatui::style::{Modifier, Style};
 use tachograph_monitor::{ColumnContent, TableLine};
 
 use crate::app::{App, Pane};
-use crate::text::{cut, width};
+use crate::text::{truncate, width};
 
 /// The maximum number of rows in a line.
 const MAX_ROWS: usize = 5;
@@ -36,7 +36,7 @@ impl App {
         let active = rows.filter(|row| model.value(*row, order).is_some_and(|value| value > 0.0));
         for row in active.take(MAX_ROWS) {
             let name = self.cell_text(model, row, names).unwrap_or_default();
-            let name = cut(&name, MAX_NAME, self.theme.is_unicode);
+            let name = truncate(&name, MAX_NAME, self.theme.is_unicode);
             let value = model.text(row, order, self.numbers).unwrap_or_default();
             let end = column + 2 + width(&name) + 1 + width(&value);
             if end > usize::from(line.width) {

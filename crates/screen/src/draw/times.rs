@@ -108,14 +108,16 @@ impl App {
         let day = || self.date(time).and_then(|date| date.get(5..).map(str::to_owned)).unwrap_or_default();
         match step {
             _ if step >= FileTime::PER_DAY => day(),
-            _ if step >= 12 * 60 * MINUTE => format!("{} {}", day(), short(&self.time_of_day(time, false))),
-            _ if step >= MINUTE => short(&self.time_of_day(time, false)).to_owned(),
+            _ if step >= 12 * 60 * MINUTE => {
+                format!("{} {}", day(), hours_and_minutes(&self.time_of_day(time, false)))
+            }
+            _ if step >= MINUTE => hours_and_minutes(&self.time_of_day(time, false)).to_owned(),
             _ => self.time_of_day(time, step < FileTime::PER_SECOND),
         }
     }
 }
 
 /// Hours and minutes of a time of day.
-fn short(text: &str) -> &str {
+fn hours_and_minutes(text: &str) -> &str {
     text.get(..5).unwrap_or(text)
 }

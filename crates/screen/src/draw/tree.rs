@@ -7,7 +7,7 @@ use tachograph_monitor::figures::grouped;
 
 use super::overlay::wrap;
 use crate::app::App;
-use crate::text::{cut_start, row, width};
+use crate::text::{row, truncate_start, width};
 use crate::tree::{Node, Tree};
 
 /// The number of lines for the help text.
@@ -25,7 +25,7 @@ impl App {
         let label = "Search: ";
         let mut end = self.write_text(buffer, search, 0, label, self.theme.dim());
         let room = usize::from(search.width).saturating_sub(label.len() + 1);
-        let text = cut_start(&tree.search, room, self.theme.is_unicode).into_owned();
+        let text = truncate_start(&tree.search, room, self.theme.is_unicode).into_owned();
         end = self.write_text(buffer, search, end, &text, Style::new().add_modifier(Modifier::BOLD));
         if tree.search.is_empty() && !tree.is_searching {
             self.write_text(buffer, search, end, "(/: search; \\: enter a path)", self.theme.dim());
@@ -34,11 +34,12 @@ impl App {
         let rows = usize::from(list.height);
         tree.top = tree.top.min(tree.rows().len().saturating_sub(rows));
         if rows > 0 {
-            tree.top = tree.top.clamp((tree.selected() + 1).saturating_sub(rows), tree.selected());
+            tree.top =
+                tree.top.clamp((tree.selected_index() + 1).saturating_sub(rows), tree.selected_index());
         }
         for (index, node) in tree.rows().iter().enumerate().skip(tree.top).take(rows) {
             let line = row(list, index - tree.top);
-            if index == tree.selected() && !tree.is_searching {
+            if index == tree.selected_index() && !tree.is_searching {
                 buffer.set_style(line, self.theme.selected());
             }
             let mark = if tree.is_marked(node) { self.theme.either("✓", "x") } else { " " };
@@ -61,12 +62,12 @@ impl App {
             Rect { y: list.bottom(), height: inside.bottom().saturating_sub(list.bottom()), ..inside };
         let node = tree.node().cloned();
         let path = node.as_ref().and_then(|node| tree.path_of(node)).unwrap_or_default();
-        let marked = match tree.marks() {
+        let marked = match tree.mark_count() {
             0 => String::new(),
             marks => format!(" {marks} marked"),
         };
         let room = usize::from(below.width).saturating_sub(width(&marked));
-        let path = cut_start(&path, room, self.theme.is_unicode).into_owned();
+        let path = truncate_start(&path, room, self.theme.is_unicode).into_owned();
         self.write_text(buffer, row(below, 0), 0, &path, Style::new().add_modifier(Modifier::BOLD));
         self.write_right_aligned(buffer, row(below, 0), &marked, Style::new());
         let mut lines = Vec::new();

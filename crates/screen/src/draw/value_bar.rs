@@ -6,7 +6,7 @@ use ratatui::style::{Modifier, Style};
 use tachograph_monitor::figures::{NONE, duration, shown};
 
 use crate::app::{App, Pane};
-use crate::text::{average_in, cut_start, figure_in, width};
+use crate::text::{average_in, figure_in, truncate_start, width};
 
 impl App {
     /// Draws the path of the selected counter, and its value at the cursor.
@@ -16,7 +16,7 @@ impl App {
         let room = usize::from(area.width).saturating_sub(under.as_deref().map_or(0, |text| width(text) + 2));
         let path = pane.legend.path_of(item);
         let style = self.theme.line(item.style(), false).add_modifier(Modifier::BOLD);
-        self.write_text(buffer, area, 0, &cut_start(&path, room, self.theme.is_unicode), style);
+        self.write_text(buffer, area, 0, &truncate_start(&path, room, self.theme.is_unicode), style);
         if let Some(under) = under {
             self.write_right_aligned(buffer, area, &under, Style::new());
         }

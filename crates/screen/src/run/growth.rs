@@ -16,7 +16,7 @@ type FileState = Option<(u64, SystemTime)>;
 /// Files that can grow.
 pub(super) struct Growth {
     files: Vec<(PathBuf, FileState)>,
-    next: Instant,
+    next_check: Instant,
 }
 
 fn state_of(file: &PathBuf) -> FileState {
@@ -27,17 +27,17 @@ fn state_of(file: &PathBuf) -> FileState {
 impl Growth {
     pub(super) fn new(files: &[PathBuf]) -> Self {
         let files = files.iter().map(|file| (file.clone(), state_of(file))).collect();
-        Self { files, next: Instant::now() + CHECK_INTERVAL }
+        Self { files, next_check: Instant::now() + CHECK_INTERVAL }
     }
 
     /// The time until the next check.
     pub(super) fn wait(&self) -> Duration {
-        self.next.saturating_duration_since(Instant::now())
+        self.next_check.saturating_duration_since(Instant::now())
     }
 
     /// Whether a file has changed since the last check. A deleted file counts as unchanged: it can still be read.
-    pub(super) fn check(&mut self) -> bool {
-        self.next = Instant::now() + CHECK_INTERVAL;
+    pub(super) fn has_grown(&mut self) -> bool {
+        self.next_check = Instant::now() + CHECK_INTERVAL;
         let mut has_changed = false;
         for (file, known) in &mut self.files {
             let now = state_of(file);
@@ -51,7 +51,7 @@ impl Growth {
 
     /// Schedules the next check, given how long re-reading took.
     pub(super) fn delay_after(&mut self, took: Duration) {
-        self.next = Instant::now() + CHECK_INTERVAL.max(took.saturating_mul(MIN_PAUSE_FACTOR));
+        self.next_check = Instant::now() + CHECK_INTERVAL.max(took.saturating_mul(MIN_PAUSE_FACTOR));
     }
 }
 
@@ -65,14 +65,14 @@ mod tests {
         let files = ["a", "b"].map(|name| folder.path().join(name));
         std::fs::write(&files[0], "x").expect("written");
         let mut growth = Growth::new(&files);
-        assert!(!growth.check());
+        assert!(!growth.has_grown());
         std::fs::write(&files[0], "xy").expect("written");
-        assert!(growth.check());
-        assert!(!growth.check());
+        assert!(growth.has_grown());
+        assert!(!growth.has_grown());
         std::fs::write(&files[1], "").expect("written");
-        assert!(growth.check());
+        assert!(growth.has_grown());
         std::fs::remove_file(&files[0]).expect("removed");
-        assert!(!growth.check());
+        assert!(!growth.has_grown());
         assert!(growth.wait() <= CHECK_INTERVAL);
         growth.delay_after(Duration::from_secs(3));
         assert!(growth.wait() > 2 * CHECK_INTERVAL, "delayed");

@@ -142,7 +142,7 @@ impl LiveFeed {
         self.live.board.set_points(points);
     }
 
-    pub(super) fn hold(&mut self, until: Option<FileTime>) {
+    pub(super) fn hold_samples(&mut self, until: Option<FileTime>) {
         self.live.board.hold(until);
     }
 

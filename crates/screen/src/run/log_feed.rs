@@ -265,7 +265,7 @@ impl Worker {
                 Some(known) => match jobs.recv_timeout(known.wait()) {
                     Ok(job) => Some(job),
                     Err(RecvTimeoutError::Timeout) => {
-                        if known.check() && !self.refresh(&mut board, &mut growth) {
+                        if known.has_grown() && !self.refresh(&mut board, &mut growth) {
                             return;
                         }
                         continue;

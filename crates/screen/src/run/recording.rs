@@ -34,7 +34,7 @@ pub(super) struct ActiveRecording {
 struct RecordedCounters {
     sets: Vec<Arc<CounterSet>>,
     /// The sets of the last sample's groups, to which `locations` applies.
-    known: Vec<Arc<CounterSet>>,
+    known_sets: Vec<Arc<CounterSet>>,
     /// For each counter: the index of its group and of its column there; `None` if the counter is absent. Valid for
     /// samples whose groups have the sets in `known`.
     locations: Vec<Option<(usize, usize)>>,
@@ -71,11 +71,11 @@ impl RecordedCounters {
         }
         let sets = self.sets.iter();
         self.locations = sets.map(|set| found.get_mut(&key_of(set, &set.counters[0]))?.pop_front()).collect();
-        self.known = sample.groups.iter().map(|group| Arc::clone(&group.set)).collect();
+        self.known_sets = sample.groups.iter().map(|group| Arc::clone(&group.set)).collect();
     }
 
     fn groups(&mut self, sample: &Sample) -> Vec<Group> {
-        if !sample.has_sets(self.known.iter()) {
+        if !sample.has_sets(self.known_sets.iter()) {
             self.find(sample);
         }
         let group = |(set, location): (&Arc<CounterSet>, &Option<(usize, usize)>)| match *location {

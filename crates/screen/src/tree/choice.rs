@@ -39,7 +39,7 @@ impl Tree {
         self.path_of(node).is_some_and(|path| self.marked.contains(&path))
     }
 
-    pub(crate) fn marks(&self) -> usize {
+    pub(crate) fn mark_count(&self) -> usize {
         self.marked.len()
     }
 
@@ -55,7 +55,7 @@ impl Tree {
     }
 
     /// The chosen paths: the entered one, the marked ones, or the selected one.
-    pub(crate) fn chosen(&self) -> Result<Vec<PathPattern>, String> {
+    pub(crate) fn chosen_paths(&self) -> Result<Vec<PathPattern>, String> {
         let parse = |text: &String| PathPattern::parse(text).map_err(|error| format!("'{text}': {error}"));
         if self.search.trim_start().starts_with('\\') {
             return parse(&self.search.trim().to_owned()).map(|path| vec![path]);

@@ -19,13 +19,13 @@ impl Widths {
 
     /// The fields are at the upper end of the word, so that they wrap when the word does.
     #[inline(always)]
-    const fn shift(self) -> u32 {
+    const fn field_shift(self) -> u32 {
         64 - self.count - self.sum
     }
 
     /// Width of the sum without its highest bits.
     #[inline(always)]
-    const fn low(self) -> u32 {
+    const fn low_width(self) -> u32 {
         self.sum - self.highest
     }
 }
@@ -49,7 +49,7 @@ impl Packed<'_> {
     #[inline(always)]
     pub(super) fn add(self, value: u64, count: u64) {
         let Self { words, first, widths } = self;
-        let added = (value << widths.count | count) << widths.shift();
+        let added = (value << widths.count | count) << widths.field_shift();
         let before = words[first].fetch_add(added, Ordering::Release);
         // Computed as if the word had 65 bits, so that its overflow is counted.
         let highest = |word: u128| (word >> (64 - widths.highest)) as u64;
@@ -80,7 +80,7 @@ impl Packed<'_> {
         // In this order, so that the packed word includes all additions that the other two words include.
         let count = words[first + 1].load(Ordering::Acquire);
         let passed = words[first + 2].load(Ordering::Acquire);
-        let packed = words[first].load(Ordering::Acquire) >> widths.shift();
+        let packed = words[first].load(Ordering::Acquire) >> widths.field_shift();
         let count_after = words[first + 1].load(Ordering::Acquire);
         let passed_after = words[first + 2].load(Ordering::Acquire);
         // If the reader was interrupted between these loads, it would mistake later additions for the lag.
@@ -92,9 +92,9 @@ impl Packed<'_> {
         let lag = packed.wrapping_sub(count) & ((1 << widths.count) - 1);
         let count = count.wrapping_add(lag);
         let field = packed >> widths.count;
-        let passed_lag = (field >> widths.low()).wrapping_sub(passed) & ((1 << widths.highest) - 1);
-        let low = field & ((1 << widths.low()) - 1);
-        let carried = (passed.wrapping_add(passed_lag) << widths.low()).wrapping_add(low);
+        let passed_lag = (field >> widths.low_width()).wrapping_sub(passed) & ((1 << widths.highest) - 1);
+        let low = field & ((1 << widths.low_width()) - 1);
+        let carried = (passed.wrapping_add(passed_lag) << widths.low_width()).wrapping_add(low);
         // Each overflow of the count carried one into the sum.
         Some(Sum { sum: carried.wrapping_sub(count >> widths.count), count })
     }

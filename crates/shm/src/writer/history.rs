@@ -8,7 +8,7 @@ use crate::{Aggregate, Attributes, CellKind, CounterSetInfo};
 
 /// Adds the values of the slot `ended` to the slot `history`. For each counter, `cells` has the index of the first
 /// cache line of its cell in a slot, and the number of lines.
-pub(super) fn fold(
+pub(super) fn add_ended_slot(
     description: &CounterSetInfo,
     cells: &[(u32, u32)],
     ended: &[AtomicU64],

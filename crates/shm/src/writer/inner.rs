@@ -80,12 +80,12 @@ impl Inner {
 
     /// Allocates slots and returns their indexes. Reserves space in the file for slots that were never used.
     pub(super) fn allocate_slots(&self, table: &mut SlotTable, count: usize) -> Result<Vec<u32>, WriteError> {
-        let used = table.used as usize + table.new_slots_for(count);
+        let used = table.used_count as usize + table.new_slots_for(count);
         if used > self.capacity as usize {
             return Err(WriteError::Full(self.capacity));
         }
         let needed = self.slots_at + used * self.slot_bytes;
-        let backed = self.mapping.backed();
+        let backed = self.mapping.backed_bytes();
         if let Some(published) = &self.published
             && needed > backed
         {
@@ -95,7 +95,7 @@ impl Inner {
             self.mapping.set_backed(size);
         }
         let indexes = table.allocate(count);
-        self.mapping.words()[header::SLOTS].store(u64::from(table.used), Ordering::Release);
+        self.mapping.words()[header::SLOTS].store(u64::from(table.used_count), Ordering::Release);
         Ok(indexes)
     }
 
@@ -151,7 +151,7 @@ impl Inner {
             // not at all.
             words[header::FOLDS].fetch_add(1, Ordering::AcqRel);
             self.slot(index)[slot::LIFE].store(0, Ordering::Release);
-            history::fold(&self.description, &self.cells, self.slot(index), self.slot(0));
+            history::add_ended_slot(&self.description, &self.cells, self.slot(index), self.slot(0));
             words[header::FOLDS].fetch_add(1, Ordering::AcqRel);
         } else {
             self.slot(index)[slot::LIFE].store(0, Ordering::Release);

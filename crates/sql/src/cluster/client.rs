@@ -39,7 +39,7 @@ const PARTITIONS: usize = 16;
 /// How long to wait for a query to be cancelled.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A connection to a scheduler.
+/// A scheduler, and the query that it runs for this process.
 #[derive(Debug)]
 pub(crate) struct Cluster {
     scheduler: SocketAddr,
@@ -50,20 +50,30 @@ pub(crate) struct Cluster {
 type Running = Arc<Mutex<Option<Arc<dyn ExecutionPlan>>>>;
 
 impl Cluster {
-    /// A connection to the scheduler at a URL.
+    /// The scheduler at a URL.
     pub(crate) fn new(scheduler: &str) -> Result<Self, Failure> {
         let scheduler =
             address::parse(scheduler).map_err(|error| Failure::usage(format!("--cluster: {error}")))?;
         Ok(Self { scheduler, running: Running::default() })
     }
 
-    /// Creates the context in which queries are planned.
+    /// Connects to the scheduler. The result resolves to the failure to report when the scheduler has ended.
     ///
     /// # Errors
     ///
     /// When the scheduler cannot run queries.
-    pub(crate) async fn context(&self, options: &EngineOptions) -> Result<SessionContext, Failure> {
-        readiness::check(self.scheduler).await?;
+    pub(crate) async fn connect(&self) -> Result<impl Future<Output = Failure> + use<>, Failure> {
+        let connection = readiness::Connection::open(self.scheduler).await?;
+        connection.check_executors()?;
+        connection.watch()
+    }
+
+    /// Creates the context in which queries are planned.
+    ///
+    /// # Errors
+    ///
+    /// When DataFusion rejects an option.
+    pub(crate) fn context(&self, options: &EngineOptions) -> Result<SessionContext, Failure> {
         let url = address::url(self.scheduler);
         let partitions = if options.threads == 0 { PARTITIONS } else { options.threads };
         let config = SessionConfig::new_with_ballista()

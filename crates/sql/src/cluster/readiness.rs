@@ -1,6 +1,7 @@
 //! Checks that a scheduler can run queries, before a query is sent, because Ballista waits forever if it has no executors.
+//! Watches whether the scheduler still runs.
 
-use std::io;
+use std::io::{self, Read as _, Write as _};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -21,49 +22,109 @@ const SERVER: &str = concat!("tacho-sql/", env!("CARGO_PKG_VERSION"));
 /// How long a scheduler may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
+/// The time between two requests on a watched connection.
+const REQUEST_INTERVAL: Duration = Duration::from_secs(10);
+
 /// Maximum size of the response.
 const MAX_RESPONSE: usize = 16 << 10;
 
-/// Checks that the scheduler at an address has executors.
-///
-/// # Errors
-///
-/// When there is no scheduler, it is of another version, or it has no executors.
-pub(super) async fn check(scheduler: SocketAddr) -> Result<(), Failure> {
-    match has_executors(scheduler).await? {
-        true => Ok(()),
-        false => {
-            let url = address::url(scheduler);
-            Err(Failure::runtime(format!(
-                "{url}: the scheduler has no executors: start some with 'tacho-sql executor --scheduler {url}'"
-            )))
+/// An open connection to a scheduler of this user. While it is open, the scheduler runs, and no other program can listen on
+/// its port. When the connection has ended, a program that listens on the port must not be trusted.
+#[derive(Debug)]
+pub(super) struct Connection {
+    scheduler: SocketAddr,
+    stream: TcpStream,
+    has_executors: bool,
+}
+
+impl Connection {
+    /// Connects to the scheduler at an address.
+    ///
+    /// # Errors
+    ///
+    /// When there is no scheduler, it is of another version, or another user runs it.
+    pub(super) async fn open(scheduler: SocketAddr) -> Result<Self, Failure> {
+        let url = address::url(scheduler);
+        match tokio::time::timeout(TIMEOUT, get(scheduler)).await {
+            Ok(Ok((stream, response, owner))) => {
+                let has_executors = parse_response(&url, &response).map_err(Failure::runtime)?;
+                match owner {
+                    Ok(()) => Ok(Self { scheduler, stream, has_executors }),
+                    Err(error) => {
+                        Err(Failure::runtime(format!("{url}: the scheduler is not trusted: {error}")))
+                    }
+                }
+            }
+            Ok(Err(error)) => Err(Failure::runtime(format!(
+                "{url}: no scheduler answers: {}; start one with 'tacho-sql scheduler'",
+                tachograph_logs::io_error_text(&error)
+            ))),
+            Err(_) => Err(Failure::runtime(format!(
+                "{url}: the scheduler did not answer within {} s",
+                TIMEOUT.as_secs()
+            ))),
         }
+    }
+
+    /// Checks that the scheduler has executors.
+    ///
+    /// # Errors
+    ///
+    /// When it has none.
+    pub(super) fn check_executors(&self) -> Result<(), Failure> {
+        match self.has_executors {
+            true => Ok(()),
+            false => {
+                let url = address::url(self.scheduler);
+                Err(Failure::runtime(format!(
+                    "{url}: the scheduler has no executors: start some with 'tacho-sql executor --scheduler {url}'"
+                )))
+            }
+        }
+    }
+
+    /// Watches the connection on a thread of its own, which is never busy with tasks. The result resolves to the failure to
+    /// report when the scheduler has ended.
+    ///
+    /// # Errors
+    ///
+    /// When no thread can be started.
+    pub(super) fn watch(self) -> Result<impl Future<Output = Failure> + use<>, Failure> {
+        let failed = |error: io::Error| Failure::runtime(format!("cannot watch the scheduler: {error}"));
+        let Self { scheduler, stream, .. } = self;
+        let stream = stream.into_std().map_err(failed)?;
+        stream.set_nonblocking(false).map_err(failed)?;
+        stream.set_read_timeout(Some(REQUEST_INTERVAL)).map_err(failed)?;
+        let (ended, is_ended) = tokio::sync::oneshot::channel::<()>();
+        let watch = move || {
+            wait_for_end(&stream, scheduler);
+            // The receiver is gone if this process is ending.
+            let _ = ended.send(());
+        };
+        std::thread::Builder::new().name("scheduler".to_owned()).spawn(watch).map_err(failed)?;
+        Ok(async move {
+            let _ = is_ended.await;
+            Failure::runtime(format!("{}: the scheduler has ended", address::url(scheduler)))
+        })
     }
 }
 
-/// Whether the scheduler at an address has executors.
-///
-/// # Errors
-///
-/// When there is no scheduler, or it is of another version.
-pub(super) async fn has_executors(scheduler: SocketAddr) -> Result<bool, Failure> {
-    let url = address::url(scheduler);
-    match tokio::time::timeout(TIMEOUT, get(scheduler)).await {
-        Ok(Ok((response, owner))) => {
-            let has_executors = parse_response(&url, &response).map_err(Failure::runtime)?;
-            match owner {
-                Ok(()) => Ok(has_executors),
-                Err(error) => Err(Failure::runtime(format!("{url}: the scheduler is not trusted: {error}"))),
+/// Waits until the other end closes the connection.
+fn wait_for_end(mut stream: &std::net::TcpStream, scheduler: SocketAddr) {
+    let mut response = [0; 4096];
+    loop {
+        match stream.read(&mut response) {
+            Ok(0) => return,
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            // Servers close connections without requests.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                if stream.write_all(request(scheduler).as_bytes()).is_err() {
+                    return;
+                }
             }
+            Err(_) => return,
         }
-        Ok(Err(error)) => Err(Failure::runtime(format!(
-            "{url}: no scheduler answers: {}; start one with 'tacho-sql scheduler'",
-            tachograph_logs::io_error_text(&error)
-        ))),
-        Err(_) => Err(Failure::runtime(format!(
-            "{url}: the scheduler did not answer within {} s",
-            TIMEOUT.as_secs()
-        ))),
     }
 }
 
@@ -73,11 +134,15 @@ pub(super) fn response(has_executors: bool) -> impl IntoResponse {
     (status, [(header::SERVER, SERVER)])
 }
 
-/// Requests the readiness. Returns the response, and an error if neither this user nor root owns the other end of the connection.
-async fn get(scheduler: SocketAddr) -> io::Result<(Vec<u8>, io::Result<()>)> {
+fn request(scheduler: SocketAddr) -> String {
+    format!("GET {PATH} HTTP/1.1\r\nHost: {scheduler}\r\nConnection: keep-alive\r\n\r\n")
+}
+
+/// Requests the readiness. Returns the connection, the response, and an error if neither this user nor root owns the other
+/// end of the connection.
+async fn get(scheduler: SocketAddr) -> io::Result<(TcpStream, Vec<u8>, io::Result<()>)> {
     let mut connection = TcpStream::connect(scheduler).await?;
-    let request = format!("GET {PATH} HTTP/1.1\r\nHost: {scheduler}\r\nConnection: keep-alive\r\n\r\n");
-    connection.write_all(request.as_bytes()).await?;
+    connection.write_all(request(scheduler).as_bytes()).await?;
     let mut response = Vec::new();
     while !response.windows(4).any(|end| end == b"\r\n\r\n") && response.len() < MAX_RESPONSE {
         if connection.read_buf(&mut response).await? == 0 {
@@ -85,8 +150,8 @@ async fn get(scheduler: SocketAddr) -> io::Result<(Vec<u8>, io::Result<()>)> {
         }
     }
     // The server has accepted the connection, so its end can be found unless the server has closed it.
-    let owner = connections::check_owner(scheduler, connection.local_addr()?);
-    Ok((response, owner))
+    let owner = connections::check_owner(scheduler, connection.local_addr()?).await;
+    Ok((connection, response, owner))
 }
 
 /// Whether a scheduler that sent this response has executors.

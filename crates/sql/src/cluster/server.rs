@@ -134,7 +134,7 @@ async fn serve_scheduler(address: SocketAddr) -> Result<(), Failure> {
 fn execute(arguments: &ExecutorArguments) -> Result<(), Failure> {
     logging::start("executor", arguments.verbose);
     // Ballista ends the executor at the first signal, after its tasks; a second signal ends the process.
-    let _interrupt = Interrupt::listen()?;
+    let interrupt = Interrupt::listen()?;
     let folder = {
         let mut builder = tempfile::Builder::new();
         let builder = builder.prefix(".tacho-sql-executor-");
@@ -145,20 +145,23 @@ fn execute(arguments: &ExecutorArguments) -> Result<(), Failure> {
         })?
     };
     let runtime = runtime()?;
-    let outcome = runtime.block_on(serve_executor(arguments, folder.path()));
+    let outcome = runtime.block_on(serve_executor(arguments, folder.path(), &interrupt));
     runtime.shutdown_background();
     outcome
 }
 
-async fn serve_executor(arguments: &ExecutorArguments, folder: &Path) -> Result<(), Failure> {
+async fn serve_executor(
+    arguments: &ExecutorArguments,
+    folder: &Path,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
     let Some(work_dir) = folder.to_str() else {
         return Err(Failure::usage(format!(
             "{}: this name is not UTF-8: use --temp-folder",
             folder.display()
         )));
     };
-    // Checks that there is a scheduler of this version. More executors can join those that it has.
-    readiness::has_executors(arguments.scheduler).await?;
+    let scheduler_end = readiness::Connection::open(arguments.scheduler).await?.watch()?;
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let tasks = arguments.tasks.map_or(processors, usize::from);
     let pool: Arc<dyn MemoryPool> = Arc::new(QueryMemory::new(arguments.memory));
@@ -200,7 +203,11 @@ async fn serve_executor(arguments: &ExecutorArguments, folder: &Path) -> Result<
         ..ExecutorProcessConfig::default()
     };
     print(&format!("executor of {}: {tasks} tasks at a time", address::url(arguments.scheduler)));
-    start_executor_process(Arc::new(config)).await.map_err(failed)
+    tokio::select! {
+        outcome = start_executor_process(Arc::new(config)) => outcome.map_err(failed),
+        // Ballista would connect to the next program that listens on the port, and run what that one sends.
+        ended = scheduler_end => if interrupt.has_arrived() { Ok(()) } else { Err(ended) },
+    }
 }
 
 /// The functions that tasks can use: those of the scheduler.

@@ -123,18 +123,28 @@ pub(super) fn absolute(name: &Path) -> std::io::Result<PathBuf> {
     use tachograph_logs::sql::SqlLogName;
     match SqlLogName::parse(name) {
         Some(Ok(log)) => match log.sqlite_path() {
-            Some(path) => {
-                let path = std::path::absolute(path)?;
-                Ok(PathBuf::from(format!("SQL:{}!{}", path.display(), log.log())))
-            }
+            Some(path) => sql_log(&std::path::absolute(path)?, log.log()),
             None => Ok(name.to_path_buf()),
         },
         _ => std::path::absolute(name),
     }
 }
 
+/// The name of a log in an SQLite file, which is a text.
+fn sql_log(path: &Path, log: &str) -> std::io::Result<PathBuf> {
+    match path.to_str() {
+        Some(path) => Ok(PathBuf::from(format!("SQL:{path}!{log}"))),
+        None => Err(std::io::Error::new(
+            std::io::ErrorKind::InvalidInput,
+            "its path is not UTF-8, so that executors cannot open a database in it",
+        )),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::OsStrExt as _;
+
     use super::*;
 
     #[test]
@@ -166,6 +176,9 @@ mod tests {
         assert_eq!(absolute(Path::new("x/a.blg")).expect("a path"), here.join("x/a.blg"));
         let expected = format!("SQL:{}!march", here.join("a.db").display());
         assert_eq!(absolute(Path::new("SQL:a.db!march")).expect("a name"), PathBuf::from(expected));
+        let other = std::ffi::OsStr::from_bytes(b"/caf\xE9/a.db");
+        let error = sql_log(Path::new(other), "march").expect_err("no text");
+        assert!(error.to_string().contains("not UTF-8"), "{error}");
         assert_eq!(absolute(Path::new("SQL:servers!x")).expect("a name"), PathBuf::from("SQL:servers!x"));
     }
 }

@@ -270,6 +270,23 @@ fn a_killed_executor_changes_no_answer() {
     panic!("all queries ended before the executor was killed");
 }
 
+/// Another program can then listen on the scheduler's port.
+#[test]
+fn executors_end_with_their_scheduler() {
+    let mut cluster = TestCluster::start(1);
+    cluster.scheduler.kill();
+    let executor = &mut cluster.executors[0].child;
+    let start = Instant::now();
+    let status = loop {
+        if let Some(status) = executor.try_wait().expect("its status") {
+            break status;
+        }
+        assert!(start.elapsed() < PATIENCE, "the executor still runs");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert_eq!(status.code(), Some(1));
+}
+
 /// Failures of tasks are reported with the file, as in one process.
 #[test]
 fn errors_name_the_cause() {

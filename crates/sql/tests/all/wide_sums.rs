@@ -36,7 +36,10 @@ fn documented() -> String {
     let sql =
         spark.split("```sql\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a block of SQL");
     sql.replace('`', "\"")
-        .replace("max_by(num, time)", "last_value(num ORDER BY time)")
+        .replace(
+            "max_by(CASE kind WHEN 'elapsed' THEN num - den END, time)",
+            "last_value(CASE kind WHEN 'elapsed' THEN num - den END ORDER BY time)",
+        )
         .replace("FROM archive", "FROM samples")
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::open_file::OpenFile;
 use crate::roots::Roots;
-use crate::scan::{hexadecimal, lines, number};
+use crate::scan::{lines, parse_hexadecimal, parse_number};
 
 /// The maximum number of adapters.
 pub(super) const MAX_ADAPTERS: usize = 64;
@@ -69,7 +69,7 @@ pub(super) fn list(roots: &Roots) -> Vec<Adapter> {
         .filter_map(|entry| {
             let name = entry.ok()?.file_name();
             // `card0-HDMI-A-1` is a connector.
-            number(name.to_str()?.strip_prefix("card")?.as_bytes())
+            parse_number(name.to_str()?.strip_prefix("card")?.as_bytes())
         })
         .collect();
     cards.sort_unstable();
@@ -101,7 +101,7 @@ pub(super) fn list(roots: &Roots) -> Vec<Adapter> {
 /// The two halves of the LUID that represents a PCI address such as `0000:03:00.0`. The high half is the domain; the low
 /// half is bus, device and function.
 fn luid(pci: &str) -> Option<(u32, u32)> {
-    let mut parts = pci.split([':', '.']).map(|part| hexadecimal(part.as_bytes()));
+    let mut parts = pci.split([':', '.']).map(|part| parse_hexadecimal(part.as_bytes()));
     let [domain, bus, device, function] = std::array::from_fn(|_| parts.next().flatten());
     let low = bus? << 8 | device? << 3 | function?;
     Some((domain?.try_into().ok()?, low.try_into().ok()?))

@@ -9,7 +9,7 @@ use super::adapters::Adapter;
 use super::fdinfo::{Busy, Client, windows_type};
 use super::files::ProcessFiles;
 use super::nvidia::{Card, ENGINES, Nvidia};
-use crate::error_texts::unreadable;
+use crate::error_texts::unreadable_failure;
 use crate::roots::Roots;
 
 /// A process without graphics files is examined again after this number of samples.
@@ -279,7 +279,7 @@ impl EngineUse {
 
 impl Reading for Clients {
     fn read(&mut self, at: Timestamps) -> Result<(), Failure> {
-        self.list().map_err(|error| unreadable("/proc", &error.into()))?;
+        self.list().map_err(|error| unreadable_failure("/proc", &error.into()))?;
         self.sample += 1;
         let last_ticks = std::mem::replace(&mut self.last_ticks, at.ticks);
         let interval = at.ticks.saturating_sub(last_ticks).max(0) as u64;
@@ -445,5 +445,5 @@ impl Owner {
 /// The start time of a process, from its stat file.
 fn start_time(text: &[u8]) -> Option<u64> {
     let end = text.iter().rposition(|&byte| byte == b')')?;
-    crate::scan::number(crate::scan::words(&text[end + 1..]).nth(19)?)
+    crate::scan::parse_number(crate::scan::words(&text[end + 1..]).nth(19)?)
 }

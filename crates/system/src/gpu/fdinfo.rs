@@ -1,6 +1,6 @@
 //! Parses the fdinfo file of a graphics client.
 
-use crate::scan::{lines, number, words};
+use crate::scan::{lines, parse_number, words};
 
 /// The maximum number of engines, and of memory regions, of a client.
 const MAX_PARTS: usize = 32;
@@ -67,7 +67,7 @@ impl<'a> Client<'a> {
             let (key, value) = (&line[..colon], line[colon + 1..].trim_ascii());
             match key {
                 b"pdev" => client.pci = value,
-                b"client-id" => id = number(value),
+                b"client-id" => id = parse_number(value),
                 _ => client.add_field(key, value),
             }
         }
@@ -87,7 +87,7 @@ impl<'a> Client<'a> {
 
     fn add_field(&mut self, key: &'a [u8], value: &[u8]) {
         let mut value = words(value);
-        let Some(amount) = value.next().and_then(number) else { return };
+        let Some(amount) = value.next().and_then(parse_number) else { return };
         let unit = value.next().unwrap_or_default();
         if let Some(name) = key.strip_prefix(b"engine-") {
             if !name.starts_with(b"capacity-") && unit == b"ns" {

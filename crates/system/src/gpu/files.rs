@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags, RawDir, open, openat, readlinkat_raw};
 use rustix::io::{Errno, read};
 
-use crate::scan::number;
+use crate::scan::parse_number;
 
 /// The maximum number of open files of a process that are examined.
 const MAX_FILES: usize = 65_536;
@@ -87,7 +87,7 @@ impl ProcessFiles {
         let folder = openat(&self.proc, folder, flags, Mode::empty())?;
         let mut entries = RawDir::new(folder, &mut self.entries);
         while let Some(entry) = entries.next() {
-            let id = number(entry?.file_name().to_bytes()).and_then(|id| u32::try_from(id).ok());
+            let id = parse_number(entry?.file_name().to_bytes()).and_then(|id| u32::try_from(id).ok());
             id.into_iter().for_each(&mut each);
         }
         Ok(())

@@ -264,7 +264,7 @@ impl Library {
                     Err(reason) => self.fail(reason, ticks),
                 }
             }
-            Err(Unanswered::Late(time)) => Err(late(time)),
+            Err(Unanswered::Late(time)) => Err(late_failure(time)),
             Err(Unanswered::Ended) => {
                 self.fail("NVML: the thread that calls the library has ended".to_owned(), ticks)
             }
@@ -283,7 +283,7 @@ impl Library {
         let until = Instant::now() + MAX_WAIT;
         while !thread.is_finished() {
             if Instant::now() >= until {
-                return Err(late(MAX_WAIT));
+                return Err(late_failure(MAX_WAIT));
             }
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -292,7 +292,7 @@ impl Library {
     }
 }
 
-fn late(time: Duration) -> Failure {
+fn late_failure(time: Duration) -> Failure {
     Failure::new(ErrorCode::TIMEOUT, format!("NVML: no answer within {} ms", time.as_millis()))
 }
 

@@ -79,7 +79,7 @@ impl DeviceFile {
     }
 
     fn read(&mut self) -> Result<u64, Arc<str>> {
-        self.file.number().map_err(|text| Arc::clone(self.reason.intern(&text)))
+        self.file.read_number().map_err(|text| Arc::clone(self.reason.intern(&text)))
     }
 
     fn close(&mut self) {
@@ -87,7 +87,7 @@ impl DeviceFile {
     }
 }
 
-fn set(row: &mut Row<'_>, id: u32, value: &Result<u64, Arc<str>>) {
+fn set_or_fail(row: &mut Row<'_>, id: u32, value: &Result<u64, Arc<str>>) {
     match value {
         Ok(value) => row.set(id, *value),
         Err(reason) => row.fail(id, reason),
@@ -182,12 +182,13 @@ impl AdapterMemory {
             })
         };
         let adapters: Vec<_> = adapters.iter().enumerate().filter_map(files).collect();
-        let has = |files: &MemoryFiles, id| {
+        let has_counter = |files: &MemoryFiles, id| {
             id == DEDICATED_LIMIT && files.nvidia.is_some()
                 || files.limits.iter().any(|(limit, _)| *limit == id)
         };
         let info = ADAPTER_MEMORY.info_of(|id| {
-            ![DEDICATED_LIMIT, SHARED_LIMIT].contains(&id) || adapters.iter().any(|files| has(files, id))
+            ![DEDICATED_LIMIT, SHARED_LIMIT].contains(&id)
+                || adapters.iter().any(|files| has_counter(files, id))
         });
         Self { info, clients, nvidia, user, adapters }
     }
@@ -234,15 +235,15 @@ impl Provider for AdapterMemory {
             };
             let mut row = rows.push(&files.key);
             let [dedicated, shared] = &used;
-            set(&mut row, DEDICATED, dedicated);
-            set(&mut row, SHARED, shared);
+            set_or_fail(&mut row, DEDICATED, dedicated);
+            set_or_fail(&mut row, SHARED, shared);
             match (dedicated, shared) {
                 (Ok(dedicated), Ok(shared)) => row.set(COMMITTED, dedicated.saturating_add(*shared)),
                 (Err(reason), _) | (_, Err(reason)) => row.fail(COMMITTED, reason),
             }
             for id in [DEDICATED_LIMIT, SHARED_LIMIT] {
                 match files.limits.iter_mut().find(|(limit, _)| *limit == id) {
-                    Some((_, file)) => set(&mut row, id, &file.read()),
+                    Some((_, file)) => set_or_fail(&mut row, id, &file.read()),
                     None => row.omit(id),
                 }
             }
@@ -275,10 +276,10 @@ impl Adapters {
             (nvidia.is_some() || !files.is_empty()).then_some(LoadFiles { key, nvidia, files })
         };
         let adapters: Vec<_> = adapters.iter().filter_map(adapter).collect();
-        let has = |adapter: &LoadFiles, id| {
+        let has_counter = |adapter: &LoadFiles, id| {
             adapter.nvidia.is_some() || adapter.files.iter().any(|(known, _)| *known == id)
         };
-        let info = ADAPTER.info_of(|id| adapters.iter().any(|adapter| has(adapter, id)));
+        let info = ADAPTER.info_of(|id| adapters.iter().any(|adapter| has_counter(adapter, id)));
         (!adapters.is_empty()).then_some(Self { info, nvidia, user, adapters })
     }
 }
@@ -316,7 +317,7 @@ impl Provider for Adapters {
             let mut row = rows.push(key);
             for id in LOADS {
                 match files.iter_mut().find(|(known, _)| *known == id) {
-                    Some((_, file)) => set(&mut row, id, &file.read()),
+                    Some((_, file)) => set_or_fail(&mut row, id, &file.read()),
                     None => row.omit(id),
                 }
             }

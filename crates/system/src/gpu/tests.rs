@@ -171,11 +171,11 @@ fn a_process_that_opens_a_card_later_is_found() {
 fn memory_comes_from_the_clients_and_from_the_driver() {
     let machine = machine();
     let rows = collect(&mut *provider(&machine, "GPU Process Memory"), at(1));
-    let of = |name: String| [DEDICATED, SHARED, COMMITTED].map(|id| first_value(&rows, &name, id));
+    let values_of = |name: String| [DEDICATED, SHARED, COMMITTED].map(|id| first_value(&rows, &name, id));
     // Two clients of 2 MiB in the card (4 MiB allocated) and 1 MiB in main memory.
-    assert_eq!(of(format!("pid_20_{LUID_AMD}")), [4 << 20, 2 << 20, 10 << 20]);
-    assert_eq!(of(format!("pid_20_{LUID_XE}")), [16 << 10, 4 << 10, 8 << 10]);
-    assert_eq!(of(format!("pid_30_{LUID_AMD}")), [2 << 20, 1 << 20, 5 << 20]);
+    assert_eq!(values_of(format!("pid_20_{LUID_AMD}")), [4 << 20, 2 << 20, 10 << 20]);
+    assert_eq!(values_of(format!("pid_20_{LUID_XE}")), [16 << 10, 4 << 10, 8 << 10]);
+    assert_eq!(values_of(format!("pid_30_{LUID_AMD}")), [2 << 20, 1 << 20, 5 << 20]);
     let rows = collect(&mut *provider(&machine, "GPU Adapter Memory"), at(1));
     let all = [DEDICATED, SHARED, COMMITTED, DEDICATED_LIMIT, SHARED_LIMIT];
     let found = all.map(|id| first_value(&rows, LUID_AMD, id));

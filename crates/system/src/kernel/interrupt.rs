@@ -7,8 +7,8 @@ use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
 use tachograph_perflib::{Failure, InstanceKey, Provider, Rows, SharedReading, Timestamps};
 
 use crate::open_file::OpenFile;
-use crate::ordered::{move_to, split_complete_lines};
-use crate::scan::{lines, number, words};
+use crate::ordered::{move_if_present, split_complete_lines};
+use crate::scan::{lines, parse_number, words};
 use crate::shared_file::InterruptFiles;
 use crate::table::{CounterInfo, SetTable};
 
@@ -77,7 +77,7 @@ struct Interrupts {
     /// The identity of the next new instance.
     identity: u64,
     /// The reason for missing values.
-    unreadable: Arc<str>,
+    unreadable_failure: Arc<str>,
 }
 
 /// A line as last read.
@@ -104,7 +104,7 @@ impl Interrupts {
             total: Arc::new(InstanceKey::new("_Total", 0, 1).reserved()),
             last_total: 0,
             identity: 2,
-            unreadable: format!("{path}: the line has no number").into(),
+            unreadable_failure: format!("{path}: the line has no number").into(),
         }
     }
 
@@ -128,7 +128,7 @@ impl Interrupts {
             let Some((label, sum, tail)) = split(line, processors) else { continue };
             let index = count;
             count += 1;
-            if !move_to(&mut self.lines, index, |line| line.label == label && line.tail == tail) {
+            if !move_if_present(&mut self.lines, index, |line| line.label == label && line.tail == tail) {
                 self.lines.insert(index, Line::new(label, tail, &mut self.identity));
             }
             let line = &mut self.lines[index];
@@ -147,7 +147,7 @@ impl Interrupts {
             let mut row = rows.push(&line.instance);
             match sum {
                 Some(sum) => row.set(RATE, sum),
-                None => row.fail(RATE, &self.unreadable),
+                None => row.fail(RATE, &self.unreadable_failure),
             }
         }
         has_lost_counts |= self.lines.len() > count;
@@ -164,7 +164,7 @@ impl Interrupts {
             if count > 0 {
                 row.set(RATE, total);
             } else {
-                row.fail(RATE, &self.unreadable);
+                row.fail(RATE, &self.unreadable_failure);
             }
         }
     }
@@ -200,7 +200,7 @@ impl Line {
     }
 
     fn renew_instance(&mut self, identity: &mut u64) {
-        let number = number(&self.label);
+        let number = parse_number(&self.label);
         let name = name_of(&self.label, &self.tail, number.is_some());
         self.instance = Arc::new(InstanceKey::new(name, number.unwrap_or_default() as u32, *identity));
         *identity += 1;
@@ -245,7 +245,7 @@ fn split(line: &[u8], processors: usize) -> Option<(&[u8], Option<u64>, &[u8])> 
         if !word.first().is_some_and(u8::is_ascii_digit) {
             break;
         }
-        sum = sum.zip(number(&word[..end])).and_then(|(sum, number)| sum.checked_add(number));
+        sum = sum.zip(parse_number(&word[..end])).and_then(|(sum, number)| sum.checked_add(number));
         rest = &word[end..];
         count += 1;
     }

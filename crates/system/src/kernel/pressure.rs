@@ -10,7 +10,7 @@ use crate::error_texts::ErrorTexts;
 use crate::open_file::OpenFile;
 use crate::ordered::split_complete_lines;
 use crate::roots::Roots;
-use crate::scan::{hundredths, lines, number, words};
+use crate::scan::{lines, parse_hundredths, parse_number, words};
 use crate::table::{CounterInfo, SetTable};
 
 /// The ids of the counters; the averages are those over 10, 60 and 300 s.
@@ -94,13 +94,14 @@ pub(super) fn parse(text: &[u8]) -> Pressure {
         let stall = slot.insert(Stall::default());
         for word in words {
             if let Some(value) = word.strip_prefix(b"avg10=") {
-                stall.averages[0] = hundredths(value);
+                stall.averages[0] = parse_hundredths(value);
             } else if let Some(value) = word.strip_prefix(b"avg60=") {
-                stall.averages[1] = hundredths(value);
+                stall.averages[1] = parse_hundredths(value);
             } else if let Some(value) = word.strip_prefix(b"avg300=") {
-                stall.averages[2] = hundredths(value);
+                stall.averages[2] = parse_hundredths(value);
             } else if let Some(value) = word.strip_prefix(b"total=") {
-                stall.total_hundred_ns = number(value).and_then(|microseconds| microseconds.checked_mul(10));
+                stall.total_hundred_ns =
+                    parse_number(value).and_then(|microseconds| microseconds.checked_mul(10));
             }
         }
     }
@@ -119,11 +120,12 @@ pub(crate) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
             let pressure = parse(file.read().ok()?);
             found.some = found.some.or(pressure.some);
             found.full = found.full.or(pressure.full);
-            let missing = |line: &str| format!("{}: no usable '{line}' line", file.path().display()).into();
+            let missing_line =
+                |line: &str| format!("{}: no usable '{line}' line", file.path().display()).into();
             Some(Resource {
                 instance: Arc::new(InstanceKey::new(*name, 0, 0)),
-                no_some: missing("some"),
-                no_full: missing("full"),
+                no_some: missing_line("some"),
+                no_full: missing_line("full"),
                 file,
                 some_total: 0,
                 full_total: 0,
@@ -131,14 +133,14 @@ pub(crate) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
             })
         })
         .collect();
-    let has = |id: u32| {
+    let has_counter = |id: u32| {
         let is_some = id == SOME || SOME_AVERAGES.contains(&id);
         if is_some { found.some.is_some() } else { found.full.is_some() }
     };
-    if resources.is_empty() || !(has(SOME) || has(FULL)) {
+    if resources.is_empty() || !(has_counter(SOME) || has_counter(FULL)) {
         return None;
     }
-    Some(Box::new(PressureStall { info: TABLE.info_of(has), resources }))
+    Some(Box::new(PressureStall { info: TABLE.info_of(has_counter), resources }))
 }
 
 struct PressureStall {
@@ -180,15 +182,29 @@ impl Provider for PressureStall {
                     continue;
                 }
             };
-            set(&mut row, SOME, SOME_AVERAGES, pressure.some, &mut resource.some_total, &resource.no_some);
-            set(&mut row, FULL, FULL_AVERAGES, pressure.full, &mut resource.full_total, &resource.no_full);
+            set_line(
+                &mut row,
+                SOME,
+                SOME_AVERAGES,
+                pressure.some,
+                &mut resource.some_total,
+                &resource.no_some,
+            );
+            set_line(
+                &mut row,
+                FULL,
+                FULL_AVERAGES,
+                pressure.full,
+                &mut resource.full_total,
+                &resource.no_full,
+            );
         }
         Ok(())
     }
 }
 
 /// Sets the counters of a line: `total` and `averages` are their ids, `last` is the largest total so far.
-fn set(
+fn set_line(
     row: &mut Row<'_>,
     total: u32,
     averages: [u32; 3],

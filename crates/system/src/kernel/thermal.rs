@@ -11,11 +11,11 @@ use tachograph_counters::CounterType;
 use tachograph_perflib::registration::{CounterSetInfo, InstanceType};
 use tachograph_perflib::{Failure, InstanceKey, Provider, Row, Rows};
 
-use crate::error_texts::{ErrorTexts, unreadable};
+use crate::error_texts::{ErrorTexts, unreadable_failure};
 use crate::open_file::OpenFile;
 use crate::ordered::split_complete_lines;
 use crate::roots::Roots;
-use crate::scan::{number, signed};
+use crate::scan::{parse_number, parse_signed};
 use crate::table::{CounterInfo, SetTable};
 
 const TEMPERATURE: u32 = 1;
@@ -116,7 +116,7 @@ impl Provider for ThermalZones {
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         if let Err(error) = self.list() {
-            return Err(unreadable(self.folder.display(), &error));
+            return Err(unreadable_failure(self.folder.display(), &error));
         }
         for zone in &mut self.zones {
             if !rows.wants_instance(zone.instance.name(), zone.number) {
@@ -158,7 +158,8 @@ impl ThermalZones {
         let mut entries = RawDir::new(folder, &mut buffer);
         while let Some(entry) = entries.next() {
             let entry = entry?;
-            let Some(number) = entry.file_name().to_bytes().strip_prefix(b"thermal_zone").and_then(number)
+            let Some(number) =
+                entry.file_name().to_bytes().strip_prefix(b"thermal_zone").and_then(parse_number)
             else {
                 continue;
             };
@@ -205,14 +206,15 @@ impl Zone {
             trip_points[index].push(Temperature::new(folder.join(format!("trip_point_{point}_temp"))));
         }
         let [passive, critical] = trip_points;
-        let missing = |kind: &str| format!("{}: the zone has no {kind} trip point", folder.display()).into();
+        let missing_error =
+            |kind: &str| format!("{}: the zone has no {kind} trip point", folder.display()).into();
         Self {
             number,
             is_listed: true,
             is_stale: false,
             instance: Arc::new(InstanceKey::new(name, number, 0)),
-            no_passive: missing("passive"),
-            no_critical: missing("critical"),
+            no_passive: missing_error("passive"),
+            no_critical: missing_error("critical"),
             temperature: Temperature::new(folder.join("temp")),
             passive,
             critical,
@@ -237,7 +239,7 @@ impl Temperature {
     fn read(&mut self) -> Result<i64, Arc<str>> {
         self.is_gone = false;
         match self.file.read() {
-            Ok(text) => match signed(split_complete_lines(text).0.trim_ascii()) {
+            Ok(text) => match parse_signed(split_complete_lines(text).0.trim_ascii()) {
                 Some(value) if value > ABSOLUTE_ZERO => Ok(value),
                 _ => Err(Arc::clone(&self.unusable)),
             },

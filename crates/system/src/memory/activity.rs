@@ -128,8 +128,9 @@ pub(super) fn provider(vmstat: &SharedText) -> Option<Box<dyn Provider>> {
     let index = |name: &&str| present.iter().position(|key| key == name);
     let indexes: Vec<Vec<usize>> =
         EVENTS.iter().map(|event| event.keys.iter().filter_map(index).collect()).collect();
-    let has = |id| EVENTS.iter().zip(&indexes).any(|(event, indexes)| event.id == id && !indexes.is_empty());
-    let info = TABLE.info_of(has);
+    let has_counter =
+        |id| EVENTS.iter().zip(&indexes).any(|(event, indexes)| event.id == id && !indexes.is_empty());
+    let info = TABLE.info_of(has_counter);
     let vmstat = KeyedFile::for_totals(vmstat, &present);
     let has_any = !present.is_empty();
     has_any.then(|| -> Box<dyn Provider> {

@@ -9,7 +9,7 @@ use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 use crate::open_file::OpenFile;
 use crate::ordered::split_complete_lines;
 use crate::roots::Roots;
-use crate::scan::{lines, number, words};
+use crate::scan::{lines, parse_number, words};
 use crate::table::{CounterInfo, SetTable};
 
 const BLOCKS: u32 = 1;
@@ -100,7 +100,7 @@ fn sums(text: &[u8]) -> Option<Sums> {
     for line in lines(whole) {
         let mut count = 0;
         for (sum, word) in sums.blocks.iter_mut().zip(words(line).skip(4)) {
-            *sum = sum.saturating_add(number(word)?);
+            *sum = sum.saturating_add(parse_number(word)?);
             count += 1;
         }
         sums.count = sums.count.max(count);
@@ -120,10 +120,10 @@ mod tests {
         let mut set = provider(&machine.roots).expect("the file");
         let rows = collect(&mut *set, at(1));
         assert_eq!(names(&rows), ["0", "1", "2"]);
-        let of = |id| ["0", "1", "2"].map(|name| first_value(&rows, name, id));
-        assert_eq!(of(1), [11, 20, 33]);
-        assert_eq!(of(2), [11 * 4096, 20 * 8192, 33 * 16384]);
-        assert_eq!(of(3), [11 * 4096 + 20 * 8192 + 33 * 16384, 20 * 8192 + 33 * 16384, 33 * 16384]);
+        let values_of = |id| ["0", "1", "2"].map(|name| first_value(&rows, name, id));
+        assert_eq!(values_of(1), [11, 20, 33]);
+        assert_eq!(values_of(2), [11 * 4096, 20 * 8192, 33 * 16384]);
+        assert_eq!(values_of(3), [11 * 4096 + 20 * 8192 + 33 * 16384, 20 * 8192 + 33 * 16384, 33 * 16384]);
         for broken in [&text[..text.len() - 1], "", "Node 0, zone Normal 1 x 3\n"] {
             machine.write("proc/buddyinfo", broken);
             assert!(!value(&collect(&mut *set, at(2)), "0", 1).status.is_good(), "{broken:?}");

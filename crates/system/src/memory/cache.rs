@@ -45,8 +45,9 @@ struct Cache {
 pub(super) fn provider(vmstat: &SharedText) -> Option<Box<dyn Provider>> {
     let mut vmstat = KeyedFile::new(vmstat, "", KEYS);
     vmstat.read(Timestamps::default());
-    let has = |id| IDS.iter().position(|&other| other == id).is_some_and(|key| vmstat.value(key).is_some());
-    let info = TABLE.info_of(has);
+    let has_counter =
+        |id| IDS.iter().position(|&other| other == id).is_some_and(|key| vmstat.value(key).is_some());
+    let info = TABLE.info_of(has_counter);
     let has_any = !info.counters.is_empty();
     has_any.then(|| -> Box<dyn Provider> { Box::new(Cache { info, instance: Arc::default(), vmstat }) })
 }

@@ -10,7 +10,7 @@ use tachograph_perflib::{InstanceKey, Provider};
 use crate::counter_folder::{self, CounterFolder, FileCounter, bytes, counter};
 use crate::folder::sorted_entries;
 use crate::roots::Roots;
-use crate::scan::number;
+use crate::scan::parse_number;
 use crate::table::{CounterInfo, SetTable};
 
 #[rustfmt::skip]
@@ -58,7 +58,7 @@ pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
     let parent = roots.sys.join("kernel/mm/hugepages");
     let size = |name: &String| {
         let size = name.strip_prefix("hugepages-")?.strip_suffix("kB")?;
-        Some((number(size.as_bytes())?, parent.join(name)))
+        Some((parse_number(size.as_bytes())?, parent.join(name)))
     };
     let mut sizes: Vec<(u64, PathBuf)> = sorted_entries(&parent).ok()?.iter().filter_map(size).collect();
     sizes.sort();
@@ -90,9 +90,9 @@ mod tests {
         let mut set = provider(&machine.roots).expect("huge pages");
         let rows = collect(&mut *set, at(1));
         assert_eq!(names(&rows), ["2048kB", "1048576kB"]);
-        let of = |name| [1, 2, 3, 4, 5, 6].map(|id| first_value(&rows, name, id));
-        assert_eq!(of("2048kB"), [64, 64 << 21, 10, 10 << 21, 3, 4]);
-        assert_eq!(of("1048576kB"), [2, 2 << 30, 1, 1 << 30, 3, 4]);
+        let values_of = |name| [1, 2, 3, 4, 5, 6].map(|id| first_value(&rows, name, id));
+        assert_eq!(values_of("2048kB"), [64, 64 << 21, 10, 10 << 21, 3, 4]);
+        assert_eq!(values_of("1048576kB"), [2, 2 << 30, 1, 1 << 30, 3, 4]);
         machine.write("sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "x\n");
         let rows = collect(&mut *set, at(2));
         assert!(!value(&rows, "2048kB", 4).status.is_good());

@@ -5,7 +5,7 @@ use tachograph_perflib::Row;
 use crate::error_texts::{LastReason, error_text};
 use crate::open_file::OpenFile;
 use crate::roots::Roots;
-use crate::scan::{number, words};
+use crate::scan::{parse_number, words};
 
 /// A counter and its file.
 struct Source {
@@ -52,12 +52,12 @@ impl KernelObjects {
     }
 
     /// Whether the file of a counter is readable.
-    pub(super) fn has(&self, id: u32) -> bool {
+    pub(super) fn has_counter(&self, id: u32) -> bool {
         self.0.iter().any(|file| file.sources.iter().any(|source| source.id == id))
     }
 
     /// Sets the values that the row wants.
-    pub(super) fn set(&mut self, row: &mut Row<'_>) {
+    pub(super) fn set_counters(&mut self, row: &mut Row<'_>) {
         for ObjectFile { file, sources, reason } in &mut self.0 {
             if !sources.iter().any(|source| row.wants(source.id)) {
                 continue;
@@ -91,7 +91,7 @@ impl KernelObjects {
 fn numbers(text: &[u8]) -> [Option<u64>; 3] {
     let mut numbers = [None; 3];
     for (number_at, word) in numbers.iter_mut().zip(words(text.strip_suffix(b"\n").unwrap_or_default())) {
-        *number_at = number(word);
+        *number_at = parse_number(word);
     }
     numbers
 }

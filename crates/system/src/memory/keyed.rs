@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use tachograph_perflib::{Failure, Reading, SharedReading, Timestamps};
 
-use crate::error_texts::unreadable;
-use crate::scan::{number, words};
+use crate::error_texts::unreadable_failure;
+use crate::scan::{parse_number, words};
 
 /// The text of a file of keys and numbers. It is read in chunks, as far as its readers need it, because the kernel generates
 /// the whole file again for each further chunk.
@@ -49,7 +49,7 @@ impl KeyedText {
         read.map_err(|error| {
             self.file = None;
             self.length = 0;
-            unreadable(self.path.display(), &error)
+            unreadable_failure(self.path.display(), &error)
         })
     }
 
@@ -250,7 +250,7 @@ enum Outcome {
 fn value_of(line: &[u8], prefix: &[u8], key: &str) -> Option<Option<u64>> {
     let rest = line.strip_prefix(prefix)?.strip_prefix(key.as_bytes())?;
     let is_end = matches!(rest.first(), Some(b':' | b' ' | b'\t'));
-    is_end.then(|| words(rest.strip_prefix(b":").unwrap_or(rest)).next().and_then(number))
+    is_end.then(|| words(rest.strip_prefix(b":").unwrap_or(rest)).next().and_then(parse_number))
 }
 
 #[cfg(test)]

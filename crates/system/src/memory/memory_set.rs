@@ -288,7 +288,7 @@ fn in_bytes(values: &[u64]) -> u64 {
 
 /// Used memory, from MemTotal, MemAvailable and MemFree. In a container, MemAvailable can exceed MemTotal; then MemFree is
 /// subtracted, as `free` does.
-fn used(values: &[u64]) -> u64 {
+fn used_memory(values: &[u64]) -> u64 {
     let rest = if values[1] > values[0] { values[2] } else { values[1] };
     in_bytes(&[values[0].saturating_sub(rest)])
 }
@@ -313,7 +313,7 @@ const SOURCES: &[Source] = &[
     meminfo(FREE, &[0], in_bytes),
     meminfo(MODIFIED, &[4], in_bytes),
     meminfo(TOTAL, &[10], in_bytes),
-    meminfo(USED, &[10, 1, 0], used),
+    meminfo(USED, &[10, 1, 0], used_memory),
     meminfo(SHARED, &[5], in_bytes),
     meminfo(ANONYMOUS, &[11], in_bytes),
     meminfo(MAPPED, &[12], in_bytes),
@@ -354,13 +354,13 @@ pub(super) fn provider(roots: &Roots, vmstat: &SharedText) -> Option<Box<dyn Pro
     vmstat.read(Timestamps::default());
     // Closes the file, because the set may never be queried.
     meminfo.close();
-    let has = |id: u32| {
+    let has_counter = |id: u32| {
         SOURCES.iter().any(|source| {
             let file = if source.is_vmstat { &vmstat } else { &meminfo };
             source.id == id && source.keys.iter().all(|&key| file.value(key).is_some())
         })
     };
-    let info = TABLE.info_of(has);
+    let info = TABLE.info_of(has_counter);
     let has_any = !info.counters.is_empty();
     has_any.then(|| -> Box<dyn Provider> {
         Box::new(Memory { info, instance: Arc::default(), meminfo, vmstat })

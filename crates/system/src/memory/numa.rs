@@ -9,7 +9,7 @@ use tachograph_perflib::{Failure, InstanceKey, Provider, Rows, Timestamps};
 use super::keyed::{KeyedFile, KeyedText};
 use crate::open_file::OpenFile;
 use crate::roots::Roots;
-use crate::scan::number_list;
+use crate::scan::parse_number_list;
 use crate::table::{CounterInfo, SetTable};
 
 pub(super) const TABLE: SetTable = SetTable {
@@ -156,10 +156,10 @@ pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
         node.meminfo.read(Timestamps::default());
         node.numastat.read(Timestamps::default());
     }
-    let any = |has: &dyn Fn(&Node) -> bool| set.nodes.iter().any(has);
+    let any_node = |has_value: &dyn Fn(&Node) -> bool| set.nodes.iter().any(has_value);
     let info = TABLE.info_of(|id| match SIZES.iter().find(|(size, _)| *size == id) {
-        Some((_, keys)) => any(&|node| keys.iter().all(|key| node.meminfo.value(*key).is_some())),
-        None => any(&|node| node.numastat.value((id - FIRST_COUNT) as usize).is_some()),
+        Some((_, keys)) => any_node(&|node| keys.iter().all(|key| node.meminfo.value(*key).is_some())),
+        None => any_node(&|node| node.numastat.value((id - FIRST_COUNT) as usize).is_some()),
     });
     let has_any = !info.counters.is_empty();
     set.info = info;
@@ -179,7 +179,7 @@ impl NodeMemory {
         self.listed.extend_from_slice(listed);
         self.round += 1;
         let mut before = std::mem::take(&mut self.nodes);
-        for number in number_list(&self.listed) {
+        for number in parse_number_list(&self.listed) {
             let known = before.iter().position(|node| node.key.id() == number);
             self.nodes.push(match known {
                 Some(index) => before.swap_remove(index),

@@ -54,7 +54,7 @@ impl ProcessCount {
         }
         self.until_check -= 1;
         match self.other_links {
-            Some(other) => Ok(self.links()?.saturating_sub(other)),
+            Some(other) => Ok(self.count_links()?.saturating_sub(other)),
             None => Ok(self.entries()?.processes),
         }
     }
@@ -64,9 +64,9 @@ impl ProcessCount {
         let mut processes = 0;
         // Tries again if a process starts or ends between the three calls.
         for _ in 0..4 {
-            let before = self.links()?;
+            let before = self.count_links()?;
             let entries = self.entries()?;
-            let after = self.links()?;
+            let after = self.count_links()?;
             processes = entries.processes;
             let other = 2 + entries.other_folders;
             self.other_links = (before == after && before == other + processes).then_some(other);
@@ -87,7 +87,7 @@ impl ProcessCount {
         }
     }
 
-    fn links(&mut self) -> io::Result<u64> {
+    fn count_links(&mut self) -> io::Result<u64> {
         // The type of the link count depends on the architecture.
         #[allow(clippy::useless_conversion, reason = "not on every architecture")]
         Ok(u64::from(fstat(self.folder()?)?.st_nlink))

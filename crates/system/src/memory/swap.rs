@@ -8,7 +8,7 @@ use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 
 use crate::open_file::OpenFile;
 use crate::roots::Roots;
-use crate::scan::{number, unescape, words};
+use crate::scan::{parse_number, unescape, words};
 use crate::table::{CounterInfo, SetTable};
 
 const USAGE: u32 = 1;
@@ -104,7 +104,7 @@ fn push(rows: &mut Rows, key: &Arc<InstanceKey>, usage: Option<(u64, u64)>, malf
 
 /// The used bytes and the size in bytes, from a line `name type size used priority`.
 fn usage(line: &[u8]) -> Option<(u64, u64)> {
-    let mut numbers = words(line).skip(2).map(number);
+    let mut numbers = words(line).skip(2).map(parse_number);
     let (size, used) = (numbers.next()??, numbers.next()??);
     // `used` is complete only if another column follows.
     numbers.next()?;

@@ -12,7 +12,7 @@ use crate::adjtimex::ClockState;
 use crate::error_texts::{LastReason, error_text};
 use crate::open_file::OpenFile;
 use crate::roots::Roots;
-use crate::scan::{hundredths, number, words};
+use crate::scan::{parse_hundredths, parse_number, words};
 use crate::stat::Stat;
 use crate::table::{CounterInfo, SetTable};
 
@@ -148,12 +148,12 @@ struct System {
 fn from_stat(stat: &Stat) -> [Option<u64>; 5] {
     let processors = stat.processors().len() as u64;
     // Do not count the calling thread.
-    let runnable = stat.running().map(|running| running.saturating_sub(1));
+    let runnable = stat.running_threads().map(|running| running.saturating_sub(1));
     [
         stat.context_switches(),
         runnable.filter(|_| processors > 0).map(|runnable| runnable.saturating_sub(processors)),
-        stat.forks(),
-        stat.blocked(),
+        stat.fork_count(),
+        stat.blocked_threads(),
         runnable,
     ]
 }
@@ -178,7 +178,7 @@ pub(super) fn provider(
         _ => {
             let from_stat = FROM_STAT.iter().zip(values);
             let mut from_files = from_stat.chain(FROM_LOADAVG.iter().zip(averages));
-            from_files.any(|(&other, value)| other == id && value.is_some()) || objects.has(id)
+            from_files.any(|(&other, value)| other == id && value.is_some()) || objects.has_counter(id)
         }
     });
     Some(Box::new(System {
@@ -235,7 +235,7 @@ impl Provider for System {
                 }
             }
         }
-        self.objects.set(&mut row);
+        self.objects.set_counters(&mut row);
         if FROM_CLOCK.into_iter().any(|id| row.wants(id)) {
             match ClockState::read() {
                 Ok(clock) => set_clock(&mut row, &clock),
@@ -263,11 +263,11 @@ fn set_clock(row: &mut Row<'_>, clock: &ClockState) {
 /// Parses `0.62 0.44 0.40 4/93 14119`: the averages in hundredths and the number of threads, in the order of [`FROM_LOADAVG`].
 fn from_loadavg(text: &[u8]) -> [Option<u64>; 4] {
     let mut fields = words(text.strip_suffix(b"\n").unwrap_or_default());
-    let mut average = || fields.next().and_then(hundredths);
+    let mut average = || fields.next().and_then(parse_hundredths);
     let averages = [average(), average(), average()];
     let threads = fields.next().and_then(|field| {
         let slash = field.iter().position(|&byte| byte == b'/')?;
-        number(&field[slash + 1..])
+        parse_number(&field[slash + 1..])
     });
     // The number of threads is complete only if another field follows.
     [averages[0], averages[1], averages[2], threads.filter(|_| fields.next().is_some())]

@@ -24,8 +24,8 @@ fn machine() -> Machine {
     Machine::new(&[("proc/meminfo", MEMINFO), ("proc/vmstat", VMSTAT)])
 }
 
-fn set(machine: &Machine, name: &str) -> Box<dyn Provider> {
-    let stat = crate::stat::shared(&machine.roots);
+fn set_of(machine: &Machine, name: &str) -> Box<dyn Provider> {
+    let stat = crate::stat::shared_stat(&machine.roots);
     let mut all = providers(&machine.roots, &stat).into_iter();
     all.find(|set| set.info().name.as_ref() == name).unwrap_or_else(|| panic!("no set {name}"))
 }
@@ -39,7 +39,7 @@ fn counter_value(rows: &Rows, name: &str) -> i64 {
 
 #[test]
 fn every_counter_of_memory_has_its_value() {
-    let rows = collect(&mut *set(&machine(), "Memory"), at(1));
+    let rows = collect(&mut *set_of(&machine(), "Memory"), at(1));
     for (name, expected) in [
         ("Available Bytes", 24_324_324 * 1024),
         ("Available KBytes", 24_324_324),
@@ -93,7 +93,7 @@ fn used_memory_matches_the_program_free() {
     // In a container, available memory can exceed the total.
     let machine =
         Machine::new(&[("proc/meminfo", "MemTotal: 100 kB\nMemFree: 30 kB\nMemAvailable: 120 kB\n")]);
-    assert_eq!(counter_value(&collect(&mut *set(&machine, "Memory"), at(1)), "Used Bytes"), 70 * 1024);
+    assert_eq!(counter_value(&collect(&mut *set_of(&machine, "Memory"), at(1)), "Used Bytes"), 70 * 1024);
 
     let Ok(output) = std::process::Command::new("free").arg("-b").output() else { return };
     let version = std::process::Command::new("free").arg("--version").output().expect("free");
@@ -105,7 +105,7 @@ fn used_memory_matches_the_program_free() {
     let theirs: Vec<i64> =
         line.split_whitespace().skip(1).map(|word| word.parse().expect("a number")).collect();
     let roots = Roots::of_this_machine();
-    let mut memory = providers(&roots, &crate::stat::shared(&roots)).swap_remove(0);
+    let mut memory = providers(&roots, &crate::stat::shared_stat(&roots)).swap_remove(0);
     let rows = collect(&mut *memory, at(1));
     assert_eq!(counter_value(&rows, "Total Bytes"), theirs[0]);
     // Other programs allocate memory between the two measurements.
@@ -116,7 +116,7 @@ fn used_memory_matches_the_program_free() {
 fn counters_without_a_source_are_absent() {
     // MemAvailable is new in 3.14, pgsteal_file in 5.8.
     let machine = Machine::new(&[("proc/meminfo", "MemFree: 1 kB\n"), ("proc/vmstat", "pswpin 1\n")]);
-    let info = set(&machine, "Memory").info().clone();
+    let info = set_of(&machine, "Memory").info().clone();
     let names: Vec<&str> = info.counters.iter().map(|counter| counter.name.as_ref()).collect();
     assert_eq!(names, ["Pages Input/sec", "Free & Zero Page List Bytes"]);
 }
@@ -124,7 +124,7 @@ fn counters_without_a_source_are_absent() {
 #[test]
 fn files_that_become_unreadable_are_errors() {
     let machine = machine();
-    let mut set = set(&machine, "Memory");
+    let mut set = set_of(&machine, "Memory");
     machine.write("proc/meminfo", &MEMINFO[..MEMINFO.len() / 2]);
     let rows = collect(&mut *set, at(1));
     assert_eq!(counter_value(&rows, "Free & Zero Page List Bytes"), 2000 * 1024);
@@ -137,7 +137,7 @@ fn files_that_become_unreadable_are_errors() {
 #[test]
 fn only_requested_files_are_read() {
     let machine = machine();
-    let mut set = set(&machine, "Memory");
+    let mut set = set_of(&machine, "Memory");
     machine.write("proc/vmstat", "");
     let mut rows = Rows::new(set.info().clone());
     rows.select([1], vec![InstanceFilter::all()]);
@@ -150,7 +150,7 @@ fn only_requested_files_are_read() {
 #[test]
 fn events_are_summed() {
     let machine = machine();
-    let mut set = set(&machine, "Paging Activity");
+    let mut set = set_of(&machine, "Paging Activity");
     let rows = collect(&mut *set, at(1));
     for (name, expected) in [
         ("Page In Bytes/sec", 28 * 1024),
@@ -172,7 +172,7 @@ fn events_are_summed() {
 
 #[test]
 fn every_counter_of_cache_has_its_value() {
-    let rows = collect(&mut *set(&machine(), "Cache"), at(1));
+    let rows = collect(&mut *set_of(&machine(), "Cache"), at(1));
     assert_eq!(
         [counter_value(&rows, "Dirty Pages"), counter_value(&rows, "Dirty Page Threshold")],
         [45, 1_218_611]
@@ -183,7 +183,7 @@ fn every_counter_of_cache_has_its_value() {
 fn swap_areas_are_instances() {
     const HEAD: &str = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n";
     let machine = Machine::new(&[("proc/swaps", HEAD)]);
-    let mut set = set(&machine, "Paging File");
+    let mut set = set_of(&machine, "Paging File");
     assert_eq!(names(&collect(&mut *set, at(1))), [""; 0]);
     let two = format!(
         "{HEAD}/dev/dm-1    partition\t8388604\t\t1024\t\t-2\n/swap\\040file\\134x file\t1048572\t\t0\t\t-3\n"
@@ -230,16 +230,16 @@ fn nodes_are_instances() {
         ("sys/devices/system/node/node2/meminfo", &node(2, 8192)),
         ("sys/devices/system/node/node2/numastat", numastat),
     ]);
-    let mut set = set(&machine, "NUMA Node Memory");
+    let mut set = set_of(&machine, "NUMA Node Memory");
     check_idle(&machine, "sys", &mut *set);
     let rows = collect(&mut *set, at(1));
     assert_eq!(names(&rows), ["0", "2", "_Total"]);
-    let all = |id| ["0", "2", "_Total"].map(|name| first_value(&rows, name, id));
-    assert_eq!(all(1), [5466, 5466, 10932]);
-    assert_eq!(all(2), [4, 8, 12]);
-    assert_eq!(all(3), [3, 3, 6]);
-    assert_eq!(all(4), [0, 0, 0]);
-    assert_eq!(all(5), [7, 11, 18]);
+    let values_of = |id| ["0", "2", "_Total"].map(|name| first_value(&rows, name, id));
+    assert_eq!(values_of(1), [5466, 5466, 10932]);
+    assert_eq!(values_of(2), [4, 8, 12]);
+    assert_eq!(values_of(3), [3, 3, 6]);
+    assert_eq!(values_of(4), [0, 0, 0]);
+    assert_eq!(values_of(5), [7, 11, 18]);
     assert_eq!([6, 7, 8, 9, 10, 11].map(|id| first_value(&rows, "_Total", id)), [20, 2, 4, 6, 8, 10]);
 
     machine.write("sys/devices/system/node/node2/numastat", "");
@@ -280,7 +280,7 @@ fn every_counter_of_system_has_its_value() {
         ("proc/1/stat", ""),
         ("proc/7/stat", ""),
     ]);
-    let mut set = set(&machine, "System");
+    let mut set = set_of(&machine, "System");
     let rows = collect(&mut *set, at(100));
     for (name, expected) in [
         ("Context Switches/sec", 386_202),
@@ -323,7 +323,7 @@ fn every_counter_of_system_has_its_value() {
 #[test]
 fn load_averages_are_displayed_as_in_proc_loadavg() {
     let machine = Machine::new(&[("proc/loadavg", "1.23 12.40 0.05 4/93 14119\n")]);
-    let rows = collect(&mut *set(&machine, "System"), at(1));
+    let rows = collect(&mut *set_of(&machine, "System"), at(1));
     let shown = [10, 11, 12].map(|id| {
         let counter = rows.counter(rows.column(id).expect("collected"));
         let counter = tachograph_perflib::registration::counter_of(counter);
@@ -337,7 +337,7 @@ fn load_averages_are_displayed_as_in_proc_loadavg() {
 #[test]
 fn values_of_this_machine_are_plausible() {
     let roots = Roots::of_this_machine();
-    let stat = crate::stat::shared(&roots);
+    let stat = crate::stat::shared_stat(&roots);
     let clock = Clock::of_this_machine();
     let mut found = Vec::new();
     for mut set in providers(&roots, &stat) {
@@ -396,6 +396,6 @@ fn naive(path: &str, key: &str) -> i64 {
 fn files_are_closed_while_the_sets_are_idle() {
     let machine = machine();
     for name in ["Memory", "Paging Activity", "Cache"] {
-        check_idle(&machine, "proc", &mut *set(&machine, name));
+        check_idle(&machine, "proc", &mut *set_of(&machine, name));
     }
 }

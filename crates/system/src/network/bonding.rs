@@ -9,9 +9,9 @@ use tachograph_perflib::{Failure, InstanceKey, Provider, Row, Rows};
 
 use crate::error_texts::{LastReason, error_text};
 use crate::open_file::OpenFile;
-use crate::ordered::move_to;
+use crate::ordered::move_if_present;
 use crate::roots::Roots;
-use crate::scan::{only_number, words};
+use crate::scan::{parse_single_number, words};
 use crate::table::{CounterInfo, SetTable};
 
 const LINK_UP: u32 = 1;
@@ -94,7 +94,7 @@ impl Provider for Bonding {
         let names = masters.read_or_fail()?.trim_ascii();
         let mut next = 0;
         for name in words(names) {
-            if !move_to(bonds, next, |bond| bond.name == name) {
+            if !move_if_present(bonds, next, |bond| bond.name == name) {
                 bonds.insert(next, Bond::new(class, name));
             }
             bonds[next].push_rows(class, rows);
@@ -130,7 +130,7 @@ impl Bond {
         let listed = match slaves.read() {
             Ok(names) => {
                 for name in words(names.trim_ascii()) {
-                    if !move_to(members, next, |member| member.name == name) {
+                    if !move_if_present(members, next, |member| member.name == name) {
                         members.insert(next, Member::new(class, key.name(), name));
                     }
                     next += 1;
@@ -141,7 +141,8 @@ impl Bond {
         };
         members.truncate(next);
 
-        // The bond's row is before those of the members, so the links of the members are counted first.
+        // The bond's row comes before the rows of its members, but contains the number of their links that are up, so these are read
+        // first.
         let mut up: Result<u64, String> = Ok(0);
         for member in &mut *members {
             up = up.and_then(|up| Ok(up + link_up(&mut member.mii_status)?));
@@ -149,9 +150,9 @@ impl Bond {
         if rows.wants_instance(key.full_name(), key.id()) {
             let mut row = rows.push(key);
             let count = members.len() as u64;
-            set(&mut row, LINK_UP, link_up(mii_status), reason);
-            set(&mut row, INTERFACES, listed.clone().map(|()| count), reason);
-            set(&mut row, INTERFACES_UP, listed.and(up), reason);
+            set_or_fail(&mut row, LINK_UP, link_up(mii_status), reason);
+            set_or_fail(&mut row, INTERFACES, listed.clone().map(|()| count), reason);
+            set_or_fail(&mut row, INTERFACES_UP, listed.and(up), reason);
             row.omit(ACTIVE);
             row.omit(LINK_FAILURES);
         }
@@ -180,9 +181,9 @@ impl Member {
 
     fn fill(&mut self, row: &mut Row<'_>) {
         let Self { mii_status, state, link_failures, reason, .. } = self;
-        set(row, LINK_UP, link_up(mii_status), reason);
-        set(row, ACTIVE, value(state, |text| Some(u64::from(text == b"active"))), reason);
-        set(row, LINK_FAILURES, value(link_failures, only_number), reason);
+        set_or_fail(row, LINK_UP, link_up(mii_status), reason);
+        set_or_fail(row, ACTIVE, value(state, |text| Some(u64::from(text == b"active"))), reason);
+        set_or_fail(row, LINK_FAILURES, value(link_failures, parse_single_number), reason);
         row.omit(INTERFACES);
         row.omit(INTERFACES_UP);
     }
@@ -202,7 +203,7 @@ fn value(file: &mut OpenFile, parse: impl Fn(&[u8]) -> Option<u64>) -> Result<u6
     parsed.ok_or_else(|| format!("{}: malformed", file.path().display()))
 }
 
-fn set(row: &mut Row<'_>, id: u32, value: Result<u64, String>, reason: &mut LastReason) {
+fn set_or_fail(row: &mut Row<'_>, id: u32, value: Result<u64, String>, reason: &mut LastReason) {
     match value {
         Ok(value) => row.set(id, value),
         Err(text) => row.fail(id, reason.intern(&text)),

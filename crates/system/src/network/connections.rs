@@ -12,7 +12,7 @@ use tachograph_perflib::{Failure, InstanceKey, Provider, Rows, Timestamps};
 use super::counts::{Files, SharedNumber};
 use super::diagnostics::Diagnostics;
 use super::tcp::{ESTABLISHED_V6, TABLE_V6};
-use crate::error_texts::unreadable;
+use crate::error_texts::unreadable_failure;
 use crate::ordered::split_complete_lines;
 use crate::roots::Roots;
 use crate::scan::{lines, words};
@@ -159,7 +159,7 @@ impl Provider for ConnectionsV6 {
         }
         let count = self.count(rows.timestamps()).map_err(|error| {
             self.file = None;
-            unreadable(self.path.display(), &error)
+            unreadable_failure(self.path.display(), &error)
         })?;
         rows.push(&self.instance).set(ESTABLISHED_V6, count);
         Ok(())

@@ -7,7 +7,7 @@ use tachograph_perflib::{Failure, Reading, SharedReading, Timestamps};
 use crate::open_file::OpenFile;
 use crate::ordered::split_complete_lines;
 use crate::roots::Roots;
-use crate::scan::{lines, number, words};
+use crate::scan::{lines, parse_number, words};
 
 /// The format of a file.
 #[derive(Clone, Copy, Debug)]
@@ -161,7 +161,8 @@ impl Numbers {
         let mut lines = lines(text);
         let mut at = 0;
         while let (Some(names), Some(values)) = (lines.next(), lines.next()) {
-            let (Some((group, list)), Some((same, values))) = (grouped(names), grouped(values)) else {
+            let (Some((group, list)), Some((same, values))) = (split_at_colon(names), split_at_colon(values))
+            else {
                 break;
             };
             // The line of names and the line of numbers do not match, so the rest is ignored.
@@ -178,7 +179,7 @@ impl Numbers {
             }
             for (entry, value) in self.name_lines[at].entries.iter().zip(words(values)) {
                 if let Some(entry) = *entry {
-                    self.entries[entry].value = number(value);
+                    self.entries[entry].value = parse_number(value);
                 }
             }
             at += 1;
@@ -198,7 +199,7 @@ impl Numbers {
     fn read_in_line(&mut self, text: &[u8]) {
         let mut next = 0;
         for line in lines(text) {
-            let Some((group, rest)) = grouped(line) else { continue };
+            let Some((group, rest)) = split_at_colon(line) else { continue };
             let mut words = words(rest);
             while let (Some(name), Some(value)) = (words.next(), words.next()) {
                 self.store(&mut next, group, name, value);
@@ -214,7 +215,7 @@ impl Numbers {
             Some(place) => *place = entry,
             None => self.order.push(entry),
         }
-        self.entries[entry].value = number(value);
+        self.entries[entry].value = parse_number(value);
         *next += 1;
     }
 
@@ -232,7 +233,7 @@ impl Numbers {
 }
 
 /// Splits at the first colon.
-fn grouped(line: &[u8]) -> Option<(&[u8], &[u8])> {
+fn split_at_colon(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let colon = line.iter().position(|&byte| byte == b':')?;
     Some((&line[..colon], &line[colon + 1..]))
 }

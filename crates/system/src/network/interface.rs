@@ -8,7 +8,7 @@ use tachograph_perflib::{InstanceKey, Row};
 
 use super::interface_table::{BANDWIDTH, COLUMNS, DOUBLE, Numbers, RECEIVED, SENT, SINGLE};
 use super::speed::Speed;
-use crate::scan::{number, only_number, words};
+use crate::scan::{parse_number, parse_single_number, words};
 
 /// The column names of `/proc/net/dev`.
 #[derive(Default)]
@@ -51,24 +51,27 @@ impl Header {
         for (names, (part, start)) in
             line.split(|&byte| byte == b'|').skip(1).zip(COLUMNS.into_iter().zip([RECEIVED, SENT]))
         {
-            let place = |name: &[u8]| {
-                part.iter().position(|known| known.as_bytes() == name).map(|place| start + place)
+            let column_index = |name: &[u8]| {
+                part.iter()
+                    .position(|known| known.as_bytes() == name)
+                    .map(|column_index| start + column_index)
             };
-            self.columns.extend(words(names).map(place));
+            self.columns.extend(words(names).map(column_index));
         }
     }
 
-    fn has(&self, column: usize) -> bool {
+    fn has_column(&self, column: usize) -> bool {
         self.columns.contains(&Some(column))
     }
 
     /// Whether the file has the columns of this counter.
     pub(super) fn has_counter(&self, id: u32) -> bool {
         match DOUBLE.iter().find(|(double, _)| *double == id) {
-            Some((_, columns)) => columns.iter().all(|&column| self.has(column)),
-            None => {
-                SINGLE.iter().find(|(single, _)| *single == id).is_none_or(|&(_, column)| self.has(column))
-            }
+            Some((_, columns)) => columns.iter().all(|&column| self.has_column(column)),
+            None => SINGLE
+                .iter()
+                .find(|(single, _)| *single == id)
+                .is_none_or(|&(_, column)| self.has_column(column)),
         }
     }
 
@@ -77,7 +80,7 @@ impl Header {
         let mut numbers = Numbers::default();
         let mut words = words(text);
         for column in &self.columns {
-            let value = number(words.next()?)?;
+            let value = parse_number(words.next()?)?;
             if let Some(column) = column {
                 numbers[*column] = value;
             }
@@ -109,7 +112,7 @@ impl Interface {
     /// Reads the kernel's interface index.
     fn index_now(&self) -> Option<u32> {
         let text = fs::read(self.folder.join("ifindex")).ok()?;
-        only_number(&text)?.try_into().ok()
+        parse_single_number(&text)?.try_into().ok()
     }
 
     fn renew_key(&mut self) {

@@ -10,7 +10,7 @@ use super::interface::{Header, Interface};
 use super::interface_table::{BANDWIDTH, TABLE};
 use super::nodes::Inodes;
 use crate::open_file::OpenFile;
-use crate::ordered::{move_to, split_complete_lines};
+use crate::ordered::{move_if_present, split_complete_lines};
 use crate::roots::Roots;
 use crate::scan::lines;
 
@@ -68,7 +68,7 @@ impl NetworkInterface {
             let Some(colon) = line.iter().rposition(|&byte| byte == b':') else { continue };
             let name = line[..colon].trim_ascii();
             let numbers = if is_whole { self.header.numbers(&line[colon + 1..]) } else { None };
-            let is_known = move_to(&mut self.interfaces, next, |known| *known.name == *name);
+            let is_known = move_if_present(&mut self.interfaces, next, |known| *known.name == *name);
             if !is_known {
                 self.generation += u64::from(self.was_read);
                 self.interfaces.insert(next, Interface::new(&self.class, name, self.generation));

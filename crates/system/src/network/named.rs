@@ -71,9 +71,9 @@ pub(super) fn provider(set: &NamedSet, files: &Files) -> Option<Box<dyn Provider
         (start < end).then_some(TermsOfFile { file, terms: start..end })
     });
     let files = files.collect();
-    let has = |id| sums.iter().any(|sum| sum.id == id);
+    let has_counter = |id| sums.iter().any(|sum| sum.id == id);
     Some(Box::new(NamedProvider {
-        info: set.table.info_of(has),
+        info: set.table.info_of(has_counter),
         instance: Arc::default(),
         files,
         terms,

@@ -39,10 +39,10 @@ impl Inodes {
             if name.starts_with(b".") {
                 continue;
             }
-            let is = |interface: &Interface| *interface.name == *name;
+            let is_listed = |interface: &Interface| *interface.name == *name;
             let hint = self.order.get(index).copied();
-            let hint = hint.filter(|&hint| interfaces.get(hint).is_some_and(is));
-            let found = hint.or_else(|| interfaces.iter().position(is));
+            let hint = hint.filter(|&hint| interfaces.get(hint).is_some_and(is_listed));
+            let found = hint.or_else(|| interfaces.iter().position(is_listed));
             match (found, self.order.get_mut(index)) {
                 (Some(found), Some(known)) => *known = found,
                 (found, None) => self.order.push(found.unwrap_or(usize::MAX)),

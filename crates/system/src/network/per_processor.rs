@@ -13,7 +13,7 @@ use crate::number_file::SmallFile;
 use crate::open_file::OpenFile;
 use crate::ordered::split_complete_lines;
 use crate::roots::Roots;
-use crate::scan::{hexadecimal, lines, words};
+use crate::scan::{lines, parse_hexadecimal, words};
 use crate::table::{CounterInfo, SetTable};
 use crate::wrapping_sum::WrappingSum;
 
@@ -123,7 +123,7 @@ impl StatFile {
     }
 
     /// Whether the kernel has the column of a counter.
-    fn has(&mut self, id: u32) -> bool {
+    fn has_counter(&mut self, id: u32) -> bool {
         let name = self.columns.iter().find(|(column, _)| *column == id).map(|(_, name)| name.as_bytes());
         let text = self.file.read().unwrap_or_default();
         let header = lines(text).next().unwrap_or_default();
@@ -143,7 +143,7 @@ impl StatFile {
                     continue;
                 }
                 let number =
-                    hexadecimal(word).ok_or_else(|| format!("{}: malformed", self.path.display()))?;
+                    parse_hexadecimal(word).ok_or_else(|| format!("{}: malformed", self.path.display()))?;
                 match column {
                     Some(column) => now[column] = now[column].wrapping_add(number),
                     None => self.entries = number,
@@ -156,7 +156,7 @@ impl StatFile {
         }
         let has_same_terms = processors == self.processors;
         for (sum, now) in self.sums.iter_mut().zip(now) {
-            sum.now = now;
+            sum.current = now;
             sum.update(self.processors == 0, has_same_terms);
         }
         self.processors = processors;
@@ -164,7 +164,7 @@ impl StatFile {
     }
 
     /// Reads the file and sets the counters of its columns. Returns the column `entries`; `None` if the file cannot be read.
-    fn set(&mut self, row: &mut Row<'_>) -> Option<u64> {
+    fn read_into(&mut self, row: &mut Row<'_>) -> Option<u64> {
         if let Err(text) = self.read() {
             row.fail_all(self.columns.iter().map(|(id, _)| *id).chain([ENTRIES]), self.reason.intern(&text));
             return None;
@@ -190,9 +190,9 @@ pub(super) fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
         [(4, "IPv4", "arp_cache"), (6, "IPv6", "ndisc_cache")].into_iter().filter_map(cache).collect();
     if !caches.is_empty() {
         let ids: Vec<u32> = NEIGHBOR_COLUMNS.iter().map(|(id, _)| *id).collect();
-        let has: Vec<u32> =
-            ids.into_iter().filter(|id| caches.iter_mut().any(|(_, file)| file.has(*id))).collect();
-        let info = NEIGHBOR_CACHE.info_of(|id| id == ENTRIES || has.contains(&id));
+        let available_ids: Vec<u32> =
+            ids.into_iter().filter(|id| caches.iter_mut().any(|(_, file)| file.has_counter(*id))).collect();
+        let info = NEIGHBOR_CACHE.info_of(|id| id == ENTRIES || available_ids.contains(&id));
         providers.push(Box::new(NeighborCache { info, caches }));
     }
     providers
@@ -216,13 +216,13 @@ impl ConnectionTracking {
             return None;
         }
         let mut stat = StatFile::new(roots.proc.join("net/stat/nf_conntrack"), CONNECTION_COLUMNS);
-        let has: Vec<u32> = CONNECTION_COLUMNS
+        let available_ids: Vec<u32> = CONNECTION_COLUMNS
             .iter()
             .map(|(id, _)| *id)
-            .filter(|id| stat.as_mut().is_some_and(|stat| stat.has(*id)))
+            .filter(|id| stat.as_mut().is_some_and(|stat| stat.has_counter(*id)))
             .collect();
         Some(Self {
-            info: CONNECTION_TRACKING.info_of(|id| id <= IN_USE || has.contains(&id)),
+            info: CONNECTION_TRACKING.info_of(|id| id <= IN_USE || available_ids.contains(&id)),
             instance: Arc::default(),
             count,
             limit: SmallFile::new(folder.join("nf_conntrack_max")),
@@ -242,12 +242,12 @@ impl Provider for ConnectionTracking {
         if CONNECTION_COLUMNS.iter().any(|(id, _)| row.wants(*id))
             && let Some(stat) = &mut self.stat
         {
-            stat.set(&mut row);
+            stat.read_into(&mut row);
         }
         if ![ENTRIES, LIMIT, IN_USE].into_iter().any(|id| row.wants(id)) {
             return Ok(());
         }
-        match self.count.number().and_then(|count| Ok((count, self.limit.number()?))) {
+        match self.count.read_number().and_then(|count| Ok((count, self.limit.read_number()?))) {
             Ok((count, limit)) => {
                 row.set(ENTRIES, count);
                 row.set(LIMIT, limit);
@@ -281,7 +281,7 @@ impl Provider for NeighborCache {
         for (key, file) in &mut self.caches {
             if rows.wants_instance(key.full_name(), key.id()) {
                 let mut row = rows.push(key);
-                if let Some(entries) = file.set(&mut row) {
+                if let Some(entries) = file.read_into(&mut row) {
                     row.set(ENTRIES, entries);
                 }
             }
@@ -317,17 +317,17 @@ mod tests {
         ]);
         let mut set = providers(&machine.roots).swap_remove(0);
         let rows = collect(&mut *set, at(1));
-        let of =
+        let values_of =
             |rows: &Rows, ids: &[u32]| ids.iter().map(|id| first_value(rows, "", *id)).collect::<Vec<_>>();
-        assert_eq!(of(&rows, &[1, 2, 5, 6, 7, 8, 9]), [7, 262_144, 0x1_0000_0000, 2, 4, 6, 8]);
+        assert_eq!(values_of(&rows, &[1, 2, 5, 6, 7, 8, 9]), [7, 262_144, 0x1_0000_0000, 2, 4, 6, 8]);
         let fraction = value(&rows, "", 3);
         assert_eq!((fraction.first, fraction.second), (7, 262_144));
         // The count of one processor wraps.
         machine.write("proc/net/stat/nf_conntrack", CONNTRACK.replace("fffffff0", "00000002"));
-        assert_eq!(of(&collect(&mut *set, at(2)), &[5]), [0x1_0000_0012]);
+        assert_eq!(values_of(&collect(&mut *set, at(2)), &[5]), [0x1_0000_0012]);
         machine.write("proc/net/stat/nf_conntrack", CONNTRACK.replace("fffffff0", "x"));
         let rows = collect(&mut *set, at(3));
-        assert_eq!(of(&rows, &[1]), [7]);
+        assert_eq!(values_of(&rows, &[1]), [7]);
         assert!(!value(&rows, "", 5).status.is_good());
         assert!(rows.errors()[0].reason.contains("nf_conntrack: malformed"), "{:?}", rows.errors());
     }
@@ -341,9 +341,9 @@ mod tests {
         let machine = Machine::new(&[("proc/net/stat/arp_cache", ARP), ("proc/net/stat/ndisc_cache", &old)]);
         let rows = collect(&mut *providers(&machine.roots).swap_remove(0), at(1));
         assert_eq!(names(&rows), ["IPv4", "IPv6"]);
-        let of = |name| [1, 5, 6, 7, 8, 10].map(|id| first_value(&rows, name, id));
-        assert_eq!(of("IPv4"), [0x12, 0x25, 0x11, 4, 6, 5]);
-        assert_eq!(of("IPv6"), of("IPv4"));
+        let values_of = |name| [1, 5, 6, 7, 8, 10].map(|id| first_value(&rows, name, id));
+        assert_eq!(values_of("IPv4"), [0x12, 0x25, 0x11, 4, 6, 5]);
+        assert_eq!(values_of("IPv6"), values_of("IPv4"));
         assert_eq!(first_value(&rows, "IPv4", 9), 7);
     }
 }

@@ -13,9 +13,9 @@ use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 use super::qdisc_message::{
     Entry, Location, MAX_KIND, RTM_GETQDISC, RTM_NEWQDISC, Statistics, TC_H_ROOT, TCMSG_BYTES, parse,
 };
-use crate::error_texts::unreadable;
+use crate::error_texts::unreadable_failure;
 use crate::netlink::NetlinkSocket;
-use crate::ordered::move_to;
+use crate::ordered::move_if_present;
 use crate::roots::Roots;
 use crate::table::{CounterInfo, SetTable};
 use crate::wrapping_sum::WrappingSum;
@@ -83,7 +83,7 @@ struct Qdisc {
     /// Whether [`push`](Self::push) has not been called yet.
     is_new: bool,
     /// The last statistics.
-    now: Statistics,
+    current: Statistics,
 }
 
 struct QueueingDisciplines {
@@ -154,17 +154,17 @@ impl QueueingDisciplines {
             // If there is no name, the interface was removed in the meantime.
             let Some((_, name)) = &interface else { continue };
             let name = name.as_ref();
-            let is = |known: &Qdisc| {
+            let is_wanted = |known: &Qdisc| {
                 known.location == entry.location
                     && known.kind == entry.kind
                     && known.key.parent() == Some(name)
-                    && known.bytes <= entry.now.bytes
+                    && known.bytes <= entry.current.bytes
             };
-            if !move_to(qdiscs, next, is) {
+            if !move_if_present(qdiscs, next, is_wanted) {
                 *identity += 1;
                 qdiscs.insert(next, Qdisc::new(entry, name, *identity));
             }
-            qdiscs[next].push(&entry.now);
+            qdiscs[next].push(&entry.current);
             next += 1;
         }
         qdiscs.truncate(next);
@@ -176,17 +176,26 @@ impl Qdisc {
         let Entry { location, kind, .. } = *entry;
         let key = InstanceKey::with_parent(interface, &name_of(&location, &kind), 0, identity);
         let sums = [WrappingSum::default(); 4];
-        Self { location, kind, key: Arc::new(key), bytes: 0, sums, is_new: true, now: Statistics::default() }
+        Self {
+            location,
+            kind,
+            key: Arc::new(key),
+            bytes: 0,
+            sums,
+            is_new: true,
+            current: Statistics::default(),
+        }
     }
 
     /// Sets the current statistics.
-    fn push(&mut self, now: &Statistics) {
-        self.now = *now;
-        self.bytes = now.bytes;
+    fn push(&mut self, current: &Statistics) {
+        self.current = *current;
+        self.bytes = current.bytes;
         let is_new = std::mem::take(&mut self.is_new);
-        let numbers = [now.packets, now.drops.into(), now.overlimits.into(), now.requeues.into()];
+        let numbers =
+            [current.packets, current.drops.into(), current.overlimits.into(), current.requeues.into()];
         for (sum, number) in self.sums.iter_mut().zip(numbers) {
-            sum.now = number;
+            sum.current = number;
             sum.update(is_new, true);
         }
     }
@@ -212,8 +221,8 @@ impl Provider for QueueingDisciplines {
     }
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
-        self.update().map_err(|error| unreadable("RTM_GETQDISC", &error))?;
-        for Qdisc { key, bytes, sums, now, .. } in &self.qdiscs {
+        self.update().map_err(|error| unreadable_failure("RTM_GETQDISC", &error))?;
+        for Qdisc { key, bytes, sums, current, .. } in &self.qdiscs {
             if !rows.wants_instance(key.full_name(), key.id()) {
                 continue;
             }
@@ -222,8 +231,8 @@ impl Provider for QueueingDisciplines {
             for (id, sum) in [PACKETS, DROPS, OVERLIMITS, REQUEUES].into_iter().zip(sums) {
                 row.set(id, sum.total);
             }
-            row.set(BACKLOG_BYTES, now.backlog_bytes.into());
-            row.set(BACKLOG_PACKETS, now.backlog_packets.into());
+            row.set(BACKLOG_BYTES, current.backlog_bytes.into());
+            row.set(BACKLOG_PACKETS, current.backlog_packets.into());
         }
         Ok(())
     }
@@ -249,7 +258,7 @@ mod tests {
     fn update(messages: &[Vec<u8>], set: &mut QueueingDisciplines) -> Vec<(String, Statistics)> {
         set.entries = messages.iter().map(|message| parse(message).expect("whole")).collect();
         set.update_qdiscs(|interface| Some(format!("eth{interface}")));
-        set.qdiscs.iter().map(|qdisc| (qdisc.key.full_name().to_owned(), qdisc.now)).collect()
+        set.qdiscs.iter().map(|qdisc| (qdisc.key.full_name().to_owned(), qdisc.current)).collect()
     }
 
     #[test]

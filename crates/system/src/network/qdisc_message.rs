@@ -42,7 +42,7 @@ pub(super) struct Entry {
     /// The kind, such as `fq_codel`, padded with zeros.
     pub(super) kind: [u8; MAX_KIND],
     /// The current statistics.
-    pub(super) now: Statistics,
+    pub(super) current: Statistics,
 }
 
 /// The maximum length of a kind (`IFNAMSIZ`).
@@ -55,14 +55,14 @@ pub(super) fn parse(message: &[u8]) -> io::Result<Entry> {
     };
     let number = |at: usize| read_u32(&head[at..]).unwrap_or_default();
     let location = Location { interface: number(4) as i32, handle: number(8), parent: number(12) };
-    let mut entry = Entry { location, kind: [0; MAX_KIND], now: Statistics::default() };
+    let mut entry = Entry { location, kind: [0; MAX_KIND], current: Statistics::default() };
     each_attribute(attributes, |kind, value| match kind {
         TCA_KIND => {
             for (byte, read) in entry.kind.iter_mut().zip(value) {
                 *byte = *read;
             }
         }
-        TCA_STATS2 => each_attribute(value, |kind, value| entry.now.push(kind, value)),
+        TCA_STATS2 => each_attribute(value, |kind, value| entry.current.push(kind, value)),
         _ => {}
     });
     Ok(entry)

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tachograph_perflib::FREQUENCY;
 
-use crate::scan::signed;
+use crate::scan::parse_signed;
 
 /// The time between two reads, in ticks of the performance clock.
 const READ_INTERVAL: i64 = 10 * FREQUENCY;
@@ -24,7 +24,7 @@ impl Speed {
         if self.read_at.is_none_or(|read_at| !(0..READ_INTERVAL).contains(&(ticks - read_at))) {
             let text = fs::read(folder.join("speed")).unwrap_or_default();
             // In Mbit/s; -1 and 0 mean unknown.
-            let speed = signed(text.trim_ascii()).filter(|speed| *speed > 0);
+            let speed = parse_signed(text.trim_ascii()).filter(|speed| *speed > 0);
             self.bits_per_second = speed.and_then(|speed| (speed as u64).checked_mul(1_000_000));
             self.read_at = Some(ticks);
         }

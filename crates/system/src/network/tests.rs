@@ -71,7 +71,7 @@ fn identity(rows: &Rows, name: &str) -> u64 {
 }
 
 /// The value of a counter of a set without instances, by its name.
-fn named(rows: &Rows, name: &str) -> i64 {
+fn named_value(rows: &Rows, name: &str) -> i64 {
     let counter = rows.info().counters.iter().find(|counter| &*counter.name == name);
     first_value(rows, "", counter.unwrap_or_else(|| panic!("no {name}")).id)
 }
@@ -83,20 +83,33 @@ fn every_counter_of_an_interface_has_its_value() {
     let rows = collect(&mut *interfaces, at(1));
     assert_eq!(names(&rows), ["lo", "eth0", "veth#(1)"]);
     assert_eq!(rows.instances()[1].id(), 4);
-    let of = |id| first_value(&rows, "eth0", id);
-    assert_eq!((of(nic::BYTES), of(nic::BYTES_RECEIVED), of(nic::BYTES_SENT)), (3000, 1000, 2000));
-    assert_eq!((of(nic::PACKETS), of(nic::PACKETS_RECEIVED), of(nic::PACKETS_SENT)), (30, 10, 20));
+    let value_of = |id| first_value(&rows, "eth0", id);
     assert_eq!(
-        (of(nic::RECEIVED_ERRORS), of(nic::RECEIVED_DISCARDED), of(nic::RECEIVED_MULTICAST)),
+        (value_of(nic::BYTES), value_of(nic::BYTES_RECEIVED), value_of(nic::BYTES_SENT)),
+        (3000, 1000, 2000)
+    );
+    assert_eq!(
+        (value_of(nic::PACKETS), value_of(nic::PACKETS_RECEIVED), value_of(nic::PACKETS_SENT)),
+        (30, 10, 20)
+    );
+    assert_eq!(
+        (
+            value_of(nic::RECEIVED_ERRORS),
+            value_of(nic::RECEIVED_DISCARDED),
+            value_of(nic::RECEIVED_MULTICAST)
+        ),
         (1, 2, 6)
     );
-    assert_eq!((of(nic::SENT_ERRORS), of(nic::SENT_DISCARDED)), (7, 8));
-    assert_eq!((of(nic::RECEIVED_ERROR_RATE), of(nic::SENT_ERROR_RATE)), (of(nic::RECEIVED_ERRORS), 7));
-    let discarded = (of(nic::RECEIVED_DISCARDED_RATE), of(nic::SENT_DISCARDED_RATE));
-    assert_eq!(discarded, (of(nic::RECEIVED_DISCARDED), 8));
-    let extra: Vec<i64> = (20..=26).map(of).collect();
+    assert_eq!((value_of(nic::SENT_ERRORS), value_of(nic::SENT_DISCARDED)), (7, 8));
+    assert_eq!(
+        (value_of(nic::RECEIVED_ERROR_RATE), value_of(nic::SENT_ERROR_RATE)),
+        (value_of(nic::RECEIVED_ERRORS), 7)
+    );
+    let discarded = (value_of(nic::RECEIVED_DISCARDED_RATE), value_of(nic::SENT_DISCARDED_RATE));
+    assert_eq!(discarded, (value_of(nic::RECEIVED_DISCARDED), 8));
+    let extra: Vec<i64> = (20..=26).map(value_of).collect();
     assert_eq!(extra, [3, 4, 9, 12, 11, 5, 13]);
-    assert_eq!(of(nic::BANDWIDTH), 10_000_000_000);
+    assert_eq!(value_of(nic::BANDWIDTH), 10_000_000_000);
     assert_eq!(first_value(&rows, "veth#(1)", nic::BYTES_RECEIVED), 123);
     for name in ["lo", "veth#(1)"] {
         // Neither a value nor an error.
@@ -170,11 +183,19 @@ fn columns_are_found_by_name() {
     let dev = "Inter-| Receive | Transmit\n face |packets new bytes|drop bytes\n eth0: 1 2 3 4 5\n";
     machine.write("proc/net/dev", dev);
     let mut interfaces = provider(&machine, "Network Interface");
-    let has = |id| interfaces.info().position(id).is_some();
-    assert!(has(nic::BYTES) && !has(nic::PACKETS) && has(nic::PACKETS_RECEIVED) && !has(nic::PACKETS_SENT));
+    let has_counter = |id| interfaces.info().position(id).is_some();
+    assert!(
+        has_counter(nic::BYTES)
+            && !has_counter(nic::PACKETS)
+            && has_counter(nic::PACKETS_RECEIVED)
+            && !has_counter(nic::PACKETS_SENT)
+    );
     let rows = collect(&mut *interfaces, at(1));
-    let of = |id| first_value(&rows, "eth0", id);
-    assert_eq!((of(nic::PACKETS_RECEIVED), of(nic::BYTES), of(nic::SENT_DISCARDED)), (1, 8, 4));
+    let value_of = |id| first_value(&rows, "eth0", id);
+    assert_eq!(
+        (value_of(nic::PACKETS_RECEIVED), value_of(nic::BYTES), value_of(nic::SENT_DISCARDED)),
+        (1, 8, 4)
+    );
 }
 
 #[test]
@@ -210,34 +231,34 @@ fn malformed_lines_are_errors_of_their_interface() {
 fn counters_of_protocols_have_their_values() {
     let machine = machine();
     let tcp = collect(&mut *provider(&machine, "TCPv4"), at(1));
-    assert_eq!(named(&tcp, "Segments/sec"), 1321 + 985);
-    assert_eq!(named(&tcp, "Connections Established"), 5);
-    assert_eq!(named(&tcp, "Connection Failures"), 3);
-    assert_eq!(named(&tcp, "Segments Retransmitted/sec"), 17);
+    assert_eq!(named_value(&tcp, "Segments/sec"), 1321 + 985);
+    assert_eq!(named_value(&tcp, "Connections Established"), 5);
+    assert_eq!(named_value(&tcp, "Connection Failures"), 3);
+    assert_eq!(named_value(&tcp, "Segments Retransmitted/sec"), 17);
     let udp = collect(&mut *provider(&machine, "UDPv4"), at(1));
-    assert_eq!(named(&udp, "Datagrams/sec"), 57);
-    assert_eq!(named(&udp, "Datagrams No Port/sec"), 1);
+    assert_eq!(named_value(&udp, "Datagrams/sec"), 57);
+    assert_eq!(named_value(&udp, "Datagrams No Port/sec"), 1);
     let ip = collect(&mut *provider(&machine, "IPv4"), at(1));
-    assert_eq!(named(&ip, "Datagrams/sec"), 1350 + 1006);
-    assert_eq!(named(&ip, "Fragments Created/sec"), 14);
-    assert_eq!(named(&ip, "Bytes Received/sec"), 33_970_407);
+    assert_eq!(named_value(&ip, "Datagrams/sec"), 1350 + 1006);
+    assert_eq!(named_value(&ip, "Fragments Created/sec"), 14);
+    assert_eq!(named_value(&ip, "Bytes Received/sec"), 33_970_407);
     let icmp = collect(&mut *provider(&machine, "ICMP"), at(1));
-    assert_eq!(named(&icmp, "Messages/sec"), 11);
-    assert_eq!(named(&icmp, "Received Dest. Unreachable"), 4);
+    assert_eq!(named_value(&icmp, "Messages/sec"), 11);
+    assert_eq!(named_value(&icmp, "Received Dest. Unreachable"), 4);
     assert!(
         icmp.info().counters.iter().all(|counter| &*counter.name != "Received Echo/sec"),
         "not in this file"
     );
     let udp = collect(&mut *provider(&machine, "UDPv6"), at(1));
-    assert_eq!(named(&udp, "Datagrams/sec"), 7);
-    assert_eq!(named(&collect(&mut *provider(&machine, "IPv6"), at(1)), "Datagrams Sent/sec"), 10);
-    assert_eq!(named(&collect(&mut *provider(&machine, "ICMPv6"), at(1)), "Messages Sent/sec"), 9);
+    assert_eq!(named_value(&udp, "Datagrams/sec"), 7);
+    assert_eq!(named_value(&collect(&mut *provider(&machine, "IPv6"), at(1)), "Datagrams Sent/sec"), 10);
+    assert_eq!(named_value(&collect(&mut *provider(&machine, "ICMPv6"), at(1)), "Messages Sent/sec"), 9);
     let sockets = collect(&mut *provider(&machine, "Socket"), at(1));
-    assert_eq!(named(&sockets, "Sockets Used"), 15);
-    assert_eq!(named(&sockets, "TCP Sockets Time Wait"), 3);
-    assert_eq!(named(&sockets, "TCP Memory Bytes"), 140 * 4096);
-    assert_eq!(named(&sockets, "Fragment Memory Bytes"), 77);
-    assert_eq!(named(&sockets, "Listen Overflows/sec"), 8);
+    assert_eq!(named_value(&sockets, "Sockets Used"), 15);
+    assert_eq!(named_value(&sockets, "TCP Sockets Time Wait"), 3);
+    assert_eq!(named_value(&sockets, "TCP Memory Bytes"), 140 * 4096);
+    assert_eq!(named_value(&sockets, "Fragment Memory Bytes"), 77);
+    assert_eq!(named_value(&sockets, "Listen Overflows/sec"), 8);
 }
 
 #[test]
@@ -258,11 +279,11 @@ fn moved_fields_are_found_and_removed_ones_are_errors() {
     collect(&mut *udp, at(1));
     machine.write("proc/net/snmp", "Tcp: InSegs\nTcp: 1\nUdp: OutDatagrams New InDatagrams\nUdp: 31 9 30\n");
     let rows = collect(&mut *udp, at(2));
-    assert_eq!(named(&rows, "Datagrams/sec"), 61);
+    assert_eq!(named_value(&rows, "Datagrams/sec"), 61);
     assert!(!value(&rows, "", 3).status.is_good());
     assert!(rows.errors().iter().any(|error| error.reason.contains("NoPorts")));
     machine.write("proc/net/snmp", SNMP);
-    assert_eq!(named(&collect(&mut *udp, at(3)), "Datagrams No Port/sec"), 1);
+    assert_eq!(named_value(&collect(&mut *udp, at(3)), "Datagrams No Port/sec"), 1);
 }
 
 #[test]
@@ -310,14 +331,14 @@ fn open_connections_over_ipv6_are_counted() {
     let mut tcp = provider(&machine, "TCPv6");
     let rows = collect(&mut *tcp, at(1));
     assert_eq!(
-        named(&rows, "Connections Established"),
+        named_value(&rows, "Connections Established"),
         if cfg!(target_endian = "little") { 3002 } else { 3003 }
     );
     machine.write("proc/net/tcp6", "x".repeat(100_000));
     let mut rows = Rows::unfiltered(tcp.info().clone());
     assert!(tcp.collect(&mut rows).is_err());
     machine.write("proc/net/tcp6", "");
-    assert_eq!(named(&collect(&mut *tcp, at(2)), "Connections Established"), 0);
+    assert_eq!(named_value(&collect(&mut *tcp, at(2)), "Connections Established"), 0);
 }
 
 #[test]
@@ -338,15 +359,17 @@ fn traffic_of_this_machine_is_counted() {
     for (provider, before) in all.iter_mut().zip(before) {
         let after = collect(&mut **provider, clock.now());
         let set = provider.info().name.clone();
-        let step = |name: &str, id| first_value(&after, name, id) - first_value(&before, name, id);
+        let difference = |name: &str, id| first_value(&after, name, id) - first_value(&before, name, id);
         match &*set {
             "Network Interface" => {
-                assert!(step("lo", nic::BYTES_SENT) >= 100_000);
-                assert!(step("lo", nic::PACKETS_RECEIVED) >= 100);
+                assert!(difference("lo", nic::BYTES_SENT) >= 100_000);
+                assert!(difference("lo", nic::PACKETS_RECEIVED) >= 100);
             }
-            "TCPv4" => assert!(step("", 3) >= 1 && step("", 4) >= 1 && first_value(&after, "", 2) >= 2),
-            "UDPv4" => assert!(step("", 5) >= 100),
-            "IPv4" => assert!(step("", 9) >= 100 && step("", 18) >= 100_000),
+            "TCPv4" => {
+                assert!(difference("", 3) >= 1 && difference("", 4) >= 1 && first_value(&after, "", 2) >= 2)
+            }
+            "UDPv4" => assert!(difference("", 5) >= 100),
+            "IPv4" => assert!(difference("", 9) >= 100 && difference("", 18) >= 100_000),
             "Bonding" | "Queueing Discipline" => {}
             _ => assert!(!after.instances().is_empty(), "{set}"),
         }

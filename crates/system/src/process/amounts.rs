@@ -1,8 +1,8 @@
 //! Sums of current values, such as memory, over all processes.
 
-use super::missing_reason::MissingReason;
 use super::process::{Details, RequestedFiles};
 use super::stat::Stat;
+use super::value_error::ValueError;
 
 /// Sums over all processes in one sample, for `_Total`. Sizes are in bytes.
 #[derive(Debug, Default)]
@@ -29,7 +29,7 @@ pub(super) struct Outcome {
     /// Whether a file could be read.
     is_read: bool,
     /// Why a file could not be read.
-    reason: Option<MissingReason>,
+    reason: Option<ValueError>,
 }
 
 impl Amounts {
@@ -55,7 +55,7 @@ impl Amounts {
 }
 
 impl Outcome {
-    fn record<T>(&mut self, read: Result<T, MissingReason>) -> Option<T> {
+    fn record<T>(&mut self, read: Result<T, ValueError>) -> Option<T> {
         match read {
             Ok(value) => {
                 self.is_read = true;
@@ -69,7 +69,7 @@ impl Outcome {
     }
 
     /// Why no file could be read; `None` if one could, or none was requested.
-    pub(super) fn reason(&self) -> Option<MissingReason> {
+    pub(super) fn reason(&self) -> Option<ValueError> {
         self.reason.filter(|_| !self.is_read)
     }
 }

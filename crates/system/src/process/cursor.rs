@@ -7,7 +7,7 @@ pub(super) struct Cursor<'a>(pub(super) &'a [u8]);
 impl Cursor<'_> {
     /// Reads the next number, and the byte that must follow it, so that a truncated number is not accepted.
     #[inline]
-    pub(super) fn number(&mut self) -> Option<u64> {
+    pub(super) fn next_number(&mut self) -> Option<u64> {
         let mut value = 0_u64;
         let mut length = 0;
         loop {
@@ -33,12 +33,12 @@ impl Cursor<'_> {
 
     /// Like [`number`](Self::number), for a number that can be negative.
     #[inline]
-    pub(super) fn signed(&mut self) -> Option<i64> {
+    pub(super) fn next_signed(&mut self) -> Option<i64> {
         let is_negative = self.0.first() == Some(&b'-');
         if is_negative {
             self.0 = &self.0[1..];
         }
-        let value = i64::try_from(self.number()?).ok()?;
+        let value = i64::try_from(self.next_number()?).ok()?;
         Some(if is_negative { -value } else { value })
     }
 
@@ -54,10 +54,10 @@ impl Cursor<'_> {
 
     /// Like [`number`](Self::number), after any blanks and tabs.
     #[inline]
-    pub(super) fn aligned(&mut self) -> Option<u64> {
+    pub(super) fn next_after_blanks(&mut self) -> Option<u64> {
         let blanks = self.0.iter().position(|byte| !matches!(byte, b' ' | b'\t'))?;
         self.0 = &self.0[blanks..];
-        self.number()
+        self.next_number()
     }
 
     /// Skips to the next line; `None` if this one is unfinished.
@@ -108,16 +108,16 @@ mod tests {
 
     #[test]
     fn truncated_and_overflowing_numbers_are_rejected() {
-        assert_eq!(Cursor(b"12").number(), None);
-        assert_eq!(Cursor(b"").number(), None);
-        assert_eq!(Cursor(b"x ").number(), None);
-        assert_eq!(Cursor(b"18446744073709551615 ").number(), Some(u64::MAX));
-        assert_eq!(Cursor(b"18446744073709551616 ").number(), None);
-        assert_eq!(Cursor(b"9999999999999999999999999999999 ").number(), None);
-        assert_eq!(Cursor(b"-9223372036854775807 ").signed(), Some(-i64::MAX));
-        assert_eq!(Cursor(b"9223372036854775808 ").signed(), None);
-        assert_eq!(Cursor(b"- ").signed(), None);
-        assert_eq!(Cursor(b"\t   7 kB\n").aligned(), Some(7));
+        assert_eq!(Cursor(b"12").next_number(), None);
+        assert_eq!(Cursor(b"").next_number(), None);
+        assert_eq!(Cursor(b"x ").next_number(), None);
+        assert_eq!(Cursor(b"18446744073709551615 ").next_number(), Some(u64::MAX));
+        assert_eq!(Cursor(b"18446744073709551616 ").next_number(), None);
+        assert_eq!(Cursor(b"9999999999999999999999999999999 ").next_number(), None);
+        assert_eq!(Cursor(b"-9223372036854775807 ").next_signed(), Some(-i64::MAX));
+        assert_eq!(Cursor(b"9223372036854775808 ").next_signed(), None);
+        assert_eq!(Cursor(b"- ").next_signed(), None);
+        assert_eq!(Cursor(b"\t   7 kB\n").next_after_blanks(), Some(7));
         assert_eq!(Cursor(b"a b").skip(2), None);
         assert_eq!(Cursor(b"a b").next_line(), None);
     }

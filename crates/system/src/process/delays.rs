@@ -7,9 +7,9 @@ use std::io;
 use rustix::fs::{PROC_SUPER_MAGIC, statfs};
 use rustix::io::Errno;
 
-use super::missing_reason::MissingReason;
-use super::taskstats::{Statistics, Taskstats, unavailable};
-use super::waits::delay_accounting;
+use super::taskstats::{Statistics, Taskstats, unavailable_reason};
+use super::value_error::ValueError;
+use super::waits::check_delay_accounting;
 use crate::roots::Roots;
 
 /// The number of kinds of delays.
@@ -37,15 +37,15 @@ impl DelayReader {
     }
 
     /// The delays of a process. The outer error means that the process has ended.
-    pub(super) fn read(&mut self, pid: u32) -> Result<Result<Delays, MissingReason>, Errno> {
+    pub(super) fn read(&mut self, pid: u32) -> Result<Result<Delays, ValueError>, Errno> {
         match self.try_read(pid) {
-            Ok(delays) => Ok(delays.ok_or(MissingReason::Malformed)),
+            Ok(delays) => Ok(delays.ok_or(ValueError::Malformed)),
             Err(error) => match error.raw_os_error().map(Errno::from_raw_os_error) {
                 Some(Errno::SRCH) => Err(Errno::SRCH),
                 error => {
                     // A late answer must not be mistaken for the answer about another process.
                     self.taskstats = None;
-                    Ok(Err(error.map_or(MissingReason::Unreadable, MissingReason::from_errno)))
+                    Ok(Err(error.map_or(ValueError::Unreadable, ValueError::from_errno)))
                 }
             },
         }
@@ -74,8 +74,8 @@ impl DelayReader {
 
 /// Checks that the kernel returns delays; otherwise returns the reason.
 pub(super) fn check(roots: &Roots) -> Result<(), String> {
-    delay_accounting(roots)?;
-    // With another `/proc`, the delays would be those of this machine's processes.
+    check_delay_accounting(roots)?;
+    // The kernel returns delays of this machine's processes, even if `roots.proc` is a copy of another machine's `/proc`.
     let is_procfs = statfs(&roots.proc).is_ok_and(|found| found.f_type == PROC_SUPER_MAGIC);
     if !is_procfs {
         return Err("taskstats: the processes are not those of this machine".to_owned());
@@ -88,7 +88,7 @@ pub(super) fn check(roots: &Roots) -> Result<(), String> {
 }
 
 fn reason(error: &io::Error) -> String {
-    format!("taskstats: {}", unavailable(error))
+    format!("taskstats: {}", unavailable_reason(error))
 }
 
 /// The delays in a `struct taskstats`; `None` if it is too short, as before Linux 5.17.
@@ -154,12 +154,12 @@ for pid in map(int, sys.argv[1:]):
     }
 
     #[test]
-    fn delays_are_those_that_getdelays_shows() {
+    fn delays_equal_those_that_a_python_script_decodes() {
         let mut reader = DelayReader::new();
         if let Ok(Err(_)) = reader.read(std::process::id()) {
             return println!("skipped: the kernel does not permit taskstats here");
         }
-        let entries = std::fs::read_dir("/proc").expect("listed").flatten();
+        let entries = std::fs::read_dir("/proc").expect("/proc can be listed").flatten();
         let ids: Vec<u32> = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
         let mut read = |pid| reader.read(pid).ok().map(|delays| delays.expect("permitted").0);
         let before: Vec<_> = ids.iter().map(|pid| read(*pid)).collect();
@@ -202,11 +202,11 @@ for pid in map(int, sys.argv[1:]):
 
     #[test]
     fn an_ended_process_has_no_delays() {
-        let mut child = Command::new("true").spawn().expect("runs");
-        child.wait().expect("ended");
+        let mut child = Command::new("true").spawn().expect("the command starts");
+        child.wait().expect("the command ends");
         match DelayReader::new().read(child.id()) {
             Err(error) => assert_eq!(error, Errno::SRCH),
-            Ok(delays) => assert!(delays.is_err(), "not permitted, or no such process: {delays:?}"),
+            Ok(delays) => assert!(delays.is_err(), "a process that has ended has delays: {delays:?}"),
         }
     }
 }

@@ -28,16 +28,16 @@ pub(super) struct EndedProcesses {
     /// The processes of the previous sample, by id.
     previous: Vec<Entry>,
     /// Processes that have disappeared, and whose last counts are not subtracted from any growth yet.
-    pending: Vec<Pending>,
+    pending_processes: Vec<Pending>,
     /// The processes that can have reaped an orphan, by their indexes in `current`.
     reapers: Vec<usize>,
     /// The counts of ended processes that no sample shows.
-    ended: Counts,
+    ended_counts: Counts,
     /// The counts that living processes had in their first sample.
-    started: Counts,
+    started_counts: Counts,
     /// When the previous sample was taken, in 100 ns since boot.
     sampled_at: Option<u64>,
-    dropped: DroppedTime,
+    dropped_time: DroppedTime,
 }
 
 /// A process in one sample.
@@ -96,23 +96,23 @@ impl EndedProcesses {
     /// processes of an unfinished sample are dropped.
     pub(super) fn begin(&mut self, listed: &[u32]) {
         self.current.clear();
-        self.dropped.set_listed(listed);
+        self.dropped_time.set_listed(listed);
     }
 
     /// Adds the kernel's record of an ended process. All records that have arrived must be added both just before the
     /// processes are listed and after they have been read.
     pub(super) fn add_record(&mut self, record: ExitRecord) {
-        self.dropped.add(record);
+        self.dropped_time.add(record);
     }
 
     /// Notes that some of the records that were to be added are missing.
     pub(super) fn lose_some_records(&mut self) {
-        self.dropped.lose_some();
+        self.dropped_time.lose_some();
     }
 
     /// Notes that all records that have not been added are missing. Records that are added later belong to later samples.
     pub(super) fn lose_all_records(&mut self) {
-        self.dropped.lose_all();
+        self.dropped_time.lose_all();
     }
 
     /// Adds a process of the current sample. Processes must be added in the order of their ids.
@@ -121,7 +121,7 @@ impl EndedProcesses {
     }
 
     /// Keeps the counts of a process whose file cannot be parsed now.
-    pub(super) fn keep(&mut self, pid: u32) {
+    pub(super) fn keep_counts(&mut self, pid: u32) {
         if let Some(index) = position(&self.previous, pid) {
             let baseline = Baseline::Unread;
             self.current.push(Entry { growth: Counts::default(), baseline, ..self.previous[index] });
@@ -144,45 +144,45 @@ impl EndedProcesses {
             }
         }
         for entry in &self.current {
-            add(&mut self.ended, &entry.growth);
+            add(&mut self.ended_counts, &entry.growth);
         }
         std::mem::swap(&mut self.current, &mut self.previous);
     }
 
     /// The counts of ended processes that no sample shows.
-    pub(super) fn ended(&self) -> &Counts {
-        &self.ended
+    pub(super) fn ended_counts(&self) -> &Counts {
+        &self.ended_counts
     }
 
     /// The counts that living processes had in their first sample.
-    pub(super) fn started(&self) -> &Counts {
-        &self.started
+    pub(super) fn started_counts(&self) -> &Counts {
+        &self.started_counts
     }
 
     /// The time that was taken from records, in 100 ns.
     #[cfg(test)]
-    pub(super) fn dropped(&self) -> u64 {
-        self.dropped.time()
+    pub(super) fn dropped_time(&self) -> u64 {
+        self.dropped_time.time()
     }
 
     /// The number of records that are kept.
     #[cfg(test)]
-    pub(super) fn records(&self) -> usize {
-        self.dropped.records()
+    pub(super) fn record_count(&self) -> usize {
+        self.dropped_time.records()
     }
 
     /// Adds the time that the kernel has dropped.
     fn add_dropped(&mut self, ticks: Ticks) {
-        let [user, system] = self.dropped.update(&self.previous, &mut self.current, ticks);
-        add(&mut self.ended, &[user, system, 0]);
+        let [user, system] = self.dropped_time.update(&self.previous, &mut self.current, ticks);
+        add(&mut self.ended_counts, &[user, system, 0]);
     }
 
     /// Computes the growth of each process and finds the processes that have disappeared.
     fn compare(&mut self, sampled_at: u64) {
         let mut previous = self.previous.iter().peekable();
-        let pending = &mut self.pending;
+        let pending_processes = &mut self.pending_processes;
         let mut disappeared = |entry: &Entry| {
-            pending.push(Pending { entry: *entry, is_orphan: false, is_late: false });
+            pending_processes.push(Pending { entry: *entry, is_orphan: false, is_late: false });
         };
         for entry in &mut self.current {
             while let Some(old) = previous.next_if(|old| old.pid < entry.pid) {
@@ -208,7 +208,7 @@ impl EndedProcesses {
             if entry.start.saturating_add(START_TOLERANCE) >= sampled_at {
                 entry.growth = entry.reaped;
                 entry.baseline = Baseline::Start;
-                add(&mut self.started, &entry.own);
+                add(&mut self.started_counts, &entry.own);
             }
         }
         previous.for_each(disappeared);
@@ -216,14 +216,14 @@ impl EndedProcesses {
 
     /// Subtracts the last counts of disappeared processes from the growth of the processes that reaped them.
     fn subtract_shown(&mut self) {
-        let Self { current, previous, pending, reapers, .. } = self;
+        let Self { current, previous, pending_processes, reapers, .. } = self;
         // First the processes that only their parent can have reaped, then orphans.
-        pending.retain_mut(|ended| {
+        pending_processes.retain_mut(|ended| {
             let parent = ended.entry.parent;
-            match position(previous, parent).and_then(|index| living(current, &previous[index])) {
+            match position(previous, parent).and_then(|index| find_living(current, &previous[index])) {
                 Some(index) if !ended.is_orphan && !current[index].is_zombie => {
                     let is_late = std::mem::replace(&mut ended.is_late, true);
-                    !current[index].subtract(&ended.entry.shown()) && !is_late
+                    !current[index].subtract(&ended.entry.shown_counts()) && !is_late
                 }
                 _ => {
                     ended.is_orphan = true;
@@ -231,12 +231,12 @@ impl EndedProcesses {
                 }
             }
         });
-        pending.retain_mut(|ended| {
+        pending_processes.retain_mut(|ended| {
             if !ended.is_orphan {
                 return true;
             }
             find_reapers(current, previous, ended.entry.parent, reapers);
-            if subtract_from_all(current, reapers, &ended.entry.shown()) {
+            if subtract_from_all(current, reapers, &ended.entry.shown_counts()) {
                 return false;
             }
             let (Some(&nearest), false) = (reapers.first(), ended.is_late) else { return false };
@@ -256,7 +256,7 @@ impl EndedProcesses {
                 continue;
             }
             let Some(parent) = position(&self.current, entry.parent) else { continue };
-            let shown = entry.shown();
+            let shown = entry.shown_counts();
             let is_suspect = shown != Counts::default() && self.current[parent].covers(&shown);
             if is_suspect && !is_alive(entry.pid, entry.identity) {
                 self.current[parent].subtract(&shown);
@@ -285,7 +285,7 @@ impl Entry {
     }
 
     /// The counts that samples have shown for the process and for the children that it reaped.
-    fn shown(&self) -> Counts {
+    fn shown_counts(&self) -> Counts {
         let mut counts = self.own;
         add(&mut counts, &self.reaped);
         counts
@@ -307,7 +307,7 @@ impl Entry {
 }
 
 /// The index of a process of the previous sample that is still alive.
-fn living(current: &[Entry], known: &Entry) -> Option<usize> {
+fn find_living(current: &[Entry], known: &Entry) -> Option<usize> {
     position(current, known.pid).filter(|&index| current[index].identity == known.identity)
 }
 
@@ -320,7 +320,7 @@ fn find_reapers(current: &[Entry], previous: &[Entry], parent: u32, reapers: &mu
     for _ in 0..MAX_DEPTH {
         match position(previous, pid) {
             Some(index) => {
-                let reaper = living(current, &previous[index]);
+                let reaper = find_living(current, &previous[index]);
                 reapers.extend(reaper.filter(|reaper| !reapers.contains(reaper)));
                 pid = previous[index].parent;
             }

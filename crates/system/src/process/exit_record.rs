@@ -67,25 +67,25 @@ pub(super) fn parse(message: &[u8], family: u16) -> io::Result<Option<ExitRecord
 }
 
 fn parse_attributes(attributes: &[u8]) -> io::Result<Option<ExitRecord>> {
-    let missing = || malformed_answer(format_args!("about a process without its statistics"));
-    let thread = Statistics::find(attributes, TASKSTATS_TYPE_AGGR_PID).ok_or_else(missing)?;
+    let missing_error = || malformed_answer(format_args!("about a process without its statistics"));
+    let thread = Statistics::find(attributes, TASKSTATS_TYPE_AGGR_PID).ok_or_else(missing_error)?;
     let group = Statistics::find(attributes, TASKSTATS_TYPE_AGGR_TGID);
-    let version = version_of(thread).ok_or_else(missing)?;
+    let version = version_of(thread).ok_or_else(missing_error)?;
     if version < MIN_VERSION {
         return Err(malformed_answer(format_args!(
             "with statistics of version {version}, below {MIN_VERSION}"
         )));
     }
-    let number = |at: usize| thread.0.get(at..).and_then(read_u32).ok_or_else(missing);
-    let long = |statistics: Statistics<'_>, at: usize| statistics.number(at).ok_or_else(missing);
-    if thread.0.get(offset::FLAGS).ok_or_else(missing)? & AGROUP == 0 {
+    let number = |at: usize| thread.0.get(at..).and_then(read_u32).ok_or_else(missing_error);
+    let read_number = |statistics: Statistics<'_>, at: usize| statistics.number(at).ok_or_else(missing_error);
+    if thread.0.get(offset::FLAGS).ok_or_else(missing_error)? & AGROUP == 0 {
         return Ok(None);
     }
-    let run_time = long(group.unwrap_or(thread), offset::RUN_TIME_NS)? / 100;
+    let run_time = read_number(group.unwrap_or(thread), offset::RUN_TIME_NS)? / 100;
     let system = system_time(
         run_time,
-        long(thread, offset::USER_MICROSECONDS)?,
-        long(thread, offset::SYSTEM_MICROSECONDS)?,
+        read_number(thread, offset::USER_MICROSECONDS)?,
+        read_number(thread, offset::SYSTEM_MICROSECONDS)?,
     );
     Ok(Some(ExitRecord {
         process: number(offset::PROCESS)?,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::ended::EndedProcesses;
 use super::exit_listener::{ExitListener, Loss};
 use super::reader::Reader;
-use super::taskstats::unavailable;
+use super::taskstats::unavailable_reason;
 use crate::roots::Roots;
 
 /// The listener for records, opened when records are requested, if the kernel permits it.
@@ -26,7 +26,7 @@ impl ExitRecords {
     /// Creates the state without a listener, and checks whether the kernel permits one. The error says why there are no records.
     pub(super) fn new(roots: &Roots, reader: &Reader) -> (Self, Result<(), String>) {
         let outcome = if reader.is_procfs() {
-            ExitListener::open(roots).map(drop).map_err(|error| unavailable(&error))
+            ExitListener::open(roots).map(drop).map_err(|error| unavailable_reason(&error))
         } else {
             Err("the processes are not those of this machine".into())
         };

@@ -33,7 +33,7 @@ pub(super) fn parse(text: &[u8]) -> Option<Io> {
     ];
     for (label, value) in fields {
         rest.0 = rest.0.strip_prefix(label)?;
-        *value = rest.number()?;
+        *value = rest.next_number()?;
     }
     Some(io)
 }

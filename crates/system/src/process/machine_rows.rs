@@ -71,11 +71,11 @@ impl ProcessSet {
         amounts: Option<&Amounts>,
         requested: RequestedFiles,
     ) {
-        let ended = *self.ended.ended();
+        let ended = *self.ended.ended_counts();
         // The counts that no process's row shows in the current interval.
-        let exited = plus(ended, *self.ended.started());
+        let exited = add_values(ended, *self.ended.started_counts());
         // The counts of all processes, from the start of each to its end.
-        let processes = plus([USER, SYSTEM, FAULTS].map(|index| self.sums.get(index)), ended);
+        let processes = add_values([USER, SYSTEM, FAULTS].map(|index| self.sums.get(index)), ended);
         let remainder = wanted.times.map(|times| {
             let max_excess = self.ticks.per_second().saturating_mul(times.processors);
             let [user, system, _] = processes;
@@ -111,7 +111,8 @@ impl ProcessSet {
         requested: RequestedFiles,
     ) {
         let mut row = push(rows, &self.keys.total);
-        let all = times.map(|(times, remainder)| plus(plus(processes, remainder), [0, times.idle, 0]));
+        let all =
+            times.map(|(times, remainder)| add_values(add_values(processes, remainder), [0, times.idle, 0]));
         self.set_times(&mut row, all);
         row.set(PAGE_FAULTS, processes[FAULTS]);
         row.set(VIRTUAL_BYTES, amounts.virtual_bytes);
@@ -188,6 +189,6 @@ fn push<'a>(rows: &'a mut Rows, key: &Arc<InstanceKey>) -> Row<'a> {
     row
 }
 
-fn plus(left: Values, right: Values) -> Values {
+fn add_values(left: Values, right: Values) -> Values {
     std::array::from_fn(|index| left[index].saturating_add(right[index]))
 }

@@ -38,7 +38,7 @@ pub(super) fn parse_status(text: &[u8]) -> Option<Memory> {
         };
         rest.0 = &line[label..];
         has_memory = true;
-        *value = Some(rest.aligned()?.saturating_mul(1024));
+        *value = Some(rest.next_after_blanks()?.saturating_mul(1024));
         rest.next_line()?;
         if memory.swapped.is_some() {
             break;
@@ -54,9 +54,9 @@ pub(super) fn parse_status(text: &[u8]) -> Option<Memory> {
 /// Parses a statm file, which is ten times cheaper than status but has no peaks; `None` if it is truncated.
 pub(super) fn parse_statm(text: &[u8], page_bytes: u64) -> Option<Memory> {
     let mut fields = Cursor(text);
-    let virtual_size = fields.number()?.saturating_mul(page_bytes);
-    let resident = fields.number()?.saturating_mul(page_bytes);
-    let shared = fields.number()?.saturating_mul(page_bytes);
+    let virtual_size = fields.next_number()?.saturating_mul(page_bytes);
+    let resident = fields.next_number()?.saturating_mul(page_bytes);
+    let shared = fields.next_number()?.saturating_mul(page_bytes);
     Some(Memory {
         virtual_size: Some(virtual_size),
         resident: Some(resident),

@@ -6,10 +6,8 @@ use tachograph_perflib::{ErrorCode, Failure, InstanceKey, Rows};
 use super::delays::{DelayReader, Delays};
 use super::io::{self, Io};
 use super::memory::{self, Memory};
-use super::missing_reason::MissingReason;
 use super::process_set::COUNTS;
 use super::reader::{Reader, Task, TaskFile, is_gone, is_too_many_files};
-use super::rest::Rest;
 use super::stat::{self, Stat};
 use super::sums::Last;
 use super::table::{
@@ -17,6 +15,8 @@ use super::table::{
     RUN_QUEUE_WAIT_TIME, VIRTUAL_BYTES,
 };
 use super::task_identity::{TaskIdentity, readable};
+use super::unchanged_stat::UnchangedStat;
+use super::value_error::ValueError;
 use super::waits::{ThreadWaits, WaitFiles, Waits};
 
 /// A process and its files, kept between samples.
@@ -26,7 +26,7 @@ pub(super) struct Process {
     pub(super) task: TaskIdentity,
     pub(super) last: Last<COUNTS>,
     stat: TaskFile,
-    rest: Rest,
+    unchanged_stat: UnchangedStat,
     /// Whether the process has ended, but has not been reaped.
     is_zombie: bool,
     /// `status` or `statm`.
@@ -89,11 +89,11 @@ pub(super) enum TaskStat {
 /// The values of the files other than `stat`; zeros for files that are not requested.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Details {
-    pub(super) memory: Result<Memory, MissingReason>,
-    pub(super) io: Result<Io, MissingReason>,
-    pub(super) handles: Result<u64, MissingReason>,
-    pub(super) waits: Result<Waits, MissingReason>,
-    pub(super) delays: Result<Delays, MissingReason>,
+    pub(super) memory: Result<Memory, ValueError>,
+    pub(super) io: Result<Io, ValueError>,
+    pub(super) handles: Result<u64, ValueError>,
+    pub(super) waits: Result<Waits, ValueError>,
+    pub(super) delays: Result<Delays, ValueError>,
 }
 
 /// Too many files are open.
@@ -125,7 +125,7 @@ impl Process {
             task: TaskIdentity::default(),
             last: Last::default(),
             stat: TaskFile::default(),
-            rest: Rest::default(),
+            unchanged_stat: UnchangedStat::default(),
             is_zombie: false,
             memory: TaskFile::default(),
             io: TaskFile::default(),
@@ -150,8 +150,8 @@ impl Process {
         naming: Naming,
         identity_of: impl Fn(u32) -> Option<u64>,
     ) -> Result<TaskStat, TooManyOpenFiles> {
-        let parent = self.rest.parent().and_then(&identity_of);
-        match self.rest.check(reader, self.pid, parent) {
+        let parent = self.unchanged_stat.parent().and_then(&identity_of);
+        match self.unchanged_stat.check(reader, self.pid, parent) {
             Ok(Some(stat)) => return Ok(TaskStat::Read(stat)),
             Err(error) if is_too_many_files(error) => return Err(TooManyOpenFiles),
             // If the process has ended, the stat file shows that, too.
@@ -159,7 +159,7 @@ impl Process {
         }
         let stat_read = self.read_stat(reader, naming)?;
         if let TaskStat::Read(stat) = &stat_read {
-            self.rest.remember(stat, identity_of(stat.parent));
+            self.unchanged_stat.remember(stat, identity_of(stat.parent));
         }
         Ok(stat_read)
     }
@@ -337,7 +337,7 @@ impl Process {
     }
 
     /// The memory of a process at rest: `status` is read only if `statm` has changed.
-    fn status_at_rest(&mut self, reader: &mut Reader) -> Result<Result<Memory, MissingReason>, Errno> {
+    fn status_at_rest(&mut self, reader: &mut Reader) -> Result<Result<Memory, ValueError>, Errno> {
         let task = Task::Process(self.pid);
         let text = reader.read(&mut self.at_rest.statm, task, "statm")?;
         let mut statm = [0; size_of::<Statm>()];
@@ -363,7 +363,7 @@ impl Process {
 
     /// Closes all files; returns how many.
     pub(super) fn close_all(&mut self) -> usize {
-        self.stat.close() + self.rest.close() + self.close_details()
+        self.stat.close() + self.unchanged_stat.close() + self.close_details()
     }
 }
 
@@ -372,11 +372,11 @@ impl Process {
 pub(super) fn parsed<T, U>(
     read: Result<T, Errno>,
     parse: impl FnOnce(T) -> Option<U>,
-) -> Result<Result<U, MissingReason>, Errno> {
+) -> Result<Result<U, ValueError>, Errno> {
     match read {
-        Ok(text) => Ok(parse(text).ok_or(MissingReason::Malformed)),
+        Ok(text) => Ok(parse(text).ok_or(ValueError::Malformed)),
         Err(error) if is_gone(error) || is_too_many_files(error) => Err(error),
-        Err(error) => Ok(Err(MissingReason::from_errno(error))),
+        Err(error) => Ok(Err(ValueError::from_errno(error))),
     }
 }
 

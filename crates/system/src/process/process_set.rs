@@ -13,7 +13,6 @@ use super::exit_records::ExitRecords;
 use super::io::Io;
 use super::machine_times::MachineReader;
 use super::memory::Memory;
-use super::missing_reason::{MissingReason, Reasons};
 use super::process::{Details, Naming, Process, RequestedFiles, TaskStat, TooManyOpenFiles};
 use super::reader::Reader;
 use super::stat::Stat;
@@ -22,8 +21,9 @@ use super::table::*;
 use super::task_identity::update_tasks;
 use super::ticks::Ticks;
 use super::unattributed::Unattributed;
+use super::value_error::{Reasons, ValueError};
 use super::waits::Waits;
-use crate::error_texts::unreadable;
+use crate::error_texts::unreadable_failure;
 
 /// Indexes of the sums. The first three are also the indexes of [`ended::Counts`].
 pub(super) const USER: usize = 0;
@@ -170,7 +170,7 @@ impl ProcessSet {
                 let own = counts.stat(stat, self.ticks);
                 self.ended.add(Entry::new(process.pid, key.identity(), stat, self.ticks, own));
             }
-            _ => self.ended.keep(process.pid),
+            _ => self.ended.keep_counts(process.pid),
         }
         let Some(details) = details else { return Ok(()) };
         if let (true, Ok(io)) = (requested.io, &details.io) {
@@ -188,7 +188,7 @@ impl ProcessSet {
         let Some(mut row) = row else { return Ok(()) };
         match &stat_read {
             TaskStat::Read(stat) => set_stat(&mut row, stat),
-            _ => row.fail_all(FROM_STAT, self.stat_reasons.text(MissingReason::Malformed)),
+            _ => row.fail_all(FROM_STAT, self.stat_reasons.text(ValueError::Malformed)),
         }
         row.set(ID_PROCESS, key.id().into());
         self.set_details(&mut row, &details, requested);
@@ -235,7 +235,7 @@ impl ProcessSet {
         for (id, value) in values {
             match value {
                 Some(value) => row.set(id, value),
-                None => row.fail(id, self.memory_reasons.text(MissingReason::Malformed)),
+                None => row.fail(id, self.memory_reasons.text(ValueError::Malformed)),
             }
         }
         // The current size is from the same file as the peak, so that the two are consistent.
@@ -258,7 +258,7 @@ impl Provider for ProcessSet {
         let wants_ended = self.wants_ended(rows);
         self.exit_records.begin(wants_ended, &mut self.ended);
         let listed = self.reader.processes(&mut self.listed);
-        listed.map_err(|error| unreadable("/proc", &error.into()))?;
+        listed.map_err(|error| unreadable_failure("/proc", &error.into()))?;
         self.ended.begin(&self.listed);
         update_tasks(&mut self.known, &mut self.spare, &self.listed, |process| process.pid, Process::new);
 

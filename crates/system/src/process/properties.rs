@@ -13,7 +13,7 @@ use super::reader::is_gone;
 use super::stat;
 use super::task_identity::readable;
 use crate::roots::Roots;
-use crate::scan::{lines, number, signed, words};
+use crate::scan::{lines, parse_number, parse_signed, words};
 use crate::users::Users;
 
 /// The maximum number of bytes of a command line that are read; a longer one is truncated and ends with `…`.
@@ -133,11 +133,11 @@ impl ProcessReader {
         if identity.is_some_and(|identity| identity != properties.identity) {
             return Ok(None);
         }
-        properties.user_id = self.optional(&folder, "status", user_id);
+        properties.user_id = self.read_optional(&folder, "status", user_id);
         properties.user = properties.user_id.and_then(|id| self.users.name(id));
-        properties.cgroup = self.optional(&folder, "cgroup", cgroup);
+        properties.cgroup = self.read_optional(&folder, "cgroup", cgroup);
         properties.oom_score =
-            self.optional(&folder, "oom_score", |text| signed(text.trim_ascii())?.try_into().ok());
+            self.read_optional(&folder, "oom_score", |text| parse_signed(text.trim_ascii())?.try_into().ok());
         if let Ok(Some(text)) = self.file(&folder, "cmdline", MAX_COMMAND_LINE) {
             properties.command_line = command_line(text);
         }
@@ -187,12 +187,13 @@ impl ProcessReader {
     fn open(&self, pid: u32) -> io::Result<Option<OwnedFd>> {
         let path = self.roots.proc.join(pid.to_string());
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        existing(openat(CWD, path, flags, Mode::empty()))
+        ignore_missing(openat(CWD, path, flags, Mode::empty()))
     }
 
     /// The first bytes of a file of a process; `None` if the process has ended.
     fn file(&mut self, folder: impl AsFd, name: impl Arg, max_bytes: usize) -> io::Result<Option<&[u8]>> {
-        let Some(file) = existing(openat(folder, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()))?
+        let Some(file) =
+            ignore_missing(openat(folder, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()))?
         else {
             return Ok(None);
         };
@@ -213,7 +214,7 @@ impl ProcessReader {
         Ok(Some(&self.buffer[..length]))
     }
 
-    fn optional<T>(
+    fn read_optional<T>(
         &mut self,
         folder: impl AsFd,
         name: &str,
@@ -227,7 +228,7 @@ fn unknown_format(pid: u32, file: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("/proc/{pid}/{file}: unknown format"))
 }
 
-fn existing<T>(result: Result<T, Errno>) -> io::Result<Option<T>> {
+fn ignore_missing<T>(result: Result<T, Errno>) -> io::Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
         Err(error) if is_gone(error) => Ok(None),
@@ -282,7 +283,7 @@ impl fmt::Display for ProcessState {
 /// The effective user id, from a status file.
 fn user_id(text: &[u8]) -> Option<u32> {
     let line = lines(text).find_map(|line| line.strip_prefix(b"Uid:"))?;
-    number(words(line).nth(1)?)?.try_into().ok()
+    parse_number(words(line).nth(1)?)?.try_into().ok()
 }
 
 /// The path of the control group, from lines such as `0::/user.slice` and `5:memory:/a`.
@@ -317,7 +318,7 @@ fn command_line(text: &[u8]) -> Option<String> {
 /// The proportional size, from a line such as `Pss:    1234 kB`.
 fn proportional_bytes(text: &[u8]) -> Option<u64> {
     let line = lines(text).find_map(|line| line.strip_prefix(b"Pss:"))?;
-    number(words(line).next()?)?.checked_mul(1024)
+    parse_number(words(line).next()?)?.checked_mul(1024)
 }
 
 #[cfg(test)]

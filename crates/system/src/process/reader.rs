@@ -283,7 +283,7 @@ fn pid(name: &[u8]) -> Option<u32> {
     if !name.first()?.is_ascii_digit() {
         return None;
     }
-    crate::scan::number(name).and_then(|number| u32::try_from(number).ok())
+    crate::scan::parse_number(name).and_then(|number| u32::try_from(number).ok())
 }
 
 impl fmt::Display for Task {

@@ -64,22 +64,22 @@ pub(super) fn parse(text: &[u8]) -> Option<Line<'_>> {
     let (name, rest) = name(text)?;
     let (&[b' ', state, b' '], rest) = rest.split_first_chunk()? else { return None };
     let mut fields = Cursor(rest);
-    let parent = fields.number()?;
+    let parent = fields.next_number()?;
     fields.skip(5)?;
-    let minor = fields.number()?;
-    let reaped_minor = fields.number()?;
-    let major = fields.number()?;
-    let reaped_major = fields.number()?;
-    let user = fields.number()?;
-    let system = fields.number()?;
-    let reaped_user = fields.number()?;
-    let reaped_system = fields.number()?;
-    let priority = fields.signed()?;
-    let nice = fields.signed()?;
-    let threads = fields.number()?;
+    let minor = fields.next_number()?;
+    let reaped_minor = fields.next_number()?;
+    let major = fields.next_number()?;
+    let reaped_major = fields.next_number()?;
+    let user = fields.next_number()?;
+    let system = fields.next_number()?;
+    let reaped_user = fields.next_number()?;
+    let reaped_system = fields.next_number()?;
+    let priority = fields.next_signed()?;
+    let nice = fields.next_signed()?;
+    let threads = fields.next_number()?;
     fields.skip(1)?;
-    let start = fields.number()?;
-    let virtual_bytes = fields.number()?;
+    let start = fields.next_number()?;
+    let virtual_bytes = fields.next_number()?;
     let stat = Stat {
         state,
         parent: parent.try_into().ok()?,
@@ -130,8 +130,8 @@ impl Line<'_> {
     pub(super) fn priority_base(&self) -> Option<u64> {
         let mut fields = Cursor(self.rest);
         fields.skip(16)?;
-        let real_time = fields.number()?;
-        let policy = fields.number()?;
+        let real_time = fields.next_number()?;
+        let policy = fields.next_number()?;
         Some(match (real_time, policy) {
             // Deadline tasks have no fixed priority; they run before all others.
             (0, DEADLINE) => self.stat.priority_current(),
@@ -144,7 +144,7 @@ impl Line<'_> {
     pub(super) fn block_io_wait(&self) -> Option<u64> {
         let mut fields = Cursor(self.rest);
         fields.skip(18)?;
-        fields.number()
+        fields.next_number()
     }
 }
 

@@ -108,7 +108,7 @@ fn attribute(attributes: &[u8], kind: u16) -> Option<&[u8]> {
 }
 
 /// The reason why statistics are unavailable, as readable text.
-pub(super) fn unavailable(error: &io::Error) -> String {
+pub(super) fn unavailable_reason(error: &io::Error) -> String {
     match error.raw_os_error().map(Errno::from_raw_os_error) {
         Some(Errno::PERM | Errno::ACCESS) => "permission denied: requires CAP_NET_ADMIN".into(),
         Some(Errno::INVAL) => "not available in a PID namespace or a user namespace".into(),

@@ -11,7 +11,7 @@ use tachograph_perflib::{Clock, InstanceFilter, Numbering, Provider, Rows};
 use super::table::*;
 use crate::descriptors::Descriptors;
 use crate::roots::Roots;
-use crate::stat::shared;
+use crate::stat::shared_stat;
 use crate::testing::{Machine, at, collect, first_value, names, value};
 
 mod ended;
@@ -77,11 +77,11 @@ fn add_waits(machine: &Machine, pid: u32, tid: u32, run_queue_ns: u64) {
 }
 
 fn providers(roots: &Roots) -> Vec<Box<dyn Provider>> {
-    super::providers(roots, &shared(roots))
+    super::providers(roots, &shared_stat(roots))
 }
 
 fn with_descriptors(roots: &Roots, descriptors: &Descriptors) -> Vec<Box<dyn Provider>> {
-    super::with_descriptors(roots, &shared(roots), descriptors)
+    super::with_descriptors(roots, &shared_stat(roots), descriptors)
 }
 
 /// The provider of the named counter set.

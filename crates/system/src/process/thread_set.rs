@@ -7,7 +7,6 @@ use tachograph_perflib::registration::CounterSetInfo;
 use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 
 use super::cursor::Cursor;
-use super::missing_reason::{MissingReason, Reasons};
 use super::process::{TaskStat, TooManyOpenFiles, parsed};
 use super::process_set::boot_time;
 use super::reader::{Reader, Task, TaskFile, is_gone, is_too_many_files};
@@ -16,8 +15,9 @@ use super::sums::{Last, Sums};
 use super::table::thread as id;
 use super::task_identity::{TaskIdentity, add_known, readable, update_tasks};
 use super::ticks::Ticks;
+use super::value_error::{Reasons, ValueError};
 use super::waits::run_queue_wait;
-use crate::error_texts::unreadable;
+use crate::error_texts::unreadable_failure;
 
 /// The indexes of the running totals of a thread.
 const USER: usize = 0;
@@ -224,17 +224,15 @@ impl ThreadSet {
                 row.set(id::PRIORITY_CURRENT, stat.priority_current());
                 match thread.base {
                     Some(base) => row.set(id::PRIORITY_BASE, base),
-                    None => row.fail(id::PRIORITY_BASE, self.stat_reasons.text(MissingReason::Malformed)),
+                    None => row.fail(id::PRIORITY_BASE, self.stat_reasons.text(ValueError::Malformed)),
                 }
                 row.set(id::THREAD_STATE, windows_state(stat.state));
                 match block_io {
                     Some(wait) => row.set(id::BLOCK_IO_WAIT_TIME, self.ticks.hundred_ns(wait)),
-                    None => {
-                        row.fail(id::BLOCK_IO_WAIT_TIME, self.stat_reasons.text(MissingReason::Malformed))
-                    }
+                    None => row.fail(id::BLOCK_IO_WAIT_TIME, self.stat_reasons.text(ValueError::Malformed)),
                 }
             }
-            None => row.fail_all(id::FROM_STAT, self.stat_reasons.text(MissingReason::Malformed)),
+            None => row.fail_all(id::FROM_STAT, self.stat_reasons.text(ValueError::Malformed)),
         }
         row.set(id::ID_PROCESS, thread.pid.into());
         row.set(id::ID_THREAD, key.id().into());
@@ -288,7 +286,7 @@ impl Provider for ThreadSet {
 
     fn collect(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         let listed = self.reader.processes(&mut self.listed);
-        listed.map_err(|error| unreadable("/proc", &error.into()))?;
+        listed.map_err(|error| unreadable_failure("/proc", &error.into()))?;
         update_tasks(&mut self.known, &mut self.spare, &self.listed, |group| group.pid, ThreadGroup::new);
         let in_total = rows.wants_instance(self.total_key.full_name(), 0);
         for group in 0..self.known.len() {
@@ -414,7 +412,7 @@ impl Thread {
         &mut self,
         reader: &mut Reader,
         source: SwitchSource,
-    ) -> Result<Result<Switches, MissingReason>, Errno> {
+    ) -> Result<Result<Switches, ValueError>, Errno> {
         let task = Task::Thread(self.pid, self.tid());
         parsed(reader.read(&mut self.switches, task, source.file_name()), |text| {
             let run_queue_ns = match source {
@@ -431,14 +429,14 @@ impl SwitchSource {
         match self {
             Self::Schedstat => {
                 let mut fields = Cursor(text);
-                fields.number()?;
-                fields.number()?;
-                fields.number()
+                fields.next_number()?;
+                fields.next_number()?;
+                fields.next_number()
             }
             Self::Status => {
                 let field = |label: &[u8]| {
                     let line = text.split(|&byte| byte == b'\n').find(|line| line.starts_with(label))?;
-                    crate::scan::number(line[label.len()..].trim_ascii())
+                    crate::scan::parse_number(line[label.len()..].trim_ascii())
                 };
                 Some(field(b"voluntary_ctxt_switches:")?.wrapping_add(field(b"nonvoluntary_ctxt_switches:")?))
             }

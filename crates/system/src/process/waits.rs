@@ -3,15 +3,15 @@
 use rustix::io::Errno;
 
 use super::cursor::Cursor;
-use super::missing_reason::MissingReason;
 use super::process::parsed;
 use super::reader::{Reader, Task, TaskFile, is_gone};
 use super::stat;
 use super::sums::{Last, Sums};
 use super::task_identity::{add_known, update_tasks};
+use super::value_error::ValueError;
 use crate::open_file::OpenFile;
 use crate::roots::Roots;
-use crate::scan::only_number;
+use crate::scan::parse_single_number;
 
 /// The indexes of the numbers of a thread in the sums over threads.
 const RUN_QUEUE: usize = 0;
@@ -80,7 +80,7 @@ impl ThreadWaits {
         pid: u32,
         threads: u64,
         files: WaitFiles,
-    ) -> Result<Result<Waits, MissingReason>, Errno> {
+    ) -> Result<Result<Waits, ValueError>, Errno> {
         if threads == 1 {
             self.folder.close();
             self.ids.clear();
@@ -146,7 +146,7 @@ impl ThreadWait {
         pid: u32,
         files: WaitFiles,
         sums: &mut Sums<2>,
-    ) -> Result<Result<(), MissingReason>, Errno> {
+    ) -> Result<Result<(), ValueError>, Errno> {
         let was_open = self.schedstat.is_open() || self.stat.is_open();
         match self.read_files(reader, pid, files, sums) {
             // The thread of the open file has ended; its id may have been reused.
@@ -164,7 +164,7 @@ impl ThreadWait {
         pid: u32,
         files: WaitFiles,
         sums: &mut Sums<2>,
-    ) -> Result<Result<(), MissingReason>, Errno> {
+    ) -> Result<Result<(), ValueError>, Errno> {
         let task = Task::Thread(pid, self.id);
         if files.run_queue {
             match parsed(reader.read(&mut self.schedstat, task, "schedstat"), Schedule::parse)? {
@@ -189,7 +189,7 @@ impl ThreadWait {
 impl Schedule {
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
         let mut fields = Cursor(text);
-        Some(Self([fields.number()?, fields.number()?, fields.number()?]))
+        Some(Self([fields.next_number()?, fields.next_number()?, fields.next_number()?]))
     }
 
     /// Whether the thread was ever given a processor. If the kernel does not count this, all numbers are 0.
@@ -201,13 +201,13 @@ impl Schedule {
 /// The time in a run queue in nanoseconds, from a schedstat file: time on a processor, time in a run queue, switches.
 pub(super) fn run_queue_wait(text: &[u8]) -> Option<u64> {
     let mut fields = Cursor(text);
-    fields.number()?;
-    fields.number()
+    fields.next_number()?;
+    fields.next_number()
 }
 
 /// Checks that the kernel accounts for the delays of tasks; otherwise returns the reason.
-pub(super) fn delay_accounting(roots: &Roots) -> Result<(), String> {
-    let setting = OpenFile::new(roots.proc.join("sys/kernel/task_delayacct")).read().map(only_number);
+pub(super) fn check_delay_accounting(roots: &Roots) -> Result<(), String> {
+    let setting = OpenFile::new(roots.proc.join("sys/kernel/task_delayacct")).read().map(parse_single_number);
     match setting {
         Ok(Some(0)) => Err("needs 'sysctl kernel.task_delayacct=1'".to_owned()),
         Ok(Some(_)) => Ok(()),

@@ -3,12 +3,12 @@
 use tachograph_perflib::{SharedReading, Timestamps};
 
 use crate::open_file::OpenFile;
-use crate::scan::{number, words};
+use crate::scan::{parse_number, words};
 use crate::wrapping_sum::WrappingSum;
 
 /// The sums of a file's columns.
 ///
-/// The kernel's numbers have 32 bits and wrap: at 1,000 timer interrupts per second, after 49 days. These sums have
+/// The kernel's numbers have 32 bits, so they wrap (after 49 days at 1,000 timer interrupts per second). These sums have
 /// 64 bits.
 #[derive(Debug)]
 pub(super) struct ColumnSums {
@@ -60,7 +60,7 @@ pub(super) struct ColumnSum {
 pub(super) const KINDS: usize = 10;
 
 /// The kind of the timer's rows in `/proc/interrupts`.
-pub(super) const CLOCK: usize = 0;
+pub(super) const TIMER: usize = 0;
 
 /// The labels of `/proc/softirqs`; the index is the kind.
 const SOFTIRQS: [&[u8]; KINDS] =
@@ -71,7 +71,7 @@ const NO_PROCESSORS: &str = "the first line lists no processors";
 impl ColumnSums {
     /// `/proc/interrupts`, where only the timer has a sum of its own.
     pub(super) fn interrupts(file: &SharedReading<OpenFile>) -> Self {
-        Self::new(file, |label, rest| (label == b"LOC" || is_timer(rest)).then_some(CLOCK))
+        Self::new(file, |label, rest| (label == b"LOC" || is_timer(rest)).then_some(TIMER))
     }
 
     /// `/proc/softirqs`, where each row has a sum of its own.
@@ -110,7 +110,7 @@ impl ColumnSums {
     }
 
     /// Whether the file has a row of this kind.
-    pub(super) fn has(&self, kind: usize) -> bool {
+    pub(super) fn has_row(&self, kind: usize) -> bool {
         self.sums.has_kind.get(kind).copied().unwrap_or_default()
     }
 
@@ -133,7 +133,7 @@ impl Sums {
         if header != self.header {
             let before = std::mem::take(&mut self.columns);
             for word in words(header.trim_ascii_end()) {
-                let processor = word.strip_prefix(b"CPU").and_then(number);
+                let processor = word.strip_prefix(b"CPU").and_then(parse_number);
                 let processor = processor.and_then(|number| u32::try_from(number).ok());
                 let processor = processor.ok_or(NO_PROCESSORS)?;
                 let known = before.iter().find(|column| column.processor == processor).copied();
@@ -154,7 +154,7 @@ impl Sums {
 
         for column in &mut self.columns {
             for sum in column.sums() {
-                sum.now = 0;
+                sum.current = 0;
             }
         }
         let mut rows = 0;
@@ -173,22 +173,22 @@ impl Sums {
             }
             let kind = (self.kind_of)(label, rest);
             for (column, &value) in self.columns.iter_mut().zip(&self.row) {
-                column.all.now = column.all.now.wrapping_add(value.into());
+                column.all.current = column.all.current.wrapping_add(value.into());
                 if let Some(kind) = kind {
                     let sum = &mut column.kinds[kind];
-                    sum.now = sum.now.wrapping_add(value.into());
+                    sum.current = sum.current.wrapping_add(value.into());
                 }
             }
             if let Some(kind) = kind {
                 self.has_kind[kind] = true;
             }
         }
-        let has_same_terms = rows == self.row_count;
+        let sums_same_rows = rows == self.row_count;
         self.row_count = rows;
         for column in &mut self.columns {
             let is_new = std::mem::take(&mut column.is_new);
             for sum in column.sums() {
-                sum.update(is_new, has_same_terms);
+                sum.update(is_new, sums_same_rows);
             }
         }
         Ok(())
@@ -207,8 +207,8 @@ fn numbers<'a>(mut text: &'a [u8], count: usize, row: &mut Vec<u32>) -> Option<&
     for _ in 0..count {
         text = text.trim_ascii_start();
         let end = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
-        // The kernel's numbers have 32 bits. If one is larger, its low bits suffice for differences.
-        row.push(number(&text[..end])? as u32);
+        // If a number has more than 32 bits, its low bits suffice to compute increases.
+        row.push(parse_number(&text[..end])? as u32);
         text = &text[end..];
     }
     Some(text)

@@ -3,7 +3,7 @@
 use crate::error_texts::error_text;
 use crate::number_file::SmallFile;
 use crate::roots::Roots;
-use crate::scan::{lines, number, words};
+use crate::scan::{lines, parse_number, words};
 
 /// The frequencies of a processor that the kernel exports.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl Frequency {
     pub(super) fn new(roots: &Roots, processor: u32) -> Self {
         let folder = roots.sys.join(format!("devices/system/cpu/cpu{processor}"));
         let file = |name: &str| SmallFile::new(folder.join(name));
-        let read = |name: &str| file(name).number().ok().filter(|&khz| khz > 0);
+        let read = |name: &str| file(name).read_number().ok().filter(|&khz| khz > 0);
         let probed = |name: &str| folder.join(name).exists().then(|| file(name));
         let highest_khz = read("cpufreq/cpuinfo_max_freq");
         let cppc_khz = || read("acpi_cppc/nominal_freq").map(|mhz| mhz.saturating_mul(1000));
@@ -74,23 +74,25 @@ impl Frequency {
 
     /// The current frequency, in kHz.
     pub(super) fn current_khz(&mut self) -> Result<u64, String> {
-        self.current.as_mut().ok_or_else(absent)?.number()
+        self.current.as_mut().ok_or_else(absent_error)?.read_number()
     }
 
     /// A frequency as a percentage of the highest.
     pub(super) fn percent(&self, khz: u64) -> Result<u64, String> {
-        let highest = self.highest_khz.ok_or_else(absent)?;
+        let highest = self.highest_khz.ok_or_else(absent_error)?;
         Ok((u128::from(khz) * 100 / u128::from(highest)).try_into().unwrap_or(u64::MAX))
     }
 
     /// The highest frequency that is currently allowed, in kHz.
     pub(super) fn limit_khz(&mut self) -> Result<u64, String> {
-        self.limit.as_mut().ok_or_else(absent)?.number()
+        self.limit.as_mut().ok_or_else(absent_error)?.read_number()
     }
 
     /// The performance since the kernel began to count.
     pub(super) fn performance(&mut self) -> Result<Performance, String> {
-        let (Some(file), Some(nominal)) = (&mut self.times, self.nominal_khz) else { return Err(absent()) };
+        let (Some(file), Some(nominal)) = (&mut self.times, self.nominal_khz) else {
+            return Err(absent_error());
+        };
         // The file has one line of about 20 bytes per frequency, and at most one page.
         let mut buffer = [0; 4096];
         let text = file.read(&mut buffer).map_err(|error| error_text(file.path().display(), &error))?;
@@ -104,7 +106,7 @@ fn sum(text: &[u8], nominal_khz: u64) -> Option<Performance> {
     }
     let (mut weighted, mut time) = (0_u128, 0_u64);
     for line in lines(text) {
-        let mut numbers = words(line).map(number);
+        let mut numbers = words(line).map(parse_number);
         let (khz, ticks) = (numbers.next()??, numbers.next()??);
         weighted = weighted.saturating_add(u128::from(khz) * u128::from(ticks));
         time = time.saturating_add(ticks);
@@ -113,7 +115,7 @@ fn sum(text: &[u8], nominal_khz: u64) -> Option<Performance> {
     Some(Performance { weighted, time })
 }
 
-fn absent() -> String {
+fn absent_error() -> String {
     "the kernel does not export the frequency of this processor".into()
 }
 

@@ -2,7 +2,7 @@
 //! entries.
 
 use crate::number_file::SmallFile;
-use crate::processor::topology::numbered;
+use crate::processor::topology::numbered_entries;
 use crate::roots::Roots;
 
 /// The classes of idle states on Windows: C1, C2 and C3.
@@ -35,7 +35,7 @@ impl IdleStates {
     pub(super) fn new(roots: &Roots, processor: u32) -> Self {
         let folder = roots.sys.join(format!("devices/system/cpu/cpu{processor}/cpuidle"));
         let mut depth = 0;
-        let states = numbered(&folder, "state")
+        let states = numbered_entries(&folder, "state")
             .into_iter()
             .map(|(_, folder)| {
                 let name = std::fs::read_to_string(folder.join("name")).unwrap_or_default();
@@ -52,9 +52,9 @@ impl IdleStates {
     }
 
     /// Whether each class has a state, and whether there are any states, with a class or without.
-    pub(super) fn has(&self) -> ([bool; CLASSES], bool) {
-        let has = |class| self.states.iter().any(|state| state.class == Some(class));
-        ([has(0), has(1), has(2)], !self.states.is_empty())
+    pub(super) fn available_classes(&self) -> ([bool; CLASSES], bool) {
+        let has_class = |class| self.states.iter().any(|state| state.class == Some(class));
+        ([has_class(0), has_class(1), has_class(2)], !self.states.is_empty())
     }
 
     /// Closes all files until the next read.
@@ -70,10 +70,10 @@ impl IdleStates {
         let mut sums = IdleSums::default();
         for state in &mut self.states {
             if let Some(class) = state.class {
-                let microseconds = state.time.number()?;
+                let microseconds = state.time.read_number()?;
                 sums.times[class] = sums.times[class].saturating_add(microseconds.saturating_mul(10));
             }
-            let entries = state.usage.number()?;
+            let entries = state.usage.read_number()?;
             sums.all_entries = sums.all_entries.saturating_add(entries);
             if let Some(class) = state.class {
                 sums.entries[class] = sums.entries[class].saturating_add(entries);

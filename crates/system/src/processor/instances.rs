@@ -11,7 +11,7 @@ use crate::roots::Roots;
 /// The order and the names of a set's instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// `_Total`, then for each node `node,_Total` and `node,index`.
+    /// `_Total`, then `node,_Total` and `node,index` for each node.
     ByNode,
     /// `0`, `1`, ..., `_Total`.
     ById,
@@ -40,18 +40,18 @@ pub(super) struct Member {
 const NODE_TOTAL: u32 = 0x4000_0000;
 const TOTAL: u32 = 0x7FFF_FFFF;
 
-/// The instances in both orders. `members` are the processors, sorted by node and id. `round` must change whenever
-/// the members of totals change.
+/// The instances in both orders. `members` are the processors, sorted by node and id. `total_generation`
+/// is part of the identity of totals; it must change whenever the members of totals change.
 pub(super) fn in_both_orders(
     members: &[Member],
     topology: &Topology,
-    round: u32,
+    total_generation: u32,
 ) -> [Vec<ProcessorInstance>; 2] {
-    [by_node(members, topology, round), by_id(members, round)]
+    [by_node(members, topology, total_generation), by_id(members, total_generation)]
 }
 
-fn by_node(members: &[Member], topology: &Topology, round: u32) -> Vec<ProcessorInstance> {
-    let mut instances = vec![total("_Total".into(), TOTAL, 0..members.len(), round)];
+fn by_node(members: &[Member], topology: &Topology, total_generation: u32) -> Vec<ProcessorInstance> {
+    let mut instances = vec![total_instance("_Total".into(), TOTAL, 0..members.len(), total_generation)];
     let mut start = 0;
     while start < members.len() {
         let (node, _) = topology.position(members[start].id);
@@ -59,44 +59,47 @@ fn by_node(members: &[Member], topology: &Topology, round: u32) -> Vec<Processor
         let end = start + members[start..].iter().take_while(is_in_node).count();
         if members[start..end].iter().any(|member| member.is_online) {
             let id = NODE_TOTAL.wrapping_add(node);
-            instances.push(total(format!("{node},_Total"), id, start..end, round));
+            instances.push(total_instance(format!("{node},_Total"), id, start..end, total_generation));
         }
         instances.extend((start..end).filter(|&index| members[index].is_online).map(|index| {
             let (_, node_index) = topology.position(members[index].id);
-            one(format!("{node},{node_index}"), members, index)
+            processor_instance(format!("{node},{node_index}"), members, index)
         }));
         start = end;
     }
     instances
 }
 
-fn by_id(members: &[Member], round: u32) -> Vec<ProcessorInstance> {
+fn by_id(members: &[Member], total_generation: u32) -> Vec<ProcessorInstance> {
     let online = (0..members.len()).filter(|&index| members[index].is_online);
     let mut instances: Vec<_> =
-        online.map(|index| one(members[index].id.to_string(), members, index)).collect();
+        online.map(|index| processor_instance(members[index].id.to_string(), members, index)).collect();
     instances.sort_by_key(|instance| instance.key.id());
-    instances.push(total("_Total".into(), TOTAL, 0..members.len(), round));
+    instances.push(total_instance("_Total".into(), TOTAL, 0..members.len(), total_generation));
     instances
 }
 
-fn one(name: String, members: &[Member], index: usize) -> ProcessorInstance {
+fn processor_instance(name: String, members: &[Member], index: usize) -> ProcessorInstance {
     let Member { id, generation, .. } = members[index];
     let key = Arc::new(InstanceKey::new(name, id, identity(id, generation)));
     ProcessorInstance { key, members: index..index + 1 }
 }
 
-fn total(name: String, id: u32, members: Range<usize>, round: u32) -> ProcessorInstance {
-    ProcessorInstance { key: Arc::new(InstanceKey::new(name, id, identity(id, round)).reserved()), members }
+fn total_instance(name: String, id: u32, members: Range<usize>, total_generation: u32) -> ProcessorInstance {
+    ProcessorInstance {
+        key: Arc::new(InstanceKey::new(name, id, identity(id, total_generation)).reserved()),
+        members,
+    }
 }
 
 fn identity(id: u32, generation: u32) -> u64 {
     u64::from(id) << 32 | u64::from(generation)
 }
 
-/// Instances named as in `Processor Information`: `_Total`, then for each NUMA node with processors `node,_Total` and
-/// `node,index`.
+/// Instances named as in `Processor Information`: `_Total`, then `node,_Total` and `node,index` for each NUMA node that has
+/// processors.
 ///
-/// Intended for sets whose values continue while a processor is offline. An offline processor has no instance, but
+/// Intended for sets that keep the values of a processor while it is offline. An offline processor has no instance, but
 /// totals still include it. When it is online again, it has the same instance as before.
 #[derive(Debug, Default)]
 pub struct ProcessorInstances {

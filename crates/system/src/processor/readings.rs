@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tachograph_perflib::{Failure, Reading, Row, Rows, SharedReading, Timestamps};
 
-use super::columns::{CLOCK, ColumnSums, KINDS};
+use super::columns::{ColumnSums, KINDS, TIMER};
 use super::frequency::Frequency;
 use super::idle_states::{CLASSES, IdleStates};
 use super::instances::{self, Order, ProcessorInstance, in_both_orders};
@@ -28,7 +28,7 @@ pub(super) struct Processors {
     softirqs: ColumnSums,
     softnet: Softnet,
     /// How many times the list of processors was rebuilt.
-    round: u32,
+    total_generation: u32,
     /// The processors, sorted by node and id.
     members: Vec<Member>,
     /// The instances of the two processor sets: by node and by id, as [`Order`] numbers them.
@@ -56,7 +56,7 @@ struct Member {
 pub(super) struct Present(Vec<u32>);
 
 impl Present {
-    pub(super) fn has(&self, id: u32) -> bool {
+    pub(super) fn has_counter(&self, id: u32) -> bool {
         self.0.contains(&id)
     }
 }
@@ -71,7 +71,7 @@ impl Processors {
             interrupts: ColumnSums::interrupts(&files.interrupts),
             softirqs: ColumnSums::softirqs(&files.softirqs),
             softnet: Softnet::new(roots),
-            round: 0,
+            total_generation: 0,
             members: Vec::new(),
             instances: [Vec::new(), Vec::new()],
             read_at: [None; SOURCES],
@@ -86,29 +86,30 @@ impl Processors {
         }
         let has_interrupts = self.interrupts.read(at).is_ok();
         let has_softirqs = self.softirqs.read(at).is_ok();
-        let any = |has: fn(&Member) -> bool| self.members.iter().any(has);
-        let class = |class: usize| self.members.iter().any(|member| member.idle_states.has().0[class]);
+        let any_member = |has_counter: fn(&Member) -> bool| self.members.iter().any(has_counter);
+        let class =
+            |class: usize| self.members.iter().any(|member| member.idle_states.available_classes().0[class]);
         let online = self.times.processors().iter().map(|processor| processor.id);
         let has_softnet = self.softnet.read(online).is_ok();
         let is_present = |output: &&Output| {
             let kind = (output.value as usize).wrapping_sub(Value::SoftirqHighTasklet as usize);
             match output.value {
                 Value::Interrupts => has_interrupts,
-                Value::Clock => has_interrupts && self.interrupts.has(CLOCK),
+                Value::Clock => has_interrupts && self.interrupts.has_row(TIMER),
                 Value::Softirqs => has_softirqs,
                 Value::Backlog => has_softnet && self.softnet.has_backlog(),
                 Value::C1Time | Value::C1Entries => class(0),
                 Value::C2Time | Value::C2Entries => class(1),
                 Value::C3Time | Value::C3Entries => class(2),
-                Value::Entries => any(|member| member.idle_states.has().1),
-                Value::Mhz => any(|member| member.frequency.has_current()),
-                Value::PercentOfHighest => any(|member| member.frequency.has_highest()),
-                Value::PercentLimit => any(|member| member.frequency.has_limit()),
+                Value::Entries => any_member(|member| member.idle_states.available_classes().1),
+                Value::Mhz => any_member(|member| member.frequency.has_current()),
+                Value::PercentOfHighest => any_member(|member| member.frequency.has_highest()),
+                Value::PercentLimit => any_member(|member| member.frequency.has_limit()),
                 Value::Performance | Value::PerformanceTime => {
-                    any(|member| member.frequency.has_performance())
+                    any_member(|member| member.frequency.has_performance())
                 }
                 _ => match output.source {
-                    Source::Softirqs => has_softirqs && self.softirqs.has(kind),
+                    Source::Softirqs => has_softirqs && self.softirqs.has_row(kind),
                     Source::Softnet => has_softnet,
                     _ => true,
                 },
@@ -145,13 +146,13 @@ impl Processors {
             let mut row = rows.push(key);
             for output in OUTPUTS {
                 if row.wants(output.id) {
-                    self.set(&mut row, output, members);
+                    self.set_counter(&mut row, output, members);
                 }
             }
         }
     }
 
-    fn set(&self, row: &mut Row<'_>, output: &Output, members: &Range<usize>) {
+    fn set_counter(&self, row: &mut Row<'_>, output: &Output, members: &Range<usize>) {
         let members = &self.members[members.clone()];
         if members.iter().any(|member| !member.is_good[output.source as usize]) {
             if let Some(reason) = &self.reasons[output.source as usize] {
@@ -180,7 +181,7 @@ impl Processors {
                         .column_sum(member.id)
                         .ok_or("/proc/interrupts: no column of this processor")?;
                     member.values[Value::Interrupts as usize] = column.all;
-                    member.values[Value::Clock as usize] = column.kinds[CLOCK];
+                    member.values[Value::Clock as usize] = column.kinds[TIMER];
                     Ok(())
                 })
             }
@@ -266,7 +267,7 @@ impl Processors {
 
     /// Rebuilds the list of online processors, with their nodes and files.
     fn rebuild(&mut self) {
-        self.round = self.round.wrapping_add(1);
+        self.total_generation = self.total_generation.wrapping_add(1);
         let processors = self.times.processors();
         self.topology.update(&self.roots, processors.iter().map(|processor| processor.id));
         let mut order: Vec<(usize, Processor)> = processors.iter().copied().enumerate().collect();
@@ -285,8 +286,8 @@ impl Processors {
             generation,
             is_online: true,
         });
-        // `round` changes the identity of totals, because sums over different processors must not be subtracted.
-        self.instances = in_both_orders(&online.collect::<Vec<_>>(), &self.topology, self.round);
+        // `total_generation` changes the identity of totals, because sums over different processors must not be subtracted.
+        self.instances = in_both_orders(&online.collect::<Vec<_>>(), &self.topology, self.total_generation);
         // The values already read at this timestamp belong to the previous members.
         self.read_at = [None; SOURCES];
     }

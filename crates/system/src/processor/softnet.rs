@@ -6,7 +6,7 @@ use crate::error_texts::error_text;
 use crate::open_file::OpenFile;
 use crate::ordered::split_complete_lines;
 use crate::roots::Roots;
-use crate::scan::{hexadecimal, lines, words};
+use crate::scan::{lines, parse_hexadecimal, words};
 use crate::wrapping_sum::WrappingSum;
 
 /// The number of counts per processor.
@@ -64,15 +64,15 @@ impl Softnet {
             let mut columns = [0; MAX_COLUMNS];
             let mut count = 0;
             for (column, word) in columns.iter_mut().zip(words(line)) {
-                *column = hexadecimal(word).ok_or_else(|| malformed(&self.path))?;
+                *column = parse_hexadecimal(word).ok_or_else(|| malformed_error(&self.path))?;
                 count += 1;
             }
             if count <= COLUMNS[COUNTS - 1] {
-                return Err(malformed(&self.path));
+                return Err(malformed_error(&self.path));
             }
             let next = online.next();
             let id = if count > ID { u32::try_from(columns[ID]).ok() } else { next };
-            let id = id.ok_or_else(|| malformed(&self.path))?;
+            let id = id.ok_or_else(|| malformed_error(&self.path))?;
             self.has_backlog |= count > BACKLOG;
             let known = self.processors.iter().position(|processor| processor.id == id);
             let index = known.unwrap_or(self.processors.len());
@@ -82,7 +82,7 @@ impl Softnet {
             }
             let processor = &mut self.processors[index];
             for (sum, column) in processor.counts.iter_mut().zip(COLUMNS) {
-                sum.now = columns[column];
+                sum.current = columns[column];
                 sum.update(known.is_none(), true);
             }
             processor.backlog = columns[BACKLOG];
@@ -104,6 +104,6 @@ impl Softnet {
     }
 }
 
-fn malformed(path: &std::path::Path) -> String {
+fn malformed_error(path: &std::path::Path) -> String {
     format!("{}: malformed line", path.display())
 }

@@ -26,7 +26,7 @@ fn sets(machine: &Machine) -> Vec<Box<dyn Provider>> {
 }
 
 fn sets_of(roots: &Roots) -> Vec<Box<dyn Provider>> {
-    providers(roots, &crate::stat::shared(roots), &InterruptFiles::new(roots))
+    providers(roots, &crate::stat::shared_stat(roots), &InterruptFiles::new(roots))
 }
 
 fn information(machine: &Machine) -> Box<dyn Provider> {
@@ -43,19 +43,23 @@ fn stat_of(processors: &[(u32, u64)]) -> String {
 fn times_are_computed_as_on_windows() {
     let machine = Machine::new(&[("proc/stat", STAT)]);
     let rows = collect(&mut *information(&machine), at(7));
-    let of = |id| ["0,0", "0,1", "_Total", "0,_Total"].map(|name| first_value(&rows, name, id));
+    let values_of = |id| ["0,0", "0,1", "_Total", "0,_Total"].map(|name| first_value(&rows, name, id));
     // A tick of 10 ms is 100,000 units. Totals are means, rounded down.
-    assert_eq!(of(0), [105_900_000, 307_100_000, 206_500_000, 206_500_000], "idle + iowait + steal");
-    assert_eq!(of(8), [105_000_000, 307_100_000, 206_050_000, 206_050_000], "idle + iowait");
-    assert_eq!(of(1), [11_000_000, 32_000_000, 21_500_000, 21_500_000], "user + nice");
-    assert_eq!(of(2), [4_000_000, 6_000_000, 5_000_000, 5_000_000], "system + irq + softirq");
-    assert_eq!(of(4), [600_000, 200_000, 400_000, 400_000]);
-    assert_eq!(of(5), [400_000, 800_000, 600_000, 600_000]);
-    assert_eq!(of(15), [106_900_000, 309_100_000, 208_000_000, 208_000_000], "idle + iowait + steal + nice");
-    assert_eq!(of(100), [900_000, 0, 450_000, 450_000], "steal");
-    assert_eq!(of(101), [5_000_000, 7_000_000, 6_000_000, 6_000_000], "iowait");
-    assert_eq!(of(102), [4_500_000, 0, 2_250_000, 2_250_000], "guest + guest_nice");
-    assert_eq!(of(103), [1_000_000, 2_000_000, 1_500_000, 1_500_000], "nice");
+    assert_eq!(values_of(0), [105_900_000, 307_100_000, 206_500_000, 206_500_000], "idle + iowait + steal");
+    assert_eq!(values_of(8), [105_000_000, 307_100_000, 206_050_000, 206_050_000], "idle + iowait");
+    assert_eq!(values_of(1), [11_000_000, 32_000_000, 21_500_000, 21_500_000], "user + nice");
+    assert_eq!(values_of(2), [4_000_000, 6_000_000, 5_000_000, 5_000_000], "system + irq + softirq");
+    assert_eq!(values_of(4), [600_000, 200_000, 400_000, 400_000]);
+    assert_eq!(values_of(5), [400_000, 800_000, 600_000, 600_000]);
+    assert_eq!(
+        values_of(15),
+        [106_900_000, 309_100_000, 208_000_000, 208_000_000],
+        "idle + iowait + steal + nice"
+    );
+    assert_eq!(values_of(100), [900_000, 0, 450_000, 450_000], "steal");
+    assert_eq!(values_of(101), [5_000_000, 7_000_000, 6_000_000, 6_000_000], "iowait");
+    assert_eq!(values_of(102), [4_500_000, 0, 2_250_000, 2_250_000], "guest + guest_nice");
+    assert_eq!(values_of(103), [1_000_000, 2_000_000, 1_500_000, 1_500_000], "nice");
     assert_eq!(value(&rows, "0,0", 0).second, at(7).system_time.0);
     // This machine has no other counters.
     let ids: Vec<u32> = rows.info().counters.iter().map(|counter| counter.id).collect();
@@ -272,17 +276,17 @@ fn softnet_counts_belong_to_processors() {
     let machine = Machine::new(&[("proc/stat", STAT), ("proc/net/softnet_stat", SOFTNET)]);
     let mut set = information(&machine);
     let rows = collect(&mut *set, at(1));
-    let of = |rows: &Rows, id| ["0,0", "0,1", "_Total"].map(|name| first_value(rows, name, id));
-    assert_eq!(of(&rows, 120), [0x289, 0xffff_ffff, 0x1_0000_0288]);
+    let values_of = |rows: &Rows, id| ["0,0", "0,1", "_Total"].map(|name| first_value(rows, name, id));
+    assert_eq!(values_of(&rows, 120), [0x289, 0xffff_ffff, 0x1_0000_0288]);
     assert_eq!(
-        [121, 122, 123, 124, 125].map(|id| of(&rows, id)),
+        [121, 122, 123, 124, 125].map(|id| values_of(&rows, id)),
         [[1, 0, 1], [2, 16, 18], [3, 0, 3], [4, 0, 4], [5, 0, 5],]
     );
     // The count of processor 1 wraps, and its line is now first.
     let (first, second) = SOFTNET.split_once('\n').expect("two lines");
     machine.write("proc/net/softnet_stat", format!("{}{first}\n", second.replace("ffffffff", "00000009")));
     let rows = collect(&mut *set, at(2));
-    assert_eq!(of(&rows, 120), [0x289, 0x1_0000_0009, 0x1_0000_0292]);
+    assert_eq!(values_of(&rows, 120), [0x289, 0x1_0000_0009, 0x1_0000_0292]);
 
     machine.write("proc/net/softnet_stat", format!("{first}\n"));
     let rows = collect(&mut *set, at(3));
@@ -312,12 +316,12 @@ fn interrupts_and_softirqs_are_summed_by_processor() {
         Machine::new(&[("proc/stat", STAT), ("proc/interrupts", INTERRUPTS), ("proc/softirqs", SOFTIRQS)]);
     let mut set = information(&machine);
     let rows = collect(&mut *set, at(1));
-    let of = |id| ["0,0", "0,1", "_Total"].map(|name| first_value(&rows, name, id));
-    assert_eq!(of(3), [117, 210, 327], "without TLB and ERR");
-    assert_eq!(of(20), [100, 200, 300]);
-    assert_eq!(of(6), [31, 42, 73]);
-    assert_eq!(of(110), [1, 2, 3], "HI");
-    assert_eq!(of(111), [30, 40, 70], "TIMER");
+    let values_of = |id| ["0,0", "0,1", "_Total"].map(|name| first_value(&rows, name, id));
+    assert_eq!(values_of(3), [117, 210, 327], "without TLB and ERR");
+    assert_eq!(values_of(20), [100, 200, 300]);
+    assert_eq!(values_of(6), [31, 42, 73]);
+    assert_eq!(values_of(110), [1, 2, 3], "HI");
+    assert_eq!(values_of(111), [30, 40, 70], "TIMER");
     assert!(rows.info().position(112).is_none(), "no row NET_TX");
     assert_eq!(value(&rows, "_Total", 3).second, at(1).ticks);
 }
@@ -360,12 +364,12 @@ fn idle_states_are_summed_by_class() {
     let machine = Machine::new(&files);
     let mut set = information(&machine);
     let rows = collect(&mut *set, at(1));
-    let of = |id| ["0,0", "0,1", "_Total"].map(|name| first_value(&rows, name, id));
-    assert_eq!(of(9), [30_000, 30_020, 30_010], "C1 and C1E");
-    assert_eq!(of(11), [90_010, 90_030, 90_020], "C6 and C8");
-    assert_eq!(of(12), [50, 50, 100]);
-    assert_eq!(of(14), [42, 42, 84]);
-    assert_eq!(of(23), [99, 99, 198]);
+    let values_of = |id| ["0,0", "0,1", "_Total"].map(|name| first_value(&rows, name, id));
+    assert_eq!(values_of(9), [30_000, 30_020, 30_010], "C1 and C1E");
+    assert_eq!(values_of(11), [90_010, 90_030, 90_020], "C6 and C8");
+    assert_eq!(values_of(12), [50, 50, 100]);
+    assert_eq!(values_of(14), [42, 42, 84]);
+    assert_eq!(values_of(23), [99, 99, 198]);
     assert!(!rows.wants(10) && !rows.wants(13), "no state counts as C2");
 
     machine.write("sys/devices/system/cpu/cpu1/cpuidle/state3/time", "");

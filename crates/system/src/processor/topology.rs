@@ -18,16 +18,16 @@ impl Topology {
     /// Re-reads the nodes. Processors without a node are in node 0.
     pub(super) fn update(&mut self, roots: &Roots, online: impl Iterator<Item = u32>) {
         let system = roots.sys.join("devices/system");
-        for (node, folder) in numbered(&system.join("node"), "node") {
+        for (node, folder) in numbered_entries(&system.join("node"), "node") {
             // `cpulist` has only online processors; the links also include offline ones.
             let listed = std::fs::read(folder.join("cpulist")).unwrap_or_default();
-            let linked = numbered(&folder, "cpu").into_iter().map(|(processor, _)| processor);
-            for processor in linked.chain(scan::number_list(&listed)) {
+            let linked = numbered_entries(&folder, "cpu").into_iter().map(|(processor, _)| processor);
+            for processor in linked.chain(scan::parse_number_list(&listed)) {
                 self.nodes.insert(processor, node);
             }
         }
         let present = std::fs::read(system.join("cpu/present")).unwrap_or_default();
-        for processor in scan::number_list(&present).into_iter().chain(online) {
+        for processor in scan::parse_number_list(&present).into_iter().chain(online) {
             self.nodes.entry(processor).or_insert(0);
         }
     }
@@ -41,12 +41,12 @@ impl Topology {
 }
 
 /// The entries of a folder whose names consist of `word` and a number, sorted by number.
-pub(super) fn numbered(folder: &Path, word: &str) -> Vec<(u32, std::path::PathBuf)> {
+pub(super) fn numbered_entries(folder: &Path, word: &str) -> Vec<(u32, std::path::PathBuf)> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<_> = entries
         .filter_map(|entry| {
             let name = entry.file_name();
-            let number = scan::number(name.to_str()?.strip_prefix(word)?.as_bytes())?;
+            let number = scan::parse_number(name.to_str()?.strip_prefix(word)?.as_bytes())?;
             Some((u32::try_from(number).ok()?, entry.path()))
         })
         .collect();

@@ -11,7 +11,7 @@ use crate::folder::{FolderEntries, read_text};
 use crate::number_file::SmallFile;
 use crate::ordered::split_complete_lines;
 use crate::roots::Roots;
-use crate::scan::signed;
+use crate::scan::parse_signed;
 use crate::table::{CounterInfo, SetTable};
 
 const CHARGE: u32 = 1;
@@ -70,7 +70,7 @@ pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
     if batteries.is_empty() {
         return None;
     }
-    let info = TABLE.info_of(|id| batteries.iter().any(|battery| battery.has(id)));
+    let info = TABLE.info_of(|id| batteries.iter().any(|battery| battery.has_counter(id)));
     let missing = "/sys/class/power_supply: a file of the battery cannot be read".into();
     Some(Box::new(Batteries { info, supplies, batteries, missing }))
 }
@@ -143,7 +143,7 @@ impl Battery {
         }
     }
 
-    fn has(&self, id: u32) -> bool {
+    fn has_counter(&self, id: u32) -> bool {
         match id {
             CHARGE => self.percent.is_some(),
             DISCHARGE_RATE | CHARGE_RATE => self.power.is_present(),
@@ -219,7 +219,7 @@ fn number(file: &mut SmallFile) -> Option<i64> {
 }
 
 fn parse(text: &[u8]) -> Option<i64> {
-    signed(split_complete_lines(text).0.trim_ascii())
+    parse_signed(split_complete_lines(text).0.trim_ascii())
 }
 
 impl Provider for Batteries {
@@ -244,7 +244,7 @@ impl Provider for Batteries {
                 }
                 match battery.value(id, voltage_uv) {
                     Some(value) => row.set(id, value as u64),
-                    None if battery.has(id) => row.fail(id, missing),
+                    None if battery.has_counter(id) => row.fail(id, missing),
                     None => row.omit(id),
                 }
             }

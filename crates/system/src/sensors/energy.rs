@@ -10,7 +10,7 @@ use crate::error_texts::{LastReason, error_text};
 use crate::folder::{FolderEntries, read_text};
 use crate::number_file::SmallFile;
 use crate::roots::Roots;
-use crate::scan::only_number;
+use crate::scan::parse_single_number;
 use crate::table::{CounterInfo, SetTable};
 
 const POWER: u32 = 1;
@@ -50,7 +50,7 @@ pub(super) fn check(roots: &Roots) -> Result<(), String> {
         .to_owned();
     let zones = FolderEntries::new(roots.sys.join("class/powercap"));
     for mut domain in zones.iter().flat_map(list) {
-        match domain.energy.number() {
+        match domain.energy.read_number() {
             Ok(_) => return Ok(()),
             // Since 2020, only root can read the counters, because they reveal what programs compute.
             Err(error) => reason = error,
@@ -95,7 +95,7 @@ fn list(zones: &FolderEntries) -> Vec<Domain> {
         Domain {
             key: Arc::new(InstanceKey::new(name, 0, 0)),
             energy: SmallFile::new(path.join("energy_uj")),
-            range: SmallFile::new(path.join("max_energy_range_uj")).number().unwrap_or_default(),
+            range: SmallFile::new(path.join("max_energy_range_uj")).read_number().unwrap_or_default(),
             zone,
             last: None,
             total: 0,
@@ -162,7 +162,7 @@ impl Domain {
     /// Adds the growth of the counter since the last read.
     fn read(&mut self) -> Result<(), Arc<str>> {
         let mut buffer = [0; 64];
-        let read = self.energy.read(&mut buffer).map(only_number);
+        let read = self.energy.read(&mut buffer).map(parse_single_number);
         let now = match read {
             Ok(Some(now)) => now,
             other => {

@@ -14,7 +14,7 @@ use crate::folder::{FolderEntries, read_text, sorted_entries};
 use crate::number_file::SmallFile;
 use crate::ordered::split_complete_lines;
 use crate::roots::Roots;
-use crate::scan::signed;
+use crate::scan::parse_signed;
 use crate::table::SetTable;
 
 /// The maximum number of sensors of a set.
@@ -151,19 +151,19 @@ fn list(chips: &FolderEntries, kind: &Kind) -> Vec<Sensor> {
             .filter_map(|file| {
                 let (number, end) = file.strip_prefix(kind.prefix)?.split_once('_')?;
                 let is_input = kind.inputs.iter().any(|input| input[1..] == *end);
-                crate::scan::number(number.as_bytes()).filter(|_| is_input)
+                crate::scan::parse_number(number.as_bytes()).filter(|_| is_input)
             })
             .collect();
         numbers.sort_unstable();
         numbers.dedup();
         for number in numbers {
             let stem = format!("{}{number}", kind.prefix);
-            let has = |end: &&str| files.iter().any(|file| *file == format!("{stem}{end}"));
+            let has_file = |end: &&str| files.iter().any(|file| *file == format!("{stem}{end}"));
             let open = |end: &str| Input::new(path.join(format!("{stem}{end}")));
-            let Some(input) = kind.inputs.iter().copied().find(|end| has(end)) else { continue };
+            let Some(input) = kind.inputs.iter().copied().find(|end| has_file(end)) else { continue };
             let label = read_text(&path.join(format!("{stem}_label"))).unwrap_or(stem.clone());
             let name = format!("{chip_name} {label}");
-            let limits = kind.limits.iter().filter(|(_, end)| has(end));
+            let limits = kind.limits.iter().filter(|(_, end)| has_file(end));
             if sensors.len() < MAX_SENSORS {
                 sensors.push(Sensor {
                     key: Arc::new(InstanceKey::new(name, sensors.len() as u32, 0)),
@@ -264,7 +264,7 @@ impl Input {
     fn read(&mut self) -> Result<i64, InputError> {
         let mut buffer = [0; 64];
         match self.file.read(&mut buffer) {
-            Ok(text) => signed(split_complete_lines(text).0.trim_ascii())
+            Ok(text) => parse_signed(split_complete_lines(text).0.trim_ascii())
                 .ok_or_else(|| InputError { reason: Arc::clone(&self.malformed), is_gone: false }),
             Err(error) => Err(InputError {
                 is_gone: matches!(Errno::from_io_error(&error), Some(Errno::NOENT | Errno::NODEV)),

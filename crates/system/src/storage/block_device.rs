@@ -129,7 +129,7 @@ fn list(sys: &Path, stats: &Diskstats) -> (Vec<FolderEntries>, Vec<Member>) {
         let Ok(folder) = FolderEntries::new(devices::underlying_folder(sys, device.kernel_name())) else {
             continue;
         };
-        for name in devices::underlying(&folder) {
+        for name in devices::underlying_names(&folder) {
             let found = stats.devices.iter().position(|device| device.kernel_name() == name);
             let Some((hint, found)) = found.map(|index| (index, &stats.devices[index])) else { continue };
             let identity = found.identity();
@@ -153,11 +153,11 @@ impl Provider for Members {
         *sample += 1;
         stats.at(at, |stats| {
             let mut has_changed = |folder: &mut FolderEntries| folder.update().unwrap_or(true);
-            if *listed_at != Some(stats.changes)
+            if *listed_at != Some(stats.device_changes)
                 || sample.is_multiple_of(COMPARE_SAMPLES) && folders.iter_mut().any(&mut has_changed)
             {
                 (*folders, *members) = list(sys, stats);
-                *listed_at = Some(stats.changes);
+                *listed_at = Some(stats.device_changes);
             }
             for Member { key, underlying, identity, hint } in members {
                 let Some(device) = stats.find(*underlying, hint) else { continue };

@@ -12,7 +12,7 @@ use crate::folder::{has_entries, read_text, sorted_entries};
 use crate::number_file::SmallFile;
 use crate::ordered::split_complete_lines;
 use crate::roots::Roots;
-use crate::scan::{lines, number, words};
+use crate::scan::{lines, parse_number, words};
 use crate::table::{CounterInfo, SetTable};
 
 #[rustfmt::skip]
@@ -157,7 +157,7 @@ fn parse(text: &[u8]) -> [Option<u64>; KEYS.len()] {
         let mut words = words(line);
         let Some(key) = words.next() else { continue };
         if let Some(index) = KEYS.iter().position(|known| *known == key) {
-            values[index] = words.next().and_then(number);
+            values[index] = words.next().and_then(parse_number);
         }
     }
     values

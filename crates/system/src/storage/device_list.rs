@@ -25,8 +25,8 @@ impl<T> DeviceList<T> {
     ) -> Result<(), Failure> {
         let Self { stats, items, listed_at } = self;
         stats.at(at, |stats| {
-            if *listed_at != Some(stats.changes) {
-                *listed_at = Some(stats.changes);
+            if *listed_at != Some(stats.device_changes) {
+                *listed_at = Some(stats.device_changes);
                 items.clear();
                 items.extend(stats.devices.iter().filter_map(item));
             }

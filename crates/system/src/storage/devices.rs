@@ -60,7 +60,7 @@ pub(super) fn underlying_folder(sys: &Path, name: &[u8]) -> PathBuf {
 }
 
 /// The kernel's names of the underlying devices in an [`underlying_folder`], sorted.
-pub(super) fn underlying(folder: &FolderEntries) -> Vec<Vec<u8>> {
+pub(super) fn underlying_names(folder: &FolderEntries) -> Vec<Vec<u8>> {
     let mut names: Vec<Vec<u8>> =
         folder.names().iter().map(|name| name.replace('!', "/").into_bytes()).collect();
     names.sort();

@@ -10,9 +10,9 @@ use tachograph_perflib::{Failure, InstanceKey, Reading, Timestamps};
 
 use super::devices;
 use crate::open_file::OpenFile;
-use crate::ordered::{move_to, split_complete_lines};
+use crate::ordered::{move_if_present, split_complete_lines};
 use crate::roots::Roots;
-use crate::scan::{lines, number, only_number, words};
+use crate::scan::{lines, parse_number, parse_single_number, words};
 
 /// The values of a device's line, indexed by [`field`].
 pub(super) type Numbers = [u64; 17];
@@ -57,7 +57,8 @@ pub(super) struct Device {
     pub(super) key: Arc<InstanceKey>,
     /// Whether this is a disk, and not a partition or a stacked device.
     pub(super) is_disk: bool,
-    /// Whether this is built on other devices, a file or memory, and thus in `Block Device`.
+    /// Whether this is built on other devices, a file or memory, and therefore an instance of the counter set
+    /// `Block Device`.
     pub(super) is_stacked: bool,
     /// Whether the driver creates the device before it is used (nbd, loop, zram); it is hidden until then.
     is_precreated: bool,
@@ -68,7 +69,7 @@ pub(super) struct Device {
     /// The values as 64-bit totals, which decrease only when the device is reset. `IN_FLIGHT` is not a total but the
     /// kernel's current value.
     pub(super) numbers: Numbers,
-    /// System time minus busy time, in 100 ns. Decreases only when the device is reset.
+    /// Clock time minus busy time, in 100 ns. Decreases only when the device is reset.
     pub(super) idle: u64,
     /// `/sys/block/NAME/diskseq`, which changes when another disk gets the name (Linux 5.15).
     sequence: Option<Sequence>,
@@ -94,9 +95,9 @@ pub(super) struct Diskstats {
     /// The number of devices that appeared after the first read, plus the number of resets.
     incarnations: u64,
     /// Incremented when a disk that PhysicalDisk shows is added, removed, reset or first used.
-    pub(super) generation: u64,
+    pub(super) disk_changes: u64,
     /// Incremented when any device is added, removed, reset or first used.
-    pub(super) changes: u64,
+    pub(super) device_changes: u64,
     was_read: bool,
 }
 
@@ -107,8 +108,8 @@ impl Diskstats {
             sys: roots.sys.clone(),
             devices: Vec::new(),
             incarnations: 0,
-            generation: 1,
-            changes: 1,
+            disk_changes: 1,
+            device_changes: 1,
             was_read: false,
         }
     }
@@ -120,13 +121,13 @@ impl Diskstats {
         Some(counts.max().unwrap_or(field::WITH_FLUSHES))
     }
 
-    /// The device with this major and minor number. `hint` is its last index, which is updated.
+    /// The device with this major and minor number. `hint` is the index at which the device was last found, and is updated.
     pub(super) fn find(&self, major_minor: (u32, u32), hint: &mut usize) -> Option<&Device> {
-        let is = |device: &&Device| device.major_minor == major_minor;
-        if self.devices.get(*hint).as_ref().is_some_and(is) {
+        let is_wanted = |device: &&Device| device.major_minor == major_minor;
+        if self.devices.get(*hint).as_ref().is_some_and(is_wanted) {
             return self.devices.get(*hint);
         }
-        *hint = self.devices.iter().position(|device| is(&device))?;
+        *hint = self.devices.iter().position(|device| is_wanted(&device))?;
         self.devices.get(*hint)
     }
 }
@@ -144,7 +145,7 @@ impl Reading for Diskstats {
             let mut words = words(line);
             let Some((major, minor, name)) = name_of(&mut words) else { continue };
             let (fields, read) = if is_whole { numbers(words) } else { (0, Numbers::default()) };
-            let is_known = move_to(&mut self.devices, next, |known| {
+            let is_known = move_if_present(&mut self.devices, next, |known| {
                 known.major_minor == (major, minor) && *known.name == *name
             });
             if !is_known {
@@ -170,16 +171,16 @@ impl Reading for Diskstats {
         changed |= !removed.is_empty();
         shown_changed |= removed.iter().any(Device::is_shown);
         self.devices.truncate(next);
-        self.generation += u64::from(shown_changed);
-        self.changes += u64::from(changed);
+        self.disk_changes += u64::from(shown_changed);
+        self.device_changes += u64::from(changed);
         self.was_read = true;
         Ok(())
     }
 }
 
 fn name_of<'a>(words: &mut impl Iterator<Item = &'a [u8]>) -> Option<(u32, u32, &'a [u8])> {
-    let mut part = || number(words.next()?)?.try_into().ok();
-    let (major, minor) = (part()?, part()?);
+    let mut parse_part = || parse_number(words.next()?)?.try_into().ok();
+    let (major, minor) = (parse_part()?, parse_part()?);
     Some((major, minor, words.next()?))
 }
 
@@ -188,16 +189,16 @@ fn numbers<'a>(words: impl Iterator<Item = &'a [u8]>) -> (usize, Numbers) {
     let mut numbers = Numbers::default();
     let mut count = 0;
     for (slot, word) in numbers.iter_mut().zip(words) {
-        let Some(value) = number(word) else { return (0, numbers) };
+        let Some(value) = parse_number(word) else { return (0, numbers) };
         *slot = value;
         count += 1;
     }
     (if count < field::MIN { 0 } else { count }, numbers)
 }
 
-/// The increase of a kernel counter; `None` if it has decreased. 32-bit counters (all times in milliseconds) wrap, so a
-/// decrease by more than 2^31 is treated as an increase.
-fn advance(old: u64, new: u64) -> Option<u64> {
+/// The increase of a kernel counter; `None` if it has decreased. Counters of 32 bits, such as all times in milliseconds,
+/// wrap, so a decrease by more than 2^31 is treated as an increase.
+fn increase(old: u64, new: u64) -> Option<u64> {
     const WRAP: u64 = 1 << 32;
     if new >= old {
         return Some(new - old);
@@ -257,11 +258,11 @@ impl Device {
     /// Updates the values. Returns whether the name now belongs to another device or the kernel's counters restarted.
     fn update(&mut self, fields: usize, read: &Numbers, at: Timestamps) -> bool {
         self.fields = fields;
-        let is_another = self.sequence.as_mut().is_some_and(Sequence::changed);
+        let is_another = self.sequence.as_mut().is_some_and(Sequence::update);
         use field::{READ_SECTORS, READS, WRITE_SECTORS, WRITES};
         let counts = [READS, READ_SECTORS, WRITES, WRITE_SECTORS];
         let is_restarted = fields > 0
-            && counts.into_iter().any(|index| advance(self.last_read[index], read[index]).is_none());
+            && counts.into_iter().any(|index| increase(self.last_read[index], read[index]).is_none());
         let is_reset = is_another || is_restarted;
         if is_reset {
             (self.last_read, self.numbers, self.idle) = (Numbers::default(), Numbers::default(), 0);
@@ -272,7 +273,7 @@ impl Device {
         for (index, &new) in read.iter().enumerate() {
             if index == field::IN_FLIGHT {
                 self.numbers[index] = new;
-            } else if let Some(step) = advance(self.last_read[index], new) {
+            } else if let Some(step) = increase(self.last_read[index], new) {
                 // If a field that is not in `counts` has decreased, this branch is skipped, so its total stays constant until
                 // the kernel's value catches up.
                 self.numbers[index] = self.numbers[index].wrapping_add(step);
@@ -296,19 +297,19 @@ impl Sequence {
 
     fn read(&mut self) -> Option<u64> {
         let mut buffer = [0; 32];
-        let mut once = |file: &Option<File>| -> io::Result<usize> {
+        let mut read = |file: &Option<File>| -> io::Result<usize> {
             file.as_ref().ok_or(io::ErrorKind::NotFound)?.read_at(&mut buffer, 0)
         };
-        let length = once(&self.file).or_else(|_| {
+        let length = read(&self.file).or_else(|_| {
             // Reading the open file of a removed disk fails. The path may now belong to another disk.
             self.file = File::open(&self.path).ok();
-            once(&self.file)
+            read(&self.file)
         });
-        only_number(&buffer[..length.ok()?])
+        parse_single_number(&buffer[..length.ok()?])
     }
 
-    /// Reads the number again and returns whether it has changed. If it cannot be read, it is considered unchanged.
-    fn changed(&mut self) -> bool {
+    /// Reads the number again, and returns whether it has changed. If it cannot be read, it is considered unchanged.
+    fn update(&mut self) -> bool {
         let Some(number) = self.read() else { return false };
         let changed = number != self.number;
         self.number = number;
@@ -321,11 +322,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrap_is_an_increase_and_any_other_decrease_is_not() {
-        assert_eq!(advance(5, 7), Some(2));
-        assert_eq!(advance(u32::MAX.into(), 4), Some(5));
-        assert_eq!(advance(1000, 5), None);
-        assert_eq!(advance(1 << 40, 5), None);
-        assert_eq!(advance(100, 98), None);
+    fn a_counter_that_wraps_has_increased_and_one_that_decreases_has_no_increase() {
+        assert_eq!(increase(5, 7), Some(2));
+        assert_eq!(increase(u32::MAX.into(), 4), Some(5));
+        assert_eq!(increase(1000, 5), None);
+        assert_eq!(increase(1 << 40, 5), None);
+        assert_eq!(increase(100, 98), None);
     }
 }

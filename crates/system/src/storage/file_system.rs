@@ -31,8 +31,9 @@ pub(super) static TABLE: SetTable = SetTable {
            others (overlay), read-only images (squashfs, iso9660), on other machines (nfs, cifs) and provided by processes (fuse).",
     instances: "One per file system, named by its mount point, in the order of /proc/self/mountinfo. The kernel's own file \
                 systems (proc, sysfs, cgroup, devtmpfs and others) are excluded. A file system that is mounted at several \
-                places counts once, at the shortest mount point. A remote one that does not answer within 0.1 s is \
-                an error until it does; while it is slow, its values are those of the previous sample.",
+                places counts once, at the shortest mount point. A remote file system that does not \
+                answer within 0.1 s is an error. Later samples do not wait for it while it is slow: each shows the \
+                answer to the previous sample's request, or an error if that has not arrived.",
     total: "",
     repeats: None,
     counters: &[
@@ -84,7 +85,7 @@ impl FileSystem {
         }
     }
 
-    fn set(&self, row: &mut Row<'_>, space: &Space) {
+    fn set_space(&self, row: &mut Row<'_>, space: &Space) {
         if space.blocks == 0 {
             row.fail_all(SPACE_IDS, &self.no_size);
         } else {
@@ -126,7 +127,7 @@ impl Provider for FileSystem {
                 row.set(READ_ONLY, mount.line.is_read_only.into());
                 if wants_space {
                     match &mount.space {
-                        Ok(space) => self.set(&mut row, space),
+                        Ok(space) => self.set_space(&mut row, space),
                         Err(reason) => row.fail_all(SPACE_IDS.into_iter().chain(INODE_IDS), reason),
                     }
                 }

@@ -9,7 +9,7 @@ use super::diskstats::{Diskstats, field};
 use super::io::{self, Activity};
 use super::mount_table::Kind;
 use super::mounts::{Mount, Mounts};
-use crate::ordered::move_to;
+use crate::ordered::move_if_present;
 use crate::table::SetTable;
 
 pub(super) const FREE_SPACE: u32 = 30;
@@ -119,7 +119,7 @@ impl LogicalDisk {
     fn update_disks(&mut self, mounts: &[&Mount]) {
         let mut changed = false;
         for (next, mount) in mounts.iter().enumerate() {
-            if !move_to(&mut self.disks, next, |disk| disk.mount == mount.id) {
+            if !move_if_present(&mut self.disks, next, |disk| disk.mount == mount.id) {
                 let disk = Disk { mount: mount.id, key: Arc::clone(&mount.key), hint: 0, device: None };
                 self.disks.insert(next, disk);
                 changed = true;

@@ -1,6 +1,6 @@
 //! The list of mounted file systems, for programs that describe the instances of `File System` and `LogicalDisk`.
 
-use super::mount_table::{parse, reachable};
+use super::mount_table::{parse, reachable_mounts};
 use crate::open_file::OpenFile;
 use crate::roots::Roots;
 
@@ -40,7 +40,7 @@ impl MountList {
             source: line.source.clone(),
             fs_type: line.fs_type.clone(),
         };
-        Some(reachable(&lines).into_iter().map(describe).collect())
+        Some(reachable_mounts(&lines).into_iter().map(describe).collect())
     }
 }
 

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use crate::ordered::split_complete_lines;
-use crate::scan::{lines, number, unescape, words};
+use crate::scan::{lines, parse_number, unescape, words};
 
 /// A line of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -168,12 +168,12 @@ fn line(text: &[u8]) -> Option<Line> {
     let separator = text.windows(3).position(|bytes| bytes == b" - ")?;
     let (head, tail) = (&text[..separator], &text[separator + 3..]);
     let mut words = words(head);
-    let id = number(words.next()?)?;
-    let parent = number(words.next()?)?;
+    let id = parse_number(words.next()?)?;
+    let parent = parse_number(words.next()?)?;
     let device = words.next()?;
     let colon = device.iter().position(|&byte| byte == b':')?;
-    let part = |digits: &[u8]| number(digits).and_then(|value| u32::try_from(value).ok());
-    let major_minor = (part(&device[..colon])?, part(&device[colon + 1..])?);
+    let parse_part = |digits: &[u8]| parse_number(digits).and_then(|value| u32::try_from(value).ok());
+    let major_minor = (parse_part(&device[..colon])?, parse_part(&device[colon + 1..])?);
     let root = path(words.next()?);
     let mount_point = path(words.next()?);
     let options = words.next()?;
@@ -194,7 +194,7 @@ fn path(word: &[u8]) -> PathBuf {
 }
 
 /// The mounts that can be reached by a path. A mount is hidden by a later mount at the same mount point or at a folder above it.
-pub(super) fn reachable(lines: &[Line]) -> Vec<&Line> {
+pub(super) fn reachable_mounts(lines: &[Line]) -> Vec<&Line> {
     let by_id: HashMap<u64, usize> = lines.iter().enumerate().map(|(index, line)| (line.id, index)).collect();
     let mut latest: HashMap<&Path, usize> = HashMap::new();
     for (index, line) in lines.iter().enumerate() {
@@ -229,7 +229,7 @@ pub(super) fn file_systems(lines: &[Line], is_folder: impl Fn(&Line) -> bool) ->
     let is_root = |line: &Line| line.mount_point == Path::new("/");
     let mut shortest: HashMap<(u32, u32), (usize, &Line)> = HashMap::new();
     let mut chosen: Vec<&Line> = Vec::new();
-    let candidates = reachable(lines).into_iter().filter(|line| {
+    let candidates = reachable_mounts(lines).into_iter().filter(|line| {
         // The root is always included, because in a container it is the writable file system.
         is_root(line)
             || line.kind() != Kind::Pseudo
@@ -303,7 +303,7 @@ mod tests {
             33 27 8:4 / /mnt rw - ext4 /dev/sda4 rw\n\
             34 33 8:5 / /mnt/c rw - ext4 /dev/sda5 rw\n";
         let lines = parse(text);
-        let reached: Vec<u64> = reachable(&lines).iter().map(|line| line.id).collect();
+        let reached: Vec<u64> = reachable_mounts(&lines).iter().map(|line| line.id).collect();
         assert_eq!(reached, [22, 27, 32, 33, 34]);
     }
 
@@ -312,7 +312,7 @@ mod tests {
         let lines = parse(
             b"1 2 8:1 / /a/b rw - ext4 x rw\n2 1 8:2 / /a/b/c rw - ext4 x rw\n9 8 8:3 / /a rw - ext4 x rw\n",
         );
-        assert_eq!(reachable(&lines).len(), 1);
+        assert_eq!(reachable_mounts(&lines).len(), 1);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::mount_table::{Kind, Line, file_systems, parse};
 use super::space::{Answer, FileSystemCalls, MAX_WAIT, Space, StatfsThreads};
 use crate::error_texts::ErrorTexts;
 use crate::open_file::OpenFile;
-use crate::ordered::move_to;
+use crate::ordered::move_if_present;
 use crate::roots::Roots;
 
 /// The maximum age of a slow file system's answer: if it is older, the next measurement waits for a new answer.
@@ -69,7 +69,7 @@ struct Watch(Option<File>);
 
 impl Watch {
     /// Whether the table may have changed. Call this before reading the table, so that no change is lost.
-    fn changed(&mut self, path: &Path) -> bool {
+    fn may_have_changed(&mut self, path: &Path) -> bool {
         let Some(file) = &self.0 else {
             // Only procfs notifies of changes; other files are read each time.
             const PROC: u64 = 0x9fa0;
@@ -129,7 +129,7 @@ impl Mounts {
             mount.measured = Some(at);
             if !mount.can_block {
                 let found = (self.calls.space)(&mount.path);
-                mount.set(found);
+                mount.set_space(found);
                 continue;
             }
             if mount.requested.is_some() {
@@ -201,7 +201,7 @@ impl Mount {
         }
     }
 
-    fn set(&mut self, found: io::Result<Space>) {
+    fn set_space(&mut self, found: io::Result<Space>) {
         self.space = found.map_err(|error| self.errors.get(&error, self.key.name()));
     }
 
@@ -211,7 +211,7 @@ impl Mount {
         self.requested = None;
         self.is_waited_for = false;
         self.no_answer = None;
-        self.set(answer.space);
+        self.set_space(answer.space);
     }
 
     /// Marks the file system as slow, and its space as unknown.
@@ -226,7 +226,7 @@ impl Mount {
 
 impl Reading for Mounts {
     fn read(&mut self, _at: Timestamps) -> Result<(), Failure> {
-        if !self.watch.changed(&self.path) {
+        if !self.watch.may_have_changed(&self.path) {
             return Ok(());
         }
         // After an error, re-read the table at the next sample in any case.
@@ -242,7 +242,7 @@ impl Reading for Mounts {
         let is_folder = |line: &Line| can_block(line) || (self.calls.is_folder)(&line.mount_point);
         let mut next = 0;
         for line in file_systems(&table, is_folder) {
-            if !move_to(&mut self.mounts, next, |known| known.line == line) {
+            if !move_if_present(&mut self.mounts, next, |known| known.line == line) {
                 self.last_id += 1;
                 let can_block = can_block(&line);
                 self.mounts.insert(next, Mount::new(line, self.last_id, can_block, &self.calls));

@@ -8,9 +8,9 @@ use tachograph_perflib::{Failure, InstanceKey, Provider, Row, Rows};
 
 use super::diskstats::MS;
 use crate::open_file::OpenFile;
-use crate::ordered::{move_to, split_complete_lines};
+use crate::ordered::{move_if_present, split_complete_lines};
 use crate::roots::Roots;
-use crate::scan::{lines, number, unescape, words};
+use crate::scan::{lines, parse_number, unescape, words};
 use crate::table::{CounterInfo, SetTable};
 
 const OPERATIONS: u32 = 1;
@@ -153,7 +153,7 @@ impl Provider for NfsMounts {
                     statistics = None;
                 }
             }
-            if !move_to(mounts, next, |mount| mount.written == point) {
+            if !move_if_present(mounts, next, |mount| mount.written == point) {
                 mounts.insert(next, Mount::new(point, identity));
             }
             let mount = &mut mounts[next];
@@ -188,8 +188,8 @@ impl Mount {
 /// The mount point of `device server:/export mounted on /mnt with fstype nfs4 statvers=1.1`.
 fn nfs_mount_point(line: &[u8]) -> Option<&[u8]> {
     let mut words = words(line.strip_prefix(b"device ")?).skip(1);
-    let is = [b"mounted".as_slice(), b"on"].iter().all(|expected| words.next() == Some(*expected));
-    let point = words.next().filter(|_| is)?;
+    let is_mount_line = [b"mounted".as_slice(), b"on"].iter().all(|expected| words.next() == Some(*expected));
+    let point = words.next().filter(|_| is_mount_line)?;
     let fs_type = words.nth(2)?;
     (fs_type == b"nfs" || fs_type == b"nfs4").then_some(point)
 }
@@ -200,7 +200,7 @@ impl Statistics {
         let mut words = words(line.trim_ascii());
         let Some(name) = words.next().and_then(|word| word.strip_suffix(b":")) else { return Some(()) };
         if name == b"bytes" {
-            let mut numbers = words.skip(4).map(number);
+            let mut numbers = words.skip(4).map(parse_number);
             self.bytes = Some([numbers.next()??, numbers.next()??]);
         } else if name.iter().all(|byte| byte.is_ascii_uppercase() || *byte == b'_' || byte.is_ascii_digit())
         {
@@ -218,7 +218,7 @@ impl Statistics {
 
 impl Operation {
     fn parse<'a>(words: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
-        let mut numbers = words.map(number);
+        let mut numbers = words.map(parse_number);
         let mut next = || numbers.next().flatten();
         let (count, transmissions, timeouts) = (next()?, next()?, next()?);
         let (_sent, _received) = (next()?, next()?);

@@ -62,8 +62,8 @@ impl Provider for PhysicalDisk {
                     Activity::for_device(device).fill(&mut rows.push(&device.key), at, &self.malformed);
                 }
             }
-            if self.total.identity() != stats.generation {
-                self.total = Arc::new(InstanceKey::new("_Total", 0, stats.generation).reserved());
+            if self.total.identity() != stats.disk_changes {
+                self.total = Arc::new(InstanceKey::new("_Total", 0, stats.disk_changes).reserved());
             }
             if rows.wants_instance("_Total", 0) {
                 let reason = if all.is_empty() { &self.no_disk } else { &self.malformed };
@@ -116,8 +116,8 @@ mod tests {
         );
         let rows = collect(&mut *disks, at(3));
         assert_eq!(identity(&rows, "sda"), new);
-        let of = |id| first_value(&rows, "sda", id);
-        assert_eq!([disk::READS, disk::WRITES, disk::READ_BYTES].map(of), [107, 57, 2070 * 512]);
+        let value_of = |id| first_value(&rows, "sda", id);
+        assert_eq!([disk::READS, disk::WRITES, disk::READ_BYTES].map(value_of), [107, 57, 2070 * 512]);
         assert_eq!(
             pair(&rows, "sda", disk::SECONDS_PER_READ),
             (1_000_000, 107),

@@ -12,7 +12,7 @@ use super::devices;
 use super::diskstats::Diskstats;
 use crate::counter_folder::{CounterFolder, FileCounter, FileValue};
 use crate::roots::Roots;
-use crate::scan::{number, only_number, words};
+use crate::scan::{parse_number, parse_single_number, words};
 use crate::table::{CounterInfo, SetTable};
 
 const DISKS: u32 = 1;
@@ -83,8 +83,8 @@ const FILES: &[FileCounter] = &[
     file(DEGRADED, "degraded", first_number),
     file(STATE, "array_state", |text, _| index(text, STATES)),
     file(ACTION, "sync_action", |text, _| index(text, ACTIONS)),
-    file(COMPLETED, "sync_completed", completed),
-    file(SPEED, "sync_speed", speed),
+    file(COMPLETED, "sync_completed", parse_completed),
+    file(SPEED, "sync_speed", parse_speed),
     file(MISMATCHES, "mismatch_cnt", first_number),
 ];
 
@@ -134,27 +134,27 @@ fn index(text: &[u8], names: &[&str]) -> Option<FileValue> {
 
 /// `raid_disks` is "2 (1)" while the array is reshaped from 1 to 2 disks.
 fn first_number(text: &[u8], _: u64) -> Option<FileValue> {
-    Some(FileValue::Number(number(words(text.strip_suffix(b"\n")?).next()?)?))
+    Some(FileValue::Number(parse_number(words(text.strip_suffix(b"\n")?).next()?)?))
 }
 
-fn completed(text: &[u8], _: u64) -> Option<FileValue> {
+fn parse_completed(text: &[u8], _: u64) -> Option<FileValue> {
     match text.strip_suffix(b"\n")? {
         b"none" => Some(FileValue::Absent),
         // The kernel first syncs another array on the same disks.
         b"delayed" => Some(FileValue::Ratio(0, 1)),
         text => {
             let mut fields = words(text);
-            let done = number(fields.next()?)?;
+            let done = parse_number(fields.next()?)?;
             let slash = fields.next()?;
-            let whole = number(fields.next()?)?;
+            let whole = parse_number(fields.next()?)?;
             (slash == b"/").then_some(FileValue::Ratio(done, whole))
         }
     }
 }
 
-fn speed(text: &[u8], _: u64) -> Option<FileValue> {
+fn parse_speed(text: &[u8], _: u64) -> Option<FileValue> {
     match text.strip_suffix(b"\n")? {
         b"none" => Some(FileValue::Number(0)),
-        text => Some(FileValue::Number(only_number(text)?.saturating_mul(1024))),
+        text => Some(FileValue::Number(parse_single_number(text)?.saturating_mul(1024))),
     }
 }

@@ -157,12 +157,16 @@ fn nfs_mounts_have_operations_and_their_times() {
     let mut set = provider(&machine, "NFS Mount", fake_calls());
     let rows = collect(&mut *set, at(1));
     assert_eq!(names(&rows), ["/mnt/my data"]);
-    let of = |rows: &tachograph_perflib::Rows, ids: &[u32]| -> Vec<i64> {
+    let values_of = |rows: &tachograph_perflib::Rows, ids: &[u32]| -> Vec<i64> {
         ids.iter().map(|id| first_value(rows, "/mnt/my data", *id)).collect()
     };
-    assert_eq!(of(&rows, &[1, 2, 3]), [150, 4, 1], "operations, retransmissions, timeouts of all requests");
-    assert_eq!(of(&rows, &[10, 11, 15, 16]), [100, 5_000_000, 3, 2]);
-    assert_eq!(of(&rows, &[20, 21, 25, 26]), [40, 6_000_000, 0, 0]);
+    assert_eq!(
+        values_of(&rows, &[1, 2, 3]),
+        [150, 4, 1],
+        "operations, retransmissions, timeouts of all requests"
+    );
+    assert_eq!(values_of(&rows, &[10, 11, 15, 16]), [100, 5_000_000, 3, 2]);
+    assert_eq!(values_of(&rows, &[20, 21, 25, 26]), [40, 6_000_000, 0, 0]);
     // Each pair is a time in units of 100 ns and a number of operations.
     assert_eq!(
         [12, 13, 14].map(|id| pair(&rows, "/mnt/my data", id)),
@@ -208,7 +212,7 @@ fn times_of_nfs_are_those_of_mountstats() {
     };
     let text = String::from_utf8_lossy(&output.stdout);
     let read = text.split("READ:").nth(1).unwrap_or_else(|| panic!("no READ in {text}"));
-    let theirs = |label: &str| -> f64 {
+    let reported_value = |label: &str| -> f64 {
         let words: Vec<&str> = read.split_whitespace().collect();
         let index =
             words.iter().position(|word| *word == label).unwrap_or_else(|| panic!("no {label} in {text}"));
@@ -219,7 +223,7 @@ fn times_of_nfs_are_those_of_mountstats() {
         let (time, count) = pair(&rows, "/mnt/my data", id);
         time as f64 / count as f64 / 10_000.0
     };
-    assert!((milliseconds(12) - theirs("time:")).abs() < 0.001, "{text}");
-    assert!((milliseconds(13) - theirs("RTT:")).abs() < 0.001, "{text}");
-    assert!((milliseconds(14) - theirs("wait:")).abs() < 0.001, "{text}");
+    assert!((milliseconds(12) - reported_value("time:")).abs() < 0.001, "{text}");
+    assert!((milliseconds(13) - reported_value("RTT:")).abs() < 0.001, "{text}");
+    assert!((milliseconds(14) - reported_value("wait:")).abs() < 0.001, "{text}");
 }

@@ -109,12 +109,17 @@ fn every_counter_of_a_disk_has_its_value() {
 fn older_kernels_have_fewer_counters() {
     let machine = machine("   8 0 sda 1 2 3 4 5 6 7 8 9 10 11\n", MOUNTS);
     let disks = provider(&machine, "PhysicalDisk", fake_calls());
-    let has = |id| disks.info().position(id).is_some();
-    assert!(has(disk::IDLE_TIME) && has(disk::TIME_BASE) && !has(disk::DISCARDS) && !has(disk::DISCARD_BASE));
+    let has_counter = |id| disks.info().position(id).is_some();
+    assert!(
+        has_counter(disk::IDLE_TIME)
+            && has_counter(disk::TIME_BASE)
+            && !has_counter(disk::DISCARDS)
+            && !has_counter(disk::DISCARD_BASE)
+    );
     machine.write("proc/diskstats", "   8 0 sda 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15\n");
     let disks = provider(&machine, "PhysicalDisk", fake_calls());
-    let has = |id| disks.info().position(id).is_some();
-    assert!(has(disk::DISCARDS) && !has(disk::FLUSHES));
+    let has_counter = |id| disks.info().position(id).is_some();
+    assert!(has_counter(disk::DISCARDS) && !has_counter(disk::FLUSHES));
 }
 
 #[test]
@@ -131,9 +136,9 @@ fn times_continue_after_32_bit_milliseconds_wrap() {
     let before = collect(&mut *disks, at(1));
     machine.write("proc/diskstats", "8 0 sda 2 0 2 4 1 0 1 0 0 9 0\n");
     let after = collect(&mut *disks, at(2));
-    let step = |id| first_value(&after, "sda", id) - first_value(&before, "sda", id);
-    assert_eq!(step(disk::READ_TIME), 10 * 10_000);
-    assert_eq!(step(disk::DISK_TIME), 10 * 10_000);
+    let difference = |id| first_value(&after, "sda", id) - first_value(&before, "sda", id);
+    assert_eq!(difference(disk::READ_TIME), 10 * 10_000);
+    assert_eq!(difference(disk::DISK_TIME), 10 * 10_000);
     assert_eq!(identity(&before, "sda"), identity(&after, "sda"));
 }
 

@@ -9,7 +9,7 @@ use tachograph_perflib::{Failure, InstanceKey, Provider, Rows};
 use crate::open_file::OpenFile;
 use crate::ordered::split_complete_lines;
 use crate::roots::Roots;
-use crate::scan::{lines, number, words};
+use crate::scan::{lines, parse_number, words};
 use crate::table::{CounterInfo, SetTable};
 
 const HIT_RATIO: u32 = 20;
@@ -103,10 +103,10 @@ struct ZfsCache {
 pub(super) fn provider(roots: &Roots) -> Option<Box<dyn Provider>> {
     let mut file = OpenFile::new(roots.proc.join("spl/kstat/zfs/arcstats"));
     let values = parse(file.read().ok()?);
-    let has = |key: usize| values.get(key).is_some_and(Option::is_some);
+    let has_counter = |key: usize| values.get(key).is_some_and(Option::is_some);
     let info = TABLE.info_of(|id| match id {
-        HIT_RATIO => has(HITS) && has(MISSES),
-        id => has(id as usize - 1),
+        HIT_RATIO => has_counter(HITS) && has_counter(MISSES),
+        id => has_counter(id as usize - 1),
     });
     let missing = format!("{}: a number is missing", file.path().display()).into();
     let set = ZfsCache { info, instance: Arc::default(), file, missing };
@@ -128,7 +128,7 @@ fn parse(text: &[u8]) -> Values {
         let mut words = words(line);
         let Some(key) = words.next() else { continue };
         if let Some(index) = KEYS.iter().position(|known| known.as_bytes() == key) {
-            values[index] = words.nth(1).and_then(number);
+            values[index] = words.nth(1).and_then(parse_number);
         }
     }
     values

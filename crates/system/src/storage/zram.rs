@@ -12,7 +12,7 @@ use super::diskstats::{Device, Diskstats};
 use crate::error_texts::{LastReason, error_text};
 use crate::open_file::OpenFile;
 use crate::roots::Roots;
-use crate::scan::{number, words};
+use crate::scan::{parse_number, words};
 use crate::table::{CounterInfo, SetTable};
 
 const COMPRESSED_SIZE: u32 = 10;
@@ -118,7 +118,7 @@ impl ZramDevice {
             Ok(text) => {
                 let line = text.strip_suffix(b"\n").unwrap_or_default();
                 for (value, word) in values.iter_mut().zip(words(line)) {
-                    *value = number(word);
+                    *value = parse_number(word);
                 }
             }
             Err(error) => _ = self.reason.intern(&error_text(file.path().display(), &error)),

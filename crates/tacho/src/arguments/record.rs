@@ -31,7 +31,7 @@ pub(crate) struct RecordArguments {
     pub(crate) output: PathBuf,
     /// Format of the log: bin and bincirc are BLG with raw values; csv and tsv store displayed values of the instances
     /// in the first sample; archive is a folder of Parquet files with raw values; sql is PDH's tables in a database. Default: chosen by the
-    /// extension of LOG; bin if it has no known extension.
+    /// extension of LOG.
     #[arg(short, long, value_enum, ignore_case = true)]
     pub(crate) format: Option<RecordFormat>,
     /// Stop after this time: seconds, mm:ss or hh:mm:ss (-d, -rf).

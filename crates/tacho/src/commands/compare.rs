@@ -1,23 +1,25 @@
 //! `tacho compare`: the averages of two logs side by side.
 
-use std::io::{self, BufWriter, Write};
+mod table;
+mod totals;
+
+use std::io::{self, BufWriter};
 use std::process::ExitCode;
 
-use tachograph_counters::AverageKind;
 use tachograph_flow::query::LogQuery;
 use tachograph_flow::sinks::{
-    AverageChange, ComparedLog, ComparisonOrder, ComparisonRow, InstancePairing, ReportForm, compare,
+    ComparedLog, ComparisonOrder, ComparisonRow, ReportForm, compare, remove_equal_totals,
     remove_repeating_sets, sort_comparison, strongest_rows, write_comparison,
 };
 use tachograph_logs::Grouping;
-use tachograph_monitor::figures::NumberForm;
 
-use super::{no_sample, no_value, notify_problems, notify_unmatched, stats};
+use super::list::{duration, local};
+use super::{files_of, no_sample, no_value, notify_problems, notify_unmatched, stats};
 use crate::arguments::{CompareArguments, ReportFormat};
 use crate::failure::Failure;
-use crate::pager::PagedOutput;
-use crate::table::{Column, figure, grouped, line, push_wrapped, terminal_width, write_columns};
+use crate::table::counted;
 use crate::this_machine;
+use table::{Frame, TableRow};
 
 pub(crate) fn run(arguments: &CompareArguments) -> Result<ExitCode, Failure> {
     let mut queries = arguments.selection.queries(&arguments.files)?;
@@ -26,18 +28,29 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<ExitCode, Failure> {
             "name two logs, the earlier one first: 'tacho compare BEFORE AFTER'; 'tacho relog' cuts and merges logs",
         ));
     };
-    let mut rows = compare(statistics_of(arguments, before)?, statistics_of(arguments, after)?);
-    let omitted = match before.selection.is_everything() {
+    let (statistics_before, samples_before) = statistics_of(arguments, before)?;
+    let (statistics_after, samples_after) = statistics_of(arguments, after)?;
+    let logs = [
+        log_line("before", before, &statistics_before, samples_before),
+        log_line("after", after, &statistics_after, samples_after),
+    ];
+    let mut rows = compare(statistics_before, statistics_after);
+    let is_everything = before.selection.is_everything();
+    let omitted = match is_everything {
         true => remove_repeating_sets(&mut rows, this_machine::repeating_sets()),
         false => Vec::new(),
     };
     if arguments.sort != ComparisonOrder::Weight {
         sort_comparison(&mut rows, arguments.sort);
     }
-    let all = rows.len();
     let top = arguments.rows.top.unwrap_or(usize::MAX);
     if arguments.format == ReportFormat::Table {
-        write_table(arguments, table_rows(arguments, rows), all, &omitted)?;
+        let totals = if is_everything { totals::rows(&rows) } else { Vec::new() };
+        if is_everything {
+            remove_equal_totals(&mut rows);
+        }
+        let frame = Frame { logs, totals, all: rows.len(), omitted: &omitted };
+        table::write(arguments, table_rows(arguments, rows), frame)?;
         return Ok(ExitCode::SUCCESS);
     }
     rows.truncate(top);
@@ -53,8 +66,8 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The statistics of the selected counters in one log.
-fn statistics_of(arguments: &CompareArguments, query: &mut LogQuery) -> Result<ComparedLog, Failure> {
+/// The statistics of the selected counters in one log, and its number of samples.
+fn statistics_of(arguments: &CompareArguments, query: &mut LogQuery) -> Result<(ComparedLog, u64), Failure> {
     query.reading.grouping = Grouping::Neighbours;
     let mut pipeline = query.samples()?;
     let mut sink = ComparedLog::new(arguments.rows.group_by.is_none());
@@ -66,12 +79,19 @@ fn statistics_of(arguments: &CompareArguments, query: &mut LogQuery) -> Result<C
     notify_unmatched(query)?;
     match sink.is_empty() {
         true => Err(if samples > 0 { no_value(query) } else { no_sample(query) }),
-        false => Ok(sink),
+        false => Ok((sink, samples)),
     }
 }
 
-/// A row of the table, and the number of further counters of its instance that changed.
-type TableRow = (ComparisonRow, usize);
+/// The line of a log above the table: its name, time range and number of samples.
+fn log_line(name: &str, query: &LogQuery, log: &ComparedLog, samples: u64) -> String {
+    let samples = counted(samples, "sample", "samples");
+    let range = log.range().map_or_else(String::new, |(first, last)| {
+        let length = duration(last.utc.0.saturating_sub(first.utc.0));
+        format!(", {} to {}, {length}", local(first), local(last))
+    });
+    format!("{name}: {}{range}, {samples}", files_of(query))
+}
 
 /// The rows of the table, without `--top`.
 fn table_rows(arguments: &CompareArguments, mut rows: Vec<ComparisonRow>) -> Vec<TableRow> {
@@ -81,191 +101,4 @@ fn table_rows(arguments: &CompareArguments, mut rows: Vec<ComparisonRow>) -> Vec
     }
     let others = strongest_rows(&mut rows);
     rows.into_iter().zip(others).collect()
-}
-
-/// The headings, whether the cells are numbers, and the order in which columns are dropped.
-const COLUMNS: [(&str, bool, u8); 9] = [
-    ("counter", false, 0),
-    ("before", true, 0),
-    ("after", true, 0),
-    ("difference", true, 2),
-    ("ratio", true, 0),
-    ("more", true, 0),
-    (INSTANCES, true, 1),
-    ("values before", true, 4),
-    ("values after", true, 3),
-];
-
-/// The heading of the numbers of instances.
-const INSTANCES: &str = "instances";
-
-/// Paths are shortened to this width, in terminal columns, to make room for the numbers of instances.
-const WORTH_OF_INSTANCES: usize = 36;
-
-fn write_table(
-    arguments: &CompareArguments,
-    mut rows: Vec<TableRow>,
-    all: usize,
-    omitted: &[(&str, &str)],
-) -> io::Result<()> {
-    let instances = rows.len();
-    let has_all_counters = instances == all;
-    rows.truncate(arguments.rows.top.unwrap_or(usize::MAX));
-    let rows = rows;
-    let mut out = BufWriter::new(PagedOutput::new(!arguments.rows.no_pager));
-    let max_width = terminal_width().filter(|_| !arguments.rows.wide);
-    let form = arguments.numbers.form();
-    let is_used = |heading: &str| match heading {
-        "more" => rows.iter().any(|(_, others)| *others > 0),
-        INSTANCES => rows.iter().any(|(row, _)| row.pairing != InstancePairing::Instance),
-        _ => true,
-    };
-    let used = COLUMNS.map(|(heading, ..)| is_used(heading));
-    let columns = COLUMNS.into_iter().zip(used).filter(|(_, is_used)| *is_used);
-    let columns: Vec<_> = columns
-        .map(|((heading, is_number, drop_rank), _)| Column {
-            heading: heading.to_owned(),
-            is_number,
-            drop_rank,
-            can_shrink: !is_number,
-            worth: if heading == INSTANCES { WORTH_OF_INSTANCES } else { usize::MAX },
-        })
-        .collect();
-    let machine = shared_machine(&rows).filter(|_| max_width.is_some());
-    if let Some(machine) = &machine {
-        out.write_all(line(machine).as_bytes())?;
-    }
-    let start = machine.map_or(0, |machine| machine.len());
-    let cells = |row: &TableRow| {
-        let cells = cells(row, start, form).into_iter().zip(used);
-        cells.filter(|(_, is_used)| *is_used).map(|(cell, _)| cell).collect()
-    };
-    let dropped = write_columns(&mut out, &columns, max_width, &rows, cells)?;
-    let mut notes = Vec::new();
-    if arguments.sort == ComparisonOrder::Weight && rows.len() > 1 {
-        notes.push(
-            "Sorted by weight: the relative change, in which very small values and short lives count little (--sort for \
-             other orders)."
-                .to_owned(),
-        );
-    }
-    let shown = grouped(&rows.len().to_string());
-    if !has_all_counters {
-        notes.push(format!(
-            "{shown} of {} instances, each with the counter that is first in this order; more: how many of its other \
-             counters changed (--all-counters shows all {}).",
-            grouped(&instances.to_string()),
-            grouped(&all.to_string())
-        ));
-    } else if rows.len() < all {
-        notes.push(format!("{shown} of {} rows.", grouped(&all.to_string())));
-    }
-    if rows.iter().any(|(row, _)| is_sum(row)) {
-        notes.push(
-            "NAME#*: the sum over all instances of the name, because their numbers (#1) mean other processes in the \
-             second log, or because there are more or fewer of them (--group-by instance compares them by number)."
-                .to_owned(),
-        );
-    }
-    if rows.iter().any(|(row, _)| row.pairing == InstancePairing::Replaced) {
-        notes.push("other: another process with this name (ID Process differs).".to_owned());
-    }
-    if let [(first, _), ..] = omitted {
-        let sets: Vec<_> = omitted.iter().map(|(set, of)| format!("{set} (see {of})")).collect();
-        notes.push(format!(
-            "Without sets that repeat others: {} ('{}' selects it).",
-            sets.join(", "),
-            format_args!(r"\{first}(*)\*")
-        ));
-    }
-    if !dropped.is_empty() {
-        notes.push(format!("No room for {}; --wide shows all columns.", dropped.join(", ")));
-    }
-    if rows.iter().any(|(row, _)| is_arithmetic(row)) {
-        notes.push("* arithmetic mean: a log has only formatted values of this counter.".to_owned());
-    }
-    if !notes.is_empty() {
-        let mut text = String::from("\n");
-        push_wrapped(&mut text, "", &notes.join(" "), max_width.unwrap_or(usize::MAX));
-        out.write_all(text.as_bytes())?;
-    }
-    out.into_inner().map_err(io::IntoInnerError::into_error)?.finish()
-}
-
-/// The common prefix `\\machine` of all paths, if any.
-fn shared_machine(rows: &[TableRow]) -> Option<String> {
-    let machine = format!(r"\\{}", rows.first()?.0.machine.as_ref()?);
-    let is_shared =
-        |(row, _): &TableRow| row.path.strip_prefix(&machine).is_some_and(|rest| rest.starts_with('\\'));
-    rows.iter().all(is_shared).then_some(machine)
-}
-
-fn is_arithmetic(row: &ComparisonRow) -> bool {
-    let summaries = [&row.before, &row.after].into_iter().flatten();
-    summaries.into_iter().any(|summary| summary.average_kind == AverageKind::Arithmetic)
-}
-
-fn is_sum(row: &ComparisonRow) -> bool {
-    matches!(row.pairing, InstancePairing::Sum { .. })
-}
-
-/// The path from `start` on. That of a sum shows which instances are summed: `bash#*`.
-fn path(row: &ComparisonRow, start: usize) -> String {
-    let path = row.path.get(start..).unwrap_or_default();
-    match path
-        .len()
-        .checked_sub(row.counter.name.len() + r")\".len())
-        .and_then(|end| path.split_at_checked(end))
-    {
-        Some((instance, rest)) if is_sum(row) => format!("{instance}#*{rest}"),
-        _ => path.to_owned(),
-    }
-}
-
-fn cells((row, others): &TableRow, start: usize, form: NumberForm) -> [String; COLUMNS.len()] {
-    let shown = |value: Option<f64>| figure(&row.counter, value, form);
-    let values = |summary: &Option<tachograph_counters::Summary>| {
-        summary.as_ref().map_or_else(String::new, |summary| grouped(&summary.values.to_string()))
-    };
-    let mark = if is_arithmetic(row) { "*" } else { "" };
-    let difference = match row.difference() {
-        Some(difference) if difference > 0.0 => format!("+{}", shown(Some(difference))),
-        difference => shown(difference),
-    };
-    [
-        path(row, start),
-        shown(row.average_before()) + mark,
-        shown(row.average_after()) + mark,
-        difference,
-        ratio(row),
-        if *others > 0 { format!("+{}", grouped(&others.to_string())) } else { String::new() },
-        match row.pairing {
-            InstancePairing::Instance => String::new(),
-            InstancePairing::Replaced => "other".to_owned(),
-            InstancePairing::Sum { before, after } => format!("{before}, {after}"),
-        },
-        values(&row.before),
-        values(&row.after),
-    ]
-}
-
-/// The factor by which an average rose (`x 2.50`) or fell (`/ 2.50`), or which log has the instance.
-fn ratio(row: &ComparisonRow) -> String {
-    let factor = |factor: f64| match factor {
-        factor if factor >= 999.5 => grouped(&format!("{factor:.0}")),
-        factor if factor >= 99.95 => format!("{factor:.0}"),
-        factor if factor >= 9.995 => format!("{factor:.1}"),
-        factor => format!("{factor:.2}"),
-    };
-    match row.average_change() {
-        AverageChange::OnlyAfter => "only after".to_owned(),
-        AverageChange::OnlyBefore => "only before".to_owned(),
-        AverageChange::Unknown => "-".to_owned(),
-        AverageChange::Same => "same".to_owned(),
-        AverageChange::FromZero => "from 0".to_owned(),
-        AverageChange::ToZero => "to 0".to_owned(),
-        AverageChange::SignChanged => "sign".to_owned(),
-        AverageChange::Multiplied(times) => format!("x {}", factor(times)),
-        AverageChange::Divided(times) => format!("/ {}", factor(times)),
-    }
 }

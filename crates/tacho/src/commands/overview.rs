@@ -12,7 +12,7 @@ use tachograph_monitor::figures::NumberForm;
 use super::monitor;
 use crate::failure::{Failure, notify};
 use crate::signals;
-use crate::table::{figure, write_table};
+use crate::table::{value_text, write_table};
 use crate::this_machine;
 
 const SAMPLES: u64 = 5;
@@ -57,7 +57,7 @@ const HEADER: [&str; 5] = ["counter", "last", "average", "minimum", "maximum"];
 /// The path and the figures of a row.
 fn cells(row: &StatisticsRow, form: NumberForm) -> [String; 5] {
     let summary = &row.summary;
-    let shown = |value: Option<f64>| figure(&row.counter, value, form);
+    let shown = |value: Option<f64>| value_text(&row.counter, value, form);
     [
         row.path.clone(),
         shown(summary.last),

@@ -208,7 +208,7 @@ fn check_sort_counter(arguments: &QueryArguments, first: &Sample) -> Result<(), 
         return Ok(());
     }
     Err(Failure::usage(format!(
-        "--sort '{counter}': no such counter among the queried ones; add its path to the command"
+        "--sort '{counter}': none of the queried counters has this name and is available; add its path to the command"
     )))
 }
 

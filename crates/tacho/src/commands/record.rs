@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
     let registry = this_machine::registry()?;
     let mut targets = arguments.live.targets(&registry)?;
     let is_this_machine = matches!(&targets[..], [target] if target.is_this_machine());
-    add_paths(&mut targets, &view)?;
+    let default_notice = add_paths(&mut targets, &view)?;
     let machines = targets.iter().map(|target| Arc::clone(target.registry.machine())).collect();
     let mut log = LogTarget::new(arguments, interval, machines)?;
     if !is_this_machine && !arguments.export.targets.is_empty() {
@@ -72,6 +72,7 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<ExitCode, Failure> {
     // Started before the log is created, so that a failure leaves no empty log.
     let mut export = exports::start(&arguments.export, &registry, metrics)?;
     let mut recorder = log.create(now).map_err(start_failure)?;
+    default_notice.iter().for_each(notify);
     recorder.notify_events();
     shared.lock().recorder = Some(recorder);
     let mut counts = LiveCounts::default();
@@ -162,16 +163,16 @@ fn notify_cut_row(recorder: &LogOutput) {
     }
 }
 
-/// Adds the paths of the view, resolved for each machine, to the requested paths. If there are none of either, reports and
-/// adds the default counters of each machine.
-fn add_paths(targets: &mut [Target], view: &View) -> Result<(), Failure> {
+/// Adds the paths of the view, resolved for each machine, to the requested paths. If there are none of either, adds
+/// the default counters of each machine, and returns the message about them.
+fn add_paths(targets: &mut [Target], view: &View) -> Result<Option<String>, Failure> {
     let messages = add_view_paths(targets, view)?;
     match targets {
         [_] => messages.iter().for_each(notify),
         _ => this_machine::notify_first(&messages, "such messages", Clone::clone),
     }
     if targets.iter().any(|target| !target.paths.is_empty()) {
-        return Ok(());
+        return Ok(None);
     }
     let mut names = Vec::new();
     for target in targets {
@@ -179,12 +180,11 @@ fn add_paths(targets: &mut [Target], view: &View) -> Result<(), Failure> {
         let machine = target.registry.machine();
         names.extend(target.paths.iter().map(|path| format!(r"'\\{machine}{path}'")));
     }
-    notify(format_args!(
+    Ok(Some(format!(
         "recording only {} totals: {}; '--view overview' records more, '--view processes' also the processes, '--all' everything",
         names.len(),
         names.join(", ")
-    ));
-    Ok(())
+    )))
 }
 
 /// Adds the paths of the view, resolved for each machine. Returns messages about what is omitted, including machines that

@@ -261,6 +261,27 @@ fn sql_gives_the_averages_of_stats() {
     }
 }
 
+/// An archive that an earlier Tachograph wrote, and the values that it printed.
+#[test]
+fn archives_of_version_1_are_read() {
+    let folder = Folder::new();
+    let day = "A/machine=vm/date=2026-11-26";
+    std::fs::create_dir_all(folder.path(day)).expect("a folder");
+    let file = include_bytes!("archive_version1/103350-103351.parquet");
+    folder.write(&format!("{day}/103350-103351.parquet"), file);
+    folder.write("expected.json", include_bytes!("archive_version1/values.json"));
+    folder.relog(["A", "-f", "json", "-o", "found.json"]);
+    assert_eq!(folder.text("found.json"), folder.text("expected.json"));
+    // The same as a file of the current version.
+    folder.relog(["A", "-f", "archive", "-o", "B"]);
+    folder.relog(["B", "-f", "json", "-o", "copied.json"]);
+    assert_eq!(folder.text("copied.json"), folder.text("expected.json"));
+    assert_eq!(folder.stats(&["A"]), folder.stats(&["B"]));
+    let elapsed = folder.stats(&["A", "-c", r"\System\System Up Time"]);
+    assert_eq!(elapsed[0]["average"].to_string(), "76479.1680684");
+    compare_with_engines(&folder, "A", "B");
+}
+
 #[test]
 fn one_counter_is_selected_from_an_archive() {
     let folder = Folder::new();

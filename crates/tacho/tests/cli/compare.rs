@@ -117,21 +117,66 @@ fn the_table_shows_what_changed() {
     let table = folder.prints(["compare", "a.blg", "b.blg", "--top", "5"]);
     let lines: Vec<_> =
         table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    let range = "2024-03-05 10:00:00.000 to 2024-03-05 10:00:03.000, 3.000 s, 4 samples";
+    assert_eq!(
+        lines[..3],
+        [format!("before: a.blg, {range}"), format!("after: b.blg, {range}"), String::new()]
+    );
+    let lines = &lines[3..];
     assert_eq!(lines[0], "counter before after difference ratio values before values after");
     assert!(lines[1].contains("only after"), "{table}");
     assert_eq!(lines[3], r"\\web1\Memory\Free 500 250 -250 / 2.00 4 4");
-    assert!(
-        lines
-            .last()
-            .is_some_and(|note| note.starts_with("Sorted by weight:") && note.ends_with("5 of 8 rows.")),
-        "{table}"
-    );
+    let notes = lines[7..].join(" ");
+    assert!(notes.starts_with("Sorted by weight:") && notes.ends_with("5 of 8 rows."), "{table}");
     let table = folder.prints(["compare", "a.blg", "b.blg", "--sort", "ratio", "--top", "3"]);
     let line = |index: usize| {
-        table.lines().nth(index).unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
+        table.lines().nth(3 + index).unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
     };
     assert_eq!(line(1), r"\\web1\Disk(e:)\Transfers/sec 0 /s 1 /s +1 /s from 0 other 3 3");
     assert_eq!(line(3), r"\\web1\Disk(d:)\Transfers/sec 40 /s 40 /s 0 /s same 3 3");
+}
+
+/// The paths and averages of the lines of a table without the first three and the notes; an empty line separates the totals.
+fn lines_of_table(folder: &Folder, arguments: &[&str]) -> Vec<String> {
+    let table = folder.prints([&["compare", "a.blg", "b.blg"], arguments].concat());
+    let lines = table.lines().skip(4).take_while(|line| !line.starts_with("Sorted"));
+    let mut lines: Vec<_> = lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    assert_eq!(lines.pop().as_deref(), Some(""), "an empty line before the notes");
+    lines
+}
+
+#[test]
+fn the_table_begins_with_totals_whether_or_not_they_changed() {
+    let folder = Folder::new();
+    for (name, faults) in [("a.blg", 1), ("b.blg", 100)] {
+        let mut log = LogFixture::new("WEB1")
+            .value("Memory", counter("Available Bytes", CounterType::LARGE_RAWCOUNT))
+            .value("Memory", counter("Page Faults/sec", CounterType::BULK_COUNT))
+            .column("Network Interface", counter("Bytes Total/sec", CounterType::BULK_COUNT))
+            .column("PhysicalDisk", counter("Disk Bytes/sec", CounterType::BULK_COUNT));
+        for second in 0..4 {
+            let rate = |rate: i64| [raw(rate * second, second * TICKS)];
+            let interfaces = [("lo", rate(1)), ("eth0", rate(8)), ("eth1", rate(2))];
+            let disks = [("vda", rate(faults)), ("_Total", rate(faults))];
+            let memory = [one(raw(4096, 0)), one(rate(faults)[0])];
+            let [available, faults] = memory;
+            log.at(second, vec![available, faults, rows(&interfaces), rows(&disks)]);
+        }
+        log.write(&folder.path(name));
+    }
+    let lines = lines_of_table(&folder, &["--wide"]);
+    // `_Total` repeats the only disk, so it is only among the totals.
+    let expected = [
+        r"\\WEB1\Memory\Available Bytes 4.00 KiB 4.00 KiB 0 B same 4 4",
+        r"\\WEB1\PhysicalDisk(_Total)\Disk Bytes/sec 1 B/s 100 B/s +99 B/s x 100 3 3",
+        r"\\WEB1\Network Interface(eth0)\Bytes Total/sec 8 B/s 8 B/s 0 B/s same 3 3",
+    ];
+    assert_eq!(lines[..3], expected);
+    assert!(lines[3].is_empty());
+    assert!(!lines[4..].iter().any(|line| line.contains("_Total")), "{lines:#?}");
+    assert!(lines.iter().any(|line| line.contains("PhysicalDisk(vda)")), "{lines:#?}");
+    // Selected counters have no totals.
+    assert!(!lines_of_table(&folder, &[r"\Memory\*"]).iter().any(String::is_empty));
 }
 
 #[test]
@@ -332,7 +377,7 @@ fn the_table_has_a_row_per_instance() {
     );
     let table = |arguments: &[&str]| -> Vec<String> {
         let text = folder.prints([&["compare", "a.blg", "b.blg"], arguments].concat());
-        text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+        text.lines().skip(3).map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
     };
     let lines = table(&[]);
     assert_eq!(lines[0], "counter before after difference ratio more instances values before values after");

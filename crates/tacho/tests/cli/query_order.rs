@@ -114,7 +114,7 @@ fn formats_with_fixed_columns_cannot_be_sorted() {
         ),
         (
             &["--sort", "Handle Count", "-sc", "1", "-si", "0.05"],
-            "--sort 'Handle Count': no such counter among the queried ones; add its path to the command",
+            "--sort 'Handle Count': none of the queried counters has this name and is available; add its path to the command",
         ),
     ] {
         folder.run([&["query", path], arguments].concat()).fails_with(2, message);

@@ -124,6 +124,7 @@ fn unknown_paths_get_suggestions() {
     for (path, advice) in [
         (r"\Proces(svchost)\Thread Count", "did you mean the counter set 'Process'?"),
         (r"\Process(svchost)\Thraed Count", "did you mean the counter 'Thread Count'?"),
+        (r"\Process(svchost)\Thr Cou", "did you mean the counter 'Thread Count'?"),
         (r"\Process(svchost)\% Bogus", "'Process' has no counter '% Bogus'"),
         (r"\Process(svchos)\Thread Count", "did you mean the instance 'svchost'?"),
         (r"\Process(sqlservr)\Thread Count", "'Process' has no instance 'sqlservr'"),

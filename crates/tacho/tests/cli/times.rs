@@ -58,7 +58,7 @@ fn invalid_times_are_refused() {
     let folder = Folder::new();
     mixed("WEB1", 0, 2).write(&folder.path("in.blg"));
     let forms = "; write '2/19/2013 6:50:17 PM' or '2013-02-19T18:50:17' for a local time, '2013-02-19T18:50:17-08:00' \
-                 for one with its offset from UTC";
+                 for one with its offset from UTC, '14:05' for a time on the first day of the logs";
     for (option, text, why) in [
         ("-b", "yesterday", "the time is invalid at character 1"),
         ("-e", "2/30/2024", "there is no day 30 of month 2 in the year 2024"),

@@ -79,7 +79,7 @@ impl StreamSelection {
     }
 
     /// The number of values of a sample that are read to compute the values of the series.
-    pub(super) fn read_values(&self) -> usize {
+    pub(super) fn read_value_count(&self) -> usize {
         let series = self.layout.series.len();
         self.sums.as_ref().map_or(series, |sums| sums.sample.len().max(series))
     }

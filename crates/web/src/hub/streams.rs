@@ -23,18 +23,18 @@ use group::{Delivery, Subscriber, SubscriberGroup};
 /// Maximum number of series in a stream.
 const MAX_SERIES: usize = 10_000;
 /// Maximum number of series in all streams together. Streams with the same selection count once.
-const MAX_ALL_SERIES: usize = 100_000;
+const MAX_TOTAL_SERIES: usize = 100_000;
 /// Maximum number of counter paths in all streams together, because each is matched again when instances appear or disappear.
 /// Streams with the same selection count once.
-const MAX_ALL_PATHS: usize = 1 << 13;
+const MAX_TOTAL_PATHS: usize = 1 << 13;
 
 /// Maximum number of values over which the events of one stream average: its series, times `every`.
 const MAX_AVERAGED: usize = 1_000_000;
 /// Like [`MAX_AVERAGED`], for all streams together. Streams with the same selection count once.
-const MAX_ALL_AVERAGED: usize = 2_000_000;
+const MAX_TOTAL_AVERAGED: usize = 2_000_000;
 /// Maximum number of values in the windows of all streams together, in one collection. Streams beyond the limit get no statistics.
 /// Streams with the same selection count once.
-const MAX_ALL_WINDOW_VALUES: usize = 1_000_000;
+const MAX_TOTAL_WINDOW_VALUES: usize = 1_000_000;
 
 /// A subscriber's queue has room for at least this number of events.
 const MIN_QUEUE: usize = 16;
@@ -47,7 +47,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(5);
 const MAX_QUEUE_BYTES: usize = 64 << 10;
 /// Maximum number of bytes in the queues of all subscribers. Beyond it, subscribers that have not read their last event are
 /// disconnected.
-const MAX_ALL_QUEUE_BYTES: usize = 64 << 20;
+const MAX_TOTAL_QUEUE_BYTES: usize = 64 << 20;
 
 /// If the task that sends events does not end within this time, streams miss a collection.
 const MAX_SENDING: Duration = Duration::from_secs(1);
@@ -123,7 +123,8 @@ impl Streams {
         let StreamRequest { paths, every, window, sums_names, is_gzip } = request;
         let subscriber = Subscriber { sender, is_gzip, closing, has_names: false };
         let is_same = |group: &&mut SubscriberGroup| {
-            (group.every, group.window, group.selection.sums_names()) == (every, window, sums_names)
+            (group.collections_per_event, group.window, group.selection.sums_names())
+                == (every, window, sums_names)
                 && group.selection.paths == paths
         };
         if let Some(group) = self.groups.iter_mut().find(is_same) {
@@ -131,7 +132,7 @@ impl Streams {
             return;
         }
         let known: usize = self.groups.iter().map(|group| group.selection.paths.len()).sum();
-        let exceeds_limit = known + paths.len() > MAX_ALL_PATHS;
+        let exceeds_limit = known + paths.len() > MAX_TOTAL_PATHS;
         let selection = StreamSelection::new(paths, sums_names);
         let mut group = SubscriberGroup::new(selection, every, window, subscriber);
         if exceeds_limit {
@@ -155,7 +156,7 @@ impl Streams {
 
     /// The number of latest samples that are needed to compute events.
     pub(super) fn needed_samples(&self) -> usize {
-        let of_groups = self.groups.iter().map(|group| (group.every, group.window));
+        let of_groups = self.groups.iter().map(|group| (group.collections_per_event, group.window));
         let of_added = self.added.iter().map(|new| (new.request.every, new.request.window));
         let needed = |(every, window): (usize, Option<usize>)| every.max(window.unwrap_or_default()) + 2;
         of_groups.chain(of_added).map(needed).max().unwrap_or_default()
@@ -187,7 +188,7 @@ impl Streams {
         self.update();
         let has_changed = collected.has_changed | std::mem::take(&mut self.has_missed_change);
         let (mut series, mut averaged) = (0, 0);
-        let mut window_values = MAX_ALL_WINDOW_VALUES;
+        let mut window_values = MAX_TOTAL_WINDOW_VALUES;
         let mut deliveries = Vec::new();
         for (index, group) in self.groups.iter_mut().enumerate() {
             let have_names_changed = group.selection.follow(collected.samples);
@@ -199,9 +200,9 @@ impl Streams {
                 }
                 group.update_names(collected.interval.as_secs_f64());
             }
-            series += group.selection.read_values();
-            averaged += group.averaged_values();
-            if collected.count.is_multiple_of(group.every as u64) {
+            series += group.selection.read_value_count();
+            averaged += group.averaged_value_count();
+            if collected.count.is_multiple_of(group.collections_per_event as u64) {
                 deliveries.push(group.publish(index, collected, &mut window_values, &self.queued));
             }
         }
@@ -366,7 +367,7 @@ mod tests {
             is_full = events.try_recv().is_ok_and(|event| event.starts_with(b"event: error"));
             kept.push(events);
         }
-        assert_eq!((is_full, kept.len()), (true, MAX_ALL_PATHS / 256 + 1));
+        assert_eq!((is_full, kept.len()), (true, MAX_TOTAL_PATHS / 256 + 1));
         // A known selection is still accepted.
         paths.rotate_right(1);
         let mut events = subscribe(&mut streams, &paths);
@@ -468,7 +469,7 @@ mod tests {
         let texts = published(500, 200, 1, Some(12));
         assert_eq!(
             texts.iter().filter(|text| text.contains("event: statistics")).count(),
-            MAX_ALL_WINDOW_VALUES / 6000
+            MAX_TOTAL_WINDOW_VALUES / 6000
         );
         assert!(texts.iter().all(|text| text.contains("event: sample")), "values are sent in any case");
         // A window has at most the 12 samples of the ring, so this one is within the limit of a single window.
@@ -481,7 +482,7 @@ mod tests {
         let rejected = |texts: &[String]| texts.iter().filter(|text| text.contains("event: error")).count();
         let texts = published(1000, 3, 900, None);
         assert_eq!(rejected(&texts), 1, "900,000 values each, of which two million are allowed");
-        assert!(texts[2].contains("smaller every"));
+        assert!(texts[2].contains("reduce 'every'"));
         assert!(texts[0].contains(r#""values":[7.0,7.0"#));
         assert_eq!(rejected(&published(1100, 1, 1000, None)), 1);
         assert_eq!(rejected(&published(1100, 3, 1, None)), 0);
@@ -511,7 +512,7 @@ mod tests {
         assert!(quick.try_recv().is_ok());
         let before = streams.queued.total();
         assert!(before > 0, "the event of the slow reader");
-        let large = streams.queued.count(vec![0; MAX_ALL_QUEUE_BYTES]);
+        let large = streams.queued.track(vec![0; MAX_TOTAL_QUEUE_BYTES]);
         streams.publish(&collected, None);
         assert!(quick.try_recv().is_ok());
         assert_eq!(streams.groups[0].subscribers.len(), 1);

@@ -39,7 +39,7 @@ impl WindowStatistics {
         max_values: usize,
     ) -> Option<Self> {
         let last = samples.last()?.at.utc;
-        let values = selection.read_values().saturating_mul(intervals.min(samples.len()));
+        let values = selection.read_value_count().saturating_mul(intervals.min(samples.len()));
         if values > MAX_VALUES.min(max_values) {
             return None;
         }

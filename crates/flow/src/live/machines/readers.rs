@@ -72,7 +72,7 @@ pub(super) struct Work {
 pub(super) struct Readers {
     shared: Arc<Shared>,
     /// The samples that were taken.
-    taken: Receiver<Work>,
+    taken_samples: Receiver<Work>,
     sender: Sender<Work>,
 }
 
@@ -80,7 +80,7 @@ pub(super) struct Readers {
 struct Shared {
     queue: Mutex<Queue>,
     /// Wakes a thread when there is work.
-    added: Condvar,
+    work_added: Condvar,
 }
 
 #[derive(Default)]
@@ -91,7 +91,7 @@ struct Queue {
     /// The number of threads that are doing work from `silent`.
     busy_with_silent: usize,
     /// The number of threads that wait for work.
-    idle: usize,
+    idle_threads: usize,
     threads: usize,
     is_closed: bool,
 }
@@ -116,28 +116,28 @@ impl Queue {
     }
 
     /// The number of items of work that threads could do now.
-    fn ready(&self) -> usize {
+    fn runnable_work(&self) -> usize {
         self.work.len() + self.silent.len().min(MAX_SILENT.saturating_sub(self.busy_with_silent))
     }
 
     /// Whether another thread is needed for the work that is ready, if an item of this urgency is added.
     fn needs_thread(&self, urgency: Urgency) -> bool {
         let (ready, max_threads) = match urgency {
-            Urgency::First => (self.ready() + 1, MAX_THREADS + 1),
-            Urgency::Usual => (self.ready() + 1, MAX_THREADS),
+            Urgency::First => (self.runnable_work() + 1, MAX_THREADS + 1),
+            Urgency::Usual => (self.runnable_work() + 1, MAX_THREADS),
             Urgency::Silent => {
                 let is_ready = self.busy_with_silent + self.silent.len() < MAX_SILENT;
-                (self.ready() + usize::from(is_ready), MAX_THREADS)
+                (self.runnable_work() + usize::from(is_ready), MAX_THREADS)
             }
         };
-        ready > self.idle && self.threads < max_threads
+        ready > self.idle_threads && self.threads < max_threads
     }
 }
 
 impl Default for Readers {
     fn default() -> Self {
         let (sender, taken) = channel();
-        Self { shared: Arc::default(), taken, sender }
+        Self { shared: Arc::default(), taken_samples: taken, sender }
     }
 }
 
@@ -156,7 +156,7 @@ impl Readers {
             return;
         }
         queue.add(work);
-        self.shared.added.notify_one();
+        self.shared.work_added.notify_one();
     }
 
     fn start_thread(&self) -> bool {
@@ -168,7 +168,7 @@ impl Readers {
     /// Waits until a sample was taken, at most until `until`.
     pub(super) fn receive(&self, until: Instant) -> Option<Work> {
         let left = until.saturating_duration_since(Instant::now());
-        self.taken.recv_timeout(left).ok()
+        self.taken_samples.recv_timeout(left).ok()
     }
 }
 
@@ -177,7 +177,7 @@ impl Drop for Readers {
         let mut queue = self.shared.lock();
         queue.is_closed = true;
         let left = [std::mem::take(&mut queue.work), std::mem::take(&mut queue.silent)];
-        self.shared.added.notify_all();
+        self.shared.work_added.notify_all();
         // Dropping a reader can send messages, for which threads must not wait.
         drop(queue);
         drop(left);
@@ -212,11 +212,11 @@ impl Shared {
             if let Some(work) = queue.take() {
                 return Some(work);
             }
-            queue.idle += 1;
-            let (woken, waited) = self.added.wait_timeout(queue, MAX_IDLE).ignore_poison();
+            queue.idle_threads += 1;
+            let (woken, waited) = self.work_added.wait_timeout(queue, MAX_IDLE).ignore_poison();
             queue = woken;
-            queue.idle -= 1;
-            if waited.timed_out() && queue.ready() == 0 {
+            queue.idle_threads -= 1;
+            if waited.timed_out() && queue.runnable_work() == 0 {
                 return None;
             }
         }

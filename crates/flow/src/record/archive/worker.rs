@@ -40,7 +40,7 @@ pub(super) struct Worker {
     /// The last sample that was converted.
     last_sample: Option<LastSample>,
     /// The last notice of the previous thread, which is not repeated.
-    last: Option<ArchiveNotice>,
+    last_notice: Option<ArchiveNotice>,
 }
 
 /// Complete segments that are not converted yet, in order. A segment is removed from the list after its conversion.
@@ -87,7 +87,7 @@ impl Worker {
             files: 0,
             bytes: 0,
             last_sample: None,
-            last: None,
+            last_notice: None,
         }
     }
 
@@ -169,7 +169,7 @@ impl Worker {
             ..Outcome::default()
         });
         self.unmergeable.extend_from_slice(&outcome.unmergeable);
-        self.absorb(outcome)
+        self.add_outcome(outcome)
     }
 
     /// Waits for the thread, and converts the remaining segments.
@@ -177,19 +177,19 @@ impl Worker {
         let mut notices = self.join();
         let mut outcome = Outcome { last_sample: self.last_sample.take(), ..Outcome::default() };
         convert(store, &self.segments, &mut outcome);
-        notices.extend(self.absorb(outcome));
+        notices.extend(self.add_outcome(outcome));
         notices
     }
 
     /// Counts the files that a thread has created. Returns the thread's notices, except for the last notice of the previous thread.
-    fn absorb(&mut self, outcome: Outcome) -> Vec<ArchiveNotice> {
+    fn add_outcome(&mut self, outcome: Outcome) -> Vec<ArchiveNotice> {
         self.files += outcome.files;
         self.bytes += outcome.bytes;
         self.last_sample = outcome.last_sample;
         let mut notices = outcome.notices;
         let last = notices.last().cloned();
-        notices.retain(|notice| self.last.as_ref() != Some(notice));
-        self.last = last;
+        notices.retain(|notice| self.last_notice.as_ref() != Some(notice));
+        self.last_notice = last;
         notices
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use tachograph_counters::civil::Moment;
 use tachograph_counters::sample::{Group, Sample};
 use tachograph_counters::set::Instances;
 use tachograph_logs::{LogError, ReadOptions};
@@ -17,6 +18,7 @@ pub struct ComparedLog {
     /// The statistics of the sums over the instances of each name; `None` if instances are paired by number.
     sums: Option<NameSumsSink<StatisticsSink>>,
     identities: Identities,
+    range: Option<(Moment, Moment)>,
 }
 
 /// The statistics of a log to compare: the result of a [`ComparedLog`], or rows of statistics, whose instances are paired by name
@@ -41,7 +43,13 @@ impl ComparedLog {
             instances: sink(),
             sums: by_identity.then(|| NameSumsSink::new(sink())),
             identities: Identities::default(),
+            range: None,
         }
+    }
+
+    /// The times of the first and the last sample; `None` before the first.
+    pub fn range(&self) -> Option<(Moment, Moment)> {
+        self.range
     }
 
     /// Counts the sink's memory against the budget of the log. Pushing a sample fails if it needs more memory than is left.
@@ -82,6 +90,9 @@ impl From<Vec<StatisticsRow>> for ComparedRows {
 
 impl Sink for ComparedLog {
     fn push(&mut self, sample: &Sample) -> Result<(), FlowError> {
+        if !sample.is_baseline {
+            self.range = Some((self.range.map_or(sample.at, |(first, _)| first), sample.at));
+        }
         self.instances.push(sample)?;
         if let Some(sums) = &mut self.sums {
             sums.push(sample)?;

@@ -40,7 +40,10 @@ pub(super) fn name_key(row: &StatisticsRow, has_machines: bool) -> Option<NameKe
 }
 
 /// How the instances of each name are paired; names that are not listed, by name and number.
-pub(super) fn pairings(logs: [&ComparedRows; 2], has_machines: bool) -> HashMap<NameKey, InstancePairing> {
+pub(super) fn pair_all_instances(
+    logs: [&ComparedRows; 2],
+    has_machines: bool,
+) -> HashMap<NameKey, InstancePairing> {
     if logs.iter().any(|log| log.sums.is_none()) {
         return HashMap::new();
     }
@@ -53,12 +56,12 @@ pub(super) fn pairings(logs: [&ComparedRows; 2], has_machines: bool) -> HashMap<
         }
     }
     let paired =
-        names.into_iter().filter_map(|(key, [before, after])| Some((key, pairing(&before, &after)?)));
+        names.into_iter().filter_map(|(key, [before, after])| Some((key, pair_instances(&before, &after)?)));
     paired.collect()
 }
 
 /// How the instances of a name are paired, if not by name and number.
-fn pairing(before: &[Member<'_>], after: &[Member<'_>]) -> Option<InstancePairing> {
+fn pair_instances(before: &[Member<'_>], after: &[Member<'_>]) -> Option<InstancePairing> {
     let is_another = |one: &Member<'_>| {
         let label = one.label();
         after.iter().find(|other| other.label() == label).is_none_or(|other| one.is_another(other))
@@ -102,8 +105,10 @@ impl Member<'_> {
     fn is_another(&self, other: &Self) -> bool {
         let (Some(one), Some(two)) = (self.identity, other.identity) else { return false };
         let (Some(one), Some(two)) = (one, two) else { return true };
-        let differ = |(one, two): (i64, i64)| one.abs_diff(two) > SAME_START.unsigned_abs();
-        one != two || !self.is_on_same_machine(other) || self.start.zip(other.start).is_some_and(differ)
+        let start_times_differ = |(one, two): (i64, i64)| one.abs_diff(two) > SAME_START.unsigned_abs();
+        one != two
+            || !self.is_on_same_machine(other)
+            || self.start.zip(other.start).is_some_and(start_times_differ)
     }
 }
 

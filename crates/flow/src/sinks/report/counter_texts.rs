@@ -14,9 +14,9 @@ const MAX_KNOWN: usize = 256;
 /// usually have the same counters.
 #[derive(Default)]
 pub(super) struct CounterTexts {
-    known: Vec<CounterText>,
+    known_texts: Vec<CounterText>,
     /// The index of the text after the last one that was returned.
-    next: usize,
+    next_index: usize,
 }
 
 struct CounterText {
@@ -37,20 +37,20 @@ impl CounterText {
 impl CounterTexts {
     /// The columns `counter`, `type` and `unit` of a counter, with a comma before each.
     pub(super) fn get(&mut self, counter: &Counter) -> io::Result<&[u8]> {
-        let (before, after) = self.known.split_at(self.next.min(self.known.len()));
+        let (before, after) = self.known_texts.split_at(self.next_index.min(self.known_texts.len()));
         let found = after.iter().chain(before).position(|known| known.describes(counter));
         let index = match found {
-            Some(distance) => (before.len() + distance) % self.known.len(),
+            Some(distance) => (before.len() + distance) % self.known_texts.len(),
             None => {
-                if self.known.len() == MAX_KNOWN {
-                    self.known.clear();
+                if self.known_texts.len() == MAX_KNOWN {
+                    self.known_texts.clear();
                 }
-                self.known.push(CounterText { counter: counter.clone(), text: text_of(counter)? });
-                self.known.len() - 1
+                self.known_texts.push(CounterText { counter: counter.clone(), text: text_of(counter)? });
+                self.known_texts.len() - 1
             }
         };
-        self.next = index + 1;
-        Ok(&self.known[index].text)
+        self.next_index = index + 1;
+        Ok(&self.known_texts[index].text)
     }
 }
 
@@ -83,7 +83,7 @@ mod tests {
         for index in few.into_iter().chain(0..counters.len()).chain(few) {
             let expected = text_of(&counters[index]).expect("JSON");
             assert_eq!(texts.get(&counters[index]).expect("JSON"), expected);
-            assert!(texts.known.len() <= MAX_KNOWN);
+            assert!(texts.known_texts.len() <= MAX_KNOWN);
         }
     }
 }

@@ -108,9 +108,9 @@ impl GroupSeries {
         if sample.is_baseline {
             self.push_baseline(group, sample, index, &mut table.series);
         } else {
-            if !self.run.is_empty() && self.run.last + 1 != index {
+            if !self.run.is_empty() && self.run.last_sample_index + 1 != index {
                 // The group was not part of the samples between.
-                oldest_needed.include(self.run.last);
+                oldest_needed.extend_to(self.run.last_sample_index);
             }
             let width = self.calculators.len();
             if !self.run.push(&group.values, width, sample.at, index) {
@@ -262,14 +262,14 @@ impl GroupSeries {
         if self.run.is_empty() {
             return;
         }
-        let (width, last_sample) = (self.calculators.len(), self.run.last);
+        let (width, last_sample) = (self.calculators.len(), self.run.last_sample_index);
         let mut buffers = RunBuffers::default();
         let series_at = |row: usize, column: usize| {
             self.series.get(row * width + column).filter(|&&it| it != COUNTED_ELSEWHERE)
         };
         let load = |series: &[TrackedSeries], rows: Range<usize>, column: usize| {
             let of_rows = rows.filter_map(|row| series_at(row, column));
-            let loaded = of_rows.fold(0, |loaded, &index| loaded | series[index as usize].load());
+            let loaded = of_rows.fold(0, |bits, &index| bits | series[index as usize].prefetch());
             std::hint::black_box(loaded);
         };
         self.run.for_each_series(series, load, |series, row, column, raws| {
@@ -280,9 +280,9 @@ impl GroupSeries {
             let had_values = tracked.has_values();
             tracked.set_origin(log, Origin::new(calculator, identity, self.boot_time));
             if tracked.is_shared {
-                oldest_needed.include(0);
+                oldest_needed.extend_to(0);
             } else if tracked.series.has_previous() || had_values && oldest_needed.has_other_lists {
-                oldest_needed.include(tracked.sample);
+                oldest_needed.extend_to(tracked.sample);
             }
             tracked.sample = last_sample;
             tracked.is_counted = true;

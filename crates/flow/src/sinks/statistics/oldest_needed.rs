@@ -19,7 +19,7 @@ impl Default for OldestNeeded {
 }
 
 impl OldestNeeded {
-    pub(super) fn include(&mut self, sample: u64) {
+    pub(super) fn extend_to(&mut self, sample: u64) {
         self.sample = self.sample.min(sample);
     }
 

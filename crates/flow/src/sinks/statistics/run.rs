@@ -43,7 +43,7 @@ pub(super) struct Run {
     tails: Vec<Tail>,
     pub(super) times: SampleTimes,
     /// The index of the last sample.
-    pub(super) last: u64,
+    pub(super) last_sample_index: u64,
 }
 
 /// The multiplier and the status of a raw value.
@@ -141,7 +141,7 @@ impl Run {
         }
         if are_stored {
             self.times.push(at);
-            self.last = index;
+            self.last_sample_index = index;
         }
         are_stored
     }
@@ -192,14 +192,14 @@ impl Run {
             let rows = first_row..self.rows.min(first_row + TILE_ROWS);
             for column in 0..self.columns.len() {
                 before(state, rows.clone(), column);
-                self.load(column, rows.clone(), &mut tile);
+                self.copy_tile(column, rows.clone(), &mut tile);
                 rows.clone().for_each(|row| each(state, row, column, tile.row(row - first_row)));
             }
         }
     }
 
     /// Copies rows of a column into a tile.
-    fn load(&self, column: usize, rows: Range<usize>, tile: &mut Tile) {
+    fn copy_tile(&self, column: usize, rows: Range<usize>, tile: &mut Tile) {
         let layout = &self.columns[column];
         let samples = self.times.as_slice().len();
         let [firsts, seconds, tails] = self.sample_lengths();

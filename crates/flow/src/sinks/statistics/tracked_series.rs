@@ -106,9 +106,9 @@ impl TrackedSeries {
         }
     }
 
-    /// See [`Series::load`].
+    /// Prefetches the series; see [`Series::load`].
     #[inline]
-    pub(super) fn load(&self) -> u64 {
+    pub(super) fn prefetch(&self) -> u64 {
         self.sample | self.series.load()
     }
 

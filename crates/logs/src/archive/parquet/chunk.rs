@@ -1,13 +1,14 @@
 //! Column chunks: the values of one column in a row group, as pages.
 
 mod column;
+mod dictionary;
 mod read;
 #[cfg(test)]
 mod tests;
 mod values;
 mod write;
 
-pub(in super::super) use column::{Column, PhysicalType};
+pub(in super::super) use column::{Column, NumberEncoding, PhysicalType};
 pub(in super::super) use read::ChunkReader;
 pub use values::{Numbers, Present, Runs};
 pub(in super::super) use values::{Texts, spread};

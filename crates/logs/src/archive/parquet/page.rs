@@ -95,12 +95,16 @@ impl CompressedPage<'_> {
     }
 }
 
-/// Reads a page of data whose place, rows and encoding are known. The rest of its chunk, and with it the checksum of the
-/// header, is not read: so the header must be exactly the one that [`write`] writes for this page.
-pub(super) fn read_single(bytes: &[u8], rows: usize, encoding: i32) -> Result<CompressedPage<'_>, Damage> {
+/// Reads a page whose place and description are known. The rest of its chunk, and with it the checksum of the header, is
+/// not read: so the header must be exactly the one that [`write`] writes for this page. `facts_of` has the description of a
+/// page with this number of bytes before compression.
+pub(super) fn read_single(
+    bytes: &[u8],
+    facts_of: impl FnOnce(usize) -> PageFacts,
+) -> Result<CompressedPage<'_>, Damage> {
     let mut cursor = Cursor::new(bytes);
     let page = read(&mut cursor)?;
-    let facts = PageFacts { content: Content::Data, values: rows, encoding };
+    let facts = facts_of(page.bytes);
     let mut header = Vec::new();
     push_header(&mut header, facts, page.bytes, page.compressed.len(), page.crc.unwrap_or_default());
     match cursor.len() == 0 && bytes.strip_suffix(page.compressed) == Some(&header[..]) {

@@ -23,6 +23,14 @@ pub(in super::super) struct PagePlace {
     pub(in super::super) rows: Range<usize>,
 }
 
+/// The positions of the pages of a column chunk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in super::super) struct ChunkPages {
+    pub(in super::super) dictionary: Option<PagePlace>,
+    /// The pages of data.
+    pub(in super::super) pages: Vec<PagePlace>,
+}
+
 /// Maximum number of pages of a column chunk: many times that of the largest row group.
 const MAX_PAGES: usize = 1024;
 
@@ -78,19 +86,19 @@ impl PageIndexes {
     }
 
     /// The pages of a column of a row group with `rows` rows, whose bytes in the file are `chunk`; empty if the column has no
-    /// index. The pages begin with the chunk, and have all of its bytes and rows.
+    /// index. The pages have all rows of the chunk, and all of its bytes except its dictionary, which comes first.
     pub(in super::super) fn pages(
         &self,
         group: usize,
         column: usize,
         rows: usize,
         chunk: Range<u64>,
-    ) -> Result<Vec<PagePlace>, Damage> {
+    ) -> Result<ChunkPages, Damage> {
         const WRONG: Damage = Damage("the page index does not belong to the column");
         let Some(&(start, length)) =
             self.places.get(group * self.columns + column).filter(|place| place.1 > 0)
         else {
-            return Ok(Vec::new());
+            return Ok(ChunkPages::default());
         };
         let (start, length) = (start as usize, length as usize);
         let index = self.tail.get(start..).and_then(|rest| rest.get(..length)).ok_or(WRONG)?;
@@ -123,7 +131,13 @@ impl PageIndexes {
                 Ok(())
             })
         })?;
-        let (mut at, mut row) = (chunk.start, 0);
+        let first = pages.first().map_or(chunk.end, |page| page.offset);
+        let dictionary = first.checked_sub(chunk.start).and_then(|bytes| usize::try_from(bytes).ok());
+        let dictionary = match dictionary.ok_or(WRONG)? {
+            0 => None,
+            bytes => Some(PagePlace { offset: chunk.start, bytes, rows: 0..0 }),
+        };
+        let (mut at, mut row) = (first, 0);
         for page in &pages {
             if page.offset != at || page.rows.start != row || page.rows.is_empty() {
                 return Err(WRONG);
@@ -134,7 +148,7 @@ impl PageIndexes {
         if at != chunk.end || row != rows {
             return Err(WRONG);
         }
-        Ok(pages)
+        Ok(ChunkPages { dictionary, pages })
     }
 }
 
@@ -160,7 +174,7 @@ fn place_of_index(chunk: Value<'_>, tail_at: u64) -> Result<(u32, u32), Damage> 
 #[cfg(test)]
 mod tests {
     use super::super::super::columns::COLUMNS;
-    use super::super::{ChunkWriter, FileFooter, PhysicalType, RowGroup};
+    use super::super::{ChunkWriter, FileFooter, NumberEncoding, PhysicalType, RowGroup};
     use super::*;
 
     /// A footer of two row groups with these numbers of rows, at this offset, and the ranges of the columns' bytes.
@@ -191,7 +205,7 @@ mod tests {
 
     #[test]
     fn the_pages_of_each_column_are_found() {
-        const ROWS: [usize; 2] = [150_000, 10];
+        const ROWS: [usize; 2] = [300_000, 10];
         let (tail, ranges) = footer(ROWS, 1 << 20);
         let indexes = PageIndexes::find(tail, 1 << 20, 2, COLUMNS.len()).expect("a footer");
         for (group, rows) in ROWS.into_iter().enumerate() {
@@ -201,18 +215,25 @@ mod tests {
                     continue;
                 }
                 let range = ranges[group][index].clone();
-                let pages = indexes.pages(group, index, rows, range.clone()).expect("pages");
+                let ChunkPages { dictionary, pages } =
+                    indexes.pages(group, index, rows, range.clone()).expect("pages");
                 let found: Vec<_> = pages.iter().map(|page| page.rows.clone()).collect();
+                let has_dictionary = column.numbers == NumberEncoding::Dictionary && !pages.is_empty();
+                assert_eq!(dictionary.is_some(), has_dictionary);
+                if let Some(dictionary) = dictionary {
+                    assert_eq!((dictionary.offset, dictionary.rows), (range.start, 0..0));
+                    assert_eq!(range.start + dictionary.bytes as u64, pages[0].offset);
+                }
                 match (rows, column.has_statistics) {
                     (10, false) => assert_eq!(found, Vec::<Range<usize>>::new()),
                     (10, true) => assert_eq!(found, std::slice::from_ref(&(0..10))),
-                    _ => assert_eq!(found, [0..65_536, 65_536..131_072, 131_072..150_000]),
+                    _ => assert_eq!(found, [0..131_072, 131_072..262_144, 262_144..300_000]),
                 }
                 if let Some(last) = pages.last() {
                     // With so few rows, the last page would be empty.
                     for (rows, range) in [
                         (last.rows.start, range.clone()),
-                        (rows, range.start + 1..range.end),
+                        (rows, if has_dictionary { pages[0].offset + 1 } else { range.start + 1 }..range.end),
                         (rows, range.start..range.end + 1),
                     ] {
                         assert!(indexes.pages(group, index, rows, range).is_err());
@@ -220,19 +241,19 @@ mod tests {
                 }
             }
         }
-        assert_eq!(indexes.pages(2, 0, 10, 0..1), Ok(Vec::new()));
+        assert_eq!(indexes.pages(2, 0, 10, 0..1), Ok(ChunkPages::default()));
     }
 
     #[test]
     fn damaged_footers_are_refused_or_have_no_pages() {
-        let (tail, ranges) = footer([70_000, 10], 1 << 20);
+        let (tail, ranges) = footer([140_000, 10], 1 << 20);
         for (groups, columns) in [(1, COLUMNS.len()), (3, COLUMNS.len()), (2, 15), (2, usize::MAX)] {
             assert!(PageIndexes::find(tail.clone(), 1 << 20, groups, columns).is_err());
         }
         let use_it = |tail: Vec<u8>| {
             let Ok(indexes) = PageIndexes::find(tail, 1 << 20, 2, COLUMNS.len()) else { return };
             for (index, range) in ranges[0].iter().enumerate() {
-                let _ = indexes.pages(0, index, 70_000, range.clone());
+                let _ = indexes.pages(0, index, 140_000, range.clone());
             }
         };
         for length in 0..tail.len() {

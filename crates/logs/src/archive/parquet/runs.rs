@@ -77,19 +77,39 @@ pub(super) fn decode(
         }
         let bytes = cursor.take(groups * bits as usize)?;
         let numbers = left.min(groups * 8);
-        let (mut word, mut filled) = (0u64, 0);
-        let mut bytes = bytes.iter();
-        let mask = (1u64 << bits) - 1;
-        for _ in 0..numbers {
-            while filled < bits {
-                word |= u64::from(bytes.next().copied().unwrap_or_default()) << filled;
-                filled += 8;
-            }
-            each((word & mask) as u32, 1)?;
-            word >>= bits;
-            filled -= bits;
-        }
         left -= numbers;
+        match bits {
+            8 => bytes[..numbers].iter().try_for_each(|&byte| each(u32::from(byte), 1))?,
+            16 => {
+                let pairs = bytes.as_chunks::<2>().0[..numbers].iter();
+                pairs
+                    .map(|&pair| u16::from_le_bytes(pair))
+                    .try_for_each(|number| each(u32::from(number), 1))?;
+            }
+            _ => unpack(bytes, bits, numbers, &mut each)?,
+        }
+    }
+    Ok(())
+}
+
+/// Decodes packed numbers of any size.
+fn unpack(
+    bytes: &[u8],
+    bits: u32,
+    numbers: usize,
+    each: &mut impl FnMut(u32, usize) -> Result<(), Damage>,
+) -> Result<(), Damage> {
+    let (mut word, mut filled) = (0u64, 0);
+    let mut bytes = bytes.iter();
+    let mask = (1u64 << bits) - 1;
+    for _ in 0..numbers {
+        while filled < bits {
+            word |= u64::from(bytes.next().copied().unwrap_or_default()) << filled;
+            filled += 8;
+        }
+        each((word & mask) as u32, 1)?;
+        word >>= bits;
+        filled -= bits;
     }
     Ok(())
 }

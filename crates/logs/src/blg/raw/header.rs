@@ -19,7 +19,7 @@ pub const END_TIME_AT: u64 = BUFFER_HEADER_BYTES as u64 + 0x20 + 0x10;
 /// Offset of the number of buffers in the file.
 pub const BUFFERS_WRITTEN_AT: u64 = BUFFER_HEADER_BYTES as u64 + 0x20 + 0x24;
 
-/// Header of the header event, 0x20 bytes.
+/// The fixed part of the event, 0x20 bytes, before TRACE_LOGFILE_HEADER.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -90,7 +90,7 @@ pub struct LogfileHeaderStart {
 pub struct LogfileHeaderEnd {
     /// Boot time of the machine, UTC; 0 if unknown.
     pub boot_time: I64,
-    /// Performance counter, ticks per second.
+    /// Frequency of the performance counter, in ticks per second.
     pub performance_frequency: I64,
     /// Creation time of the file, UTC.
     pub start_time: I64,
@@ -104,7 +104,7 @@ pub struct LogfileHeaderEnd {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[doc(alias = "TRACE_LOGFILE_HEADER")]
 pub struct LogfileHeader {
-    /// The event's own header.
+    /// The fixed part of the event.
     pub system: SystemTraceHeader,
     /// Sizes, version, mode.
     pub start: LogfileHeaderStart,
@@ -114,7 +114,7 @@ pub struct LogfileHeader {
     pub zone: TimeZoneInformation,
     /// Times and clock.
     pub end: LogfileHeaderEnd,
-    /// The log GUID as text.
+    /// Name of the log session: its GUID as text.
     pub logger_name: String,
     /// The path of the log when it was created.
     pub file_name: String,
@@ -142,7 +142,7 @@ impl LogfileHeader {
             return Err(problem.found(bytes.len(), "at least 32 bytes"));
         };
         let size = usize::from(system.size.get());
-        let short = |message: &'static str| Problem::new(offset, message).found(size, "more bytes");
+        let cut_off = |message: &'static str| Problem::new(offset, message).found(size, "more bytes");
         let Some(event) = bytes.get(..size).filter(|event| event.len() >= POINTERS) else {
             return Err(Problem::new(offset + 4, "the header event's size is wrong")
                 .found(size, "a size that fits in the buffer"));
@@ -150,7 +150,7 @@ impl LogfileHeader {
         let Some((start, after)) =
             event.get(START..).and_then(|bytes| LogfileHeaderStart::read_from_prefix(bytes).ok())
         else {
-            return Err(short("the header event is cut off"));
+            return Err(cut_off("the header event is cut off"));
         };
         let (pointers, after) = match (start.pointer_size.get(), after) {
             (4, [a0, a1, a2, a3, b0, b1, b2, b3, after @ ..]) => (
@@ -165,7 +165,7 @@ impl LogfileHeader {
                 }
                 (pointers, &after[16..])
             }
-            (4 | 8, _) => return Err(short("the header event is cut off")),
+            (4 | 8, _) => return Err(cut_off("the header event is cut off")),
             (other, _) => {
                 let at = offset + (START + 0x2C) as u64;
                 return Err(Problem::new(at, "the pointer size is wrong").found(other, "4 or 8"));
@@ -176,7 +176,7 @@ impl LogfileHeader {
             let (end, after) = LogfileHeaderEnd::read_from_prefix(after.get(4..)?).ok()?;
             Some((zone, end, after))
         });
-        let Some((zone, end, after)) = parts else { return Err(short("the header event is cut off")) };
+        let Some((zone, end, after)) = parts else { return Err(cut_off("the header event is cut off")) };
         let (logger_name, name_bytes) = utf16_until_nul(after);
         let (file_name, _) = utf16_until_nul(&after[name_bytes..]);
         Ok(Self { system, start, pointers, zone, end, logger_name, file_name })

@@ -47,10 +47,10 @@ impl TimeZoneInformation {
     pub fn from_zone(zone: &TimeZone) -> Self {
         Self {
             bias: I32::new(zone.bias_minutes),
-            standard_name: units(&zone.standard_name),
+            standard_name: utf16_name(&zone.standard_name),
             standard_date: zone.standard_date.to_fields().map(U16::new),
             standard_bias: I32::new(zone.standard_bias_minutes),
-            daylight_name: units(&zone.daylight_name),
+            daylight_name: utf16_name(&zone.daylight_name),
             daylight_date: zone.daylight_date.to_fields().map(U16::new),
             daylight_bias: I32::new(zone.daylight_bias_minutes),
         }
@@ -66,7 +66,7 @@ fn date(fields: &[U16; 8]) -> TransitionDate {
     fields.map(|field| field.get()).into()
 }
 
-fn units(name: &str) -> [U16; 32] {
+fn utf16_name(name: &str) -> [U16; 32] {
     let mut units = [U16::ZERO; 32];
     for (unit, from) in units[..31].iter_mut().zip(name.encode_utf16()) {
         *unit = U16::new(from);

@@ -1,6 +1,6 @@
 //! Compares the redundant times in a log to detect damage. The time of a sample is stored in its event, in its records,
-//! and as the system time ([`clock`](crate::blg::clock)) of some values. Tachograph marks the samples at which the
-//! difference between these times may change ([`Marks`]).
+//! and as the system time that some raw values contain ([`clock`](crate::blg::clock)). Tachograph marks the samples at
+//! which the difference between these times may change ([`Marks`]).
 
 use tachograph_counters::civil::{FileTime, Moment};
 use tachograph_counters::sample::Sample;
@@ -29,7 +29,7 @@ pub(super) struct RecordTime {
     pub(super) at: usize,
     /// `None` if the record has no time or cannot be decoded.
     pub(super) local: Option<FileTime>,
-    /// Whether `local` equals the event's time. In a block record, the day of the week must be right, too.
+    /// Whether `local` equals the event's time. The day of the week must be right too if the record stores it.
     pub(super) agrees: bool,
 }
 
@@ -42,12 +42,20 @@ pub(super) struct Offsets<'a> {
     pub(super) file_offset: &'a dyn Fn(usize) -> u64,
 }
 
+/// Numbers of records of one entry of the counter list.
+#[derive(Clone, Copy, Default)]
+struct RecordCounts {
+    /// Records whose time equals their event's.
+    agreeing: u64,
+    /// Records whose time differs from their event's.
+    differing: u64,
+}
+
 /// Compares the times of a log.
 #[derive(Default)]
 pub(super) struct Audit {
-    /// For each entry of the counter list: the number of records whose time equals their event's, and the number of
-    /// records whose time differs.
-    agreements: Vec<(u64, u64)>,
+    /// Indexed by the entry of the counter list.
+    record_counts: Vec<RecordCounts>,
     /// Problems of records whose time differs from their event's, each with the index of the record's entry. At
     /// the end, they are reported as damage if most records of the entry agree.
     disagreements: Vec<(usize, Problem)>,
@@ -81,12 +89,12 @@ impl Audit {
         self.list = Some((header_offset, FileTime(event.local_time.get())));
         if changed {
             self.end(problems);
-            self.agreements.clear();
+            self.record_counts.clear();
             self.clocks.clear();
         }
     }
 
-    /// Checks that a catalogue is not older than the sample before it.
+    /// Checks that a catalogue (a name table or a counter list) is not older than the sample before it.
     pub(super) fn check_catalogue(&self, event: &EventHeader, header_offset: u64, problems: &mut Problems) {
         let local = FileTime(event.local_time.get());
         if let Some(last) = self.previous.map(|(last, _)| last.local()).filter(|last| local < *last) {
@@ -144,18 +152,18 @@ impl Audit {
 
     /// Compares the times in the records with the event's.
     fn check_records(&mut self, local: FileTime, offsets: &Offsets<'_>, problems: &mut Problems) {
-        self.agreements.resize(offsets.records.len(), (0, 0));
+        self.record_counts.resize(offsets.records.len(), RecordCounts::default());
         let mut first = None;
         let mut differing = 0;
         let mut count = 0;
-        for (entry, (record, agreement)) in offsets.records.iter().zip(&mut self.agreements).enumerate() {
+        for (entry, (record, counts)) in offsets.records.iter().zip(&mut self.record_counts).enumerate() {
             let Some(time) = record.local else { continue };
             count += 1;
             if record.agrees {
-                agreement.0 += 1;
+                counts.agreeing += 1;
                 continue;
             }
-            agreement.1 += 1;
+            counts.differing += 1;
             differing += 1;
             first.get_or_insert((entry, time));
             if time.0.abs_diff(local.0) > MAX_RECORD_DIFFERENCE {
@@ -163,7 +171,7 @@ impl Audit {
                 let problem =
                     Problem::new(offset, "a record's time is more than a day from the sample's time");
                 problems.push(problem.found(time.to_log_time(), local.to_log_time()));
-            } else if agreement.1 <= MAX_PER_ENTRY && self.disagreements.len() < Problems::MAX_LISTED {
+            } else if counts.differing <= MAX_PER_ENTRY && self.disagreements.len() < Problems::MAX_LISTED {
                 let offset = (offsets.file_offset)(record.at);
                 let found = time.to_log_time();
                 let found =
@@ -213,7 +221,7 @@ impl Audit {
                     offset,
                     "the difference between a value's system time and the sample's time changed",
                 );
-                problems.push(problem.found(seconds(found), seconds(expected)));
+                problems.push(problem.found(seconds_text(found), seconds_text(expected)));
             }
         }
     }
@@ -223,7 +231,7 @@ impl Audit {
         for (entry, problem) in self.disagreements.drain(..) {
             // If most records of the entry disagree, it belongs to a machine with another clock, and nothing is
             // damaged.
-            if self.agreements.get(entry).is_some_and(|(agree, differ)| agree > differ) {
+            if self.record_counts.get(entry).is_some_and(|counts| counts.agreeing > counts.differing) {
                 problems.push(problem);
             }
         }
@@ -269,7 +277,7 @@ fn system_time_offset(extent: Extent, index: usize) -> usize {
     }
 }
 
-/// Formats a time difference.
-fn seconds(units: i64) -> String {
+/// Formats a time difference in units of 100 ns.
+fn seconds_text(units: i64) -> String {
     format!("{:+.7} s", units as f64 / FileTime::PER_SECOND as f64)
 }

@@ -7,8 +7,8 @@ use crate::blg::raw::buffer::BUFFER_HEADER_BYTES;
 use crate::blg::raw::header::LogfileHeader;
 use crate::error::LogError;
 
-const SIZE_AT: usize = 4;
-const POINTER_SIZE_AT: usize = 0x20 + 0x2C;
+const SIZE_OFFSET: usize = 4;
+const POINTER_SIZE_OFFSET: usize = 0x20 + 0x2C;
 
 /// Reads the header event at the start of `bytes`, the rest of buffer 0.
 ///
@@ -26,10 +26,10 @@ pub(super) fn read(bytes: &mut [u8]) -> Result<(LogfileHeader, Option<Problem>),
         Some(2) => 8,
         _ => return Err(LogError::corrupt(problem)),
     };
-    if let Some(size) = bytes.get_mut(SIZE_AT..SIZE_AT + 2) {
+    if let Some(size) = bytes.get_mut(SIZE_OFFSET..SIZE_OFFSET + 2) {
         size.copy_from_slice(&max_size.to_le_bytes());
     }
-    if let Some(pointer_size) = bytes.get_mut(POINTER_SIZE_AT..POINTER_SIZE_AT + 4)
+    if let Some(pointer_size) = bytes.get_mut(POINTER_SIZE_OFFSET..POINTER_SIZE_OFFSET + 4)
         && !matches!(pointer_size, [4 | 8, 0, 0, 0])
     {
         pointer_size.copy_from_slice(&pointer_bytes.to_le_bytes());

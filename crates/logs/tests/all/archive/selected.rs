@@ -37,7 +37,7 @@ fn smallest_set(samples: &[Sample]) -> CounterFilter {
 /// A file with several pages in each column.
 fn large_file() -> Vec<u8> {
     let folder = TempFolder::new();
-    write(&folder.0, &recording(5, 700), 1 << 20);
+    write(&folder.0, &recording(5, 1400), 1 << 20);
     let all: Vec<_> = files(&folder.0).iter().map(|file| bytes(file)).collect();
     all.into_iter().max_by_key(Vec::len).expect("a file")
 }

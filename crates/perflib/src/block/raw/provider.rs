@@ -1,4 +1,4 @@
-//! Structures that a provider and the library exchange.
+//! Structures that a provider and PerfLib exchange.
 
 use zerocopy::little_endian::{I32, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -33,14 +33,14 @@ pub struct CounterTemplate {
     pub counter_type: U32,
     /// Attributes.
     pub attributes: U64,
-    /// Size of the value in bytes, 4 or 8. The library ignores it, because some providers set the size of this
-    /// structure.
+    /// Size of the value in bytes, 4 or 8. PerfLib ignores it, because some providers store the size of this structure
+    /// instead.
     pub data_bytes: U32,
     /// The detail level, 100 or 200.
     pub detail_level: U32,
     /// Charts multiply the value by this power of ten; -10 to 10.
     pub scale: I32,
-    /// Offset of the value from the start of a [`CounterSetInstance`], in bytes. The library ignores it.
+    /// Offset of the value from the start of a [`CounterSetInstance`], in bytes. PerfLib ignores it.
     pub offset: U32,
 }
 
@@ -63,7 +63,7 @@ pub struct CounterSetInstance {
     pub name_bytes: U32,
 }
 
-/// The argument of a provider's callback when an identifier is added or removed, 40 bytes.
+/// The argument of a provider's callback when a query adds or removes a counter or an instance, 40 bytes.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]

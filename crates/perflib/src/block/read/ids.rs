@@ -32,7 +32,7 @@ impl<'a> Ids<'a> {
         // The next structure starts at a multiple of 8, even if this size is not a multiple of 8.
         rest.skip(round_up_8(first.bytes.len()) - first.bytes.len());
 
-        let body = first.after(HEADER_BYTES);
+        let body = first.skip_bytes(HEADER_BYTES);
         let number = header.counter_count.get();
         let violation = |rule, expected| BlockError::number(rule, offset + 4, number, expected);
         let ids = usize::try_from(number)

@@ -53,7 +53,7 @@ impl<'a> Instances<'a> {
     ) -> Result<Self, BlockError> {
         let offset = rest.offset;
         let header: &MultiInstances = rest.peek(Rule::InstancesHeaderMissing)?;
-        let rest = rest.split_off(header.total_bytes.get(), &SIZE_RULES)?.after(HEADER_BYTES);
+        let rest = rest.split_off(header.total_bytes.get(), &SIZE_RULES)?.skip_bytes(HEADER_BYTES);
         let number = header.instance_count.get();
         let max = rest.bytes.len() / (MIN_BYTES + MIN_VALUE_BYTES * ids.map_or(1, Ids::len));
         match usize::try_from(number) {

@@ -64,7 +64,7 @@ impl<'a> QueryResult<'a> {
     fn split_off(rest: &mut Section<'a>, options: DecodeOptions) -> Result<Self, BlockError> {
         let offset = rest.offset;
         let header: &ResultHeader = rest.peek(Rule::ResultHeaderMissing)?;
-        let mut body = rest.split_off(header.bytes.get(), &SIZE_RULES)?.after(HEADER_BYTES);
+        let mut body = rest.split_off(header.bytes.get(), &SIZE_RULES)?.skip_bytes(HEADER_BYTES);
         let number = header.kind.get();
         let Some(kind) = Kind::from_number(number) else {
             return Err(BlockError::number(

@@ -47,7 +47,7 @@ impl<'a> Values<'a> {
     pub(super) fn value(rest: &mut Section<'a>, options: DecodeOptions) -> Result<Option<u64>, BlockError> {
         let offset = rest.offset;
         let header: &CounterData = rest.peek(Rule::ValueHeaderMissing)?;
-        let data = rest.split_off(header.bytes.get(), &SIZE_RULES)?.after(HEADER_BYTES).bytes;
+        let data = rest.split_off(header.bytes.get(), &SIZE_RULES)?.skip_bytes(HEADER_BYTES).bytes;
         let width = header.data_bytes.get();
         match width {
             // `ValueSizeTooSmall` guarantees at least 8 bytes of data, so neither read can fail, and

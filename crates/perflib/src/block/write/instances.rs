@@ -27,7 +27,7 @@ impl<'w, 'v> InstancesWriter<'w, 'v> {
         values_per_instance: usize,
     ) -> Result<Self, WriteError> {
         let header_offset = block.out.len();
-        block.put(&[0; size_of::<MultiInstances>()])?;
+        block.append_bytes(&[0; size_of::<MultiInstances>()])?;
         Ok(Self { block, header_offset, count: 0, values_per_instance, missing: 0 })
     }
 
@@ -77,8 +77,8 @@ impl<'w, 'v> InstancesWriter<'w, 'v> {
         self.expect_all_values()?;
         let bytes = to_u32(self.block.out.len() - self.header_offset)?;
         let count = to_u32(self.count)?;
-        self.block.patch(self.header_offset, bytes);
-        self.block.patch(self.header_offset + 4, count);
+        self.block.overwrite_number(self.header_offset, bytes);
+        self.block.overwrite_number(self.header_offset + 4, count);
         self.block.finish_result()
     }
 

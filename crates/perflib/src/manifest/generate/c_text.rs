@@ -19,7 +19,7 @@ pub(super) fn guid(guid: Guid) -> String {
 }
 
 /// The contents of a C string literal for a string, in ASCII.
-pub(super) fn literal(text: &str) -> String {
+pub(super) fn string_literal(text: &str) -> String {
     let mut literal = String::new();
     for c in text.chars() {
         let code = u32::from(c);
@@ -37,7 +37,7 @@ pub(super) fn literal(text: &str) -> String {
 }
 
 /// A string in a form that is safe in a C comment: one line, without comment delimiters and invisible characters.
-pub(super) fn comment(text: &str) -> String {
+pub(super) fn comment_text(text: &str) -> String {
     let is_visible = |c: char| c.escape_debug().len() == 1 || matches!(c, '\'' | '"' | '\\');
     let visible: String = text
         .chars()
@@ -68,11 +68,11 @@ mod tests {
     #[test]
     fn literals_and_comments_are_escaped() {
         assert_eq!(
-            literal("\"a\\??/\n\u{85}é€🛒"),
+            string_literal("\"a\\??/\n\u{85}é€🛒"),
             r#"\"a\\\?\?/\012\205\u00e9\u20ac\U0001f6cd"#.replace("cd", "d2")
         );
-        assert_eq!(comment("a */ b /* c\n\t\u{202e}d 'x' \\ é"), "a * / b / * c ?d 'x' \\ é");
-        assert_eq!(comment("*//*/"), "* // * /");
+        assert_eq!(comment_text("a */ b /* c\n\t\u{202e}d 'x' \\ é"), "a * / b / * c ?d 'x' \\ é");
+        assert_eq!(comment_text("*//*/"), "* // * /");
         assert_eq!(include_guard("a-b.man"), "TACHO_MANIFEST_A_B_MAN_H");
         let literal = guid(Guid::from_u128(0x6a1f5d0c_3b2e_4c57_9d3a_0f2c8d1e7a40));
         assert_eq!(

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::super::model::Manifest;
-use super::c_text::{comment, guid, include_guard, literal};
-use super::names::{Names, camel};
+use super::c_text::{comment_text, guid, include_guard, string_literal};
+use super::names::{Names, camel_case};
 use crate::registration::CounterSetInfo;
 
 /// The header for consumers of a manifest's counter sets, like the one that `ctrpp -ch` generates: `<symbol>Guid` and
@@ -24,7 +24,7 @@ pub fn consumer_header(manifest: &Manifest) -> String {
 /// depends only on the sets, their order, and `title`, which appears in the first comment and the include guard.
 pub fn consumer_header_of<'a>(title: &str, sets: impl IntoIterator<Item = &'a CounterSetInfo>) -> String {
     let symbols = |set: &CounterSetInfo| {
-        let symbol = match camel(&set.name) {
+        let symbol = match camel_case(&set.name) {
             name if name.is_empty() => "CounterSet".to_owned(),
             name => name,
         };
@@ -41,34 +41,34 @@ fn header<'a>(title: &str, sets: impl Iterator<Item = (&'a CounterSetInfo, Symbo
     let mut out = format!(
         "/*\n * Names, GUIDs and ids of counter sets, for consumers: {}.\n * Generated: changes are lost.\n */\n\
          #ifndef {guard}\n#define {guard}\n\n#include <tachograph/types.h>\n",
-        comment(title)
+        comment_text(title)
     );
     let sets: Vec<_> = sets.collect();
     // Reserve the names that the manifest specifies before any names are derived.
     let mut names = Names::default();
     let given = sets.iter().flat_map(|(_, (_, counters))| counters.iter().flatten());
-    given.for_each(|symbol| drop(names.unique(symbol)));
+    given.for_each(|symbol| drop(names.unique_name(symbol)));
     for (set, (symbol, counters)) in &sets {
-        let symbol = names.unique(symbol);
+        let symbol = names.unique_name(symbol);
         // Writing to a string cannot fail.
         let _ = write!(
             out,
             "\n/* {} */\n#define {} TACHO_W(\"{}\")\nstatic const GUID {} = {};\n",
-            comment(&format!("{}: {}", set.name, set.help)),
-            names.unique(&format!("{symbol}_NAME")),
-            literal(&set.name),
-            names.unique(&format!("{symbol}Guid")),
+            comment_text(&format!("{}: {}", set.name, set.help)),
+            names.unique_name(&format!("{symbol}_NAME")),
+            string_literal(&set.name),
+            names.unique_name(&format!("{symbol}Guid")),
             guid(set.guid),
         );
         for (counter, given) in set.counters.iter().zip(counters) {
             let name = given.clone().unwrap_or_else(|| {
-                let name = match camel(&counter.name) {
+                let name = match camel_case(&counter.name) {
                     name if name.is_empty() => format!("Counter{}", counter.id),
                     name => name,
                 };
-                names.unique(&format!("{symbol}_{name}"))
+                names.unique_name(&format!("{symbol}_{name}"))
             });
-            let what = comment(&format!("{} ({})", counter.name, counter.counter_type));
+            let what = comment_text(&format!("{} ({})", counter.name, counter.counter_type));
             let _ = writeln!(out, "#define {name} {} /* {what} */", id_literal(counter.id));
         }
     }

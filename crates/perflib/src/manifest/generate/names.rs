@@ -33,7 +33,7 @@ fn words(name: &str) -> Vec<String> {
 }
 
 /// The name in camel case, such as `DiskReadsPerSec`. Empty if the name has no ASCII letter or digit, `%` or `/`.
-pub(super) fn camel(name: &str) -> String {
+pub(super) fn camel_case(name: &str) -> String {
     let capital = |word: String| {
         let rest = word.get(1..).unwrap_or_default();
         let rest = if word.bytes().any(|byte| byte.is_ascii_lowercase()) {
@@ -47,7 +47,7 @@ pub(super) fn camel(name: &str) -> String {
 }
 
 /// The name in snake case, such as `disk_reads_per_sec`.
-pub(super) fn snake(name: &str) -> String {
+pub(super) fn snake_case(name: &str) -> String {
     prefix_leading_digit(words(name).join("_").to_lowercase())
 }
 
@@ -59,22 +59,22 @@ fn prefix_leading_digit(name: String) -> String {
 #[derive(Default)]
 pub(super) struct Names {
     /// The names generated so far.
-    used: HashSet<String>,
+    used_names: HashSet<String>,
     /// For each name, the next suffix to try.
-    next: HashMap<String, u64>,
+    next_suffixes: HashMap<String, u64>,
 }
 
 impl Names {
     /// Returns the name if it is unused; otherwise the first unused name among `name_2`, `name_3`, and so on.
-    pub(super) fn unique(&mut self, name: &str) -> String {
-        if self.used.insert(name.to_owned()) {
+    pub(super) fn unique_name(&mut self, name: &str) -> String {
+        if self.used_names.insert(name.to_owned()) {
             return name.to_owned();
         }
-        let next = self.next.entry(name.to_owned()).or_insert(2);
+        let next = self.next_suffixes.entry(name.to_owned()).or_insert(2);
         loop {
             let numbered = format!("{name}_{next}");
             *next += 1;
-            if self.used.insert(numbered.clone()) {
+            if self.used_names.insert(numbered.clone()) {
                 return numbered;
             }
         }
@@ -111,11 +111,11 @@ mod tests {
             ("Größe", "GrE", "gr_e"),
             ("-", "", ""),
         ] {
-            assert_eq!((camel(name).as_str(), snake(name).as_str()), (in_camel, in_snake));
+            assert_eq!((camel_case(name).as_str(), snake_case(name).as_str()), (in_camel, in_snake));
         }
         assert_eq!(rust_identifier("type".into(), "x"), "type_");
         assert_eq!(rust_identifier(String::new(), "x"), "x");
         let mut names = Names::default();
-        assert_eq!(["a", "a", "a_2", "a"].map(|name| names.unique(name)), ["a", "a_2", "a_2_2", "a_3"]);
+        assert_eq!(["a", "a", "a_2", "a"].map(|name| names.unique_name(name)), ["a", "a_2", "a_2_2", "a_3"]);
     }
 }

@@ -10,7 +10,7 @@ use super::super::model::{Callback, CounterSet, Manifest, ProviderType};
 use super::super::reserved::{FUNCTIONS, LOCALS, reason_reserved};
 use super::super::values;
 use super::GenerateError;
-use super::c_text::{comment, guid, include_guard};
+use super::c_text::{comment_text, guid, include_guard};
 use super::consumer::id_literal;
 use super::names::Names;
 use crate::registration::{CounterInfo, InstanceType};
@@ -33,7 +33,7 @@ const ALREADY_EXISTS: u32 = 183;
 ///
 /// The provider runs in the kernel, the prefix cannot start a C identifier, or a name with the prefix is already used.
 pub fn provider_header(manifest: &Manifest, prefix: &str) -> Result<String, GenerateError> {
-    if values::symbol(&format!("{prefix}x")).is_err() {
+    if values::parse_symbol(&format!("{prefix}x")).is_err() {
         return Err(GenerateError::new(format!("the prefix '{prefix}' cannot begin a C identifier")));
     }
     let provider = &manifest.provider;
@@ -51,11 +51,11 @@ pub fn provider_header(manifest: &Manifest, prefix: &str) -> Result<String, Gene
     let _ = write!(
         out,
         "/* Provider {} */\nstatic const GUID {handle}Guid = {};\n",
-        comment(&provider.name),
+        comment_text(&provider.name),
         guid(provider.guid.value)
     );
     for set in sets {
-        let help = comment(&format!("{}: {}", set.info.name, set.info.help));
+        let help = comment_text(&format!("{}: {}", set.info.name, set.info.help));
         let guid = guid(set.info.guid);
         let _ = write!(out, "/* {help} */\nstatic const GUID {prefix}{}Guid = {guid};\n", set.symbol);
     }
@@ -70,7 +70,7 @@ pub fn provider_header(manifest: &Manifest, prefix: &str) -> Result<String, Gene
     out.push_str("\n/* Ids of the counters. */\n");
     for counter in sets.iter().flat_map(|set| &set.counters) {
         if let Some(symbol) = &counter.symbol {
-            let name = comment(&counter.info.name);
+            let name = comment_text(&counter.info.name);
             let _ = writeln!(out, "#define {symbol} {} /* {name} */", id_literal(counter.info.id));
         }
     }
@@ -108,7 +108,7 @@ fn file_header(file: &str) -> String {
     format!(
         "/*\n * The provider of {}: ids, GUIDs, and functions that start and stop it.\n * Generated: changes are lost.\n \
          */\n#ifndef {guard}\n#define {guard}\n\n#include <perflib.h>\n#include <winperf.h>\n\n",
-        comment(file)
+        comment_text(file)
     )
 }
 
@@ -132,10 +132,13 @@ fn write_functions(out: &mut String, manifest: &Manifest, prefix: &str, handle: 
     );
     let mut names = Names::default();
     for used in [handle].into_iter().chain(LOCALS) {
-        names.unique(used);
+        names.unique_name(used);
     }
-    let locals: Vec<_> =
-        provider.counter_sets.iter().map(|set| names.unique(&format!("{}Template", set.symbol))).collect();
+    let locals: Vec<_> = provider
+        .counter_sets
+        .iter()
+        .map(|set| names.unique_name(&format!("{}Template", set.symbol)))
+        .collect();
     for (set, local) in provider.counter_sets.iter().zip(&locals) {
         write_template(out, set, local, manifest);
     }

@@ -10,7 +10,7 @@ use tachograph_schema::words::{Attribute, COUNTER_ATTRIBUTES, Notation, SET_ATTR
 use super::super::model::{Counter, CounterSet, Manifest, Provider};
 use super::super::types::{takes_base, word_of};
 use super::GenerateError;
-use super::names::{Names, camel, rust_identifier, snake};
+use super::names::{Names, camel_case, rust_identifier, snake_case};
 use crate::registration::{Attributes, CounterInfo};
 
 /// Maximum length of a line with attributes.
@@ -30,11 +30,11 @@ pub fn rust(manifest: &Manifest) -> Result<String, GenerateError> {
     let file = manifest.file.file_name().unwrap_or_default().to_string_lossy();
     let mut out = format!(
         "// Counter sets of {}. Generated: changes are lost.\n",
-        plain(&file).unwrap_or("a manifest")
+        doc_text(&file).unwrap_or("a manifest")
     );
     let mut names = Names::default();
     for set in &provider.counter_sets {
-        let name = names.unique(&rust_identifier(camel(&set.symbol), "Counters"));
+        let name = names.unique_name(&rust_identifier(camel_case(&set.symbol), "Counters"));
         write_struct(&mut out, provider, set, &name)?;
     }
     Ok(out)
@@ -213,11 +213,11 @@ fn pair_field(counter_type: T) -> Option<&'static str> {
 /// its id.
 fn names_of(set: &CounterSet) -> Vec<(String, String)> {
     let mut fields = Names::default();
-    let named = || set.counters.iter().filter(|counter| !counter.info.name.is_empty());
+    let named_counters = || set.counters.iter().filter(|counter| !counter.info.name.is_empty());
     let mut used: std::collections::HashSet<String> =
-        named().map(|counter| fold_case(&counter.info.name)).collect();
+        named_counters().map(|counter| fold_case(&counter.info.name)).collect();
     let bases: HashMap<u32, &str> =
-        named().filter_map(|counter| Some((counter.info.base_id?, &*counter.info.name))).collect();
+        named_counters().filter_map(|counter| Some((counter.info.base_id?, &*counter.info.name))).collect();
     let mut names = Vec::new();
     for counter in &set.counters {
         let name = match (&*counter.info.name, bases.get(&counter.info.id)) {
@@ -232,10 +232,11 @@ fn names_of(set: &CounterSet) -> Vec<(String, String)> {
                 unused.next().unwrap_or_default()
             }
         };
-        let from_symbol = counter.symbol.as_deref().map(|symbol| snake(without_set(symbol, &set.symbol)));
-        let field = from_symbol.filter(|field| !field.is_empty()).unwrap_or_else(|| snake(&name));
+        let from_symbol =
+            counter.symbol.as_deref().map(|symbol| snake_case(without_set(symbol, &set.symbol)));
+        let field = from_symbol.filter(|field| !field.is_empty()).unwrap_or_else(|| snake_case(&name));
         let field = rust_identifier(field, &format!("counter_{}", counter.info.id));
-        names.push((fields.unique(&field), name));
+        names.push((fields.unique_name(&field), name));
     }
     names
 }
@@ -257,20 +258,20 @@ fn text_key(key: &str, text: &str) -> String {
 /// Writes the help text as a doc comment. If a doc comment would change the text, adds it as a key instead, and writes
 /// the name as the doc comment.
 fn write_help(out: &mut String, indent: &str, text: &str, name: &str, keys: &mut Vec<String>) {
-    match plain(text) {
+    match doc_text(text) {
         Some(text) => {
             let _ = writeln!(out, "{indent}/// {text}");
         }
         None => {
             keys.push(text_key("help", text));
-            let name = plain(name).unwrap_or("A counter.");
+            let name = doc_text(name).unwrap_or("A counter.");
             let _ = writeln!(out, "{indent}/// {name}");
         }
     }
 }
 
 /// The string, if a doc comment would not change it: one line, without invisible characters and markup.
-fn plain(text: &str) -> Option<&str> {
+fn doc_text(text: &str) -> Option<&str> {
     let is_plain =
         |c: char| (c.escape_debug().len() == 1 || c == '\'' || c == '"') && !"`<>[]*_\\#".contains(c);
     let is_trimmed = text.trim() == text && !text.contains("  ");

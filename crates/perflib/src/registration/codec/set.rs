@@ -53,9 +53,10 @@ pub fn decode_set(bytes: &[u8]) -> Result<RegisteredSet, BlockError> {
         return violation(Rule::CounterCount, 24, number, Expected::Between(1, MAX_COUNTERS as i64));
     }
     let expected = HEADER_BYTES + COUNTER_BYTES * number as usize;
-    let Ok(counters) =
-        <[CounterRegistration]>::ref_from_bytes_with_elems(all.after(HEADER_BYTES).bytes, number as usize)
-    else {
+    let Ok(counters) = <[CounterRegistration]>::ref_from_bytes_with_elems(
+        all.skip_bytes(HEADER_BYTES).bytes,
+        number as usize,
+    ) else {
         let expected = Expected::Exactly(crate::block::count(expected));
         return Err(BlockError::count(Rule::RegistrationLength, 0, bytes.len(), expected));
     };
@@ -96,7 +97,7 @@ pub fn decode_set(bytes: &[u8]) -> Result<RegisteredSet, BlockError> {
 pub fn decode_counter(bytes: &[u8]) -> Result<RegisteredCounter, BlockError> {
     let all = Section::all(bytes);
     let counter: &CounterRegistration = all.peek(Rule::RegistrationTooShort)?;
-    all.after(COUNTER_BYTES).expect_end(Rule::RegistrationLength)?;
+    all.skip_bytes(COUNTER_BYTES).expect_end(Rule::RegistrationLength)?;
     convert_counter(counter, 0, None)
 }
 

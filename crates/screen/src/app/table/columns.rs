@@ -43,7 +43,7 @@ impl App {
             tree = tree.next();
         }
         if tree == table.model.tree() {
-            self.messages.answer("no tree: these rows have no parents", false);
+            self.messages.push_response("no tree: these rows have no parents", false);
             return;
         }
         table.model.set_tree(tree);

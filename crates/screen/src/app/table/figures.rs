@@ -19,7 +19,7 @@ impl App {
     /// range of logs or the last interval of a live screen.
     pub(crate) fn table_span(&self) -> Option<Span> {
         if !self.facts.is_live || self.frozen.is_some() {
-            if let Some(span) = self.brushed() {
+            if let Some(span) = self.selected_span() {
                 return Some(span);
             }
             if let Some(column) = self.column_under_cursor() {
@@ -54,7 +54,7 @@ impl App {
         let Some(table) = self.panes.table_mut(id) else { return };
         table.model.update(figures);
         table.repair_selection();
-        let wanted = table.model.wanted_properties(table.visible());
+        let wanted = table.model.wanted_properties(table.visible_lines());
         if self.facts.is_live && !wanted.is_empty() {
             requests.push(Request::Properties(id, wanted));
         }
@@ -78,7 +78,7 @@ impl App {
             Some(id) => {
                 let mut tables = self.panes.iter().filter_map(Pane::shown_table);
                 let Some(table) = tables.find(|table| table.id == id) else { return };
-                self.groups.wanted(table.model.group_paths(table.visible()))
+                self.groups.wanted(table.model.group_paths(table.visible_lines()))
             }
         };
         if !wanted.is_empty() {
@@ -92,7 +92,7 @@ impl App {
             return;
         }
         for table in self.panes.shown_tables_mut() {
-            let mut wanted = table.model.wanted_properties(table.visible());
+            let mut wanted = table.model.wanted_properties(table.visible_lines());
             wanted.retain(|(id, _)| table.model.properties(*id).is_none());
             if !wanted.is_empty() {
                 requests.push(Request::Properties(table.id, wanted));

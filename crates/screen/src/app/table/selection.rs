@@ -52,7 +52,7 @@ impl Table {
     }
 
     /// The lines on the screen.
-    pub(crate) fn visible(&self) -> Range<usize> {
+    pub(crate) fn visible_lines(&self) -> Range<usize> {
         self.top..(self.top + self.room).min(self.model.lines().len())
     }
 
@@ -71,9 +71,10 @@ impl Table {
         let last = self.model.lines().len().saturating_sub(1);
         let line = line.min(last);
         let has_row = |line: &usize| self.model.row_of(*line).is_some();
-        let after = || (line..=last).find(has_row);
-        let before = || (0..=line).rev().find(has_row);
-        let found = if direction < 0 { before().or_else(after) } else { after().or_else(before) };
+        let next_row = || (line..=last).find(has_row);
+        let previous_row = || (0..=line).rev().find(has_row);
+        let found =
+            if direction < 0 { previous_row().or_else(next_row) } else { next_row().or_else(previous_row) };
         self.selected_line = found.unwrap_or_default();
         self.selected = self.model.row_of(self.selected_line).map(|row| row.id);
         self.scroll_to_selected();

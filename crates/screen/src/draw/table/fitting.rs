@@ -24,7 +24,7 @@ impl App {
     pub(super) fn fitted_columns(&self, table: &Table, room: usize) -> Vec<FittedColumn> {
         let model = &table.model;
         let rows: Vec<(usize, usize)> = table
-            .visible()
+            .visible_lines()
             .filter_map(|line| match &model.lines()[line] {
                 TableLine::Row { row, .. } => Some((*row, width(&self.tree_prefix(model, line)))),
                 TableLine::Group { .. } => None,

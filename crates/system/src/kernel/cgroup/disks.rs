@@ -9,7 +9,7 @@ use super::table::{Form, IO_KEYS, READ_BYTES};
 use super::values::RunningTotal;
 use crate::open_file::OpenFile;
 use crate::roots::Roots;
-use crate::scan::{lines, number, words};
+use crate::scan::{lines, parse_number, words};
 
 /// The maximum number of disks of a group.
 const MAX_DISKS: usize = 1024;
@@ -81,8 +81,8 @@ pub(super) fn read(
                     let Some((key, id)) = IO_KEYS.iter().find(|(key, _)| word.starts_with(key)) else {
                         continue;
                     };
-                    let value = number(&word[key.len()..]);
-                    set(disks, device, *id, value, sample, group, names);
+                    let value = parse_number(&word[key.len()..]);
+                    set_counter(disks, device, *id, value, sample, group, names);
                 }
             }
             Form::IoLines(ids) => {
@@ -91,15 +91,15 @@ pub(super) fn read(
                 let Some(index) = directions.iter().position(|name| Some(*name) == direction) else {
                     continue;
                 };
-                let value = words.next().and_then(number);
-                set(disks, device, ids[index], value, sample, group, names);
+                let value = words.next().and_then(parse_number);
+                set_counter(disks, device, ids[index], value, sample, group, names);
             }
             _ => return,
         }
     }
 }
 
-fn set(
+fn set_counter(
     disks: &mut Vec<DiskTransfers>,
     device: &[u8],
     id: u32,
@@ -152,6 +152,6 @@ pub(super) fn push_rows(disks: &mut Vec<DiskTransfers>, sample: u64, rows: &mut 
 
 /// Whether a word is a device number such as `8:0`. (The last line of a file of version 1 begins with `Total`.)
 fn is_device(word: &[u8]) -> bool {
-    let mut parts = word.splitn(2, |&byte| byte == b':').map(number);
+    let mut parts = word.splitn(2, |&byte| byte == b':').map(parse_number);
     matches!((parts.next(), parts.next()), (Some(Some(_)), Some(Some(_))))
 }

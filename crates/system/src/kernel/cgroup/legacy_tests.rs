@@ -248,19 +248,19 @@ fn transfers_are_shown_by_disk() {
     let mut provider = disks(&machine.roots, &open_mounts(&machine.roots), 1000).expect("a provider");
     let rows = collect(&mut provider, at(10));
     assert_eq!(names(&rows), ["/a vg0-root", "/a sda"]);
-    let of = |rows: &Rows, instance: &str| {
+    let values_of = |rows: &Rows, instance: &str| {
         [READ_BYTES, WRITE_BYTES, DISCARD_BYTES, READS].map(|id| {
             let raw = value(rows, instance, id);
             raw.status.is_good().then_some(raw.first)
         })
     };
-    assert_eq!(of(&rows, "/a sda"), [Some(100), Some(200), Some(50), Some(1)]);
-    assert_eq!(of(&rows, "/a vg0-root"), [Some(10), Some(20), Some(5), None]);
+    assert_eq!(values_of(&rows, "/a sda"), [Some(100), Some(200), Some(50), Some(1)]);
+    assert_eq!(values_of(&rows, "/a vg0-root"), [Some(10), Some(20), Some(5), None]);
     let path = "sys/fs/cgroup/blkio/a/blkio.throttle.io_service_bytes_recursive";
     machine.write(path, "8:0 Read 150\n8:0 Write x\n9:9 Read 1\nTotal 385\n");
     let rows = collect(&mut provider, at(11));
     assert_eq!(names(&rows), ["/a sda", "/a 9:9"]);
-    assert_eq!(of(&rows, "/a sda"), [Some(150), None, None, Some(1)]);
+    assert_eq!(values_of(&rows, "/a sda"), [Some(150), None, None, Some(1)]);
 }
 
 #[test]

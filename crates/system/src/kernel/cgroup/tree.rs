@@ -141,10 +141,10 @@ impl Walk {
         // If the root cannot be listed, no groups below it are known.
         let _ = self.list(root, folder, folder);
         let files = tables.iter().enumerate().map(|(file, table)| {
-            let mut has = |group: &mut Group| {
+            let mut has_readable_file = |group: &mut Group| {
                 self.read_file(&group.name, group.inode, &mut group.files[file], table.name, folder).is_ok()
             };
-            has(root) || root.below.iter_mut().take(64).any(has)
+            has_readable_file(root) || root.below.iter_mut().take(64).any(has_readable_file)
         });
         files.collect()
     }

@@ -9,7 +9,7 @@ use super::table::{FileTable, Form, IDS, IO_KEYS, Kind, MEMORY_CURRENT, MEMORY_L
 use crate::error_texts::ErrorTexts;
 use crate::kernel::pressure;
 use crate::ordered::split_complete_lines;
-use crate::scan::{lines, number, only_number, words};
+use crate::scan::{lines, parse_number, parse_single_number, words};
 
 /// A running total that never decreases.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,7 +30,7 @@ impl RunningTotal {
     }
 
     /// Sets the kernel's value and returns the largest value so far.
-    fn hold(&mut self, value: u64) -> u64 {
+    fn raise_to(&mut self, value: u64) -> u64 {
         self.last = self.last.max(value);
         self.last
     }
@@ -102,10 +102,10 @@ impl Reasons {
                 for line in lines(text) {
                     let Some(end) = line.iter().position(|&byte| byte == b' ') else { continue };
                     let Some(field) = fields.iter().find(|field| *field.key == line[..end]) else { continue };
-                    let Some(value) = number(&line[end + 1..]) else { continue };
+                    let Some(value) = parse_number(&line[end + 1..]) else { continue };
                     let counted = &mut counted[field.id as usize];
                     let value = match field.kind {
-                        Kind::ProcessorTime => counted.hold(value.saturating_mul(10)),
+                        Kind::ProcessorTime => counted.raise_to(value.saturating_mul(10)),
                         Kind::Time => counted.push(value.saturating_mul(10)),
                         Kind::TimeNs => counted.push(value / 100),
                         Kind::Count => counted.push(value),
@@ -119,19 +119,19 @@ impl Reasons {
                 }
             }
             Form::Number(id) => {
-                let value = only_number(text);
+                let value = parse_single_number(text);
                 self.set_or_fail(row, id, value);
                 if id == MEMORY_CURRENT {
                     memory.current = value;
                 }
             }
             Form::Count(id) => {
-                let value = only_number(text);
+                let value = parse_single_number(text);
                 self.set_or_fail(row, id, value.map(|value| counted[id as usize].push(value)));
             }
             Form::ProcessorNs(id) => {
-                let value = only_number(text);
-                self.set_or_fail(row, id, value.map(|value| counted[id as usize].hold(value / 100)));
+                let value = parse_single_number(text);
+                self.set_or_fail(row, id, value.map(|value| counted[id as usize].raise_to(value / 100)));
             }
             Form::Limit(id) if is_no_limit(text) => {
                 row.omit(id);
@@ -140,7 +140,7 @@ impl Reasons {
                 }
             }
             Form::Limit(id) => {
-                let value = only_number(text);
+                let value = parse_single_number(text);
                 self.set_or_fail(row, id, value);
                 if id == MEMORY_LIMIT {
                     memory.limit = value;
@@ -152,7 +152,7 @@ impl Reasons {
                 let pressure = pressure::parse(text);
                 for (id, stall) in [(some, pressure.some), (full, pressure.full)] {
                     let total = stall.and_then(|stall| stall.total_hundred_ns);
-                    self.set_or_fail(row, id, total.map(|total| counted[id as usize].hold(total)));
+                    self.set_or_fail(row, id, total.map(|total| counted[id as usize].raise_to(total)));
                 }
             }
         }
@@ -165,7 +165,7 @@ impl Reasons {
             // The lines can contain words of other controllers (`cost.usage=`).
             let key = IO_KEYS.iter().position(|(key, _)| word.starts_with(key));
             if let Some(key) = key {
-                let value = number(&word[IO_KEYS[key].0.len()..]);
+                let value = parse_number(&word[IO_KEYS[key].0.len()..]);
                 sums[key] = sums[key].zip(value).and_then(|(sum, value)| sum.checked_add(value));
             }
         }
@@ -185,7 +185,7 @@ impl Reasons {
             };
             let directions: [&[u8]; 3] = [b"Read", b"Write", b"Discard"];
             let Some(index) = directions.iter().position(|name| *name == direction) else { continue };
-            let value = value.and_then(number);
+            let value = value.and_then(parse_number);
             sums[index] = sums[index].zip(value).and_then(|(sum, value)| sum.checked_add(value));
         }
         for (id, sum) in ids.into_iter().zip(sums) {
@@ -213,5 +213,5 @@ impl Reasons {
 }
 
 fn is_no_limit(text: &[u8]) -> bool {
-    text.trim_ascii() == b"max" || only_number(text).is_some_and(|limit| limit >= NO_LIMIT)
+    text.trim_ascii() == b"max" || parse_single_number(text).is_some_and(|limit| limit >= NO_LIMIT)
 }

@@ -220,8 +220,10 @@ fn time(counts: &Counts) -> u64 {
 
 /// The time that processes have used between two samples, as far as both samples show them.
 fn shown_in_interval(before: &[Simulated], after: &[Simulated]) -> u64 {
-    let same = |new: &Simulated, old: &Simulated| (new.pid, new.start) == (old.pid, old.start);
-    let pairs = after.iter().filter_map(|new| before.iter().find(|old| same(new, old)).map(|old| (new, old)));
+    let is_same_process = |new: &Simulated, old: &Simulated| (new.pid, new.start) == (old.pid, old.start);
+    let pairs = after
+        .iter()
+        .filter_map(|new| before.iter().find(|old| is_same_process(new, old)).map(|old| (new, old)));
     pairs.map(|(new, old)| time(&new.own) - time(&old.own)).sum()
 }
 
@@ -233,12 +235,12 @@ fn every_tick_is_counted_once() {
         let mut ended = EndedProcesses::default();
         let mut before = kernel.sample(&mut ended);
         for _ in 0..60 {
-            let (used, exited) = (kernel.used, time(ended.ended()) + time(ended.started()));
+            let (used, exited) = (kernel.used, time(ended.ended_counts()) + time(ended.started_counts()));
             for _ in 0..kernel.below(200) {
                 kernel.step(false);
             }
             let after = kernel.sample(&mut ended);
-            let exited = time(ended.ended()) + time(ended.started()) - exited;
+            let exited = time(ended.ended_counts()) + time(ended.started_counts()) - exited;
             assert_eq!(shown_in_interval(&before, &after) + exited, kernel.used - used, "seed {seed}");
             before = after;
         }
@@ -260,7 +262,7 @@ fn lost_time_is_not_subtracted_from_that_of_other_processes() {
             counted += shown_in_interval(&before, &after);
             before = after;
         }
-        counted += time(ended.ended()) + time(ended.started());
+        counted += time(ended.ended_counts()) + time(ended.started_counts());
         used += kernel.used;
         lost += kernel.lost;
     }
@@ -288,15 +290,15 @@ fn records_add_dropped_time_once() {
                 with.lose_some_records();
             }
             kernel.sample_meanwhile([&mut with, &mut without]);
-            let counted = with.dropped();
+            let counted = with.dropped_time();
             let dropped = TICKS.hundred_ns(kernel.dropped);
             assert!(counted <= dropped, "seed {seed}: {counted} of {dropped}");
             // Apart from the dropped time, the result is the same as without records.
-            let [user, system, _] = *with.ended();
-            let added = TICKS.hundred_ns(user + system - time(without.ended()));
+            let [user, system, _] = *with.ended_counts();
+            let added = TICKS.hundred_ns(user + system - time(without.ended_counts()));
             assert!(added <= counted && counted < added + TICKS.hundred_ns(2), "seed {seed}");
         }
-        all_counted += with.dropped();
+        all_counted += with.dropped_time();
         all_dropped += TICKS.hundred_ns(kernel.dropped);
     }
     assert!(all_counted * 4 > all_dropped, "{all_counted} of {all_dropped} are counted");
@@ -311,7 +313,7 @@ fn sample(ended: &mut EndedProcesses, at: u64, entries: &[Entry], dead: &[u32]) 
     ended.begin(&entries.iter().map(|entry| entry.pid).collect::<Vec<_>>());
     entries.iter().for_each(|entry| ended.add(*entry));
     ended.finish(at * 10_000_000, TICKS, |pid, _| !dead.contains(&pid));
-    time(ended.ended()) + time(ended.started())
+    time(ended.ended_counts()) + time(ended.started_counts())
 }
 
 #[test]

@@ -3,14 +3,14 @@
 use std::process::{Child, Command};
 
 use super::*;
-use crate::process::taskstats::unavailable;
+use crate::process::taskstats::unavailable_reason;
 
 /// A listener, or `None` if the kernel does not permit it here.
 pub(in crate::process) fn listener(receive_bytes: usize) -> Option<ExitListener> {
     match ExitListener::with_receive_bytes(&Roots::of_this_machine(), receive_bytes) {
         Ok(listener) => Some(listener),
         Err(error) => {
-            println!("skipped: taskstats: {}", unavailable(&error));
+            println!("skipped: taskstats: {}", unavailable_reason(&error));
             None
         }
     }
@@ -73,10 +73,10 @@ fn lost_records_are_reported_and_later_ones_received() {
 
 #[test]
 fn errors_have_texts_for_people() {
-    let text = |errno: Errno| unavailable(&errno.into());
+    let text = |errno: Errno| unavailable_reason(&errno.into());
     assert_eq!(text(Errno::PERM), "permission denied: requires CAP_NET_ADMIN");
     assert!(text(Errno::INVAL).contains("namespace"));
-    assert!(unavailable(&io::Error::other("the kernel has none")).contains("has none"));
+    assert!(unavailable_reason(&io::Error::other("the kernel has none")).contains("has none"));
     let roots = Roots { sys: "/nonexistent".into(), ..Roots::of_this_machine() };
     assert!(ExitListener::open(&roots).is_err());
 }

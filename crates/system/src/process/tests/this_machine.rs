@@ -21,13 +21,13 @@ fn sleeper() -> Child {
     child
 }
 
-fn end(mut child: Child) {
+fn kill_and_wait(mut child: Child) {
     child.kill().expect("killed");
     child.wait().expect("waited for");
 }
 
 /// Collects all counters now.
-fn now(set: &mut dyn Provider) -> Rows {
+fn collect_now(set: &mut dyn Provider) -> Rows {
     collect(set, Clock::of_this_machine().now())
 }
 
@@ -46,7 +46,7 @@ fn values_equal_those_of_a_naive_read() {
     let child = sleeper();
     let pid = child.id();
     let mut set = provider(&Roots::of_this_machine(), "Process");
-    let rows = now(&mut *set);
+    let rows = collect_now(&mut *set);
     let read = |name: &str| fs::read_to_string(format!("/proc/{pid}/{name}")).expect("read");
     let stat = read("stat");
     let fields: Vec<&str> = stat.rsplit_once(") ").expect("a name").1.split(' ').collect();
@@ -84,7 +84,7 @@ fn values_equal_those_of_a_naive_read() {
     for id in [WORKING_SET, WORKING_SET_PRIVATE] {
         assert_eq!(value_of(&cheap, pid, id), value_of(&rows, pid, id));
     }
-    end(child);
+    kill_and_wait(child);
 }
 
 #[test]
@@ -92,9 +92,9 @@ fn a_process_that_ended_has_no_row() {
     let child = sleeper();
     let pid = child.id();
     let mut set = provider(&Roots::of_this_machine(), "Process");
-    assert!(row_of(&now(&mut *set), pid).is_some());
-    end(child);
-    assert!(row_of(&now(&mut *set), pid).is_none());
+    assert!(row_of(&collect_now(&mut *set), pid).is_some());
+    kill_and_wait(child);
+    assert!(row_of(&collect_now(&mut *set), pid).is_none());
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_zombie_has_no_memory() {
     while !fs::read_to_string(&stat).expect("a zombie").contains(") Z ") {
         std::thread::yield_now();
     }
-    let rows = now(&mut *set);
+    let rows = collect_now(&mut *set);
     assert_eq!(value_of(&rows, pid, WORKING_SET), 0);
     assert_eq!(value_of(&rows, pid, VIRTUAL_BYTES_PEAK), 0);
     assert_eq!(value_of(&rows, pid, HANDLE_COUNT), 0);
@@ -119,7 +119,7 @@ fn own_threads_are_listed() {
     let mut set = provider(&Roots::of_this_machine(), "Thread");
     let (sender, receiver) = std::sync::mpsc::channel::<()>();
     let thread = std::thread::spawn(move || receiver.recv());
-    let rows = now(&mut *set);
+    let rows = collect_now(&mut *set);
     let own = std::process::id();
     let process = rows.column(thread::ID_PROCESS).expect("wanted");
     let found = (0..rows.instances().len()).filter(|&row| rows.values(row)[process].first == i64::from(own));
@@ -133,7 +133,7 @@ fn own_threads_are_listed() {
 }
 
 /// Runs one test of this program again, in its own process.
-fn again(test: &str, prepare: impl FnOnce(&mut Command)) -> String {
+fn run_test_in_child(test: &str, prepare: impl FnOnce(&mut Command)) -> String {
     // The folder of this program may be inaccessible to the user that `prepare` sets.
     let folder = tempfile::tempdir().expect("a folder");
     let program = folder.path().join("again");
@@ -162,20 +162,23 @@ fn is_again() -> bool {
 fn files_of_another_user_are_errors_with_a_reason() {
     if !is_again() {
         // Only root can read process 1, so the test runs as nobody or any other user.
-        again("process::tests::this_machine::files_of_another_user_are_errors_with_a_reason", |command| {
-            if rustix::process::geteuid().is_root() {
-                command.gid(65_534).uid(65_534);
-            }
-        });
+        run_test_in_child(
+            "process::tests::this_machine::files_of_another_user_are_errors_with_a_reason",
+            |command| {
+                if rustix::process::geteuid().is_root() {
+                    command.gid(65_534).uid(65_534);
+                }
+            },
+        );
         return;
     }
     let mut set = provider(&Roots::of_this_machine(), "Process");
     for _ in 0..3 {
-        let rows = now(&mut *set);
+        let rows = collect_now(&mut *set);
         let Some(row) = row_of(&rows, 1) else { return };
-        let good = |id| rows.values(row)[rows.column(id).expect("wanted")].status.is_good();
-        assert!(good(PROCESSOR_TIME) && good(WORKING_SET_PEAK));
-        assert!(!good(IO_READ_BYTES));
+        let has_value = |id| rows.values(row)[rows.column(id).expect("wanted")].status.is_good();
+        assert!(has_value(PROCESSOR_TIME) && has_value(WORKING_SET_PEAK));
+        assert!(!has_value(IO_READ_BYTES));
         let problem = rows.errors().iter().find(|problem| problem.counter_id == IO_READ_BYTES);
         assert!(problem.expect("a problem").reason.starts_with("/proc/PID/io: "));
         // The test's own process is readable.
@@ -190,7 +193,7 @@ fn a_low_limit_of_open_files_is_enough() {
     use rustix::process::{Resource, Rlimit, setrlimit};
 
     if !is_again() {
-        again("process::tests::this_machine::a_low_limit_of_open_files_is_enough", |_| {});
+        run_test_in_child("process::tests::this_machine::a_low_limit_of_open_files_is_enough", |_| {});
         return;
     }
     let limit = Rlimit { current: Some(64), maximum: Some(64) };
@@ -200,7 +203,7 @@ fn a_low_limit_of_open_files_is_enough() {
     let mut held = Vec::new();
     for _ in 0..3 {
         for set in &mut sets {
-            let rows = now(&mut **set);
+            let rows = collect_now(&mut **set);
             for child in &sleepers {
                 assert!(row_of(&rows, child.id()).is_some());
             }
@@ -209,7 +212,7 @@ fn a_low_limit_of_open_files_is_enough() {
         held.extend(std::iter::from_fn(|| fs::File::open("/proc/self/stat").ok()).take(1000));
         held.pop();
     }
-    sleepers.into_iter().for_each(end);
+    sleepers.into_iter().for_each(kill_and_wait);
     let _ = std::io::stdout().flush();
 }
 
@@ -218,7 +221,7 @@ fn process_set() -> (ProcessSet, Result<(), String>) {
     let roots = Roots::of_this_machine();
     let reader = Reader::new(&roots, Descriptors::unshared(1000)).expect("/proc");
     let (records, outcome) = ExitRecords::new(&roots, &reader);
-    let machine = MachineReader::new(&shared(&roots));
+    let machine = MachineReader::new(&shared_stat(&roots));
     let (info, ticks) = (PROCESS.info(), Ticks::new(&roots));
     (ProcessSet::new(info, Naming::Plain, reader, machine, records, ticks, roots.page_bytes), outcome)
 }
@@ -244,15 +247,15 @@ fn processes_whose_parent_ignores_them_are_counted_with_records() {
     };
     // The first child shows that the parent runs.
     if run(&mut input).is_none() {
-        end(parent);
+        kill_and_wait(parent);
         return println!("skipped: env --ignore-signal=CHLD awk does not work here");
     }
-    now(&mut set);
-    let before = set.ended.dropped();
+    collect_now(&mut set);
+    let before = set.ended.dropped_time();
     let seconds: f64 = (0..3).map(|_| run(&mut input).expect("times")).sum();
-    now(&mut set);
+    collect_now(&mut set);
     // The times of each process are rounded, and two ticks of the parent are never counted.
-    let dropped = (set.ended.dropped() - before) as f64 / 1e7;
+    let dropped = (set.ended.dropped_time() - before) as f64 / 1e7;
     assert!(seconds > 0.1 && dropped > seconds - 0.02 - 3.0 * 0.02, "{dropped} of {seconds}");
     drop(input);
     parent.wait().expect("waited for");
@@ -286,18 +289,18 @@ fn records_are_received_before_the_time_of_the_collection() {
         return println!("skipped: taskstats: {reason}");
     }
     query(&mut set, 1, &[PROCESSOR_TIME], "_Exited");
-    let before = set.ended.records();
+    let before = set.ended.record_count();
     for _ in 0..5 {
         assert!(Command::new("true").status().expect("true runs").success());
     }
     set.exit_records.prepare(&mut set.ended);
-    assert!(set.ended.records() >= before + 5);
+    assert!(set.ended.record_count() >= before + 5);
 }
 
 #[test]
 fn without_permission_there_are_no_records_but_a_reason() {
     if !is_again() {
-        again(
+        run_test_in_child(
             "process::tests::this_machine::without_permission_there_are_no_records_but_a_reason",
             |command| {
                 if rustix::process::geteuid().is_root() {
@@ -312,7 +315,7 @@ fn without_permission_there_are_no_records_but_a_reason() {
     assert!(!reason.is_empty());
     let help = provider(&Roots::of_this_machine(), "Process").info().instances_help.clone();
     assert!(help.ends_with(&format!("Taskstats are not available here: {reason}.")), "{help}");
-    let rows = now(&mut set);
+    let rows = collect_now(&mut set);
     assert!(!set.exit_records.is_open());
     assert!(value(&rows, "_Exited", PROCESSOR_TIME).status.is_good());
 }
@@ -363,11 +366,14 @@ fn values_of_processes_at_rest_are_those_of_their_files() {
         for sample in 0..4 {
             let rows = query(&mut set, 1, &ids, "*");
             let row = rows.values(row_of(&rows, pid).expect("a row"));
-            let of = |id| row[rows.column(id).expect("requested")].first;
-            assert_eq!(of(IO_READ_BYTES), file("io", "rchar: "), "{round} {sample}");
-            assert_eq!(of(IO_WRITE_OPERATIONS), file("io", "syscw: "));
-            assert_eq!(of(WORKING_SET_PEAK), file("status", "VmHWM:") << 10);
-            assert_eq!(of(PRIVATE_BYTES), (file("status", "RssAnon:") + file("status", "VmSwap:")) << 10);
+            let value_of = |id| row[rows.column(id).expect("requested")].first;
+            assert_eq!(value_of(IO_READ_BYTES), file("io", "rchar: "), "{round} {sample}");
+            assert_eq!(value_of(IO_WRITE_OPERATIONS), file("io", "syscw: "));
+            assert_eq!(value_of(WORKING_SET_PEAK), file("status", "VmHWM:") << 10);
+            assert_eq!(
+                value_of(PRIVATE_BYTES),
+                (file("status", "RssAnon:") + file("status", "VmSwap:")) << 10
+            );
         }
     }
     drop(input);

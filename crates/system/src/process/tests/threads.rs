@@ -27,16 +27,16 @@ fn every_counter_has_its_value() {
     assert_eq!(rows.instances()[1].parent(), Some("java"));
     assert_eq!(rows.instances()[1].name(), "1");
     assert_eq!(identity(&rows, "java/1"), 513 << 22 | 13);
-    let of = |id| first_value(&rows, "java/1", id);
-    assert_eq!(of(id::PROCESSOR_TIME), 28 * 100_000);
-    assert_eq!(of(id::USER_TIME), 8 * 100_000);
-    assert_eq!(of(id::PRIVILEGED_TIME), 20 * 100_000);
-    assert_eq!(of(id::CONTEXT_SWITCHES), 77);
-    assert_eq!(of(id::PRIORITY_CURRENT), 20);
-    assert_eq!(of(id::PRIORITY_BASE), 20);
-    assert_eq!(of(id::THREAD_STATE), 5);
-    assert_eq!(of(id::ID_PROCESS), 12);
-    assert_eq!(of(id::ID_THREAD), 13);
+    let value_of = |id| first_value(&rows, "java/1", id);
+    assert_eq!(value_of(id::PROCESSOR_TIME), 28 * 100_000);
+    assert_eq!(value_of(id::USER_TIME), 8 * 100_000);
+    assert_eq!(value_of(id::PRIVILEGED_TIME), 20 * 100_000);
+    assert_eq!(value_of(id::CONTEXT_SWITCHES), 77);
+    assert_eq!(value_of(id::PRIORITY_CURRENT), 20);
+    assert_eq!(value_of(id::PRIORITY_BASE), 20);
+    assert_eq!(value_of(id::THREAD_STATE), 5);
+    assert_eq!(value_of(id::ID_PROCESS), 12);
+    assert_eq!(value_of(id::ID_THREAD), 13);
     assert_eq!(first_value(&rows, "_Total/_Total", id::USER_TIME), 124 * 100_000);
     assert_eq!(first_value(&rows, "_Total/_Total", id::CONTEXT_SWITCHES), 4 * 77);
 }
@@ -147,8 +147,11 @@ fn broken_files_are_errors_of_their_counters() {
         machine.write("proc/12/task/12/schedstat", text);
         let rows = collect(&mut *set, at(1));
         assert_eq!(rows.instances().len(), 2, "{text:?}");
-        let bad = |id| !rows.values(0)[rows.column(id).expect("wanted")].status.is_good();
-        assert!(bad(id::USER_TIME) && bad(id::CONTEXT_SWITCHES) && bad(id::THREAD_STATE), "{text:?}");
+        let has_error = |id| !rows.values(0)[rows.column(id).expect("wanted")].status.is_good();
+        assert!(
+            has_error(id::USER_TIME) && has_error(id::CONTEXT_SWITCHES) && has_error(id::THREAD_STATE),
+            "{text:?}"
+        );
         assert_eq!(rows.errors().len(), 10, "{text:?}: {:?}", rows.errors());
     }
 }

@@ -82,19 +82,19 @@ fn a_malformed_file_is_an_error_of_its_counters() {
 #[test]
 fn without_delay_accounting_there_is_no_counter() {
     let machine = machine();
-    let has = |set: &str, id| provider(&machine.roots, set).info().position(id).is_some();
-    assert!(has("Process", BLOCK_IO_WAIT_TIME) && has("Thread", id::BLOCK_IO_WAIT_TIME));
+    let has_counter = |set: &str, id| provider(&machine.roots, set).info().position(id).is_some();
+    assert!(has_counter("Process", BLOCK_IO_WAIT_TIME) && has_counter("Thread", id::BLOCK_IO_WAIT_TIME));
     let reason = |machine: &Machine| crate::process::delays::check(&machine.roots).expect_err("a reason");
     assert_eq!(reason(&machine), "taskstats: the processes are not those of this machine");
-    assert!(!FROM_DELAYS.into_iter().any(|id| has("Process", id)));
+    assert!(!FROM_DELAYS.into_iter().any(|id| has_counter("Process", id)));
     machine.write("proc/sys/kernel/task_delayacct", "0\n");
     assert!(reason(&machine).ends_with("needs 'sysctl kernel.task_delayacct=1'"));
-    assert!(!has("Process", BLOCK_IO_WAIT_TIME) && !has("Process V2", BLOCK_IO_WAIT_TIME));
-    assert!(!has("Thread", id::BLOCK_IO_WAIT_TIME));
-    assert!(has("Process", RUN_QUEUE_WAIT_TIME) && has("Thread", id::RUN_QUEUE_WAIT_TIME));
+    assert!(!has_counter("Process", BLOCK_IO_WAIT_TIME) && !has_counter("Process V2", BLOCK_IO_WAIT_TIME));
+    assert!(!has_counter("Thread", id::BLOCK_IO_WAIT_TIME));
+    assert!(has_counter("Process", RUN_QUEUE_WAIT_TIME) && has_counter("Thread", id::RUN_QUEUE_WAIT_TIME));
     // A kernel without scheduler statistics writes zeros.
     machine.write("proc/self/schedstat", "0 0 0\n");
-    assert!(!has("Process", RUN_QUEUE_WAIT_TIME) && !has("Thread", id::RUN_QUEUE_WAIT_TIME));
+    assert!(!has_counter("Process", RUN_QUEUE_WAIT_TIME) && !has_counter("Thread", id::RUN_QUEUE_WAIT_TIME));
 }
 
 #[test]

@@ -55,7 +55,7 @@ pub(super) fn run(files: &Files, address: Option<&str>, name: Option<&str>) -> R
     )?;
     out.flush()?;
     notify(format_args!(
-        "then start 'tacho agent' here, and try 'tacho list -s {name}' there; the token is a secret"
+        "then start 'tacho agent' on this machine, and try 'tacho list -s {name}' on the others; keep the token secret"
     ));
     Ok(ExitCode::SUCCESS)
 }
@@ -78,7 +78,7 @@ fn create_certificate(files: &Files, machine: &str) -> Result<(), Failure> {
     parameters.distinguished_name.push(DnType::CommonName, machine);
     // Uses the default validity, from 1975 to 4096: consumers check the fingerprint, not the dates.
     let certificate = parameters.self_signed(&key).map_err(failed)?;
-    // If the disk is full, an old certificate must not remain with the new key.
+    // Writing the new certificate can fail, for example if the disk is full. The old one must not remain with the new key.
     match fs::remove_file(&files.certificate) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             return Err(self::failed(&files.certificate, &error));
@@ -108,14 +108,14 @@ fn failed(path: &Path, error: &io::Error) -> Failure {
     Failure::runtime(format!("{}: {error}", path.display()))
 }
 
-/// The address of this machine's default route; the host name without one.
+/// The local address that packets to the default route get; the host name if there is no such route.
 fn default_address() -> String {
-    let route = || -> io::Result<String> {
+    let route_address = || -> io::Result<String> {
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
         // Connecting a UDP socket sends nothing; it only selects the local address. The destination is reserved for
         // documentation.
         socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9))?;
         Ok(socket.local_addr()?.ip().to_string())
     };
-    format!("{}:{DEFAULT_PORT}", route().unwrap_or_else(|_| tachograph_machine::name()))
+    format!("{}:{DEFAULT_PORT}", route_address().unwrap_or_else(|_| tachograph_machine::name()))
 }

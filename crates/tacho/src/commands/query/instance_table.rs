@@ -15,7 +15,7 @@ use tachograph_monitor::has_no_rank;
 use crate::commands::list::local;
 use crate::failure::notify;
 use crate::ranking::descending;
-use crate::table::{Column, figure, line, write_columns};
+use crate::table::{Column, line, value_text, write_columns};
 
 /// Writes each sample as tables, one for each counter set. The rows are instances, in descending order of a counter.
 pub(super) struct InstanceTableSink<W> {
@@ -163,7 +163,7 @@ impl Table<'_> {
             is_number: false,
             drop_rank: 0,
             can_shrink: true,
-            worth: usize::MAX,
+            shortens_to: usize::MAX,
         }];
         columns.extend(counters.iter().enumerate().map(|(index, (.., counter))| Column {
             heading: match form {
@@ -178,14 +178,14 @@ impl Table<'_> {
                 false => u8::try_from(index + 1).unwrap_or(u8::MAX),
             },
             can_shrink: false,
-            worth: usize::MAX,
+            shortens_to: usize::MAX,
         }));
         write_columns(out, &columns, max_width, &self.rows, |row| {
             // The ids of totals do not identify processes.
             let is_total = has_no_rank(&set.name, row.instance);
             let cell = |&(group, column, counter): &(usize, usize, &Counter)| match is_total {
                 true if counter.is_identifier() => String::new(),
-                _ => figure(counter, self.value(row, group, column), form),
+                _ => value_text(counter, self.value(row, group, column), form),
             };
             let label = row.instance.label().to_owned();
             std::iter::once(label).chain(counters.iter().map(cell)).collect()
@@ -199,7 +199,7 @@ impl Table<'_> {
         let counters = self.counters();
         let (group, column, counter) =
             counters.iter().find(|(.., counter)| eq_ignore_case(&counter.name, key))?;
-        Some(figure(counter, self.value(exited, *group, *column), form))
+        Some(value_text(counter, self.value(exited, *group, *column), form))
     }
 }
 

@@ -10,7 +10,7 @@ use tachograph_flow::{FlowError, Sink};
 use tachograph_monitor::figures::NumberForm;
 use unicode_width::UnicodeWidthStr;
 
-use crate::table::{escape_controls, figure, push_padded, terminal_width};
+use crate::table::{escape_controls, push_padded, terminal_width, value_text};
 
 /// The assumed width if there is no terminal.
 const DEFAULT_WIDTH: usize = 120;
@@ -114,7 +114,7 @@ impl<W: Write> TableSink<W> {
         let values =
             self.values.groups().iter().flat_map(|group| group.cells().map(move |cell| group.value(cell)));
         for (column, value) in self.columns.iter_mut().zip(values) {
-            let cell = figure(&column.described, value, self.form);
+            let cell = value_text(&column.described, value, self.form);
             if cell.width() > column.width {
                 column.width = cell.width();
                 self.lines = None;

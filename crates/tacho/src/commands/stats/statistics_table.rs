@@ -8,7 +8,7 @@ use tachograph_monitor::figures::{NumberForm, SEVERAL};
 use super::super::list;
 use super::output::TableRow;
 use super::row_order::figure_name;
-use crate::table::{Column, figure, grouped, select_columns, widths};
+use crate::table::{Column, grouped, select_columns, value_text, widths};
 
 /// The columns of a table of statistics, and the cells of a row.
 pub(super) struct StatisticsTable {
@@ -47,9 +47,9 @@ const MIN_GROUP: usize = 2;
 
 /// Names are shortened to these widths, in terminal columns, to make room for a column: the number of values; the unit;
 /// minimum and maximum.
-const WORTH_OF_VALUES: usize = 32;
-const WORTH_OF_UNIT: usize = 24;
-const WORTH_OF_EXTREMES: usize = 20;
+const MIN_PATH_FOR_VALUES: usize = 32;
+const MIN_PATH_FOR_UNIT: usize = 24;
+const MIN_PATH_FOR_EXTREMES: usize = 20;
 
 /// What a column shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -149,7 +149,7 @@ impl StatisticsTable {
         let all_widths = widths(&self.columns, rows, |row| self.cells(row));
         let mut fitted = all_widths.clone();
         let (_, dropped) = select_columns(&self.columns, &mut fitted, max_width);
-        let loses_column = dropped.iter().any(|&index| self.columns[index].worth < usize::MAX);
+        let loses_column = dropped.iter().any(|&index| self.columns[index].shortens_to < usize::MAX);
         if (!loses_column && fitted == all_widths) || matches!(self.shared, SharedPath::Counter) {
             return (shared, all_widths);
         }
@@ -232,13 +232,19 @@ impl StatisticsTable {
         let is_number = !matches!(content, Content::From | Content::Counter | Content::Unit);
         let drop_rank = if heading == self.sorted_by { 0 } else { drop_rank };
         let can_shrink = content == Content::Counter;
-        let worth = match content {
-            Content::Values => WORTH_OF_VALUES,
-            Content::Unit => WORTH_OF_UNIT,
-            Content::Minimum | Content::Maximum => WORTH_OF_EXTREMES,
+        let shortens_to = match content {
+            Content::Values => MIN_PATH_FOR_VALUES,
+            Content::Unit => MIN_PATH_FOR_UNIT,
+            Content::Minimum | Content::Maximum => MIN_PATH_FOR_EXTREMES,
             _ => usize::MAX,
         };
-        self.columns.push(Column { heading: heading.to_owned(), is_number, drop_rank, can_shrink, worth });
+        self.columns.push(Column {
+            heading: heading.to_owned(),
+            is_number,
+            drop_rank,
+            can_shrink,
+            shortens_to,
+        });
         self.contents.push(content);
     }
 
@@ -296,7 +302,7 @@ fn shared_machine(rows: &[TableRow]) -> Option<String> {
 
 fn cell(content: Content, TableRow { span, row }: &TableRow, form: NumberForm) -> String {
     let summary = &row.summary;
-    let shown = |value: Option<f64>| figure(&row.counter, value, form);
+    let shown = |value: Option<f64>| value_text(&row.counter, value, form);
     let is_mean = matches!(content, Content::Average | Content::Quantile(_) | Content::Extra(_));
     if is_mean && row.counter.is_identifier() && summary.values > 0 {
         return if summary.minimum == summary.maximum { shown(summary.last) } else { SEVERAL.to_owned() };

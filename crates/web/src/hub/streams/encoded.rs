@@ -35,7 +35,7 @@ impl Drop for Counted {
 
 impl QueuedBytes {
     /// Counts these bytes until the last holder drops them.
-    pub(super) fn count(&self, bytes: Vec<u8>) -> Bytes {
+    pub(super) fn track(&self, bytes: Vec<u8>) -> Bytes {
         self.0.fetch_add(bytes.len(), Ordering::Relaxed);
         Bytes::from_owner(Counted { bytes, total: self.clone() })
     }
@@ -55,7 +55,8 @@ impl Default for Deflater {
 }
 
 impl Deflater {
-    pub(super) fn block(&mut self, text: &[u8]) -> Vec<u8> {
+    /// Compresses a text into a block.
+    pub(super) fn compress(&mut self, text: &[u8]) -> Vec<u8> {
         let before = self.0.total_in();
         let mut out = Vec::with_capacity(text.len() / 3 + 64);
         loop {
@@ -78,7 +79,7 @@ impl Deflater {
 pub(crate) fn comment(is_gzip: bool) -> Bytes {
     static COMPRESSED: OnceLock<Bytes> = OnceLock::new();
     match is_gzip {
-        true => COMPRESSED.get_or_init(|| Deflater::default().block(COMMENT).into()).clone(),
+        true => COMPRESSED.get_or_init(|| Deflater::default().compress(COMMENT).into()).clone(),
         false => Bytes::from_static(COMMENT),
     }
 }
@@ -118,13 +119,13 @@ mod tests {
                 (0..(index * index * 20) as usize).map(|_| letter()).collect()
             })
             .collect();
-        let blocks: Vec<_> = texts.iter().map(|text| deflater.block(text.as_bytes())).collect();
+        let blocks: Vec<_> = texts.iter().map(|text| deflater.compress(text.as_bytes())).collect();
         for first in [0, 1, 30, 49] {
             let rest: Vec<_> = blocks[first..].iter().map(Vec::as_slice).collect();
             assert_eq!(inflated(&rest), texts[first..].concat(), "from {first}");
         }
         let zeros = "0".repeat(100_000);
-        let block = deflater.block(zeros.as_bytes());
+        let block = deflater.compress(zeros.as_bytes());
         assert!(block.len() < 1000, "{}", block.len());
         assert_eq!(inflated(&[&block, &comment(true)]), zeros + ": \n\n");
     }
@@ -132,8 +133,8 @@ mod tests {
     #[test]
     fn bytes_count_until_they_are_dropped() {
         let queued = QueuedBytes::default();
-        let first = queued.count(vec![0; 100]);
-        let second = queued.count(vec![0; 10]);
+        let first = queued.track(vec![0; 100]);
+        let second = queued.track(vec![0; 10]);
         let other = first.clone();
         drop(first);
         assert_eq!(queued.total(), 110);

@@ -9,8 +9,8 @@ use tokio::sync::mpsc::Sender;
 
 use super::encoded::{Deflater, QueuedBytes};
 use super::{
-    Collected, MAX_ALL_AVERAGED, MAX_ALL_QUEUE_BYTES, MAX_ALL_SERIES, MAX_AVERAGED, MAX_QUEUE_BYTES,
-    MAX_SERIES, MIN_QUEUE, event, write_event,
+    Collected, MAX_AVERAGED, MAX_QUEUE_BYTES, MAX_SERIES, MAX_TOTAL_AVERAGED, MAX_TOTAL_QUEUE_BYTES,
+    MAX_TOTAL_SERIES, MIN_QUEUE, event, write_event,
 };
 use crate::hub::averages::averages;
 use crate::hub::stream_selection::StreamSelection;
@@ -20,11 +20,12 @@ use crate::series::SeriesName;
 /// The subscribers with the same selection.
 pub(super) struct SubscriberGroup {
     pub(super) selection: StreamSelection,
-    pub(super) every: usize,
+    /// There is one event per this number of collections.
+    pub(super) collections_per_event: usize,
     pub(super) window: Option<usize>,
     /// The event that names the series; empty before the first collection.
     pub(super) names: Bytes,
-    /// The event about the recording that was sent last.
+    /// The last `recording` event that was sent.
     recording: Bytes,
     deflater: Deflater,
     pub(super) subscribers: Vec<Subscriber>,
@@ -79,13 +80,13 @@ impl Subscriber {
 impl SubscriberGroup {
     pub(super) fn new(
         selection: StreamSelection,
-        every: usize,
+        collections_per_event: usize,
         window: Option<usize>,
         first: Subscriber,
     ) -> Self {
         Self {
             selection,
-            every,
+            collections_per_event,
             window,
             names: Bytes::new(),
             recording: Bytes::new(),
@@ -94,22 +95,26 @@ impl SubscriberGroup {
         }
     }
 
-    /// The number of values over which an event averages; an event of one collection has the values themselves.
-    pub(super) fn averaged_values(&self) -> usize {
-        if self.every == 1 { 0 } else { self.selection.read_values().saturating_mul(self.every) }
+    /// The number of values from which the averages of an event are computed; 0 if events contain values, not averages.
+    pub(super) fn averaged_value_count(&self) -> usize {
+        if self.collections_per_event == 1 {
+            0
+        } else {
+            self.selection.read_value_count().saturating_mul(self.collections_per_event)
+        }
     }
 
     /// The limit that the group exceeds, if any. `series` and `averaged` are the totals of the groups before it.
     pub(super) fn excess(&self, series: usize, averaged: usize) -> Option<String> {
-        let (count, own) = (self.selection.read_values(), self.averaged_values());
+        let (count, own) = (self.selection.read_value_count(), self.averaged_value_count());
         let limit = if count > MAX_SERIES {
             format!("the limit of a stream is {MAX_SERIES}")
-        } else if series + count > MAX_ALL_SERIES {
-            format!("the limit of all streams together is {MAX_ALL_SERIES}")
-        } else if own > MAX_AVERAGED || averaged + own > MAX_ALL_AVERAGED {
+        } else if series + count > MAX_TOTAL_SERIES {
+            format!("the limit of all streams together is {MAX_TOTAL_SERIES}")
+        } else if own > MAX_AVERAGED || averaged + own > MAX_TOTAL_AVERAGED {
             return Some(format!(
-                "{count} series over {} collections each: too many values; select fewer counters or a smaller every",
-                self.every
+                "{count} series over {} collections each: too many values; select fewer counters or reduce 'every'",
+                self.collections_per_event
             ));
         } else {
             return None;
@@ -127,9 +132,10 @@ impl SubscriberGroup {
         }
     }
 
-    /// The events of a collection. `window_values` is the number of values that windows can still have.
+    /// The events of a collection. `window_values` is the number of values that the windows of this and the remaining groups
+    /// may have together; the values of this window are subtracted.
     pub(super) fn events(&self, collected: &Collected<'_>, window_values: &mut usize) -> Vec<u8> {
-        let averages = averages(collected.samples, self.every, &self.selection);
+        let averages = averages(collected.samples, self.collections_per_event, &self.selection);
         let values = averages.values.unwrap_or_else(|| self.selection.values(collected.values));
         let mut text = Vec::new();
         write_event(&mut text, "sample", &Values { time: collected.time, begin: averages.begin, values });
@@ -159,15 +165,15 @@ impl SubscriberGroup {
             self.recording = collected.recording.clone();
             events.extend_from_slice(&self.recording);
         }
-        // Subscribers that do not know the series get their names first, and the state of the recording in any case.
-        let first = || [&self.names[..], &events[..without_recording], &self.recording[..]].concat();
+        // Subscribers without the names of the series get these first, and the state of the recording even if it is unchanged.
+        let first_events = || [&self.names[..], &events[..without_recording], &self.recording[..]].concat();
         let deflater = &mut self.deflater;
         let mut texts: [[Option<Bytes>; 2]; 2] = Default::default();
         for subscriber in &mut self.subscribers {
             texts[usize::from(!subscriber.has_names)][usize::from(subscriber.is_gzip)].get_or_insert_with(
                 || {
-                    let text = if subscriber.has_names { events.clone() } else { first() };
-                    queued.count(if subscriber.is_gzip { deflater.block(&text) } else { text })
+                    let text = if subscriber.has_names { events.clone() } else { first_events() };
+                    queued.track(if subscriber.is_gzip { deflater.compress(&text) } else { text })
                 },
             );
         }
@@ -179,7 +185,7 @@ impl SubscriberGroup {
         let text = event("error", &serde_json::json!({ "error": error }));
         for subscriber in self.subscribers.drain(..) {
             let text = match subscriber.is_gzip {
-                true => self.deflater.block(&text).into(),
+                true => self.deflater.compress(&text).into(),
                 false => text.clone(),
             };
             let _ = subscriber.sender.try_send(text);
@@ -203,7 +209,7 @@ impl Delivery {
         self.subscribers.retain_mut(|subscriber| {
             let is_first = !std::mem::replace(&mut subscriber.has_names, true);
             let text = &texts[usize::from(is_first)][usize::from(subscriber.is_gzip)];
-            let is_full = queued.total() > MAX_ALL_QUEUE_BYTES;
+            let is_full = queued.total() > MAX_TOTAL_QUEUE_BYTES;
             let is_sent = text.as_ref().is_some_and(|text| {
                 subscriber.has_room_for(text.len(), is_full)
                     && subscriber.sender.try_send(text.clone()).is_ok()

@@ -1,6 +1,6 @@
 //! The description of a column.
 
-use super::super::page::{BYTE_STREAM_SPLIT, PLAIN};
+use super::super::page::{BYTE_STREAM_SPLIT, PLAIN, RLE_DICTIONARY};
 
 /// The types of values that archives use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,17 @@ impl PhysicalType {
     }
 }
 
+/// How the numbers of a column are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super::super) enum NumberEncoding {
+    /// One number after another.
+    Plain,
+    /// As byte streams: first the lowest bytes of all numbers, then the next ones.
+    Split,
+    /// As indexes into the distinct numbers if these are few, otherwise plain.
+    Dictionary,
+}
+
 /// A column of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super::super) struct Column {
@@ -33,13 +44,17 @@ pub(in super::super::super) struct Column {
     pub(in super::super::super) is_optional: bool,
     /// Whether minima and maxima are stored, so that readers can skip rows.
     pub(in super::super::super) has_statistics: bool,
-    /// Whether numbers are stored as byte streams: first the lowest bytes of all numbers, then the next ones.
-    pub(in super::super::super) is_split: bool,
+    /// How numbers are written. Texts always have a dictionary.
+    pub(in super::super::super) numbers: NumberEncoding,
 }
 
 impl Column {
-    /// The encoding with which numbers are written.
-    pub(super) fn encoding_of_numbers(self) -> i32 {
-        if self.is_split { BYTE_STREAM_SPLIT } else { PLAIN }
+    /// The encoding with which numbers are written, with or without a dictionary.
+    pub(super) fn encoding_of_numbers(self, has_dictionary: bool) -> i32 {
+        match self.numbers {
+            NumberEncoding::Split => BYTE_STREAM_SPLIT,
+            NumberEncoding::Dictionary if has_dictionary => RLE_DICTIONARY,
+            NumberEncoding::Plain | NumberEncoding::Dictionary => PLAIN,
+        }
     }
 }

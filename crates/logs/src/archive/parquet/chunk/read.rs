@@ -7,10 +7,10 @@ use super::super::super::varint::Cursor;
 use super::super::page::{
     self, BYTE_STREAM_SPLIT, CompressedPage, Content, PLAIN, PageFacts, RLE_DICTIONARY,
 };
-use super::super::page_index::PagePlace;
+use super::super::page_index::ChunkPages;
 use super::super::runs;
 use super::values::spread;
-use super::{Column, Numbers, Runs, Texts};
+use super::{Column, NumberEncoding, Numbers, Runs, Texts};
 
 /// Maximum number of bytes of a row in a page, including its share of the definition levels.
 const BYTES_PER_ROW: usize = 32;
@@ -40,9 +40,14 @@ impl ChunkReader {
         let mut decoded = DecodedNumbers::default();
         let mut found = 0;
         let mut wanted = wanted;
+        let mut dictionary = None;
         while cursor.len() > 0 {
             let page = page::read(&mut cursor)?;
             let facts = page.facts;
+            if facts.content == Content::Dictionary && dictionary.is_none() && found == 0 {
+                dictionary = Some(self.number_dictionary(column, &page)?);
+                continue;
+            }
             if facts.content != Content::Data || facts.values == 0 || facts.values > rows - found {
                 return Err(Damage("a column has a page without rows, or too many rows"));
             }
@@ -50,7 +55,7 @@ impl ChunkReader {
             found = page_rows.end;
             wanted = wanted_from(wanted, page_rows.start);
             if wanted.first().is_some_and(|first| first.start < page_rows.end) {
-                self.page(column, &page, &page_rows, wanted, &mut decoded)?;
+                self.page(column, &page, dictionary.as_deref(), &page_rows, wanted, &mut decoded)?;
             }
         }
         if found != rows {
@@ -59,24 +64,56 @@ impl ChunkReader {
         Ok(decoded.finish())
     }
 
-    /// Like [`numbers`](Self::numbers), but from single pages: `bytes` has only these `pages`, which have all wanted rows.
+    /// Like [`numbers`](Self::numbers), but from single pages: `bytes` has only the dictionary and these pages, which have all
+    /// wanted rows.
     pub(in super::super::super) fn numbers_of_pages(
         &mut self,
         column: Column,
         bytes: &[u8],
-        pages: &[PagePlace],
+        ChunkPages { dictionary, pages }: &ChunkPages,
         wanted: &[Range<usize>],
     ) -> Result<Numbers, Damage> {
         let mut cursor = Cursor::new(bytes);
         let mut decoded = DecodedNumbers::default();
         let mut wanted = wanted;
+        let dictionary = match dictionary {
+            Some(place) => {
+                let facts = |bytes: usize| PageFacts {
+                    content: Content::Dictionary,
+                    values: bytes / column.physical_type.width().max(1),
+                    encoding: PLAIN,
+                };
+                let page = page::read_single(cursor.take(place.bytes)?, facts)?;
+                Some(self.number_dictionary(column, &page)?)
+            }
+            None => None,
+        };
+        let encoding = column.encoding_of_numbers(dictionary.is_some());
         for place in pages {
-            let page =
-                page::read_single(cursor.take(place.bytes)?, place.rows.len(), column.encoding_of_numbers())?;
+            let facts = PageFacts { content: Content::Data, values: place.rows.len(), encoding };
+            let page = page::read_single(cursor.take(place.bytes)?, |_| facts)?;
             wanted = wanted_from(wanted, place.rows.start);
-            self.page(column, &page, &place.rows, wanted, &mut decoded)?;
+            self.page(column, &page, dictionary.as_deref(), &place.rows, wanted, &mut decoded)?;
         }
         Ok(decoded.finish())
+    }
+
+    /// Decodes a dictionary of numbers.
+    fn number_dictionary(&mut self, column: Column, page: &CompressedPage<'_>) -> Result<Vec<i64>, Damage> {
+        page.decompress(&mut self.decompressor, &mut self.body)?;
+        let mut numbers = Vec::new();
+        match column.numbers == NumberEncoding::Dictionary && page.facts.encoding == PLAIN {
+            true => read_numbers(
+                &mut Cursor::new(&self.body),
+                column,
+                PLAIN,
+                None,
+                page.facts.values,
+                &mut numbers,
+            )?,
+            false => return Err(Damage("a column has an unexpected dictionary")),
+        }
+        Ok(numbers)
     }
 
     /// Decodes the wanted rows of a page of numbers. `wanted` begins with the first range that ends after its first row.
@@ -84,6 +121,7 @@ impl ChunkReader {
         &mut self,
         column: Column,
         page: &CompressedPage<'_>,
+        dictionary: Option<&[i64]>,
         rows: &Range<usize>,
         wanted: &[Range<usize>],
         decoded: &mut DecodedNumbers,
@@ -94,11 +132,18 @@ impl ChunkReader {
         let mut body = Cursor::new(&self.body);
         if wanted.first().is_some_and(|first| first.start <= rows.start && rows.end <= first.end) {
             let with_value = read_levels(&mut body, column, facts.values, &mut decoded.present)?;
-            return read_numbers(&mut body, column, facts.encoding, with_value, &mut decoded.values);
+            return read_numbers(
+                &mut body,
+                column,
+                facts.encoding,
+                dictionary,
+                with_value,
+                &mut decoded.values,
+            );
         }
         let (mut page_values, mut page_present) = (Vec::new(), Vec::new());
         let with_value = read_levels(&mut body, column, facts.values, &mut page_present)?;
-        read_numbers(&mut body, column, facts.encoding, with_value, &mut page_values)?;
+        read_numbers(&mut body, column, facts.encoding, dictionary, with_value, &mut page_values)?;
         push_wanted(rows, wanted, &page_present, &page_values, &mut decoded.present, &mut decoded.values);
         Ok(())
     }
@@ -247,11 +292,23 @@ fn read_numbers(
     body: &mut Cursor<'_>,
     column: Column,
     encoding: i32,
+    dictionary: Option<&[i64]>,
     count: usize,
     values: &mut Vec<i64>,
 ) -> Result<(), Damage> {
+    if encoding == RLE_DICTIONARY {
+        let dictionary = dictionary.ok_or(Damage("a column has indexes without a dictionary"))?;
+        let bits = u32::from(body.byte()?);
+        values.reserve(count);
+        runs::decode(body, bits, count, |index, len| {
+            let number = dictionary.get(index as usize).ok_or(Damage("an index is not in its dictionary"))?;
+            values.resize(values.len() + len, *number);
+            Ok(())
+        })?;
+        return body.end();
+    }
     let width = column.physical_type.width();
-    let bytes = body.take(count * width)?;
+    let bytes = body.take(count.checked_mul(width).ok_or(Damage("a page is too large"))?)?;
     body.end()?;
     match (encoding, width) {
         (PLAIN, 8) => {

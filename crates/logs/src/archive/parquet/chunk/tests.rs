@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::super::super::varint::Cursor;
 use super::super::super::{Damage, PAGE_ROWS};
 use super::super::page::{self, Content, PLAIN, PageFacts, RLE_DICTIONARY};
-use super::super::page_index::PagePlace;
+use super::super::page_index::{ChunkPages, PagePlace};
 use super::*;
 
 const NUMBERS: Column = Column {
@@ -15,8 +15,11 @@ const NUMBERS: Column = Column {
     physical_type: PhysicalType::Int64,
     is_optional: true,
     has_statistics: true,
-    is_split: false,
+    numbers: NumberEncoding::Plain,
 };
+const ENCODINGS: [NumberEncoding; 3] =
+    [NumberEncoding::Plain, NumberEncoding::Split, NumberEncoding::Dictionary];
+const INDEXES: Column = Column { numbers: NumberEncoding::Dictionary, ..NUMBERS };
 const TEXTS: Column = Column { physical_type: PhysicalType::Text, ..NUMBERS };
 
 fn runs_of<T: PartialEq + Copy>(values: impl Iterator<Item = T>) -> Vec<(T, usize)> {
@@ -47,8 +50,8 @@ fn written(column: Column, values: &[Option<i64>]) -> Vec<u8> {
 proptest! {
     #[test]
     fn numbers_are_read_back(values in prop::collection::vec(prop::option::of(any::<i64>()), 1..300)) {
-        for is_split in [false, true] {
-            let column = Column { is_split, ..NUMBERS };
+        for numbers in ENCODINGS {
+            let column = Column { numbers, ..NUMBERS };
             let bytes = written(column, &values);
             let mut reader = ChunkReader::new().expect("a decompressor");
             let numbers = all(&mut reader, column, &bytes, values.len()).expect("the chunk was just written");
@@ -96,7 +99,14 @@ proptest! {
     }
 }
 
+/// A number of which few are distinct.
+fn repeated(value: &Option<i64>) -> Option<i64> {
+    value.map(|number| number % 700 * 1_000_003)
+}
+
 proptest! {
+    // Each case has several large pages.
+    #![proptest_config(ProptestConfig::with_cases(32))]
     /// Ranges of rows, across several pages, equal the same ranges of the whole column.
     #[test]
     fn ranges_of_rows_are_read(
@@ -110,9 +120,12 @@ proptest! {
         let wanted: Vec<Range<usize>> = cuts.chunks_exact(2).map(|pair| pair[0]..pair[1]).collect();
         let expected: Vec<_> = wanted.iter().flat_map(|range| &values[range.clone()]).copied().collect();
         let mut reader = ChunkReader::new().expect("a decompressor");
-        let numbers = reader.numbers(NUMBERS, &written(NUMBERS, &values), rows, &wanted).expect("a chunk");
-        let found: Vec<_> = (0..expected.len()).map(|row| numbers.get(row)).collect();
-        prop_assert_eq!(found, expected.clone());
+        for (column, values) in [(NUMBERS, values.clone()), (INDEXES, values.iter().map(repeated).collect())] {
+            let numbers = reader.numbers(column, &written(column, &values), rows, &wanted).expect("a chunk");
+            let found: Vec<_> = (0..expected.len()).map(|row| numbers.get(row)).collect();
+            let expected: Vec<_> = wanted.iter().flat_map(|range| &values[range.clone()]).copied().collect();
+            prop_assert_eq!(found, expected);
+        }
         // The same ranges, selected from runs.
         let mut texts = Runs { dictionary: Vec::<String>::new(), runs: runs_of(values.iter().map(|value| value.map(|row| row as u32 / 77))) };
         texts.keep(&wanted);
@@ -177,33 +190,112 @@ fn a_page_that_expands_beyond_its_limit_is_rejected() {
     assert_eq!(refused, Err(Damage("a page is larger than 16 MiB")));
 }
 
-/// Each bit of a page that is read without the rest of its chunk is verified, also those of its header.
+/// Each bit of a page that is read without the rest of its chunk is verified, also those of its header and its dictionary.
 #[test]
 fn damage_of_a_single_page_is_detected() {
     const ROWS: usize = PAGE_ROWS + 100;
-    for is_split in [false, true] {
-        let column = Column { is_split, ..NUMBERS };
-        let values: Vec<Option<i64>> =
-            (0..ROWS as i64).map(|row| (row % 3 > 0).then_some(row * row)).collect();
-        let bytes = written(column, &values);
-        let mut cursor = Cursor::new(&bytes);
-        page::read(&mut cursor).expect("the first page");
-        let start = bytes.len() - cursor.len();
-        let place = PagePlace { offset: start as u64, bytes: bytes.len() - start, rows: PAGE_ROWS..ROWS };
-        let wanted = PAGE_ROWS + 10..PAGE_ROWS + 20;
-        let mut reader = ChunkReader::new().expect("a decompressor");
-        let mut read = |page: &[u8]| {
-            let pages = std::slice::from_ref(&place);
-            reader.numbers_of_pages(column, page, pages, std::slice::from_ref(&wanted))
-        };
-        let found = read(&bytes[start..]).expect("the page was just written");
-        let found: Vec<_> = (0..10).map(|row| found.get(row)).collect();
-        assert_eq!(found, values[wanted.clone()]);
-        let mut damaged = bytes[start..].to_vec();
-        for bit in 0..damaged.len() * 8 {
-            damaged[bit / 8] ^= 1 << (bit % 8);
-            assert!(read(&damaged).is_err(), "bit {bit} is not detected");
-            damaged[bit / 8] ^= 1 << (bit % 8);
+    let all_distinct: Vec<Option<i64>> =
+        (0..ROWS as i64).map(|row| (row % 3 > 0).then_some(row * row)).collect();
+    let few_distinct: Vec<Option<i64>> = all_distinct.iter().map(repeated).collect();
+    for numbers in ENCODINGS {
+        let column = Column { numbers, ..NUMBERS };
+        for (values, has_dictionary) in [(&all_distinct, false), (&few_distinct, column == INDEXES)] {
+            let bytes = written(column, values);
+            let mut cursor = Cursor::new(&bytes);
+            let mut end_of_page = || {
+                page::read(&mut cursor).expect("a page");
+                bytes.len() - cursor.len()
+            };
+            let dictionary = 0..if has_dictionary { end_of_page() } else { 0 };
+            let start = end_of_page();
+            let place = |bytes: Range<usize>, rows: Range<usize>| PagePlace {
+                offset: bytes.start as u64,
+                bytes: bytes.len(),
+                rows,
+            };
+            let pages = ChunkPages {
+                dictionary: has_dictionary.then(|| place(dictionary.clone(), 0..0)),
+                pages: vec![place(start..bytes.len(), PAGE_ROWS..ROWS)],
+            };
+            let wanted = PAGE_ROWS + 10..PAGE_ROWS + 20;
+            let mut reader = ChunkReader::new().expect("a decompressor");
+            let mut read =
+                |bytes: &[u8]| reader.numbers_of_pages(column, bytes, &pages, std::slice::from_ref(&wanted));
+            let mut page = [&bytes[dictionary], &bytes[start..]].concat();
+            let found = read(&page).expect("the page was just written");
+            let found: Vec<_> = (0..10).map(|row| found.get(row)).collect();
+            assert_eq!(found, values[wanted.clone()]);
+            for bit in 0..page.len() * 8 {
+                page[bit / 8] ^= 1 << (bit % 8);
+                assert!(read(&page).is_err(), "bit {bit} is not detected");
+                page[bit / 8] ^= 1 << (bit % 8);
+            }
         }
     }
+}
+
+/// A column with few distinct numbers takes a byte or two per row before compression.
+#[test]
+fn numbers_have_a_dictionary_if_few_are_distinct() {
+    for (distinct, rows, encoding, bytes) in [
+        (256, 1024, RLE_DICTIONARY, 1),
+        (257, 1028, RLE_DICTIONARY, 2),
+        (257, 1027, PLAIN, 8),
+        (70_000, 280_000, PLAIN, 8),
+    ] {
+        let values: Vec<_> = (0..rows).map(|row| Some(row % distinct)).collect();
+        let bytes_written = written(INDEXES, &values);
+        let mut cursor = Cursor::new(&bytes_written);
+        let mut first = page::read(&mut cursor).expect("a page");
+        assert_eq!(first.facts.content == Content::Dictionary, encoding == RLE_DICTIONARY);
+        if first.facts.content == Content::Dictionary {
+            assert_eq!(first.facts.values as i64, distinct);
+            first = page::read(&mut cursor).expect("a page");
+        }
+        assert_eq!(first.facts.encoding, encoding);
+        let mut body = Vec::new();
+        let mut decompressor = zstd::bulk::Decompressor::new().expect("a decompressor");
+        first.decompress(&mut decompressor, &mut body).expect("the page was just written");
+        let of_rows = body.len() - bytes * first.facts.values;
+        assert!(of_rows < 32, "{distinct} distinct of {rows}: {} bytes", body.len());
+    }
+}
+
+#[test]
+fn wrong_dictionaries_of_numbers_are_rejected() {
+    let mut compressor = zstd::bulk::Compressor::new(3).expect("a compressor");
+    let mut reader = ChunkReader::new().expect("a decompressor");
+    let mut page = |content: Content, values: usize, encoding: i32, body: &[u8]| {
+        let mut out = Vec::new();
+        page::write(&mut out, &mut compressor, PageFacts { content, values, encoding }, body)
+            .expect("memory");
+        out
+    };
+    let dictionary = page(Content::Dictionary, 1, PLAIN, &7i64.to_le_bytes());
+    // One level: a row with a value. 8 bits, a run of one row, an index.
+    let row = |index: u8| [2, 0, 0, 0, 2, 1, 8, 2, index];
+    let data = page(Content::Data, 1, RLE_DICTIONARY, &row(0));
+    let good = [&dictionary[..], &data].concat();
+    assert_eq!(all(&mut reader, INDEXES, &good, 1).expect("a chunk").get(0), Some(7));
+    let beyond = page(Content::Data, 1, RLE_DICTIONARY, &row(1));
+    let trailing = page(Content::Data, 1, RLE_DICTIONARY, &[&row(0)[..], &[0]].concat());
+    let short = page(Content::Dictionary, 2, PLAIN, &7i64.to_le_bytes());
+    let long = page(Content::Dictionary, 1, PLAIN, &[0; 9]);
+    let other = page(Content::Dictionary, 1, RLE_DICTIONARY, &7i64.to_le_bytes());
+    let huge = page(Content::Dictionary, usize::MAX >> 33, PLAIN, &7i64.to_le_bytes());
+    for (reason, pages) in [
+        ("an index beyond the dictionary", vec![&dictionary, &beyond]),
+        ("bytes after the indexes", vec![&dictionary, &trailing]),
+        ("no dictionary", vec![&data]),
+        ("a dictionary that is too short", vec![&short, &data]),
+        ("a dictionary that is too long", vec![&long, &data]),
+        ("an encoded dictionary", vec![&other, &data]),
+        ("more numbers than bytes", vec![&huge, &data]),
+        ("two dictionaries", vec![&dictionary, &dictionary, &data]),
+        ("a dictionary after the first rows", vec![&dictionary, &data, &dictionary]),
+    ] {
+        let bytes: Vec<u8> = pages.into_iter().flatten().copied().collect();
+        assert!(all(&mut reader, INDEXES, &bytes, 1).is_err(), "{reason}");
+    }
+    assert!(all(&mut reader, NUMBERS, &good, 1).is_err(), "a column without dictionary");
 }

@@ -5,7 +5,8 @@ use std::ops::Range;
 use super::super::super::PAGE_ROWS;
 use super::super::page::{self, Content, PLAIN, PageFacts, RLE, RLE_DICTIONARY};
 use super::super::runs;
-use super::{Column, PhysicalType};
+use super::dictionary::NumberDictionary;
+use super::{Column, NumberEncoding, PhysicalType};
 
 /// Metadata of a page that was written.
 #[derive(Clone, Debug)]
@@ -55,9 +56,20 @@ impl ChunkWriter {
         out: &mut Vec<u8>,
     ) -> std::io::Result<WrittenChunk> {
         let rows = present.iter().map(|(_, len)| len).sum();
-        let encoding = column.encoding_of_numbers();
+        let width = column.physical_type.width();
+        let dictionary = match column.numbers {
+            NumberEncoding::Dictionary => NumberDictionary::new(numbers),
+            NumberEncoding::Plain | NumberEncoding::Split => None,
+        };
+        let encoding = column.encoding_of_numbers(dictionary.is_some());
         let mut chunk = WrittenChunk::new(column, rows, out.len(), vec![RLE, encoding]);
-        let mut remaining = numbers;
+        if let Some(dictionary) = &dictionary {
+            chunk.encodings.push(PLAIN);
+            self.body.clear();
+            push_plain(&mut self.body, &dictionary.numbers, width);
+            self.dictionary_page(&mut chunk, dictionary.numbers.len(), out)?;
+        }
+        let mut first = 0;
         for (first_row, present) in pages_of(present) {
             self.body.clear();
             let nulls: usize = present.iter().filter(|(is, _)| !is).map(|(_, len)| len).sum();
@@ -65,15 +77,17 @@ impl ChunkWriter {
                 push_levels(&mut self.body, &present);
             }
             let rows: usize = present.iter().map(|(_, len)| len).sum();
-            let (numbers, rest) = remaining.split_at_checked(rows - nulls).unwrap_or((remaining, &[]));
-            remaining = rest;
-            let width = column.physical_type.width();
-            if column.is_split {
-                for byte in 0..width {
-                    self.body.extend(numbers.iter().map(|number| number.to_le_bytes()[byte]));
+            let range = first..(first + rows - nulls).min(numbers.len());
+            first = range.end;
+            let numbers = &numbers[range.clone()];
+            match &dictionary {
+                Some(dictionary) => dictionary.push_indexes(&mut self.body, range),
+                None if column.numbers == NumberEncoding::Split => {
+                    for byte in 0..width {
+                        self.body.extend(numbers.iter().map(|number| number.to_le_bytes()[byte]));
+                    }
                 }
-            } else {
-                numbers.iter().for_each(|number| self.body.extend_from_slice(&number.to_le_bytes()[..width]));
+                None => push_plain(&mut self.body, numbers, width),
             }
             let bounds = if column.has_statistics { bounds_of(numbers) } else { None };
             self.page(&mut chunk, PageFacts { content: Content::Data, values: rows, encoding }, out)?;
@@ -101,9 +115,7 @@ impl ChunkWriter {
             }
             self.body.extend_from_slice(value);
         }
-        let facts = PageFacts { content: Content::Dictionary, values: dictionary.len(), encoding: PLAIN };
-        self.page(&mut chunk, facts, out)?;
-        chunk.dictionary_bytes = Some(out.len() - chunk.offset as usize);
+        self.dictionary_page(&mut chunk, dictionary.len(), out)?;
         let bits = runs::bits_for(dictionary.len());
         for (first_row, rows) in pages_of(rows) {
             self.body.clear();
@@ -136,6 +148,17 @@ impl ChunkWriter {
         Ok(chunk)
     }
 
+    fn dictionary_page(
+        &mut self,
+        chunk: &mut WrittenChunk,
+        values: usize,
+        out: &mut Vec<u8>,
+    ) -> std::io::Result<()> {
+        self.page(chunk, PageFacts { content: Content::Dictionary, values, encoding: PLAIN }, out)?;
+        chunk.dictionary_bytes = Some(out.len() - chunk.offset as usize);
+        Ok(())
+    }
+
     fn page(&mut self, chunk: &mut WrittenChunk, facts: PageFacts, out: &mut Vec<u8>) -> std::io::Result<()> {
         chunk.page_start = out.len();
         chunk.uncompressed_bytes += page::write(out, &mut self.compressor, facts, &self.body)?;
@@ -163,6 +186,10 @@ impl WrittenChunk {
         let bytes = self.page_start - start..out.len() - start;
         self.pages.push(WrittenPage { bytes, first_row, nulls, bounds });
     }
+}
+
+fn push_plain(out: &mut Vec<u8>, numbers: &[i64], width: usize) {
+    numbers.iter().for_each(|number| out.extend_from_slice(&number.to_le_bytes()[..width]));
 }
 
 /// The encoded smallest and largest number; `None` without numbers.

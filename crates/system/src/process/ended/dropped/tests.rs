@@ -48,7 +48,7 @@ impl Machine {
     fn new(entries: &[Entry]) -> Self {
         let mut machine = Self { second: 99, ..Self::default() };
         machine.sample(&[], entries, &[]);
-        machine.ended.ended = Counts::default();
+        machine.ended.ended_counts = Counts::default();
         machine
     }
 
@@ -59,12 +59,12 @@ impl Machine {
         before.iter().for_each(|record| self.ended.add_record(*record));
         self.ended.begin(&entries.iter().map(|entry| entry.pid).collect::<Vec<_>>());
         entries.iter().for_each(|entry| match entry.baseline {
-            Baseline::Unread => self.ended.keep(entry.pid),
+            Baseline::Unread => self.ended.keep_counts(entry.pid),
             _ => self.ended.add(*entry),
         });
         after.iter().for_each(|record| self.ended.add_record(*record));
         self.ended.finish(self.second * 100 * TICK, TICKS, |_, _| true);
-        let [user, system, faults] = *self.ended.ended();
+        let [user, system, faults] = *self.ended.ended_counts();
         assert_eq!(faults, 0);
         [user, system]
     }
@@ -126,7 +126,7 @@ fn a_zombie_waits_until_it_is_reaped() {
         for records in [&[record(20, 10, 45, 0)][..], &[], &[]] {
             assert_eq!(machine.sample(records, &[parent(0), ended_child], &[]), [0, 0]);
         }
-        assert_eq!(machine.ended.started()[0], 48);
+        assert_eq!(machine.ended.started_counts()[0], 48);
         assert_eq!(machine.sample(&[], &[parent(reaped)], &[]), [ended, 0]);
         assert_eq!(machine.sample(&[], &[parent(reaped)], &[]), [ended, 0]);
     }
@@ -171,7 +171,7 @@ fn records_of_a_reused_id_belong_to_several_processes() {
     let records = [record(20, 10, 110, 0), record(20, 10, 7, 0), record(20, 10, 3, 0)];
     let fourth = |own| entry(20, 10, own, 0, 100);
     assert_eq!(machine.sample(&records, &[parent(0), fourth(4)], &[]), [10 + 7 - 2, 0]);
-    assert_eq!(machine.ended.started()[0], 4);
+    assert_eq!(machine.ended.started_counts()[0], 4);
     // The waiting record was that of another process. As this cannot be proved, the record is dropped.
     assert_eq!(machine.sample(&[], &[parent(0), fourth(5)], &[]), [15, 0]);
     assert_eq!(machine.sample(&[record(20, 10, 8, 0)], &[parent(0)], &[]), [15 + 8 - 5, 0]);
@@ -237,8 +237,8 @@ fn the_number_of_records_is_bounded() {
     for _ in 0..=MAX_RECORDS {
         machine.ended.add_record(record(20, 10, 1, 0));
     }
-    assert_eq!(machine.ended.dropped.records.len(), MAX_RECORDS);
-    assert!(machine.ended.dropped.is_lossy);
+    assert_eq!(machine.ended.dropped_time.records.len(), MAX_RECORDS);
+    assert!(machine.ended.dropped_time.is_lossy);
     let largest = ExitRecord { process: 20, parent: 10, user: u64::MAX, system: u64::MAX };
     let mut machine = Machine::new(&[parent(0)]);
     for _ in 0..3 {

@@ -14,21 +14,21 @@ use super::waits::Schedule;
 /// After a process has run, this number of reads do not check whether it is at rest.
 const PAUSE: u8 = 8;
 
-/// What is known about a process that may be at rest.
+/// The stat file of a process, remembered until the process runs.
 #[derive(Debug)]
-pub(super) struct Rest {
+pub(super) struct UnchangedStat {
     schedstat: TaskFile,
     /// The schedule that was read before `stat` is read.
     schedule: Option<Schedule>,
-    seen: Option<Seen>,
+    remembered: Option<RememberedStat>,
     /// The number of further reads without a check. A new process is not checked at first, because many end before the next
     /// sample.
     pause: u8,
 }
 
-/// What the files of a process showed when it did not run.
+/// The content of the files of a process when it did not run.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct RememberedStat {
     /// Read before `stat`.
     schedule: Schedule,
     stat: Stat,
@@ -36,16 +36,16 @@ struct Seen {
     parent: u64,
 }
 
-impl Default for Rest {
+impl Default for UnchangedStat {
     fn default() -> Self {
-        Self { schedstat: TaskFile::default(), schedule: None, seen: None, pause: 1 }
+        Self { schedstat: TaskFile::default(), schedule: None, remembered: None, pause: 1 }
     }
 }
 
-impl Rest {
+impl UnchangedStat {
     /// The parent of the process in the remembered stat file.
     pub(super) fn parent(&self) -> Option<u32> {
-        self.seen.map(|seen| seen.stat.parent)
+        self.remembered.map(|seen| seen.stat.parent)
     }
 
     /// Returns the remembered stat file if it still applies: the process has not run, and `parent`, the identity of its
@@ -66,7 +66,7 @@ impl Rest {
             return Ok(None);
         }
         // A file that was closed in the meantime may be that of another process with the same id.
-        let seen = self.seen.take().filter(|_| self.schedstat.is_open());
+        let seen = self.remembered.take().filter(|_| self.schedstat.is_open());
         let text = reader.read(&mut self.schedstat, Task::Process(pid), "schedstat");
         let schedule = text.inspect_err(|_| self.pause = PAUSE)?;
         self.schedule = Schedule::parse(schedule).filter(|schedule| schedule.has_run());
@@ -74,7 +74,7 @@ impl Rest {
         if self.schedule != Some(seen.schedule) {
             self.pause = PAUSE;
         } else if parent == Some(seen.parent) {
-            self.seen = Some(seen);
+            self.remembered = Some(seen);
             return Ok(Some(seen.stat));
         }
         Ok(None)
@@ -82,13 +82,13 @@ impl Rest {
 
     /// Remembers a stat file that was read after [`check`](Self::check). `parent` is the identity of the parent, if known.
     pub(super) fn remember(&mut self, stat: &Stat, parent: Option<u64>) {
-        self.seen = None;
+        self.remembered = None;
         let Some(schedule) = self.schedule.take() else { return };
         // The times of a running process grow, but its schedstat file shows that only later. If too many files are open, the
         // schedstat file cannot stay open.
         match parent {
             Some(parent) if stat.threads == 1 && stat.state != b'R' && self.schedstat.is_open() => {
-                self.seen = Some(Seen { schedule, stat: *stat, parent });
+                self.remembered = Some(RememberedStat { schedule, stat: *stat, parent });
             }
             _ => self.pause = PAUSE,
         }
@@ -96,7 +96,7 @@ impl Rest {
 
     /// Closes the file; returns the number of closed files.
     pub(super) fn close(&mut self) -> usize {
-        self.seen = None;
+        self.remembered = None;
         self.schedstat.close()
     }
 }

@@ -6,7 +6,7 @@ use rustix::io::Errno;
 
 /// Why a file has no values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum MissingReason {
+pub(super) enum ValueError {
     /// The user has no permission to read the file.
     Denied,
     /// The file has an unknown format.
@@ -15,7 +15,7 @@ pub(super) enum MissingReason {
     Unreadable,
 }
 
-impl MissingReason {
+impl ValueError {
     pub(super) fn from_errno(error: Errno) -> Self {
         match error {
             Errno::ACCESS | Errno::PERM => Self::Denied,
@@ -29,7 +29,7 @@ impl MissingReason {
 pub(super) struct Reasons {
     denied: Arc<str>,
     malformed: Arc<str>,
-    unreadable: Arc<str>,
+    unreadable_failure: Arc<str>,
 }
 
 impl Reasons {
@@ -40,15 +40,15 @@ impl Reasons {
             )
             .into(),
             malformed: format!("{file}: unknown format").into(),
-            unreadable: format!("{file}: cannot be read").into(),
+            unreadable_failure: format!("{file}: cannot be read").into(),
         }
     }
 
-    pub(super) fn text(&self, reason: MissingReason) -> &Arc<str> {
+    pub(super) fn text(&self, reason: ValueError) -> &Arc<str> {
         match reason {
-            MissingReason::Denied => &self.denied,
-            MissingReason::Malformed => &self.malformed,
-            MissingReason::Unreadable => &self.unreadable,
+            ValueError::Denied => &self.denied,
+            ValueError::Malformed => &self.malformed,
+            ValueError::Unreadable => &self.unreadable_failure,
         }
     }
 }
