@@ -181,7 +181,8 @@ typedef struct _PERF_COUNTER_DATA {
 /*
  * szMachine is null for this machine, or the name of a machine, which can begin with two backslashes. Other machines
  * run "tacho agent" and are listed in machines.toml. Errors: ERROR_BAD_NETPATH for a machine that is not listed,
- * RPC_S_SERVER_UNAVAILABLE, ERROR_ACCESS_DENIED, ERROR_TIMEOUT.
+ * RPC_S_SERVER_UNAVAILABLE, ERROR_ACCESS_DENIED, ERROR_TIMEOUT, ERROR_INVALID_DATA for an invalid answer,
+ * ERROR_NOT_SUPPORTED if no agent answers but another server, ERROR_NO_SYSTEM_RESOURCES for a limit of the agent.
  *
  * Sizes are in bytes, unless noted otherwise. A function that fills a buffer writes the number of bytes to the
  * last argument ("Actual"). If the buffer is too small, the function returns ERROR_NOT_ENOUGH_MEMORY and writes

@@ -18,9 +18,13 @@ pub trait Connector: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     ///
-    /// [`ErrorCode::BAD_NETWORK_PATH`] if no machine with this name is known, [`ErrorCode::SERVER_UNAVAILABLE`] if nothing
-    /// answers at its address, [`ErrorCode::ACCESS_DENIED`] if it refuses this consumer or is not the machine that was
-    /// expected, [`ErrorCode::TIMEOUT`], [`ErrorCode::INVALID_DATA`].
+    /// - [`ErrorCode::BAD_NETWORK_PATH`]: no machine with this name is known.
+    /// - [`ErrorCode::SERVER_UNAVAILABLE`]: nothing answers at its address.
+    /// - [`ErrorCode::ACCESS_DENIED`]: it refuses this consumer, or is not the machine that was expected.
+    /// - [`ErrorCode::TIMEOUT`]: it did not answer in time.
+    /// - [`ErrorCode::INVALID_DATA`]: its answer is invalid.
+    /// - [`ErrorCode::NOT_SUPPORTED`]: what answers is not an agent, or has another version of the protocol.
+    /// - [`ErrorCode::NO_SYSTEM_RESOURCES`]: a limit of the agent is reached.
     fn registry(&self, machine: &str) -> Result<Arc<Registry>, Failure>;
 
     /// The names of the machines that are connected.

@@ -8,6 +8,7 @@ mod alignment;
 mod attributes;
 mod decode;
 mod encode;
+mod known_keys;
 mod problems;
 
 pub use alignment::Layout;

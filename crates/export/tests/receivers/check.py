@@ -9,6 +9,9 @@ the collector refuses connections twice; each returns after some seconds. At the
 - PromQL's rate(a)/rate(b) equals the average of `tacho stats` over the log, within 1e-9 of the average;
 - each OTLP series has no gap, the values that Prometheus has and, if it is a sum, start times before the times of its points.
 
+The recorder ends after N seconds or later, when each receiver has samples from after the last outage. So it does not matter how long
+the receivers take to start, and how long the recorder waits before it tries again.
+
 usage: check.py [--seconds N] [TACHO]   (default: 40 seconds; tacho of the debug build, in $CARGO_TARGET_DIR or target/)
 Exit status: 0 all equal, 1 differences, 2 usage error, 125 if prometheus, victoria-metrics, or the Python package opentelemetry-proto
 (for this Python) is missing.
@@ -22,6 +25,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -230,6 +234,25 @@ def check_otlp(bodies, server, times, seconds, at):
     return failed + (points == 0)
 
 
+def newest_point(bodies):
+    """The time of the newest point of the last OTLP request, in seconds since 1970."""
+    from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+
+    request = ExportMetricsServiceRequest.FromString(bodies[-1] if bodies else b"")
+    metrics = [metric for resource in request.resource_metrics for scope in resource.scope_metrics for metric in scope.metrics]
+    points = [point for metric in metrics for point in getattr(metric, metric.WhichOneof("data")).data_points]
+    return max((point.time_unix_nano for point in points), default=0) / 1e9
+
+
+def wait_for(what, is_true):
+    end = time.monotonic() + DEADLINE
+    while not is_true():
+        if time.monotonic() > end:
+            print(f"{what}: missing after {DEADLINE} s")
+            return
+        time.sleep(0.2)
+
+
 def load(folder, stop):
     """Writes to the disk until `stop` is set, so that the counters of disks change."""
     while not stop.wait(0.2):
@@ -263,7 +286,7 @@ def check(tacho, folder, seconds):
         for receiver, _ in receivers:
             receiver.start()
         blg = folder / "recorded.blg"
-        command = [tacho, "record", *PATHS, "-o", blg, "-d", str(seconds), "-si", "1", "--to-queue", folder / "queue"]
+        command = [tacho, "record", *PATHS, "-o", blg, "-si", "1", "--to-queue", folder / "queue"]
         command += ["--to", f"prometheus={prometheus.url}", "--to", f"prometheus={victoria.url}"]
         command += ["--to", f"otlp=http://127.0.0.1:{collector.port}"]
         stop = threading.Event()
@@ -278,19 +301,23 @@ def check(tacho, folder, seconds):
             time.sleep(DOWN_SECONDS)
             for receiver, _ in receivers:
                 receiver.start()
-        messages = recorder.communicate(timeout=seconds + DEADLINE)[1]
+        up = time.time()
+        time.sleep(max(0, begun + seconds - time.monotonic()))
+        in_prometheus = lambda selector: raw_values(prometheus, selector, 600, time.time())
+        in_victoria = lambda selector: exported_values(victoria, selector)
+        newest = lambda found: max((float(values[-1][0]) for values in found("tacho_memory_total_bytes").values()), default=0)
+        wait_for("Prometheus: a sample after the outage", lambda: newest(in_prometheus) > up)
+        wait_for("VictoriaMetrics: a sample after the outage", lambda: newest(in_victoria) > up)
+        wait_for("OTLP: a sample after the outage", lambda: newest_point(collector.bodies) > up)
+        recorder.send_signal(signal.SIGINT)
+        messages = recorder.communicate(timeout=DEADLINE)[1]
         stop.set()
         print(messages, end="")
         times = times_of_log(tacho, blg)
         # The query window ends at the last sample, because the points that mark the end of the series follow a millisecond later.
-        at, window = times[-1] / 1000, 2 * seconds
+        at, window = times[-1] / 1000, (times[-1] - times[0]) // 1000 + 60
         # VictoriaMetrics shows a sample up to a second after it has accepted it.
-        end = time.monotonic() + DEADLINE
-        while not any(values[-1][0] * 1000 >= times[-1] for values in exported_values(victoria, "tacho_memory_total_bytes").values()):
-            if time.monotonic() > end:
-                print("VictoriaMetrics: the last sample is missing")
-                break
-            time.sleep(0.2)
+        wait_for("VictoriaMetrics: the last sample", lambda: newest(in_victoria) * 1000 >= times[-1])
         failed = recorder.returncode != 0
         failed += check_times("Prometheus", prometheus, raw_values, times, window, at)
         failed += check_times("VictoriaMetrics", victoria, exported_values, times, window, at)

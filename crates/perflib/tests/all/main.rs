@@ -8,4 +8,5 @@ mod checks;
 mod hostile;
 mod hostile_seeds;
 mod query;
+mod reference_cases;
 mod registration_bytes;

@@ -34,8 +34,6 @@ pub(super) struct Connection {
     /// The header of the response once it is complete, and the part of the body that has arrived.
     header: Option<ResponseHeader>,
     body: Vec<u8>,
-    /// The number of bytes that the current call may still receive.
-    left: usize,
     /// The status of a response that [`run_now`](Self::run_now) has received, and whether the connection stays open.
     done: Option<(u16, bool)>,
 }
@@ -53,6 +51,9 @@ pub(super) struct TimedStream {
     stream: TcpStream,
     /// `None`: reads and writes do not block.
     pub(super) deadline: Option<Instant>,
+    /// The number of bytes that may still be received without blocking. It counts all bytes of the connection, because TLS
+    /// messages without data, of which an agent can send any number, take time too.
+    left: usize,
 }
 
 impl Connection {
@@ -65,7 +66,6 @@ impl Connection {
             received: Vec::new(),
             header: None,
             body: Vec::new(),
-            left: usize::MAX,
             done: None,
         }
     }
@@ -100,10 +100,7 @@ impl Connection {
     pub(super) fn run(&mut self, deadline: Instant) -> Result<(u16, bool), ExchangeError> {
         let done = match self.done.take() {
             Some(done) => done,
-            None => {
-                self.left = usize::MAX;
-                self.advance(Some(deadline))?
-            }
+            None => self.advance(Some(deadline))?,
         };
         self.begun = None;
         Ok(done)
@@ -116,13 +113,12 @@ impl Connection {
             return Received::Broken;
         }
         if self.done.is_none() {
-            self.left = MAX_NOW;
             match self.advance(None) {
                 Ok(done) => self.done = Some(done),
                 Err(ExchangeError::TimedOut(_)) => {
                     return match self.header {
                         Some(header) if header.length > MAX_NOW_RESPONSE => Received::TooLarge,
-                        _ if self.left == 0 => Received::More,
+                        _ if self.stream.timed().left == 0 => Received::More,
                         _ => Received::Part,
                     };
                 }
@@ -192,13 +188,10 @@ impl Connection {
         }
     }
 
-    /// Receives at least one byte, unless the call has reached its limit.
+    /// Receives at least one byte.
     fn receive(&mut self, step: &'static str) -> Result<(), ExchangeError> {
-        if self.left == 0 {
-            return Err(ExchangeError::TimedOut(step));
-        }
         let before = self.received.len();
-        self.received.resize(before + CHUNK.min(self.left), 0);
+        self.received.resize(before + CHUNK, 0);
         let read = loop {
             match self.stream.read(&mut self.received[before..]) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -208,10 +201,7 @@ impl Connection {
         self.received.truncate(before + read.as_ref().map_or(0, |&read| read));
         match read {
             Ok(0) => Err(ExchangeError::Broken("closed by the agent".to_owned())),
-            Ok(read) => {
-                self.left -= read;
-                Ok(())
-            }
+            Ok(_) => Ok(()),
             Err(error) => Err(io_error(&error, step)),
         }
     }
@@ -268,18 +258,23 @@ impl ResponseHeader {
 
 impl Stream {
     fn socket(&self) -> &TcpStream {
+        &self.timed().stream
+    }
+
+    fn timed(&self) -> &TimedStream {
         match self {
-            Self::Plain(stream) => &stream.stream,
-            Self::Tls(stream) => &stream.sock.stream,
+            Self::Plain(stream) => stream,
+            Self::Tls(stream) => &stream.sock,
         }
     }
 
-    /// Sets when reads and writes time out; with `None`, they do not block.
+    /// Sets when reads and writes time out; with `None`, they do not block, and receive at most [`MAX_NOW`] bytes in total.
     fn set_deadline(&mut self, deadline: Option<Instant>) {
-        match self {
-            Self::Plain(stream) => stream.deadline = deadline,
-            Self::Tls(stream) => stream.sock.deadline = deadline,
-        }
+        let stream = match self {
+            Self::Plain(stream) => stream,
+            Self::Tls(stream) => &mut stream.sock,
+        };
+        (stream.deadline, stream.left) = (deadline, MAX_NOW);
     }
 }
 
@@ -310,7 +305,7 @@ impl Write for Stream {
 
 impl TimedStream {
     pub(super) fn new(stream: TcpStream, deadline: Instant) -> Self {
-        Self { stream, deadline: Some(deadline) }
+        Self { stream, deadline: Some(deadline), left: 0 }
     }
 
     /// The remaining time as a value of the socket's timeout.
@@ -325,7 +320,13 @@ impl TimedStream {
 impl Read for TimedStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let Some(deadline) = self.deadline else {
-            return Ok(recv(&self.stream, buffer, RecvFlags::DONTWAIT)?.0);
+            let length = buffer.len().min(self.left);
+            if length == 0 {
+                return Err(ErrorKind::WouldBlock.into());
+            }
+            let received = recv(&self.stream, &mut buffer[..length], RecvFlags::DONTWAIT)?.0;
+            self.left -= received;
+            return Ok(received);
         };
         self.stream.set_read_timeout(Self::left(deadline)?)?;
         self.stream.read(buffer)
@@ -407,6 +408,31 @@ mod tests {
         }
         assert_eq!(connection.run(until).map_err(|error| error.to_string()), Ok((200, true)));
         assert_eq!(connection.body, vec![7; length]);
+        agent.join().expect("no panic");
+    }
+
+    /// A TLS session reads its socket until it has data. Messages without data, such as session tickets, must not make it read
+    /// any number of bytes.
+    #[test]
+    fn a_socket_that_does_not_wait_receives_a_limited_number_of_bytes() {
+        let (mut connection, agent) = answered(3 * MAX_NOW);
+        connection.stream.set_deadline(None);
+        let Stream::Plain(stream) = &mut connection.stream else { panic!("not encrypted") };
+        let mut received = 0;
+        let error = loop {
+            match stream.read(&mut [0; 1000]) {
+                Ok(length) => received += length,
+                Err(error) => break error,
+            }
+        };
+        assert_eq!((received, is_timeout(&error)), (MAX_NOW, true));
+        // The rest, so that the agent can send all of its answer.
+        let until = Instant::now() + Duration::from_secs(20);
+        connection.stream.set_deadline(Some(until));
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", 3 * MAX_NOW).len();
+        let mut rest = vec![0; head + 3 * MAX_NOW - received];
+        connection.stream.read_exact(&mut rest).expect("the rest");
+        connection.send_rest().expect("an agent");
         agent.join().expect("no panic");
     }
 

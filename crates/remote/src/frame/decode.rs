@@ -1,17 +1,15 @@
 //! Decoding and checking frames, and filling the rows of a collection from them.
 
 use std::fmt;
-use std::sync::Arc;
 
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::{RawValue, Status};
-use tachograph_perflib::block::{
-    Block, BlockError, Content, DecodeOptions, Instance, Kind, decode_with, reopen,
-};
+use tachograph_perflib::block::{Block, BlockError, Content, DecodeOptions, Kind, decode_with, reopen};
 use tachograph_perflib::registration::CounterInfo;
 use tachograph_perflib::{ErrorCode, FREQUENCY, Failure, InstanceKey, Row, Rows, SetSelection, Timestamps};
 
 use super::attributes::ATTRIBUTE_BYTES;
+use super::known_keys::KnownKeys;
 use super::problems::{Errors, ReportedError, Statuses, check_statuses};
 use super::{Attributes, FrameTimes, HEADER_BYTES};
 use crate::difference;
@@ -69,8 +67,7 @@ pub struct Frame {
 /// Buffers for [`Frame::fill_with`], which successive collections reuse.
 #[derive(Debug, Default)]
 pub struct FillBuffers {
-    /// The instances of the last collection. The keys of unchanged instances are reused.
-    keys: Vec<Arc<InstanceKey>>,
+    keys: KnownKeys,
     sources: Vec<ColumnSource>,
     /// The values of a row, and the status of each, which applies if the value is missing.
     values: Vec<Option<u64>>,
@@ -146,9 +143,11 @@ impl Frame {
         }
         check_statuses(&bytes[..ends[2]], ends[1], results)?;
         let mut errors = Errors::new(bytes, ends[2]);
-        for _ in 0..MAX_ERRORS {
-            if errors.read()?.is_none() {
-                break;
+        let mut count = 0;
+        while errors.read()?.is_some() {
+            count += 1;
+            if count > MAX_ERRORS {
+                return Err(MessageError::new(ends[2], format!("at most {MAX_ERRORS} reasons")).into());
             }
         }
         self.times = FrameTimes { wall: FileTime(wall), boot_time: FileTime(boot_time) };
@@ -209,7 +208,7 @@ impl Frame {
         let first = self.first_rows.get(result).copied().unwrap_or_default();
         let mut attributes = Reader::new(&self.bytes[self.ends[0] + first * ATTRIBUTE_BYTES..self.ends[1]]);
         let mut statuses = Statuses::new(&self.bytes[self.ends[1]..self.ends[2]], result);
-        let mut count = 0;
+        keys.begin();
         for (index, instance) in instances.enumerate() {
             let attributes = Attributes::read(&mut attributes).map_err(|_| invalid())?;
             values.clear();
@@ -219,15 +218,17 @@ impl Frame {
             for value in first_value..first_value + values.len() {
                 value_statuses.push(statuses.status(value));
             }
-            let key = key_for(keys, index, &instance, attributes);
-            count = index + 1;
+            let is_same = |known: &InstanceKey| {
+                attributes.matches(known, instance.id()) && instance.name() == known.full_name()
+            };
+            let key = keys.next(is_same, || attributes.key(&instance.name().to_string(), instance.id()));
             if rows.info().has_instances() && !rows.wants_instance(key.full_name(), key.id()) {
                 continue;
             }
-            let mut row = rows.push(&key);
+            let mut row = rows.push(key);
             sources.iter().for_each(|source| source.set(&mut row, values, value_statuses));
         }
-        keys.truncate(count);
+        keys.end();
         self.report_errors(result, rows);
         Ok(())
     }
@@ -297,29 +298,6 @@ fn check_results<'a>(
         }
     }
     Ok(rows)
-}
-
-/// How many keys of the previous collection are searched for the key of an instance. Skipped keys are those of instances that
-/// have ended.
-const MAX_ENDED: usize = 64;
-
-/// The key of an instance. If the instance is unchanged, the key from the previous collection is reused.
-fn key_for(
-    keys: &mut Vec<Arc<InstanceKey>>,
-    index: usize,
-    instance: &Instance<'_>,
-    attributes: Attributes,
-) -> Arc<InstanceKey> {
-    let is_same = |known: &Arc<InstanceKey>| {
-        attributes.matches(known, instance.id()) && instance.name() == known.full_name()
-    };
-    if let Some(ended) = keys.get(index..).and_then(|rest| rest.iter().take(MAX_ENDED).position(is_same)) {
-        keys.drain(index..index + ended);
-        return Arc::clone(&keys[index]);
-    }
-    let key = Arc::new(attributes.key(&instance.name().to_string(), instance.id()));
-    keys.insert(index.min(keys.len()), Arc::clone(&key));
-    key
 }
 
 /// Where the numbers of a counter's raw value are in a row of the result.

@@ -10,7 +10,7 @@ use tachograph_perflib::{ErrorCode, Guid, InstanceFilter, InstanceKey, Query, Re
 use tachograph_remote::RemoteMachine;
 use tachograph_remote::frame::Frame;
 use tachograph_remote::limits::{
-    MAX_BASE_BYTES, MAX_FILTERS_PER_SELECTION, MAX_QUERIES_PER_CLIENT, REQUEST_BURST,
+    MAX_BASE_BYTES, MAX_ERRORS, MAX_FILTERS_PER_SELECTION, MAX_QUERIES_PER_CLIENT, REQUEST_BURST,
 };
 use tachograph_remote::message::{
     CollectReply, CollectRequest, Greeting, InstanceReply, ListedSet, OpenReply, Sets, decode_selections,
@@ -93,6 +93,19 @@ fn changed_words_do_not_make_a_consumer_panic() {
             bytes[offset..offset + 4].copy_from_slice(&changed.to_le_bytes());
             decode(&bytes, &selections);
         }
+    }
+}
+
+#[test]
+fn a_frame_has_a_limited_number_of_reasons() {
+    let (selections, frame) = frame();
+    // The frame without its reasons, which are last.
+    let size = |at: usize| u64::from_le_bytes(frame[at..at + 8].try_into().expect("8 bytes")) as usize;
+    let frame = &frame[..48 + size(16) + size(24) + size(32)];
+    // A reason without texts: the result 0, the counter 1, one value, lengths 0 and 0.
+    let reason = [0_u32, 1, 1, 0, 0, 0].map(u32::to_le_bytes).concat();
+    for (count, is_valid) in [(0, true), (MAX_ERRORS, true), (MAX_ERRORS + 1, false)] {
+        assert_eq!(decode(&[frame, &reason.repeat(count)].concat(), &selections), is_valid, "{count}");
     }
 }
 
