@@ -264,15 +264,18 @@ mod tests {
             // 17 KiB: 1 MiB.
             ("Available KBytes", 17.0, 1024.0),
             ("% Idle Time", 0.0002, 5.0),
-            ("Disk Read Bytes/sec", 50.0, 10_000.0),
-            ("Avg. Disk sec/Read", 0.000_000_3, 0.000_1),
-            ("Packets/sec", 0.2, 1.0),
             // 2049 MiB: 3 GiB.
             ("Available MBytes", 2049.0, 3072.0),
             ("% Idle Time", 99.0, 100.0),
         ] {
             let axis = AxisRange::new(&LINEAR, range(&[0.0, largest]), &unit(name), None);
             assert_eq!((axis.bottom(), axis.top()), (0.0, top), "{name} {largest}");
+        }
+        for (name, largest, top) in
+            [("bytes/s", 50.0, 10_000.0), ("seconds", 0.000_000_3, 0.000_1), ("1/s", 0.2, 1.0)]
+        {
+            let axis = AxisRange::new(&LINEAR, range(&[largest]), &Unit::named(name), None);
+            assert_eq!(axis.top(), top, "{name}");
         }
         let axis = AxisRange::new(&LINEAR, range(&[-30.0, 10.0, f64::NAN]), &unit("Things"), None);
         assert_eq!((axis.bottom(), axis.top()), (-30.0, 10.0));
