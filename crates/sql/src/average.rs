@@ -4,13 +4,10 @@ use std::mem::size_of;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, BinaryArray, BinaryBuilder, BooleanArray, Float64Array, Int32Array, Int64Array,
-    StringViewArray, TimestampMicrosecondArray,
+    Array as _, ArrayRef, BinaryArray, BinaryBuilder, BooleanArray, Float64Array,
 };
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
-use datafusion::common::{
-    DataFusionError, Result, ScalarValue, exec_datafusion_err, internal_datafusion_err,
-};
+use datafusion::common::{DataFusionError, Result, ScalarValue, internal_datafusion_err};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
 use datafusion::logical_expr::utils::format_state_name;
@@ -20,7 +17,12 @@ use datafusion::logical_expr::{
 use tachograph_counters::CounterType;
 use tachograph_logs::archive::{MixedTypes, RowAverage, RowNumbers};
 
+use self::rows::{Rows, cast};
 use crate::batches::time_type;
+
+mod rows;
+#[cfg(test)]
+mod tests;
 
 /// The name of the function.
 pub(crate) const AVERAGE: &str = "average";
@@ -95,91 +97,6 @@ impl AggregateUDFImpl for AverageFunction {
 
 fn mixed_types_error(error: MixedTypes) -> DataFusionError {
     DataFusionError::External(Box::new(error))
-}
-
-/// The arguments of a batch.
-struct Rows<'a> {
-    types: &'a StringViewArray,
-    factors: &'a Float64Array,
-    nums: &'a Int64Array,
-    dens: &'a Int64Array,
-    values: &'a Float64Array,
-    multi_counts: &'a Int32Array,
-    times: &'a TimestampMicrosecondArray,
-    /// The type of the last row, with its string view, so that equal views are parsed once.
-    last: Option<(u128, CounterType)>,
-}
-
-fn cast<T: 'static>(array: &ArrayRef) -> Result<&T> {
-    let wrong =
-        || internal_datafusion_err!("average: an argument has the unexpected type {}", array.data_type());
-    array.downcast_ref_opt().ok_or_else(wrong)
-}
-
-/// Casts an array to its type.
-trait Downcast {
-    fn downcast_ref_opt<T: 'static>(&self) -> Option<&T>;
-}
-
-impl Downcast for ArrayRef {
-    fn downcast_ref_opt<T: 'static>(&self) -> Option<&T> {
-        self.as_any().downcast_ref::<T>()
-    }
-}
-
-impl<'a> Rows<'a> {
-    fn new(values: &'a [ArrayRef]) -> Result<Self> {
-        let [types, factors, nums, dens, values, multi_counts, times] = values else {
-            return Err(internal_datafusion_err!("average: called with {} arguments", values.len()));
-        };
-        Ok(Self {
-            types: cast(types)?,
-            factors: cast(factors)?,
-            nums: cast(nums)?,
-            dens: cast(dens)?,
-            values: cast(values)?,
-            multi_counts: cast(multi_counts)?,
-            times: cast(times)?,
-            last: None,
-        })
-    }
-
-    fn len(&self) -> usize {
-        self.types.len()
-    }
-
-    /// The type and the numbers of a row; `None` for a row without a value.
-    #[inline]
-    fn get(&mut self, row: usize) -> Result<Option<(CounterType, RowNumbers)>> {
-        let (num, value) = (self.nums.is_valid(row), self.values.is_valid(row));
-        if (!num && !value) || self.types.is_null(row) {
-            return Ok(None);
-        }
-        let view = self.types.views()[row];
-        let counter_type = match self.last {
-            Some((last, counter_type)) if last == view => counter_type,
-            _ => {
-                let name = self.types.value(row);
-                let found = RowAverage::type_of(name);
-                let counter_type =
-                    found.ok_or_else(|| exec_datafusion_err!("average: '{name}' is not a counter type"))?;
-                self.last = Some((view, counter_type));
-                counter_type
-            }
-        };
-        let numbers = RowNumbers {
-            num: num.then(|| self.nums.value(row)),
-            den: self.dens.is_valid(row).then(|| self.dens.value(row)),
-            value: value.then(|| self.values.value(row)),
-            factor: self.factors.value(row),
-            multi_count: match self.multi_counts.is_valid(row) {
-                true => self.multi_counts.value(row).cast_unsigned(),
-                false => 1,
-            },
-            time: self.times.value(row),
-        };
-        Ok(Some((counter_type, numbers)))
-    }
 }
 
 /// The state of a group; `None` before the first row with a value.
@@ -298,13 +215,28 @@ impl GroupsAccumulator for GroupAverages {
     ) -> Result<()> {
         self.states.resize(total_num_groups, None);
         let mut rows = Rows::new(values)?;
-        for (row, &group) in group_indices.iter().enumerate() {
-            if opt_filter.is_some_and(|filter| filter.is_null(row) || !filter.value(row)) {
+        let mut row = 0;
+        while let Some(&group) = group_indices.get(row) {
+            // The rows of a series follow each other, so most rows are in long runs, whose sums are added at once.
+            if opt_filter.is_none()
+                && let Some(counter_type) = rows.summed_type(row)?
+                && let end = rows.end_of_run(row, group_indices)
+                && end > row
+            {
+                let factor = rows.factors.value(row);
+                let sums = rows.sums(row..end);
+                self.change(group, |state| {
+                    let state = state.get_or_insert_with(|| RowAverage::new(counter_type));
+                    state.add_sums(counter_type, factor, &sums).map_err(mixed_types_error)
+                })?;
+                row = end;
                 continue;
             }
-            if let Some((counter_type, numbers)) = rows.get(row)? {
+            let is_filtered = opt_filter.is_some_and(|filter| filter.is_null(row) || !filter.value(row));
+            if !is_filtered && let Some((counter_type, numbers)) = rows.get(row)? {
                 self.change(group, |state| add(state, counter_type, &numbers))?;
             }
+            row += 1;
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ mod arguments;
 mod average;
 mod batches;
 mod cluster;
+mod date_trunc;
 mod failure;
 mod filters;
 mod inputs;

@@ -21,6 +21,7 @@ use tokio::sync::Notify;
 use crate::arguments::Arguments;
 use crate::average::AverageFunction;
 use crate::cluster::Cluster;
+use crate::date_trunc::date_trunc;
 use crate::failure::Failure;
 use crate::inputs::Inputs;
 use crate::inventory::{Inventory, InventoryTable, SharedInventory};
@@ -99,6 +100,7 @@ impl Engine {
             None => (local_context(options).map_err(failed)?, local_tables(inputs, logs, &read)),
         };
         context.register_udaf(AggregateUDF::from(AverageFunction::new()));
+        context.register_udf(date_trunc());
         for (name, table) in tables {
             context.register_table(name, table).map_err(failed)?;
         }

@@ -40,6 +40,7 @@ use super::codec::{LogicalCodec, PhysicalCodec};
 use super::task_errors::TaskEngine;
 use super::{MAX_MESSAGE_BYTES, address, connections, logging, readiness};
 use crate::average::{AVERAGE, AverageFunction};
+use crate::date_trunc::date_trunc;
 use crate::failure::Failure;
 use crate::memory::QueryMemory;
 use crate::query::{Interrupt, WORKER_STACK};
@@ -109,6 +110,7 @@ async fn serve_scheduler(address: SocketAddr) -> Result<(), Failure> {
         override_session_builder: Some(Arc::new(|config: SessionConfig| {
             let mut state = default_session_builder(config)?;
             state.register_udaf(Arc::new(AggregateUDF::from(AverageFunction::new())))?;
+            state.register_udf(Arc::new(date_trunc()))?;
             Ok(state)
         })),
         override_logical_codec: Some(Arc::new(LogicalCodec::default())),
@@ -217,6 +219,8 @@ fn functions() -> BallistaFunctionRegistry {
     for function in ballista_scalar_functions() {
         functions.scalar_functions.insert(function.name().to_owned(), function);
     }
+    let date_trunc = Arc::new(date_trunc());
+    functions.scalar_functions.insert(date_trunc.name().to_owned(), date_trunc);
     let average = Arc::new(AggregateUDF::from(AverageFunction::new()));
     functions.aggregate_functions.insert(AVERAGE.to_owned(), average);
     functions

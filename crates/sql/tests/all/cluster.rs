@@ -287,6 +287,37 @@ fn executors_end_with_their_scheduler() {
     assert_eq!(status.code(), Some(1));
 }
 
+/// A query fails if its scheduler is killed.
+#[test]
+fn clients_end_with_their_scheduler() {
+    let mut cluster = TestCluster::start(1);
+    let folder = TempFolder::new();
+    write(&folder.0.join("archive"), &recording(0, 40), 20_000);
+    // The first step ends soon, the last one never.
+    let query = r#"WITH sums AS (SELECT "set", counter, instance, time, sum(num) AS num FROM samples GROUP BY 1, 2, 3, 4)
+                   SELECT count(*) FROM sums a, sums b, sums c WHERE a.num < b.num + c.num"#;
+    let mut client = Command::new(env!("CARGO_BIN_EXE_tacho-sql"))
+        .current_dir(&folder.0)
+        .args([query, "archive", "--cluster", &cluster.url])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("tacho-sql runs");
+    while !has_results(&cluster.folder_of(0)) {
+        assert!(client.try_wait().expect("its status").is_none(), "the query has ended");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    cluster.scheduler.kill();
+    let start = Instant::now();
+    while client.try_wait().expect("its status").is_none() {
+        assert!(start.elapsed() < PATIENCE, "the client still runs");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let ran = client.wait_with_output().expect("the ended client");
+    assert_eq!(ran.status.code(), Some(1));
+    assert!(ran.stdout.is_empty() && !ran.stderr.is_empty());
+}
+
 /// Failures of tasks are reported with the file, as in one process.
 #[test]
 fn errors_name_the_cause() {

@@ -82,7 +82,9 @@ fn compare_with(inputs: &[PathBuf], statistics: Averages) -> usize {
     // Intervals whose differences exceed 64 bits have no `num` and `den`, so the averages of their counters can differ.
     let overflowed = query(
         inputs,
-        &format!("SELECT DISTINCT {KEY} FROM samples WHERE kind IN ('ratio', 'last') AND value IS NOT NULL"),
+        &format!(
+            "SELECT DISTINCT {KEY} FROM samples WHERE kind IN ('ratio', 'elapsed') AND value IS NOT NULL"
+        ),
     );
     let overflowed = keys(&overflowed);
     let answer = query(inputs, &format!("SELECT {KEY}, average FROM averages"));
