@@ -208,10 +208,15 @@ fn unsent_samples_are_sent_by_the_next_run() {
         .expect("the queue is free");
     fixture.sample(&mut export);
     let summary = only(export.finish(LONG));
-    assert_eq!((summary.sent, summary.waiting), (4 + 2, 0));
-    let times: Vec<_> = values(&receiver, "tacho_shop_baskets").into_iter().map(|(time, _)| time).collect();
+    // The thread of the first export may have sent one of the four samples after the receiver came up.
+    assert!((3 + 2..=4 + 2).contains(&summary.sent), "{}", summary.sent);
+    assert_eq!(summary.waiting, 0);
+    let mut times: Vec<_> =
+        values(&receiver, "tacho_shop_baskets").into_iter().map(|(time, _)| time).collect();
     assert_eq!(times.first(), Some(&1_700_000_001_000));
     assert!(times.is_sorted(), "{times:?}");
+    times.dedup();
+    assert_eq!(times.len(), 4, "{times:?}");
 }
 
 #[test]

@@ -267,13 +267,18 @@ test("steps: a view is saved as one picture, and +30s counts from the start", as
     assert.match(await page.textContent("#save-csv >> xpath=ancestor::details"), /BLG keeps raw values/);
     await page.keyboard.press("Escape");
 
-    await page.keyboard.press("r");
+    // The menu fills its fields, and then focuses the first one.
+    const openTimes = async () => {
+      await page.keyboard.press("r");
+      await page.waitForFunction(() => document.activeElement?.id === "from-field");
+    };
+    await openTimes();
     await page.fill("#from-field", "10:01:00");
     await page.fill("#to-field", "+30s");
     await page.press("#to-field", "Enter");
     const at = Date.UTC(2024, 2, 5, 10, 1, 0);
     assert.deepEqual(await rangeAfter(page, null), { begin: at, end: at + 30_000 });
-    await page.keyboard.press("r");
+    await openTimes();
     await page.fill("#from-field", "3/5/2024 10:02:00 AM");
     await page.fill("#to-field", "soon");
     await page.press("#to-field", "Enter");
