@@ -10,7 +10,6 @@ mod values;
 mod vectors;
 
 #[path = "../../../perflib/tests/all/blocks_vectors.rs"]
-#[allow(dead_code, reason = "the tests of perflib use all blocks")]
 mod blocks_vectors;
 #[path = "../../../perflib/tests/all/reference_cases.rs"]
 mod reference_cases;
