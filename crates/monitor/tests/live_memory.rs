@@ -67,7 +67,7 @@ fn bytes_after_burst(many: u32) -> usize {
 /// The only test of this program, because tests share an allocator.
 #[test]
 fn the_memory_of_a_chart_does_not_grow_with_ended_processes() {
-    // After that many samples, all buffers have been full.
+    // All buffers have been full by then.
     let (kept, redraw) = bytes_after(2_000);
     let (kept_later, redraw_later) = bytes_after(7_800);
     assert!(redraw_later < redraw + redraw / 4, "a redraw: {redraw_later} bytes, at first {redraw}");
