@@ -202,8 +202,8 @@ export class Legend {
     const selected = keys.has(state.selected) ? state.selected : order[0]?.key;
     let place = this.body.firstElementChild;
     if (!others.length) this.divider.remove();
-    if (place === this.divider) place = this.divider.nextElementSibling;
     for (const line of order) {
+      if (place === this.divider) place = this.divider.nextElementSibling;
       if (line === others[0]) this.divide(others, place);
       const row = this.rows.get(line.key) ?? this.add(line.key);
       this.update(row, line, line.key === selected);
