@@ -116,6 +116,7 @@ export class Tree {
   /** Draws all sets, or the results of the search. */
   draw() {
     const text = this.search.value.trim();
+    this.calls = (this.calls ?? 0) + 1;
     this.drawn = text && this.source ? this.drawFound(this.source, text) : Promise.resolve(this.drawAll());
   }
 
@@ -140,6 +141,7 @@ export class Tree {
 
   /** Draws what the server finds by names, synonyms, metric names of other tools, and help. */
   async drawFound(source, text) {
+    const call = this.calls;
     let answer;
     try {
       answer = await api.search(source.id, text);
@@ -147,8 +149,8 @@ export class Tree {
       if (this.search.value.trim() === text) setText(byId("tree-state"), problem.message);
       return undefined;
     }
-    // If the input has changed, another call draws its results.
-    if (this.source !== source || this.search.value.trim() !== text) return this.drawn;
+    // If the input has changed, another call draws its results. It may not have begun: then `drawn` is the promise of this call.
+    if (this.source !== source || this.search.value.trim() !== text) return this.calls === call ? undefined : this.drawn;
     const named = new Map((this.sets ?? []).map((set) => [set.name, set]));
     const found = answer.found.slice(0, MAX_FOUND).filter(({ set }) => named.has(set));
     // Grouped by set, in the order of the best result of each.
