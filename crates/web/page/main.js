@@ -219,7 +219,7 @@ function whyEmpty(data, panel) {
   return data.blocks.length ? "No values in this time range." : "…";
 }
 
-/** That the logs of the link are not open any more. */
+/** The message about logs of the link that the server has closed. */
 const goneText = () => `No longer open on the server: ${sources.gone().join(", ")}. Open it again, or choose another source at the top.`;
 
 /** The time range of the sources, as a sentence. */
