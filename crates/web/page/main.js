@@ -219,8 +219,10 @@ function whyEmpty(data, panel) {
   return data.blocks.length ? "No values in this time range." : "…";
 }
 
-/** The message about logs of the link that the server has closed. */
-const goneText = () => `No longer open on the server: ${sources.gone().join(", ")}. Open it again, or choose another source at the top.`;
+/** The message about logs that the server has closed. */
+const closedText = (names) => `No longer open on the server: ${names.join(", ")}.`;
+
+const goneText = () => `${closedText(sources.gone())} Open it again, or choose another source at the top.`;
 
 /** The time range of the sources, as a sentence. */
 function wholeText({ zone }) {
@@ -336,7 +338,7 @@ function show(text, isSaved = false) {
   };
   const { parts, panels, viewName, missing, problems } = fromFragment(text, idOf);
   if (problems.length) showError(`Parts of the link are ignored: ${problems.slice(0, 5).join("; ")}${problems.length > 5 ? `; and ${problems.length - 5} more` : ""}.`);
-  if (missing.length && parts.sources.length) showError(`No longer open on the server: ${missing.join(", ")}.`);
+  if (missing.length && parts.sources.length) showError(closedText(missing));
   // Another source must not be shown in the place of a log, but saved views are also used for other logs.
   if (!parts.sources.length && isSaved && sources.shown().length) parts.sources = state.sources;
   if (!parts.sources.length) parts.sources = missing.length ? missing.map((name) => sources.addGone(name)) : firstSources();
@@ -379,7 +381,7 @@ async function refresh() {
     const gone = state.sources.filter((id) => !sources.byId(id) && !sources.isGone(id));
     if (gone.length) {
       const names = gone.map((id) => sources.nameOf(id));
-      showError(`No longer open on the server: ${names.join(", ")}.`);
+      showError(closedText(names));
       const rest = state.sources.filter((id) => sources.byId(id));
       address.replaceNext();
       change(rest.length ? { sources: rest, range: null, frozen: null } : { sources: names.map((name) => sources.addGone(name)) });
