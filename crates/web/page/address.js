@@ -15,11 +15,12 @@ export class Address {
     this.timer = null;
     /** The step that the address has; null if the next one replaces it. */
     this.step = null;
-    addEventListener("hashchange", ({ newURL }) => {
+    addEventListener("hashchange", async ({ newURL }) => {
       this.replaceNext();
       setZoomHistory(history.state);
       // A delayed write of the previous state can have replaced the address before this event.
-      show(new URL(newURL).hash.slice(1));
+      await show(new URL(newURL).hash.slice(1));
+      if (this.step === null) this.write(true);
     });
   }
 
