@@ -50,7 +50,7 @@ export function setUpControls(page) {
     click(`save-view-${format}`, () => saveViewPicture(state.panels.map((panel) => pictured(page, panel)).filter(Boolean), state.savedName || state.title || "view", format));
   }
   click("copy-link", () => {
-    page.writeAddress(true);
+    page.address.write(true);
     copyLink();
   });
   click("help-button", () => byId("help-dialog").showModal());
