@@ -3,14 +3,13 @@
 import { logout, serverIsAway } from "./api.js";
 import { areFitting, changePanel, freeze, showAll, showMaximum, step, toggleFit, zoomBy } from "./actions.js";
 import { byId, element, setText, setTitle } from "./element.js";
-import { duration } from "./figures.js";
+import { duration, FIGURES, LEGEND_FIGURES } from "./figures.js";
 import { copyLink, savePicture, saveSelection, saveViewPicture } from "./export.js";
 import { sorted } from "./legend.js";
 import { AXES, KINDS } from "./panels.js";
 import { change, changeEntries, state } from "./state.js";
 import { sinceStart } from "./ticks.js";
 import { rangeText, shortZone } from "./time.js";
-import { FIGURES, LEGEND_FIGURES } from "./values.js";
 import { canGoBack, canGoForward, zoomBack, zoomForward } from "./zoom.js";
 
 /** Sets the controls up. */

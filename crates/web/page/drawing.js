@@ -11,9 +11,8 @@ import { sorted } from "./legend.js";
 import { areSeveral } from "./names.js";
 import { isChart, isOverTime, titleOf as panelTitle } from "./panels.js";
 import { titleOf } from "./picture.js";
-import { drawReport } from "./report.js";
+import { drawReport, drawValueBar } from "./report.js";
 import { change, entry, state } from "./state.js";
-import { drawValueBar } from "./valuebar.js";
 
 /** The distances of a chart from the edges of its region, in pixels. */
 const CHART_MARGINS = 30;

@@ -45,7 +45,7 @@ export const state = {
   zone: "log",
   /** "units" or "raw": whether figures have units and three digits, or all digits. */
   numbers: "units",
-  /** The value of bars and reports: "default", or one of `FIGURES` in `values.js`. */
+  /** The value of bars and reports: "default", or one of `FIGURES` in `figures.js`. */
   figure: "default",
   /** The statistics that are columns of the legend, in the order of `LEGEND_FIGURES`. */
   columns: ["average", "last", "minimum", "maximum"],

@@ -4,8 +4,6 @@ import { axisFigure } from "./figures.js";
 import { clock } from "./time.js";
 import { axisTexts, stepOf, tickText } from "./units.js";
 
-export { roundStep } from "./steps.js";
-
 const STEPS_OF_TIME = [
   0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200,
   10800, 21600, 43200, 86400, 172800, 604800, 1209600, 2592000, 7776000, 31536000,

@@ -1,8 +1,6 @@
 // Values with units: three significant digits, a prefix and the unit. The server sends the rule of each counter (`format`), so
 // the page and the terminal monitor show the same text; tests compare both.
 
-import { roundStep } from "./steps.js";
-
 /** A rule as the server sends it: `{kind, symbol, factor}`. */
 export const PLAIN = { kind: "other", symbol: "", factor: 1 };
 
@@ -170,9 +168,6 @@ export function namedUnit(name) {
 /** The rule without factor, for values that are already in the unit. */
 export const baseOf = (format) => ({ ...format, factor: 1 });
 
-/** The name of the unit on an axis; empty if the ticks show it, or for plain counts. */
-export const unitName = (format) => ({ bytes: "bytes", seconds: "time", si: format.symbol, plain: format.symbol }[format.kind] ?? format.symbol);
-
 /** A round step of an axis: powers of two for bytes, minutes and hours for long times. */
 export function stepOf(length, max, format) {
   const min = length / Math.max(1, max);
@@ -185,4 +180,12 @@ export function stepOf(length, max, format) {
     if (found) return found;
   }
   return roundStep(length, max);
+}
+
+/** A round step (1, 2 or 5 times a power of ten) that divides `length` into at most `max` parts. */
+function roundStep(length, max) {
+  const min = length / Math.max(1, max);
+  const power = 10 ** Math.floor(Math.log10(min));
+  for (const factor of [1, 2, 5, 10]) if (factor * power >= min * (1 - 1e-9)) return factor * power;
+  return 10 * power;
 }

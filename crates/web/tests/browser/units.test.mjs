@@ -131,7 +131,7 @@ test("units: a link restores the state, and a forged one is harmless", async () 
 });
 
 test("units: scales fit, and zooms stay within the data", async () => {
-  const { factorText, fittingPower } = await importModule("scale.js");
+  const { factorText, fittingPower } = await importModule("axes.js");
   for (const [maximum, power] of [[0, 0], [null, 0], [100, 0], [100.1, -1], [10, 1], [9.99, 1], [23e9, -9], [0.5, 2], [1e-12, 9]]) assert.equal(fittingPower(maximum), power, String(maximum));
   assert.equal(factorText(-6), "0.000001");
   assert.equal(factorText(3), "1000.0");
@@ -245,7 +245,7 @@ test("units: ticks of time are dense, with dates where the day changes", async (
 });
 
 test("units: values without neighbours are points, and areas are stacked on values only", async () => {
-  const { isolatedRows, valueRuns } = await importModule("runs.js");
+  const { isolatedRows, valueRuns } = await importModule("blocks.js");
   assert.deepEqual(isolatedRows([1, null, 2, undefined, 3, null, 4]), [0, 6]);
   assert.deepEqual(valueRuns([1, undefined, 2, null, null, 3]), [[0, 2], [5]]);
 });
