@@ -168,6 +168,12 @@ export function namedUnit(name) {
 /** The rule without factor, for values that are already in the unit. */
 export const baseOf = (format) => ({ ...format, factor: 1 });
 
+/** The values of `smallestTop`, by kind or by kind and symbol; `Unit::smallest_top` of the terminal monitor has the same. */
+const SMALLEST_TOPS = { bytes: 2 ** 20, seconds: 100e-6, "si B/s": 10e3, "si bit/s": 10e3, "si /s": 1, load: 1, "plain %": 5, other: 0.1 };
+
+/** The smallest value at the top of an axis that begins at 0: a quantity that is small for every machine, so that noise does not fill a chart. */
+export const smallestTop = ({ kind, symbol }) => SMALLEST_TOPS[kind] ?? SMALLEST_TOPS[`${kind} ${symbol}`] ?? 0;
+
 /** A round step of an axis: powers of two for bytes, minutes and hours for long times. */
 export function stepOf(length, max, format) {
   const min = length / Math.max(1, max);

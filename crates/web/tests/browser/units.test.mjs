@@ -176,13 +176,14 @@ test("units: a removed counter returns only when a path that selects it is added
 });
 
 test("units: values have the units of the terminal monitor", async () => {
-  const { tickText, valueText } = await importModule("units.js");
+  const { smallestTop, tickText, valueText } = await importModule("units.js");
   // crates/web/tests/units.rs writes and checks this file.
   const rows = fs.readFileSync(path.join(PAGE, "../tests/units.tsv"), "utf8").trim().split("\n");
   assert.ok(rows.length > 1000, `${rows.length} rows`);
   for (const row of rows) {
-    const [kind, symbol, factor, value, text, tick] = row.split("\t");
+    const [kind, symbol, factor, smallest, value, text, tick] = row.split("\t");
     const format = { kind, symbol, factor: Number(factor) };
+    assert.equal(smallestTop(format), Number(smallest), row);
     assert.deepEqual([valueText(Number(value), format), tickText(Number(value), format)], [text, tick], row);
   }
 });
@@ -220,6 +221,14 @@ test("units: axes have round steps in their units, and powers of ten", async () 
   assert.deepEqual(labels(3000, format("seconds")).slice(0, 2), ["0 s", "20 min"]);
   assert.deepEqual(labels(28.8e6, format("si", "B/s")), ["0 MB/s", "10 MB/s", "20 MB/s", "30 MB/s"]);
   assert.deepEqual(labels(99.9, format("plain", "%")), ["0 %", "50 %", "100 %"]);
+  // Noise does not fill an axis, also if all values are 0. An axis with negative values has its own scale.
+  const percent = format("plain", "%");
+  assert.deepEqual([0, 0.001, 4.8].map((most) => valueRange(0, most, 5, percent)[1]), [5, 5, 5]);
+  assert.deepEqual(labels(0.001, percent), ["0 %", "2 %", "4 %", "6 %"]);
+  assert.equal(valueRange(0, 3, 5, format("si", "B/s"))[1], 10_000);
+  assert.equal(valueRange(0, 12_345, 5, format("si", "B/s"))[1], 15_000);
+  assert.ok(valueRange(-0.001, 0.001, 5, percent)[1] < 0.01);
+  assert.deepEqual(valueRange(0, 0, 5, format("seconds")), [0, 1]);
   const [low, high] = powerRange(0.004, 30);
   assert.deepEqual([low, high], [0.001, 100]);
   assert.deepEqual(powerMarks(low, high, 9, format("plain", "%")).map(({ label }) => label), ["0.001 %", "0.01 %", "0.1 %", "1 %", "10 %", "100 %"]);
