@@ -344,6 +344,35 @@ test("units: a colour that the view chose is not assigned to another counter", a
   state.legend.clear();
 });
 
+test("units: an instance has the same colour in all panels, unless another one of the panel has it", async () => {
+  const { change, entry, setPresent, state } = await importModule("state.js");
+  const { lineStyle } = await importModule("palette.js");
+  const colour = (key) => lineStyle(entry(key).styleIndex, "light").colour;
+  const key = (panel, set, instance, counter) => `${panel}.live \\${set}(${instance})\\${counter}`;
+  state.legend.clear();
+  // Neighbours differ, so these panels have no conflicts.
+  const names = ["sda", "sdb", "sdc", "sdd"];
+  const reads = names.map((name) => key(11, "physicaldisk", name, "disk reads/sec"));
+  const writes = names.toReversed().map((name) => key(12, "physicaldisk", name, "disk writes/sec"));
+  setPresent(new Set([...reads, ...writes]));
+  const shown = reads.map(colour);
+  assert.equal(new Set(shown).size, 4);
+  assert.deepEqual(writes.map(colour).toReversed(), shown);
+  // After another view, and on a machine that the path names.
+  setPresent(new Set());
+  assert.equal(state.legend.size, 0);
+  assert.deepEqual(reads.map(colour), shown);
+  assert.equal(colour(`13.fleet \\\\host\\physicaldisk(sdb)\\disk reads/sec`), shown[1]);
+  // Counters without instance, and _Total, have colours of their own, again the same in each panel.
+  const totals = ["user", "privileged"].map((name) => `14.live \\processor(_total)\\% ${name} time`);
+  assert.equal(colour(totals[1]), colour(totals[1].replace("14.", "15.")));
+  // In one panel, all styles differ: the first eight in their colours.
+  const many = Array.from({ length: 40 }, (_, index) => key(16, "process", `p${index * 8}`, "% processor time"));
+  assert.equal(new Set(many.slice(0, 8).map(colour)).size, 8);
+  assert.equal(new Set(many.map((one) => entry(one).styleIndex)).size, 40);
+  change({ legend: new Map() });
+});
+
 test("units: typed durations are read and written with their units", async () => {
   const { parseLength } = await importModule("typed-time.js");
   const { lengthText } = await importModule("earlier.js");
