@@ -156,7 +156,7 @@ fn a_panel_appears_on_a_larger_screen() {
 
 #[test]
 fn an_empty_panel_shows_the_reason() {
-    const IDLE: [Line; 2] = [
+    const IDLE: [Line; 3] = [
         line("Network Interface", Some("eth0"), "Bytes Received/sec", |_| Some(0.0)),
         line("Cgroup", Some("/a"), "% Processor Time", |_| Some(5.0)),
     ];
@@ -173,6 +173,7 @@ path = '\Cgroup(*)\Tasks'
 [[panel.counter]]
 path = '\Cgroup(*)\% Processor Time'
 [[panel]]
+        line("Network Interface", Some("eth0"), "Packets Received Errors/sec", |_| Some(0.0)),
 [[panel.counter]]
 path = '\GPU Engine(*)\Utilization Percentage'
 except = ['\GPU Engine(0)\Utilization Percentage']
@@ -183,6 +184,10 @@ except = ['\GPU Engine(0)\Utilization Percentage']
     // Another panel shows that there are control groups.
     screen.line_with("no values here: Tasks");
     screen.line_with("GPU Engine has no instances except 0");
+path = '\Network Interface(*)\Packets Received Errors/sec'
+only_active = true
+[[panel]]
+[[panel.counter]]
 }
 
 #[test]
@@ -195,6 +200,7 @@ fn a_log_on_a_small_screen_has_its_range_its_times_and_single_samples() {
     // A line with times below the lowest charts.
     let times: Vec<_> = text.lines().skip(16).filter(|line| line.contains("10:01")).collect();
     assert!(!times.is_empty(), "{text}");
+    screen.line_with(" 0: eth0");
     log.assert_matches("overview_log_80x24");
     // The cursor is on a single sample, whose values the panels show.
     log.type_in("t10:02:00");
