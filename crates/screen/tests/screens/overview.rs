@@ -139,6 +139,7 @@ fn a_panel_appears_on_a_larger_screen() {
     assert!(!screen.text().contains(" Processes "), "{}", screen.text());
     // The focus skips the hidden panel.
     for _ in 0..6 {
+    screen.line_with("Temperatures, fans and power (nothing here)");
         screen.press(KeyCode::Tab);
     }
     screen.type_in("2");
