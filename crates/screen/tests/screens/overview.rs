@@ -1,6 +1,6 @@
 //! The overview: the first line, capacities, the newest values, round times, and the menu of views.
 
-use ratatui::crossterm::event::KeyCode;
+use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_monitor::Span;
@@ -70,6 +70,18 @@ path = '\Disk\Writes'
 }
 
 #[test]
+fn the_cursor_moves_ten_times_as_far_with_shift() {
+    let mut screens = [0; 2].map(|_| TestScreen::log((120, 40), 60));
+    screens.iter_mut().for_each(|screen| screen.press(KeyCode::Right));
+    let [near, far] = &mut screens;
+    (0..10).for_each(|_| near.press(KeyCode::Right));
+    far.input(Input::Terminal(Event::Key(KeyEvent::new(KeyCode::Right, KeyModifiers::SHIFT))));
+    assert_eq!(far.text(), near.text());
+    near.press(KeyCode::Right);
+    assert_ne!(far.text(), near.text());
+}
+
+#[test]
 fn lists_name_the_values_that_they_show() {
     let mut screen = overview((120, 40), Theme::default());
     assert!(screen.text().contains(" last │") && !screen.text().contains(" mean │"), "{}", screen.text());
@@ -127,10 +139,13 @@ fn a_menu_shows_another_view() {
     // Selecting a view for which the machine has no counters changes nothing.
     screen.type_in("m");
     screen.line_with("GPU (nothing here)");
+    screen.line_with("Temperatures, fans and power (nothing here)");
     screen.type_in("9");
     screen.line_with("nothing to show in the view 'gpu' here");
     // The menu stays open.
     screen.line_with("Views (Enter, or the digit)");
+    screen.type_in("m3");
+    assert_eq!(screen.app.view().title.as_deref(), Some("Memory"));
 }
 
 #[test]
@@ -139,7 +154,6 @@ fn a_panel_appears_on_a_larger_screen() {
     assert!(!screen.text().contains(" Processes "), "{}", screen.text());
     // The focus skips the hidden panel.
     for _ in 0..6 {
-    screen.line_with("Temperatures, fans and power (nothing here)");
         screen.press(KeyCode::Tab);
     }
     screen.type_in("2");
@@ -159,6 +173,7 @@ fn a_panel_appears_on_a_larger_screen() {
 fn an_empty_panel_shows_the_reason() {
     const IDLE: [Line; 3] = [
         line("Network Interface", Some("eth0"), "Bytes Received/sec", |_| Some(0.0)),
+        line("Network Interface", Some("eth0"), "Packets Received Errors/sec", |_| Some(0.0)),
         line("Cgroup", Some("/a"), "% Processor Time", |_| Some(5.0)),
     ];
     let text = r"
@@ -169,12 +184,15 @@ path = '\Network Interface(*)\Bytes Received/sec'
 only_active = true
 [[panel]]
 [[panel.counter]]
+path = '\Network Interface(*)\Packets Received Errors/sec'
+only_active = true
+[[panel]]
+[[panel.counter]]
 path = '\Cgroup(*)\Tasks'
 [[panel]]
 [[panel.counter]]
 path = '\Cgroup(*)\% Processor Time'
 [[panel]]
-        line("Network Interface", Some("eth0"), "Packets Received Errors/sec", |_| Some(0.0)),
 [[panel.counter]]
 path = '\GPU Engine(*)\Utilization Percentage'
 except = ['\GPU Engine(0)\Utilization Percentage']
@@ -182,13 +200,10 @@ except = ['\GPU Engine(0)\Utilization Percentage']
     let view = View::parse(text).expect("a view");
     let mut screen = TestScreen::with_view(true, (120, 40), 20, Theme::default(), &IDLE, view);
     screen.line_with("no activity: eth0");
+    screen.line_with(" 0: eth0");
     // Another panel shows that there are control groups.
     screen.line_with("no values here: Tasks");
     screen.line_with("GPU Engine has no instances except 0");
-path = '\Network Interface(*)\Packets Received Errors/sec'
-only_active = true
-[[panel]]
-[[panel.counter]]
 }
 
 #[test]
@@ -201,7 +216,6 @@ fn a_log_on_a_small_screen_has_its_range_its_times_and_single_samples() {
     // A line with times below the lowest charts.
     let times: Vec<_> = text.lines().skip(16).filter(|line| line.contains("10:01")).collect();
     assert!(!times.is_empty(), "{text}");
-    screen.line_with(" 0: eth0");
     log.assert_matches("overview_log_80x24");
     // The cursor is on a single sample, whose values the panels show.
     log.type_in("t10:02:00");
