@@ -73,7 +73,7 @@ sources.onChange = () => {
 };
 sources.onView = (text, name) => views.openText(text, name);
 /** Shared by the components. */
-const page = { sources, chart: () => (panelAlone()?.kind === "heatmap" ? heatMap : chart), hover, feed, loader, tree, views, grid, comparison, data: loader.data(), choose, line: selectedLine, panel: panelAlone };
+const page = { sources, chart: () => (panelAlone()?.kind === "heatmap" ? heatMap : chart), hover, feed, loader, tree, views, grid, comparison, data: loader.data(), panelData: new Map(), choose, line: selectedLine, panel: panelAlone };
 const legend = new Legend({ onRemove: (keys) => removeLines(page, keys), onOnly: (line) => onlyThis(page, line), onUnit: (unit) => changePanel(page, { unit }) });
 page.legend = legend;
 const table = new TableView(byId("report"), (path) => addPanel(page, [path]));

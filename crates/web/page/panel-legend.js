@@ -96,7 +96,12 @@ export class PanelLegend {
     }
     if (isKeyed) items.push(this.keyItem);
     const keys = new Set(values.keys());
-    for (const key of this.rows.keys()) if (!keys.has(key)) this.rows.delete(key);
+    for (const [key, { button }] of this.rows) {
+      if (keys.has(key)) continue;
+      // It can be in the item of another line.
+      button.remove();
+      this.rows.delete(key);
+    }
     for (const item of [...this.list.children]) if (!items.includes(item)) item.remove();
     items.forEach((item, index) => this.list.children[index] !== item && this.list.insertBefore(item, this.list.children[index] ?? null));
     return shown.length ? figureTitle(shown) : "";

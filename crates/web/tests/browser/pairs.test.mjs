@@ -1,0 +1,55 @@
+// Two logs, or a log and its earlier values, in the legends of panels: which lines there are, and how their values changed.
+
+import assert from "node:assert/strict";
+import { serve, test, withPage } from "./harness.mjs";
+import { logOf, panelLink } from "./logs.mjs";
+
+const READ = "\\PhysicalDisk(_Total)\\Disk Read Bytes/sec";
+const WRITE = "\\PhysicalDisk(_Total)\\Disk Write Bytes/sec";
+const MEMORY = "\\Memory\\Available Bytes";
+const DISK = { id: 1, title: "Disk", counters: [{ path: READ, label: "read" }, { path: WRITE, label: "write" }] };
+const FREE = { id: 2, title: "Free", counters: [{ path: MEMORY, label: "free" }] };
+
+/** Two logs, the second one recorded five minutes later. */
+const twoLogs = () => [
+  logOf("first.csv", { [READ]: () => 1000, [WRITE]: () => 4000, [MEMORY]: (index) => (index < 30 ? 2 ** 30 : 2 ** 31) }),
+  logOf("second.csv", { [READ]: () => 3000, [WRITE]: () => 1000, [MEMORY]: () => 2 ** 31 }, 60, "WEB1", 300),
+];
+
+/** The lines of a panel's legend: name and visible values. */
+const legendOf = (page, title) => page.$$eval(".panel", (all, wanted) => [...all.find((panel) => panel.querySelector(".panel-title").textContent === wanted).querySelectorAll(".legend-line")].map((line) => [...line.querySelectorAll(".legend-name, .legend-value, .legend-change")].map(({ textContent }) => textContent).join(" ").trim()), title);
+
+/** Waits until the lines of a panel's legend are these. */
+async function legendIs(page, title, expected) {
+  const end = Date.now() + 20_000;
+  let lines = null;
+  while (JSON.stringify(lines) !== JSON.stringify(expected) && Date.now() < end) {
+    await page.waitForTimeout(50);
+    lines = await legendOf(page, title);
+  }
+  assert.deepEqual(lines, expected);
+}
+
+const showOnly = async (page, name) => {
+  await page.click("#source-menu summary");
+  await page.click(`.source-name:has-text("${name}")`);
+};
+
+test("pairs: a legend has no values of a log, or of a shift, that is no longer shown", async () => {
+  const server = await serve(...twoLogs());
+  await withPage("pairs-stale", `${server.url}#${panelLink(DISK, FREE)}`, async (page) => {
+    const lines = () => page.$$eval(".panel:first-child .legend-line", (all) => all.length);
+    await page.waitForFunction(() => document.querySelectorAll(".panel:first-child .legend-line").length === 4);
+    await showOnly(page, "first.csv");
+    await legendIs(page, "Disk", ["read 1.00 kB/s", "write 4.00 kB/s"]);
+    await page.keyboard.press("r");
+    await page.fill("#shift-field", "10 s");
+    await page.press("#shift-field", "Enter");
+    await page.waitForFunction(() => document.querySelectorAll(".panel:first-child .legend-line").length === 4);
+    await page.click("#time-menu summary");
+    await page.click("#shift-presets button:has-text('Off')");
+    await legendIs(page, "Disk", ["read 1.00 kB/s", "write 4.00 kB/s"]);
+    assert.equal(await lines(), 2);
+  });
+  await server.stop();
+});
