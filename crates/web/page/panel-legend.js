@@ -21,6 +21,12 @@ const HIGH = 400;
 /** Rows that are less than half visible are hidden. */
 const HALF = 0.5;
 
+/** Averages of earlier values that cover less of the range than this share are not compared with the present ones. */
+const WHOLE = 0.95;
+
+/** The number of values of a line, as a share of that of another line. */
+const shareOf = (line, other) => (line.statistics?.values ?? 0) / Math.max(1, other.statistics?.values ?? 0);
+
 /** The line of the same counter in the first source, or at the present time; the line itself if it is that line. */
 const firstKey = (line) => line.sameAs?.key ?? presentKey(line);
 
@@ -78,6 +84,7 @@ export class PanelLegend {
     this.hidden = lines.length - shown.length + left;
     const several = areSeveral(blocks);
     const values = new Map(shown.map((line) => [line.key, shownValue(line)]));
+    const earlier = new Map(shown.filter(isEarlier).map((line) => [presentKey(line), line]));
     const shared = sharedCounter(shown);
     const isKeyed = this.drawKey(shown, several);
     const items = [];
@@ -92,9 +99,10 @@ export class PanelLegend {
       const first = isKeyed ? this.rows.get(firstKey(line)) : row;
       if (row.button.parentElement !== first.item) first.item.append(row.button);
       if (first === row) items.push(row.item);
-      this.update(row, line, { shared, several, isKeyed, firstSource: blocks[0]?.source, value: values.get(line.key), first: values.get(firstKey(line)) ?? null, isBeyond: beyond(line, values.get(line.key)) });
+      this.update(row, line, { shared, several, isKeyed, firstSource: blocks[0]?.source, value: values.get(line.key), from: values.get((earlier.get(line.key) ?? line.sameAs)?.key) ?? null, isComparable: !earlier.has(line.key) || shareOf(earlier.get(line.key), line) >= WHOLE, isBeyond: beyond(line, values.get(line.key)) });
     }
-    if (isKeyed) items.push(this.keyItem);
+    // First, because the end of a long legend is hidden.
+    if (isKeyed) items.unshift(this.keyItem);
     const keys = new Set(values.keys());
     for (const [key, { button }] of this.rows) {
       if (keys.has(key)) continue;
@@ -115,7 +123,7 @@ export class PanelLegend {
     return row;
   }
 
-  update(row, line, { shared, several, isKeyed, firstSource, value, first, isBeyond }) {
+  update(row, line, { shared, several, isKeyed, firstSource, value, from, isComparable, isBeyond }) {
     const style = styleOf(line);
     const text = JSON.stringify(style);
     if (row.style !== text) {
@@ -132,7 +140,8 @@ export class PanelLegend {
     setText(row.value, lineFigure(value, line));
     row.value.dataset.value = value ?? "";
     row.value.classList.toggle("beyond", isBeyond);
-    const change = isFirst ? "" : isEarlier(line) ? changeText(first, value) : changeText(value, first);
+    // The change is that to this value, from earlier values or from the first source.
+    const change = isComparable ? changeText(value, from) : "";
     setText(row.change, change ? `(${change})` : "");
     row.button.classList.toggle("hidden-line", entry(line.key).isHidden);
     row.button.setAttribute("aria-pressed", String(!entry(line.key).isHidden));
@@ -150,7 +159,11 @@ export class PanelLegend {
     const earlier = lines.find(isEarlier);
     // With several sources, earlier values of each have the same dashes.
     if (earlier && several) return false;
-    if (earlier) meanings.set(`${lengthText(earlier.source.shift)} earlier`, EARLIER);
+    if (earlier) {
+      const present = lines.find(({ key }) => key === presentKey(earlier));
+      const share = present ? shareOf(earlier, present) : 1;
+      meanings.set(`${lengthText(earlier.source.shift)} earlier${share < WHOLE ? ` (${Math.round(share * 100)} % of the range)` : ""}`, EARLIER);
+    }
     const text = JSON.stringify([...meanings]);
     if (this.key !== text) {
       this.key = text;

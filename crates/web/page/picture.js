@@ -50,7 +50,7 @@ export function drawPicture(pen, data, panel, lines, size) {
 export function titleOf(data) {
   const sources = data.blocks.filter(({ source }) => !source.of).map((block) => block.source.name).join(" + ");
   const earlier = data.blocks.find(({ source }) => source.of)?.source;
-  const length = duration(data.end - data.begin) + (earlier ? `; dashed: ${lengthText(earlier.shift)} earlier` : "");
+  const length = duration(data.end - data.begin) + (earlier ? `; dotted: ${lengthText(earlier.shift)} earlier` : "");
   if (!data.zone) return `${sources}, ${sinceStart(data.begin, 0.1)} – ${sinceStart(data.end, 0.1)} from the start, ${length}`;
   const [begin, end] = [data.begin, data.end].map((at) => ({ time: sampleMoment(at, data.zone, areWhole(data.blocks)), name: data.zone.nameAt(at) }));
   const changed = begin.name === end.name ? "" : ` (${begin.name})`;

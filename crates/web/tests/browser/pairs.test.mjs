@@ -53,3 +53,31 @@ test("pairs: a legend has no values of a log, or of a shift, that is no longer s
   });
   await server.stop();
 });
+
+test("pairs: the change is shown at the newer value, and only if both values are of equally long times", async () => {
+  const [first, second] = twoLogs();
+  const server = await serve(first, second);
+  const shift = async (page, text) => {
+    await page.keyboard.press("r");
+    await page.fill("#shift-field", text);
+    await page.press("#shift-field", "Enter");
+  };
+  await withPage("pairs-change", `${server.url}#${panelLink(DISK, FREE)}`, async (page) => {
+    await legendIs(page, "Disk", ["read 1.00 kB/s", "read · second.csv 3.00 kB/s (+200 %)", "write 4.00 kB/s", "write · second.csv 1.00 kB/s (−75.0 %)"]);
+    // The first item says which line is of which log.
+    assert.equal(await page.textContent(".panel .panel-legend li"), "first.csvsecond.csv");
+    await showOnly(page, "first.csv");
+    await shift(page, "30 s");
+    // Half of the log has no earlier values: the averages are of different times.
+    await legendIs(page, "Free", ["free 1.50 GiB", "free · 30 s earlier 1.00 GiB"]);
+    assert.match(await page.locator(".panel .legend-key").last().textContent(), /^30 s earlier \(50 % of the range\)$/);
+    assert.match(await page.textContent("#range-text"), /; dotted: 30 s earlier$/);
+    await page.keyboard.press("r");
+    await page.fill("#from-field", "10:00:30");
+    await page.fill("#to-field", "10:00:50");
+    await page.press("#to-field", "Enter");
+    await legendIs(page, "Free", ["free 2.00 GiB (+100 %)", "free · 30 s earlier 1.00 GiB"]);
+    assert.equal(await page.locator(".panel .legend-key").last().textContent(), "30 s earlier");
+  });
+  await server.stop();
+});
