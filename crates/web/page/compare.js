@@ -36,13 +36,17 @@ export class Comparison {
   /** `loader` has the shown sources and their ranges; `onAdded(panel)` is called after a counter was added to a panel. */
   constructor({ loader, onAdded, onOpen }) {
     Object.assign(this, { loader, onAdded, onOpen, rows: [], total: 0, omitted: [] });
+    /** The ids of the log before and of the log after. */
+    this.pair = [];
     /** The ids of the panels that the list created. */
     this.panels = new Set();
     this.panel = byId("compare-panel");
     byId("compare-button").addEventListener("click", () => this.toggle());
     byId("compare-close").addEventListener("click", () => this.close());
     byId("compare-filter").addEventListener("input", () => this.draw());
-    for (const name of ["before", "after", "sort"]) byId(`compare-${name}`).addEventListener("change", () => this.update());
+    for (const name of ["before", "after"]) byId(`compare-${name}`).addEventListener("change", () => this.chosen(name));
+    byId("compare-swap").addEventListener("click", () => this.show([...this.pair].reverse()));
+    byId("compare-sort").addEventListener("change", () => this.update());
     this.panel.addEventListener("keydown", (event) => event.key === "Escape" && this.close());
     onChange((names) => {
       if (["sources", "range", "align", "shift"].some((name) => names.has(name))) this.sourcesChanged();
@@ -85,23 +89,38 @@ export class Comparison {
     byId("compare-button").hidden = entries.length < 2;
     if (this.panel.hidden) return;
     if (entries.length < 2) return this.close();
-    // A log some time earlier is before itself.
-    const order = [...entries].sort((one, other) => Number(Boolean(other.of)) - Number(Boolean(one.of)));
-    const after = order[0].of ? entries.find(({ id }) => id === order[0].of) : order[1];
-    for (const [name, usual] of [["before", order[0]], ["after", after]]) {
-      const list = byId(`compare-${name}`);
-      const chosen = entries.some(({ id }) => id === list.value) ? list.value : usual.id;
-      list.replaceChildren(...entries.map(({ id, name: text }) => element("option", { value: id }, text)));
-      list.value = chosen;
-    }
-    if (byId("compare-before").value === byId("compare-after").value) byId("compare-after").value = entries.find(({ id }) => id !== byId("compare-before").value).id;
+    // Without earlier values, the order of the logs in the charts decides. A log some time earlier is before itself.
+    const earlier = entries.find(({ of }) => of);
+    if (!earlier) this.pair = entries.slice(0, 2).map(({ id }) => id);
+    else if (!this.hadEarlier || !this.pair.every((chosen) => entries.some(({ id }) => id === chosen))) this.pair = [earlier.id, earlier.of];
+    this.hadEarlier = Boolean(earlier);
+    ["before", "after"].forEach((name, index) => {
+      byId(`compare-${name}`).replaceChildren(...entries.map(({ id, name: text }) => element("option", { value: id }, text)));
+      byId(`compare-${name}`).value = this.pair[index];
+    });
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.update(), PAUSE_MS);
     return undefined;
   }
 
+  /** Uses the log that a list names; if the other list names it too, that one gets the previous log of this list. */
+  chosen(name) {
+    const [own, other] = name === "before" ? [0, 1] : [1, 0];
+    const pair = [...this.pair];
+    pair[own] = byId(`compare-${name}`).value;
+    if (pair[own] === pair[other]) pair[other] = this.pair[own];
+    this.show(pair);
+  }
+
+  /** Compares these logs, also in the charts. */
+  show(pair) {
+    this.pair = pair;
+    if (this.entries().some(({ of }) => of)) this.sourcesChanged();
+    else change({ sources: [...pair, ...state.sources.filter((id) => !pair.includes(id))] });
+  }
+
   request() {
-    const [before, after] = ["before", "after"].map((name) => this.entries().find(({ id }) => id === byId(`compare-${name}`).value));
+    const [before, after] = this.pair.map((chosen) => this.entries().find(({ id }) => id === chosen));
     if (!before || !after) return null;
     const [earlier, later] = [before, after].map((source) => this.loader.boundsOf(source));
     return { before: idOf(before), after: idOf(after), before_begin: earlier.begin, before_end: earlier.end, after_begin: later.begin, after_end: later.end, sort: byId("compare-sort").value, top: ROWS };

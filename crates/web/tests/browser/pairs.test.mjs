@@ -81,3 +81,34 @@ test("pairs: the change is shown at the newer value, and only if both values are
   });
   await server.stop();
 });
+
+test("pairs: the earlier log is the base whichever was ticked first; Changes and charts have one order, which can be swapped", async () => {
+  const [first, second] = twoLogs();
+  // The order of the command line is kept.
+  const server = await serve(second, first);
+  await withPage("pairs-order", `${server.url}#${panelLink(DISK, FREE)}`, async (page) => {
+    await legendIs(page, "Disk", ["read 3.00 kB/s", "read · first.csv 1.00 kB/s (−66.7 %)", "write 1.00 kB/s", "write · first.csv 4.00 kB/s (+300 %)"]);
+    const forward = ["read 1.00 kB/s", "read · second.csv 3.00 kB/s (+200 %)", "write 4.00 kB/s", "write · second.csv 1.00 kB/s (−75.0 %)"];
+    await showOnly(page, "second.csv");
+    await legendIs(page, "Disk", ["read 3.00 kB/s", "write 1.00 kB/s"]);
+    await page.click("#source-menu summary");
+    await page.check('input[aria-label="Overlay first.csv"]');
+    await page.keyboard.press("Escape");
+    await legendIs(page, "Disk", forward);
+    await page.click("#compare-button");
+    const pair = () => page.$$eval("#compare-before, #compare-after", (all) => all.map((list) => list.selectedOptions[0].textContent));
+    const changes = (text) => page.waitForFunction((wanted) => [...document.querySelectorAll("#compare-body tr")].some((row) => /Read/.test(row.textContent) && row.textContent.includes(wanted)), text);
+    assert.deepEqual(await pair(), ["first.csv", "second.csv"]);
+    await changes("× 3.00");
+    // Another choice exchanges both lists, and the charts follow.
+    await page.selectOption("#compare-before", { label: "second.csv" });
+    await changes("÷ 3.00");
+    assert.deepEqual(await pair(), ["second.csv", "first.csv"]);
+    await legendIs(page, "Disk", ["read 3.00 kB/s", "read · first.csv 1.00 kB/s (−66.7 %)", "write 1.00 kB/s", "write · first.csv 4.00 kB/s (+300 %)"]);
+    await page.click("#compare-swap");
+    await changes("× 3.00");
+    assert.deepEqual(await pair(), ["first.csv", "second.csv"]);
+    await legendIs(page, "Disk", forward);
+  });
+  await server.stop();
+});
