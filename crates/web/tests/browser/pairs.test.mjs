@@ -1,7 +1,7 @@
 // Two logs, or a log and its earlier values, in the legends of panels: which lines there are, and how their values changed.
 
 import assert from "node:assert/strict";
-import { serve, test, withPage } from "./harness.mjs";
+import { rangeAfter, rangeOf, serve, test, withPage } from "./harness.mjs";
 import { logOf, panelLink } from "./logs.mjs";
 
 const READ = "\\PhysicalDisk(_Total)\\Disk Read Bytes/sec";
@@ -109,6 +109,40 @@ test("pairs: the earlier log is the base whichever was ticked first; Changes and
     await changes("× 3.00");
     assert.deepEqual(await pair(), ["first.csv", "second.csv"]);
     await legendIs(page, "Disk", forward);
+  });
+  await server.stop();
+});
+
+test("pairs: clock times and dates are those of the log that has them, also if logs are aligned at their starts", async () => {
+  const server = await serve(...twoLogs());
+  await withPage("pairs-times", `${server.url}#${panelLink(DISK, FREE)}`, async (page) => {
+    await page.waitForFunction(() => document.querySelectorAll(".panel:first-child .legend-line").length === 4);
+    const type = async (from, to) => {
+      if (!(await page.isVisible("#time-form"))) await page.click("#time-menu summary");
+      await page.fill("#from-field", from);
+      await page.fill("#to-field", to);
+      await page.press("#to-field", "Enter");
+    };
+    await page.click("#time-menu summary");
+    assert.match(await page.textContent("#time-forms"), /^1:30 \(from the starts\), 14:05:30/);
+    // The second log begins at 10:05:00.
+    let before = null;
+    for (const [from, to, begin, end] of [["10:05:10", "10:05:30", 10, 30], ["10:00:20", "10:00:40", 20, 40], ["2024-03-05 10:05:15", "2024-03-05 10:05:35", 15, 35], ["0:12", "+20s", 12, 32]]) {
+      await type(from, to);
+      before = await rangeAfter(page, before);
+      assert.deepEqual(before, { begin: begin * 1000, end: end * 1000 }, from);
+      assert.equal(await page.locator(".panel-empty:visible").count(), 0);
+    }
+    // A range without samples is refused, with the ranges of the logs.
+    for (const [from, to] of [["12:00:00", "12:01:00"], ["2024-03-04 10:00:00", "2024-03-04 10:01:00"]]) {
+      await type(from, to);
+      await page.waitForFunction(() => /^No log has samples then: first\.csv: 2024-03-05 10:00:00 – 10:00:59; second\.csv: 2024-03-05 10:05:00 – 10:05:59$/.test(document.getElementById("time-error").textContent));
+      assert.deepEqual(await rangeOf(page), before);
+      await type("", "");
+      before = await rangeAfter(page, before);
+      await type("0:12", "+20s");
+      before = await rangeAfter(page, before);
+    }
   });
   await server.stop();
 });
