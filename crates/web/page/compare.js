@@ -32,6 +32,22 @@ export function changeWords({ change: kind, factor }) {
 /** The set and the counter of a path without its machine; counters that share them also share a panel. */
 const kindOf = (path) => path.replace(/\(.*\)\\/, "\\").toLowerCase();
 
+/**
+ * Rows without those that repeat another one, such as a disk and its total: the same counter with the same averages. `equal` of a row are the
+ * rows that repeat it. Whole numbers can be equal by chance.
+ */
+function withoutEqual(rows) {
+  const known = new Map();
+  const isWhole = ({ before, after }) => Number.isInteger(before ?? 0) && Number.isInteger(after ?? 0);
+  return rows.filter((row) => {
+    row.equal = [];
+    const key = `${row.counter} ${row.before} ${row.after}`;
+    if (!isWhole(row) && known.has(key)) known.get(key).equal.push(row);
+    else return known.set(key, row);
+    return false;
+  });
+}
+
 export class Comparison {
   /** `loader` has the shown sources and their ranges; `onAdded(panel)` is called after a counter was added to a panel. */
   constructor({ loader, onAdded, onOpen }) {
@@ -151,15 +167,16 @@ export class Comparison {
 
   draw() {
     const words = byId("compare-filter").value.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = this.rows.filter(({ path }) => words.every((word) => path.toLowerCase().includes(word)));
+    const found = withoutEqual(this.rows.filter(({ path }) => words.every((word) => path.toLowerCase().includes(word))));
     byId("compare-body").replaceChildren(...found.slice(0, MAX_DRAWN).map((row) => this.row(row)));
-    const several = this.rows.length < this.total ? `the first ${this.rows.length.toLocaleString("en-US")} of ${this.total.toLocaleString("en-US")}` : this.total.toLocaleString("en-US");
     const shown = Math.min(found.length, MAX_DRAWN);
-    const parts = [`${shown} of ${words.length ? `${found.length} found in ` : ""}${several} counters`];
+    const number = (value) => value.toLocaleString("en-US");
+    const parts = [`${shown} of ${words.length ? `${number(found.length)} found in ` : ""}${number(words.length ? this.rows.length : this.total)} counters`];
+    if (this.rows.length < this.total) parts.push(`the filter searches the first ${number(this.rows.length)}`);
     const means = this.rows.filter((one) => one.average_kind === "arithmetic").length;
     byId("compare-body").classList.toggle("mixed", means > 0 && means < this.rows.length);
     if (means) parts.push(`${means < this.rows.length ? "averages in italics" : "averages"} are means of the values in the log, which has no raw values`);
-    if (this.omitted.length) parts.push(`without ${this.omitted.map(({ set }) => set).join(", ")}, whose counters others repeat`);
+    if (this.omitted.length) parts.push(`not listed: ${this.omitted.map(({ set }) => set).join(", ")}, because other sets have the same counters`);
     setText(byId("compare-state"), parts.join("; "));
     this.mark();
   }
@@ -167,8 +184,9 @@ export class Comparison {
   row(row) {
     const value = (name) => element("td", { class: row.average_kind === "arithmetic" && row[name] !== null ? "number arithmetic" : "number", "data-value": row[name] ?? "" }, lineFigure(row[name], row));
     const name = element("button", { type: "button", class: "plain compare-name", title: `${row.path}\nA click adds it to a panel, or removes it`, "aria-pressed": "false", "data-path": this.pathOf(row), onclick: () => this.choose(row) }, nameOf(row));
-    const hint = row.pairing === "sum" ? `${row.set}, sum of ${row.instances_before} and ${row.instances_after} instances` : row.pairing === "replaced" ? `${row.set}, another process` : row.set;
-    return element("tr", {}, element("th", { scope: "row" }, name, element("span", { class: "hint" }, hint)), value("before"), value("after"), element("td", { class: "number", "data-value": row.factor ?? "" }, changeWords(row)));
+    const hint = row.pairing === "sum" ? `${row.set}, sum of instances: ${row.instances_before} before, ${row.instances_after} after` : row.pairing === "replaced" ? `${row.set}, another process` : row.set;
+    const also = row.equal.map(({ path }) => withoutMachine(path).replace(/^\\|\\[^\\]*$/g, "")).join(", ");
+    return element("tr", {}, element("th", { scope: "row" }, name, element("span", { class: "hint" }, also ? `${hint}; also ${also}` : hint)), value("before"), value("after"), element("td", { class: "number", "data-value": row.factor ?? "" }, changeWords(row)));
   }
 
   /** The path of a panel's counter: it selects the counter in both logs; of a sum, the first instance. */

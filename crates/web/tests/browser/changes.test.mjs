@@ -102,7 +102,7 @@ test("changes: processes whose numbers mean others in the second log are compare
   await withPage("changes-sums", `${server.url}#open=overview`, async (page) => {
     await page.click("#compare-button");
     await listThat(page, expected);
-    assert.deepEqual(await page.$$eval("#compare-body .hint", (all) => all.map(({ textContent }) => textContent)), ["Process, sum of 2 and 2 instances", "Process, sum of 2 and 2 instances"]);
+    assert.deepEqual(await page.$$eval("#compare-body .hint", (all) => all.map(({ textContent }) => textContent)), ["Process, sum of instances: 2 before, 2 after", "Process, sum of instances: 2 before, 2 after"]);
     // A click shows all instances of the name, of both logs. The list can be drawn again under the pointer, because the logs are aligned.
     const threads = page.locator(".compare-name[data-path*='Thread Count']");
     await assert.doesNotReject(async () => {

@@ -118,12 +118,16 @@ test("pairs: clock times and dates are those of the log that has them, also if l
   await withPage("pairs-times", `${server.url}#${panelLink(DISK, FREE)}`, async (page) => {
     await page.waitForFunction(() => document.querySelectorAll(".panel:first-child .legend-line").length === 4);
     const type = async (from, to) => {
-      if (!(await page.isVisible("#time-form"))) await page.click("#time-menu summary");
+      if (!(await page.isVisible("#time-form"))) {
+        await page.click("#time-menu summary");
+        await page.waitForFunction(() => document.activeElement.id === "from-field");
+      }
       await page.fill("#from-field", from);
       await page.fill("#to-field", to);
       await page.press("#to-field", "Enter");
     };
     await page.click("#time-menu summary");
+    await page.waitForFunction(() => document.activeElement.id === "from-field");
     assert.match(await page.textContent("#time-forms"), /^1:30 \(from the starts\), 14:05:30/);
     // The second log begins at 10:05:00.
     let before = null;
@@ -144,5 +148,33 @@ test("pairs: clock times and dates are those of the log that has them, also if l
       before = await rangeAfter(page, before);
     }
   });
+  await server.stop();
+});
+
+test("pairs: the list of changes has full names, one row for equal counters, and says how long logs and names are", async () => {
+  const disk = "Disk Discard Bytes/sec";
+  const of = (set, instance, value) => ({ [`\\${set}(${instance})\\${disk}`]: () => value });
+  const disks = (value) => ({ ...of("LogicalDisk", "/", value), ...of("PhysicalDisk", "vda", value), ...of("PhysicalDisk", "vdb", 2 * value), [READ]: () => value * 7 });
+  const server = await serve(logOf("equal-1.csv", disks(1234.5)), logOf("equal-2.csv", disks(98765.25), 60, "WEB1", 300));
+  await withPage("pairs-equal", `${server.url}#${panelLink(DISK, { id: 2, title: "Reads", counters: [{ path: READ }] })}`, async (page) => {
+    await page.click("#compare-button");
+    await page.waitForSelector("#compare-body tr");
+    const rows = await page.$$eval("#compare-body tr", (all) => all.map((row) => row.cells[0].textContent));
+    const merged = rows.filter((text) => text.includes("also"));
+    assert.equal(merged.length, 1, rows.join("\n"));
+    assert.match(merged[0], /also (PhysicalDisk\(vda\)|LogicalDisk\(\/\))$/);
+    assert.ok(rows.some((text) => text.includes("(vdb)") && !text.includes("also")));
+    // No name is cut.
+    assert.deepEqual(await page.$$eval("#compare-body th *", (all) => all.filter((part) => part.scrollWidth > part.clientWidth + 1).map(({ textContent }) => textContent)), []);
+    assert.match(await page.textContent("#compare-state"), /^\d+ of \d+ counters/);
+    // Pictures and the line below the panels have the dates of the logs.
+    assert.match(await page.textContent("#range-text"), /^equal-1\.csv \(2024-03-05 10:00:00 – 10:00:59\) \+ equal-2\.csv \(2024-03-05 10:05:00 – 10:05:59\), 0:00/);
+    // The toolbar of a panel that is shown alone has one line.
+    await page.keyboard.press("Escape");
+    await page.locator(".panel").first().focus();
+    await page.keyboard.press("Enter");
+    await page.waitForSelector("#panel-menu:not([hidden])");
+    assert.equal(new Set(await page.$$eval("#bar > *", (all) => all.filter((part) => part.offsetHeight > 10).map((part) => part.offsetTop + Math.round(part.offsetHeight / 2)))).size, 1);
+  }, { width: 1440, height: 900 });
   await server.stop();
 });
