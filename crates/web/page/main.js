@@ -25,7 +25,7 @@ import { Loader } from "./loader.js";
 import { setUpMenus } from "./menus.js";
 import { announce, showError, showNotice } from "./messages.js";
 import { areSeveral } from "./names.js";
-import { dataOf } from "./panel-data.js";
+import { dataOf, whyNoLines } from "./panel-data.js";
 import { isChart, isOverTime, titleOf as panelTitle } from "./panels.js";
 import { titleOf } from "./picture.js";
 import { Recorder } from "./record.js";
@@ -214,9 +214,7 @@ function whyEmpty(data, panel) {
   if (data.missing.length >= panel.counters.length && data.blocks.length) return missingText(data.missing);
   if (loader.isRunning() && !data.blocks.some(({ times }) => times.length > 1)) return "Collecting the first values…";
   if (data.isEmpty) return `There are no samples in this time range. ${wholeText(data)}`.trim();
-  // Some counters show only instances that are active.
-  if (data.blocks.some(({ lines, removed }) => !lines.length && removed?.length)) return "All values are 0 in this time range.";
-  return data.blocks.length ? "No values in this time range." : "…";
+  return whyNoLines(panel, data, loader.isRunning());
 }
 
 /** The message about logs that the server has closed. */
@@ -450,13 +448,19 @@ function watchChart(watched) {
     });
   };
   watched.hooks.cursor = (plot) => {
-    if (isFollowing) return;
+    // A new drawing repeats the crosshair that followed that of another chart.
+    if (plot.over.matches(":hover")) watched.isFollower = false;
+    if (isFollowing || watched.isFollower) return;
     hover.follow(watched);
     // The other charts show the same moment.
     const { left } = plot.cursor;
     const at = left >= 0 ? plot.posToVal(left, "x") : null;
     isFollowing = true;
-    for (const other of grid.charts()) if (other !== watched) other.plot.setCursor({ left: at === null ? -10 : other.plot.valToPos(at, "x"), top: at === null ? -10 : 0 });
+    for (const other of grid.charts()) {
+      if (other === watched) continue;
+      other.isFollower = true;
+      other.plot.setCursor({ left: at === null ? -10 : other.plot.valToPos(at, "x"), top: at === null ? -10 : 0 });
+    }
     isFollowing = false;
   };
 }
