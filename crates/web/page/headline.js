@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { byId, element } from "./element.js";
-import { count, lineFigure, span } from "./figures.js";
+import { count, duration, lineFigure, span } from "./figures.js";
 import { matcherOf, withoutMachine } from "./paths.js";
 import { onChange, state } from "./state.js";
 import { rangeText, seconds, zoneOf } from "./time.js";
@@ -76,7 +76,8 @@ export class Headline {
       const value = found[0]?.statistics?.last ?? null;
       // Several machines have no common value.
       if (found.length !== 1 || value === null) continue;
-      const shown = lineFigure(value, found[0]);
+      // Uptimes in all units; values of panels have three digits.
+      const shown = found[0].format?.kind === "seconds" && value >= 60 ? duration(value) : lineFigure(value, found[0]);
       if (label === "" && parts.at(-1)?.[1]) parts.at(-1)[1] += ` ${shown}`;
       else parts.push([label ?? withoutMachine(path).split("\\").at(-1), shown]);
     }

@@ -5,7 +5,7 @@ import { formatOf, mainUnit } from "./axes.js";
 import { isEarlier, lengthText, presentKey } from "./earlier.js";
 import { element, setText, setTitle, swatch } from "./element.js";
 import { changeText, figure, lineFigure } from "./figures.js";
-import { areSeveral, nameOf, shortName, withSource } from "./names.js";
+import { areSeveral, firstKey, instanceOf, nameOf, sharedCounter, shortName, withSource } from "./names.js";
 import { dashOf, isPlainStyle } from "./palette.js";
 import { EARLIER, styleOf } from "./scene.js";
 import { changeEntries, entry, state } from "./state.js";
@@ -14,6 +14,8 @@ import { figureName, figureTitle, shownValue } from "./values.js";
 
 /** The maximum number of lines; a panel that is shown alone has another legend. */
 const MAX_LINES = 60;
+/** With more instances, the legend begins with the largest. */
+const MANY = 8;
 /** The number of rows; of a high panel, the second one. */
 const ROWS = [2, 6];
 /** The height from which a panel is high, in pixels. */
@@ -27,23 +29,16 @@ const WHOLE = 0.95;
 /** The number of values of a line, as a share of that of another line. */
 const shareOf = (line, other) => (line.statistics?.values ?? 0) / Math.max(1, other.statistics?.values ?? 0);
 
-/** The line of the same counter in the first source, or at the present time; the line itself if it is that line. */
-const firstKey = (line) => line.sameAs?.key ?? presentKey(line);
-
 /** Lines in the order of the legend: those of a counter after each other, hidden ones last if there are too many. */
 function ordered(lines) {
   const families = new Map();
   for (const line of lines) families.set(firstKey(line), [...(families.get(firstKey(line)) ?? []), line]);
-  const all = [...families.values()].flat();
+  const groups = [...families.values()];
+  // Of many instances, the largest ones are visible; averages change slowly enough for live values.
+  if (groups.length > MANY && sharedCounter(lines)) groups.sort(([one], [other]) => (other.statistics?.average ?? -1) - (one.statistics?.average ?? -1));
+  const all = groups.flat();
   const isHidden = ({ key }) => entry(key).isHidden;
   return lines.length > MAX_LINES && lines.some(isHidden) ? [...all.filter((line) => !isHidden(line)), ...all.filter(isHidden)] : all;
-}
-
-/** The counter that all lines are of, if they differ in their instances and have no labels; otherwise null. */
-function sharedCounter(lines) {
-  const [first] = lines;
-  const isShared = new Set(lines.map(firstKey)).size > 1 && lines.every(({ label, instance, counter, set }) => label === null && instance && counter === first.counter && set === first.set);
-  return isShared ? first.counter : null;
 }
 
 export class PanelLegend {
@@ -131,7 +126,7 @@ export class PanelLegend {
       row.mark.replaceChildren(swatch(style));
     }
     const isFirst = firstKey(line) === line.key;
-    const name = shared ? (line.parent ? `${line.parent}/${line.instance}` : line.instance) : shortName(line);
+    const name = shared ? instanceOf(line) : shortName(line);
     // The key does not name the source of a counter that the first source lacks.
     const isNamed = isKeyed && isFirst && line.source === firstSource;
     setText(row.name, isNamed ? name : withSource(name, line.source, several));

@@ -12,6 +12,7 @@ import "./steps.test.mjs";
 import "./compare.test.mjs";
 import "./changes.test.mjs";
 import "./pairs.test.mjs";
+import "./sorted.test.mjs";
 import "./clear.test.mjs";
 import "./overview.test.mjs";
 import "./reading.test.mjs";

@@ -339,7 +339,7 @@ test("notes: with logs that are aligned at their starts, each note is at its tim
   await server.stop();
 });
 
-test("notes: while the menu is open, a click on a chart chooses the time, draws it, and keys go on to the text", async () => {
+test("notes: while the menu is open, a click on a chart chooses the time, draws it, and the text has the focus", async () => {
   const server = await serve(textLog("notes-click.csv", 600));
   const panels = [{ id: 1, title: "One", counters: [{ path: "\\Memory\\Available MBytes" }] }, { id: 2, title: "Two", counters: [{ path: "\\System\\Threads" }] }];
   await withPage("notes-click", `${server.url}#${panelLink(...panels)}`, async (page) => {

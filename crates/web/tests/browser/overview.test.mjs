@@ -122,3 +122,11 @@ test("overview: a click on a row of a table shows a chart of it", async () => {
   });
   await server.stop();
 });
+
+test("overview: the uptime has minutes and seconds", async () => {
+  const server = await serve(logOf("uptime.csv", { "\\System\\System Up Time": (index) => 679 + index, "\\Memory\\Available Bytes": () => 2 ** 30 }));
+  await withPage("uptime", `${server.url}#open=overview`, async (page) => {
+    await page.waitForFunction(() => /12 min 18 s/.test(document.getElementById("headline").textContent));
+  });
+  await server.stop();
+});
