@@ -221,20 +221,19 @@ impl WindowsForm {
                 (OptionValue::Operand, Some(value)) if long != "v" => {
                     rewritten.extend([option.name.clone().into(), value.into()]);
                 }
-                _ => {
-                    let (is_time, has_value) = (matches!(long, "begin" | "end"), option.value.is_some());
-                    let mut word = option.into_word();
-                    if is_time && has_value {
-                        word = join_time(word, &mut words);
+                _ if !matches!(long, "begin" | "end") => rewritten.push(option.into_word()),
+                (_, Some(_)) => rewritten.push(join_time(option.into_word(), &mut words)),
+                (_, None) => match words.pop_front() {
+                    // clap would take the minus of `-b -10m` as that of an option.
+                    Some(first) if is_negative(&first) => {
+                        let mut word = option.into_word();
+                        word.push("=");
+                        word.push(first);
+                        rewritten.push(word);
                     }
-                    rewritten.push(word);
-                    if is_time
-                        && !has_value
-                        && let Some(first) = words.pop_front()
-                    {
-                        rewritten.push(join_time(first, &mut words));
-                    }
-                }
+                    Some(first) => rewritten.extend([option.into_word(), join_time(first, &mut words)]),
+                    None => rewritten.push(option.into_word()),
+                },
             }
         }
         Ok(rewritten)
@@ -275,6 +274,12 @@ fn is_number(word: &OsString) -> bool {
     word.to_str().is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit()))
 }
 
+/// Whether a word is a minus and a number, such as `-10m`.
+fn is_negative(word: &OsString) -> bool {
+    let digits = word.to_str().and_then(|word| word.strip_prefix('-'));
+    digits.is_some_and(|digits| digits.starts_with(|c: char| c.is_ascii_digit()))
+}
+
 /// Joins the words of a time.
 fn join_time(first: OsString, words: &mut VecDeque<OsString>) -> OsString {
     let mut time = first;
@@ -310,6 +315,8 @@ mod tests {
             "tacho relog a.blg -cf x -b 2/19/2013 6:50:17 PM -e x",
             &["tacho", "relog", "a.blg", "--counter-file", "x", "-b", "2/19/2013 6:50:17 PM", "-e", "x"],
         );
+        assert_rewritten("tacho stats a -b -10m -end -5", &["tacho", "stats", "a", "-b=-10m", "--end=-5"]);
+        assert_rewritten("tacho stats a -b -c", &["tacho", "stats", "a", "-b", "-c"]);
     }
 
     #[test]
