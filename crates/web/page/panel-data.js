@@ -14,9 +14,9 @@ const hasValue = ({ statistics, average }) => (statistics ? statistics.minimum !
 export function whyNoLines(panel, { blocks }, isRunning) {
   const removed = blocks.flatMap((block) => block.removed ?? []);
   if (removed.some(hasValue)) return "All values are 0 in this time range.";
-  if (removed.length || !blocks.length) return isRunning ? "No values yet." : blocks.length ? "No values in this time range." : "…";
+  if (!isRunning) return blocks.length ? "No values in this time range." : "…";
   // A path with wildcards selects nothing if its set has no instances.
-  return `There are no instances of ${panel.counters.slice(0, 3).map(({ path }) => path).join(", ")}${isRunning ? " on this machine" : " in this time range"}.`;
+  return removed.length ? "No values yet." : `No values yet. This machine may have no instances of ${panel.counters.slice(0, 3).map(({ path }) => path).join(", ")}.`;
 }
 
 /** Whether a line is of all instances, or of all processors of a node. */

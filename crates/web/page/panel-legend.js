@@ -5,6 +5,7 @@ import { formatOf, mainUnit } from "./axes.js";
 import { isEarlier, lengthText, presentKey } from "./earlier.js";
 import { element, setText, setTitle, swatch } from "./element.js";
 import { changeText, figure, lineFigure } from "./figures.js";
+import { MAX_HEADLINES } from "./headline.js";
 import { areSeveral, firstKey, instanceOf, nameOf, sharedCounter, shortName, withSource } from "./names.js";
 import { dashOf, isPlainStyle } from "./palette.js";
 import { EARLIER, styleOf } from "./scene.js";
@@ -81,7 +82,7 @@ export class PanelLegend {
     const values = new Map(shown.map((line) => [line.key, shownValue(line)]));
     const earlier = new Map(shown.filter(isEarlier).map((line) => [presentKey(line), line]));
     const shared = sharedCounter(shown);
-    const isKeyed = this.drawKey(shown, several);
+    const isKeyed = this.drawKey(shown, blocks, several);
     const items = [];
     if (shared) {
       setText(this.shared, shared);
@@ -97,7 +98,7 @@ export class PanelLegend {
       this.update(row, line, { shared, several, isKeyed, firstSource: blocks[0]?.source, value: values.get(line.key), from: values.get((earlier.get(line.key) ?? line.sameAs)?.key) ?? null, isComparable: !earlier.has(line.key) || shareOf(earlier.get(line.key), line) >= WHOLE, isBeyond: beyond(line, values.get(line.key)) });
     }
     // First, because the end of a long legend is hidden.
-    if (isKeyed) items.unshift(this.keyItem);
+    if (isKeyed && this.keyItem.hasChildNodes()) items.unshift(this.keyItem);
     const keys = new Set(values.keys());
     for (const [key, { button }] of this.rows) {
       if (keys.has(key)) continue;
@@ -144,13 +145,14 @@ export class PanelLegend {
   }
 
   /** Writes what the dashes of earlier values, or of further sources, mean. Returns false if dashes also distinguish counters. */
-  drawKey(lines, several) {
+  drawKey(lines, blocks, several) {
     const others = lines.filter((line) => firstKey(line) !== line.key);
     if (!others.length || lines.some((line) => !isPlainStyle(entry(line.key).isColoured && line.sameAs ? 99 : entry(firstKey(line)).styleIndex))) return false;
     const known = new Set(lines.map(({ key }) => key));
     if (others.some((line) => !known.has(firstKey(line)))) return false;
     const meanings = new Map();
-    if (several) for (const line of lines) if (!isEarlier(line)) meanings.set(line.source.name, line.sameAs ? dashOf(0, line.sameAs.nth) : []);
+    // A few sources are named above the panels, with their dashes.
+    if (blocks.length > MAX_HEADLINES) for (const line of lines) if (!isEarlier(line)) meanings.set(line.source.name, line.sameAs ? dashOf(0, line.sameAs.nth) : []);
     const earlier = lines.find(isEarlier);
     // With several sources, earlier values of each have the same dashes.
     if (earlier && several) return false;

@@ -18,9 +18,6 @@ const isName = ({ counter, property, isPresence, of }) => !counter && !property 
 /** Tables that are narrower than this, in pixels, begin with the name. */
 const NARROW = 520;
 
-/** The usual width of a column, in pixels. */
-const COLUMN = 95;
-
 /** The counter column by which a table is sorted, or else its first one. */
 function mainColumn({ columns, sort }) {
   const counters = columns.filter(({ counter, is_last: isLast }) => counter && !isLast);
@@ -52,6 +49,8 @@ export class TableView {
     this.place = place;
     this.onChart = onChart;
     this.shape = "";
+    /** Whether the table is wider than its place. */
+    this.isWide = false;
   }
 
   settings(panel, parts) {
@@ -80,10 +79,10 @@ export class TableView {
     if (needsPresence(rows ?? [])) columns.splice(columns.findIndex(isName) > 0 ? columns.findIndex(isName) : columns.length, 0, PRESENCE);
     // The averages by which rows are sorted are beside the others.
     const sorted = columns.findIndex(({ title, counter, is_last: isLast }) => title === table.sort && counter && !isLast);
-    if (columns.includes(PRESENCE) && sorted >= 0) columns.splice(sorted + 1, 0, { title: `PRESENT × ${columns[sorted].title}`, of: columns[sorted], help: "The average over the whole time range, in which the instance counts as 0 while it did not exist" });
+    if (columns.includes(PRESENCE) && sorted >= 0) columns.splice(sorted + 1, 0, { title: "× PRESENT", of: columns[sorted], help: "The average over the whole time range, in which the instance counts as 0 while it did not exist" });
     const main = mainColumn({ ...table, columns });
-    // On narrow screens, the name is first, and then the counter that matters. So it is if names at the end would be outside.
-    if (this.place.clientWidth < (isName(columns.at(-1)) ? Math.max(NARROW, COLUMN * columns.length) : NARROW)) columns.sort((one, other) => rankOf(one, main) - rankOf(other, main));
+    // On narrow screens, the name is first, and then the counter that matters. So it is if names at the end were outside.
+    if (this.isWide || this.place.clientWidth < NARROW) columns.sort((one, other) => rankOf(one, main) - rankOf(other, main));
     const shape = JSON.stringify([panel.id, columns.map(({ title }) => title), hasProperties]);
     if (shape !== this.shape) this.build(panel, columns, hasProperties, shape);
     this.panel = panel;
@@ -106,6 +105,10 @@ export class TableView {
     const heading = ({ group, count }) => element("tr", { class: "group" }, element("th", { scope: "rowgroup", colspan: columns.length }, `${group} (${count})`));
     const focused = this.body.contains(document.activeElement) ? document.activeElement.dataset.path : null;
     this.body.replaceChildren(...shown.map((line) => (line.row ? this.row(line, columns, several) : heading(line))));
+    if (!this.isWide && isName(columns.at(-1)) && this.scrolled.scrollWidth > this.scrolled.clientWidth) {
+      this.isWide = true;
+      this.draw(panel, rows);
+    }
     // The rows of live tables are replaced at each update.
     if (focused) this.body.querySelector(`[data-path="${CSS.escape(focused)}"]`)?.focus();
   }
@@ -160,7 +163,7 @@ export class TableView {
       if (path) this.onChart(path);
     };
     this.body = element("tbody", { onpointerdown: press, onclick: click });
-    const scrolled = element("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": `Rows of ${panel.table.set}` }, element("table", { class: "instances" }, element("thead", {}, element("tr", {}, this.heads)), this.body));
-    this.place.replaceChildren(element("div", { class: "table-controls" }, this.filter, element("label", { class: "hint" }, "Top ", this.top), this.tree, this.choices, this.state), scrolled);
+    this.scrolled = element("div", { class: "table-scroll", tabindex: 0, role: "region", "aria-label": `Rows of ${panel.table.set}` }, element("table", { class: "instances" }, element("thead", {}, element("tr", {}, this.heads)), this.body));
+    this.place.replaceChildren(element("div", { class: "table-controls" }, this.filter, element("label", { class: "hint" }, "Top ", this.top), this.tree, this.choices, this.state), this.scrolled);
   }
 }

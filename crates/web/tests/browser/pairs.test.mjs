@@ -64,8 +64,9 @@ test("pairs: the change is shown at the newer value, and only if both values are
   };
   await withPage("pairs-change", `${server.url}#${panelLink(DISK, FREE)}`, async (page) => {
     await legendIs(page, "Disk", ["read 1.00 kB/s", "read · second.csv 3.00 kB/s (+200 %)", "write 4.00 kB/s", "write · second.csv 1.00 kB/s (−75.0 %)"]);
-    // The first item says which line is of which log.
-    assert.equal(await page.textContent(".panel .panel-legend li"), "first.csvsecond.csv");
+    // The lines above the panels say which line is of which log.
+    const dashes = await page.$$eval("#headline p", (all) => all.map((line) => [line.textContent.slice(0, 10), line.querySelector(".swatch line").getAttribute("stroke-dasharray")]));
+    assert.deepEqual(dashes.map(([name, dash]) => [name, dash !== null]), [["first.csvW", false], ["second.csv", true]]);
     await showOnly(page, "first.csv");
     await shift(page, "30 s");
     // Half of the log has no earlier values: the averages are of different times.

@@ -86,7 +86,8 @@ test("sorted: a click in the tree selects, a double click adds, equal panels are
     // Without a set of counters, there is no table.
     await page.locator(".panel").first().focus();
     await page.keyboard.press("Enter");
-    assert.equal(await page.$eval("#kind-list [value=table]", (option) => option.hidden), true);
+    await page.waitForSelector("#kind-list:not([hidden])");
+    await page.waitForFunction(() => document.querySelector("#kind-list [value=table]").hidden);
     await showAs(page, "report");
     await page.waitForSelector("#report table");
     assert.doesNotMatch(await page.textContent("#report"), /Time\s*%/);

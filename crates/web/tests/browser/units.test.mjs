@@ -369,5 +369,5 @@ test("units: an empty panel says whether values are 0, missing, or of instances 
   assert.equal(why([none, zero], true), "All values are 0 in this time range.");
   assert.equal(why([none], false), "No values in this time range.");
   assert.equal(why([none, { statistics: null, average: [undefined, null] }], true), "No values yet.");
-  assert.equal(why([], true), "There are no instances of \\Paging File(*)\\% Usage on this machine.");
+  assert.equal(why([], true), "No values yet. This machine may have no instances of \\Paging File(*)\\% Usage.");
 });
