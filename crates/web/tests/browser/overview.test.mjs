@@ -25,7 +25,7 @@ test("overview: a line says what the machine is", async () => {
     const memory = /^memory (\S+) (\wiB)$/.exec(parts.find((part) => part.startsWith("memory")));
     const shown = Number(memory[1].replaceAll(",", "")) * { MiB: 1 / 1024, GiB: 1, TiB: 1024 }[memory[2]];
     assert.ok(Math.abs(shown - gib) < 0.01 * gib, `${memory[0]}, expected ${gib} GiB`);
-    assert.match(parts.at(-1), /^up \d+ (s|min|h|d)( |$)/);
+    assert.match(parts.at(-1), /^up (\d+ d ?)?(\d+ h ?)?(\d+ min ?)?(\d{1,2} s)?$/);
     // It stays when users change the view, in the link and in the view file.
     await page.locator(".panel").first().focus();
     await page.keyboard.press("w");
@@ -119,14 +119,6 @@ test("overview: a click on a row of a table shows a chart of it", async () => {
     await name.click();
     await page.waitForFunction((count) => document.querySelectorAll(".panel").length === count + 1, before);
     await page.waitForSelector(".panel:last-child .legend-line[title*='% Processor Time']");
-  });
-  await server.stop();
-});
-
-test("overview: the uptime has minutes and seconds", async () => {
-  const server = await serve(logOf("uptime.csv", { "\\System\\System Up Time": (index) => 679 + index, "\\Memory\\Available Bytes": () => 2 ** 30 }));
-  await withPage("uptime", `${server.url}#open=overview`, async (page) => {
-    await page.waitForFunction(() => /12 min 18 s/.test(document.getElementById("headline").textContent));
   });
   await server.stop();
 });

@@ -313,7 +313,7 @@ test("steps: a view can be built from nothing", async () => {
     await page.click(".panel:last-child .panel-title");
     await add("\\System\\Threads");
     await page.click("#panel-back");
-    await page.waitForFunction(() => [...document.querySelectorAll(".panel .panel-title")].map(({ textContent }) => textContent).join() === "Memory,System");
+    await page.waitForFunction(() => [...document.querySelectorAll(".panel .panel-title")].map(({ textContent }) => textContent).join() === "Memory: Available MBytes,System: Threads");
     await page.goBack();
     await page.waitForSelector("#panels[hidden]", { state: "attached" });
   });
