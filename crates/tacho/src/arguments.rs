@@ -9,6 +9,7 @@ mod clients;
 mod compare;
 mod cpi;
 mod export;
+mod implied_monitor;
 mod interval;
 mod list;
 mod live;
@@ -72,13 +73,21 @@ use crate::path_file;
 /// performance logs (.blg) and PDH's CSV and TSV.
 ///
 /// Without a command: shows the default counters, on a terminal as 'tacho monitor', otherwise as a table of five samples
-/// taken one second apart.
+/// taken one second apart. A log, or options of 'tacho monitor', without a command open the monitor.
 #[derive(Debug, Parser)]
-#[command(name = "tacho", version, max_term_width = 100, args_override_self = true)]
+#[command(name = "tacho", version, max_term_width = 100, args_override_self = true, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 }
+
+const EXAMPLES: &str = r"Examples:
+  tacho                                              # an overview of this machine; ? lists its keys
+  tacho record --view processes -o server.blg        # record the processes until Ctrl-C
+  tacho monitor server.blg                           # the overview of a log; t jumps to a time
+  tacho stats server.blg -b 14:04 -e 14:05 '\Process(*)\% Processor Time' --top 5
+  tacho compare before.blg after.blg
+'tacho COMMAND --help' has more examples.";
 
 /// The commands.
 #[derive(Debug, Subcommand)]

@@ -7,6 +7,7 @@ use std::path::Path;
 use clap::{Arg, Command, CommandFactory as _};
 
 use super::Arguments;
+use super::implied_monitor::insert_monitor;
 use crate::failure::Failure;
 use crate::settings;
 
@@ -97,18 +98,18 @@ fn long_name_for(command: Option<&Command>, word: &str) -> Option<String> {
 }
 
 /// An option on the command line.
-struct TypedOption<'a> {
+pub(super) struct TypedOption<'a> {
     /// The option as the user wrote it, without the value.
     typed: &'a str,
     /// The option in clap's form, with hyphens.
     name: String,
-    long: String,
+    pub(super) long: String,
     /// The text after `=`.
     value: Option<&'a str>,
 }
 
 impl<'a> TypedOption<'a> {
-    fn parse(argument: &'a str, command: Option<&Command>) -> Option<Self> {
+    pub(super) fn parse(argument: &'a str, command: Option<&Command>) -> Option<Self> {
         let (typed, value) = match argument.split_once('=') {
             Some((typed, value)) => (typed, Some(value)),
             None => (argument, None),
@@ -145,12 +146,14 @@ pub(crate) struct WindowsForm {
 }
 
 /// Rewrites Windows' form into clap's: words after one hyphen (`-cf`, `-si`, `-SI=1`), `/?`, times of several words
-/// (`-b 2/19/2013 6:50:17 PM`), and `-config`, whose options are placed first so that the command line overrides them.
+/// (`-b 2/19/2013 6:50:17 PM`), `-config`, whose options are placed first so that the command line overrides them, and a
+/// log or an option of `monitor` without a command.
 pub(crate) fn windows_form(arguments: impl Iterator<Item = OsString>) -> Result<WindowsForm, Failure> {
     let mut before: Vec<OsString> = Vec::new();
     let mut words: VecDeque<OsString> = arguments.collect();
     let mut definition = Arguments::command();
     definition.build();
+    insert_monitor(&definition, &mut words);
     let mut form = WindowsForm {
         arguments: Vec::new(),
         command_line: Vec::new(),
