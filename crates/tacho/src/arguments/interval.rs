@@ -115,13 +115,15 @@ mod tests {
             ("30s", 30_000),
             ("5m", 300_000),
             ("1.5h", 5_400_000),
+            ("90min", 5_400_000),
             ("2 d", 172_800_000),
+            ("2w", 1_209_600_000),
             ("1:30", 90_000),
             ("10", 10_000),
         ] {
             assert_eq!(parse_length(text).map(|time| time.as_millis()), Ok(milliseconds), "{text}");
         }
-        for text in ["", "m", "0m", "-5m", "1e3s", "5w", "infs", "NaNs", "367d", "0.1ms", "5m30s", ".s"] {
+        for text in ["", "m", "0m", "-5m", "1e3s", "5y", "infs", "NaNs", "367d", "0.1ms", "5m30s", ".s"] {
             assert!(parse_length(text).is_err(), "{text}");
         }
     }

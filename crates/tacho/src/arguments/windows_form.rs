@@ -318,7 +318,7 @@ mod tests {
             "tacho relog a.blg -cf x -b 2/19/2013 6:50:17 PM -e x",
             &["tacho", "relog", "a.blg", "--counter-file", "x", "-b", "2/19/2013 6:50:17 PM", "-e", "x"],
         );
-        assert_rewritten("tacho stats a -b -10m -end -5", &["tacho", "stats", "a", "-b=-10m", "--end=-5"]);
+        assert_rewritten("tacho stats a -b -10m -e -5", &["tacho", "stats", "a", "-b=-10m", "-e=-5"]);
         assert_rewritten("tacho stats a -b -c", &["tacho", "stats", "a", "-b", "-c"]);
     }
 

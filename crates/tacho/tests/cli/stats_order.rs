@@ -144,7 +144,10 @@ fn averages_are_ranked_by_the_time_in_which_an_instance_was_present() {
         let arguments = [sort, &["--top", "3"]].concat();
         assert_eq!(order(&folder, &arguments), expected, "{sort:?}");
         let table = folder.prints([&["stats", "in.blg"][..], &arguments].concat());
-        assert!(table.ends_with("was present counts.\n") && table.contains("values"), "{table}");
+        assert!(
+            table.ends_with("which counts the time an instance was present.\n") && table.contains("values"),
+            "{table}"
+        );
     }
     // Maxima are not weighted by time.
     let peaks = order(&folder, &["--sort", "maximum", "--top", "3"]);

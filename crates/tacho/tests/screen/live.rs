@@ -255,7 +255,7 @@ fn a_recording_and_a_view_have_the_shown_counters() {
     assert!(view.contains("interval = 0.1") && view.contains("highlighted = true"), "{view}");
     tmux.tacho("monitor --view saved.toml");
     let screen = tmux.shows("every 0.1 s");
-    assert!(screen.contains("last "), "{screen}");
+    assert!(screen.contains("range "), "{screen}");
     tmux.shows("Processes ");
     tmux.text("Sagain.toml");
     tmux.keys(&["Enter"]);
