@@ -1,6 +1,6 @@
 //! Tests of the ratio of the clocks, with injected ratios and readings.
 
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use super::*;
 
@@ -92,13 +92,12 @@ fn the_ratio_is_measured_repeatedly() {
 fn one_thread_measures_at_a_time() {
     static CLOCK: Clock = Clock::new(CALIBRATION, act_during_measurements);
     static MEASUREMENTS: AtomicUsize = AtomicUsize::new(0);
+    static HAS_ACTED: AtomicBool = AtomicBool::new(false);
     /// Does what other threads do during a measurement: each measurement checks the kernel's clock source.
     fn act_during_measurements() -> bool {
-        if MEASUREMENTS.fetch_add(1, Ordering::Relaxed) >= 3 {
-            return true;
-        }
+        MEASUREMENTS.fetch_add(1, Ordering::Relaxed);
         let [from, length] = [&CLOCK.valid_from, &CLOCK.valid_ticks].map(|word| word.load(Ordering::Relaxed));
-        if length > 0 {
+        if length > 0 && !HAS_ACTED.swap(true, Ordering::Relaxed) {
             // One thread read the counter before the measuring thread did, the other long after it.
             for late in [from - 1, from + 2 * length] {
                 assert!(matches!(CLOCK.remeasure(late), Start::Ticks(tick) if tick == late));
@@ -111,14 +110,20 @@ fn one_thread_measures_at_a_time() {
     if !is_kernel_clock() {
         return;
     }
-    assert_eq!(MEASUREMENTS.load(Ordering::Relaxed), 2, "prepared, and calibrated");
+    // Prepared, and calibrated; a measurement that was interrupted is repeated.
+    let calibrated = MEASUREMENTS.load(Ordering::Relaxed);
+    assert!(calibrated >= 2, "{calibrated}");
     let before = CLOCK.valid_from.load(Ordering::Relaxed);
     wait_until(&CLOCK, "another ratio", |_| CLOCK.valid_from.load(Ordering::Relaxed) != before);
-    assert_eq!(MEASUREMENTS.load(Ordering::Relaxed), 3);
+    let measured = MEASUREMENTS.load(Ordering::Relaxed);
+    assert!(measured > calibrated && HAS_ACTED.load(Ordering::Relaxed));
     // A thread that read the counter before the measurement, and was interrupted until it was complete.
     let from = CLOCK.valid_from.load(Ordering::Relaxed);
     CLOCK.remeasure(from - 1);
-    assert_eq!((MEASUREMENTS.load(Ordering::Relaxed), CLOCK.valid_from.load(Ordering::Relaxed)), (3, from));
+    assert_eq!(
+        (MEASUREMENTS.load(Ordering::Relaxed), CLOCK.valid_from.load(Ordering::Relaxed)),
+        (measured, from)
+    );
 }
 
 #[test]

@@ -312,8 +312,11 @@ test("steps: a view can be built from nothing", async () => {
     await page.waitForFunction(() => document.querySelectorAll("#panels:not([hidden]) .panel").length === 2);
     await page.click(".panel:last-child .panel-title");
     await add("\\System\\Threads");
+    // Changes in quick succession are one step.
+    await addressHas(page, "Threads");
     await page.click("#panel-back");
     await page.waitForFunction(() => [...document.querySelectorAll(".panel .panel-title")].map(({ textContent }) => textContent).join() === "Memory: Available MBytes,System: Threads");
+    await addressHas(page, "alone=", false);
     await page.goBack();
     await page.waitForSelector("#panels[hidden]", { state: "attached" });
   });
