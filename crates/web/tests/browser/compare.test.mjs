@@ -125,6 +125,8 @@ test("compare: the moment of the largest value is shown on request", async () =>
     assert.ok(begin < Date.UTC(2024, 2, 5, 10, 0, 36) && end > Date.UTC(2024, 2, 5, 10, 0, 38) && end - begin <= 7000, JSON.stringify([begin, end]));
     // The largest value of a part of the log is shown, too.
     await page.keyboard.press("r");
+    // The menu fills its fields after it has opened.
+    await page.waitForFunction(() => document.getElementById("from-field").value.includes("10:00:3"));
     await page.fill("#from-field", "10:00:40");
     await page.fill("#to-field", "10:00:50");
     await page.press("#to-field", "Enter");
