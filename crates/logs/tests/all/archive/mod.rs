@@ -3,4 +3,5 @@
 mod damage;
 pub(crate) mod generated;
 mod laws;
+mod listing;
 mod selected;
