@@ -278,7 +278,10 @@ impl TableProvider for InventoryTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let batches = self.shared.batches()?;
+        // Reading takes long; meanwhile, the query can be interrupted.
+        let shared = Arc::clone(&self.shared);
+        let batches = tokio::task::spawn_blocking(move || shared.batches()).await;
+        let batches = batches.map_err(|error| DataFusionError::External(Box::new(error)))??;
         let batch = batches[self.which as usize].clone();
         let table = MemTable::try_new(Arc::clone(&self.schema), vec![vec![batch]])?;
         table.scan(state, projection, filters, limit).await

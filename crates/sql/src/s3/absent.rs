@@ -8,8 +8,9 @@ use tachograph_logs::archive::ReadRanges;
 
 use super::S3Url;
 use crate::failure::Failure;
+use crate::location::ArchiveBytes;
 
-/// An object, of which there is none.
+/// An object. The type has no values.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Object {}
 
@@ -22,12 +23,12 @@ impl Object {
         match *self {}
     }
 
-    pub(crate) fn reader(&self) -> ObjectReader {
+    pub(crate) fn bytes(&self) -> ArchiveBytes {
         match *self {}
     }
 }
 
-/// Reads an object, of which there is none.
+/// Reads an object. The type has no values.
 pub(crate) enum ObjectReader {}
 
 impl ReadRanges for ObjectReader {

@@ -1,7 +1,5 @@
 //! Errors of S3 as one sentence.
 
-use std::error::Error as _;
-
 use object_store::Error;
 use object_store::client::{HttpError, HttpErrorKind};
 
@@ -31,7 +29,7 @@ pub(super) fn text_of(error: &Error) -> String {
 }
 
 fn denied(code: Option<&str>) -> String {
-    let code = code.map_or_else(String::new, |code| short(&format!(" ({code})")));
+    let code = code.map_or_else(String::new, |code| format!(" ({})", short(code)));
     format!(
         "access is denied{code}: check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and the permissions of the key"
     )
@@ -50,6 +48,10 @@ fn transport(error: &Error) -> String {
         None => cause.to_string(),
     };
     match kind {
+        // The text of reqwest.
+        _ if cause == "URL scheme is not allowed" => {
+            "connections without TLS are not allowed: set AWS_ALLOW_HTTP=true to allow them".to_owned()
+        }
         Some(HttpErrorKind::Timeout) => {
             "the store did not answer in time: check AWS_ENDPOINT_URL and AWS_TIMEOUT".to_owned()
         }

@@ -31,7 +31,7 @@ fn parts(range: Range<u64>) -> impl Iterator<Item = Range<u64>> {
 }
 
 /// The part of a response that belongs to `wanted`. The first byte of the response is at `start`.
-pub(super) fn common(wanted: &Range<u64>, start: u64, bytes: &[u8]) -> &[u8] {
+pub(super) fn common<'a>(wanted: &Range<u64>, start: u64, bytes: &'a [u8]) -> &'a [u8] {
     let offset = |at: u64| usize::try_from(at.saturating_sub(start)).unwrap_or(usize::MAX).min(bytes.len());
     &bytes[offset(wanted.start)..offset(wanted.end)]
 }

@@ -55,7 +55,7 @@ impl Fixture {
     /// Runs a query that must fail, and returns its message.
     #[track_caller]
     fn fails(&self, query: &str, input: &str, variables: &[(&str, &str)]) -> String {
-        message(&self.run(&[query, input], variables))
+        message(&self.run(&[query, input, "--threads", "1"], variables))
     }
 
     /// The keys and the contents of the objects that are files of the archive.
@@ -159,8 +159,8 @@ fn results_equal_those_of_the_local_folder() {
 #[test]
 fn only_needed_ranges_are_requested() {
     let fixture = Fixture::new("ranges", |archive| {
-        write(archive, &recording(1, 2000), 100_000);
-        write(archive, &recording(2, 200), 100_000);
+        // More rows than a page has.
+        write(archive, &recording(1, 290), 400_000);
         write(archive, &mixed("other", 0, 100).samples, 400);
     });
     let Some(fixture) = fixture else { return };
@@ -175,7 +175,9 @@ fn only_needed_ranges_are_requested() {
         keys.dedup();
         (keys, bytes)
     };
-    let (keys, bytes) = requested("SELECT * FROM samples");
+    let columns = r#""set" counter parent instance time num den value kind factor unit type raw_first raw_second multi_count status"#;
+    let columns: Vec<String> = columns.split(' ').map(|column| format!("max({column})")).collect();
+    let (keys, bytes) = requested(&format!("SELECT {} FROM samples", columns.join(", ")));
     assert_eq!(keys.len(), fixture.files().len());
     // Gaps between close ranges are requested too, but nothing twice.
     assert!(bytes >= all * 9 / 10 && bytes <= all + all / 5, "{bytes} of {all}");
@@ -192,7 +194,7 @@ fn only_needed_ranges_are_requested() {
     // One counter within a file: the footer, and the pages and columns with the counter.
     let (_, bytes) =
         requested("SELECT average(*) FROM samples WHERE counter = 'Counter 3' AND machine = 'web-1'");
-    assert!(bytes < all / 2, "{bytes} of {all}");
+    assert!(bytes < all * 3 / 4, "{bytes} of {all}");
     // Footers have the number of rows.
     let (_, bytes) = requested("SELECT count(*) FROM samples");
     assert!(bytes < all / 5, "{bytes} of {all}");
@@ -200,20 +202,20 @@ fn only_needed_ranges_are_requested() {
 
 #[test]
 fn a_replaced_object_is_an_error() {
-    let fixture = Fixture::new("replaced", |archive| write(archive, &recording(1, 2000), 20_000));
+    let fixture = Fixture::new("replaced", |archive| write(archive, &recording(1, 300), 50_000));
     let Some(fixture) = fixture else { return };
     let files = fixture.files();
     let (key, bytes) = files.iter().max_by_key(|(_, bytes)| bytes.len()).expect("a file");
     let url = format!("s3://replaced/{key}");
-    let complete = fixture.prints("SELECT * FROM averages ORDER BY 1, 2, 3, 4, 5", &[&url]);
+    let complete = fixture.prints(AVERAGES, &[&url, "--threads", "1"]);
     let requests = fixture.proxy.take_ranges().len();
     assert!(requests > 4, "{requests}");
-    // At the first request, in the middle, and at the last one. The other file is valid and as long.
+    // At the first request, in the middle, and at the last one.
     for request in [0, requests / 2, requests - 1] {
         let (server, key, other) = (fixture.server, key.clone(), bytes.clone());
         let action = move || server.put("replaced", &key, &[&other[..], b"x"].concat());
         fixture.proxy.set(Fault::Before(request, Box::new(action)));
-        let message = fixture.fails(AVERAGES, &url, &[("TACHO_TEST", "1")]);
+        let message = fixture.fails(AVERAGES, &url, &[]);
         assert_eq!(message, format!("{url}: the object was replaced while it was read: run the query again"));
         fixture.server.put("replaced", &key_of(&url), bytes);
     }

@@ -4,4 +4,5 @@ mod damage;
 pub(crate) mod generated;
 mod laws;
 mod listing;
+mod ranges;
 mod selected;

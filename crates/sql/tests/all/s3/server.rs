@@ -16,6 +16,10 @@ print(server.get_host_and_port()[1], flush=True)
 sys.stdin.read()
 ";
 
+/// Only a request that names a key can replace an object. The server does not check the signature.
+const AUTHORIZATION: &str =
+    "AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0";
+
 /// A running server.
 pub(super) struct Server {
     /// Its standard input keeps the server running.
@@ -55,7 +59,8 @@ impl Server {
     #[track_caller]
     pub(super) fn request(&self, method: &str, target: &str, body: &[u8]) -> Vec<u8> {
         let head = format!(
-            "{method} {target} HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+            "{method} {target} HTTP/1.1\r\nHost: {}\r\nAuthorization: {AUTHORIZATION}\r\nContent-Length: {}\r\n\
+             Connection: close\r\n\r\n",
             self.address,
             body.len()
         );
