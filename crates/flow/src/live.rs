@@ -34,8 +34,9 @@ use set_watcher::SetWatcher;
 pub struct LiveOptions {
     /// Whether the sink pairs values by [identity](tachograph_counters::sample::Group::identities) too, as the sinks of
     /// this crate do for live sources. If so, a new process can take the name of a process that ended since the
-    /// previous sample. If not, values are paired by name alone, as in logs, so for one sample the new process gets a
-    /// different name.
+    /// previous sample. If not, values are paired by name alone, so for one sample the new process gets a different
+    /// name, and its first interval is lost. Logs with `ID Process` of all processes need no such name, because their
+    /// readers compare the ids.
     pub pairs_by_identity: bool,
     /// Minutes to add to local time to get UTC. Fixed for all samples, so that local times never go backwards.
     pub bias_minutes: i32,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tachograph_counters::IgnorePoison;
-use tachograph_counters::civil::TimeArgument;
+use tachograph_counters::civil::{FileTime, TimeArgument};
 use tachograph_counters::sample::Sample;
 use tachograph_logs::{
     CounterFilter, Digits, LogFacts, LogReader, Mark, Problems, ReadOptions, TextEncoding,
@@ -186,5 +186,32 @@ impl Source for LogSource {
             *self.report.problems.lock().ignore_poison() = problems.clone();
         }
         Ok(more?)
+    }
+}
+
+/// Number of bytes at the end of a log in which its last sample is searched first.
+const LAST_BYTES: u64 = 256 << 10;
+
+/// The time of a log's last sample, read from the end of the file where the format allows it. `None` if it has no samples.
+///
+/// # Errors
+///
+/// When the log cannot be read.
+pub fn last_sample_time(path: &Path, options: &ReadOptions) -> Result<Option<FileTime>, FlowError> {
+    let mut bytes = LAST_BYTES;
+    loop {
+        let mut log = LogSource::open_with(path, options)?;
+        let is_partial = log.seek_near_end(bytes)?;
+        let mut sample = Sample::default();
+        let mut last: Option<FileTime> = None;
+        while log.next(&mut sample)? {
+            if !sample.is_baseline {
+                last = last.max(Some(sample.at.utc));
+            }
+        }
+        if last.is_some() || !is_partial {
+            return Ok(last);
+        }
+        bytes = bytes.saturating_mul(8);
     }
 }

@@ -43,10 +43,12 @@ use crate::union::{ScannedGroup, UnionScan};
 /// otherwise by counter.
 ///
 /// Values are paired by name, as Windows does when it writes text: `name#2` is paired with the previous `name#2`, even
-/// if that was another process. With a live source ([`Formatter::live`]) they are paired by identity too.
+/// if that was another process. For a live source, and for logs that were not written by Windows, they are paired by identity
+/// too.
 struct Formatter {
     groups: Vec<FormattedGroup>,
     cells: Vec<Option<f64>>,
+    pairs_by_identity: bool,
     /// For a live source: counts the instances that appeared after the scan.
     late_instances: Option<LateInstances>,
 }
@@ -110,7 +112,7 @@ impl Formatter {
                 group
             })
             .collect();
-        Self { groups, cells: vec![None; first], late_instances: None }
+        Self { groups, cells: vec![None; first], pairs_by_identity: false, late_instances: None }
     }
 
     /// Prepares for samples of a live source: values of two processes with the same name are not paired, and instances
@@ -119,6 +121,7 @@ impl Formatter {
         let late = LateInstances::default();
         late.add_known(self.groups.iter().map(|group| &group.scanned));
         self.late_instances = Some(late.clone());
+        self.pairs_by_identity = true;
         late
     }
 
@@ -143,6 +146,7 @@ impl Formatter {
             formatted.format(
                 group,
                 sample.boot_time_of(group),
+                self.pairs_by_identity,
                 self.late_instances.as_ref(),
                 &mut self.cells,
             );
@@ -166,6 +170,7 @@ impl FormattedGroup {
         &mut self,
         group: &Group,
         boot_time: FileTime,
+        pairs_by_identity: bool,
         late_instances: Option<&LateInstances>,
         cells: &mut [Option<f64>],
     ) {
@@ -180,14 +185,14 @@ impl FormattedGroup {
         }
         let restarted = std::mem::replace(&mut self.boot_time, boot_time) != boot_time;
         // Whether the cells can have other origins than in the previous sample.
-        let has_new_origins = has_new_rows || restarted || late_instances.is_some();
+        let has_new_origins = has_new_rows || restarted || pairs_by_identity;
         let options = FormatOptions::default();
         for (at, (&row, values)) in self.rows.iter().zip(group.rows()).enumerate() {
             if row == NO_ROW {
                 continue;
             }
             let identity =
-                group.identities.get(at).filter(|_| late_instances.is_some()).copied().unwrap_or_default();
+                group.identities.get(at).filter(|_| pairs_by_identity).copied().unwrap_or_default();
             for ((raw, calculator), &column) in values.iter().zip(&self.calculators).zip(&self.columns) {
                 let cell = row * self.row_step + column * self.column_step;
                 let pairer = &mut self.pairers[cell];

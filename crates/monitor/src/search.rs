@@ -223,10 +223,12 @@ pub fn absent_figures(text: &str) -> Vec<ForeignName> {
     found
 }
 
-/// The counter paths of metrics and everyday words with exactly this name, whether or not a machine has the counters.
+/// The counter paths of metrics and everyday words with exactly this name, in the singular or plural, whether or not a
+/// machine has the counters.
 pub fn known_paths(name: &str) -> Vec<&'static str> {
     let name = fold_case(name);
-    let rows = foreign_names().filter(|row| is_same(&fold_case(row.name), &name));
+    let is_meant = |known: &str| is_same(known, &name) || singular(known) == singular(&name);
+    let rows = foreign_names().filter(|row| is_meant(&fold_case(row.name)));
     rows.filter_map(|row| row.path).collect()
 }
 
@@ -252,6 +254,14 @@ fn parts(name: &str) -> impl Iterator<Item = &str> {
 fn is_same(synonym: &str, word: &str) -> bool {
     synonym == word || synonym.trim_matches('%') == word
 }
+
+/// A word without the `s` of a plural. In shorter words, an `s` often has another meaning, such as "per second".
+fn singular(word: &str) -> &str {
+    word.strip_suffix('s').filter(|stem| stem.len() >= MIN_STEM && !stem.ends_with('s')).unwrap_or(word)
+}
+
+/// Minimum length of a word without the `s` of its plural.
+const MIN_STEM: usize = 4;
 
 /// Whether a synonym of several words contains this word, and all words of the synonym are searched.
 fn is_phrase_in(synonym: &str, word: &str, all: &[String]) -> bool {
@@ -382,10 +392,14 @@ mod tests {
         assert!(reason("Syscalls").is_some_and(|(_, why)| why.contains("system calls")));
         assert_eq!(reason("cpu"), None);
         assert_eq!(reason("the"), None);
-        assert_eq!(
-            known_paths("temps"),
-            [r"\Thermal Zone(*)\Temperature", r"\Temperature Sensor(*)\Temperature"]
-        );
+        for path in [r"\Thermal Zone(*)\Temperature", r"\Temperature Sensor(*)\Temperature"] {
+            assert!(known_paths("temps").contains(&path), "{path}");
+        }
+        for (word, other) in [("sensor", "sensors"), ("Temperatures", "temperature")] {
+            assert!(!known_paths(word).is_empty());
+            assert_eq!(known_paths(word), known_paths(other), "{word}");
+        }
+        assert!(known_paths("sensorss").is_empty());
         assert_eq!((similar_word("latncy"), similar_word("Quantum")), (Some("latency"), None));
     }
 }

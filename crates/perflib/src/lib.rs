@@ -29,7 +29,7 @@ pub use connector::Connector;
 pub use counter_error::CounterError;
 pub use filter::InstanceFilter;
 pub use instance::InstanceKey;
-pub use numbering::Numbering;
+pub use numbering::{MatchedBy, Numbering};
 pub use provider::{CollectionId, Failure, Provider};
 pub use query::{PathMatch, QueriedSet, Query, SetSelection};
 pub use registry::Registry;

@@ -52,8 +52,19 @@ pub struct Numbering {
     has_hash: bool,
     /// The names of all reserved instances so far.
     reserved_names: Vec<Box<str>>,
-    /// Whether consumers match instances by identity as well as by name.
-    is_for_identities: bool,
+    matched_by: MatchedBy,
+}
+
+/// How consumers recognize an instance in the next sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MatchedBy {
+    /// By its display name.
+    #[default]
+    Name,
+    /// By its display name and its [identity](InstanceKey::identity).
+    Identity,
+    /// By its display name and its [id](InstanceKey::id), which is one of the values, such as `ID Process`.
+    Id,
 }
 
 /// The assignment of each index of a name, and where the next search begins.
@@ -91,10 +102,15 @@ const MAX_SEARCHED: usize = 16;
 type Known = HashMap<(u64, u32), Vec<usize>>;
 
 impl Numbering {
-    /// Assigns names for consumers that match instances by name and [identity](InstanceKey::identity). If identities
-    /// differ, a new instance can reuse an index immediately.
-    pub fn for_identities() -> Self {
-        Self { is_for_identities: true, ..Self::default() }
+    /// Assigns names for consumers that recognize instances in this way. If they recognize them not only by name, a new instance
+    /// can reuse an index immediately.
+    pub fn new(matched_by: MatchedBy) -> Self {
+        Self { matched_by, ..Self::default() }
+    }
+
+    /// Changes how consumers recognize instances, from the next sample on.
+    pub fn set_matched_by(&mut self, matched_by: MatchedBy) {
+        self.matched_by = matched_by;
     }
 
     /// The display names of these instances, in the same order. Returns the same `Arc` if the instances are unchanged.
@@ -176,16 +192,14 @@ impl Numbering {
     }
 
     /// The lowest free index of a name that is at least `first`. An index that was used in the previous sample is free
-    /// only if consumers can distinguish the two instances by identity.
+    /// only if consumers can distinguish the two instances although their names are equal.
     fn free_index(&self, key: &InstanceKey, first: usize) -> usize {
         let name = key.full_name();
         let assignments = self.assignments(name);
         let is_free = |index: &usize| {
             let is_available = |assignment: &Assignment| {
                 assignment.is_free(self.generation)
-                    || self.is_for_identities
-                        && assignment.last_seen < self.generation
-                        && assignment.has_other_identity(key)
+                    || assignment.last_seen < self.generation && assignment.is_distinct(key, self.matched_by)
             };
             assignments.get(*index).is_none_or(is_available) && !self.is_label_of_another(name, *index)
         };
@@ -293,10 +307,14 @@ impl Assignment {
         self.last_seen + 1 < generation
     }
 
-    /// Whether the instance is known to have another identity than `key`. Identity 0 is unknown.
-    fn has_other_identity(&self, key: &InstanceKey) -> bool {
-        let (known, other) = (self.key.identity(), key.identity());
-        known != 0 && other != 0 && known != other
+    /// Whether consumers can distinguish the instance from `key` if both have the same display name. Identity 0 is unknown.
+    fn is_distinct(&self, key: &InstanceKey, matched_by: MatchedBy) -> bool {
+        let (known, other) = match matched_by {
+            MatchedBy::Name => return false,
+            MatchedBy::Identity => (self.key.identity(), key.identity()),
+            MatchedBy::Id => (u64::from(self.key.id()), u64::from(key.id())),
+        };
+        known != other && (matched_by == MatchedBy::Id || known != 0 && other != 0)
     }
 }
 
@@ -343,7 +361,7 @@ mod tests {
 
     #[test]
     fn a_name_is_reused_immediately_if_identities_differ() {
-        let mut numbering = Numbering::for_identities();
+        let mut numbering = Numbering::new(MatchedBy::Identity);
         let [first, second, third] = [1, 2, 3].map(|identity| key("x", identity));
         assert_eq!(labels(&mut numbering, &[&first]), ["x"]);
         assert_eq!(labels(&mut numbering, &[&second]), ["x"]);
@@ -355,7 +373,7 @@ mod tests {
         assert_eq!(labels(&mut numbering, &[&unknown, &third]), ["x", "x#1"]);
         assert_eq!(labels(&mut numbering, &[&first, &third]), ["x#2", "x#1"]);
         // An instance whose own name ends in `#1` gets another suffix if its plain name was just in use.
-        let mut numbering = Numbering::for_identities();
+        let mut numbering = Numbering::new(MatchedBy::Identity);
         let other = key("x#1", 7);
         assert_eq!(labels(&mut numbering, &[&first, &second]), ["x", "x#1"]);
         assert_eq!(labels(&mut numbering, &[&first, &other]), ["x", "x#1#1"]);
@@ -367,8 +385,24 @@ mod tests {
     }
 
     #[test]
+    fn a_name_is_reused_immediately_if_ids_differ() {
+        let mut numbering = Numbering::new(MatchedBy::Id);
+        let [first, second] = [1, 2].map(|identity| key("x", identity));
+        assert_eq!(labels(&mut numbering, &[&first]), ["x"]);
+        assert_eq!(labels(&mut numbering, &[&second]), ["x"]);
+        // Another process with the same id is another instance.
+        let reused = Arc::new(InstanceKey::new("x", 2, 3));
+        assert_eq!(labels(&mut numbering, &[&reused]), ["x#1"]);
+        numbering.set_matched_by(MatchedBy::Name);
+        assert_eq!(labels(&mut numbering, &[&first]), ["x"]);
+        assert_eq!(labels(&mut numbering, &[&second]), ["x#1"]);
+    }
+
+    #[test]
     fn consecutive_samples_never_share_a_name_and_identity_between_instances() {
-        check_random_instances(Numbering::for_identities(), |known, identity| known != 0 && identity != 0);
+        check_random_instances(Numbering::new(MatchedBy::Identity), |known, identity| {
+            known != 0 && identity != 0
+        });
     }
 
     /// Checks with random instances that consecutive samples never use one name for two instances, unless consumers can
@@ -460,7 +494,7 @@ mod tests {
     #[test]
     fn thousands_of_instances_can_have_the_same_name() {
         const COUNT: u64 = 20_000;
-        for new in [Numbering::default, Numbering::for_identities] {
+        for new in [Numbering::default, || Numbering::new(MatchedBy::Identity)] {
             let mut numbering = new();
             // A name with `#` makes the check for equal display names necessary.
             let hash = key("zombie#x", 1);

@@ -191,7 +191,7 @@ pub(crate) const KEYS: &[Key] = &[
     key(Both, &[(Char('l'), C::Axis)], "l", "axis: own scales, linear, logarithmic"),
     key(Both, &[(Char('L'), C::Limit)], "L", "set limit lines"),
     key(Both, &[(Char('b'), C::Band)], "b", "min-max bands: selected line, all, none"),
-    key(Both, &[(Left, C::Left), (Right, C::Right)], "Left Right", "move the cursor (Shift: by 10)"),
+    key(Both, &[(Left, C::Left), (Right, C::Right)], "Left Right", "move the cursor (Shift: 10 times)"),
     key(Both, &[(Esc, C::Escape)], "Esc", "clear cursor and selection; cancel reading"),
     key(Live, &[(Char('f'), C::Freeze)], "f", "freeze, resume"),
     key(

@@ -9,6 +9,7 @@ mod clients;
 mod compare;
 mod cpi;
 mod export;
+mod implied_monitor;
 mod interval;
 mod list;
 mod live;
@@ -23,6 +24,7 @@ mod serve;
 mod sql;
 mod stats;
 mod text;
+mod time_range;
 mod usage;
 pub(crate) mod windows_form;
 
@@ -30,12 +32,9 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use tachograph_counters::civil::{FileTime, Moment, TimeArgument};
 use tachograph_counters::path::PathPattern;
-use tachograph_counters::sample::Sample;
-use tachograph_flow::logs::LogSource;
 use tachograph_flow::query::LogQuery;
-use tachograph_flow::{Selection, Source as _, WindowBounds};
+use tachograph_flow::{Selection, WindowBounds};
 use tachograph_logs::sql::SqlLogName;
 use tachograph_logs::{Format, ReadOptions, TextEncoding};
 
@@ -63,6 +62,7 @@ pub(crate) use serve::ServeArguments;
 pub(crate) use sql::SqlArguments;
 pub(crate) use stats::StatsArguments;
 pub(crate) use text::{DigitsArguments, NumberArguments, ReadingArguments, parse_encoding};
+use time_range::{SpanOfLogs, window_bounds};
 pub(crate) use usage::parse;
 use windows_form::{WindowsForm, windows_form};
 
@@ -73,13 +73,21 @@ use crate::path_file;
 /// performance logs (.blg) and PDH's CSV and TSV.
 ///
 /// Without a command: shows the default counters, on a terminal as 'tacho monitor', otherwise as a table of five samples
-/// taken one second apart.
+/// taken one second apart. A log, or options of 'tacho monitor', without a command open the monitor.
 #[derive(Debug, Parser)]
-#[command(name = "tacho", version, max_term_width = 100, args_override_self = true)]
+#[command(name = "tacho", version, max_term_width = 100, args_override_self = true, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 }
+
+const EXAMPLES: &str = r"Examples:
+  tacho                                              # an overview of this machine; ? lists its keys
+  tacho record --view processes -o server.blg        # record the processes until Ctrl-C
+  tacho monitor server.blg                           # the overview of a log; t jumps to a time
+  tacho stats server.blg -b 14:04 -e 14:05 '\Process(*)\% Processor Time' --top 5
+  tacho compare before.blg after.blg
+'tacho COMMAND --help' has more examples.";
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -215,11 +223,11 @@ pub(crate) struct SelectionArguments {
     #[arg(long = "counter-file", visible_alias = "cf", value_name = "FILE")]
     counter_files: Vec<PathBuf>,
     /// Start of the time range: M/D/YYYY HH:MM:SS [AM|PM] or ISO 8601, in the local time of the log unless it has a UTC
-    /// offset; a time without a date is on the day on which the logs start. The first interval begins with the sample
-    /// before it.
+    /// offset; a time without a date is on the day on which the logs start. -10m, -1h, -2d: this long before the last
+    /// sample; +30s: this long after the first one. The first interval begins with the sample before it.
     #[arg(short, long, value_name = "TIME")]
     begin: Option<String>,
-    /// End of the time range, exclusive.
+    /// End of the time range, exclusive. As -b, but +30s is this long after -b if -b is given.
     #[arg(short, long, value_name = "TIME")]
     end: Option<String>,
     #[command(flatten)]
@@ -275,31 +283,9 @@ impl SelectionArguments {
         Ok((logs, patterns))
     }
 
-    /// The time range of -b and -e. If a time has no date, the logs are read to find their first day.
+    /// The time range of -b and -e. If a time depends on the logs, they are read to find their first or last sample.
     fn bounds(&self, logs: &[PathBuf], reading: &ReadOptions) -> Result<WindowBounds, Failure> {
-        self.bounds_from(|| first_day(logs, reading))
-    }
-
-    fn bounds_from(
-        &self,
-        mut first_day: impl FnMut() -> Result<Option<FileTime>, Failure>,
-    ) -> Result<WindowBounds, Failure> {
-        let mut known = None;
-        let mut midnight = || match known {
-            Some(midnight) => Ok(midnight),
-            None => first_day().map(|midnight| *known.insert(midnight)),
-        };
-        let bounds = WindowBounds {
-            begin: parse_time("-b", &self.begin, &mut midnight)?,
-            end: parse_time("-e", &self.end, &mut midnight)?,
-        };
-        if bounds.are_empty() {
-            let [begin, end] = [&self.begin, &self.end].map(|time| time.as_deref().unwrap_or_default());
-            return Err(Failure::usage(format!(
-                "-b '{begin}' is not before -e '{end}': the time range is empty"
-            )));
-        }
-        Ok(bounds)
+        window_bounds(self.begin.as_deref(), self.end.as_deref(), &mut SpanOfLogs::new(logs, reading))
     }
 }
 
@@ -340,42 +326,6 @@ pub(crate) fn has_log_extension(file: &Path) -> bool {
     })
 }
 
-fn parse_time(
-    option: &str,
-    text: &Option<String>,
-    midnight: &mut dyn FnMut() -> Result<Option<FileTime>, Failure>,
-) -> Result<Option<TimeArgument>, Failure> {
-    let Some(text) = text else { return Ok(None) };
-    let invalid =
-        |error| Failure::usage(format!("{option}: {error}, '14:05' for a time on the first day of the logs"));
-    let time = match TimeArgument::parse_time_of_day(text) {
-        Some(after_midnight) => {
-            let midnight = midnight()?.ok_or_else(|| {
-                Failure::usage(format!(
-                    "{option} '{text}': a time without a date is on the first day of the logs, but these have no samples; add a date"
-                ))
-            })?;
-            TimeArgument::Local(midnight.saturating_add(after_midnight.map_err(invalid)?))
-        }
-        None => TimeArgument::parse(text).map_err(invalid)?,
-    };
-    Ok(Some(time))
-}
-
-/// Local midnight before the first sample of the logs; `None` if the logs have no samples.
-fn first_day(logs: &[PathBuf], reading: &ReadOptions) -> Result<Option<FileTime>, Failure> {
-    let mut earliest: Option<Moment> = None;
-    for log in logs {
-        let mut sample = Sample::default();
-        if LogSource::open_with(log, reading)?.next(&mut sample)? {
-            let at =
-                earliest.map_or(sample.at, |known| if sample.at.utc < known.utc { sample.at } else { known });
-            earliest = Some(at);
-        }
-    }
-    Ok(earliest.map(|at| at.local().midnight()))
-}
-
 /// Whether a name is that of a log in a database: it begins with `SQL:`.
 pub(crate) fn is_sql_log(name: &Path) -> bool {
     SqlLogName::parse(name).is_some()
@@ -399,48 +349,11 @@ pub(crate) fn file_name() -> impl TypedValueParser<Value = PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use tachograph_logs::Budget;
-
     use super::*;
 
     #[test]
     fn the_clap_definition_is_valid() {
         use clap::CommandFactory;
         Arguments::command().debug_assert();
-    }
-
-    fn selection_of(words: &[&str]) -> SelectionArguments {
-        match Arguments::parse_from([&["tacho", "stats", "a.csv"], words].concat()).command {
-            Some(Command::Stats(stats)) => stats.selection,
-            command => panic!("{command:?}"),
-        }
-    }
-
-    #[test]
-    fn the_first_day_is_read_once_for_both_times_of_day() {
-        let day = FileTime(130_000_000_000_000_000).midnight();
-        let mut reads = 0;
-        let bounds = selection_of(&["-b", "18:55", "-e", "19:00"]).bounds_from(|| {
-            reads += 1;
-            Ok(Some(day))
-        });
-        let local = |minutes: i64| TimeArgument::Local(FileTime(day.0 + minutes * 600_000_000));
-        let expected = WindowBounds { begin: Some(local(18 * 60 + 55)), end: Some(local(19 * 60)) };
-        assert_eq!((bounds.expect("a window"), reads), (expected, 1));
-    }
-
-    #[test]
-    fn the_first_day_is_read_with_the_options_of_the_log() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let log = folder.path().join("a.csv");
-        let text =
-            "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\M\\Memory\\Free\"\r\n\"01/02/2024 10:00:00.000\",\"1\"\r\n";
-        std::fs::write(&log, text).expect("written");
-        let bounds = |reading: &ReadOptions| {
-            selection_of(&["-b", "10:00"]).bounds(std::slice::from_ref(&log), reading)
-        };
-        assert!(bounds(&ReadOptions::default()).is_ok());
-        let options = ReadOptions { budget: Budget::new(16), ..ReadOptions::default() };
-        assert!(bounds(&options).is_err(), "more memory than the options allow");
     }
 }

@@ -1,13 +1,6 @@
-//! Removes comments and unneeded white space from the page's scripts and style sheets. Names, line breaks between statements and
-//! everything in literals are kept. A browser test compares the syntax trees before and after.
-
-/// What separated a token from the one before it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Gap {
-    None,
-    Space,
-    Line,
-}
+//! Removes comments and unneeded white space, with line breaks, from the page's scripts and style sheets. Names and everything in
+//! literals are kept. In the scripts of the page, no statement ends at a line break: it has a semicolon, or ends with a block. A
+//! browser test compares the syntax trees before and after.
 
 /// A bracket that is open, or a substitution of a template literal (`${`).
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -62,8 +55,9 @@ pub(crate) fn javascript(source: &str) -> Result<String, String> {
         source,
         at: 0,
         out: String::with_capacity(source.len()),
-        gap: Gap::None,
+        has_gap: false,
         slash: Slash::Expression,
+        is_expression_closed: false,
         word: 0..0,
         open: Vec::new(),
     };
@@ -83,8 +77,11 @@ struct Script<'a> {
     source: &'a str,
     at: usize,
     out: String,
-    gap: Gap,
+    /// Whether there is white space or a comment before the next token.
+    has_gap: bool,
     slash: Slash,
+    /// Whether the last token is a semicolon after an expression, not one that is a statement of its own.
+    is_expression_closed: bool,
     /// Where the last token is in the source if it is a word and not the name of a property.
     word: std::ops::Range<usize>,
     open: Vec<Open>,
@@ -102,16 +99,14 @@ impl Script<'_> {
         }
         while self.at < self.source.len() {
             match (self.byte(0), self.byte(1)) {
-                (b'\n' | b'\r', _) => self.skip(1, Gap::Line),
-                (b' ' | b'\t', _) => self.skip(1, Gap::Space),
+                (b'\n' | b'\r' | b' ' | b'\t', _) => self.skip(1),
                 (b'/', b'/') => {
                     let rest = &self.source[self.at..];
-                    self.skip(rest.find('\n').unwrap_or(rest.len()), Gap::Space);
+                    self.skip(rest.find('\n').unwrap_or(rest.len()));
                 }
                 (b'/', b'*') => {
                     let length = self.source[self.at + 2..].find("*/").ok_or("an unfinished comment")? + 4;
-                    let has_line = self.source[self.at..self.at + length].contains('\n');
-                    self.skip(length, if has_line { Gap::Line } else { Gap::Space });
+                    self.skip(length);
                 }
                 (b'/', _) => match self.slash {
                     Slash::Division => self.mark(),
@@ -131,22 +126,21 @@ impl Script<'_> {
         if self.open.is_empty() { Ok(()) } else { Err("an open bracket") }
     }
 
-    fn skip(&mut self, length: usize, gap: Gap) {
+    fn skip(&mut self, length: usize) {
         self.at += length;
-        self.gap = self.gap.max(gap);
+        self.has_gap = true;
     }
 
     /// Copies the next bytes as one token, or as one part of a template literal.
     fn copy(&mut self, length: usize, slash: Slash) {
         let token = &self.source[self.at..self.at + length];
-        match self.gap {
-            Gap::Line if !self.out.is_empty() => self.out.push('\n'),
-            Gap::Space if must_separate(&self.out, token) => self.out.push(' '),
-            _ => {}
+        self.is_expression_closed = token == ";" && self.slash == Slash::Division;
+        if self.has_gap && must_separate(&self.out, token) {
+            self.out.push(' ');
         }
         self.out.push_str(token);
         self.at += length;
-        (self.gap, self.slash, self.word) = (Gap::None, slash, 0..0);
+        (self.has_gap, self.slash, self.word) = (false, slash, 0..0);
     }
 
     /// A name, keyword or number.
@@ -188,10 +182,14 @@ impl Script<'_> {
             }
             b'}' => {
                 self.open.pop();
+                // The last expression of a block needs no semicolon.
+                if self.is_expression_closed {
+                    self.out.pop();
+                }
                 Slash::Unknown
             }
             // After `++` and `--`, a regular expression would not be valid.
-            mark @ (b'+' | b'-') if self.gap == Gap::None && self.out.as_bytes().last() == Some(&mark) => {
+            mark @ (b'+' | b'-') if !self.has_gap && self.out.as_bytes().last() == Some(&mark) => {
                 Slash::Division
             }
             _ => Slash::Expression,
@@ -275,6 +273,14 @@ fn must_separate(before: &str, token: &str) -> bool {
     }
 }
 
+/// Removes the indentation of a document without preformatted text.
+pub(crate) fn html(source: &str) -> Result<String, String> {
+    if source.contains("<pre") || source.contains("<textarea") {
+        return Err("preformatted text".into());
+    }
+    Ok(source.lines().map(str::trim_start).collect::<Vec<_>>().join("\n"))
+}
+
 /// Removes comments and unneeded white space from a style sheet.
 ///
 /// # Errors
@@ -337,11 +343,14 @@ mod tests {
     #[test]
     fn comments_and_white_space_of_scripts_are_removed() {
         for (source, expected) in [
-            ("// A comment\n  let a = 1; // another\n\n\n  /* a\n b */ a += 2;\n", "let a=1;\na+=2;"),
+            ("// A comment\n  let a = 1; // another\n\n\n  /* a\n b */ a += 2;\n", "let a=1;a+=2;"),
             ("const f = async (x) => ({ ...x, y: 1 });", "const f=async(x)=>({...x,y:1});"),
             ("return /* a */ x", "return x"),
-            ("a = b\n(c)", "a=b\n(c)"),
-            ("a/*\n*/b", "a\nb"),
+            ("if (a) {\n  b\n    .c();\n}\nd;\n", "if(a){b.c()}d;"),
+            ("a = {\n  b: [c],\n};\r\n\r\nd;", "a={b:[c],};d;"),
+            ("() => { a(); }; () => { if (b); }", "()=>{a()};()=>{if(b);}"),
+            ("`${\na\n}`", "`${a}`"),
+            ("import\na/*\n*/from", "import a from"),
             (
                 "class A { #x = 1; static get y() { return this.#x } }",
                 "class A{#x=1;static get y(){return this.#x}}",

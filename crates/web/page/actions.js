@@ -7,7 +7,7 @@ import { announce, showNotice } from "./messages.js";
 import { STYLES } from "./palette.js";
 import { isOverTime, KINDS, MAX_PANELS, panelOf, titleOf, withPanel } from "./panels.js";
 import { selects, withoutMachine } from "./paths.js";
-import { powerOf } from "./scale.js";
+import { powerOf } from "./axes.js";
 import { addedTo, change, changeEntries, entry, state } from "./state.js";
 import { toggleTheme } from "./theme.js";
 import { moved, withinWhole, zoomBack, zoomed, zoomForward } from "./zoom.js";

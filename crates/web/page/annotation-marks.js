@@ -3,7 +3,7 @@
 import { textOf } from "./annotations.js";
 import { faded } from "./palette.js";
 import { colour } from "./theme.js";
-import { visible } from "./visible.js";
+import { visible } from "./element.js";
 
 /** The longest text of a flag, in characters. */
 const MAX_LABEL = 40;

@@ -1,7 +1,6 @@
 // The HTTP interface. Every failure becomes an Error with one sentence for people. An unreachable server is polled.
 
-import { headers, isEmbedded } from "./embed.js";
-import { FetchedEvents } from "./events.js";
+import { FetchedEvents, headers, isEmbedded } from "./embed.js";
 import { serverState } from "./messages.js";
 import { askToken } from "./token.js";
 

@@ -4,7 +4,7 @@ import { drawFlags, drawMarks, flagsHeight, flagsOf } from "./annotation-marks.j
 import { annotationsIn } from "./annotations.js";
 import { marksOf } from "./axes.js";
 import { faded } from "./palette.js";
-import { bandRuns, isolatedRows, valueRuns } from "./runs.js";
+import { bandRuns, isolatedRows, valueRuns } from "./blocks.js";
 import { bandOpacity, sceneOf } from "./scene.js";
 import { state } from "./state.js";
 import { theme, colour } from "./theme.js";

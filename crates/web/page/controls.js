@@ -3,14 +3,13 @@
 import { logout, serverIsAway } from "./api.js";
 import { areFitting, changePanel, freeze, showAll, showMaximum, step, toggleFit, zoomBy } from "./actions.js";
 import { byId, element, setText, setTitle } from "./element.js";
-import { duration } from "./figures.js";
+import { duration, FIGURES, LEGEND_FIGURES } from "./figures.js";
 import { copyLink, savePicture, saveSelection, saveViewPicture } from "./export.js";
 import { sorted } from "./legend.js";
 import { AXES, KINDS } from "./panels.js";
 import { change, changeEntries, state } from "./state.js";
 import { sinceStart } from "./ticks.js";
 import { rangeText, shortZone } from "./time.js";
-import { FIGURES, LEGEND_FIGURES } from "./values.js";
 import { canGoBack, canGoForward, zoomBack, zoomForward } from "./zoom.js";
 
 /** Sets the controls up. */
@@ -50,7 +49,7 @@ export function setUpControls(page) {
     click(`save-view-${format}`, () => saveViewPicture(state.panels.map((panel) => pictured(page, panel)).filter(Boolean), state.savedName || state.title || "view", format));
   }
   click("copy-link", () => {
-    page.writeAddress(true);
+    page.address.write(true);
     copyLink();
   });
   click("help-button", () => byId("help-dialog").showModal());

@@ -1,8 +1,6 @@
 // Creating elements. Strings from logs and servers become text nodes, never HTML, and bidirectional control characters are
 // escaped.
 
-import { visible } from "./visible.js";
-
 /** Attributes whose values are shown or read to users. */
 const SHOWN_ATTRIBUTES = new Set(["title", "aria-label"]);
 const shown = (child) => (child instanceof Node ? child : visible(child));
@@ -54,4 +52,13 @@ export function swatch(style) {
     x1: 1, y1: 6, x2: 27, y2: 6, stroke: style.colour, "stroke-width": style.width + 1.5, "stroke-dasharray": style.dash.join(" ") || null,
   });
   return drawing("svg", { class: "swatch", width: 28, height: 12, viewBox: "0 0 28 12", "aria-hidden": "true" }, line);
+}
+
+/** Control characters except white space, Unicode's Bidi_Control, line and paragraph separators. */
+// eslint-disable-next-line no-control-regex
+const HIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/** A string with these characters escaped as in the terminal monitor: `\u{202e}`. */
+export function visible(text) {
+  return String(text).replace(HIDDEN, (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
 }

@@ -2,13 +2,12 @@
 
 import { axesOf } from "./axes.js";
 import { drawing } from "./element.js";
-import { lineFigure } from "./figures.js";
+import { lineFigure, shownValue } from "./figures.js";
 import { nameOf } from "./names.js";
 import { isSameUnit } from "./units.js";
 import { styleOf } from "./scene.js";
 import { entry, state } from "./state.js";
 import { valueMarks, valueRange } from "./ticks.js";
-import { shownValue } from "./values.js";
 
 const ROW = 24;
 

@@ -1,13 +1,11 @@
 // The legend: a row per counter with style, scale and figures; selects, hides, scales, highlights, sorts and removes counters.
 
 import { byId, element, setLabel, setText, setTitle, swatch } from "./element.js";
-import { formatOf } from "./axes.js";
-import { changeText, count, figure, lineFigure, NONE } from "./figures.js";
+import { factorText, formatOf, powerOf, POWERS } from "./axes.js";
+import { changeText, count, figure, figureOf, FIGURES, LEGEND_FIGURES, lineFigure, NONE } from "./figures.js";
 import { STYLES } from "./palette.js";
-import { factorText, POWERS, powerOf } from "./scale.js";
 import { styleOf } from "./scene.js";
 import { change, changeEntries, entry, state } from "./state.js";
-import { FIGURES, figureOf, LEGEND_FIGURES } from "./values.js";
 
 /** The maximum number of rows, because more would slow the chart. Users find other rows by filtering or sorting. */
 const MAX_ROWS = 400;

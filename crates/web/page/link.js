@@ -3,7 +3,7 @@
 import { annotationsOf } from "./annotations.js";
 import { headlineOf, MAX_PANELS, panelOf, shortened } from "./panels.js";
 import { state } from "./state.js";
-import { FIGURES, LEGEND_FIGURES } from "./values.js";
+import { FIGURES, LEGEND_FIGURES } from "./figures.js";
 
 const USUAL_COLUMNS = "average,last,minimum,maximum";
 /** Ten years. */

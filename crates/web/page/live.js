@@ -4,7 +4,6 @@
 import * as api from "./api.js";
 import { blockOf } from "./blocks.js";
 import { matcherOf } from "./paths.js";
-import { StreamSlot } from "./stream-slot.js";
 import { keyOf } from "./state.js";
 import { secondsOf, textOf, ticksOf, ticksOfSeconds } from "./time.js";
 
@@ -264,5 +263,61 @@ export class LiveFeed {
     const begin = ticksOfSeconds(this.block.begin);
     const end = ticksOfSeconds(Math.ceil(this.block.end * 1000) / 1000) + 10000n;
     return { begin: textOf(begin), end: textOf(end), seconds: { begin: secondsOf(begin), end: secondsOf(end) } };
+  }
+}
+
+/** The maximum number of streams of all tabs of a browser together. */
+const SLOTS = 3;
+const WANTED = "wanted";
+
+/**
+ * The stream slot of a tab. A browser opens only six connections per server (HTTP/1.1) for all its tabs. If all tabs had streams, no connection
+ * would be left. So only a few tabs have a stream; the others poll. A hidden tab acquires none, and releases its own if a visible tab needs it.
+ */
+class StreamSlot {
+  /** `onLost()` is called when another tab needs the slot. */
+  constructor(onLost) {
+    this.onLost = onLost;
+    this.unlock = null;
+    this.acquiring = null;
+    this.others = globalThis.BroadcastChannel ? new BroadcastChannel("tacho-stream") : null;
+    this.others?.addEventListener("message", ({ data }) => {
+      if (data !== WANTED || !document.hidden || !this.unlock) return;
+      this.release();
+      this.onLost();
+    });
+  }
+
+  /** Acquires a slot; returns whether the tab has one. */
+  async acquire() {
+    if (this.unlock) return true;
+    if (document.hidden) return false;
+    // Locks require a secure context (this machine or TLS). Without locks, tabs cannot coordinate.
+    if (!navigator.locks) return true;
+    this.acquiring ??= this.acquireAny().finally(() => (this.acquiring = null));
+    return this.acquiring;
+  }
+
+  async acquireAny() {
+    for (let index = 0; index < SLOTS; index += 1) if (await this.acquireOne(`tacho-stream-${index}`)) return true;
+    this.others?.postMessage(WANTED);
+    return false;
+  }
+
+  /** A lock is held until the promise that its callback returns is fulfilled. */
+  acquireOne(name) {
+    return new Promise((resolve) => {
+      const hold = (lock) => {
+        resolve(lock !== null);
+        return lock && new Promise((release) => (this.unlock = release));
+      };
+      navigator.locks.request(name, { ifAvailable: true }, hold).catch(() => resolve(false));
+    });
+  }
+
+  /** Releases the slot. */
+  release() {
+    this.unlock?.();
+    this.unlock = null;
   }
 }

@@ -6,8 +6,9 @@ const LIGHT = ["#0d52b5", "#c12211", "#00865e", "#aa528f", "#cc8300", "#3896de",
 const DARK = ["#7177fc", "#ea5c41", "#09d57c", "#cd86af", "#eb8904", "#6cacff", "#dff0e9", "#f6f03d"];
 const DASHES = [[], [8, 4], [2, 3], [9, 3, 2, 3]];
 
-/** The number of styles that differ in colour or dash. */
-export const STYLES = LIGHT.length * DASHES.length;
+/** The number of colours, and of styles that differ in colour or dash. */
+export const COLOURS = LIGHT.length;
+export const STYLES = COLOURS * DASHES.length;
 
 /** The n-th style: `{colour, dash, width}`. */
 export function lineStyle(number, theme) {
@@ -21,10 +22,10 @@ export function lineStyle(number, theme) {
 }
 
 /** Whether a style has no dashes. */
-export const isPlainStyle = (number) => number < LIGHT.length;
+export const isPlainStyle = (number) => number < COLOURS;
 
 /** The dashes of a counter of the n-th source; `number` is the style of the same counter of the first source. */
-export const dashOf = (number, nth) => DASHES[1 + ((Math.floor(number / LIGHT.length) + nth - 1) % (DASHES.length - 1))];
+export const dashOf = (number, nth) => DASHES[1 + ((Math.floor(number / COLOURS) + nth - 1) % (DASHES.length - 1))];
 
 /** The colour of a highlighted counter: black or white, as in Performance Monitor. */
 export function highlightColour(theme) {

@@ -61,3 +61,13 @@ function settingsOf(counter, coloured) {
   }
   return settings;
 }
+
+/** The data of all panels as one: each counter once. `panelData` has the data of each panel. */
+export function combined(panelData, all) {
+  const shown = new Map();
+  for (const { lines } of panelData.values()) {
+    for (const line of lines) if (!shown.has(line.base) || !entry(line.key).isHidden) shown.set(line.base, line);
+  }
+  const blocks = all.blocks.map((block) => ({ ...block, lines: block.lines.filter((line) => shown.has(line)).map((line) => shown.get(line)), removed: block.lines.filter((line) => !shown.has(line)) }));
+  return { ...all, blocks, lines: blocks.flatMap((block) => block.lines), paths: state.paths };
+}

@@ -4,13 +4,12 @@
 import { formatOf, mainUnit } from "./axes.js";
 import { isEarlier, lengthText, presentKey } from "./earlier.js";
 import { element, setText, setTitle, swatch } from "./element.js";
-import { changeText, figure, lineFigure } from "./figures.js";
+import { changeText, figure, figureName, figureTitle, lineFigure, shownValue } from "./figures.js";
 import { areSeveral, nameOf, shortName, withSource } from "./names.js";
 import { dashOf, isPlainStyle } from "./palette.js";
 import { EARLIER, styleOf } from "./scene.js";
 import { changeEntries, entry, state } from "./state.js";
 import { isSameUnit } from "./units.js";
-import { figureName, figureTitle, shownValue } from "./values.js";
 
 /** The maximum number of lines; a panel that is shown alone has another legend. */
 const MAX_LINES = 60;

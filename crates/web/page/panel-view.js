@@ -2,7 +2,7 @@
 
 import { Chart } from "./chart.js";
 import { element, setText } from "./element.js";
-import { lineFigure, span } from "./figures.js";
+import { lineFigure, shownValue, span } from "./figures.js";
 import { HeatMap } from "./heat-map.js";
 import { usualDistance } from "./heat-scene.js";
 import { drawHistogram } from "./histogram.js";
@@ -12,7 +12,6 @@ import { isChart, isOverTime, titleOf } from "./panels.js";
 import { withoutMachine } from "./paths.js";
 import { entry } from "./state.js";
 import { TableView } from "./table-view.js";
-import { shownValue } from "./values.js";
 
 /** A panel in the grid. `acts` are the actions of its header. */
 export class PanelView {

@@ -1,6 +1,6 @@
 // Drawing pictures: one pen writes SVG, the other draws on a canvas. Both draw lines, areas, boxes and text.
 
-import { visible } from "./visible.js";
+import { visible } from "./element.js";
 
 const FONT = "system-ui, Segoe UI, Roboto, Cantarell, sans-serif";
 

@@ -4,7 +4,7 @@
 import * as api from "./api.js";
 import { idOf } from "./earlier.js";
 import { state } from "./state.js";
-import { PERCENTILES } from "./values.js";
+import { PERCENTILES } from "./figures.js";
 
 /** The time between two updates of live values, in milliseconds. */
 const UPDATE_MS = 2000;

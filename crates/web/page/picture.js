@@ -2,15 +2,14 @@
 
 import { flagsOf, penAnnotations } from "./annotation-marks.js";
 import { annotationsIn } from "./annotations.js";
-import { axesOf, marksOf } from "./axes.js";
+import { axesOf, factorText, marksOf, powerOf } from "./axes.js";
 import { lengthText } from "./earlier.js";
-import { duration, lineFigure, NONE } from "./figures.js";
+import { duration, figureTitle, lineFigure, NONE } from "./figures.js";
 import { eachCell, heatColour, heatLayout, heatSceneOf, paletteOf } from "./heat-scene.js";
 import { barsOf } from "./histogram.js";
 import { nameOf } from "./names.js";
 import { isChart, titleOf as panelTitle } from "./panels.js";
-import { bandRuns, valueRuns } from "./runs.js";
-import { factorText, powerOf } from "./scale.js";
+import { bandRuns, valueRuns } from "./blocks.js";
 import { bandOpacity, sceneOf, styleOf } from "./scene.js";
 import { entry } from "./state.js";
 import { colour, theme } from "./theme.js";
@@ -18,7 +17,6 @@ import { namesOf, limitColour } from "./limits.js";
 import { sinceStart, timeMarksWithin } from "./ticks.js";
 import { areWhole, sampleMoment } from "./time.js";
 import { axisTexts } from "./units.js";
-import { figureTitle } from "./values.js";
 
 const WIDTH = 1200;
 /** Room on the right for the second axis, and for half of the last time label. */

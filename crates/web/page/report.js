@@ -1,9 +1,9 @@
-// The report view: a table per counter set of a machine, with a row per counter and a column per instance.
+// Numbers: the report of all counters, and the value bar of the selected one.
 
-import { element } from "./element.js";
-import { lineFigure } from "./figures.js";
+import { byId, element, setText, setTitle } from "./element.js";
+import { duration, figure, figureTitle, lineFigure, NONE, shownValue } from "./figures.js";
+import { nameOf, withSource } from "./names.js";
 import { entry, state } from "./state.js";
-import { figureTitle, shownValue } from "./values.js";
 
 const MAX_ACROSS = 24;
 
@@ -57,4 +57,21 @@ export function drawReport(place, lines, severalSources, onSelect) {
   });
   const kind = element("p", { class: "hint" }, shown.length ? `Shown: ${figureTitle(shown)} of the visible range.` : "No counters to show.");
   place.replaceChildren(kind, ...tables);
+}
+
+/** Shows the statistics of `line` (or null) over `seconds`; `several` names its source. */
+export function drawValueBar(line, seconds, several) {
+  const statistics = line?.statistics ?? {};
+  for (const name of ["last", "average", "minimum", "maximum"]) {
+    const cell = byId(`value-${name}`);
+    const value = statistics[name] ?? null;
+    setText(cell, lineFigure(value, line));
+    setTitle(cell, line && state.numbers !== "raw" ? figure(value, line.type) : "");
+    cell.dataset.value = value ?? "";
+  }
+  setText(byId("value-duration"), duration(seconds));
+  const unit = line?.unit && state.numbers === "raw" ? ` in ${line.unit}` : "";
+  setText(byId("value-name"), line ? `${withSource(nameOf(line), line.source, several)}${unit}` : NONE);
+  setTitle(byId("value-name"), line?.path ?? "");
+  byId("value-arithmetic").hidden = line?.average_kind !== "arithmetic";
 }

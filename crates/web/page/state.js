@@ -1,7 +1,8 @@
 // The state of the page: everything that a link or a saved view restores.
 
+import { COLOURS } from "./palette.js";
 import { counterOf, pathsOf } from "./panels.js";
-import { selects } from "./paths.js";
+import { selects, withoutMachine } from "./paths.js";
 
 /** The state of the page. Change it only with `change`, which notifies the listeners. */
 export const state = {
@@ -45,7 +46,7 @@ export const state = {
   zone: "log",
   /** "units" or "raw": whether figures have units and three digits, or all digits. */
   numbers: "units",
-  /** The value of bars and reports: "default", or one of `FIGURES` in `values.js`. */
+  /** The value of bars and reports: "default", or one of `FIGURES` in `figures.js`. */
   figure: "default",
   /** The statistics that are columns of the legend, in the order of `LEGEND_FIGURES`. */
   columns: ["average", "last", "minimum", "maximum"],
@@ -112,15 +113,32 @@ function takenIn(panel) {
   return taken.get(panel);
 }
 
-function freeStyleIndex(key) {
-  const used = takenIn(panelOf(key));
-  // Usually, all indexes below the number of used ones are in use, so the search begins not far below it.
-  let index = used.size > 64 ? used.size - 64 : 0;
-  while (used.has(index)) index += 1;
-  return index;
+/** A colour for the instance of a counter, or for a counter without one. Names such as `sda` and `sdb`, `0` and `1` differ. */
+function colourOf(path) {
+  const instance = /^\\[^\\(]*\((.*)\)\\[^\\]*$/.exec(withoutMachine(path))?.[1] ?? "_total";
+  const name = instance === "_total" ? withoutMachine(path) : instance;
+  let sum = 0;
+  for (const sign of name) sum = (sign.codePointAt(0) - sum) | 0;
+  return ((sum % COLOURS) + COLOURS) % COLOURS;
 }
 
-/** The settings of a counter. A new counter gets the first unused colour and default settings, except those in `first`. */
+/**
+ * An unused style of a panel: if possible, with the colour of the counter's instance, which is the same in all panels and views;
+ * otherwise with the next free colour.
+ */
+function freeStyleIndex(key) {
+  const used = takenIn(panelOf(key));
+  const first = colourOf(pathOf(key));
+  // Usually, all indexes below the number of used ones are in use, so the search begins not far below it.
+  for (let round = Math.max(0, Math.floor(used.size / COLOURS) - 8); ; round += 1) {
+    for (let step = 0; step < COLOURS; step += 1) {
+      const index = round * COLOURS + ((first + step) % COLOURS);
+      if (!used.has(index)) return index;
+    }
+  }
+}
+
+/** The settings of a counter. A new counter gets an unused colour and default settings, except those in `first`. */
 export function entry(key, first = null) {
   let found = state.legend.get(key);
   if (!found) {

@@ -2,12 +2,11 @@
 
 import { onMachine } from "./catalogue.js";
 import { element, setText } from "./element.js";
-import { lineFigure, NONE } from "./figures.js";
+import { figureTitle, lineFigure, NONE } from "./figures.js";
 import { areSeveral, withSource } from "./names.js";
 import { PROPERTIES, TREES, withPanel } from "./panels.js";
 import { change, state } from "./state.js";
 import { arranged, needsPresence, valueOf } from "./tables.js";
-import { figureTitle } from "./values.js";
 
 /** The maximum number of rows; users find other rows with the filter. */
 const MAX_ROWS = 500;

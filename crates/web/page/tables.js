@@ -6,7 +6,7 @@ import { idOf } from "./earlier.js";
 import { percentilesOf } from "./percentiles.js";
 import { PROPERTIES } from "./panels.js";
 import { groupLines, parentsOf, treeLines } from "./table-tree.js";
-import { figureName, figureOf, PERCENTILES } from "./values.js";
+import { figureName, figureOf, PERCENTILES } from "./figures.js";
 import { state } from "./state.js";
 
 /** The time between two updates of live tables, in milliseconds. */

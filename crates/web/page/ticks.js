@@ -2,9 +2,7 @@
 
 import { axisFigure } from "./figures.js";
 import { clock } from "./time.js";
-import { axisTexts, stepOf, tickText } from "./units.js";
-
-export { roundStep } from "./steps.js";
+import { axisTexts, smallestTop, stepOf, tickText } from "./units.js";
 
 const STEPS_OF_TIME = [
   0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200,
@@ -28,13 +26,14 @@ export function valueMarks(low, high, max, format = null) {
   return marks;
 }
 
-/** The range of a value axis: round bounds, zero included. */
+/** The range of a value axis: round bounds, zero included. Without negative values, it extends at least to the smallest top of the unit. */
 export function valueRange(low, high, max, format = null) {
   if (!(high >= low)) return format?.kind === "plain" || !format ? [0, 100] : [0, 1];
   const bottom = Math.min(0, low);
-  const top = Math.max(0, high);
+  const least = format && bottom === 0 ? Math.max(smallestTop(format), high > 0 ? 0 : 1) : 0;
+  const top = Math.max(least, high);
   if (top === bottom) return [0, 1];
-  const step = stepOf((top - bottom) * 1.04, max, format);
+  const step = stepOf(Math.max(least, (Math.max(0, high) - bottom) * 1.04), max, format);
   const ends = [Math.floor(bottom / step + 1e-9) * step, Math.ceil(top / step - 1e-9) * step];
   // Most percentages end at 100.
   if (format?.symbol === "%" && top <= 100 && ends[1] > 100) ends[1] = 100;

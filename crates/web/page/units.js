@@ -1,8 +1,6 @@
 // Values with units: three significant digits, a prefix and the unit. The server sends the rule of each counter (`format`), so
 // the page and the terminal monitor show the same text; tests compare both.
 
-import { roundStep } from "./steps.js";
-
 /** A rule as the server sends it: `{kind, symbol, factor}`. */
 export const PLAIN = { kind: "other", symbol: "", factor: 1 };
 
@@ -170,8 +168,11 @@ export function namedUnit(name) {
 /** The rule without factor, for values that are already in the unit. */
 export const baseOf = (format) => ({ ...format, factor: 1 });
 
-/** The name of the unit on an axis; empty if the ticks show it, or for plain counts. */
-export const unitName = (format) => ({ bytes: "bytes", seconds: "time", si: format.symbol, plain: format.symbol }[format.kind] ?? format.symbol);
+/** The values of `smallestTop`, by kind or by kind and symbol; `Unit::smallest_top` of the terminal monitor has the same. */
+const SMALLEST_TOPS = { bytes: 2 ** 20, seconds: 100e-6, "si B/s": 10e3, "si bit/s": 10e3, "si /s": 1, load: 1, "plain %": 5, other: 0.1 };
+
+/** The smallest value at the top of an axis that begins at 0: a quantity that is small for every machine, so that noise does not fill a chart. */
+export const smallestTop = ({ kind, symbol }) => SMALLEST_TOPS[kind] ?? SMALLEST_TOPS[`${kind} ${symbol}`] ?? 0;
 
 /** A round step of an axis: powers of two for bytes, minutes and hours for long times. */
 export function stepOf(length, max, format) {
@@ -185,4 +186,12 @@ export function stepOf(length, max, format) {
     if (found) return found;
   }
   return roundStep(length, max);
+}
+
+/** A round step (1, 2 or 5 times a power of ten) that divides `length` into at most `max` parts. */
+function roundStep(length, max) {
+  const min = length / Math.max(1, max);
+  const power = 10 ** Math.floor(Math.log10(min));
+  for (const factor of [1, 2, 5, 10]) if (factor * power >= min * (1 - 1e-9)) return factor * power;
+  return 10 * power;
 }

@@ -125,7 +125,7 @@ impl Export<'_> {
             performance_frequency: log_facts.performance_frequency,
         };
         // Like `tacho relog`: 20 digits if the log has them.
-        let form = TextForm { digits: report.digits(), ..TextForm::default() };
+        let form = TextForm::of_logs(&pipeline.reports);
         self.write(pipeline.source, &scan, &facts, form).map(Some)
     }
 
@@ -142,7 +142,8 @@ impl Export<'_> {
         if scan.samples() == 0 || scan.groups().is_empty() {
             return Ok(None);
         }
-        self.write(Union::scanned(second, &scan), &scan, facts, TextForm::default()).map(Some)
+        let form = TextForm { pairs_by_identity: true, ..TextForm::default() };
+        self.write(Union::scanned(second, &scan), &scan, facts, form).map(Some)
     }
 
     /// Writes samples to an unnamed file, which is deleted when it is closed.

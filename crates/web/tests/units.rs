@@ -76,10 +76,16 @@ fn units_of_the_page_match_the_terminal_monitor() {
     for name in NAMES {
         let unit = Unit::named(name);
         let form = unit.form();
+        // In the unit without prefix, as on the axes of the page.
+        let smallest_top = unit.smallest_top() * form.factor;
         for value in values() {
             let (text, tick) = (unit.text(value), unit.tick(value));
-            writeln!(expected, "{}\t{}\t{}\t{value:e}\t{text}\t{tick}", form.kind, form.symbol, form.factor)
-                .expect("text");
+            writeln!(
+                expected,
+                "{}\t{}\t{}\t{smallest_top:e}\t{value:e}\t{text}\t{tick}",
+                form.kind, form.symbol, form.factor
+            )
+            .expect("text");
         }
     }
     let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/units.tsv");

@@ -4,13 +4,16 @@ use std::sync::Arc;
 
 use tachograph_counters::path::PathPattern;
 use tachograph_counters::sample::{Clocks, Group};
-use tachograph_counters::set::{CounterSet, Extent, Instance, Instances, has_parents};
+use tachograph_counters::set::{Counter, CounterSet, Extent, Instance, Instances, has_parents};
 use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_counters::{RawValue, Status};
 use tachograph_perflib::registration::{CounterSetInfo, counter_of};
-use tachograph_perflib::{FREQUENCY, InstanceKey, Numbering, QueriedSet, Query, Timestamps};
+use tachograph_perflib::{FREQUENCY, InstanceKey, MatchedBy, Numbering, QueriedSet, Query, Timestamps};
 
 use crate::Selection;
+
+/// The sets whose ids of instances are values of a counter, and that counter. The ids are those of processes and threads.
+const RECORDED_IDS: [(&str, &str); 2] = [("Process", "ID Process"), ("Thread", "ID Thread")];
 
 /// The groups of a live source's samples, in the order of the paths. Consecutive counters of the same instances of a
 /// set share a group. Indexes into [`Query::sets`] are stored only here.
@@ -83,10 +86,10 @@ impl LiveGroups {
         let mut before = std::mem::take(&mut self.groups);
         for (index, set) in query.sets().iter().enumerate() {
             match self.names.get_mut(index) {
-                None => self.names.push(SetNames::new(set, self.pairs_by_identity)),
+                None => self.names.push(SetNames::new(set)),
                 Some(names) if Arc::ptr_eq(&names.info, set.rows().info()) => {}
                 Some(names) => {
-                    *names = SetNames::new(set, self.pairs_by_identity);
+                    *names = SetNames::new(set);
                     before.retain(|group| group.set != index);
                 }
             }
@@ -113,6 +116,26 @@ impl LiveGroups {
             if groups_of_path.last() != Some(&index) {
                 groups_of_path.push(index);
             }
+        }
+        for index in 0..self.names.len() {
+            let matched_by = self.matched_by(index);
+            self.names[index].numbering.set_matched_by(matched_by);
+        }
+    }
+
+    /// How the sink, and those who read what it writes, recognize the instances of a set in the next sample.
+    fn matched_by(&self, set: usize) -> MatchedBy {
+        let has_ids = |group: &LiveGroup| {
+            let ids =
+                |counter: &Counter| RECORDED_IDS.contains(&(&*self.names[set].info.name, &*counter.name));
+            group.set == set
+                && matches!(group.filter, RowFilter::All)
+                && group.description.counters.iter().any(ids)
+        };
+        match self.pairs_by_identity {
+            true => MatchedBy::Identity,
+            false if self.groups.iter().any(has_ids) => MatchedBy::Id,
+            false => MatchedBy::Name,
         }
     }
 
@@ -186,9 +209,12 @@ impl LiveGroups {
 }
 
 impl SetNames {
-    fn new(set: &QueriedSet, pairs_by_identity: bool) -> Self {
-        let numbering = if pairs_by_identity { Numbering::for_identities() } else { Numbering::default() };
-        Self { info: Arc::clone(set.rows().info()), numbering, instances: Instances::default() }
+    fn new(set: &QueriedSet) -> Self {
+        Self {
+            info: Arc::clone(set.rows().info()),
+            numbering: Numbering::default(),
+            instances: Instances::default(),
+        }
     }
 }
 

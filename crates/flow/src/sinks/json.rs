@@ -12,7 +12,8 @@ use crate::union::UnionScan;
 use crate::{FlowError, Sink};
 
 /// Writes one JSON object per sample, each on its own line: `{"time":"...","values":{"\\\\M\\Set(i)\\Counter":12.5,...}}`. The time
-/// is RFC 3339 with offset; a missing value is `null`. Schema: docs/json.md.
+/// is RFC 3339 with offset; a missing value is `null`. Schema: docs/json.md. There is no value for an interval in which an instance
+/// name passed to another process.
 ///
 /// Requires samples of a [`Union`](crate::Union) over the same scan.
 pub struct JsonSink<W> {
@@ -57,7 +58,8 @@ impl Line {
 impl<W: io::Write> JsonSink<W> {
     /// A sink for the columns of a scan.
     pub fn new(out: W, scan: &UnionScan) -> Self {
-        let formatter = Formatter::new(scan);
+        let mut formatter = Formatter::new(scan);
+        formatter.pairs_by_identity = true;
         let mut seen = HashSet::new();
         let keys = formatter
             .columns()

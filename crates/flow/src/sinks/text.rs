@@ -8,6 +8,7 @@ use tachograph_logs::text::{Column, TextWriter};
 use tachograph_logs::{Digits, Format, SetLength, TextEncoding};
 
 use super::{Formatter, LateInstances};
+use crate::logs::LogReport;
 use crate::union::UnionScan;
 use crate::{FlowError, Sink};
 
@@ -18,11 +19,25 @@ pub struct TextForm {
     pub digits: Digits,
     /// The encoding of names.
     pub encoding: TextEncoding,
+    /// Whether values are not paired if an instance name passed to another process, unlike in text that Windows writes. For
+    /// logs that were not written by Windows: there, names pass on more often.
+    pub pairs_by_identity: bool,
+}
+
+impl TextForm {
+    /// The form in which these logs are converted to text: as many digits as the first one has.
+    pub fn of_logs(reports: &[LogReport]) -> Self {
+        Self {
+            digits: reports.first().map_or_else(Digits::default, LogReport::digits),
+            pairs_by_identity: reports.iter().all(|report| report.facts().windows_build.is_none()),
+            ..Self::default()
+        }
+    }
 }
 
 impl Default for TextForm {
     fn default() -> Self {
-        Self { digits: Digits::default(), encoding: TextEncoding::Utf8 }
+        Self { digits: Digits::default(), encoding: TextEncoding::Utf8, pairs_by_identity: false }
     }
 }
 
@@ -54,6 +69,7 @@ impl<W: Write> TextSink<W> {
     /// See [`TextWriter::with_encoding`].
     pub fn with_form(mut self, form: TextForm) -> Result<Self, FlowError> {
         self.writer = self.writer.with_digits(form.digits).with_encoding(form.encoding)?;
+        self.formatter.pairs_by_identity = form.pairs_by_identity;
         Ok(self)
     }
 

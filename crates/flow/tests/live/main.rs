@@ -130,7 +130,7 @@ fn a_path_selects_the_process_that_has_the_name() {
     let machine = Machine::default();
     let mut source = source(
         &machine,
-        &[r"\Process(web)\ID Process", r"\Process(_Total)\ID Process", r"\Process(*)\ID Process"],
+        &[r"\Process(web)\ID Process", r"\Process(_Total)\ID Process", r"\Process(*)\Ticks/sec"],
         LiveOptions::default(),
     );
     let mut sample = Sample::default();
@@ -194,6 +194,31 @@ fn a_process_that_replaces_another_is_blank_for_one_interval() {
     // In logs, values are paired by name alone, so in one sample no instance has the name.
     let wanted = vec![None, Some(10.0), Some(10.0), None, None, Some(7.0)];
     assert_eq!(values_of_replaced(LiveOptions::default()), [wanted.clone(), wanted]);
+}
+
+/// The names of two processes, of which one then replaces the first, in three samples of a log of these paths.
+fn names_of_replaced(paths: &[&str]) -> [Vec<String>; 3] {
+    let machine = Machine::default();
+    machine.set(&[Process::new("web", 1), Process::new("web", 2)]);
+    let mut source = source(&machine, paths, LiveOptions::default());
+    let mut sample = Sample::default();
+    [0, 1, 2].map(|step| {
+        if step == 1 {
+            machine.set(&[Process::new("web", 2), Process::new("web", 3)]);
+        }
+        source.collect(&mut sample);
+        labels(&sample.groups[0]).into_iter().map(str::to_owned).collect()
+    })
+}
+
+#[test]
+fn processes_keep_their_names_in_a_log_with_their_ids() {
+    let (ticks, ids) = (r"\Process(*)\Ticks/sec", r"\Process(*)\ID Process");
+    assert_eq!(names_of_replaced(&[ticks, ids]), [["web", "web#1"], ["web#1", "web"], ["web#1", "web"]]);
+    // Readers of these logs cannot distinguish all processes, so the new one has a name of its own in one sample.
+    for paths in [&[ticks][..], &[ticks, r"\Process(web)\ID Process"]] {
+        assert_eq!(names_of_replaced(paths), [["web", "web#1"], ["web#1", "web#2"], ["web#1", "web"]]);
+    }
 }
 
 #[test]

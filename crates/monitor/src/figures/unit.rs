@@ -146,7 +146,7 @@ impl Unit {
     }
 
     /// The smallest value at the top of an axis that begins at 0: a quantity that is small for every machine, so that noise
-    /// does not fill a chart. In the unit of the values. 0 for units without such a quantity.
+    /// does not fill a chart. In the unit of the values. 0 for units without such a quantity. The page has the same rule.
     pub fn smallest_top(&self) -> f64 {
         const MIB: f64 = 1024.0 * 1024.0;
         let top = match &self.kind {

@@ -1,14 +1,13 @@
 //! Examines logs when they are opened: small ones completely, large ones at the beginning and the end.
 
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::Arc;
 
 use tachograph_counters::RawValue;
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::sample::Sample;
 use tachograph_counters::set::Instance;
-use tachograph_flow::logs::{LogReport, LogSource};
+use tachograph_flow::logs::{LogReport, last_sample_time};
 use tachograph_flow::{FlowError, SeekableSource, Source, UnionScan};
 use tachograph_logs::{LogError, ReadOptions, Reservation};
 
@@ -23,9 +22,6 @@ const SMALL_BYTES: u64 = 32 << 20;
 const FIRST_SAMPLES: u64 = 256;
 /// Number of bytes per machine after which the reading of larger logs stops.
 const FIRST_BYTES: u64 = 4 << 20;
-
-/// Number of bytes at the end of a log in which its last sample is searched first.
-const LAST_BYTES: u64 = 256 << 10;
 
 /// Facts about logs, found when they were opened.
 #[derive(Default)]
@@ -118,25 +114,5 @@ impl Opened {
     fn extend_span(&mut self, at: FileTime) {
         let moment = Span::of_samples(at, at);
         self.span = Some(self.span.map_or(moment, |span| span.joined(&moment)));
-    }
-}
-
-/// The time of a log's last sample, read from the end of the file where the format allows it.
-fn last_sample_time(path: &Path, reading: &ReadOptions) -> Result<Option<FileTime>, FlowError> {
-    let mut bytes = LAST_BYTES;
-    loop {
-        let mut log = LogSource::open_with(path, reading)?;
-        let is_partial = log.seek_near_end(bytes)?;
-        let mut sample = Sample::default();
-        let mut last: Option<FileTime> = None;
-        while log.next(&mut sample)? {
-            if !sample.is_baseline {
-                last = last.max(Some(sample.at.utc));
-            }
-        }
-        if last.is_some() || !is_partial {
-            return Ok(last);
-        }
-        bytes = bytes.saturating_mul(8);
     }
 }

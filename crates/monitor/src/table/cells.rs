@@ -14,9 +14,10 @@ impl TableModel {
         if shown_column.content == ColumnContent::Presence {
             return self.presence_percent(row);
         }
-        // The id of a total does not identify a process.
-        let is_id_of_total = shown_column.is_id() && self.row(row)?.is_reserved;
-        self.rows.value(&self.figures.reduced, row, column, shown_column.figure()).filter(|_| !is_id_of_total)
+        // The id of a total does not identify a process, and a total of shared memory exceeds the memory in use.
+        let has_no_total = shown_column.is_id() || shown_column.counts_shared_memory();
+        let is_omitted = has_no_total && self.row(row)?.is_reserved;
+        self.rows.value(&self.figures.reduced, row, column, shown_column.figure()).filter(|_| !is_omitted)
     }
 
     /// The value by which rows are sorted: the average weighted by the time in which the instance was present

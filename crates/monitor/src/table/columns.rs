@@ -17,6 +17,9 @@ const USUAL_VALUE: f64 = 12_345.0;
 /// The digits of the largest id of a process.
 const ID_WIDTH: usize = 7;
 
+/// The counters of processes that count shared pages for each process.
+const SHARED_MEMORY: [&str; 2] = ["Working Set", "Working Set Peak"];
+
 /// The content of a table's column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ColumnContent {
@@ -105,6 +108,12 @@ impl TableColumn {
     /// Whether the column shows ids of processes or threads.
     pub fn is_id(&self) -> bool {
         self.identity.is_some_and(|identity| identity != Identity::Elapsed)
+    }
+
+    /// Whether the column shows memory of processes in which each process counts the pages that it shares with others. Sums
+    /// of such values count these pages several times, and can exceed the memory of the machine.
+    pub fn counts_shared_memory(&self) -> bool {
+        self.counter().is_some_and(|counter| SHARED_MEMORY.contains(&&*counter.name))
     }
 
     /// Whether the column shows the states of processes.

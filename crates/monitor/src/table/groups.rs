@@ -7,14 +7,15 @@ use crate::figures::NumberForm;
 
 impl TableModel {
     /// The sum of a column over the rows below a heading; `None` for other lines, and for columns whose sums mean nothing, such
-    /// as ids and latencies.
+    /// as ids, latencies, and [memory that processes share](super::TableColumn::counts_shared_memory).
     ///
     /// Each value is multiplied by the fraction of the time range in which its row had values, so the sum is the average that a
     /// counter of the whole group would have.
     pub fn group_sum(&self, line: usize, column: usize) -> Option<f64> {
         let TableLine::Group { rows, .. } = self.lines.get(line)? else { return None };
         let shown_column = self.layout.columns.get(column)?;
-        let counter = shown_column.counter().filter(|_| !shown_column.is_id())?;
+        let is_sum = !shown_column.is_id() && !shown_column.counts_shared_memory();
+        let counter = shown_column.counter().filter(|_| is_sum)?;
         let is_additive = matches!(
             counter.counter_type.formula(),
             Some(Formula::Value | Formula::Rate | Formula::Percent | Formula::MultiPercent)

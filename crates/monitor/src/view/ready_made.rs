@@ -2,7 +2,7 @@
 
 use super::View;
 
-const VIEWS: [(&str, &str); 10] = [
+const VIEWS: [(&str, &str); 11] = [
     ("overview", include_str!("../views/overview.toml")),
     ("cpu", include_str!("../views/cpu.toml")),
     ("memory", include_str!("../views/memory.toml")),
@@ -13,6 +13,7 @@ const VIEWS: [(&str, &str); 10] = [
     ("pressure", include_str!("../views/pressure.toml")),
     ("gpu", include_str!("../views/gpu.toml")),
     ("applications", include_str!("../views/applications.toml")),
+    ("sensors", include_str!("../views/sensors.toml")),
 ];
 
 pub(super) fn names() -> impl Iterator<Item = &'static str> {

@@ -75,6 +75,14 @@ fn the_first_chart_has_the_default_counters_or_else_the_first_ones() {
 }
 
 #[test]
+fn logs_of_linux_show_the_available_memory_instead_of_the_commit_charge() {
+    let memory = [r"\\M\Memory\Available Bytes", r"\\M\Memory\% Committed Bytes In Use"];
+    assert_eq!(first_of(&memory), [r"\Memory\% Committed Bytes In Use"]);
+    let of_linux = [memory[0], memory[1], r"\\M\Memory\Used Bytes"];
+    assert_eq!(first_of(&of_linux), [r"\Memory\Available Bytes"]);
+}
+
+#[test]
 fn reading_can_be_cancelled() {
     let folder = tempfile::tempdir().unwrap();
     let samples = Machine::new("M", 1, Life::default()).samples(500);

@@ -162,24 +162,25 @@ impl App {
         if self.reduced.columns > 0 { Some(self.reduced.span) } else { self.span }
     }
 
-    pub(super) fn move_cursor(&mut self, columns: i64) {
+    /// Moves the cursor by this number of columns that have values, at most to the first or last one.
+    pub(super) fn move_cursor(&mut self, steps: i64) {
         if self.shown_span().is_none() {
             return;
         }
-        let count = self.reduced.columns.max(1);
-        let now = match self.column_under_cursor() {
-            Some(column) => column as i64 + columns,
-            None if columns > 0 => 0,
-            None => count as i64 - 1,
-        };
-        // Skip columns without values.
-        let mut column = now.clamp(0, count as i64 - 1) as usize;
-        while !self.has_values(column) {
-            match column.checked_add_signed(columns.signum() as isize) {
-                Some(next) if next < count => column = next,
-                _ => break,
+        let with_values = |column: &usize| self.has_values(*column);
+        let columns: Vec<_> = (0..self.reduced.columns.max(1)).filter(with_values).collect();
+        let Some(last) = columns.len().checked_sub(1) else { return };
+        let index = match self.column_under_cursor() {
+            Some(under) => {
+                // Under the cursor, there may be a column without values.
+                let before = columns.partition_point(|column| *column < under) as i64;
+                let is_between = columns.get(before as usize) != Some(&under);
+                before + steps - i64::from(is_between && steps > 0)
             }
-        }
+            None if steps > 0 => 0,
+            None => last as i64,
+        };
+        let column = columns[index.clamp(0, last as i64) as usize];
         self.cursor = Some(self.reduced.span.column(column, self.reduced.columns));
     }
 

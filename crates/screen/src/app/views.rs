@@ -54,6 +54,8 @@ impl App {
                 *selected = (*selected + count.saturating_sub(1)) % count.max(1);
                 return;
             }
+            // `m` and a digit choose a view, also while the menu is open.
+            KeyCode::Char('m') => return,
             KeyCode::Enter => menu().nth(*selected),
             KeyCode::Char(character) => menu().find(|(key, ..)| *key == character && character != ' '),
             _ => None,

@@ -25,10 +25,15 @@ const MAX_ON_EDGES: usize = 4;
 /// The maximum number of instances that a panel without activity names.
 const MAX_NAMED: usize = 3;
 
+/// Words in the names of counters of drops and errors. Without activity, their result is 0.
+const FAULTS: [&str; 3] = ["Discarded", "Dropped", "Errors"];
+
 /// A counter in the list of a panel.
 struct Entry {
     name: String,
     value: String,
+    /// The maximum of the shown time range.
+    maximum: String,
     /// The value; the lowest number if missing.
     number: f64,
     /// Whether the value is 0 or missing.
@@ -163,7 +168,7 @@ impl App {
     }
 
     /// The text of a panel whose counters are all hidden, or are 0 and shown only while active. Names the instances of the
-    /// counters.
+    /// counters. For drops and errors, the text is `0`, because "no activity" could mean that there were no packets.
     fn no_activity(&self, pane: &Pane) -> String {
         let mut names: Vec<&str> = Vec::new();
         for name in pane.legend.items().iter().filter_map(|item| item.info()?.instance_name()) {
@@ -171,10 +176,14 @@ impl App {
                 names.push(name);
             }
         }
+        let mut infos = pane.legend.items().iter().filter_map(LegendItem::info).peekable();
+        let has_faults = infos.peek().is_some()
+            && infos.all(|info| FAULTS.iter().any(|fault| info.counter.name.contains(fault)));
+        let text = if has_faults { "0" } else { "no activity" };
         match names.len() {
-            0 => "no activity".to_owned(),
-            count if count > MAX_NAMED => format!("no activity: {} and {} more", names[0], count - 1),
-            _ => format!("no activity: {}", names.join(", ")),
+            0 => text.to_owned(),
+            count if count > MAX_NAMED => format!("{text}: {} and {} more", names[0], count - 1),
+            _ => format!("{text}: {}", names.join(", ")),
         }
     }
 
@@ -229,6 +238,9 @@ impl App {
                 Some(info) => shown_steady(&info.counter, value, self.numbers),
                 None => String::new(),
             };
+            let maximum = item.info().zip(series).map_or_else(String::new, |(info, series)| {
+                shown_steady(&info.counter, series.summary.maximum, self.numbers)
+            });
             let is_over = axis.exceeds(item, shown_number, &pane.panel.limits);
             if is_over {
                 value.insert_str(0, self.theme.warning_mark());
@@ -250,54 +262,86 @@ impl App {
             }
             let value_style = if is_over { self.theme.warning() } else { Style::new() };
             let number = shown_number.unwrap_or(f64::NEG_INFINITY);
-            Entry { name, value, number, is_zero, style, value_style }
+            Entry { name, value, maximum, number, is_zero, style, value_style }
         };
         items.into_iter().zip(names).enumerate().map(entry).collect()
     }
 
-    /// Lists the counters at the right of an area; returns the width of the list. `is_reversed`: in reverse order, like
-    /// stacked areas from top to bottom.
+    /// Lists the counters at the right of an area, and their maximums below if there is room; returns the width of the list.
+    /// `is_reversed`: in reverse order, like stacked areas from top to bottom.
     fn draw_list(&self, buffer: &mut Buffer, area: Rect, entries: &[Entry], is_reversed: bool) -> u16 {
-        let value_width = entries.iter().map(|entry| width(&entry.value)).max().unwrap_or(0);
+        let height = usize::from(area.height);
+        let has_maximums = height >= 2 * (entries.len() + 1);
+        let maximums = entries.iter().filter(|_| has_maximums).map(|entry| &entry.maximum);
+        let values = entries.iter().map(|entry| &entry.value).chain(maximums);
+        let value_width = values.map(|value| width(value)).max().unwrap_or(0);
         let name_width = entries.iter().map(|entry| width(&entry.name)).max().unwrap_or(0);
         let max = LIST_WIDTH.1.min(usize::from(area.width) * 9 / 20);
         let columns = (name_width + value_width + 3).clamp(LIST_WIDTH.0, max);
         let list = Rect { x: area.right() - columns as u16, width: columns as u16, ..area };
         // If there is room, a heading says which values these are.
-        let has_heading = entries.len() < usize::from(area.height);
+        let has_heading = entries.len() < height;
         let heading = match self.column_under_cursor() {
             Some(_) => "at cursor",
             None if self.facts.is_live => "last",
             None => "mean",
         };
-        if has_heading {
-            self.write_text(
-                buffer,
-                row(list, 0),
-                columns.saturating_sub(heading.len() + 1),
-                heading,
-                self.theme.dim(),
-            );
-        }
-        let list =
-            Rect { y: list.y + u16::from(has_heading), height: list.height - u16::from(has_heading), ..list };
-        let room = usize::from(list.height);
+        let room = height - usize::from(has_heading);
         let shown = if entries.len() > room { room - 1 } else { entries.len() };
-        for (index, entry) in entries.iter().take(shown).enumerate() {
-            let line = row(list, if is_reversed { shown - 1 - index } else { index });
-            let room = columns.saturating_sub(value_width + 3);
-            // The end of a path, such as that of a control group, distinguishes it from others.
-            let shorten = if entry.name.starts_with('/') { truncate_start } else { truncate };
-            let name = shorten(&entry.name, room, self.theme.is_unicode);
-            self.write_text(buffer, line, 1, &name, entry.style);
-            let column = columns.saturating_sub(width(&entry.value) + 1);
-            self.write_text(buffer, line, column, &entry.value, entry.value_style);
+        let mut lines: Vec<&Entry> = entries.iter().take(shown).collect();
+        if is_reversed {
+            lines.reverse();
+        }
+        let mut index = 0;
+        if has_heading {
+            self.draw_list_heading(buffer, row(list, index), heading);
+            index += 1;
+        }
+        for entry in &lines {
+            self.draw_list_line(
+                buffer,
+                row(list, index),
+                entry,
+                (&entry.value, entry.value_style),
+                value_width,
+            );
+            index += 1;
         }
         if shown < entries.len() {
             let text = format!("+{} more", entries.len() - shown);
-            self.write_text(buffer, row(list, shown), 1, &text, self.theme.dim());
+            self.write_text(buffer, row(list, index), 1, &text, self.theme.dim());
+        }
+        if has_maximums {
+            self.draw_list_heading(buffer, row(list, index), "max");
+            for (below, entry) in (index + 1..).zip(&lines) {
+                let value = (&*entry.maximum, Style::new());
+                self.draw_list_line(buffer, row(list, below), entry, value, value_width);
+            }
         }
         columns as u16
+    }
+
+    fn draw_list_heading(&self, buffer: &mut Buffer, line: Rect, heading: &str) {
+        let column = usize::from(line.width).saturating_sub(heading.len() + 1);
+        self.write_text(buffer, line, column, heading, self.theme.dim());
+    }
+
+    /// Draws the name of an entry and a value with its style.
+    fn draw_list_line(
+        &self,
+        buffer: &mut Buffer,
+        line: Rect,
+        entry: &Entry,
+        (value, style): (&str, Style),
+        value_width: usize,
+    ) {
+        let columns = usize::from(line.width);
+        let room = columns.saturating_sub(value_width + 3);
+        // The end of a path, such as that of a control group, distinguishes it from others.
+        let shorten = if entry.name.starts_with('/') { truncate_start } else { truncate };
+        let name = shorten(&entry.name, room, self.theme.is_unicode);
+        self.write_text(buffer, line, 1, &name, entry.style);
+        self.write_text(buffer, line, columns.saturating_sub(width(value) + 1), value, style);
     }
 
     /// Writes counters on an edge of a panel.

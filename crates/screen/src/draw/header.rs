@@ -136,7 +136,7 @@ impl App {
         parts
     }
 
-    /// The time on the chart: `last 20 s` while there are few samples, later `last 100 s`.
+    /// The time on the chart: `range 20 s` while there are few samples, later `range 100 s`.
     fn points_text(&self) -> String {
         let seconds = self.interval.as_secs_f64() * self.shown_points() as f64;
         let shown = match seconds {
@@ -144,7 +144,7 @@ impl App {
             seconds if seconds < 7200.0 => format!("{} min", (seconds / 6.0).round() / 10.0),
             seconds => format!("{} h", (seconds / 360.0).round() / 10.0),
         };
-        format!("last {shown}")
+        format!("range {shown}")
     }
 
     /// Formats a time range as the command line accepts it: `2013-02-19 18:50:17.844 - 19:00:17.841`.

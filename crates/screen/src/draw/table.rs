@@ -408,7 +408,7 @@ impl App {
             return empty_columns_text(model, room);
         };
         let others = missing.iter().filter(|column| column.is_empty || reason(column).is_some()).count() - 1;
-        let more = if others > 0 { format!(" (+{others}: !)") } else { String::new() };
+        let more = if others > 0 { format!(" ({others} more: !)") } else { String::new() };
         Some(format!("no {}: {why}{more}", first.title))
     }
 }
@@ -444,7 +444,7 @@ fn totals_text(model: &TableModel, shown: usize, room: usize) -> String {
             text.push_str(meaning);
         }
     }
-    let meaning = "; / is counted separately (cgroup v1)";
+    let meaning = "; / is without kernel memory (cgroup v1)";
     if has_group_above_root(model) && width(&text) + width(meaning) < room {
         text.push_str(meaning);
     }
@@ -452,8 +452,8 @@ fn totals_text(model: &TableModel, shown: usize, room: usize) -> String {
     if width(&text) <= room { text } else { String::new() }
 }
 
-/// Whether a control group has a larger value than the root in the column of memory. Version 1 counts the root separately: it
-/// lacks pages that only groups are charged for.
+/// Whether a control group has a larger value than the root in the column of memory. In version 1, the root
+/// lacks the memory that the kernel uses for groups.
 fn has_group_above_root(model: &TableModel) -> bool {
     let is_memory =
         |column: &TableColumn| column.counter().is_some_and(|it| &*it.name == "Memory Current Bytes");

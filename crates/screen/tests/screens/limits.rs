@@ -52,7 +52,8 @@ fn lists_show_values_above_a_limit_in_another_colour() {
     // Values below the limits, and those of the other axis, have no colour; nor has the panel without limits.
     assert_ne!(over.style_of("12.0 %").fg, Some(Color::Red));
     assert_ne!(over.style_of("1.5 k/s").fg, Some(Color::Red));
-    assert_eq!(over.text().matches("95.0 %").count(), 2);
+    // As the last value and as the maximum, in both panels.
+    assert_eq!(over.text().matches("95.0 %").count(), 4);
     let mut below = screen((120, 24), Theme::default(), 20);
     assert_ne!(below.style_of("65.0 %").fg, Some(Color::Red), "{}", below.text());
     assert!(!over.text().contains('!') && !below.text().contains('!'));

@@ -1,6 +1,6 @@
 //! The overview: the first line, capacities, the newest values, round times, and the menu of views.
 
-use ratatui::crossterm::event::KeyCode;
+use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use tachograph_counters::civil::FileTime;
 use tachograph_counters::time_zone::TimeZone;
 use tachograph_monitor::Span;
@@ -70,6 +70,18 @@ path = '\Disk\Writes'
 }
 
 #[test]
+fn the_cursor_moves_ten_times_as_far_with_shift() {
+    let mut screens = [0; 2].map(|_| TestScreen::log((120, 40), 60));
+    screens.iter_mut().for_each(|screen| screen.press(KeyCode::Right));
+    let [near, far] = &mut screens;
+    (0..10).for_each(|_| near.press(KeyCode::Right));
+    far.input(Input::Terminal(Event::Key(KeyEvent::new(KeyCode::Right, KeyModifiers::SHIFT))));
+    assert_eq!(far.text(), near.text());
+    near.press(KeyCode::Right);
+    assert_ne!(far.text(), near.text());
+}
+
+#[test]
 fn lists_name_the_values_that_they_show() {
     let mut screen = overview((120, 40), Theme::default());
     assert!(screen.text().contains(" last │") && !screen.text().contains(" mean │"), "{}", screen.text());
@@ -127,10 +139,13 @@ fn a_menu_shows_another_view() {
     // Selecting a view for which the machine has no counters changes nothing.
     screen.type_in("m");
     screen.line_with("GPU (nothing here)");
+    screen.line_with("Temperatures, fans and power (nothing here)");
     screen.type_in("9");
     screen.line_with("nothing to show in the view 'gpu' here");
     // The menu stays open.
     screen.line_with("Views (Enter, or the digit)");
+    screen.type_in("m3");
+    assert_eq!(screen.app.view().title.as_deref(), Some("Memory"));
 }
 
 #[test]
@@ -156,8 +171,9 @@ fn a_panel_appears_on_a_larger_screen() {
 
 #[test]
 fn an_empty_panel_shows_the_reason() {
-    const IDLE: [Line; 2] = [
+    const IDLE: [Line; 3] = [
         line("Network Interface", Some("eth0"), "Bytes Received/sec", |_| Some(0.0)),
+        line("Network Interface", Some("eth0"), "Packets Received Errors/sec", |_| Some(0.0)),
         line("Cgroup", Some("/a"), "% Processor Time", |_| Some(5.0)),
     ];
     let text = r"
@@ -165,6 +181,10 @@ version = 2
 [[panel]]
 [[panel.counter]]
 path = '\Network Interface(*)\Bytes Received/sec'
+only_active = true
+[[panel]]
+[[panel.counter]]
+path = '\Network Interface(*)\Packets Received Errors/sec'
 only_active = true
 [[panel]]
 [[panel.counter]]
@@ -180,6 +200,7 @@ except = ['\GPU Engine(0)\Utilization Percentage']
     let view = View::parse(text).expect("a view");
     let mut screen = TestScreen::with_view(true, (120, 40), 20, Theme::default(), &IDLE, view);
     screen.line_with("no activity: eth0");
+    screen.line_with(" 0: eth0");
     // Another panel shows that there are control groups.
     screen.line_with("no values here: Tasks");
     screen.line_with("GPU Engine has no instances except 0");

@@ -540,12 +540,12 @@ fn a_live_chart_grows_with_its_samples() {
         (span.length() / 10_000_000, header)
     };
     for (seconds, points, text) in [
-        (3, 20, "last 20 s"),
-        (21, 20, "last 20 s"),
-        (22, 50, "last 50 s"),
-        (51, 50, "last 50 s"),
-        (52, 100, "  last 100 s"),
-        (500, 100, "  last 100 s"),
+        (3, 20, "range 20 s"),
+        (21, 20, "range 20 s"),
+        (22, 50, "range 50 s"),
+        (51, 50, "range 50 s"),
+        (52, 100, "  range 100 s"),
+        (500, 100, "  range 100 s"),
     ] {
         let (found, header) = width_of(seconds);
         assert!(found == points && header.contains(text), "{seconds}: {found} {header}");

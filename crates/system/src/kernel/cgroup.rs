@@ -26,8 +26,8 @@ use mount::Mount;
 pub use names::ContainerNames;
 use names::Names;
 use table::{
-    ANONYMOUS, MEMORY_CURRENT, MEMORY_USED, PRIVILEGED_TIME, PROCESSOR_TIME, READ_BYTES, READS, TASK_LIMIT,
-    TASKS, USER_TIME, WRITE_BYTES, WRITES,
+    ANONYMOUS, DISCARD_BYTES, DISCARDS, EVENTS_MAX, FILE, MEMORY_CURRENT, MEMORY_USED, PRIVILEGED_TIME,
+    PROCESSOR_TIME, READ_BYTES, READS, TASK_LIMIT, TASKS, USER_TIME, WRITE_BYTES, WRITES,
 };
 pub(crate) use table::{CONTAINER, DISK, TABLE};
 use table::{
@@ -68,8 +68,8 @@ pub(crate) const REQUIREMENTS: &[Requirement] = &[
 /// Counters that the controllers of version 1 provide.
 const OF_CPUACCT: &[u32] = &[PROCESSOR_TIME, USER_TIME, PRIVILEGED_TIME];
 const OF_CPU: &[u32] = &[PERIODS, THROTTLED_PERIODS, THROTTLED_TIME];
-const OF_MEMORY: &[u32] = &[MEMORY_CURRENT, MEMORY_USED, ANONYMOUS];
-const OF_BLKIO: &[u32] = &[READ_BYTES, WRITE_BYTES, READS, WRITES];
+const OF_MEMORY: &[u32] = &[MEMORY_CURRENT, MEMORY_USED, EVENTS_MAX, ANONYMOUS, FILE];
+const OF_BLKIO: &[u32] = &[READ_BYTES, WRITE_BYTES, DISCARD_BYTES, READS, WRITES, DISCARDS];
 const OF_PIDS: &[u32] = &[TASKS, TASK_LIMIT];
 
 /// Counters that the memory controller of version 1 does not have.
@@ -114,8 +114,21 @@ fn check_groups(roots: &Roots, controller: &str) -> Result<(), String> {
     let has_controller =
         |mount: &&mount::Mount| mount.controllers.iter().flatten().any(|name| name == controller);
     match mounts.iter().find(has_controller) {
-        Some(mount) if !has_groups(&mount.path) => Err(format!("cgroup v1: no groups in {controller}")),
+        Some(mount) if !has_groups(&mount.path) => Err(controllers_with_groups(&mounts)),
         _ => Ok(()),
+    }
+}
+
+/// Describes which controllers of version 1 have groups: `cgroup v1: only memory has groups`.
+fn controllers_with_groups(mounts: &[mount::Mount]) -> String {
+    let used = mounts.iter().filter(|mount| has_groups(&mount.path));
+    let names = used.flat_map(|mount| mount.controllers.iter().flatten());
+    let is_shown = |name: &&String| LEGACY_FILES.iter().any(|table| table.controller == **name);
+    let names: Vec<_> = names.filter(is_shown).map(String::as_str).collect();
+    match &names[..] {
+        [] => "cgroup v1: no controller has groups".to_owned(),
+        [name] => format!("cgroup v1: only {name} has groups"),
+        names => format!("cgroup v1: only {} have groups", names.join(", ")),
     }
 }
 
@@ -254,6 +267,8 @@ impl Hierarchy {
     /// A hierarchy of version 1 with these files; `None` if it cannot be read.
     fn legacy(mount: &OpenMount, tables: Vec<&'static FileTable>, walk: &mut Walk) -> Option<Self> {
         let mut hierarchy = Self::open(mount, HierarchyFiles::new(tables, true))?;
+        // Only the root of a hierarchy has this file.
+        hierarchy.files.has_kernel_root = is_in(&hierarchy.folder, "cgroup.sane_behavior");
         let available = hierarchy.probe(walk);
         let mut ids = 0;
         for (table, is_available) in hierarchy.files.tables.iter().zip(available) {

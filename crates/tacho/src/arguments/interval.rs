@@ -48,9 +48,17 @@ fn checked(total: f64) -> Result<Duration, String> {
     }
 }
 
-/// Parses a duration with a unit (`30s`, `5m`, `1.5h`, `1d`), or in the form of [`parse_interval`].
+/// Parses a duration with a unit (`30s`, `5m`, `1.5h`, `1d`, `2w`), or in the form of [`parse_interval`].
 pub(crate) fn parse_length(text: &str) -> Result<Duration, String> {
-    const UNITS: [(&str, f64); 5] = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("d", 86_400.0)];
+    const UNITS: [(&str, f64); 7] = [
+        ("ms", 0.001),
+        ("s", 1.0),
+        ("m", 60.0),
+        ("min", 60.0),
+        ("h", 3600.0),
+        ("d", 86_400.0),
+        ("w", 604_800.0),
+    ];
     let number = |(unit, seconds): (&str, f64)| Some((text.strip_suffix(unit)?.trim_end(), seconds));
     let Some((number, seconds)) = UNITS.into_iter().find_map(number) else {
         return parse_interval(text)

@@ -44,7 +44,7 @@ pub(crate) struct MonitorArguments {
     /// Number of intervals in a live chart, 2 to 1000. Default: that of the view, or 100.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = parse_points)]
     pub(crate) points: Option<usize>,
-    /// A view: overview, cpu, memory, disk, network, processes, cgroups, pressure, gpu, applications, or else a file (docs/views.md; the
+    /// A view: overview, cpu, memory, disk, network, processes, cgroups, pressure, gpu, applications, sensors, or else a file (docs/views.md; the
     /// key S saves one). Default without paths: overview.
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) view: Option<PathBuf>,

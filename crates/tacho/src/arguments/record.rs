@@ -22,7 +22,7 @@ pub(crate) struct RecordArguments {
     #[command(flatten)]
     pub(crate) live: LiveArguments,
     /// Also record the counters of a view: overview, cpu, memory, disk, network, processes, cgroups, pressure, gpu,
-    /// applications, or else a file (docs/views.md). The sampling interval is then that of the view, unless -si is given.
+    /// applications, sensors, or else a file (docs/views.md). The sampling interval is then that of the view, unless -si is given.
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) view: Option<PathBuf>,
     /// The log to write, the folder of an archive, or a log in a database (SQL:FILE.db!NAME). An existing log is only

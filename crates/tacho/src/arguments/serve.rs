@@ -54,7 +54,7 @@ pub(crate) struct ServeArguments {
     #[arg(long, visible_alias = "si", value_name = "TIME", allow_negative_numbers = true, value_parser = parse_interval)]
     pub(crate) interval: Option<Duration>,
     /// A view that the page opens with: overview, cpu, memory, disk, network, processes, cgroups, pressure, gpu,
-    /// applications, or else a file (docs/views.md).
+    /// applications, sensors, or else a file (docs/views.md).
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) view: Option<PathBuf>,
     /// A folder with view files (.toml) that everyone who opens the page can choose from.

@@ -37,9 +37,13 @@ pub(crate) struct DigitsArguments {
 }
 
 impl DigitsArguments {
-    /// The form of a text log. Without --digits, values have `default` digits.
-    pub(crate) fn form(&self, encoding: Option<TextEncoding>, default: Digits) -> TextForm {
-        TextForm { digits: self.digits.unwrap_or(default), encoding: encoding.unwrap_or(TextEncoding::Utf8) }
+    /// The form of a text log: `default`, with the digits of --digits and this encoding.
+    pub(crate) fn form(&self, encoding: Option<TextEncoding>, default: TextForm) -> TextForm {
+        TextForm {
+            digits: self.digits.unwrap_or(default.digits),
+            encoding: encoding.unwrap_or(default.encoding),
+            ..default
+        }
     }
 
     /// Returns an error if --digits or an encoding is set but the output is not text. `option` is the name of the

@@ -116,6 +116,11 @@ fn describe(error: &clap::Error, form: &WindowsForm) -> String {
             {
                 return format!("unknown command '{word}': use 'tacho {command}' instead of Windows' {tool}");
             }
+            if word.starts_with('\\') {
+                return format!(
+                    "'{word}' is a counter path, not a command: use 'tacho query PATH' or 'tacho monitor PATH'"
+                );
+            }
             // clap sorts the suggestions by similarity; the last one is the best.
             let nearest = match error.get(ContextKind::SuggestedSubcommand) {
                 Some(ContextValue::Strings(names)) => names.last().map(String::as_str),

@@ -7,6 +7,7 @@ use std::path::Path;
 use clap::{Arg, Command, CommandFactory as _};
 
 use super::Arguments;
+use super::implied_monitor::insert_monitor;
 use crate::failure::Failure;
 use crate::settings;
 
@@ -97,18 +98,18 @@ fn long_name_for(command: Option<&Command>, word: &str) -> Option<String> {
 }
 
 /// An option on the command line.
-struct TypedOption<'a> {
+pub(super) struct TypedOption<'a> {
     /// The option as the user wrote it, without the value.
     typed: &'a str,
     /// The option in clap's form, with hyphens.
     name: String,
-    long: String,
+    pub(super) long: String,
     /// The text after `=`.
     value: Option<&'a str>,
 }
 
 impl<'a> TypedOption<'a> {
-    fn parse(argument: &'a str, command: Option<&Command>) -> Option<Self> {
+    pub(super) fn parse(argument: &'a str, command: Option<&Command>) -> Option<Self> {
         let (typed, value) = match argument.split_once('=') {
             Some((typed, value)) => (typed, Some(value)),
             None => (argument, None),
@@ -145,12 +146,14 @@ pub(crate) struct WindowsForm {
 }
 
 /// Rewrites Windows' form into clap's: words after one hyphen (`-cf`, `-si`, `-SI=1`), `/?`, times of several words
-/// (`-b 2/19/2013 6:50:17 PM`), and `-config`, whose options are placed first so that the command line overrides them.
+/// (`-b 2/19/2013 6:50:17 PM`), `-config`, whose options are placed first so that the command line overrides them, and a
+/// log or an option of `monitor` without a command.
 pub(crate) fn windows_form(arguments: impl Iterator<Item = OsString>) -> Result<WindowsForm, Failure> {
     let mut before: Vec<OsString> = Vec::new();
     let mut words: VecDeque<OsString> = arguments.collect();
     let mut definition = Arguments::command();
     definition.build();
+    insert_monitor(&definition, &mut words);
     let mut form = WindowsForm {
         arguments: Vec::new(),
         command_line: Vec::new(),
@@ -221,20 +224,19 @@ impl WindowsForm {
                 (OptionValue::Operand, Some(value)) if long != "v" => {
                     rewritten.extend([option.name.clone().into(), value.into()]);
                 }
-                _ => {
-                    let (is_time, has_value) = (matches!(long, "begin" | "end"), option.value.is_some());
-                    let mut word = option.into_word();
-                    if is_time && has_value {
-                        word = join_time(word, &mut words);
+                _ if !matches!(long, "begin" | "end") => rewritten.push(option.into_word()),
+                (_, Some(_)) => rewritten.push(join_time(option.into_word(), &mut words)),
+                (_, None) => match words.pop_front() {
+                    // clap would take the minus of `-b -10m` as that of an option.
+                    Some(first) if is_negative(&first) => {
+                        let mut word = option.into_word();
+                        word.push("=");
+                        word.push(first);
+                        rewritten.push(word);
                     }
-                    rewritten.push(word);
-                    if is_time
-                        && !has_value
-                        && let Some(first) = words.pop_front()
-                    {
-                        rewritten.push(join_time(first, &mut words));
-                    }
-                }
+                    Some(first) => rewritten.extend([option.into_word(), join_time(first, &mut words)]),
+                    None => rewritten.push(option.into_word()),
+                },
             }
         }
         Ok(rewritten)
@@ -275,6 +277,12 @@ fn is_number(word: &OsString) -> bool {
     word.to_str().is_some_and(|word| word.starts_with(|c: char| c.is_ascii_digit()))
 }
 
+/// Whether a word is a minus and a number, such as `-10m`.
+fn is_negative(word: &OsString) -> bool {
+    let digits = word.to_str().and_then(|word| word.strip_prefix('-'));
+    digits.is_some_and(|digits| digits.starts_with(|c: char| c.is_ascii_digit()))
+}
+
 /// Joins the words of a time.
 fn join_time(first: OsString, words: &mut VecDeque<OsString>) -> OsString {
     let mut time = first;
@@ -310,6 +318,8 @@ mod tests {
             "tacho relog a.blg -cf x -b 2/19/2013 6:50:17 PM -e x",
             &["tacho", "relog", "a.blg", "--counter-file", "x", "-b", "2/19/2013 6:50:17 PM", "-e", "x"],
         );
+        assert_rewritten("tacho stats a -b -10m -end -5", &["tacho", "stats", "a", "-b=-10m", "--end=-5"]);
+        assert_rewritten("tacho stats a -b -c", &["tacho", "stats", "a", "-b", "-c"]);
     }
 
     #[test]

@@ -101,7 +101,7 @@ fn salvage(file: &Path, target: &Path, overwrite: bool, reading: ReadOptions) ->
     let format = Format::of_extension(target).unwrap_or(format);
     let mut output = OutputFile::create(target, overwrite)?;
     let samples = scan.samples();
-    let form = TextForm { digits: pipeline.reports[0].digits(), ..TextForm::default() };
+    let form = TextForm::of_logs(&pipeline.reports);
     write_table(&mut output, format, form, &scan, pipeline, target)?;
     output.finish()?;
     Ok(samples)

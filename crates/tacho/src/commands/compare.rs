@@ -16,7 +16,7 @@ use tachograph_logs::Grouping;
 use super::list::{duration, local};
 use super::{files_of, no_sample, no_value, notify_problems, notify_unmatched, stats};
 use crate::arguments::{CompareArguments, ReportFormat};
-use crate::failure::Failure;
+use crate::failure::{Failure, notify};
 use crate::table::counted;
 use crate::this_machine;
 use table::{Frame, TableRow};
@@ -34,6 +34,11 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<ExitCode, Failure> {
         log_line("before", before, &statistics_before, samples_before),
         log_line("after", after, &statistics_after, samples_after),
     ];
+    if let (Some((start, _)), Some((_, end))) = (statistics_before.range(), statistics_after.range())
+        && start.utc >= end.utc
+    {
+        notify("the first log is the later one; the differences show how values were before");
+    }
     let mut rows = compare(statistics_before, statistics_after);
     let is_everything = before.selection.is_everything();
     let omitted = match is_everything {

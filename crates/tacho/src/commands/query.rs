@@ -11,9 +11,9 @@ use tachograph_counters::sample::Sample;
 use tachograph_counters::wildcard::eq_ignore_case;
 use tachograph_flow::live::{LiveOptions, Refresh, Schedule, Stop};
 use tachograph_flow::record::{Existing, RecordOptions, Recorder};
-use tachograph_flow::sinks::{LateInstances, LiveJsonSink, TextSink};
+use tachograph_flow::sinks::{LateInstances, LiveJsonSink, TextForm, TextSink};
 use tachograph_flow::{FlowError, NameSums, NameSumsSink, Sink, Source, UnionScan};
-use tachograph_logs::{Digits, Format};
+use tachograph_logs::Format;
 use tachograph_machine::Machine;
 use tachograph_perflib::FREQUENCY;
 
@@ -138,7 +138,7 @@ fn sink(
     };
     let (sink, late): (Box<dyn Sink>, _) = match format {
         Some(format @ (Format::Csv | Format::Tsv)) => {
-            let form = arguments.digits.form(arguments.encoding, Digits::Seventeen);
+            let form = arguments.digits.form(arguments.encoding, TextForm::default());
             let sink = TextSink::new(out, format, live.zone.clone(), &scan)?.with_form(form)?;
             let (sink, late) = sink.live();
             (Box::new(sink), late)

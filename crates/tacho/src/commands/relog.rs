@@ -55,7 +55,8 @@ pub(crate) fn run(arguments: &RelogArguments) -> Result<ExitCode, Failure> {
         // The groups of a single log need not match those of other logs.
         query.reading.grouping = Grouping::Neighbours;
     }
-    let form = |reports: &[LogReport]| arguments.digits.form(arguments.output_encoding, reports[0].digits());
+    let form =
+        |reports: &[LogReport]| arguments.digits.form(arguments.output_encoding, TextForm::of_logs(reports));
     if format == Format::Archive {
         return archive::write(&mut query, output, arguments.append);
     }

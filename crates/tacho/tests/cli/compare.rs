@@ -153,14 +153,16 @@ fn the_table_begins_with_totals_whether_or_not_they_changed() {
             .value("Memory", counter("Available Bytes", CounterType::LARGE_RAWCOUNT))
             .value("Memory", counter("Page Faults/sec", CounterType::BULK_COUNT))
             .column("Network Interface", counter("Bytes Total/sec", CounterType::BULK_COUNT))
-            .column("PhysicalDisk", counter("Disk Bytes/sec", CounterType::BULK_COUNT));
+            .column("PhysicalDisk", counter("Disk Bytes/sec", CounterType::BULK_COUNT))
+            .column("Pressure Stall", counter("% Some Stall Time", CounterType::RAW_FRACTION));
         for second in 0..4 {
             let rate = |rate: i64| [raw(rate * second, second * TICKS)];
-            let interfaces = [("lo", rate(1)), ("eth0", rate(8)), ("eth1", rate(2))];
+            let interfaces = [("lo", rate(9)), ("eth0", rate(8)), ("eth1", rate(2))];
             let disks = [("vda", rate(faults)), ("_Total", rate(faults))];
+            let stalls = [("cpu", [raw(30 + faults / 10, 1000)])];
             let memory = [one(raw(4096, 0)), one(rate(faults)[0])];
             let [available, faults] = memory;
-            log.at(second, vec![available, faults, rows(&interfaces), rows(&disks)]);
+            log.at(second, vec![available, faults, rows(&interfaces), rows(&disks), rows(&stalls)]);
         }
         log.write(&folder.path(name));
     }
@@ -170,13 +172,32 @@ fn the_table_begins_with_totals_whether_or_not_they_changed() {
         r"\\WEB1\Memory\Available Bytes 4.00 KiB 4.00 KiB 0 B same 4 4",
         r"\\WEB1\PhysicalDisk(_Total)\Disk Bytes/sec 1 B/s 100 B/s +99 B/s x 100 3 3",
         r"\\WEB1\Network Interface(eth0)\Bytes Total/sec 8 B/s 8 B/s 0 B/s same 3 3",
+        r"\\WEB1\Pressure Stall(cpu)\% Some Stall Time 3 % 4 % +1 points x 1.33 4 4",
     ];
-    assert_eq!(lines[..3], expected);
-    assert!(lines[3].is_empty());
-    assert!(!lines[4..].iter().any(|line| line.contains("_Total")), "{lines:#?}");
+    assert_eq!(lines[..4], expected);
+    assert!(lines[4].is_empty());
+    assert!(!lines[5..].iter().any(|line| line.contains("_Total")), "{lines:#?}");
     assert!(lines.iter().any(|line| line.contains("PhysicalDisk(vda)")), "{lines:#?}");
     // Selected counters have no totals.
     assert!(!lines_of_table(&folder, &[r"\Memory\*"]).iter().any(String::is_empty));
+}
+
+#[test]
+fn logs_in_the_wrong_order_are_reported() {
+    let folder = Folder::new();
+    for (name, start) in [("a.blg", 0), ("b.blg", 60)] {
+        let mut log =
+            LogFixture::new("WEB1").value("Memory", counter("Available Bytes", CounterType::LARGE_RAWCOUNT));
+        for second in start..start + 3 {
+            log.at(second, vec![one(raw(second, 0))]);
+        }
+        log.write(&folder.path(name));
+    }
+    let ran = folder.run(["compare", "b.blg", "a.blg"]);
+    let message = "tacho: the first log is the later one; the differences show how values were before\n";
+    assert_eq!((ran.status, ran.stderr.as_str()), (0, message));
+    assert_eq!(folder.run(["compare", "a.blg", "b.blg"]).stderr, "");
+    assert_eq!(folder.run(["compare", "a.blg", "a.blg"]).stderr, "");
 }
 
 #[test]

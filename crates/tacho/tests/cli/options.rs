@@ -81,6 +81,44 @@ fn names_of_windows_tools_suggest_commands() {
     }
 }
 
+/// Without a terminal, the monitor fails after it has parsed its arguments.
+#[test]
+fn logs_and_options_of_the_monitor_need_no_command() {
+    let folder = Folder::new();
+    let log = "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\M\\Memory\\X\"\r\n\"03/05/2024 10:00:00.000\",\"1\"\r\n";
+    folder.write("in.csv", log);
+    folder.write("list", log);
+    folder.write("server", log);
+    folder.relog(["in.csv", "-o", "years", "-f", "archive"]);
+    let monitor = "the monitor needs a terminal as standard input and output";
+    for arguments in [
+        &["in.csv"][..],
+        &["server", "-b", "10:00", "-e", "11:00"],
+        &["years"],
+        &["missing.blg"],
+        &["--view", "cpu"],
+        &["--view=cpu", "in.csv"],
+        &["-si", "0.5"],
+    ] {
+        let ran = folder.run(arguments);
+        assert!(ran.status == 2 && ran.stderr.contains(monitor), "{arguments:?}: {ran:?}");
+    }
+    // A command takes precedence over a file of its name.
+    assert!(folder.prints(["list", "in.csv"]).contains("Memory"));
+    assert!(folder.prints(["--help"]).contains("  tacho monitor server.blg "));
+    for (arguments, line) in [
+        (&["--view", "none"][..], "none: "),
+        (&["--intervl", "1"], "'tacho' has no option --intervl; 'tacho --help' lists the commands"),
+        (
+            &[PATH],
+            r"'\Memory\Available Bytes' is a counter path, not a command: use 'tacho query PATH' or 'tacho monitor PATH'",
+        ),
+    ] {
+        let ran = folder.run(arguments);
+        assert!(ran.status == 2 && ran.stderr.contains(line), "{arguments:?}: {ran:?}");
+    }
+}
+
 #[test]
 fn settings_files_can_name_inputs() {
     let folder = Folder::new();

@@ -61,11 +61,21 @@ fn identities_are_used_even_if_not_selected() {
 }
 
 #[test]
-fn text_keeps_windows_pairing() {
+fn text_of_windows_logs_keeps_windows_pairing() {
     let folder = renumbered();
-    let text = folder.prints(["relog", "in.blg", "-o", "-", "-c", r"\Process(svchost)\% Processor Time"]);
-    let cells: Vec<_> = text.lines().skip(1).map(|line| line.rsplit(',').next().expect("a cell")).collect();
-    assert_eq!(cells, [r#"" ""#, r#""100""#, r#""100""#, r#""950""#, r#""50""#]);
+    let cells = || -> Vec<String> {
+        let text = folder.prints(["relog", "in.blg", "-o", "-", "-c", r"\Process(svchost)\% Processor Time"]);
+        text.lines().skip(1).map(|line| line.rsplit(',').next().expect("a cell").to_owned()).collect()
+    };
+    assert_eq!(cells(), [r#"" ""#, r#""100""#, r#""100""#, r#"" ""#, r#""50""#]);
+    // Windows writes the clock of the processor.
+    const CPU_MHZ: usize = 0x48 + 0x20 + 0x34;
+    let mut bytes = std::fs::read(folder.path("in.blg")).expect("a log");
+    bytes[CPU_MHZ] = 1;
+    std::fs::write(folder.path("in.blg"), bytes).expect("written");
+    assert_eq!(cells(), [r#"" ""#, r#""100""#, r#""100""#, r#""950""#, r#""50""#]);
+    let json = folder.prints(["relog", "in.blg", "-f", "json", "-c", r"\Process(svchost)\% Processor Time"]);
+    assert!(!json.contains("950"), "{json}");
 }
 
 #[test]

@@ -98,6 +98,6 @@ fn a_predefined_view_is_recorded() {
     }
     folder.run(["record", "--view", "memry", "-o", "none.blg"]).fails_with(
         2,
-        "memry: is neither a ready-made view (overview, cpu, memory, disk, network, processes, cgroups, pressure, gpu, applications) nor a file",
+        "memry: is neither a ready-made view (overview, cpu, memory, disk, network, processes, cgroups, pressure, gpu, applications, sensors) nor a file",
     );
 }

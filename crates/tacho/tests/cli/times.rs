@@ -46,6 +46,19 @@ fn all_forms_of_a_time_are_accepted() {
 }
 
 #[test]
+fn times_count_from_the_ends_of_the_log() {
+    let folder = Folder::new();
+    mixed("WEB1", 0, 10).write(&folder.path("in.blg"));
+    assert_eq!(seconds(&folder, &["-b", "-2s"]), ["07", "08", "09"]);
+    assert_eq!(seconds(&folder, &["-b", "-3s", "-e", "-1s"]), ["06", "07"]);
+    assert_eq!(seconds(&folder, &["-b", "+3s", "-e", "+2s"]), ["03", "04"]);
+    assert_eq!(seconds(&folder, &["--begin=-2s"]), ["07", "08", "09"]);
+    folder
+        .run(["stats", "in.blg", "-b", "-2x"])
+        .fails_with(2, "-b: '2x': not a duration: write 30s, 5m, 1h, 1d, or [[hh:]mm:]ss");
+}
+
+#[test]
 fn the_end_is_exclusive() {
     let folder = Folder::new();
     mixed("WEB1", 0, 5).write(&folder.path("in.blg"));
@@ -58,7 +71,7 @@ fn invalid_times_are_refused() {
     let folder = Folder::new();
     mixed("WEB1", 0, 2).write(&folder.path("in.blg"));
     let forms = "; write '2/19/2013 6:50:17 PM' or '2013-02-19T18:50:17' for a local time, '2013-02-19T18:50:17-08:00' \
-                 for one with its offset from UTC, '14:05' for a time on the first day of the logs";
+                 for one with its offset from UTC, '14:05' for a time on the first day of the logs, '-10m' for ten minutes before their end";
     for (option, text, why) in [
         ("-b", "yesterday", "the time is invalid at character 1"),
         ("-e", "2/30/2024", "there is no day 30 of month 2 in the year 2024"),

@@ -41,8 +41,11 @@ test("faults: a value without neighbours is visible", async () => {
     const coloured = () => page.evaluate(() => {
       const canvas = document.querySelector("#chart canvas");
       const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      const ink = document.querySelector("#legend-body .swatch line").getAttribute("stroke");
+      const [red, green, blue] = [1, 3, 5].map((at) => Number.parseInt(ink.slice(at, at + 2), 16));
+      const isInk = (at) => Math.abs(data[at] - red) < 25 && Math.abs(data[at + 1] - green) < 25 && Math.abs(data[at + 2] - blue) < 25;
       let count = 0;
-      for (let at = 0; at < data.length; at += 4) if (data[at] < 40 && data[at + 1] > 60 && data[at + 1] < 110 && data[at + 2] > 150) count += 1;
+      for (let at = 0; at < data.length; at += 4) if (isInk(at)) count += 1;
       return count;
     });
     let found = 0;

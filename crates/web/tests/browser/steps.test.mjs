@@ -222,7 +222,7 @@ test("steps: a counter that is 0 in one of two logs is shown for both, the secon
 test("steps: values beyond a fixed axis are drawn at its edge and marked", async () => {
   const log = logOf("beyond.csv", { "\\Memory\\Available MBytes": (index) => (index < 30 ? 50 : 140), "\\Memory\\Committed Bytes": () => 101 });
   const server = await serve(log);
-  const panel = { id: 1, min: 0, max: 100, counters: [{ path: "\\Memory\\Available MBytes" }] };
+  const panel = { id: 1, min: 0, max: 100, counters: [{ path: "\\Memory\\Available MBytes", colour: 1 }] };
   await withPage("beyond", `${server.url}#${panelLink(panel, { ...LINE, id: 2, min: 0, max: 200 })}`, async (page) => {
     await page.waitForFunction(() => document.querySelector(".panel[data-panel='1'] .panel-cut")?.textContent === "▲ beyond the axis");
     assert.equal(await page.textContent(".panel[data-panel='2'] .panel-cut"), "");

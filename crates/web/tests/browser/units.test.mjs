@@ -131,7 +131,7 @@ test("units: a link restores the state, and a forged one is harmless", async () 
 });
 
 test("units: scales fit, and zooms stay within the data", async () => {
-  const { factorText, fittingPower } = await importModule("scale.js");
+  const { factorText, fittingPower } = await importModule("axes.js");
   for (const [maximum, power] of [[0, 0], [null, 0], [100, 0], [100.1, -1], [10, 1], [9.99, 1], [23e9, -9], [0.5, 2], [1e-12, 9]]) assert.equal(fittingPower(maximum), power, String(maximum));
   assert.equal(factorText(-6), "0.000001");
   assert.equal(factorText(3), "1000.0");
@@ -176,13 +176,14 @@ test("units: a removed counter returns only when a path that selects it is added
 });
 
 test("units: values have the units of the terminal monitor", async () => {
-  const { tickText, valueText } = await importModule("units.js");
+  const { smallestTop, tickText, valueText } = await importModule("units.js");
   // crates/web/tests/units.rs writes and checks this file.
   const rows = fs.readFileSync(path.join(PAGE, "../tests/units.tsv"), "utf8").trim().split("\n");
   assert.ok(rows.length > 1000, `${rows.length} rows`);
   for (const row of rows) {
-    const [kind, symbol, factor, value, text, tick] = row.split("\t");
+    const [kind, symbol, factor, smallest, value, text, tick] = row.split("\t");
     const format = { kind, symbol, factor: Number(factor) };
+    assert.equal(smallestTop(format), Number(smallest), row);
     assert.deepEqual([valueText(Number(value), format), tickText(Number(value), format)], [text, tick], row);
   }
 });
@@ -220,6 +221,14 @@ test("units: axes have round steps in their units, and powers of ten", async () 
   assert.deepEqual(labels(3000, format("seconds")).slice(0, 2), ["0 s", "20 min"]);
   assert.deepEqual(labels(28.8e6, format("si", "B/s")), ["0 MB/s", "10 MB/s", "20 MB/s", "30 MB/s"]);
   assert.deepEqual(labels(99.9, format("plain", "%")), ["0 %", "50 %", "100 %"]);
+  // Noise does not fill an axis, also if all values are 0. An axis with negative values has its own scale.
+  const percent = format("plain", "%");
+  assert.deepEqual([0, 0.001, 4.8].map((most) => valueRange(0, most, 5, percent)[1]), [5, 5, 5]);
+  assert.deepEqual(labels(0.001, percent), ["0 %", "2 %", "4 %", "6 %"]);
+  assert.equal(valueRange(0, 3, 5, format("si", "B/s"))[1], 10_000);
+  assert.equal(valueRange(0, 12_345, 5, format("si", "B/s"))[1], 15_000);
+  assert.ok(valueRange(-0.001, 0.001, 5, percent)[1] < 0.01);
+  assert.deepEqual(valueRange(0, 0, 5, format("seconds")), [0, 1]);
   const [low, high] = powerRange(0.004, 30);
   assert.deepEqual([low, high], [0.001, 100]);
   assert.deepEqual(powerMarks(low, high, 9, format("plain", "%")).map(({ label }) => label), ["0.001 %", "0.01 %", "0.1 %", "1 %", "10 %", "100 %"]);
@@ -245,7 +254,7 @@ test("units: ticks of time are dense, with dates where the day changes", async (
 });
 
 test("units: values without neighbours are points, and areas are stacked on values only", async () => {
-  const { isolatedRows, valueRuns } = await importModule("runs.js");
+  const { isolatedRows, valueRuns } = await importModule("blocks.js");
   assert.deepEqual(isolatedRows([1, null, 2, undefined, 3, null, 4]), [0, 6]);
   assert.deepEqual(valueRuns([1, undefined, 2, null, null, 3]), [[0, 2], [5]]);
 });
@@ -333,6 +342,35 @@ test("units: a colour that the view chose is not assigned to another counter", a
   setPresent(new Set(keys));
   assert.deepEqual(keys.map((key) => entry(key).styleIndex), [0, 2, 1]);
   state.legend.clear();
+});
+
+test("units: an instance has the same colour in all panels, unless another one of the panel has it", async () => {
+  const { change, entry, setPresent, state } = await importModule("state.js");
+  const { lineStyle } = await importModule("palette.js");
+  const colour = (key) => lineStyle(entry(key).styleIndex, "light").colour;
+  const key = (panel, set, instance, counter) => `${panel}.live \\${set}(${instance})\\${counter}`;
+  state.legend.clear();
+  // Neighbours differ, so these panels have no conflicts.
+  const names = ["sda", "sdb", "sdc", "sdd"];
+  const reads = names.map((name) => key(11, "physicaldisk", name, "disk reads/sec"));
+  const writes = names.toReversed().map((name) => key(12, "physicaldisk", name, "disk writes/sec"));
+  setPresent(new Set([...reads, ...writes]));
+  const shown = reads.map(colour);
+  assert.equal(new Set(shown).size, 4);
+  assert.deepEqual(writes.map(colour).toReversed(), shown);
+  // After another view, and on a machine that the path names.
+  setPresent(new Set());
+  assert.equal(state.legend.size, 0);
+  assert.deepEqual(reads.map(colour), shown);
+  assert.equal(colour(`13.fleet \\\\host\\physicaldisk(sdb)\\disk reads/sec`), shown[1]);
+  // Counters without instance, and _Total, have colours of their own, again the same in each panel.
+  const totals = ["user", "privileged"].map((name) => `14.live \\processor(_total)\\% ${name} time`);
+  assert.equal(colour(totals[1]), colour(totals[1].replace("14.", "15.")));
+  // In one panel, all styles differ: the first eight in their colours.
+  const many = Array.from({ length: 40 }, (_, index) => key(16, "process", `p${index * 8}`, "% processor time"));
+  assert.equal(new Set(many.slice(0, 8).map(colour)).size, 8);
+  assert.equal(new Set(many.map((one) => entry(one).styleIndex)).size, 40);
+  change({ legend: new Map() });
 });
 
 test("units: typed durations are read and written with their units", async () => {

@@ -224,6 +224,6 @@ fn a_group_with_more_memory_than_the_root_is_explained() {
         let reduced = Reduced { span, columns: 0, series: series.collect() };
         screen.input(Input::Table(id, reduced.into()));
         let text = screen.text();
-        assert_eq!(text.contains("; / is counted separately (cgroup v1)"), factor == 1.0, "{text}");
+        assert_eq!(text.contains("; / is without kernel memory (cgroup v1)"), factor == 1.0, "{text}");
     }
 }

@@ -294,9 +294,41 @@ fn counters_of_a_hierarchy_without_groups_have_a_reason() {
     };
     assert_eq!(reason("% Processor Time"), None);
     machine.remove("sys/fs/cgroup/cpu,cpuacct/a");
-    assert_eq!(reason("% Processor Time").as_deref(), Some("cgroup v1: no groups in cpuacct"));
-    assert_eq!(reason("% Throttled Time").as_deref(), Some("cgroup v1: no groups in cpu"));
-    assert_eq!(reason("Tasks"), None);
+    let used = Some("cgroup v1: only memory, blkio, pids have groups");
+    assert_eq!([reason("% Processor Time").as_deref(), reason("% Throttled Time").as_deref()], [used; 2]);
+    ["blkio/a", "blkio/c", "pids/a"]
+        .iter()
+        .for_each(|group| machine.remove(&format!("sys/fs/cgroup/{group}")));
+    assert_eq!(reason("% Processor Time").as_deref(), Some("cgroup v1: only memory has groups"));
+    assert_eq!(reason("Memory Current Bytes"), None);
+}
+
+#[test]
+fn the_root_has_no_values_that_the_kernel_does_not_count_for_it() {
+    let machine = machine(LEGACY);
+    let write = |path: &str, content: &str| machine.write(&format!("sys/fs/cgroup/{path}"), content);
+    write("cpu,cpuacct/cpu.stat", "nr_periods 0\nnr_throttled 0\nthrottled_time 0\n");
+    write("cpu,cpuacct/cpuacct.usage", "3000000000\n");
+    write("memory/memory.failcnt", "0\n");
+    write("memory/memory.usage_in_bytes", "5\n");
+    write("blkio/blkio.throttle.io_service_bytes_recursive", "Total 0\n");
+    write("blkio/blkio.throttle.io_serviced_recursive", IO_COUNTS);
+    let collect_root = || {
+        let mut provider = cgroups(&open_mounts(&machine.roots), 1000).expect("a provider");
+        let rows = collect(&mut provider, at(10));
+        [THROTTLED_TIME, PERIODS, EVENTS_MAX, WRITE_BYTES, WRITES, MEMORY_CURRENT, PROCESSOR_TIME].map(|id| {
+            let raw = value(&rows, "/", id);
+            raw.status.is_good().then_some(raw.first)
+        })
+    };
+    // The root of a container can have limits, and may not have transferred anything.
+    let counted = [Some(0), Some(0), Some(0), Some(0), Some(2), Some(5), Some(30_000_000)];
+    assert_eq!(collect_root(), counted);
+    for controller in ["cpu,cpuacct", "memory", "blkio"] {
+        write(&format!("{controller}/cgroup.sane_behavior"), "0\n");
+    }
+    let counted = [None, None, None, None, Some(2), Some(5), Some(30_000_000)];
+    assert_eq!(collect_root(), counted);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use tachograph_counters::CounterType;
 use tachograph_perflib::registration::InstanceType;
 
+use crate::scan::lines;
 use crate::table::{CounterInfo, SetTable};
 
 pub(super) const PROCESSOR_TIME: u32 = 1;
@@ -259,7 +260,21 @@ pub(super) const IO_KEYS: [(&[u8], u32); 6] = [
     (b"dios=", DISCARDS),
 ];
 
+/// Files of version 1 that are 0 in the root: it cannot have the limit whose effects they count.
+const OF_LIMITS: [&str; 2] = ["cpu.stat", "memory.failcnt"];
+
 impl FileTable {
+    /// Whether the kernel counts nothing for the root of a hierarchy of version 1 in a file with this text.
+    ///
+    /// Transfers of the root are counted by some kernels only, and by others only after a group has had a limit. Until
+    /// then, the file has no lines of devices.
+    pub(super) fn is_uncounted_in_root(&self, text: &[u8]) -> bool {
+        match self.form {
+            Form::IoLines(_) => !lines(text).any(|line| line.first().is_some_and(u8::is_ascii_digit)),
+            _ => OF_LIMITS.contains(&self.name),
+        }
+    }
+
     /// The counters of the file.
     pub(super) fn ids(&self) -> impl Iterator<Item = u32> {
         let (fields, ids): (&[Field], [Option<u32>; 2]) = match self.form {

@@ -84,6 +84,8 @@ pub(super) const MAX_HIERARCHIES: usize = 6;
 pub(super) struct HierarchyFiles {
     pub(super) tables: Vec<&'static FileTable>,
     pub(super) is_legacy: bool,
+    /// Whether the visible root is that of the whole machine, not the group of a container. Only set for version 1.
+    pub(super) has_kernel_root: bool,
     /// The counters that come from this hierarchy, as bits.
     pub(super) ids: u64,
     pub(super) reasons: Reasons,
@@ -101,7 +103,7 @@ impl HierarchyFiles {
     pub(super) fn new(tables: Vec<&'static FileTable>, is_legacy: bool) -> Self {
         let reasons = Reasons::new(&tables);
         let requested = vec![true; tables.len()].into();
-        Self { tables, is_legacy, ids: 0, reasons, requested }
+        Self { tables, is_legacy, has_kernel_root: false, ids: 0, reasons, requested }
     }
 }
 

@@ -189,9 +189,12 @@ fn cells((row, others): &TableRow, start: usize, form: NumberForm) -> [String; C
         summary.as_ref().map_or_else(String::new, |summary| grouped(&summary.values.to_string()))
     };
     let mark = if is_arithmetic(row) { "*" } else { "" };
-    let difference = match row.difference() {
-        Some(difference) if difference > 0.0 => format!("+{}", shown(Some(difference))),
-        difference => shown(difference),
+    let sign = if row.difference().is_some_and(|difference| difference > 0.0) { "+" } else { "" };
+    let difference = shown(row.difference());
+    let difference = match difference.strip_suffix(" %") {
+        // `+5 %` would look like a relative change.
+        Some(number) => format!("{sign}{number} points"),
+        None => format!("{sign}{difference}"),
     };
     [
         path(row, start),

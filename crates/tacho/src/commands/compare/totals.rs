@@ -15,7 +15,11 @@ const TOTALS: [&[&str]; 8] = [
     &[r"\Pressure Stall(io)\% Some Stall Time"],
 ];
 
-/// Copies of the rows of the main totals. Of several instances, such as network interfaces, the one with the largest average.
+/// The interfaces on which a machine talks to itself: Linux, and Windows.
+const LOOPBACK: [&str; 2] = ["lo", "MS TCP Loopback interface"];
+
+/// Copies of the rows of the main totals. Of several instances, such as network interfaces, the one with the largest average;
+/// the loopback interface only if there is no other.
 pub(super) fn rows(rows: &[ComparisonRow]) -> Vec<ComparisonRow> {
     TOTALS.iter().filter_map(|paths| paths.iter().find_map(|path| largest(rows, path))).cloned().collect()
 }
@@ -30,5 +34,12 @@ fn largest<'a>(rows: &'a [ComparisonRow], path: &str) -> Option<&'a ComparisonRo
     let average = |row: &ComparisonRow| {
         [row.average_before(), row.average_after()].into_iter().flatten().fold(f64::NEG_INFINITY, f64::max)
     };
-    rows.iter().filter(is_selected).max_by(|one, other| average(one).total_cmp(&average(other)))
+    let is_loopback = |row: &ComparisonRow| {
+        row.instance.as_ref().is_some_and(|instance| LOOPBACK.contains(&instance.label()))
+    };
+    let rank = |row: &ComparisonRow| (!is_loopback(row), average(row));
+    rows.iter().filter(is_selected).max_by(|one, other| {
+        let ((is_real, average), (is_other_real, other)) = (rank(one), rank(other));
+        is_real.cmp(&is_other_real).then(average.total_cmp(&other))
+    })
 }

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use tachograph_flow::record::{AtMax, Existing, RecordOptions, Suffix};
-use tachograph_logs::{Digits, Format};
+use tachograph_flow::sinks::TextForm;
+use tachograph_logs::Format;
 use tachograph_perflib::FREQUENCY;
 
 use super::archive_options;
@@ -56,7 +57,7 @@ pub(super) fn record_options(
     options.at_max = limits.at_max;
     options.is_synced = arguments.sync;
     arguments.digits.check(arguments.encoding, "--encoding", format != Format::Blg)?;
-    options.text = arguments.digits.form(arguments.encoding, Digits::Seventeen);
+    options.text = arguments.digits.form(arguments.encoding, TextForm::default());
     Ok(options)
 }
 

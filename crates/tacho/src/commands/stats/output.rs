@@ -164,8 +164,7 @@ impl<'a> Output<'a> {
     }
 }
 
-const WEIGHTED: &str =
-    "\nSorted by average x values, so that the time for which an instance was present counts.\n";
+const WEIGHTED: &str = "\nSorted by average x values, which counts the time an instance was present.\n";
 
 const ARITHMETIC: &str = "\n* arithmetic mean: the log has only formatted values of this counter, so the average by the \
 counter's type cannot be computed.\n";

@@ -90,10 +90,17 @@ impl Walk {
         row: &mut Row<'_>,
     ) -> Result<(), Gone> {
         let mut memory = Memory::default();
-        let HierarchyFiles { tables, is_legacy, reasons, requested, ids } = files;
+        let HierarchyFiles { tables, is_legacy, has_kernel_root, reasons, requested, ids } = files;
         for (index, table) in tables.iter().enumerate().filter(|(index, _)| requested[*index]) {
             let group_file = &mut group.files[index];
             match self.read_file(&group.name, group.inode, group_file, table.name, parent) {
+                Ok(length)
+                    if *has_kernel_root
+                        && depth == 0
+                        && table.is_uncounted_in_root(&self.buffer[..length]) =>
+                {
+                    table.ids().for_each(|id| row.omit(id));
+                }
                 Ok(length) => {
                     let text = &self.buffer[..length];
                     reasons.set(row, *ids, &table.form, text, &mut group.counted, &mut memory);
