@@ -37,6 +37,7 @@ pub(super) fn common<'a>(wanted: &Range<u64>, start: u64, bytes: &'a [u8]) -> &'
 }
 
 #[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "a list of ranges often has one")]
 mod tests {
     use super::*;
 

@@ -49,6 +49,7 @@ fn sorted(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
 }
 
 #[test]
+#[allow(clippy::single_range_in_vec_init, reason = "a list of ranges often has one")]
 fn columns_are_read_in_the_announced_ranges() {
     let folder = TempFolder::new();
     write(&folder.0, &recording(1, 290), 400_000);

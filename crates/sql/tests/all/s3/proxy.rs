@@ -77,7 +77,7 @@ fn serve(mut connection: TcpStream, server: SocketAddr, state: &Mutex<State>) {
         }
     }
     let (head, _) = split_head(&request);
-    let range = head.lines().find_map(|line| range_of(line));
+    let range = head.lines().find_map(range_of);
     let (mut is_short, mut is_interrupted, mut happens) = (false, false, None);
     {
         let mut state = state.lock().expect("a state");
